@@ -9,13 +9,9 @@ use alloc::vec::Vec;
 /// What every algorithm has, whatever its family: a name and an explanation.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
-    /// The name that users type.
     pub name: &'static str,
-    /// What kind of algorithm it is.
     pub class: &'static str,
-    /// One line on the idea.
     pub summary: &'static str,
-    /// Its source file, whose header explains it.
     pub source: &'static str,
     /// What is wrong with it, if that is its purpose.
     pub flaw: Option<&'static str>,
@@ -33,11 +29,8 @@ impl Profile {
 /// What an algorithm's header says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// The title line: name and year.
     pub title: String,
-    /// The idea, one string a paragraph.
     pub idea: Vec<String>,
-    /// The rules in order.
     pub rules: Vec<Rule>,
     /// The named paragraphs in order: (`Cost`, text).
     pub sections: Vec<(String, String)>,
@@ -48,7 +41,6 @@ pub struct About {
 pub struct Rule {
     /// Its id, such as `RA-2`. The same id stands in the code, in the notes of a trace and in a test's name.
     pub id: String,
-    /// What happens, and what the node does then.
     pub text: String,
 }
 

@@ -5,9 +5,7 @@ use crate::time::Duration;
 /// How long things take at most. Waits are multiples of these; an algorithm of the asynchronous model needs neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Bounds {
-    /// One message time.
     pub message: Duration,
-    /// How long a node is busy with one input.
     pub processing: Duration,
 }
 

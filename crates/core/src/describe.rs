@@ -58,7 +58,6 @@ pub enum Medium {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Class {
-    /// The algorithm's own message.
     Algorithm,
     /// The announcement of a result, which elections count apart.
     Announcement,

@@ -11,41 +11,21 @@ use core::hash::{Hash, Hasher};
 /// One effect of a step.
 pub enum Effect<P: Protocol> {
     /// A message to one node.
-    Send {
-        /// Whom to.
-        to: NodeId,
-        /// What it says.
-        message: P::Message,
-        /// Whether it waits for earlier saves.
-        order: Order,
-    },
+    Send { to: NodeId, message: P::Message, order: Order },
     /// One message to every member of a group but the sender itself, as one effect: a driver may encode it once.
-    Multicast {
-        /// Whom to.
-        to: Group,
-        /// What it says.
-        message: P::Message,
-        /// Whether it waits for earlier saves.
-        order: Order,
-    },
+    Multicast { to: Group, message: P::Message, order: Order },
     /// A write that must survive a crash.
     Save(WriteOf<P>),
     /// Sets the timer of this name, in place of the one that was set before.
     SetTimer {
-        /// Its name.
         timer: P::Timer,
         /// When it may fire, from now.
         span: Span,
     },
     /// The timer of this name will not fire.
     CancelTimer(P::Timer),
-    /// Tells the user something.
-    Emit {
-        /// What.
-        event: P::Event,
-        /// Whether it waits for earlier saves.
-        order: Order,
-    },
+    /// Tells the client something.
+    Emit { event: P::Event, order: Order },
 }
 
 /// Whether an effect that others can see waits until everything saved before it is durable.
@@ -64,31 +44,19 @@ pub enum Note<'a> {
     Rule {
         /// Its id as in the algorithm's header, such as `RA-2`.
         rule: &'static str,
-        /// What it did here.
         text: fmt::Arguments<'a>,
     },
     /// A wrapper hands a message on to the protocol inside it, perhaps long after the network brought it.
-    Handed {
-        /// Who sent it.
-        from: NodeId,
-        /// Which of the sender's parcels it is.
-        parcel: Parcel,
-    },
+    Handed { from: NodeId, parcel: Parcel },
     /// The part of a node that keeps the membership tells the rest of it something.
     Told(Told<'a>),
     /// What waits in a node's hold-back queue has changed.
-    HoldBack {
-        /// How many messages wait now.
-        count: usize,
-        /// Which.
-        names: fmt::Arguments<'a>,
-    },
+    HoldBack { count: usize, names: fmt::Arguments<'a> },
 }
 
 /// What a node learns of its membership.
 #[derive(Clone, Copy, Debug)]
 pub enum Told<'a> {
-    /// A view.
     View(&'a View),
     /// It may act in its view up to this instant of its clock.
     Lease(Time),
@@ -98,7 +66,6 @@ pub enum Told<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Parcel {
-    /// The life of the sender that sent it.
     pub incarnation: Incarnation,
     /// Its number among the sender's parcels to the same receiver.
     pub number: u64,

@@ -25,7 +25,6 @@ use alloc::collections::{BTreeMap, VecDeque};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Terms {
-    /// How long a lease is.
     pub lease: Duration,
     /// How long after a renewal the next one is asked for.
     pub keepalive: Duration,
@@ -78,37 +77,13 @@ impl Terms {
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Request {
     /// Let this life of a node in.
-    Join {
-        /// Who.
-        node: NodeId,
-        /// Which life of it.
-        incarnation: Incarnation,
-    },
+    Join { node: NodeId, incarnation: Incarnation },
     /// Renew the lease of a member.
-    Renew {
-        /// Who.
-        node: NodeId,
-        /// Its stay.
-        stay: Stay,
-    },
-    /// A member goes.
-    Leave {
-        /// Who.
-        node: NodeId,
-        /// Its stay.
-        stay: Stay,
-    },
-    /// A member is suspected.
-    Suspect {
-        /// Who.
-        node: NodeId,
-        /// Its stay.
-        stay: Stay,
-        /// Who suspects it.
-        by: NodeId,
-        /// Why.
-        why: Suspicion,
-    },
+    Renew { node: NodeId, stay: Stay },
+    /// End the stay of a member.
+    Leave { node: NodeId, stay: Stay },
+    /// Record that one member suspects another.
+    Suspect { node: NodeId, stay: Stay, by: NodeId, why: Suspicion },
     /// Nothing; time has passed.
     Tick,
 }
@@ -129,17 +104,14 @@ pub enum Suspicion {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Reason {
-    /// It left.
+    /// It asked to leave.
     Left,
     /// Its lease ran out.
     Expired,
     /// Another life of it joined.
     Restarted,
     /// Its kernel closed its connection to this node.
-    Closed {
-        /// Who saw it.
-        by: NodeId,
-    },
+    Closed { by: NodeId },
 }
 
 /// A removal, so that "why am I out?" has an answer.
@@ -148,11 +120,8 @@ pub enum Reason {
 pub struct Removal {
     /// The first view without it.
     pub epoch: Epoch,
-    /// Who.
     pub node: NodeId,
-    /// Which stay ended.
     pub stay: Stay,
-    /// Why.
     pub why: Reason,
     /// Who suspected it last, if anybody did, and why.
     pub suspected: Option<(NodeId, Suspicion)>,
@@ -165,13 +134,10 @@ pub struct Removal {
 pub enum Answer {
     /// In, with a lease from now on.
     In(Stay),
-    /// Out.
     Out,
-    /// Noted.
     Noted,
 }
 
-/// How many removals are remembered.
 const REMOVALS: usize = 64;
 
 /// Who is in, and until when each one's lease runs.
@@ -311,7 +277,6 @@ impl Membership {
         at + self.terms.lease
     }
 
-    /// From here on another view.
     fn advance(&mut self) {
         self.epoch = Epoch(self.epoch.0.saturating_add(1));
     }

@@ -46,7 +46,6 @@ pub trait Durable: Default {
     }
 }
 
-/// Nothing survives, and nothing is ever saved.
 impl Durable for () {
     type Write = Never;
     fn apply(&mut self, write: Never) {
@@ -63,18 +62,12 @@ pub enum Input<P: Protocol> {
     Start {
         /// The fold of all writes that survived.
         durable: P::Durable,
-        /// Which life of the node this is.
         incarnation: Incarnation,
     },
     /// Its user asks something of it.
     Command(P::Command),
     /// A message arrives.
-    Message {
-        /// Who sent it.
-        from: NodeId,
-        /// What it says.
-        message: P::Message,
-    },
+    Message { from: NodeId, message: P::Message },
     /// A timer that was set, and neither replaced nor cancelled since, fires.
     Timer(P::Timer),
     /// The first so many saves since `Start` are durable now.

@@ -149,13 +149,11 @@ where
 /// Methods that take a place count messages or timers from the oldest, which is at place 0; they panic if there is none at
 /// that place.
 pub struct ScriptGroup<P: Protocol> {
-    /// The nodes in the order of their ids.
     pub nodes: Vec<P>,
     /// What each step did, a line each.
     pub trace: String,
     /// Oldest first.
     in_flight: Vec<InFlight<P>>,
-    /// How many messages were sent so far.
     sent: u64,
     /// The timers that are set, oldest first.
     timers: Vec<SetTimer<P>>,

@@ -153,7 +153,6 @@ impl fmt::Display for Duration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Span {
-    /// The shortest wait.
     pub earliest: Duration,
     /// The longest wait, never shorter than `earliest`.
     pub latest: Duration,

@@ -13,7 +13,6 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stay {
-    /// Which life of the node.
     pub incarnation: Incarnation,
     /// The first view that has it.
     pub since: Epoch,

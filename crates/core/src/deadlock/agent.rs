@@ -8,11 +8,8 @@ use core::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Agent {
-    /// The node that it is at.
     pub site: NodeId,
-    /// What it is.
     pub kind: Kind,
-    /// Which one of its kind there.
     pub number: u16,
 }
 
@@ -21,7 +18,6 @@ pub struct Agent {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Kind {
-    /// A process, which asks.
     Process,
     /// A resource. While somebody holds it, it waits for that one to let go.
     Resource,
@@ -88,7 +84,6 @@ impl fmt::Display for NoAgent {
     }
 }
 
-/// The way back from its name.
 impl FromStr for Agent {
     type Err = NoAgent;
 

@@ -96,13 +96,10 @@ struct Desk {
     waits: BTreeMap<Agent, Wait>,
     /// Whose latest wait was told as part of a deadlock, where nobody gives up.
     told: BTreeMap<Agent, Spell>,
-    /// How often sites were asked.
     round: u64,
-    /// What is being asked about.
     inquiry: Option<Inquiry>,
 }
 
-/// Are these waits still there?
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Question {
     round: u64,
@@ -113,7 +110,6 @@ struct Question {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Inquiry {
     report: Report,
-    /// The sites that have not answered.
     missing: BTreeSet<NodeId>,
     /// The waits that are out of date.
     void: BTreeSet<Edge>,
@@ -123,11 +119,8 @@ struct Inquiry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Edge {
-    /// Who waits.
     pub who: Agent,
-    /// Which of its times of waiting it is.
     pub spell: Spell,
-    /// For whom.
     pub on: Agent,
 }
 
@@ -139,34 +132,14 @@ pub enum Message {
     /// To the detector: one begins to wait.
     Waits(Wait),
     /// To the detector: one of those whom it waits for has let go.
-    Eased {
-        /// Which wait is over.
-        edge: Edge,
-        /// What the one who waits would lose by giving up now.
-        stake: Stake,
-    },
+    Eased { edge: Edge, stake: Stake },
     /// To the detector: it waits no longer.
-    Runs {
-        /// Who.
-        who: Agent,
-        /// Which of its times of waiting is over.
-        spell: Spell,
-    },
+    Runs { who: Agent, spell: Spell },
     /// From the detector: are these waits still there?
-    Ask {
-        /// Which question it is.
-        round: u64,
-        /// Which waits.
-        edges: Vec<Edge>,
-    },
+    Ask { round: u64, edges: Vec<Edge> },
     /// To the detector: all but these.
-    Answer {
-        /// To which question.
-        round: u64,
-        /// Which are not.
-        void: Vec<Edge>,
-    },
-    /// Of who gives up.
+    Answer { round: u64, void: Vec<Edge> },
+    /// Which process gives up.
     Ruling(Ruling),
 }
 

@@ -12,41 +12,61 @@
 
 use super::{Agent, Detector, Locks, Need, Plan, Requests, Spell, Stake, Wait};
 use crate::describe::Describe;
+use crate::group::Group;
 use crate::node::NodeId;
-use crate::testing::ScriptGroup;
+use crate::protocol::Protocol;
+use crate::testing::{ScriptCommand, ScriptGroup};
 use alloc::sync::Arc;
+use core::fmt::Display;
 use std::string::String;
 
-/// The first process of a site.
 pub(crate) fn process(site: usize) -> Agent {
     Agent::process(node(site), 0)
 }
 
-/// The first resource of a site.
 pub(crate) fn resource(site: usize) -> Agent {
     Agent::resource(node(site), 0)
 }
 
-/// The node with this number.
 pub(crate) fn node(number: usize) -> NodeId {
     NodeId::from_index(number - 1)
 }
 
-/// Somebody's first wait, for one other.
 pub(crate) fn wait(who: Agent, on: Agent) -> Wait {
     Wait { who, spell: Spell(1), need: Need::All([on].into()), stake: Stake::default() }
 }
 
-/// Sites whose processes ask each other, with this detector.
+/// Makes the site of a group whose processes ask each other, by the plan for a group of its size.
+pub(crate) fn asks<D: Detector>(
+    plan: impl Fn(usize) -> Plan,
+    detector: fn(NodeId, &Plan) -> D,
+) -> impl Fn(NodeId, Group) -> Requests<D> {
+    move |me, group| {
+        let plan = Arc::new(plan(group.len()));
+        Requests::new(me, Arc::clone(&plan), detector(me, &plan))
+    }
+}
+
 pub(crate) fn asking<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D) -> ScriptGroup<Requests<D>>
 where
     D: Detector<Message: Describe>,
 {
-    let plan = Arc::new(plan.clone());
-    ScriptGroup::new(plan.sites, |me, _| Requests::new(me, Arc::clone(&plan), detector(me, &plan)))
+    ScriptGroup::new(plan.sites, asks(|_| plan.clone(), detector))
 }
 
-/// Plays a script to sites whose processes ask each other.
+/// Delivers messages that nobody has sent, each with its sender and receiver. No node may change by them.
+#[track_caller]
+pub(crate) fn assert_ignored<P>(mut stage: ScriptGroup<P>, forged: impl IntoIterator<Item = (usize, usize, P::Message)>)
+where
+    P: Protocol<Command: ScriptCommand, Event: Display, Message: Describe> + Clone + PartialEq,
+{
+    let before = stage.nodes.clone();
+    for (from, to, message) in forged {
+        stage.forge(node(from), node(to), message);
+    }
+    assert!(stage.nodes == before, "{}", stage.trace);
+}
+
 pub(crate) fn ask<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D, script: &str) -> String
 where
     D: Detector<Message: Describe>,
@@ -56,26 +76,14 @@ where
     stage.trace
 }
 
-/// Sites whose processes ask for resources, with this detector.
-pub(crate) fn locking<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D) -> ScriptGroup<Locks<D>>
-where
-    D: Detector<Message: Describe>,
-{
-    let plan = Arc::new(plan.clone());
-    ScriptGroup::new(plan.sites, |me, _| Locks::new(me, Arc::clone(&plan), detector(me, &plan)))
-}
-
-/// Plays a script to sites whose processes ask for resources, one of each of these coordinators.
-pub(crate) fn lock<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D, script: &str) -> String
-where
-    D: Detector<Message: Describe>,
-{
-    let mut stage = locking(plan, detector);
-    stage.run(script);
-    stage.trace
-}
-
-/// So many sites, and resources with these coordinators.
-pub(crate) fn resources(sites: usize, coordinators: &[usize]) -> Plan {
-    Plan { resources: coordinators.iter().map(|site| node(*site)).collect(), ..Plan::new(sites) }
+/// Makes the site of a group whose processes ask for resources, one of each of these coordinators.
+pub(crate) fn locks<D: Detector>(
+    coordinators: &[usize],
+    detector: fn(NodeId, &Plan) -> D,
+) -> impl Fn(NodeId, Group) -> Locks<D> {
+    move |me, group| {
+        let resources = coordinators.iter().map(|site| node(*site)).collect();
+        let plan = Arc::new(Plan { resources, ..Plan::new(group.len()) });
+        Locks::new(me, Arc::clone(&plan), detector(me, &plan))
+    }
 }

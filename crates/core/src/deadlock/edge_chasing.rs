@@ -67,7 +67,6 @@ pub struct EdgeChasing {
     place: Fixed<Place>,
     ledger: Ledger,
     resolution: Resolution,
-    /// How often each one here has looked.
     looks: BTreeMap<Agent, u64>,
     /// The latest look of another one that somebody here has passed on, since it began to wait.
     passed: BTreeMap<(Agent, Agent), u64>,
@@ -86,9 +85,7 @@ struct Place {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Message {
-    /// Follows those who wait.
     Probe(Probe),
-    /// Of who gives up.
     Ruling(Ruling),
 }
 
@@ -96,7 +93,6 @@ pub enum Message {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Probe {
-    /// Which of its origin's looks it belongs to.
     pub look: u64,
     /// Its way: the origin first, each with the next one that it waits for. The last one's is the receiver.
     pub way: Vec<Wait>,

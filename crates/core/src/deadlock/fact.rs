@@ -8,70 +8,28 @@ use crate::protocol::Protocol;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
     /// Somebody here begins to wait.
-    Blocks {
-        /// Who.
-        who: Agent,
-        /// Which of its times of waiting that is.
-        spell: Spell,
-        /// For whom.
-        need: Need<Agent>,
-        /// What it would lose by giving up.
-        stake: Stake,
-    },
+    Blocks { who: Agent, spell: Spell, need: Need<Agent>, stake: Stake },
     /// One of those it waits for has let go.
-    Eased {
-        /// Who waits.
-        who: Agent,
-        /// Who has let go.
-        by: Agent,
-        /// What it would lose by giving up now.
-        stake: Stake,
-    },
+    Eased { who: Agent, by: Agent, stake: Stake },
     /// It waits no longer: it has got what it waited for, or has given up.
-    Runs {
-        /// Who.
-        who: Agent,
-    },
-    /// Somebody here is waited for.
-    Owes {
-        /// Who.
-        who: Agent,
-        /// By whom.
-        to: Agent,
-        /// Which of that one's times of waiting it is.
-        spell: Spell,
-    },
-    /// It has let go, or is waited for no longer.
-    Paid {
-        /// Who.
-        who: Agent,
-        /// Who waited.
-        to: Agent,
-        /// Which of that one's times of waiting it is.
-        spell: Spell,
-    },
+    Runs { who: Agent },
+    /// An agent here is waited for. The spell is the waiter's.
+    Owes { who: Agent, to: Agent, spell: Spell },
+    /// It has let go, or is waited for no longer. The spell is the waiter's.
+    Paid { who: Agent, to: Agent, spell: Spell },
     /// It is to have a look whether it is part of a deadlock.
-    Look {
-        /// Who.
-        who: Agent,
-    },
+    Look { who: Agent },
 }
 
 /// What a detector tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// There is a deadlock.
+    /// Agents wait for each other.
     Deadlock(Report),
     /// Somebody here is to give up.
-    Victim {
-        /// Who.
-        who: Agent,
-        /// Because of this.
-        report: Report,
-    },
+    Victim { who: Agent, report: Report },
 }
 
-/// As users are told.
 impl From<Finding> for Event {
     fn from(finding: Finding) -> Self {
         match finding {

@@ -6,17 +6,13 @@ use crate::model::Links;
 /// A detector's line in the book's table.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// What it is called, and where it is explained.
     pub profile: Profile,
-    /// Which waits it understands.
     pub waiting: Waiting,
-    /// What it asks of links.
     pub links: Links,
     /// What one look costs at most, as the book writes it.
     pub formula: &'static str,
     /// How many messages one look takes at most for each wait between two sites, if that bounds it.
     pub per_wait: Option<u64>,
-    /// The kinds of messages that count for this.
     pub kinds: &'static [&'static str],
 }
 
@@ -31,11 +27,8 @@ impl Facts {
 /// Which waits a detector understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// Everyone waits for all whom it asks.
     ForAll,
-    /// Everyone waits for any of those whom it asks.
     ForAny,
-    /// Either.
     Either,
 }
 

@@ -31,7 +31,6 @@ impl<N> Default for Graph<N> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Deadlock<N> {
-    /// What keeps them together.
     pub shape: Shape,
     /// Each with what it waits for within the deadlock. In a cycle each waits for the next one, and the last for the first.
     pub waits: Vec<(N, Need<N>)>,

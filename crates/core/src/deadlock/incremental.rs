@@ -379,7 +379,6 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         self.clear(edge.on);
     }
 
-    /// Ends a wait.
     fn remove(&mut self, ticket: Ticket) {
         let Some(waiter) = self.arena.wait(ticket).map(|wait| wait.waiter) else { return };
         while let Some(last) = self.arena.wait(ticket).and_then(|wait| wait.edges.len().checked_sub(1)) {

@@ -4,11 +4,9 @@ use super::{Agent, Need, Spell, Stake, Wait};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-/// What a site knows of its own agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Ledger {
     waits: BTreeMap<Agent, Wait>,
-    /// Who is waited for by whom.
     owed: BTreeSet<(Agent, Agent, Spell)>,
 }
 
@@ -47,7 +45,6 @@ impl Ledger {
         self.waits.get(&who)
     }
 
-    /// Whom somebody waits for.
     pub(super) fn on(&self, who: Agent) -> Vec<Agent> {
         self.waits.get(&who).map_or_else(Vec::new, |wait| wait.need.on().to_vec())
     }

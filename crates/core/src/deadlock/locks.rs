@@ -52,7 +52,6 @@ struct Place {
     resources: Vec<Agent>,
 }
 
-/// A node's part of one lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Lock {
     lock: Central,
@@ -62,12 +61,9 @@ struct Lock {
     spell: Spell,
 }
 
-/// The process of a site.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Process {
-    /// How often it has waited.
     spells: Spell,
-    /// The resources it waits for, if it waits.
     need: Option<Vec<Agent>>,
     /// What it has, each with which of the resource's times of waiting that is.
     has: BTreeMap<Agent, Spell>,
@@ -80,9 +76,7 @@ struct Process {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Message<M> {
-    /// A lock's own message.
     Lock(LockMessage),
-    /// The detector's own message.
     Detector(M),
 }
 
@@ -90,13 +84,10 @@ pub enum Message<M> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LockMessage {
-    /// Which one.
     pub lock: u16,
     /// How often the sender's process has waited.
     pub spell: Spell,
-    /// What it says.
     pub message: central::Message,
-    /// The resource.
     pub resource: Agent,
 }
 
@@ -104,9 +95,7 @@ pub struct LockMessage {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Timer<T> {
-    /// Of this lock.
     Lock(u16, central::Timer),
-    /// The detector's own.
     Detector(T),
 }
 
@@ -185,7 +174,6 @@ impl<D: Detector> Locks<D> {
         }
     }
 
-    /// What is wrong with asking for these.
     fn objection(&self, need: &Need<Agent>) -> Option<Refusal> {
         let on = need.on();
         let is_wrong = |(place, resource): (usize, &Agent)| {
@@ -220,7 +208,6 @@ impl<D: Detector> Locks<D> {
         }
     }
 
-    /// What the process would lose by giving up.
     fn stake(&self) -> Stake {
         let Process { born, has, .. } = &self.process;
         let priority = self.place.plan.priority(self.place.me, 0);
@@ -417,7 +404,6 @@ impl<D: Detector> Locks<D> {
     }
 }
 
-/// The process is let in.
 struct Entry {
     number: usize,
     /// Which time it is that the resource waits.

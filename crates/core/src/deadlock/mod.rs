@@ -53,29 +53,13 @@ use core::fmt;
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Command {
     /// The process asks others, and waits for them.
-    Ask {
-        /// Which process of the site.
-        process: u16,
-        /// Whom.
-        need: Need<Agent>,
-    },
+    Ask { process: u16, need: Need<Agent> },
     /// The process lets go: whoever waits for it need not wait for it any more.
-    Answer {
-        /// Which process of the site.
-        process: u16,
-        /// Who waits.
-        to: Agent,
-    },
+    Answer { process: u16, to: Agent },
     /// The process waits no longer, without having got what it asked for.
-    GiveUp {
-        /// Which process of the site.
-        process: u16,
-    },
+    GiveUp { process: u16 },
     /// The process has a look whether it is part of a deadlock.
-    Look {
-        /// Which process of the site.
-        process: u16,
-    },
+    Look { process: u16 },
 }
 
 impl Command {
@@ -120,63 +104,22 @@ impl fmt::Display for Command {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Event {
-    /// Somebody begins to wait.
-    Waits {
-        /// Who.
-        who: Agent,
-        /// Which of its times of waiting that is.
-        spell: Spell,
-        /// For whom.
-        need: Need<Agent>,
-    },
-    /// Somebody is waited for, and is told so.
-    Asked {
-        /// Who.
-        who: Agent,
-        /// Who waits.
-        by: Agent,
-        /// Which of that one's times of waiting it is.
-        spell: Spell,
-    },
-    /// Somebody has let go of what another one waits for.
-    Answers {
-        /// Who.
-        who: Agent,
-        /// Who waits, for a little while still.
-        to: Agent,
-        /// Which of that one's times of waiting it is.
-        spell: Spell,
-    },
+    /// An agent begins to wait.
+    Waits { who: Agent, spell: Spell, need: Need<Agent> },
+    /// An agent learns that another one waits for it. The spell is the waiter's.
+    Asked { who: Agent, by: Agent, spell: Spell },
+    /// An agent has let go of what another one waits for. The spell is the waiter's.
+    Answers { who: Agent, to: Agent, spell: Spell },
     /// Somebody has got what it waited for.
-    Runs {
-        /// Who.
-        who: Agent,
-        /// Which of its times of waiting is over.
-        spell: Spell,
-    },
+    Runs { who: Agent, spell: Spell },
     /// Somebody waits no longer, without having got what it waited for.
-    GaveUp {
-        /// Who.
-        who: Agent,
-        /// Which of its times of waiting is over.
-        spell: Spell,
-    },
+    GaveUp { who: Agent, spell: Spell },
     /// Somebody is waited for no longer.
-    Withdrawn {
-        /// Who.
-        who: Agent,
-        /// Who waits no longer.
-        by: Agent,
-    },
-    /// A deadlock is found.
+    Withdrawn { who: Agent, by: Agent },
+    /// A detector has found a deadlock.
     Deadlock(Report),
     /// A process of this site is to give up, so that the others can go on.
-    Victim {
-        /// Who.
-        who: Agent,
-        /// Because of this.
-        report: Report,
-    },
+    Victim { who: Agent, report: Report },
     /// The command made no sense now; nothing changed.
     Refused(Refusal),
 }
@@ -206,17 +149,13 @@ impl fmt::Display for Event {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Refusal {
-    /// The site has no such process.
     NoSuchProcess,
-    /// The process waits, and whoever waits does nothing else.
     Waiting,
-    /// The process does not wait.
     NotWaiting,
     /// Nobody is asked, somebody who is not there, somebody twice, or the process itself.
     NobodyToAsk,
     /// The detector knows only those who wait for all whom they ask, or only those who wait for any of them.
     OtherModel,
-    /// That one does not wait for the process.
     NotOwed,
 }
 

@@ -8,9 +8,7 @@ use alloc::vec::Vec;
 /// How a detector is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// How many sites there are.
     pub sites: usize,
-    /// How many processes each site has.
     pub processes: Vec<u16>,
     /// The sites that coordinate the resources, one a resource; none where processes ask each other.
     pub resources: Vec<NodeId>,
@@ -18,7 +16,6 @@ pub struct Plan {
     pub priorities: Vec<u32>,
     /// Who gives up; nobody if a deadlock is only to be told.
     pub victim: Option<Policy>,
-    /// How long somebody waits before it has a look.
     pub patience: Duration,
     /// The site that decides who gives up, and that a central detector is at.
     pub desk: NodeId,

@@ -63,7 +63,6 @@ pub struct QueryReply {
     place: Fixed<Place>,
     ledger: Ledger,
     resolution: Resolution,
-    /// How often each one here has looked.
     looks: BTreeMap<Agent, u64>,
     /// What each one here takes part in since it began to wait, by whose look it is.
     pub(crate) parts: BTreeMap<(Agent, Agent), Part>,
@@ -77,13 +76,11 @@ struct Place {
     patience: Duration,
 }
 
-/// Somebody's part in a look.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Part {
     look: u64,
     /// Who asked first; nobody if it has begun itself.
     asked_by: Option<Agent>,
-    /// Who has not replied.
     missing: BTreeSet<Agent>,
     /// Who waits, as far as replies have told.
     gathered: Vec<Wait>,
@@ -98,12 +95,10 @@ pub enum Message {
     Query(Letter),
     /// I do, and so do all whom I wait for.
     Reply {
-        /// To which query.
         letter: Letter,
         /// Who waits, as far as that was not told to others.
         gathered: Vec<Wait>,
     },
-    /// Of who gives up.
     Ruling(Ruling),
 }
 
@@ -111,13 +106,9 @@ pub enum Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Letter {
-    /// Whose look.
     pub by: Agent,
-    /// Which of its looks.
     pub look: u64,
-    /// Who asks, or replies.
     pub from: Agent,
-    /// Who is asked, or hears the reply.
     pub to: Agent,
 }
 

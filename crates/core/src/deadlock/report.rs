@@ -8,13 +8,9 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Wait {
-    /// Who.
     pub who: Agent,
-    /// Which of its times of waiting that is.
     pub spell: Spell,
-    /// For whom.
     pub need: Need<Agent>,
-    /// What it would lose by giving up.
     pub stake: Stake,
 }
 
@@ -22,11 +18,8 @@ pub struct Wait {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Report {
-    /// Whose look found it.
     pub by: Agent,
-    /// Which of that one's times of waiting it was.
     pub during: Spell,
-    /// What keeps it together.
     pub shape: Shape,
     /// Those who bring it about, each with what it waits for. In a cycle each waits for the next one.
     pub waits: Vec<Wait>,

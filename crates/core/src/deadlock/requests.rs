@@ -45,14 +45,10 @@ struct Place {
     plan: Arc<Plan>,
 }
 
-/// A process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Process {
-    /// How often it has waited.
     spells: Spell,
-    /// Whom it waits for, if it does.
     need: Option<Need<Agent>>,
-    /// Who waits for it.
     owes: BTreeMap<Agent, Spell>,
     /// When it first asked.
     born: Option<Time>,
@@ -69,7 +65,6 @@ pub enum Message<M> {
     Answer(Letter),
     /// I wait for you no longer.
     Withdraw(Letter),
-    /// The detector's own message.
     Detector(M),
 }
 
@@ -77,9 +72,7 @@ pub enum Message<M> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Letter {
-    /// Who sends it.
     pub from: Agent,
-    /// Whom to.
     pub to: Agent,
     /// Which time of waiting it is, of the one who waits.
     pub spell: Spell,
@@ -156,7 +149,6 @@ impl<D: Detector> Requests<D> {
         !agent.is_resource() && agent.number < self.place.plan.processes_at(agent.site)
     }
 
-    /// What is wrong with asking these.
     fn objection(&self, who: Agent, need: &Need<Agent>) -> Option<Refusal> {
         let on = need.on();
         let is_twice = |(place, agent): (usize, &Agent)| on.iter().take(place).any(|other| other == agent);

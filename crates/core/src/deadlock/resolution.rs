@@ -45,19 +45,9 @@ pub enum Ruling {
     /// To the victim's site: it is to give up.
     Doom(Report),
     /// To the desk: it has.
-    Yielded {
-        /// Who.
-        who: Agent,
-        /// Which of its times of waiting is over.
-        spell: Spell,
-    },
+    Yielded { who: Agent, spell: Spell },
     /// To whoever found a deadlock: look again.
-    Again {
-        /// Who.
-        who: Agent,
-        /// In which of its times of waiting.
-        spell: Spell,
-    },
+    Again { who: Agent, spell: Spell },
 }
 
 impl Describe for Ruling {
@@ -76,24 +66,18 @@ impl Describe for Ruling {
     }
 }
 
-/// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Errand {
-    /// A ruling goes to another site.
     Send(NodeId, Ruling),
     /// The rule of it that was applied, and why.
     Note(&'static str, &'static str, Agent),
-    /// Users are told.
     Tell(Finding),
-    /// Somebody here looks again.
     Look(Agent),
 }
 
-/// A site's part in deciding who gives up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Resolution {
     terms: Fixed<Terms>,
-    /// Those here who were told to give up, and have not.
     doomed: BTreeMap<Agent, Spell>,
     /// At the desk: what was found and not looked at.
     queue: VecDeque<Report>,
@@ -122,7 +106,6 @@ impl Resolution {
         }
     }
 
-    /// Whether anybody is to give up at all.
     pub(super) fn is_wanted(&self) -> bool {
         self.terms.policy.is_some()
     }

@@ -22,9 +22,7 @@ pub enum Policy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stake {
-    /// When it began.
     pub born: Time,
-    /// How many locks it holds.
     pub locks: u32,
     /// How much it matters; more is more.
     pub priority: u32,

@@ -75,7 +75,6 @@ pub struct Bully {
     suspects: BTreeMap<NodeId, Option<Time>>,
 }
 
-/// What never changes.
 #[derive(Debug)]
 struct Place {
     me: NodeId,
@@ -88,7 +87,6 @@ struct Place {
     hop: Duration,
 }
 
-/// What a node is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// Nothing. It knows the leader if it has heard of one.
@@ -104,7 +102,6 @@ enum Phase {
 }
 
 impl Phase {
-    /// What it waits for.
     const fn timer(self) -> Option<Timer> {
         match self {
             Self::Rest { .. } => None,
@@ -215,7 +212,6 @@ impl Bully {
         }
     }
 
-    /// Asks all who rank higher.
     fn begin(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         let Place { higher, lower, courtesy, .. } = &*self.place.clone();
         self.take_part(out);
@@ -369,7 +365,6 @@ impl Bully {
         }
     }
 
-    /// Somebody is back.
     fn welcome(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
         self.suspects.remove(&node);
         self.see(node, out);

@@ -81,12 +81,10 @@ pub struct ByMutex<P> {
     stage: Stage,
 }
 
-/// How a node stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     /// It takes no part, and knows of no leader.
     Idle,
-    /// It waits for the lock.
     Running,
     /// It knows who leads in the latest epoch. If that is itself, it holds the lock.
     Over(NodeId),
@@ -99,16 +97,10 @@ enum Stage {
 pub enum Message<M> {
     /// The lock's own message.
     Lock(M),
-    /// I lead.
-    Leads {
-        /// In which epoch.
-        epoch: Epoch,
-    },
+    /// The sender leads.
+    Leads { epoch: Epoch },
     /// Lead no longer: there is to be another election.
-    Yield {
-        /// In which epoch the receiver leads.
-        epoch: Epoch,
-    },
+    Yield { epoch: Epoch },
 }
 
 impl<M: Describe> Describe for Message<M> {

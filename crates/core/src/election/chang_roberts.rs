@@ -18,10 +18,9 @@
 //! When it fails: bare (`--repair none`), a node that dies in a run takes a message with it, and all wait for ever. With repair the run is
 //! done again without it under the next epoch, and a message of the old one, a dead winner's too, is thrown away wherever it turns up.
 
-use super::circuit::{Circuit, Contest, Side, Turn};
+use super::circuit::{Circuit, Claim, Contest, Side, Turn};
 use super::{Book, Case, Cost, Counts, Facts, Rank, Shape, Starting};
 use crate::about::Profile;
-use crate::describe::Describe;
 
 #[cfg(test)]
 mod tests;
@@ -77,18 +76,6 @@ pub type ChangRoberts = Circuit<Candidacy>;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Candidacy {
     takes_part: bool,
-}
-
-/// A rank on its way round the ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(transparent))]
-pub struct Claim(pub Rank);
-
-impl Describe for Claim {
-    fn kind(&self) -> &'static str {
-        "election"
-    }
 }
 
 impl Contest for Candidacy {

@@ -39,7 +39,7 @@ mod repair;
 mod tests;
 mod turn;
 
-pub use letter::{Body, Letter, Run};
+pub use letter::{Body, Claim, Letter, Run};
 pub use repair::Timer;
 pub use turn::Turn;
 
@@ -109,19 +109,16 @@ pub struct Circuit<C> {
     /// The latest run that it knows of, in which it takes part or took part.
     run: Run,
     stage: Stage,
-    /// This node's part in it.
     contest: C,
     /// Those whom it takes for dead, in the order of their numbers.
     dead: Vec<NodeId>,
     /// Messages whose receipt is not acknowledged yet, where that is asked for.
     unacknowledged: Vec<(u64, NodeId)>,
-    /// How many messages it has sent that are to be acknowledged.
     sent: u64,
     /// Over what it waits for others to agree with it, if it does.
     dispute: Option<Dispute>,
 }
 
-/// Over what two nodes disagree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Dispute {
     /// Whether a member of the run is dead.
@@ -130,7 +127,6 @@ enum Dispute {
     Runs,
 }
 
-/// How far a node is in its latest run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     /// It takes no part, and knows nothing of a leader.
@@ -194,7 +190,6 @@ impl<C: Contest> Circuit<C> {
         self.play(out, |contest, turn| contest.start(turn));
     }
 
-    /// Takes part in a run from now on.
     fn enter(&mut self, run: Run, out: &mut Effects<'_, Self>) {
         if self.plan.repair != Repair::None {
             out.save(run.epoch);
@@ -230,7 +225,6 @@ impl<C: Contest> Circuit<C> {
         self.plan.ranking.of(self.me)
     }
 
-    /// How many sit in the run.
     fn members(&self) -> usize {
         self.plan.ring.len().saturating_sub(self.run.without.len())
     }

@@ -83,7 +83,6 @@ pub struct ConsensusByElection<E> {
     election: E,
     /// Whom the election inside has named, in its latest run.
     named: Option<(NodeId, Epoch)>,
-    /// What was decided, as far as this node knows.
     held: Option<Decision>,
 }
 
@@ -91,9 +90,7 @@ pub struct ConsensusByElection<E> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Decision {
-    /// In which epoch.
     pub epoch: Epoch,
-    /// What.
     pub value: u64,
 }
 
@@ -102,9 +99,7 @@ pub struct Decision {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message<M> {
-    /// The election's own message.
     Election(M),
-    /// This is decided.
     Decided(Decision),
 }
 

@@ -1,65 +1,125 @@
-//! A stage for tests of elections: a script in a small language goes in, a readable trace comes out.
+//! A group of nodes with disks, timers and a clock, for tests of elections: a script goes in, a readable trace comes out.
 //!
 //! ```text
 //! 1 campaign           node 1 is asked to start; likewise resign
-//! 1 > 2                the oldest message under way from 1 to 2 arrives
+//! 1 > 2                the oldest message in flight from 1 to 2 arrives
 //! 1 > 2 last           the newest one arrives before all others
 //! 1 > 2 as 3           the oldest one arrives, but in the name of 3
+//! again 1 > 2          a copy of the oldest one arrives, and the original stays in flight
 //! lose 1 > 2           the oldest one is lost
-//! rest                 everything under way arrives, oldest first, until nothing is under way
+//! rest                 every message in flight arrives, oldest first, until none is left
 //! 1 fires              the timer that node 1 set last fires
-//! 1 crashes            node 1 is gone, and what reaches it is lost
-//! 1 boots              node 1 is back with what it saved
-//! 1 suspects 2         node 1 hears that node 2 is dead; likewise trusts
-//! after 3ms            time passes
+//! 1 crashes            node 1 is down, and what reaches it is lost
+//! 1 boots              node 1 starts again with what it saved
+//! 1 is wiped           node 1 starts again without its disk
+//! 1 suspects 2         the failure detector of node 1 reports that node 2 has crashed; likewise trusts
+//! after 3ms            time passes, and no timer fires
+//! wait 3ms             time passes, and timers fire when they are due
 //! ```
+//!
+//! A line of the trace begins with the time, once time has passed.
 
-use super::{COMMANDS, Event, Plan};
+use super::{COMMANDS, Command, Event, Plan};
 use crate::bounds::Bounds;
 use crate::describe::Describe;
 use crate::effects::{Effect, Effects, Note, Sink};
+use crate::election::majority_lease::Ballot;
+use crate::group::Epoch;
 use crate::node::{Incarnation, NodeId};
-use crate::protocol::{Durable, Input, Protocol, WriteOf};
+use crate::protocol::{Durable, Input, Protocol};
 use crate::testing::steps;
 use crate::time::{Duration, Time};
-use alloc::sync::Arc;
 use core::fmt::Debug;
+use expect_test::Expect;
 use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// The usual plan of a group in which a message takes one millisecond.
-pub(super) fn plan(nodes: usize) -> Plan {
+/// Tests as a table: a name that begins with the rule's id, a script, and the trace that the script must give. Steps before ` | ` set the
+/// scene and are not in the trace. The top has the usual constructor and plan; `in` replaces the plan in one test.
+macro_rules! rules {
+    (@own $usual:expr) => { $usual };
+    (@own $usual:expr, $own:expr) => { $own };
+    (
+        $make:expr, $plan:expr;
+        $($(#[$meta:meta])* $name:ident($(in $own:expr,)? $script:literal, $trace:expr);)*
+    ) => {$(
+        $(#[$meta])*
+        #[test]
+        fn $name() {
+            use $crate::election::drill::{check, rules};
+            check(rules!(@own $plan $(, $own)?), $make, $script, &$trace);
+        }
+    )*};
+}
+pub(crate) use rules;
+
+/// A group in which a message takes one millisecond.
+pub(crate) fn plan(nodes: usize) -> Plan {
     Plan::new(nodes, Bounds { message: Duration::from_millis(1), processing: Duration::ZERO })
 }
 
-/// Plays a script to a group and tells what each step did.
-pub(super) fn drill<P>(plan: Plan, make: fn(NodeId, Arc<Plan>) -> P, script: &str) -> String
-where
-    P: Protocol<Command = super::Command, Event = Event, Durable: Clone, Timer: Debug>,
-    P::Message: Describe + Debug,
-    WriteOf<P>: Clone,
-{
-    let plan = Arc::new(plan);
-    let nodes = plan.group.iter().map(|me| Seat::new(make(me, Arc::clone(&plan)), !plan.absent.contains(me))).collect();
-    let mut drill = Drill { plan, make, nodes, under_way: Vec::new(), now: Time::ZERO, trace: String::new() };
-    for me in drill.plan.group.clone().iter() {
-        if drill.nodes[me.index()].is_up {
-            drill.boot(me);
-        }
-    }
+/// Plays a script and compares the trace of what follows the bar, without the steps that did nothing.
+pub(crate) fn check<P: Elects>(plan: Plan, make: fn(NodeId, &Plan) -> P, script: &str, expected: &Expect) {
+    let trace = drill(plan, make, script);
+    let events: String = trace.split_inclusive('\n').filter(|line| !line.ends_with(": nothing\n")).collect();
+    expected.assert_eq(if events.is_empty() { "nothing\n" } else { &events });
+}
+
+/// Plays a script. Returns the trace of what follows the bar.
+pub(crate) fn drill<P: Elects>(plan: Plan, make: fn(NodeId, &Plan) -> P, script: &str) -> String {
+    let (scene, shown) = script.split_once(" | ").unwrap_or(("", script));
+    let up: Vec<_> = plan.group.iter().filter(|me| !plan.absent.contains(*me)).collect();
+    let seats = plan.group.iter().map(|me| Seat::new(make(me, &plan), up.contains(&me))).collect();
+    let (in_flight, timers) = (Vec::new(), Vec::new());
+    let mut drill = Drill { plan, make, seats, in_flight, timers, now: Time::ZERO, trace: String::new() };
+    up.into_iter().for_each(|me| drill.boot(me));
+    steps(scene).for_each(|step| drill.play(step));
     drill.trace.clear();
-    for line in steps(script) {
-        drill.play(line);
-    }
+    steps(shown).for_each(|step| drill.play(step));
     drill.trace
 }
 
+/// An election whose effects a trace can show.
+pub(crate) trait Elects:
+    Protocol<Command = Command, Event = Event, Durable: Clone + Durable<Write: Written>, Timer: Debug, Message: Describe>
+{
+}
+
+impl<P> Elects for P where
+    P: Protocol<
+            Command = Command,
+            Event = Event,
+            Durable: Clone + Durable<Write: Written>,
+            Timer: Debug,
+            Message: Describe,
+        >
+{
+}
+
+/// A write to the disk, as a trace shows it.
+pub(crate) trait Written {
+    fn written(&self) -> String;
+}
+
+impl Written for Epoch {
+    fn written(&self) -> String {
+        "saves".into()
+    }
+}
+
+impl Written for Ballot {
+    fn written(&self) -> String {
+        format!("saves a vote for {} in term {}", self.vote, self.term)
+    }
+}
+
 struct Drill<P: Protocol> {
-    plan: Arc<Plan>,
-    make: fn(NodeId, Arc<Plan>) -> P,
-    nodes: Vec<Seat<P>>,
-    under_way: Vec<(NodeId, NodeId, P::Message)>,
+    plan: Plan,
+    make: fn(NodeId, &Plan) -> P,
+    seats: Vec<Seat<P>>,
+    in_flight: Vec<(NodeId, NodeId, P::Message)>,
+    timers: Vec<(Time, NodeId, P::Timer)>,
     now: Time,
     trace: String,
 }
@@ -67,30 +127,31 @@ struct Drill<P: Protocol> {
 struct Seat<P: Protocol> {
     node: P,
     is_up: bool,
-    life: Incarnation,
+    next_life: Incarnation,
     durable: P::Durable,
-    timers: Vec<P::Timer>,
 }
 
 impl<P: Protocol> Seat<P> {
-    fn new(node: P, is_up: bool) -> Self {
-        Self { node, is_up, life: Incarnation::FIRST, durable: P::Durable::default(), timers: Vec::new() }
+    /// One that is down from the start is in a later life when it boots.
+    fn new(node: P, boots: bool) -> Self {
+        let next_life = if boots { Incarnation::FIRST } else { Incarnation::FIRST.next() };
+        Self { node, is_up: false, next_life, durable: P::Durable::default() }
     }
 }
 
-struct Prompter<P: Protocol> {
+struct Recorder<P: Protocol> {
     effects: Vec<Effect<P>>,
     said: Vec<String>,
 }
 
-impl<P: Protocol<Event = Event, Timer: Debug, Message: Describe>> Sink<P> for Prompter<P> {
+impl<P: Elects> Sink<P> for Recorder<P> {
     fn effect(&mut self, effect: Effect<P>) {
         match &effect {
             Effect::Send { to, message, .. } => self.said.push(format!("{} → {to}", message.kind())),
             Effect::Multicast { to, message, .. } => self.said.push(format!("{} → {to}", message.kind())),
             Effect::Emit { event, .. } => self.said.push(event.to_string()),
             Effect::SetTimer { timer, span } => self.said.push(format!("{timer:?} in {span}")),
-            Effect::Save(_) => self.said.push("saves".into()),
+            Effect::Save(write) => self.said.push(write.written()),
             Effect::CancelTimer(_) => {}
         }
         self.effects.push(effect);
@@ -103,106 +164,124 @@ impl<P: Protocol<Event = Event, Timer: Debug, Message: Describe>> Sink<P> for Pr
     }
 }
 
-impl<P> Drill<P>
-where
-    P: Protocol<Command = super::Command, Event = Event, Durable: Clone, Timer: Debug, Message: Describe + Debug>,
-    WriteOf<P>: Clone,
-{
-    fn play(&mut self, line: &str) {
-        let words: Vec<_> = line.split_whitespace().collect();
+impl<P: Elects> Drill<P> {
+    fn play(&mut self, step: &str) {
+        let words: Vec<_> = step.split_whitespace().collect();
         match words[..] {
             ["rest"] => {
-                while !self.under_way.is_empty() {
-                    self.deliver(0, None);
+                while !self.in_flight.is_empty() {
+                    self.deliver(0);
                 }
             }
-            ["after", length] => {
-                let millis = length.strip_suffix("ms").and_then(|number| number.parse().ok()).expect("a length");
-                self.now += Duration::from_millis(millis);
-            }
+            ["after", length] => self.now += milliseconds(length),
+            ["wait", length] => self.wait(milliseconds(length)),
             ["lose", from, ">", to] => {
+                self.in_flight.remove(self.places(from, to)[0]);
+            }
+            ["again", from, ">", to] => {
+                let copy = self.in_flight[self.places(from, to)[0]].clone();
+                self.in_flight.insert(0, copy);
+                self.deliver(0);
+            }
+            [from, ">", to] => self.deliver(self.places(from, to)[0]),
+            [from, ">", to, "last"] => self.deliver(*self.places(from, to).last().expect("a message")),
+            [from, ">", to, "as", impostor] => {
                 let place = self.places(from, to)[0];
-                self.under_way.remove(place);
+                self.in_flight[place].0 = number(impostor);
+                self.deliver(place);
             }
-            [from, ">", to] => self.deliver(self.places(from, to)[0], None),
-            [from, ">", to, "last"] => {
-                let places = self.places(from, to);
-                self.deliver(places[places.len() - 1], None);
-            }
-            [from, ">", to, "as", impostor] => self.deliver(self.places(from, to)[0], Some(number(impostor))),
             [node, "fires"] => {
-                let node = number(node);
-                let timer = self.nodes[node.index()].timers.pop().expect("a timer that is set");
-                self.step(node, &format!("{node} {timer:?}"), Input::Timer(timer.clone()));
+                let last = self.timers.iter().rposition(|(_, owner, _)| *owner == number(node));
+                self.fire(last.expect("a timer that is set"));
             }
-            [node, "crashes"] => {
-                let seat = &mut self.nodes[number(node).index()];
-                seat.is_up = false;
-                seat.timers.clear();
+            [node, "crashes"] => self.crash(number(node)),
+            [node, "boots"] => self.boot(number(node)),
+            [node, "is", "wiped"] => {
+                self.seats[number(node).index()].durable = P::Durable::wiped();
+                self.boot(number(node));
             }
-            [node, "boots"] => {
-                let node = number(node);
-                let fresh = (self.make)(node, Arc::clone(&self.plan));
-                let seat = &mut self.nodes[node.index()];
-                (seat.node, seat.is_up, seat.life) = (fresh, true, seat.life.next());
-                self.boot(node);
-            }
-            [node, "suspects", other] => self.step(number(node), line, Input::Suspect(number(other))),
-            [node, "trusts", other] => self.step(number(node), line, Input::Trust(number(other))),
+            [node, "suspects", other] => self.step(number(node), step, Input::Suspect(number(other))),
+            [node, "trusts", other] => self.step(number(node), step, Input::Trust(number(other))),
             [node, command] => {
                 let command = COMMANDS.into_iter().find(|known| known.name() == command).expect("a command");
-                self.step(number(node), line, Input::Command(command));
+                self.step(number(node), step, Input::Command(command));
             }
-            _ => panic!("the script says '{line}', which is not in its language"),
+            _ => panic!("the script says '{step}', which is not in its language"),
         }
     }
 
-    fn boot(&mut self, node: NodeId) {
-        let Seat { durable, life, .. } = &self.nodes[node.index()];
-        let input = Input::Start { durable: durable.clone(), incarnation: *life };
-        self.step(node, &format!("{node} boots"), input);
+    fn crash(&mut self, node: NodeId) {
+        self.seats[node.index()].is_up = false;
+        self.timers.retain(|(_, owner, _)| *owner != node);
     }
 
-    fn deliver(&mut self, place: usize, impostor: Option<NodeId>) {
-        let (from, to, message) = self.under_way.remove(place);
-        let from = impostor.unwrap_or(from);
-        if self.nodes[to.index()].is_up {
-            let cue = format!("{to} hears {} from {from}", message.kind());
-            self.step(to, &cue, Input::Message { from, message });
+    fn boot(&mut self, me: NodeId) {
+        self.crash(me);
+        let seat = &mut self.seats[me.index()];
+        let start = Input::Start { durable: seat.durable.clone(), incarnation: seat.next_life };
+        (seat.node, seat.is_up, seat.next_life) = ((self.make)(me, &self.plan), true, seat.next_life.next());
+        self.step(me, &format!("{me} boots"), start);
+    }
+
+    fn wait(&mut self, length: Duration) {
+        let end = self.now + length;
+        while let Some(next) = (0..self.timers.len()).min_by_key(|place| self.timers[*place].0)
+            && self.timers[next].0 <= end
+        {
+            self.now = self.timers[next].0;
+            self.fire(next);
+        }
+        self.now = end;
+    }
+
+    fn fire(&mut self, place: usize) {
+        let (_, node, timer) = self.timers.remove(place);
+        self.step(node, &format!("{node} {timer:?}"), Input::Timer(timer));
+    }
+
+    fn deliver(&mut self, place: usize) {
+        let (from, to, message) = self.in_flight.remove(place);
+        if self.seats[to.index()].is_up {
+            self.step(to, &format!("{to} hears {} from {from}", message.kind()), Input::Message { from, message });
         }
     }
 
-    fn step(&mut self, me: NodeId, cue: &str, input: Input<P>) {
-        let mut prompter = Prompter { effects: Vec::new(), said: Vec::new() };
-        let seat = &mut self.nodes[me.index()];
-        seat.node.step(self.now, input, &mut Effects::new(&mut prompter));
-        let said = if prompter.said.is_empty() { "nothing".into() } else { prompter.said.join("; ") };
-        self.trace += &format!("{cue}: {said}\n");
-        for effect in prompter.effects {
+    fn step(&mut self, me: NodeId, cause: &str, input: Input<P>) {
+        let mut recorder = Recorder { effects: Vec::new(), said: Vec::new() };
+        let seat = &mut self.seats[me.index()];
+        seat.node.step(self.now, input, &mut Effects::new(&mut recorder));
+        let said = if recorder.said.is_empty() { "nothing".into() } else { recorder.said.join("; ") };
+        let time = if self.now == Time::ZERO { String::new() } else { format!("{} ", self.now) };
+        self.trace += &format!("{time}{cause}: {said}\n");
+        for effect in recorder.effects {
             match effect {
-                Effect::Send { to, message, .. } => self.under_way.push((me, to, message)),
+                Effect::Send { to, message, .. } => self.in_flight.push((me, to, message)),
                 Effect::Multicast { to, message, .. } => {
-                    self.under_way.extend(to.others(me).map(|to| (me, to, message.clone())));
+                    self.in_flight.extend(to.others(me).map(|to| (me, to, message.clone())));
                 }
                 Effect::Save(write) => seat.durable.apply(write),
-                Effect::SetTimer { timer, .. } => {
-                    seat.timers.retain(|set| *set != timer);
-                    seat.timers.push(timer);
+                Effect::SetTimer { timer, span } => {
+                    self.timers.retain(|(_, owner, set)| *owner != me || *set != timer);
+                    self.timers.push((self.now + span.earliest, me, timer));
                 }
-                Effect::CancelTimer(timer) => seat.timers.retain(|set| *set != timer),
+                Effect::CancelTimer(timer) => self.timers.retain(|(_, owner, set)| *owner != me || *set != timer),
                 Effect::Emit { .. } => {}
             }
         }
     }
 
-    /// Where the messages from one node to another are, oldest first. There is at least one.
+    /// The places of the messages in flight from one node to another, oldest first. There is at least one.
     fn places(&self, from: &str, to: &str) -> Vec<usize> {
-        let (from, to) = (number(from), number(to));
-        let between = |(_, letter): &(usize, &(NodeId, NodeId, P::Message))| (letter.0, letter.1) == (from, to);
-        let places: Vec<_> = self.under_way.iter().enumerate().filter(between).map(|(place, _)| place).collect();
-        assert!(!places.is_empty(), "nothing is under way from {from} to {to}; so far:\n{}", self.trace);
+        let way = (number(from), number(to));
+        let between = self.in_flight.iter().enumerate().filter(|(_, (from, to, _))| (*from, *to) == way);
+        let places: Vec<_> = between.map(|(place, _)| place).collect();
+        assert!(!places.is_empty(), "nothing is in flight from {from} to {to}; so far:\n{}", self.trace);
         places
     }
+}
+
+fn milliseconds(length: &str) -> Duration {
+    Duration::from_millis(length.strip_suffix("ms").and_then(|number| number.parse().ok()).expect("milliseconds"))
 }
 
 fn number(word: &str) -> NodeId {

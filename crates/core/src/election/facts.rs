@@ -6,24 +6,17 @@ use crate::model::{Links, Model};
 /// An algorithm's line in the book's table.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// What it is called, and where it is explained.
     pub profile: Profile,
-    /// What an election costs.
     pub cost: Cost,
-    /// What shapes it.
     pub shape: Shape,
-    /// What it asks of links.
     pub links: Links,
-    /// What it asks of time.
     pub model: Model,
     /// Whether it copes by itself with messages that are lost, repeated or out of order. Where it does not, reliable
     /// links are put under it.
     pub tolerates_loss: bool,
-    /// Whether it gets over crashes, one way or another.
     pub survives: bool,
     /// Whether its leaders lead by leases: then no two may lead at once, by their own clocks.
     pub leases: bool,
-    /// Whether it elects several leaders on purpose.
     pub splits: Splits,
 }
 
@@ -73,7 +66,6 @@ pub enum Shape {
 /// What an election costs.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
-    /// Messages of an election, as the book writes it.
     pub formula: &'static str,
     /// What the book says of such a run, if it says anything.
     pub book: fn(&Case) -> Option<Book>,
@@ -82,11 +74,8 @@ pub struct Cost {
 /// A run whose cost a book may know: nothing fails while it lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// How many nodes are up.
     pub live: usize,
-    /// How many were down before it began.
     pub dead: usize,
-    /// Who starts.
     pub starting: Starting,
 }
 
@@ -104,15 +93,11 @@ impl Case {
 /// Who starts an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Starting {
-    /// One node, whichever.
     One,
-    /// The one with the lowest rank of those who are up.
     Lowest,
-    /// The one with the highest rank of those who are up.
     Highest,
     /// So many at once, but not all.
     Several(usize),
-    /// Everyone at once.
     All,
 }
 
@@ -126,11 +111,8 @@ impl Starting {
 /// What the book says of the messages of an election, over all ways in which nodes may sit and start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Book {
-    /// Which messages it counts.
     pub counts: Counts,
-    /// The fewest, if it says.
     pub least: Option<f64>,
-    /// How many on average, if it says.
     pub mean: Option<f64>,
     /// The most, or what they never exceed.
     pub most: Option<f64>,
@@ -164,9 +146,7 @@ pub enum Counts {
 /// Messages of an election. Textbooks differ in whether they count the announcement, so the two are kept apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Those that find the winner.
     pub election: u64,
-    /// Those that tell who it is.
     pub announcement: u64,
 }
 

@@ -20,10 +20,9 @@
 //! When it fails: bare (`--repair none`), a node that dies in a run takes messages with it, and all wait for ever. With repair the run is
 //! done again without it under the next epoch.
 
-use super::circuit::{Circuit, Contest, Side, Turn};
+use super::circuit::{Circuit, Claim, Contest, Side, Turn};
 use super::{Book, Case, Cost, Counts, Facts, Links, Rank, Shape, Starting};
 use crate::about::Profile;
-use crate::describe::Describe;
 use alloc::collections::VecDeque;
 
 #[cfg(test)]
@@ -78,18 +77,6 @@ enum Stand {
     Fresh,
     Candidate,
     Passive,
-}
-
-/// A candidate's rank, on its way to the next candidate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(transparent))]
-pub struct Claim(pub Rank);
-
-impl Describe for Claim {
-    fn kind(&self) -> &'static str {
-        "election"
-    }
 }
 
 impl Contest for Candidate {

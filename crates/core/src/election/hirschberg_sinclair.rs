@@ -82,7 +82,6 @@ enum Stand {
     Passive,
 }
 
-/// On which sides something has happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Sides {
     before: bool,
@@ -108,20 +107,13 @@ impl Sides {
 pub enum Message {
     /// Is anybody within reach greater?
     Probe {
-        /// Than whom.
         rank: Rank,
-        /// How far it was meant to go.
         reach: u32,
         /// How many more hops it goes after this one.
         left: u32,
     },
     /// Nobody on this side is.
-    Reply {
-        /// Whose probe this answers.
-        rank: Rank,
-        /// How far that went.
-        reach: u32,
-    },
+    Reply { rank: Rank, reach: u32 },
 }
 
 impl Describe for Message {

@@ -62,7 +62,6 @@ pub struct Invitation {
     floor: Epoch,
 }
 
-/// What never changes.
 #[derive(Debug)]
 struct Place {
     me: NodeId,
@@ -72,7 +71,6 @@ struct Place {
     hop: Duration,
 }
 
-/// Where a node stands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// It never took part.
@@ -81,7 +79,6 @@ enum Phase {
     Seeking {
         /// Lower ones that do, each with the largest epoch that it knows.
         found: BTreeMap<NodeId, Epoch>,
-        /// Whether a higher one was heard.
         is_outranked: bool,
     },
     /// It is alone, and a higher one is to invite it.
@@ -94,18 +91,15 @@ enum Phase {
         /// How many times it has asked its coordinator since it last heard of it.
         asked: u8,
     },
-    /// It leads a group.
     Leading(Following),
 }
 
-/// Whose group, and which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Membership {
     leader: NodeId,
     epoch: Epoch,
 }
 
-/// A group, as its coordinator knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Following {
     epoch: Epoch,
@@ -113,7 +107,6 @@ struct Following {
 }
 
 impl Phase {
-    /// What it waits for.
     const fn timer(&self) -> Option<Timer> {
         match self {
             Self::Idle => None,
@@ -443,12 +436,10 @@ impl Invitation {
         }
     }
 
-    /// Whether one ranks higher than the other.
     fn outranks(&self, node: NodeId, other: NodeId) -> bool {
         self.place.ranking.of(node) > self.place.ranking.of(other)
     }
 
-    /// The next epoch that is this node's alone.
     fn next(&self) -> Epoch {
         let size = self.place.group.len().max(1) as u64;
         let place = self.place.group.iter().position(|node| node == self.place.me).unwrap_or_default() as u64;

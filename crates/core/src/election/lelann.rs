@@ -21,10 +21,9 @@
 //! Departs from the paper: a node is done when it has counted all ranks, not when its own comes back, which is the same on links that
 //! keep order.
 
-use super::circuit::{Circuit, Contest, Side, Turn};
+use super::circuit::{Circuit, Claim, Contest, Side, Turn};
 use super::{Book, Cost, Counts, Facts, Rank, Shape};
 use crate::about::Profile;
-use crate::describe::Describe;
 
 #[cfg(test)]
 mod tests;
@@ -50,41 +49,28 @@ pub type LeLann = Circuit<Roll>;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Roll {
     has_sent: bool,
-    /// How many ranks have arrived.
     seen: usize,
     greatest: Option<Rank>,
 }
 
-/// A rank on its way round the ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(transparent))]
-pub struct Entry(pub Rank);
-
-impl Describe for Entry {
-    fn kind(&self) -> &'static str {
-        "election"
-    }
-}
-
 impl Contest for Roll {
-    type Message = Entry;
+    type Message = Claim;
 
     /// LL-1.
     fn start(&mut self, turn: &mut Turn<'_, '_, Self>) {
         if !self.has_sent {
             self.has_sent = true;
             turn.note("LL-1", format_args!("sends its rank on"));
-            turn.onward(Entry(turn.rank()));
+            turn.onward(Claim(turn.rank()));
         }
     }
 
     /// LL-2.
-    fn hear(&mut self, _from: Side, Entry(rank): Entry, turn: &mut Turn<'_, '_, Self>) {
+    fn hear(&mut self, _from: Side, Claim(rank): Claim, turn: &mut Turn<'_, '_, Self>) {
         self.start(turn);
         if rank != turn.rank() {
             turn.note("LL-2", format_args!("passes {rank} on"));
-            turn.onward(Entry(rank));
+            turn.onward(Claim(rank));
         }
         self.seen += 1;
         self.greatest = self.greatest.max(Some(rank));

@@ -66,7 +66,6 @@ pub struct MajorityLease {
     ledger: Ledger,
     /// The latest term that anybody spoke of.
     heard: Epoch,
-    /// What it may not break.
     promise: Option<Promise>,
     /// Who last said that it is through with all terms up to this one. What that one sent before may still arrive.
     farewell: Option<(NodeId, Epoch)>,
@@ -77,7 +76,6 @@ pub struct MajorityLease {
     failures: u32,
 }
 
-/// What a node never forgets.
 #[derive(Clone, Debug)]
 struct Place {
     me: NodeId,
@@ -87,11 +85,9 @@ struct Place {
     /// How long an answer takes at most; waits are multiples of it.
     answer: Duration,
     seed: u64,
-    /// For how long one that starts again is silent.
     silence: Duration,
 }
 
-/// Not to vote for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Promise {
     to: NodeId,
@@ -99,18 +95,12 @@ struct Promise {
     until: Time,
 }
 
-/// Where a node stands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// It never took part in a run.
     Idle,
-    /// It knows no leader, and will campaign if it does not hear of one.
     Waiting,
-    /// It takes this one for the leader, up to an instant.
     Following { leader: NodeId, term: Epoch, until: Time },
-    /// It has asked for votes.
     Standing(Round),
-    /// It leads.
     Leading(Reign),
 }
 
@@ -198,7 +188,6 @@ impl MajorityLease {
         self.wait(now, Duration::ZERO, out);
     }
 
-    /// Whether it may vote, promise and stand.
     fn has_a_say(&self, now: Time) -> bool {
         let is_silent = self.silent_until.is_some_and(|until| now < until);
         !is_silent && !self.ledger.was_lost && self.place.group.contains(self.place.me)
@@ -233,7 +222,6 @@ impl MajorityLease {
         self.count(now, out);
     }
 
-    /// Later than every term that it knows of.
     fn next_term(&self) -> Epoch {
         let Epoch(latest) = self.ledger.term.max(self.heard);
         Epoch(latest.saturating_add(1))

@@ -10,7 +10,7 @@ pub mod chang_roberts;
 pub mod circuit;
 pub mod consensus_by_election;
 #[cfg(test)]
-mod drill;
+pub(crate) mod drill;
 mod facts;
 pub mod franklin;
 pub mod hirschberg_sinclair;
@@ -92,7 +92,6 @@ pub enum Event {
     },
     /// This node has learnt who won; the winner tells it too.
     Elected {
-        /// Who.
         leader: NodeId,
         /// In which run. At one node it never goes back.
         epoch: Epoch,
@@ -102,15 +101,9 @@ pub enum Event {
         until: Time,
     },
     /// This node, which leads, may do so for longer: up to this instant of its own clock.
-    Extended {
-        /// Up to when.
-        until: Time,
-    },
+    Extended { until: Time },
     /// This node led and does so no longer, or trusts no longer that its leader leads: it knows of no leader.
-    Ended {
-        /// Which run's leadership that was.
-        epoch: Epoch,
-    },
+    Ended { epoch: Epoch },
     /// The command made no sense now; nothing changed.
     Refused(Refusal),
 }
@@ -142,15 +135,11 @@ impl fmt::Display for Event {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Refusal {
-    /// A run that this node takes part in is already under way.
     AlreadyRunning,
-    /// This node is the leader already.
     AlreadyLeading,
     /// This node has no vote, or is no member of the group, and cannot start a run.
     NotEligible,
-    /// A leader's lease lasts, and there is no run inside it.
     LeaseLasts,
-    /// This node does not lead.
     NotLeading,
     /// This algorithm knows no handover: who leads does so until it fails.
     CannotResign,

@@ -23,7 +23,6 @@ pub struct Overlay {
 struct Table {
     /// Everyone in the order of their ids; of two with the same, the lower number comes first.
     order: Vec<(u64, NodeId)>,
-    /// Everyone's id, in the order of their numbers.
     ids: Vec<u64>,
 }
 
@@ -156,7 +155,7 @@ fn power(base: f64, exponent: u64) -> f64 {
 }
 
 /// Spreads the bits of a word evenly (the finisher of splitmix64).
-const fn mix(word: u64) -> u64 {
+pub(super) const fn mix(word: u64) -> u64 {
     let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

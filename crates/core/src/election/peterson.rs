@@ -20,10 +20,9 @@
 //! When it fails: bare (`--repair none`), a node that dies in a run takes a message with it, and all wait for ever. With repair the run is
 //! done again without it under the next epoch.
 
-use super::circuit::{Circuit, Contest, Side, Turn};
+use super::circuit::{Circuit, Claim, Contest, Side, Turn};
 use super::{Book, Case, Cost, Counts, Facts, Links, Rank, Shape, Starting};
 use crate::about::Profile;
-use crate::describe::Describe;
 
 #[cfg(test)]
 mod tests;
@@ -70,27 +69,11 @@ enum Stand {
     #[default]
     Fresh,
     /// It stands for a value, and waits for that of the candidate before it.
-    Awaits {
-        own: Rank,
-    },
+    Awaits { own: Rank },
     /// It waits for the value of the one before that.
-    Compares {
-        own: Rank,
-        nearer: Rank,
-    },
+    Compares { own: Rank, nearer: Rank },
+    /// It passes values on.
     Passive,
-}
-
-/// A value on its way to the next candidate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(transparent))]
-pub struct Claim(pub Rank);
-
-impl Describe for Claim {
-    fn kind(&self) -> &'static str {
-        "election"
-    }
 }
 
 impl Contest for Candidate {

@@ -8,21 +8,14 @@ use crate::time::Duration;
 /// How a group elects. Every node of it is told the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Plan {
-    /// Who takes part.
     pub group: Group,
-    /// How they sit, where the algorithm runs round a ring.
     pub ring: Ring,
-    /// How they rank.
     pub ranking: Ranking,
     /// Those of them who are known to be down from the start.
     pub absent: Group,
-    /// How a winner on a ring is made known.
     pub announce: Announce,
-    /// How an election on a ring gets over a crash.
     pub repair: Repair,
-    /// Whom a bully tells more than it must.
     pub courtesy: Courtesy,
-    /// How long a master leads by one vote.
     pub tenure: Tenure,
     /// Where they sit in an overlay, where each region of it has its own leader.
     pub overlay: Overlay,
@@ -56,10 +49,8 @@ impl Plan {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Announce {
-    /// Node by node, once round the ring.
     #[default]
     Ring,
-    /// To all at once.
     Multicast,
 }
 
@@ -68,7 +59,6 @@ pub enum Announce {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Repair {
-    /// It does not.
     None,
     /// Every hop is acknowledged and every run has its time. Who is silent for longer is taken for dead.
     Timeout,

@@ -17,7 +17,6 @@ pub struct Ring {
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Seats {
     order: Vec<NodeId>,
-    /// The place of each node in that order.
     places: Vec<u32>,
 }
 

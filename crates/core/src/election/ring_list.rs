@@ -70,12 +70,7 @@ pub enum Message {
     /// Who is up? The first on the list asks.
     List(Vec<Rank>),
     /// This one has won. The first on the list says so, and the others have heard it.
-    Elected {
-        /// Who.
-        leader: Rank,
-        /// Who has heard it.
-        heard: Vec<Rank>,
-    },
+    Elected { leader: Rank, heard: Vec<Rank> },
 }
 
 impl Describe for Message {

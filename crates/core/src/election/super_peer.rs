@@ -72,7 +72,6 @@ pub const FACTS: Facts = Facts {
 pub struct SuperPeer {
     place: Fixed<Place>,
     life: Incarnation,
-    /// Those who are gone, as the failure detector has it.
     down: BTreeSet<NodeId>,
     /// Those who were asked and did not answer so far, and are taken for gone.
     missed: BTreeSet<NodeId>,
@@ -89,20 +88,14 @@ struct Place {
     plan: Arc<Plan>,
 }
 
-/// How a peer stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// It has not booted yet.
     Idle,
-    /// It waits for an answer of this one.
     Attaching(NodeId),
-    /// This one is its super-peer.
     Attached(NodeId),
-    /// It is a super-peer itself.
     Leading,
 }
 
-/// Somebody who wants to attach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Peer {
     life: Incarnation,
@@ -116,20 +109,13 @@ struct Peer {
 pub enum Message {
     /// Be my super-peer.
     Attach {
-        /// Which life of the sender's this is.
         life: Incarnation,
         /// The latest epoch that it knows of.
         reached: Epoch,
-        /// Those who would come before the receiver, but are gone.
         gone: Vec<NodeId>,
     },
     /// I am.
-    Attached {
-        /// Which life of the receiver's is meant.
-        life: Incarnation,
-        /// In which epoch.
-        epoch: Epoch,
-    },
+    Attached { life: Incarnation, epoch: Epoch },
 }
 
 impl Describe for Message {
@@ -153,7 +139,6 @@ impl Describe for Message {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Timer {
-    /// A super-peer's answer.
     Answer,
 }
 

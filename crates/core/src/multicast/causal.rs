@@ -48,7 +48,6 @@ pub const FACTS: Facts = Facts {
 pub struct Causal {
     me: NodeId,
     members: Group,
-    /// How many messages we have sent.
     sent: u64,
     /// How many messages of each member were delivered, in the order of the group.
     mine: Vec<u64>,

@@ -1,21 +1,20 @@
 //! What the tests of one rule share: a stage for a script, a desk that keeps what is said, and surveys of what is left of a view.
 
-use super::{Causes, Desk, GroupId, HoldBack, Member, MessageId, Notes, Ordering, Place, Plan, Survey, Word};
+use super::{Causes, Desk, GroupId, HoldBack, Member, MessageId, Notes, Ordering, Place, Plan, Survey, Window, Word};
 use crate::group::Group;
 use crate::node::NodeId;
 use crate::testing::ScriptGroup;
 use crate::view::View;
+use crate::wrap::InViews;
 use alloc::sync::Arc;
 use core::fmt;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// The node with this number.
 pub(super) fn node(number: usize) -> NodeId {
     NodeId::from_index(number - 1)
 }
 
-/// A message of the first view.
 pub(super) fn id(sender: usize, number: u64) -> MessageId {
     MessageId { group: GroupId::ONLY, view: View::FIRST, sender: node(sender), number }
 }
@@ -27,7 +26,6 @@ pub(super) fn play<O: Ordering>(plan: &Plan, script: &str) -> String {
     stage.trace
 }
 
-/// A group without views, set up like this.
 pub(super) fn stage<O: Ordering>(plan: &Plan) -> ScriptGroup<Member<()>> {
     let plan = Arc::new(plan.clone());
     ScriptGroup::new(plan.members.len(), |me, _| Member::new(me, Arc::clone(&plan), O::boxed))
@@ -41,12 +39,33 @@ pub(super) fn heard(trace: &str, node: usize) -> Vec<String> {
     delivered.filter_map(|word| word.split(' ').next()).map(Into::into).collect()
 }
 
-/// A group of so many, as usual.
+/// Every one of so many nodes delivers exactly these, in this order.
+#[track_caller]
+pub(super) fn assert_all_hear(trace: &str, nodes: usize, expected: &[&str]) {
+    for node in 1..=nodes {
+        assert_eq!(heard(trace, node), expected, "{trace}");
+    }
+}
+
+/// A group of three whose members have sent each other many messages in small windows, and hold none of them any more. Nor do they know
+/// anything of their places, as `known` counts it.
+pub(super) fn assert_forgets<O: Ordering>(known: fn(&Notes) -> Option<usize>) -> String {
+    let mut stage = stage::<O>(&Plan { window: Window { messages: 2, bytes: 100 }, ..group(3) });
+    for _ in 0..20 {
+        stage.run("1 send; 2 send; 3 send; rest");
+    }
+    for node in &stage.nodes {
+        let left = node.report().begun.map(|begun| (begun.held.len(), known(&begun.notes)));
+        assert_eq!(left, Some((0, Some(0))));
+    }
+    assert_eq!(heard(&stage.trace, 1).len(), 60);
+    stage.trace
+}
+
 pub(super) fn group(nodes: usize) -> Plan {
     Plan::new(Group::of_size(nodes))
 }
 
-/// A desk that keeps what is said.
 pub(super) struct Notebook {
     pub(super) words: Vec<Word>,
     pub(super) rules: Vec<&'static str>,
@@ -73,12 +92,10 @@ impl Desk for Notebook {
     }
 }
 
-/// An empty queue of a group of so many.
 pub(super) fn queue(nodes: usize) -> HoldBack {
     HoldBack::new(GroupId::ONLY, View::FIRST, Group::of_size(nodes))
 }
 
-/// Messages with which nothing travels.
 pub(super) fn bare<const N: usize>(ids: [(usize, u64); N]) -> [(MessageId, Causes); N] {
     ids.map(|(sender, number)| (id(sender, number), Causes::none()))
 }

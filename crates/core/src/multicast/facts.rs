@@ -7,9 +7,7 @@ use crate::multicast::plan::{Delivery, Sequencing};
 /// What the book says of an algorithm of this family.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// What it is called, and where it is explained.
     pub profile: Profile,
-    /// What it promises of the order in which messages are delivered.
     pub order: Promise,
     /// Whether whoever receives a message passes it on, unless its user says otherwise.
     pub relays: bool,
@@ -33,7 +31,6 @@ pub struct Promise {
 /// What one multicast costs without contention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Book {
-    /// How many messages.
     pub messages: u64,
     /// How many of them if the sequencer itself is the sender.
     pub messages_of_sequencer: u64,

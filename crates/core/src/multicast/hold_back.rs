@@ -15,18 +15,15 @@ pub struct HoldBack {
     members: Group,
     /// One for each member, in the order of the group.
     stocks: Vec<Stock>,
-    /// How many messages were received and not delivered.
     waiting: usize,
 }
 
-/// All that is held of one sender's messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Stock {
     /// All up to here were delivered, are held by everyone, and forgotten.
     forgotten: u64,
     /// All up to here were received.
     received: u64,
-    /// How many bytes the kept ones have.
     bytes: usize,
     kept: BTreeMap<u64, Entry>,
 }

@@ -82,7 +82,6 @@ pub const CAUSAL_FACTS: Facts = Facts {
 pub struct Priority {
     /// The number, from 1.
     pub number: u64,
-    /// Who proposed it.
     pub proposer: NodeId,
 }
 
@@ -98,13 +97,11 @@ pub struct Isis<I> {
     inner: I,
     me: NodeId,
     members: Group,
-    /// The greatest number seen, proposed or agreed.
     greatest: u64,
     /// Where each message stands that not everyone holds and knows the place of.
     standing: BTreeMap<MessageId, Standing>,
     /// Those of them that were not delivered, by what we know of their places.
     line: BTreeSet<(Priority, MessageId)>,
-    /// Of our own messages, what was proposed for them so far.
     ballots: BTreeMap<MessageId, Ballot>,
 }
 
@@ -113,9 +110,7 @@ pub struct Isis<I> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Standing {
-    /// It has proposed this.
     Proposed(Priority),
-    /// This was agreed.
     Agreed(Priority),
 }
 
@@ -131,19 +126,9 @@ struct Ballot {
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Vote {
     /// The sender of this proposes a priority with this number.
-    Proposal {
-        /// For which message.
-        id: MessageId,
-        /// The number.
-        number: u64,
-    },
-    /// This is its priority.
-    Agreed {
-        /// Of which message.
-        id: MessageId,
-        /// Its place.
-        priority: Priority,
-    },
+    Proposal { id: MessageId, number: u64 },
+    /// The sender of the message has agreed on this priority.
+    Agreed { id: MessageId, priority: Priority },
 }
 
 /// `4 for 2#1` is a proposal, and `2#1 at 4.3` what became of it.
@@ -179,7 +164,6 @@ impl Describe for Vote {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Standings {
-    /// Where each message stands that it knows of.
     #[cfg_attr(feature = "serde", serde(with = "crate::pairs"))]
     pub standing: BTreeMap<MessageId, Standing>,
     /// Nothing, where journals show what the order inside knows.

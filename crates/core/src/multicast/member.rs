@@ -71,7 +71,6 @@ pub struct Member<S> {
     stage: Stage,
     footing: Footing<S>,
     archive: Archive,
-    /// The length of what our user was told to wait with.
     refused: Option<usize>,
     leaving: Leaving,
 }
@@ -89,7 +88,6 @@ impl Seat {
     }
 }
 
-/// How far we are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::large_enum_variant, reason = "there is one of it")]
 enum Stage {
@@ -99,11 +97,9 @@ enum Stage {
     Retired,
     /// A view is decided, and what was left of the one before is not settled yet.
     Flushing(Flush),
-    /// In this view.
     Inside(Chapter),
 }
 
-/// Whether we go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Leaving {
     No,
@@ -335,7 +331,6 @@ impl<S: State> Member<S> {
         chapter.order.heard(from, word, &chapter.queue, &mut desk);
     }
 
-    /// Does all that can be done now.
     fn progress(&mut self, out: &mut Effects<'_, Self>) {
         self.serve(out);
         if !matches!(self.stage, Stage::Inside(_)) {
@@ -447,7 +442,6 @@ impl<S: State> fmt::Display for Waiting<'_, S> {
     }
 }
 
-/// Where the words of the order inside go.
 struct Counter<'a, 'b, S: State> {
     members: &'a Group,
     queue: &'a HoldBack,

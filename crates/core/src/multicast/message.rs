@@ -24,9 +24,7 @@ pub enum Message {
     Complete,
     /// Its sender has come in with this view and asks for the state at its beginning, from this byte on.
     Ask {
-        /// Which view.
         boundary: Epoch,
-        /// From which byte on.
         offset: u64,
         /// Which state it has begun with, if it has.
         digest: Option<u64>,
@@ -41,11 +39,8 @@ pub enum Message {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Letter {
-    /// Its name.
     pub id: MessageId,
-    /// What travels with it for its order.
     pub tag: Causes,
-    /// What it says.
     pub payload: Payload,
 }
 
@@ -53,15 +48,10 @@ pub struct Letter {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Piece {
-    /// The view at whose beginning the state was this.
     pub boundary: Epoch,
-    /// Where the piece begins.
     pub offset: u64,
-    /// How long the whole is.
     pub length: u64,
-    /// A digest of the whole.
     pub digest: u64,
-    /// The bytes.
     pub bytes: Payload,
 }
 

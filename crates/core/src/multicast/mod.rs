@@ -54,12 +54,10 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MessageId {
-    /// In which group.
     #[cfg_attr(feature = "serde", serde(default))]
     pub group: GroupId,
     /// In which view it was sent. A member of a view is one life of a node, so that a later life's messages have other names.
     pub view: Epoch,
-    /// By whom.
     pub sender: NodeId,
     /// Which of its sender's messages in this view it is, from 1.
     pub number: u64,
@@ -102,15 +100,12 @@ impl fmt::Display for GroupId {
 pub enum Command {
     /// Tell all members of a group this.
     Send {
-        /// Which group.
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
-        /// What.
         payload: Payload,
     },
     /// Leave a group, once all that this node has said is held by everyone.
     Leave {
-        /// Which group.
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
     },
@@ -152,14 +147,10 @@ impl fmt::Display for Command {
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Event {
     /// What it was asked to send is under way.
-    Sent {
-        /// Its name.
-        id: MessageId,
-    },
+    Sent { id: MessageId },
     /// What it was asked to send was not taken, because as much of this node's is under way as may be. Nothing was lost: ask again
     /// after the next `Ready` or `View`.
     Wait {
-        /// In which group.
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
         /// The members that hold least of what is under way, for whom everyone waits.
@@ -167,36 +158,26 @@ pub enum Event {
     },
     /// After a `Wait`: it takes more now.
     Ready {
-        /// In which group.
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
     },
-    /// This comes next.
-    Delivered {
-        /// Its name.
-        id: MessageId,
-        /// What it says.
-        payload: Payload,
-    },
+    /// The next message in the order.
+    Delivered { id: MessageId, payload: Payload },
     /// A view begins here: all that was said in the views before has been delivered, and what is delivered from now on was said in it.
     View {
-        /// In which group.
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
-        /// Who is in.
         view: View,
         /// A digest of the state of the group at this point. Members of one view have the same.
         state: u64,
     },
     /// The group went on without this node. What it sent and did not hear itself may have been delivered to others, or not.
     Out {
-        /// Which group.
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
     },
     /// As asked, it leaves: everyone holds all that it sent.
     Left {
-        /// Which group.
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
     },
@@ -225,9 +206,7 @@ impl fmt::Display for Event {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Refusal {
-    /// It has asked to leave, and sends nothing more.
     Leaving,
-    /// It is in no such group.
     NotAMember,
     /// It says more than a message may hold.
     TooLong,

@@ -163,11 +163,9 @@ pub enum Route {
 /// What survivors have when a view ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// All that anybody holds, with what travelled with it.
     pub held: BTreeMap<MessageId, Causes>,
     /// Up to which message of each sender everyone holds all, as far as anybody knows.
     pub floor: BTreeMap<NodeId, u64>,
-    /// What each one knows of places in the order.
     pub notes: BTreeMap<NodeId, Notes>,
 }
 

@@ -6,16 +6,13 @@ use crate::group::Group;
 /// How a group is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Which group it is.
     pub id: GroupId,
     /// Who is in it from the start, where it has no views.
     pub members: Group,
-    /// How much a member may have under way.
     pub window: Window,
     /// Whether whoever receives a message for the first time passes it on to all others, so that it reaches everyone although its
     /// sender dies midway.
     pub relay: bool,
-    /// When a message may be delivered.
     pub delivery: Delivery,
     /// The way of a message to all, for orders with a sequencer.
     pub sequencing: Sequencing,
@@ -28,7 +25,6 @@ pub struct Plan {
 /// How much a member may have under way that not everyone holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// So many messages.
     pub messages: u64,
     /// So many bytes, or one message.
     pub bytes: usize,

@@ -88,7 +88,6 @@ pub struct Sequencer<I> {
     numbers: BTreeMap<MessageId, u64>,
     /// The last number that was given; only the sequencer counts.
     given: u64,
-    /// The last number that was delivered.
     delivered: u64,
 }
 
@@ -98,7 +97,6 @@ pub struct Sequencer<I> {
 pub struct Place {
     /// The number, from 1.
     pub number: u64,
-    /// The message.
     pub id: MessageId,
 }
 
@@ -127,7 +125,6 @@ impl Describe for Place {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Places {
-    /// Which message has which number.
     pub places: BTreeMap<u64, MessageId>,
     /// The last number whose message it has delivered.
     pub delivered: u64,

@@ -27,7 +27,6 @@ use alloc::collections::BTreeMap;
 /// A node in several groups.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Several<P> {
-    /// Those it is in.
     parts: BTreeMap<GroupId, Part<P>>,
 }
 
@@ -41,9 +40,7 @@ struct Part<P> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Addressed<T> {
-    /// Which group.
     pub group: GroupId,
-    /// What.
     pub what: T,
 }
 

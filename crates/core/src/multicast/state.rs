@@ -20,7 +20,6 @@ pub trait State: Clone + fmt::Debug + Eq + Hash {
     fn load(plan: &Plan, bytes: &[u8]) -> Option<Self>;
 }
 
-/// A group that keeps nothing.
 impl State for () {
     fn begin(_plan: &Plan) -> Self {}
     fn apply(&mut self, _id: MessageId, _payload: &Payload) {}
@@ -38,7 +37,6 @@ impl State for () {
 /// A bulletin board: the latest messages, and a digest of all that ever hung on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Board {
-    /// How many there were in all.
     count: u64,
     digest: u64,
     /// The latest ones as bytes, no more than `keep`.

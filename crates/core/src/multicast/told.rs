@@ -10,7 +10,6 @@ use alloc::vec::Vec;
 pub struct Told {
     /// A row for each member that has said something, a column for each sender, in the order of the group.
     rows: Vec<Vec<u64>>,
-    /// The least of each column.
     least: Vec<u64>,
 }
 

@@ -53,7 +53,6 @@ pub const RELIABLE_FACTS: Facts = Facts {
 /// No order: first received, first delivered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Unordered {
-    /// What was received and not delivered yet.
     arrived: VecDeque<MessageId>,
 }
 

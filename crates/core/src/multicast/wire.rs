@@ -60,7 +60,6 @@ impl Serialize for Message {
     }
 }
 
-/// A message as bytes.
 #[derive(Deserialize)]
 enum MessageForm {
     Letter(LetterForm<()>, Option<Place>),

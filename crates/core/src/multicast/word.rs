@@ -9,9 +9,7 @@ use core::fmt;
 /// What members tell each other about places in the order, beside the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Word {
-    /// The sequencer has given a number.
     Place(Place),
-    /// Members agree on a priority.
     Vote(Vote),
 }
 
@@ -43,12 +41,9 @@ impl Describe for Word {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(untagged))]
 pub enum Notes {
-    /// There is nothing to know.
     #[default]
     Nothing,
-    /// The numbers that the sequencer gave.
     Places(Places),
-    /// The priorities that were proposed and agreed.
     Standings(Standings),
 }
 

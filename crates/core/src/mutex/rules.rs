@@ -42,7 +42,7 @@ where
     P: Protocol<Command: ScriptCommand, Event: Display, Message: Describe>,
 {
     let mut stage = ScriptGroup::new(nodes, make);
-    let (scene, shown) = script.split_once('|').unwrap_or(("", script));
+    let (scene, shown) = script.split_once(" | ").unwrap_or(("", script));
     stage.run(scene);
     stage.trace.clear();
     stage.run(shown);

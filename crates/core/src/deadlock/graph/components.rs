@@ -3,14 +3,12 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// What is known of a node.
 #[derive(Clone, Copy)]
 struct Mark {
     /// When it was met.
     number: usize,
     /// The earliest one still open that it reaches.
     lowest: usize,
-    /// Whether its set is not known yet.
     open: bool,
 }
 

@@ -41,7 +41,6 @@ impl Link {
     }
 }
 
-/// One need of an owner.
 #[derive(Clone, Debug)]
 pub(super) struct Wait {
     /// No two waits ever have the same.
@@ -64,7 +63,6 @@ pub(super) struct Edge {
 }
 
 impl Wait {
-    /// Whether one of several is enough.
     pub(super) fn is_any(&self) -> bool {
         self.any && self.edges.len() > 1
     }
@@ -86,7 +84,6 @@ pub(super) struct Cursor {
     edge: usize,
 }
 
-/// Everything that is in the graph.
 #[derive(Clone, Debug)]
 pub(super) struct Arena<O> {
     seats: BTreeMap<O, Seat>,
@@ -107,7 +104,6 @@ impl<O: Ord + Copy> Arena<O> {
         self.seats.get(&owner).copied()
     }
 
-    /// Gives an owner that has none a seat.
     pub(super) fn sit(&mut self, owner: O) -> Seat {
         let seat = Seat(self.owners.insert(Owner { owner, waits: Few::new(), waited_by: Few::new() }));
         self.seats.insert(owner, seat);
@@ -147,12 +143,10 @@ impl<O: Ord + Copy> Arena<O> {
         self.edges
     }
 
-    /// Whether nobody waits for it.
     pub(super) fn is_unwanted(&self, seat: Seat) -> bool {
         self.owner(seat).is_none_or(|owner| owner.waited_by.is_empty())
     }
 
-    /// Whether it waits for nobody.
     pub(super) fn is_running(&self, seat: Seat) -> bool {
         self.owner(seat).is_none_or(|owner| owner.waits.is_empty())
     }
@@ -192,7 +186,6 @@ impl<O: Ord + Copy> Arena<O> {
         edges.iter().position(|edge| edge.on == on)
     }
 
-    /// A wait for nobody yet.
     pub(super) fn open(&mut self, waiter: Seat, any: bool) -> Ticket {
         let place = self.owner(waiter).map_or(0, |owner| owner.waits.len());
         self.serial += 1;
@@ -215,7 +208,6 @@ impl<O: Ord + Copy> Arena<O> {
         }
     }
 
-    /// One more edge of a wait.
     pub(super) fn link(&mut self, ticket: Ticket, on: Seat, loose: bool) {
         let (Some(wait), Some(owner)) = (self.waits.get_mut(ticket.0), self.owners.get_mut(on.0)) else { return };
         let link = Link { wait: ticket, place: wait.edges.len() as u32 };
@@ -246,7 +238,6 @@ impl<O: Ord + Copy> Arena<O> {
         Some(edge)
     }
 
-    /// Takes an edge into the order.
     pub(super) fn fasten(&mut self, ticket: Ticket, on: Seat) {
         let Some(place) = self.place_of(ticket, on) else { return };
         let edges = self.waits.get_mut(ticket.0).map(|wait| &mut wait.edges);

@@ -3,12 +3,9 @@
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 
-/// A list, with room for one in place.
 #[derive(Clone, Debug)]
 pub(super) enum Few<T> {
-    /// Nothing or one.
     One(Option<T>),
-    /// As many as it likes.
     Many(Vec<T>),
 }
 

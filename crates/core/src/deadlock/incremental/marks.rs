@@ -3,10 +3,8 @@
 use super::arena::Seat;
 use alloc::vec::Vec;
 
-/// A number for some of the seats.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks {
-    /// In which round a seat was marked, and with what.
     notes: Vec<(u64, u32)>,
     round: u64,
 }
@@ -15,7 +13,6 @@ pub(super) struct Marks {
 const NEVER: u64 = u64::MAX;
 
 impl Marks {
-    /// No seat is marked any more.
     pub(super) fn wipe(&mut self) {
         self.round += 1;
     }

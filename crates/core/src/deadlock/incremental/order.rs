@@ -12,7 +12,6 @@ use alloc::vec::Vec;
 /// What stands before the first and after the last.
 const NOBODY: u32 = u32::MAX;
 
-/// An order of seats.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     spots: Vec<Spot>,
@@ -50,7 +49,6 @@ impl Order {
         self.label(one) < self.label(other)
     }
 
-    /// A newcomer, before all others.
     pub(super) fn push_first(&mut self, seat: Seat) {
         let next = self.first;
         let below = self.at(next).map_or(1 << (self.bits - 1), |spot| spot.label);
@@ -63,7 +61,6 @@ impl Order {
         }
     }
 
-    /// A newcomer, after all others.
     pub(super) fn push_last(&mut self, seat: Seat) {
         let previous = self.last;
         let above = self.at(previous).map_or(1 << (self.bits - 1), |spot| spot.label);
@@ -77,19 +74,16 @@ impl Order {
         }
     }
 
-    /// Takes a seat out.
     pub(super) fn remove(&mut self, seat: Seat) {
         let Some(spot) = self.at(seat.0).copied() else { return };
         self.join(spot.before, spot.after);
     }
 
-    /// One goes before all others.
     pub(super) fn move_first(&mut self, seat: Seat) {
         self.remove(seat);
         self.push_first(seat);
     }
 
-    /// One goes after all others.
     pub(super) fn move_last(&mut self, seat: Seat) {
         self.remove(seat);
         self.push_last(seat);
@@ -124,7 +118,6 @@ impl Order {
         }
     }
 
-    /// Two become neighbours.
     fn join(&mut self, before: u32, after: u32) {
         match self.spots.get_mut(before as usize) {
             Some(spot) => spot.after = after,
@@ -205,7 +198,6 @@ impl Order {
         }
     }
 
-    /// All in order.
     #[cfg(test)]
     pub(super) fn seats(&self) -> Vec<Seat> {
         let mut seats = Vec::new();

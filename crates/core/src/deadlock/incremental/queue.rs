@@ -14,7 +14,6 @@ use alloc::vec::Vec;
 /// Which modes there are, and which of them conflict.
 #[derive(Clone, Copy, Debug)]
 pub struct Conflicts<'a, M, F> {
-    /// Every mode that somebody may ask for.
     pub modes: &'a [M],
     /// Whether one who asks for the first mode has to wait for one who is ahead with the second.
     pub conflict: F,
@@ -25,7 +24,6 @@ pub struct Conflicts<'a, M, F> {
 pub struct Changes<O> {
     /// To be added, before the others are removed.
     pub also: Vec<O>,
-    /// To be removed.
     pub let_go: Vec<O>,
 }
 

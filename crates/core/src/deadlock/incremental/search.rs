@@ -6,16 +6,13 @@ use super::marks::Marks;
 use super::order::Order;
 use alloc::vec::Vec;
 
-/// Which edges are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// All.
     Everything,
     /// Those in the order, between the places of both ends: no way by such edges leaves them.
     Between,
 }
 
-/// What came of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// There is a way: these two are neighbours on it, the first seen from the beginning and the other from the end.

@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-/// Values in numbered places.
 #[derive(Clone, Debug)]
 pub(super) struct Slab<T> {
     places: Vec<Option<T>>,
@@ -16,7 +15,6 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Takes a place.
     pub(super) fn insert(&mut self, value: T) -> u32 {
         while let Some(place) = self.free.pop() {
             if let Some(free) = self.places.get_mut(place as usize) {
@@ -29,7 +27,6 @@ impl<T> Slab<T> {
         place
     }
 
-    /// Gives a place back.
     pub(super) fn remove(&mut self, place: u32) -> Option<T> {
         let value = self.places.get_mut(place as usize)?.take()?;
         self.free.push(place);
@@ -44,7 +41,6 @@ impl<T> Slab<T> {
         self.places.get_mut(place as usize)?.as_mut()
     }
 
-    /// How many values there are.
     pub(super) fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }

@@ -20,7 +20,6 @@ fn any<O: Copy>(on: &[O]) -> Need<O> {
 }
 
 impl<O: Ord + Copy + core::fmt::Debug> WaitForGraph<O> {
-    /// Everything that must hold between two calls.
     fn assert_sound(&self) {
         let mut edges = 0;
         let mut loose = Vec::new();

@@ -35,7 +35,6 @@ pub(super) struct Verdict {
     left: Vec<usize>,
     /// Steps to the waiter, where there is a way.
     reasons: Marks,
-    /// Those who are told.
     told: Marks,
 }
 
@@ -85,7 +84,6 @@ impl Verdict {
         self.told(arena, question)
     }
 
-    /// Everyone who can be reached from the need.
     fn reach<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) {
         self.numbers.wipe();
         self.members.clear();
@@ -264,7 +262,6 @@ impl Verdict {
     }
 }
 
-/// What an owner waits for.
 fn waits<O: Ord + Copy>(arena: &Arena<O>, seat: Seat) -> impl Iterator<Item = &Wait> + Clone {
     arena.owner(seat).into_iter().flat_map(|owner| owner.waits.iter()).filter_map(|ticket| arena.wait(*ticket))
 }

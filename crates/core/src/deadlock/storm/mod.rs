@@ -17,7 +17,6 @@ use std::string::String;
 use std::vec;
 use world::{Asks, Seen, World};
 
-/// A small generator: the same seed, the same storm.
 pub(super) struct Dice(u64);
 
 impl Dice {
@@ -25,7 +24,6 @@ impl Dice {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(0xD1B5_4A32_D192_ED03))
     }
 
-    /// A number below this one.
     pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -35,7 +33,6 @@ impl Dice {
     }
 }
 
-/// How a storm is set up.
 fn plan(dice: &mut Dice, victim: bool, resources: bool) -> Plan {
     let sites = 3 + dice.below(3);
     let processes = if resources { sites } else { sites + dice.below(sites + 1) };
@@ -51,7 +48,6 @@ fn plan(dice: &mut Dice, victim: bool, resources: bool) -> Plan {
     }
 }
 
-/// Who is struck by a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Struck {
     EdgeChasing,
@@ -65,7 +61,6 @@ enum Struck {
     Forgetful,
 }
 
-/// Processes that ask each other.
 fn asking<D>(plan: &Arc<Plan>, asks: Asks, detector: fn(NodeId, &Plan) -> D) -> World<'_, Requests<D>>
 where
     D: Detector<Message: Seen + Debug, Timer: Debug>,
@@ -73,7 +68,6 @@ where
     World::new(plan, asks, |me| Requests::new(me, Arc::clone(plan), detector(me, plan)))
 }
 
-/// Processes that ask for resources.
 fn locking<D>(plan: &Arc<Plan>, asks: Asks, detector: fn(NodeId, &Plan) -> D) -> World<'_, Locks<D>>
 where
     D: Detector<Message: Seen + Debug, Timer: Debug>,
@@ -117,37 +111,24 @@ fn weather(struck: Struck, seeds: u64) {
     }
 }
 
-#[test]
-fn edge_chasing_tells_all_deadlocks_and_no_phantom() {
-    weather(Struck::EdgeChasing, 150);
+macro_rules! storms {
+    ($($name:ident($struck:expr, $seeds:literal);)*) => {$(
+        #[test]
+        fn $name() {
+            weather($struck, $seeds);
+        }
+    )*};
 }
 
-#[test]
-fn queries_and_replies_tell_all_deadlocks_and_no_phantom() {
-    weather(Struck::QueryReply, 150);
+storms! {
+    edge_chasing_tells_all_deadlocks_and_no_phantom(Struck::EdgeChasing, 150);
+    queries_and_replies_tell_all_deadlocks_and_no_phantom(Struck::QueryReply, 150);
+    the_central_detector_tells_all_deadlocks_and_no_phantom(Struck::Central, 150);
+    locks_are_watched_by_edge_chasing_without_a_phantom(Struck::ChasedLocks, 100);
+    locks_are_watched_by_queries_and_replies_without_a_phantom(Struck::QueriedLocks, 100);
+    locks_are_watched_by_the_central_detector_without_a_phantom(Struck::CentralLocks, 100);
 }
 
-#[test]
-fn the_central_detector_tells_all_deadlocks_and_no_phantom() {
-    weather(Struck::Central, 150);
-}
-
-#[test]
-fn locks_are_watched_by_edge_chasing_without_a_phantom() {
-    weather(Struck::ChasedLocks, 100);
-}
-
-#[test]
-fn locks_are_watched_by_queries_and_replies_without_a_phantom() {
-    weather(Struck::QueriedLocks, 100);
-}
-
-#[test]
-fn locks_are_watched_by_the_central_detector_without_a_phantom() {
-    weather(Struck::CentralLocks, 100);
-}
-
-/// The storm can fail: every fixture is found out.
 #[test]
 fn a_storm_finds_out_every_fixture() {
     let mut unhurt = vec![Struck::Hasty, Struck::Selfish, Struck::Forgetful];

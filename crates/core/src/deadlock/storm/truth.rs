@@ -6,16 +6,13 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-/// Who truly waits for whom.
 #[derive(Default)]
 pub(super) struct Truth {
     waits: BTreeMap<Agent, (Spell, Need<Agent>)>,
-    /// Every wait that ever was.
     pub(super) history: BTreeSet<(Agent, Spell, Agent)>,
     latest: BTreeMap<Agent, Spell>,
     /// The resources that are on their way to somebody who has given up: they come back by themselves.
     returning: BTreeSet<Agent>,
-    /// Who has which resource in its hands.
     held: BTreeSet<(Agent, Agent, Spell)>,
     /// Everyone's latest wait that was told as part of a deadlock.
     told: BTreeSet<(Agent, Spell)>,

@@ -13,7 +13,6 @@ use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// What processes ask for.
 #[derive(Clone, Copy)]
 pub(super) enum Asks {
     One,
@@ -22,7 +21,6 @@ pub(super) enum Asks {
     Either,
 }
 
-/// A message of a look, as its cost is counted.
 pub(super) enum Sight {
     /// It follows a wait.
     Onward { by: Agent, look: u64, who: Agent, on: Agent },
@@ -30,7 +28,6 @@ pub(super) enum Sight {
     Back { by: Agent, look: u64, who: Agent, on: Agent },
 }
 
-/// A message that may belong to a look.
 pub(super) trait Seen {
     fn seen(&self) -> Option<Sight>;
 }
@@ -81,7 +78,6 @@ impl<M: Seen> Seen for locks::Message<M> {
     }
 }
 
-/// Sites, links and users.
 pub(super) struct World<'a, P: Protocol> {
     plan: &'a Plan,
     asks: Asks,
@@ -91,11 +87,8 @@ pub(super) struct World<'a, P: Protocol> {
     truth: Truth,
     now: Time,
     steps: u64,
-    /// Who knows that it waits.
     waiting: BTreeSet<Agent>,
-    /// Who knows that it is waited for, and by whom.
     owing: BTreeSet<(Agent, Agent)>,
-    /// Who was told to give up.
     doomed: BTreeSet<Agent>,
     /// What every look has cost so far, by the waits that it has followed and come back along.
     onward: BTreeSet<(Agent, u64, Agent, Spell, Agent)>,

@@ -8,7 +8,6 @@ use crate::protocol::Durable;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message {
-    /// What it says.
     pub word: Word,
     /// The largest epoch that its sender has heard of; that of the result, where one is declared.
     pub epoch: Epoch,
@@ -64,11 +63,9 @@ impl Describe for Message {
 pub enum Timer {
     /// Answers of higher nodes. If none comes it has won.
     Answers,
-    /// The result of a higher node.
     Result,
     /// The arrival of all that was sent by those who did not know that this node is back.
     Quiet,
-    /// The epochs that others know of.
     Reports,
 }
 

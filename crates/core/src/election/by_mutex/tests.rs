@@ -3,11 +3,12 @@
 use super::{ByMutex, Stage};
 use crate::election::{Command, Event};
 use crate::group::{Epoch, Group};
+use crate::mutex::rules::rules;
 use crate::mutex::{Central, RicartAgrawala};
 use crate::node::NodeId;
 use crate::protocol::Protocol;
-use crate::testing::{ScriptGroup, run_script};
-use expect_test::{Expect, expect};
+use crate::testing::ScriptGroup;
+use expect_test::expect;
 use proptest::prelude::{Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use std::collections::BTreeMap;
 use std::vec::Vec;
@@ -20,144 +21,65 @@ fn over_a_coordinator(me: NodeId, group: Group) -> ByMutex<Central> {
     ByMutex::new(me, group.clone(), Central::new(me, group))
 }
 
-fn check(script: &str, trace: Expect) {
-    trace.assert_eq(&run_script(3, over_permissions, script));
-}
-
-#[test]
-fn bm_1_whoever_campaigns_asks_for_the_lock_once() {
-    check(
-        "1 campaign; 1 campaign; rest; 1 campaign; 1 resign; 2 resign",
-        expect![[r#"
+rules! { over_permissions, 3;
+    bm_1_whoever_campaigns_asks_for_the_lock_once(
+        "1 campaign; 1 campaign; rest; 1 campaign; 1 resign; 2 resign", expect![[r#"
             1 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 1); request → all
             1 campaign: refused: it takes part in a run that is already under way
             2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
             3 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
-            1 hears reply from 2: nothing
             1 hears reply from 3: RA-3 has every reply to (1, 1); BM-3 is inside, and leads in epoch 1; leads → all; LEADER IS 1 (epoch 1)
             2 hears leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
             3 hears leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
             1 campaign: refused: it is the leader already
             1 resign: refused: this algorithm knows no handover
             2 resign: refused: it does not lead
-        "#]],
-    );
-}
+        "#]]);
 
-#[test]
-fn bm_2_whoever_doubts_the_leader_tells_it_to_leave() {
-    check(
-        "1 campaign; rest; 2 campaign; rest",
-        expect![[r#"
-            1 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 1); request → all
-            2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
-            3 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
-            1 hears reply from 2: nothing
-            1 hears reply from 3: RA-3 has every reply to (1, 1); BM-3 is inside, and leads in epoch 1; leads → all; LEADER IS 1 (epoch 1)
-            2 hears leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
-            3 hears leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
-            2 campaign: BM-2 tells 1 to leave; yield → 1; BM-1 asks for the lock; knows no leader (epoch 2); RA-1 asks everyone with (2, 2); request → all
-            1 hears yield from 2: BM-5 leaves: 2 wants an election; knows no leader any more (epoch 1 is over)
-            1 hears request from 2: RA-2 lets (2, 2) pass; reply → 2
-            3 hears request from 2: RA-2 lets (2, 2) pass; reply → 2
-            2 hears reply from 1: nothing
-            2 hears reply from 3: RA-3 has every reply to (2, 2); BM-3 is inside, and leads in epoch 2; leads → all; LEADER IS 2 (epoch 2)
-            1 hears leads from 2: BM-4 follows 2; LEADER IS 2 (epoch 2)
-            3 hears leads from 2: BM-4 follows 2; LEADER IS 2 (epoch 2)
-        "#]],
-    );
-}
+    bm_2_whoever_doubts_the_leader_tells_it_to_leave("1 campaign; rest | 2 campaign; rest", expect![[r#"
+        2 campaign: BM-2 tells 1 to leave; yield → 1; BM-1 asks for the lock; knows no leader (epoch 2); RA-1 asks everyone with (2, 2); request → all
+        1 hears yield from 2: BM-5 leaves: 2 wants an election; knows no leader any more (epoch 1 is over)
+        1 hears request from 2: RA-2 lets (2, 2) pass; reply → 2
+        3 hears request from 2: RA-2 lets (2, 2) pass; reply → 2
+        2 hears reply from 3: RA-3 has every reply to (2, 2); BM-3 is inside, and leads in epoch 2; leads → all; LEADER IS 2 (epoch 2)
+        1 hears leads from 2: BM-4 follows 2; LEADER IS 2 (epoch 2)
+        3 hears leads from 2: BM-4 follows 2; LEADER IS 2 (epoch 2)
+    "#]]);
 
-#[test]
-fn bm_3_whoever_is_inside_leads_in_the_epoch_of_its_fence() {
-    check(
-        "2 campaign; 2 > 1; 2 > 3; 1 > 2; 3 > 2",
-        expect![[r#"
-            2 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 2); request → all
-            1 hears request from 2: RA-2 lets (1, 2) pass; reply → 2
-            3 hears request from 2: RA-2 lets (1, 2) pass; reply → 2
-            2 hears reply from 1: nothing
-            2 hears reply from 3: RA-3 has every reply to (1, 2); BM-3 is inside, and leads in epoch 1; leads → all; LEADER IS 2 (epoch 1)
-        "#]],
-    );
-}
+    bm_3_whoever_is_inside_leads_in_the_epoch_of_its_fence("2 campaign; 2 > 1; 2 > 3; 1 > 2 | 3 > 2", expect![[r#"
+        2 hears reply from 3: RA-3 has every reply to (1, 2); BM-3 is inside, and leads in epoch 1; leads → all; LEADER IS 2 (epoch 1)
+    "#]]);
 
-#[test]
-fn bm_4_whoever_waits_gives_up_when_another_one_leads() {
-    check(
-        "1 campaign; 2 campaign; 1 > 2; 1 > 3; 2 > 1; 2 > 3; 2 > 1; 3 > 1; 1 > 2; 1 > 3; rest",
-        expect![[r#"
-            1 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 1); request → all
-            2 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 2); request → all
-            2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
-            3 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
+    bm_4_whoever_waits_gives_up_when_another_one_leads(
+        "1 campaign; 2 campaign; 1 > 2; 1 > 3 | 2 > 1; 2 > 3; 2 > 1; 3 > 1; 1 > 2; 1 > 3; rest", expect![[r#"
             1 hears request from 2: RA-2 defers (1, 2): ours (1, 1) goes first
             3 hears request from 2: RA-2 lets (1, 2) pass; reply → 2
-            1 hears reply from 2: nothing
             1 hears reply from 3: RA-3 has every reply to (1, 1); BM-3 is inside, and leads in epoch 1; leads → all; LEADER IS 1 (epoch 1)
             2 hears leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
             3 hears leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
             2 hears reply from 3: RA-3 ignores a reply to (1, 2), which nobody waits with
-        "#]],
-    );
-}
+        "#]]);
 
-/// The news of epoch 1 is slower than that of epoch 2.
-#[test]
-fn bm_4_a_leader_of_an_earlier_epoch_is_ignored() {
-    check(
-        "
-        1 campaign; 1 > 2; 1 > 3; 2 > 1; 3 > 1; 1 > 2; 2 campaign; 2 > 1; 2 > 1; 2 > 3; 1 > 2; 3 > 2
-        2 > 3; 1 > 3; rest
-        ",
-        expect![[r#"
-            1 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 1); request → all
-            2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
-            3 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
-            1 hears reply from 2: nothing
-            1 hears reply from 3: RA-3 has every reply to (1, 1); BM-3 is inside, and leads in epoch 1; leads → all; LEADER IS 1 (epoch 1)
-            2 hears leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
-            2 campaign: BM-2 tells 1 to leave; yield → 1; BM-1 asks for the lock; knows no leader (epoch 2); RA-1 asks everyone with (2, 2); request → all
-            1 hears yield from 2: BM-5 leaves: 2 wants an election; knows no leader any more (epoch 1 is over)
-            1 hears request from 2: RA-2 lets (2, 2) pass; reply → 2
-            3 hears request from 2: RA-2 lets (2, 2) pass; reply → 2
-            2 hears reply from 1: nothing
-            2 hears reply from 3: RA-3 has every reply to (2, 2); BM-3 is inside, and leads in epoch 2; leads → all; LEADER IS 2 (epoch 2)
-            3 hears leads from 2: BM-4 follows 2; LEADER IS 2 (epoch 2)
+    /// The news of epoch 1 is slower than that of epoch 2.
+    bm_4_a_leader_of_an_earlier_epoch_is_ignored(
+        "1 campaign; 1 > 2; 1 > 3; 2 > 1; 3 > 1; 1 > 2; 2 campaign; 2 > 1; 2 > 1; 2 > 3; 1 > 2; 3 > 2; 2 > 3 | 1 > 3;
+         rest", expect![[r#"
             3 hears leads from 1: BM-4 ignores that 1 led in epoch 1
             1 hears leads from 2: BM-4 follows 2; LEADER IS 2 (epoch 2)
-        "#]],
-    );
-}
+        "#]]);
 
-/// Both 2 and 3 doubt leader 1, which leaves for 2 and, when 3's doubt comes, leads no longer.
-#[test]
-fn bm_5_told_to_leave_a_leader_leaves_in_the_epoch_that_is_meant_only() {
-    check(
-        "1 campaign; rest; 2 campaign; 3 campaign; 2 > 1; 3 > 1; rest",
-        expect![[r#"
-            1 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 1); request → all
-            2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
-            3 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
-            1 hears reply from 2: nothing
-            1 hears reply from 3: RA-3 has every reply to (1, 1); BM-3 is inside, and leads in epoch 1; leads → all; LEADER IS 1 (epoch 1)
-            2 hears leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
-            3 hears leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
-            2 campaign: BM-2 tells 1 to leave; yield → 1; BM-1 asks for the lock; knows no leader (epoch 2); RA-1 asks everyone with (2, 2); request → all
-            3 campaign: BM-2 tells 1 to leave; yield → 1; BM-1 asks for the lock; knows no leader (epoch 2); RA-1 asks everyone with (2, 3); request → all
-            1 hears yield from 2: BM-5 leaves: 2 wants an election; knows no leader any more (epoch 1 is over)
+    /// Both 2 and 3 doubt leader 1, which leaves for 2 and, when 3's doubt comes, leads no longer.
+    bm_5_told_to_leave_a_leader_leaves_in_the_epoch_that_is_meant_only(
+        "1 campaign; rest; 2 campaign; 3 campaign; 2 > 1 | 3 > 1; rest", expect![[r#"
             1 hears yield from 3: BM-5 does not lead in epoch 1 any more
             1 hears request from 2: RA-2 lets (2, 2) pass; reply → 2
             3 hears request from 2: RA-2 lets (2, 2) pass; reply → 2
             1 hears request from 3: RA-2 lets (2, 3) pass; reply → 3
             2 hears request from 3: RA-2 defers (2, 3): ours (2, 2) goes first
-            2 hears reply from 1: nothing
             2 hears reply from 3: RA-3 has every reply to (2, 2); BM-3 is inside, and leads in epoch 2; leads → all; LEADER IS 2 (epoch 2)
-            3 hears reply from 1: nothing
             1 hears leads from 2: BM-4 follows 2; LEADER IS 2 (epoch 2)
             3 hears leads from 2: BM-4 follows 2; LEADER IS 2 (epoch 2)
-        "#]],
-    );
+        "#]]);
 }
 
 /// One thing that happens to a group. Numbers beyond the last node or message begin again at the first.
@@ -230,7 +152,6 @@ proptest! {
         elect(nodes, over_permissions, &gusts)?;
     }
 
-    /// The adapter knows nothing of the lock inside.
     #[test]
     fn any_other_lock_will_do(nodes in 1..=5_usize, gusts in gusts()) {
         elect(nodes, over_a_coordinator, &gusts)?;

@@ -1,13 +1,13 @@
 //! A ring on a bench: nodes whose messages are delivered one by one, by hand or until nothing is under way.
 
 use super::{Circuit, Contest, Letter, Reached, Timer};
-use crate::bounds::Bounds;
 use crate::describe::{Class, Describe};
 use crate::effects::{Effect, Note, Sink};
-use crate::election::{Command, Event, Plan};
+pub(crate) use crate::election::drill::plan as usual;
+use crate::election::{Announce, Case, Command, Event, Facts, Plan, Prefer, Ranking, Ring, Starting};
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Durable, Input, Protocol};
-use crate::time::{Duration, Time};
+use crate::time::Time;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec;
@@ -17,14 +17,12 @@ pub(crate) struct Bench<C: Contest> {
     pub(crate) nodes: Vec<Circuit<C>>,
     /// What is under way, in the order in which it was sent: from, to, what.
     pub(crate) wires: VecDeque<(NodeId, NodeId, Letter<C::Message>)>,
-    /// What each node has told.
     pub(crate) told: Vec<Vec<Event>>,
     pub(crate) timers: Vec<Vec<Timer>>,
     disks: Vec<Reached>,
     lives: Vec<Incarnation>,
     pub(crate) down: Vec<bool>,
     pub(crate) counts: [u64; 3],
-    /// The rules that were applied, each by whom.
     pub(crate) rules: Vec<(u32, &'static str)>,
     plan: Arc<Plan>,
 }
@@ -49,10 +47,6 @@ impl<C: Contest> Sink<Circuit<C>> for Tape<C> {
 
 pub(crate) fn node(number: u32) -> NodeId {
     NodeId::from_index(number as usize - 1)
-}
-
-pub(crate) fn usual(size: usize) -> Plan {
-    Plan::new(size, Bounds { message: Duration::from_millis(1), processing: Duration::ZERO })
 }
 
 impl<C: Contest> Bench<C> {
@@ -115,14 +109,18 @@ impl<C: Contest> Bench<C> {
         self.step(node(number), Input::Command(Command::Campaign));
     }
 
-    /// Delivers what was sent first.
+    /// A node starts an election, and everything arrives.
+    pub(crate) fn elect(&mut self, number: u32) {
+        self.campaign(number);
+        self.settle();
+    }
+
     pub(crate) fn deliver(&mut self) {
         if let Some((from, to, message)) = self.wires.pop_front() {
             self.step(to, Input::Message { from, message });
         }
     }
 
-    /// Delivers everything until nothing is under way.
     pub(crate) fn settle(&mut self) {
         for _ in 0..100_000 {
             if self.wires.is_empty() {
@@ -156,6 +154,18 @@ impl<C: Contest> Bench<C> {
         self.step(node(by), Input::Trust(node(number)));
     }
 
+    pub(crate) fn all_suspect(&mut self, number: u32) {
+        self.others(number).for_each(|other| self.suspect(other, number));
+    }
+
+    pub(crate) fn all_trust(&mut self, number: u32) {
+        self.others(number).for_each(|other| self.trust(other, number));
+    }
+
+    fn others(&self, number: u32) -> impl Iterator<Item = u32> + use<C> {
+        (1..=self.nodes.len() as u32).filter(move |other| *other != number)
+    }
+
     /// Lets the timer that a node set last fire.
     pub(crate) fn fire(&mut self, number: u32, timer: Timer) {
         let index = node(number).index();
@@ -169,7 +179,13 @@ impl<C: Contest> Bench<C> {
         self.rules.iter().filter(|(_, applied)| *applied == rule).map(|(number, _)| *number).collect()
     }
 
-    /// The leader and the epoch that a node knows.
+    /// Who applied a rule, in the order of their numbers.
+    pub(crate) fn all_who(&self, rule: &str) -> Vec<u32> {
+        let mut who = self.who(rule);
+        who.sort_unstable();
+        who
+    }
+
     pub(crate) fn knows(&self, number: u32) -> Option<(u32, u64)> {
         match self.told[node(number).index()].iter().rev().find(|event| !matches!(event, Event::Refused(_)))? {
             Event::Elected { leader, epoch, .. } => Some((leader.number(), epoch.0)),
@@ -184,6 +200,13 @@ impl<C: Contest> Bench<C> {
         let first = known.next()??;
         known.all(|other| other == Some(first)).then_some(first)
     }
+}
+
+/// A ring of four in which one node has started an election and everything has arrived.
+pub(crate) fn one_starts<C: Contest>(number: u32) -> Bench<C> {
+    let mut ring = Bench::new(usual(4));
+    ring.elect(number);
+    ring
 }
 
 /// Every order of so few nodes round a ring.
@@ -202,7 +225,6 @@ pub(crate) fn orders(size: u32) -> Vec<Vec<NodeId>> {
 
 /// Every order, every starter, and all at once: whoever ranks highest wins in the first epoch. Calls back with what it cost.
 pub(crate) fn try_all<C: Contest>(size: u32, mut cost: impl FnMut(usize, u64, u64)) {
-    use crate::election::{Announce, Prefer, Ranking, Ring};
     for order in orders(size) {
         for starters in (1..=size).map(|number| vec![number]).chain([(1..=size).collect()]) {
             for (prefer, announce) in [(Prefer::Highest, Announce::Ring), (Prefer::Lowest, Announce::Multicast)] {
@@ -218,5 +240,17 @@ pub(crate) fn try_all<C: Contest>(size: u32, mut cost: impl FnMut(usize, u64, u6
                 }
             }
         }
+    }
+}
+
+/// However nodes sit and whoever starts, an election costs no more than the book says. Calls back with the size and what it cost.
+pub(crate) fn stays_within_bound<C: Contest>(facts: &Facts, mut cost: impl FnMut(u32, usize, u64, u64)) {
+    for size in 1..=6 {
+        let case = Case { live: size as usize, dead: 0, starting: Starting::One };
+        let bound = (facts.cost.book)(&case).and_then(|book| book.most);
+        try_all::<C>(size, |starters, election, announcement| {
+            assert!(bound.is_some_and(|bound| election as f64 <= bound), "{size}: {election}");
+            cost(size, starters, election, announcement);
+        });
     }
 }

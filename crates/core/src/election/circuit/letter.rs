@@ -1,6 +1,6 @@
 //! What nodes round a ring send each other.
 
-use super::Side;
+use super::{Rank, Side};
 use crate::describe::{Class, Describe};
 use crate::group::Epoch;
 use crate::node::NodeId;
@@ -10,7 +10,6 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Run {
-    /// Its number.
     pub epoch: Epoch,
     /// Who is taken for dead by whoever began it, in the order of their numbers.
     pub without: Vec<NodeId>,
@@ -27,11 +26,9 @@ impl Run {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Letter<M> {
-    /// The run.
     pub run: Run,
     /// Its number among those that the sender wants acknowledged, if it does.
     pub number: Option<u64>,
-    /// What it says.
     pub body: Body<M>,
 }
 
@@ -40,27 +37,26 @@ pub struct Letter<M> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Body<M> {
-    /// The contest's own message.
-    Contest {
-        /// On which side of the receiver its sender sits.
-        from: Side,
-        /// What it says.
-        message: M,
-    },
-    /// This one has won.
-    Won {
-        /// Who.
-        leader: NodeId,
-        /// Who announced it.
-        by: NodeId,
-    },
+    /// The contest's own message, from the neighbour on this side of the receiver.
+    Contest { from: Side, message: M },
+    /// The leader has won, and `by` announces it.
+    Won { leader: NodeId, by: NodeId },
     /// The receiver's message of this number has arrived.
     Received(u64),
     /// The receiver is late: the run is the sender's latest.
-    Behind {
-        /// Whether the sender knows its winner already.
-        is_over: bool,
-    },
+    Behind { is_over: bool },
+}
+
+/// A rank on its way round the ring, or to the next candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
+pub struct Claim(pub Rank);
+
+impl Describe for Claim {
+    fn kind(&self) -> &'static str {
+        "election"
+    }
 }
 
 impl<M: Describe> Describe for Letter<M> {

@@ -12,7 +12,6 @@ use crate::time::Span;
 pub enum Timer {
     /// The acknowledgement of the message of this number.
     Hop(u64),
-    /// The end of the run.
     Run,
     /// Whether two who disagree on who is dead have come to agree by then.
     Dispute,
@@ -124,7 +123,6 @@ impl<C: Contest> Circuit<C> {
         }
     }
 
-    /// Takes a node for dead.
     fn mark(&mut self, node: NodeId) {
         if let Err(place) = self.dead.binary_search(&node) {
             self.dead.insert(place, node);

@@ -1,8 +1,8 @@
 //! Tests: the rules of the circuit, with Chang and Roberts' contest in it.
 
 use super::bench::{Bench, node, usual};
-use super::{Body, Letter, Run, Side, Timer, about};
-use crate::election::chang_roberts::{Candidacy, Claim};
+use super::{Body, Claim, Letter, Run, Side, Timer, about};
+use crate::election::chang_roberts::Candidacy;
 use crate::election::{Announce, Command, Event, Plan, Ranking, Refusal, Repair};
 use crate::group::{Epoch, Group};
 use crate::protocol::Input;
@@ -36,8 +36,7 @@ fn ci_1_a_campaign_begins_the_next_epoch() {
 #[test]
 fn ci_2_whoever_hears_of_a_later_epoch_takes_part_and_forgets_its_leader() {
     let mut ring = with(Repair::Detector, 3);
-    ring.campaign(1);
-    ring.settle();
+    ring.elect(1);
     assert_eq!(ring.who("CI-2"), [2, 3]);
     ring.campaign(3);
     ring.deliver();
@@ -47,21 +46,18 @@ fn ci_2_whoever_hears_of_a_later_epoch_takes_part_and_forgets_its_leader() {
 #[test]
 fn ci_5_whoever_finds_the_winner_announces_it() {
     let mut ring = with(Repair::Detector, 3);
-    ring.campaign(1);
-    ring.settle();
+    ring.elect(1);
     assert_eq!(ring.who("CI-5"), [3]);
 }
 
 #[test]
 fn ci_6_all_learn_the_winner_and_pass_it_on() {
     let mut ring = with(Repair::Detector, 4);
-    ring.campaign(2);
-    ring.settle();
+    ring.elect(2);
     assert_eq!(ring.who("CI-6"), [1, 2, 3, 4]);
     assert_eq!(ring.result(), Some((4, 1)));
     assert_eq!(ring.counts, [6, 4, 0]);
-    ring.campaign(3);
-    ring.settle();
+    ring.elect(3);
     assert_eq!(ring.result(), Some((4, 2)));
     assert!(ring.told.iter().all(|told| told.len() == 4), "each knows nothing at first, twice: {:?}", ring.told);
 }
@@ -84,22 +80,16 @@ fn ci_1_a_node_has_one_run_at_a_time_and_nobody_resigns() {
 fn ci_12_whoever_is_late_hears_how_late_and_begins_a_later_epoch() {
     let mut ring = with(Repair::Detector, 3);
     for _ in 0..5 {
-        ring.campaign(1);
-        ring.settle();
+        ring.elect(1);
     }
     ring.crash(2);
-    for other in [1, 3] {
-        ring.suspect(other, 2);
-    }
-    ring.campaign(1);
-    ring.settle();
+    ring.all_suspect(2);
+    ring.elect(1);
     assert_eq!(ring.result(), Some((3, 6)));
     // It has slept through the sixth epoch.
     ring.restart(2);
     assert_eq!(ring.told[1].last(), Some(&Event::Began { epoch: Epoch(6) }));
-    for other in [1, 3] {
-        ring.trust(other, 2);
-    }
+    ring.all_trust(2);
     ring.settle();
     let (leader, epoch) = ring.result().unwrap_or_default();
     assert!(leader == 3 && epoch > 6, "{leader} in {epoch}");
@@ -108,10 +98,8 @@ fn ci_12_whoever_is_late_hears_how_late_and_begins_a_later_epoch() {
 #[test]
 fn ci_3_bare_a_late_message_is_dropped_without_a_word() {
     let mut ring = with(Repair::None, 3);
-    ring.campaign(1);
-    ring.settle();
-    ring.campaign(1);
-    ring.settle();
+    ring.elect(1);
+    ring.elect(1);
     let before = ring.counts;
     ring.step(node(2), Input::Message { from: node(1), message: claim(1, &[], 1) });
     assert!(ring.wires.is_empty());
@@ -123,8 +111,7 @@ fn ci_4_two_runs_of_one_epoch_that_leave_out_others_make_room_for_the_next() {
     let mut ring = with(Repair::Detector, 4);
     ring.suspect(1, 4);
     ring.campaign(1);
-    ring.campaign(3);
-    ring.settle();
+    ring.elect(3);
     assert_eq!(ring.result(), None, "neither run passes those who take part in the other");
     // Node 1 is wrong, and told so before it tries again.
     ring.step(node(1), Input::Trust(node(4)));
@@ -138,8 +125,7 @@ fn ci_4_a_run_with_a_dead_member_is_done_again_after_a_moment() {
     let mut ring = with(Repair::Detector, 3);
     ring.crash(3);
     ring.suspect(2, 3);
-    ring.campaign(1);
-    ring.settle();
+    ring.elect(1);
     assert_eq!(ring.result(), None);
     ring.fire(2, Timer::Dispute);
     ring.settle();
@@ -154,7 +140,7 @@ fn ci_7_a_member_that_dies_in_a_run_is_left_out_of_the_next() {
     ring.crash(5);
     ring.settle();
     assert_eq!(ring.result(), None, "the highest rank is lost with its node");
-    (1..=4).for_each(|number| ring.suspect(number, 5));
+    ring.all_suspect(5);
     ring.settle();
     assert_eq!(ring.result(), Some((4, 2)));
 }
@@ -162,12 +148,11 @@ fn ci_7_a_member_that_dies_in_a_run_is_left_out_of_the_next() {
 #[test]
 fn ci_7_a_leader_that_dies_is_followed_by_another_without_anybody_asking() {
     let mut ring = with(Repair::Detector, 4);
-    ring.campaign(1);
-    ring.settle();
+    ring.elect(1);
     ring.crash(4);
     ring.suspect(2, 4);
     ring.settle();
-    (1..=3).for_each(|number| ring.suspect(number, 4));
+    ring.all_suspect(4);
     ring.settle();
     assert_eq!(ring.result().map(|(leader, _)| leader), Some(3));
 }
@@ -175,25 +160,23 @@ fn ci_7_a_leader_that_dies_is_followed_by_another_without_anybody_asking() {
 #[test]
 fn ci_7_bare_nobody_listens_to_a_detector() {
     let mut ring = with(Repair::None, 3);
-    ring.campaign(1);
-    ring.settle();
+    ring.elect(1);
     ring.crash(3);
-    (1..=2).for_each(|number| ring.suspect(number, 3));
+    ring.all_suspect(3);
     assert!(ring.wires.is_empty());
 }
 
 #[test]
 fn ci_11_one_that_is_back_takes_part_again_and_wins_by_its_rank() {
     let mut ring = with(Repair::Detector, 4);
-    ring.campaign(1);
-    ring.settle();
+    ring.elect(1);
     ring.crash(4);
-    (1..=3).for_each(|number| ring.suspect(number, 4));
+    ring.all_suspect(4);
     ring.settle();
     assert_eq!(ring.result().map(|(leader, _)| leader), Some(3));
     ring.restart(4);
     ring.settle();
-    (1..=3).for_each(|number| ring.trust(number, 4));
+    ring.all_trust(4);
     ring.settle();
     assert_eq!(ring.result().map(|(leader, _)| leader), Some(4));
 }
@@ -206,9 +189,7 @@ fn ci_8_a_short_absence_in_a_run_is_got_over() {
     ring.deliver();
     ring.restart(2);
     (0..2).for_each(|_| ring.deliver());
-    for other in [1, 3] {
-        ring.trust(other, 2);
-    }
+    ring.all_trust(2);
     ring.settle();
     assert_eq!(ring.result().map(|(leader, _)| leader), Some(3));
 }
@@ -217,8 +198,7 @@ fn ci_8_a_short_absence_in_a_run_is_got_over() {
 fn ci_9_a_neighbour_that_does_not_acknowledge_is_left_out_and_told_so() {
     let mut ring = with(Repair::Timeout, 4);
     ring.crash(4);
-    ring.campaign(3);
-    ring.settle();
+    ring.elect(3);
     ring.fire(3, Timer::Hop(1));
     let to_the_dead = ring
         .wires
@@ -235,8 +215,7 @@ fn ci_9_a_neighbour_that_does_not_acknowledge_is_left_out_and_told_so() {
 fn ci_12_one_that_was_left_out_by_mistake_is_heard() {
     let mut ring = with(Repair::Timeout, 4);
     ring.crash(4);
-    ring.campaign(3);
-    ring.settle();
+    ring.elect(3);
     ring.down[3] = false;
     ring.fire(3, Timer::Hop(1));
     ring.settle();
@@ -280,8 +259,7 @@ fn those_who_are_down_from_the_start_are_skipped() {
         for announce in [Announce::Ring, Announce::Multicast] {
             let absent: Group = vec![node(2), node(5)].into();
             let mut ring: Ring = Bench::new(Plan { repair, announce, absent, ..usual(5) });
-            ring.campaign(1);
-            ring.settle();
+            ring.elect(1);
             assert_eq!(ring.result(), Some((4, 1)));
             assert_eq!(ring.counts[0], 5, "{repair:?}");
             assert_eq!(ring.counts[1], if announce == Announce::Ring { 3 } else { 2 });
@@ -293,8 +271,7 @@ fn those_who_are_down_from_the_start_are_skipped() {
 fn alone_a_node_elects_itself() {
     for repair in [Repair::None, Repair::Timeout, Repair::Detector] {
         let mut ring = with(repair, 1);
-        ring.campaign(1);
-        ring.settle();
+        ring.elect(1);
         assert_eq!(ring.result(), Some((1, 1)));
     }
 }

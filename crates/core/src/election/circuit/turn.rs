@@ -12,10 +12,8 @@ pub struct Turn<'a, 'b, C: Contest> {
     pub(super) outcome: Outcome,
 }
 
-/// What has come of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Nothing is decided.
     Open,
     /// This node found out who has won, and is to announce it.
     Won(NodeId),

@@ -1,20 +1,18 @@
 //! The rules of consensus by election, and decisions in any order of messages.
 
 use super::{ConsensusByElection, ConsensusByRing, Decision};
-use crate::bounds::Bounds;
-use crate::election::{Command, Event, HirschbergSinclair, Plan, Prefer, Ranking};
+use crate::election::{Command, Event, HirschbergSinclair, Plan, Prefer, Ranking, drill};
 use crate::group::{Epoch, Group};
+use crate::mutex::rules::rules;
 use crate::node::NodeId;
-use crate::testing::{ScriptGroup, run_script};
-use crate::time::Duration;
+use crate::testing::ScriptGroup;
 use alloc::sync::Arc;
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 use std::vec::Vec;
 
 fn plan(group: &Group, ranking: Ranking) -> Arc<Plan> {
-    let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
-    Arc::new(Plan { ranking, ..Plan::new(group.len(), bounds) })
+    Arc::new(Plan { ranking, ..drill::plan(group.len()) })
 }
 
 fn numbered(me: NodeId, group: Group) -> ConsensusByRing {
@@ -26,31 +24,32 @@ fn with_attributes(me: NodeId, group: Group) -> ConsensusByRing {
     ConsensusByRing::of_plan(me, &plan(&group, Ranking::by_attribute([40, 70, 5], Prefer::Highest)))
 }
 
-fn check(script: &str, trace: Expect) {
-    trace.assert_eq(&run_script(3, numbered, script));
-}
+rules! { numbered, 3;
+    ce_1_commands_and_messages_are_the_elections("1 campaign; 1 campaign; 1 resign; 1 > 2", expect![[r#"
+        1 campaign: CI-1 begins epoch 1; CR-1 sends its rank on; election → 2; knows no leader (epoch 1)
+        1 campaign: refused: it takes part in a run that is already under way
+        1 resign: refused: it does not lead
+        2 hears election from 1: CI-2 takes part in epoch 1; CR-3 sends its own rank in place of 1; election → 3; knows no leader (epoch 1)
+    "#]]);
 
-#[test]
-fn ce_1_commands_and_messages_are_the_elections() {
-    check(
-        "1 campaign; 1 campaign; 1 resign; 1 > 2",
-        expect![[r#"
-            1 campaign: CI-1 begins epoch 1; CR-1 sends its rank on; election → 2; knows no leader (epoch 1)
-            1 campaign: refused: it takes part in a run that is already under way
-            1 resign: refused: it does not lead
-            2 hears election from 1: CI-2 takes part in epoch 1; CR-3 sends its own rank in place of 1; election → 3; knows no leader (epoch 1)
-        "#]],
-    );
+    /// At node 1 the decision comes first, at node 2 the announcement.
+    ce_4_who_is_elected_is_told_when_the_decision_is_known_too(
+        "3 campaign | 3 > 1; 1 > 2; 2 > 3; 3 > 1 last; 3 > 1; 1 > 2; 3 > 2; rest", expect![[r#"
+            1 hears election from 3: CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2; knows no leader (epoch 1)
+            2 hears election from 1: CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 3; knows no leader (epoch 1)
+            3 hears election from 2: CR-4 its rank has been all the way round: it has won; CI-5 announces 3 in epoch 1; elected → 1; CE-2 decides 3 in epoch 1; decided → all; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
+            1 hears decided from 3: CE-3 3 is decided in epoch 1
+            1 hears elected from 3: elected → 2; CI-6 learns that 3 has won; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
+            2 hears elected from 1: elected → 3; CI-6 learns that 3 has won
+            2 hears decided from 3: CE-3 3 is decided in epoch 1; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
+            3 hears elected from 2: CI-6 the announcement has been all the way round
+        "#]]);
 }
 
 #[test]
 fn ce_2_the_leader_decides_for_its_own_proposal() {
     let mut stage = ScriptGroup::new(3, with_attributes);
-    let two = NodeId::from_index(1);
-    stage.command(two, Command::Campaign);
-    while stage.in_flight() > 0 {
-        stage.deliver(0);
-    }
+    stage.run("2 campaign; rest");
     assert!(stage.trace.contains("CE-2 decides 70 in epoch 1; decided → all"), "{}", stage.trace);
     for node in &stage.nodes {
         assert_eq!(node.decision(), Some(Decision { epoch: Epoch(1), value: 70 }));
@@ -62,10 +61,7 @@ fn ce_2_the_leader_decides_for_its_own_proposal() {
 fn ce_2_what_is_decided_stays_decided_in_later_epochs() {
     let mut stage = ScriptGroup::new(3, numbered);
     stage.nodes[2].held = Some(Decision { epoch: Epoch(0), value: 9 });
-    stage.command(NodeId::from_index(0), Command::Campaign);
-    while stage.in_flight() > 0 {
-        stage.deliver(0);
-    }
+    stage.run("1 campaign; rest");
     for node in &stage.nodes {
         assert_eq!(node.decision(), Some(Decision { epoch: Epoch(1), value: 9 }));
     }
@@ -74,38 +70,15 @@ fn ce_2_what_is_decided_stays_decided_in_later_epochs() {
 #[test]
 fn ce_3_a_decision_is_held_unless_a_later_one_is() {
     let mut stage = ScriptGroup::new(3, numbered);
-    let three = NodeId::from_index(2);
-    stage.command(three, Command::Campaign);
+    stage.run("3 campaign");
     while stage.in_flight() > 1 || stage.nodes.iter().any(|node| node.decision().is_none()) {
         stage.deliver(0);
     }
     let later = Decision { epoch: Epoch(5), value: 3 };
     stage.nodes[0].held = Some(later);
-    stage.command(three, Command::Campaign);
-    while stage.in_flight() > 0 {
-        stage.deliver(0);
-    }
+    stage.run("3 campaign; rest");
     assert_eq!(stage.nodes[0].decision(), Some(later));
     assert_eq!(stage.nodes[1].decision(), Some(Decision { epoch: Epoch(2), value: 3 }));
-}
-
-/// At node 1 the decision comes first, at node 2 the announcement.
-#[test]
-fn ce_4_who_is_elected_is_told_when_the_decision_is_known_too() {
-    check(
-        "3 campaign; 3 > 1; 1 > 2; 2 > 3; 3 > 1 last; 3 > 1; 1 > 2; 3 > 2; rest",
-        expect![[r#"
-            3 campaign: CI-1 begins epoch 1; CR-1 sends its rank on; election → 1; knows no leader (epoch 1)
-            1 hears election from 3: CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2; knows no leader (epoch 1)
-            2 hears election from 1: CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 3; knows no leader (epoch 1)
-            3 hears election from 2: CR-4 its rank has been all the way round: it has won; CI-5 announces 3 in epoch 1; elected → 1; CE-2 decides 3 in epoch 1; decided → all; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
-            1 hears decided from 3: CE-3 3 is decided in epoch 1
-            1 hears elected from 3: elected → 2; CI-6 learns that 3 has won; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
-            2 hears elected from 1: elected → 3; CI-6 learns that 3 has won
-            2 hears decided from 3: CE-3 3 is decided in epoch 1; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
-            3 hears elected from 2: CI-6 the announcement has been all the way round
-        "#]],
-    );
 }
 
 proptest! {

@@ -18,7 +18,6 @@ const PROFILE: Profile = Profile {
 
 const COST: Cost = Cost { formula: "3(n−1)", book };
 
-/// Whoever starts, and whoever is dead.
 fn book(case: &Case) -> Option<Book> {
     Some(Book::exactly(Counts::WithAnnouncement, 3.0 * case.live.checked_sub(1)? as f64))
 }

@@ -10,52 +10,25 @@ use crate::protocol::Durable;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// I coordinate a group. Do you?
-    Check {
-        /// The largest epoch that the sender was in.
-        floor: Epoch,
-    },
-    /// To a higher one: I do.
-    Found {
-        /// The largest epoch that the sender was in.
-        floor: Epoch,
-    },
+    /// I coordinate a group. Do you? The floor is the largest epoch that the sender was in.
+    Check { floor: Epoch },
+    /// To a higher one: I do. The floor is the largest epoch that the sender was in.
+    Found { floor: Epoch },
     /// Join this group. It comes from the group's coordinator, or from that of the receiver, which joins too.
-    Invitation {
-        /// Whose group.
-        leader: NodeId,
-        /// Its epoch.
-        epoch: Epoch,
-    },
+    Invitation { leader: NodeId, epoch: Epoch },
     /// To a coordinator: I join.
-    Accept {
-        /// The group's epoch.
-        epoch: Epoch,
-    },
+    Accept { epoch: Epoch },
     /// From a coordinator: you are in, and I lead.
-    Ready {
-        /// The group's epoch.
-        epoch: Epoch,
-    },
+    Ready { epoch: Epoch },
     /// To a coordinator: do you still lead this group?
-    Query {
-        /// The group's epoch.
-        epoch: Epoch,
-    },
+    Query { epoch: Epoch },
     /// From a coordinator: I do.
-    Here {
-        /// The group's epoch.
-        epoch: Epoch,
-    },
+    Here { epoch: Epoch },
     /// From whoever was a coordinator: I do not.
-    Gone {
-        /// The group's epoch.
-        epoch: Epoch,
-    },
+    Gone { epoch: Epoch },
 }
 
 impl Message {
-    /// The epoch that it speaks of.
     pub(super) const fn epoch(&self) -> Epoch {
         match self {
             Self::Check { floor } | Self::Found { floor } => *floor,
@@ -99,13 +72,9 @@ impl Describe for Message {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Timer {
-    /// Answers of others who coordinate.
     Found,
-    /// The invitation of a higher one.
     Invitation,
-    /// The news that the group is ready.
     Ready,
-    /// The next look after the group.
     Watch,
 }
 

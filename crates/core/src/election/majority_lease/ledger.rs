@@ -10,7 +10,6 @@ use crate::protocol::Durable;
 pub struct Ledger {
     /// Which term; the first one is 1.
     pub term: Epoch,
-    /// Whom it voted for, or whom it knows to have won.
     pub vote: Option<NodeId>,
     /// Whether an earlier disk was lost, with votes that nobody remembers.
     pub was_lost: bool,
@@ -33,9 +32,7 @@ impl Ledger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ballot {
-    /// In which term.
     pub term: Epoch,
-    /// For whom.
     pub vote: NodeId,
 }
 

@@ -10,60 +10,22 @@ use crate::time::Time;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// Vote for me, and promise me a lease.
-    Request {
-        /// In which term.
-        term: Epoch,
-        /// When this was asked, on the sender's own clock: the answer says it back.
-        asked: Time,
-    },
+    /// Vote for me, and promise me a lease. I asked at this instant of my own clock, and the answer says it back.
+    Request { term: Epoch, asked: Time },
     /// You have my vote and my promise.
-    Vote {
-        /// In which term.
-        term: Epoch,
-        /// Which request this answers.
-        asked: Time,
-    },
-    /// You have not.
-    Denied {
-        /// In which term.
-        term: Epoch,
-        /// Which request this answers.
-        asked: Time,
-        /// The latest term that is known here.
-        latest: Epoch,
-    },
+    Vote { term: Epoch, asked: Time },
+    /// You have not. I know of terms up to the latest one.
+    Denied { term: Epoch, asked: Time, latest: Epoch },
     /// I lead.
-    Leads {
-        /// In which term.
-        term: Epoch,
-    },
+    Leads { term: Epoch },
     /// I still lead; promise me another lease.
-    Renew {
-        /// In which term.
-        term: Epoch,
-        /// When this was asked, on the sender's own clock.
-        asked: Time,
-    },
+    Renew { term: Epoch, asked: Time },
     /// I promise.
-    Renewed {
-        /// In which term.
-        term: Epoch,
-        /// Which renewal this answers.
-        asked: Time,
-    },
-    /// You lead in a term that is over here.
-    Outdated {
-        /// The latest term that is known here.
-        latest: Epoch,
-    },
+    Renewed { term: Epoch, asked: Time },
+    /// You lead in a term that is over here: I know of a later one.
+    Outdated { latest: Epoch },
     /// I am through with all terms up to this one: your promise is over.
-    Release {
-        /// Up to which.
-        term: Epoch,
-        /// Who is to campaign now.
-        successor: Option<NodeId>,
-    },
+    Release { term: Epoch, successor: Option<NodeId> },
 }
 
 impl Message {

@@ -1,6 +1,7 @@
 //! How long a node waits for this and that.
 
 use super::MajorityLease;
+use crate::election::overlay::mix;
 use crate::group::Epoch;
 use crate::time::Duration;
 
@@ -41,12 +42,4 @@ impl MajorityLease {
         let room = answer.times(2 * self.place.group.len() as u64).times(1 << self.failures.min(3));
         answer + Duration::from_nanos(drawn % room.nanos().max(1))
     }
-}
-
-/// Spreads the bits of a word (the finisher of splitmix64).
-const fn mix(word: u64) -> u64 {
-    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
 }

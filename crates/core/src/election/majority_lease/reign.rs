@@ -8,7 +8,6 @@ use crate::node::NodeId;
 use crate::time::{Duration, Span, Time};
 use alloc::collections::BTreeSet;
 
-/// Everyone is asked once, and who has agreed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Round {
     /// When, on our own clock: a lease is counted from here.
@@ -24,16 +23,13 @@ impl Round {
     }
 }
 
-/// A leadership.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Reign {
-    /// The term in which it was won.
     pub(super) term: Epoch,
     /// Up to when it lasts, on our own clock.
     pub(super) until: Time,
     /// The renewal under way, or the last one.
     pub(super) round: Round,
-    /// Who agreed to the renewal before that.
     pub(super) loyal: BTreeSet<NodeId>,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Collector, Message};
 use crate::election::Ranking;
-use crate::election::circuit::bench::{Bench, node, try_all, usual};
+use crate::election::circuit::bench::{Bench, node, one_starts, try_all, usual};
 use crate::election::circuit::{Body, Letter, Run, Side};
 use crate::group::Epoch;
 use crate::protocol::Input;
@@ -18,33 +18,26 @@ fn ranks(numbers: &[u32]) -> Vec<crate::election::Rank> {
     numbers.iter().map(|number| Ranking::default().of(node(*number))).collect()
 }
 
-fn one_starts() -> Bench<Collector> {
-    let mut ring: Bench<Collector> = Bench::new(usual(4));
-    ring.campaign(2);
-    ring.settle();
-    ring
-}
-
 #[test]
 fn rl_1_whoever_starts_asks_who_is_up() {
-    assert_eq!(one_starts().who("RL-1"), [2]);
+    assert_eq!(one_starts::<Collector>(2).who("RL-1"), [2]);
 }
 
 #[test]
 fn rl_2_everyone_else_adds_itself() {
-    assert_eq!(one_starts().who("RL-2"), [3, 4, 1]);
+    assert_eq!(one_starts::<Collector>(2).who("RL-2"), [3, 4, 1]);
 }
 
 #[test]
 fn rl_3_whoever_started_reads_the_greatest_off_its_list() {
-    let ring = one_starts();
+    let ring = one_starts::<Collector>(2);
     assert_eq!(ring.who("RL-3"), [2]);
     assert_eq!(ring.result(), Some((4, 1)));
 }
 
 #[test]
 fn rl_4_the_announcement_goes_round_once() {
-    let ring = one_starts();
+    let ring = one_starts::<Collector>(2);
     assert_eq!(ring.who("RL-4"), [3, 4, 1]);
     assert_eq!(ring.counts, [4, 4, 0]);
 }

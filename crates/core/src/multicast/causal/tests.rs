@@ -82,8 +82,3 @@ fn a_vector_that_is_not_of_this_group_stops_only_its_sender() {
         assert_eq!(settle::<Causal>(&survey(held, [0, 0, 0], [(3, Notes::Nothing)])), [id(2, 1)]);
     }
 }
-
-#[test]
-fn a_group_of_one_delivers_at_once() {
-    assert_eq!(heard(&play::<Causal>(&group(1), "1 send\n1 send"), 1), ["1#1", "1#2"]);
-}

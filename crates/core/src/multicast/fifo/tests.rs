@@ -33,8 +33,3 @@ fn fi_3_what_comes_after_a_gap_is_dropped_when_a_view_ends() {
         "1#1 and 3#5 are held by everyone, and 2#2 by nobody"
     );
 }
-
-#[test]
-fn a_group_of_one_delivers_at_once() {
-    assert_eq!(heard(&play::<Fifo>(&group(1), "1 send\n1 send"), 1), ["1#1", "1#2"]);
-}

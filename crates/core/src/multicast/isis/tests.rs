@@ -2,9 +2,8 @@
 
 use super::{Isis, Priority, Standing, Standings, Vote};
 use crate::multicast::causal::Causes;
-use crate::multicast::drill::{Notebook, bare, group, heard, id, node, play, queue, settle, stage, survey};
-use crate::multicast::{Causal, Fifo, Notes, Ordering, Payload, Plan, Unordered, Window, Word};
-use crate::wrap::InViews;
+use crate::multicast::drill::{Notebook, assert_forgets, bare, group, heard, id, node, play, queue, settle, survey};
+use crate::multicast::{Causal, Fifo, Notes, Ordering, Payload, Unordered, Word};
 
 fn priority(number: u64, proposer: usize) -> Priority {
     Priority { number, proposer: node(proposer) }
@@ -85,19 +84,7 @@ fn is_4_everyone_delivers_in_the_order_of_agreed_priorities() {
 
 #[test]
 fn is_5_priorities_are_forgotten_with_their_messages() {
-    let plan = Plan { window: Window { messages: 2, bytes: 100 }, ..group(3) };
-    let mut stage = stage::<Isis<Unordered>>(&plan);
-    for _ in 0..20 {
-        stage.run("1 send\n2 send\n3 send\nrest");
-    }
-    for node in &stage.nodes {
-        let left = node
-            .report()
-            .begun
-            .map(|begun| (begun.held.len(), begun.notes.standings().map(|known| known.standing.len())));
-        assert_eq!(left, Some((0, Some(0))));
-    }
-    assert_eq!(heard(&stage.trace, 1).len(), 60);
+    assert_forgets::<Isis<Unordered>>(|notes| notes.standings().map(|known| known.standing.len()));
 }
 
 #[test]
@@ -140,11 +127,4 @@ fn is_6_what_was_not_agreed_comes_after_what_its_sender_said_before_it() {
     let knows = [((1, 1), Standing::Agreed(priority(50, 2))), ((1, 2), Standing::Proposed(priority(2, 3)))];
     let survey = survey(held, [0, 0, 0], [(3, standings(&knows))]);
     assert_eq!(settle::<Isis<Fifo>>(&survey), [id(1, 1), id(1, 2)]);
-}
-
-#[test]
-fn a_group_of_one_delivers_at_once_and_sends_nothing() {
-    let trace = play::<Isis<Unordered>>(&group(1), "1 send\n1 send");
-    assert_eq!(heard(&trace, 1), ["1#1", "1#2"], "{trace}");
-    assert!(!trace.contains('→'), "{trace}");
 }

@@ -16,7 +16,6 @@ pub(super) struct Chapter {
     pub(super) order: AnyOrdering,
     pub(super) queue: HoldBack,
     pub(super) told: Told,
-    /// How many messages we have sent in it.
     pub(super) sent: u64,
     /// Of each member, how many messages its user was told of here.
     pub(super) heard: Vec<u64>,
@@ -60,7 +59,6 @@ impl Chapter {
         (messages, if messages == 0 { 0 } else { self.queue.bytes(me) })
     }
 
-    /// The user was told of this one.
     pub(super) fn hear(&mut self, id: MessageId) {
         if id.view == self.view.epoch()
             && let Some(heard) = self.members().place_of(id.sender).and_then(|place| self.heard.get_mut(place))
@@ -99,7 +97,6 @@ impl Chapter {
         is_new
     }
 
-    /// Forgets what everyone holds.
     pub(super) fn forget(&mut self) {
         for sender in self.members().clone().iter() {
             let upto = self.told.by_all(self.members(), sender);
@@ -120,7 +117,6 @@ impl Chapter {
         news || self.owed.iter().any(|(sender, upto)| self.ripe_of(*sender) >= *upto)
     }
 
-    /// The others are told now.
     pub(super) fn announce(&mut self) -> Vec<u64> {
         self.announced.clone_from(&self.ripe);
         let ripe: BTreeMap<_, _> = self.owed.keys().map(|sender| (*sender, self.ripe_of(*sender))).collect();
@@ -142,7 +138,6 @@ impl Chapter {
         }
     }
 
-    /// The name of our next message.
     pub(super) fn next_id(&mut self, group: GroupId, me: NodeId) -> MessageId {
         self.sent += 1;
         MessageId { group, view: self.view.epoch(), sender: me, number: self.sent }
@@ -160,14 +155,11 @@ impl Chapter {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Holdings {
-    /// Which view.
     pub view: crate::group::Epoch,
-    /// What it keeps, with what travelled with it.
     #[cfg_attr(feature = "serde", serde(with = "crate::pairs"))]
     pub held: BTreeMap<MessageId, Causes>,
     /// Up to which message of each sender everyone holds all.
     pub floor: BTreeMap<NodeId, u64>,
-    /// What it knows of places in the order.
     pub notes: Notes,
 }
 

@@ -28,7 +28,6 @@ pub struct Report {
     pub settled: Option<Settled>,
     /// The view at whose beginning it wants to know the state, if it does not know it.
     pub wants: Option<Epoch>,
-    /// The views at whose beginnings it knows the state.
     pub keeps: Vec<Epoch>,
 }
 
@@ -36,24 +35,17 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Settled {
-    /// Before which view.
     pub before: Epoch,
-    /// In which order.
     pub order: Vec<MessageId>,
 }
 
-/// What is between two views.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Flush {
     /// The last view that has begun for us; a newcomer has none.
     pub(super) begun: Option<Chapter>,
-    /// How the rest of it is delivered.
     order: Vec<MessageId>,
-    /// Who has not said yet that it holds all of that.
     missing: BTreeSet<NodeId>,
-    /// The view that begins then.
     pub(super) next: Chapter,
-    /// Who comes in with it and wants the state.
     newcomers: BTreeSet<NodeId>,
 }
 
@@ -70,7 +62,6 @@ impl Flush {
     }
 }
 
-/// What all reports together say.
 struct Tally<'a> {
     reports: &'a BTreeMap<NodeId, Report>,
     /// The latest view that has begun for anybody.
@@ -295,7 +286,6 @@ impl Leased<Command> for Event {
         None
     }
 
-    /// Who leaves is out when it is out.
     fn ends(command: &Command) -> bool {
         matches!(command, Command::Leave { .. })
     }
@@ -346,7 +336,6 @@ impl<S: State> InViews for Member<S> {
         self.leaving != Leaving::Left && !matches!(self.stage, Stage::Outside | Stage::Retired)
     }
 
-    /// A member that asked to leave has left.
     fn forget(&mut self, _me: NodeId, ends: bool) {
         self.stage = Stage::Outside;
         self.footing = Footing::Firm(S::begin(&self.seat.plan));

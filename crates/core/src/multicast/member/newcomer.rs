@@ -11,16 +11,12 @@ use crate::view::View;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
-/// Whether a member has the state of its group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Footing<S> {
-    /// It has.
     Firm(S),
-    /// It is new, and does not yet.
     Loading(Loading),
 }
 
-/// What a newcomer has so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Loading {
     /// The view at whose beginning the state is wanted.
@@ -34,7 +30,6 @@ pub(super) struct Loading {
     backlog: VecDeque<Item>,
 }
 
-/// What a user is told in one order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Item {
     Letter(MessageId, Payload),
@@ -83,11 +78,9 @@ impl Loading {
     }
 }
 
-/// The states that newcomers may ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Archive {
     states: BTreeMap<Epoch, Kept>,
-    /// What was asked and is not answered.
     asked: BTreeMap<NodeId, Asked>,
 }
 
@@ -102,7 +95,6 @@ struct Asked {
 struct Kept {
     bytes: Payload,
     digest: u64,
-    /// Who does not have it yet.
     wanted: BTreeSet<NodeId>,
 }
 
@@ -121,7 +113,6 @@ impl Archive {
         }
     }
 
-    /// Nobody else wants anything any more.
     pub(super) fn retain(&mut self, wanting: &BTreeMap<NodeId, Epoch>) {
         self.asked.clear();
         self.states.retain(|boundary, kept| {
@@ -243,7 +234,6 @@ impl<S: State> Member<S> {
     }
 }
 
-/// Tells states apart.
 fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(bytes.len() as u64, |sum, byte| scramble(sum ^ u64::from(*byte)))
 }

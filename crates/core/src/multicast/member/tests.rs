@@ -1,6 +1,6 @@
 //! One test for each rule.
 
-use super::super::drill::{group, heard, node, play, stage};
+use super::super::drill::{assert_all_hear, group, heard, node, play, stage};
 use super::super::tests::world::{Life, World};
 use super::super::{Command, Delivery, Event, Fifo, MessageId, Ordering, Payload, Plan, Sequencer, Unordered, Window};
 use crate::group::Epoch;
@@ -26,19 +26,16 @@ fn founded<O: Ordering>(plan: &Plan) -> World {
 }
 
 fn delivered(world: &World, number: usize) -> Vec<MessageId> {
-    let events = world.logs[&life(number)].iter();
-    let ids = events.filter_map(|event| if let Event::Delivered { id, .. } = event { Some(*id) } else { None });
-    ids.collect()
+    let log = world.logs[&life(number)].iter();
+    log.filter_map(|event| if let Event::Delivered { id, .. } = event { Some(*id) } else { None }).collect()
 }
 
 /// The views that a node's user was told of, with the states they began with.
 fn views(world: &World, number: usize) -> Vec<(Epoch, u64)> {
-    let events = world.logs[&life(number)].iter();
-    let views = events.filter_map(|event| match event {
-        Event::View { view, state, .. } => Some((view.epoch(), *state)),
-        _ => None,
-    });
-    views.collect()
+    let log = world.logs[&life(number)].iter();
+    let view =
+        |event: &Event| if let Event::View { view, state, .. } = event { Some((view.epoch(), *state)) } else { None };
+    log.filter_map(view).collect()
 }
 
 #[test]
@@ -73,9 +70,7 @@ fn mc_2_the_first_copy_is_held_and_passed_on_and_others_are_dropped() {
     let trace = play::<Unordered>(&plan, "1 send\n1 > 2\n2 > 3\n1 > 3\nrest");
     assert!(trace.contains("MC-2 passes 1#1 on to all others; letter → all"), "{trace}");
     assert!(trace.contains("MC-2 drops a copy of 1#1 that 1 sent"), "{trace}");
-    for node in 1..=3 {
-        assert_eq!(heard(&trace, node), ["1#1"], "{trace}");
-    }
+    assert_all_hear(&trace, 3, &["1#1"]);
 }
 
 #[test]
@@ -121,12 +116,11 @@ fn mc_6_who_leaves_sends_nothing_more_and_goes_when_everyone_holds_all() {
 fn mc_7_a_report_says_what_is_held_and_known() {
     let mut stage = stage::<Sequencer<Unordered>>(&group(3));
     stage.run("2 send\n2 > 1\n1 > 3\n2 send");
-    let begun = stage.nodes[2].report().begun.expect("it is in a view");
-    let numbers = begun.notes.places().map(|known| known.places.len());
-    assert_eq!((begun.held.len(), numbers), (0, Some(1)), "3 knows the number of what it lacks");
-    let begun = stage.nodes[1].report().begun.expect("it is in a view");
-    let numbers = begun.notes.places().map(|known| known.places.len());
-    assert_eq!((begun.held.len(), numbers), (2, Some(0)));
+    for (place, held, numbers, why) in [(2, 0, 1, "3 knows the number of what it lacks"), (1, 2, 0, "2 knows none")] {
+        let begun = stage.nodes[place].report().begun.expect("it is in a view");
+        let known = begun.notes.places().map(|known| known.places.len());
+        assert_eq!((begun.held.len(), known), (held, Some(numbers)), "{why}");
+    }
 }
 
 #[test]

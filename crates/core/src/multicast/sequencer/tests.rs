@@ -2,9 +2,10 @@
 
 use super::{Place, Places, Sequencer};
 use crate::multicast::causal::Causes;
-use crate::multicast::drill::{Notebook, bare, group, heard, id, node, play, prune, queue, settle, stage, survey};
-use crate::multicast::{Causal, Fifo, Notes, Ordering, Payload, Plan, Sequencing, Unordered, Window, Word};
-use crate::wrap::InViews;
+use crate::multicast::drill::{
+    Notebook, assert_all_hear, assert_forgets, bare, group, heard, id, node, play, prune, queue, settle, survey,
+};
+use crate::multicast::{Causal, Fifo, Notes, Ordering, Payload, Plan, Sequencing, Unordered, Word};
 
 fn via(nodes: usize) -> Plan {
     Plan { sequencing: Sequencing::Via, ..group(nodes) }
@@ -27,9 +28,7 @@ fn sq_1_the_sequencer_numbers_as_the_order_inside_lets_out() {
 #[test]
 fn sq_1_causes_are_numbered_first() {
     let trace = play::<Sequencer<Causal>>(&group(3), "3 send\n3 > 1\n1 > 2\n3 > 2\n2 send\n2 send\n2 > 1 last\nrest");
-    for node in 1..=3 {
-        assert_eq!(heard(&trace, node), ["3#1", "2#1", "2#2"], "{trace}");
-    }
+    assert_all_hear(&trace, 3, &["3#1", "2#1", "2#2"]);
 }
 
 #[test]
@@ -38,9 +37,7 @@ fn sq_2_all_are_told_the_number_or_sent_the_message_with_it() {
     assert!(trace.contains("letter → all") && trace.contains("place → all"), "{trace}");
     let trace = play::<Sequencer<Unordered>>(&via(3), "2 send\n2 > 1\n1 > 3\n1 > 2\n1 send\nrest");
     assert!(trace.contains("letter → 1") && !trace.contains("place"), "{trace}");
-    for node in 1..=3 {
-        assert_eq!(heard(&trace, node), ["2#1", "1#1"], "{trace}");
-    }
+    assert_all_hear(&trace, 3, &["2#1", "1#1"]);
 }
 
 #[test]
@@ -71,9 +68,7 @@ fn sq_4_everyone_delivers_in_the_order_of_numbers() {
         &group(3),
         "2 send\n3 send\n2 > 3\n3 > 2\n3 > 1\n2 > 1\n1 > 2\n1 > 2\n1 > 3\nrest",
     );
-    for node in 1..=3 {
-        assert_eq!(heard(&trace, node), ["3#1", "2#1"], "{trace}");
-    }
+    assert_all_hear(&trace, 3, &["3#1", "2#1"]);
 }
 
 #[test]
@@ -86,18 +81,8 @@ fn sq_4_a_number_waits_for_its_message() {
 
 #[test]
 fn sq_5_numbers_are_forgotten_with_their_messages() {
-    let plan = Plan { window: Window { messages: 2, bytes: 100 }, ..group(3) };
-    let mut stage = stage::<Sequencer<Unordered>>(&plan);
-    for _ in 0..20 {
-        stage.run("1 send\n2 send\n3 send\nrest");
-    }
-    for node in &stage.nodes {
-        let left =
-            node.report().begun.map(|begun| (begun.held.len(), begun.notes.places().map(|known| known.places.len())));
-        assert_eq!(left, Some((0, Some(0))));
-    }
-    assert_eq!(heard(&stage.trace, 1).len(), 60);
-    assert_eq!(heard(&stage.trace, 1), heard(&stage.trace, 3));
+    let trace = assert_forgets::<Sequencer<Unordered>>(|notes| notes.places().map(|known| known.places.len()));
+    assert_eq!(heard(&trace, 1), heard(&trace, 3));
 }
 
 #[test]
@@ -123,13 +108,4 @@ fn sq_6_what_lacks_a_cause_is_dropped_although_it_has_a_number() {
     let held = [(id(2, 1), Causes([1, 1, 0].into())), (id(3, 1), Causes([0, 0, 1].into()))];
     let survey = survey(held, [0, 0, 0], [(3, places(0, &[(1, (1, 1)), (2, (2, 1))]))]);
     assert_eq!(settle::<Sequencer<Causal>>(&survey), [id(3, 1)], "nobody holds 1#1, so nobody has delivered 2#1");
-}
-
-#[test]
-fn a_group_of_one_delivers_at_once_and_sends_nothing() {
-    for plan in [group(1), via(1)] {
-        let trace = play::<Sequencer<Unordered>>(&plan, "1 send\n1 send");
-        assert_eq!(heard(&trace, 1), ["1#1", "1#2"], "{trace}");
-        assert!(!trace.contains('→'), "{trace}");
-    }
 }

@@ -3,6 +3,7 @@
 use crate::describe::{Class, Describe};
 use crate::effects::{Effect, Effects};
 use crate::group::Group;
+use crate::multicast::drill::{group, heard, play};
 use crate::multicast::{
     Begin, Causal, Command, Delivery, Event, Facts, Fifo, Isis, Member, Ordering, Plan, Sequencer, Sequencing,
     Unordered, causal, fifo, isis, sequencer, unordered,
@@ -87,6 +88,22 @@ fn every_order_costs_what_the_book_says() {
     check(Isis::<Unordered>::boxed, &isis::FACTS);
     check(Isis::<Fifo>::boxed, &isis::FIFO_FACTS);
     check(Isis::<Causal>::boxed, &isis::CAUSAL_FACTS);
+}
+
+fn check_alone<O: Ordering>(plan: &Plan) {
+    let trace = play::<O>(plan, "1 send; 1 send");
+    assert_eq!(heard(&trace, 1), ["1#1", "1#2"], "{trace}");
+    assert!(!trace.contains('→'), "{trace}");
+}
+
+#[test]
+fn a_group_of_one_delivers_at_once_and_sends_nothing() {
+    check_alone::<Unordered>(&group(1));
+    check_alone::<Fifo>(&group(1));
+    check_alone::<Causal>(&group(1));
+    check_alone::<Sequencer<Unordered>>(&group(1));
+    check_alone::<Sequencer<Unordered>>(&Plan { sequencing: Sequencing::Via, ..group(1) });
+    check_alone::<Isis<Unordered>>(&group(1));
 }
 
 #[test]

@@ -8,15 +8,12 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-/// What a life told its user of one view.
 #[derive(Debug, Default)]
 struct Segment {
     life: Option<Life>,
     state: u64,
     delivered: Vec<MessageId>,
-    /// Whether a view followed.
     went_on: bool,
-    /// Whether it is a member to the end.
     stayed: bool,
 }
 

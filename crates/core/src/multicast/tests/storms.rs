@@ -18,7 +18,6 @@ fn seeds() -> u64 {
     std::env::var("QUORATE_SEEDS").ok().and_then(|word| word.parse().ok()).unwrap_or(SEEDS)
 }
 
-/// One seed: what it broke, with the story.
 pub(super) fn weather(begin: Begin, plan: &Plan, facts: &Facts, climate: &Climate, seed: u64) -> Result<(), String> {
     let mut world = World::new(plan.clone(), seed, begin);
     world.storm(climate);
@@ -64,52 +63,24 @@ fn weathers(begin: Begin, facts: &Facts) {
     }
 }
 
-#[test]
-fn basic_multicast_weathers_every_storm() {
-    weathers(Unordered::boxed, &unordered::FACTS);
+macro_rules! storms {
+    ($($name:ident($order:ty, $facts:expr);)*) => {$(
+        #[test]
+        fn $name() {
+            weathers(<$order>::boxed, &$facts);
+        }
+    )*};
 }
 
-#[test]
-fn reliable_multicast_weathers_every_storm() {
-    weathers(Unordered::boxed, &unordered::RELIABLE_FACTS);
-}
-
-#[test]
-fn fifo_weathers_every_storm() {
-    weathers(Fifo::boxed, &fifo::FACTS);
-}
-
-#[test]
-fn causal_weathers_every_storm() {
-    weathers(Causal::boxed, &causal::FACTS);
-}
-
-#[test]
-fn the_sequencer_weathers_every_storm() {
-    weathers(Sequencer::<Unordered>::boxed, &sequencer::FACTS);
-}
-
-#[test]
-fn fifo_total_weathers_every_storm() {
-    weathers(Sequencer::<Fifo>::boxed, &sequencer::FIFO_FACTS);
-}
-
-#[test]
-fn causal_total_weathers_every_storm() {
-    weathers(Sequencer::<Causal>::boxed, &sequencer::CAUSAL_FACTS);
-}
-
-#[test]
-fn isis_weathers_every_storm() {
-    weathers(Isis::<Unordered>::boxed, &isis::FACTS);
-}
-
-#[test]
-fn fifo_isis_weathers_every_storm() {
-    weathers(Isis::<Fifo>::boxed, &isis::FIFO_FACTS);
-}
-
-#[test]
-fn causal_isis_weathers_every_storm() {
-    weathers(Isis::<Causal>::boxed, &isis::CAUSAL_FACTS);
+storms! {
+    basic_multicast_weathers_every_storm(Unordered, unordered::FACTS);
+    reliable_multicast_weathers_every_storm(Unordered, unordered::RELIABLE_FACTS);
+    fifo_weathers_every_storm(Fifo, fifo::FACTS);
+    causal_weathers_every_storm(Causal, causal::FACTS);
+    the_sequencer_weathers_every_storm(Sequencer<Unordered>, sequencer::FACTS);
+    fifo_total_weathers_every_storm(Sequencer<Fifo>, sequencer::FIFO_FACTS);
+    causal_total_weathers_every_storm(Sequencer<Causal>, sequencer::CAUSAL_FACTS);
+    isis_weathers_every_storm(Isis<Unordered>, isis::FACTS);
+    fifo_isis_weathers_every_storm(Isis<Fifo>, isis::FIFO_FACTS);
+    causal_isis_weathers_every_storm(Isis<Causal>, isis::CAUSAL_FACTS);
 }

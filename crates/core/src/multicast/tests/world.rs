@@ -17,12 +17,10 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-/// A node in one of its lives.
 pub(in crate::multicast) type Life = (NodeId, Incarnation);
 
 type Node = Viewed<Member<Board>>;
 
-/// What a seed may do.
 #[derive(Clone, Debug)]
 pub(in crate::multicast) struct Climate {
     pub(in crate::multicast) steps: usize,
@@ -38,7 +36,6 @@ pub(in crate::multicast) struct World {
     plan: Arc<Plan>,
     begin: Begin,
     pub(in crate::multicast) nodes: BTreeMap<Life, Node>,
-    /// What each life told its user.
     pub(in crate::multicast) logs: BTreeMap<Life, Vec<Event>>,
     pub(in crate::multicast) dead: BTreeSet<Life>,
     links: BTreeMap<(Life, Life), VecDeque<<Node as Protocol>::Message>>,
@@ -47,7 +44,6 @@ pub(in crate::multicast) struct World {
     news: BTreeMap<Life, VecDeque<View>>,
     said: u64,
     dice: Dice,
-    /// The most that anybody ever kept.
     pub(in crate::multicast) most_kept: usize,
 }
 
@@ -211,7 +207,6 @@ impl World {
         waiting.into_iter().filter(|life| !has_left(life)).collect()
     }
 
-    /// Lets the seed have its say.
     pub(in crate::multicast) fn storm(&mut self, climate: &Climate) {
         let mut left = climate.clone();
         for _ in 0..climate.steps {
@@ -273,7 +268,6 @@ impl World {
         }
     }
 
-    /// A dead node comes up again, or a new one.
     fn revive(&mut self) {
         let dead: Vec<_> =
             self.dead.iter().copied().filter(|life| !self.nodes.contains_key(&(life.0, life.1.next()))).collect();
@@ -291,7 +285,6 @@ impl World {
         self.boot(life);
     }
 
-    /// Those who have left are taken out.
     fn dismiss(&mut self) {
         let has_left = |log: &Vec<Event>| log.iter().any(|event| matches!(event, Event::Left { .. }));
         let left = self.logs.iter().filter(|(life, log)| self.is_member(**life) && has_left(log));

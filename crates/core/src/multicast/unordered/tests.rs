@@ -18,11 +18,3 @@ fn un_2_what_anybody_holds_is_delivered_by_all() {
     assert_eq!(settle::<Unordered>(&survey), [id(1, 1), id(2, 2), id(2, 4)], "gaps do not matter");
     assert_eq!(prune::<Unordered>([id(2, 4), id(3, 1)], &survey), [id(2, 4)], "nobody holds 3#1 any more");
 }
-
-#[test]
-fn a_group_of_one_delivers_at_once_and_sends_nothing() {
-    assert_eq!(
-        play::<Unordered>(&group(1), "1 send\nrest"),
-        "1 send \"x\": sends 1#1; MC-1 sends 1#1; UN-1 1#1 is next as it came; MC-3 delivers 1#1; DELIVERS 1#1 \"x\"\n"
-    );
-}

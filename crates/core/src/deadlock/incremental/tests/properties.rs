@@ -36,7 +36,6 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// The graph, and what should be in it.
 #[derive(Default)]
 struct Beside {
     graph: WaitForGraph<u8>,
@@ -52,7 +51,6 @@ impl Beside {
         plain
     }
 
-    /// What the graph says of a need, judged.
     fn told(&self, found: Option<&crate::deadlock::Deadlock<u8>>, who: u8, need: &Need<u8>) {
         let plain = self.plain();
         assert_eq!(found.is_some(), closes(&plain, who, need), "{who} {need:?} in {plain:?}");

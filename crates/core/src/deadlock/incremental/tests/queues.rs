@@ -117,7 +117,6 @@ impl Service {
         }
     }
 
-    /// Somebody lets go of a lock, or leaves its queue.
     fn leave(&mut self, lock: usize, owner: u8) {
         let at = &mut self.locks[lock];
         at.holders.retain(|(holder, _)| *holder != owner);

@@ -4,7 +4,6 @@ use crate::deadlock::{Deadlock, Graph, Need, Shape};
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::Vec;
 
-/// How many owners there are.
 pub(super) const OWNERS: u8 = 6;
 
 fn names(need: &Need<u8>) -> BTreeSet<u8> {

@@ -20,7 +20,6 @@ struct Crowd {
     disks: Vec<Reached>,
     lives: Vec<Incarnation>,
     mail: Vec<Letter>,
-    /// Whom each node knows.
     leaders: Vec<Option<NodeId>>,
     /// Who went over to another one since this was last cleared.
     moved: BTreeSet<NodeId>,
