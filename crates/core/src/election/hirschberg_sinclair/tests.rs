@@ -1,6 +1,7 @@
 //! Tests: the rules, and the cost over all orders.
 
-use super::{FACTS, Probing};
+use super::{FACTS, Message, Probing};
+use crate::election::circuit::Body;
 use crate::election::circuit::bench::{Bench, stays_within_bound, usual};
 
 #[test]
@@ -45,6 +46,20 @@ fn all_start() -> Bench<Probing> {
 #[test]
 fn hs_4_only_the_greatest_so_far_probes_further() {
     assert_eq!(all_start().who("HS-4"), [4, 4], "two hops, then four");
+}
+
+/// A reply to an earlier reach says nothing about the present one.
+#[test]
+fn hs_4_replies_to_another_reach_do_not_count() {
+    let mut ring: Bench<Probing> = Bench::new(usual(4));
+    ring.campaign(4);
+    while let Some((_, _, letter)) = ring.wires.front_mut() {
+        if let Body::Contest { message: Message::Reply { reach, .. }, .. } = &mut letter.body {
+            *reach += 1;
+        }
+        ring.deliver();
+    }
+    assert!(ring.who("HS-2").len() == 2 && ring.who("HS-4").is_empty(), "{:?}", ring.rules);
 }
 
 #[test]
