@@ -239,3 +239,13 @@ fn a_run_of_replicas() {
     let told = run("sim replica --operations 9 --clients 2 --reads lease --keys 2").ok(0);
     assert!(told.contains("operations                         9   9 answered"), "{told}");
 }
+
+/// The weather of a family is bad enough to find what is planted.
+#[test]
+fn replicas_are_swept_under_chaos() {
+    let told = run("sweep --family replica --fixtures --seeds 10").ok(0);
+    for part in ["holds: linearizable, kept, equal", "found: 'kept', node 1", "found: 'equal', node 1"] {
+        assert!(told.contains(part), "no '{part}' in\n{told}");
+    }
+    assert!(told.lines().skip(3).all(|line| line.starts_with("  replica")), "a line a replica:\n{told}");
+}

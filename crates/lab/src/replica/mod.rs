@@ -267,6 +267,33 @@ impl RunFamily for Replica {
         Latency::Uniform { least: Duration::ZERO, most: Duration::from_millis(10) }
     }
 
+    /// Chaos: in small and large groups, with changes of members, slow disks, links that reorder, and much to catch up with.
+    fn weather(entry: &'static Self::Entry) -> Vec<Spec<Self>> {
+        let millis = Duration::from_millis;
+        let group = |nodes, reads| Spec::<Self> {
+            nodes,
+            settings: Settings { reads, chaos: true, ..Settings::default() },
+            ..Spec::new(entry)
+        };
+        let mut changing = group(5, Reads::Quorum);
+        (changing.settings.founders, changing.settings.changes) = (Some(3), 4);
+        let slow_disks = Latency::Uniform { least: Duration::ZERO, most: millis(40) };
+        let mut reordered = group(3, Reads::Quorum);
+        (reordered.latency, reordered.disk) = (Latency::LongTail { median: millis(5) }, Latency::Fixed(Duration::ZERO));
+        reordered.settings.operations = 20;
+        let mut busy = group(3, Reads::Quorum);
+        (busy.settings.clients, busy.settings.operations) = (8, 200);
+        vec![
+            group(1, Reads::Quorum),
+            group(3, Reads::Quorum),
+            group(5, Reads::Lease),
+            changing,
+            Spec { disk: slow_disks, ..group(3, Reads::Quorum) },
+            reordered,
+            busy,
+        ]
+    }
+
     fn limits(spec: &Spec<Self>) -> Limits {
         let usual = spec.usual_limits();
         let tick = spec.settings.tick();

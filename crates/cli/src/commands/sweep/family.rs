@@ -240,8 +240,8 @@ fn print(report: &Report, args: &SweepArgs) -> anyhow::Result<()> {
                 None => paint::good(&format!("holds: {}", names(row))),
                 Some(never) => paint::bad(&format!("'{}' never happened, so this proves little", never.name)),
             },
-            (Some(failure), None) => paint::bad(&format!("FAILS: '{}', {}", failure.property, failure.text)),
-            (Some(failure), Some(_)) => paint::good(&format!("found: '{}', {}", failure.property, failure.text)),
+            (Some(failure), None) => paint::bad(&format!("FAILS: {}", in_a_line(failure))),
+            (Some(failure), Some(_)) => paint::good(&format!("found: {}", in_a_line(failure))),
             (None, Some(_)) => paint::dim("not found in this weather"),
         };
         writeln!(out, "  {:<width$}  {:>9}  {:>12}  {outcome}", row.algorithm, row.seeds, row.events)?;
@@ -256,6 +256,11 @@ fn print(report: &Report, args: &SweepArgs) -> anyhow::Result<()> {
         writeln!(out, "\nTo see it: {}", failure.replay)?;
     }
     Ok(())
+}
+
+/// A row of the table has room for the first line; the command that repeats the run prints all of it.
+fn in_a_line(failure: &Failure) -> String {
+    format!("'{}', {}", failure.property, failure.text.lines().next().unwrap_or_default())
 }
 
 fn names(row: &Line) -> String {
