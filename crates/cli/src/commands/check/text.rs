@@ -247,7 +247,8 @@ fn all_seen<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings) -> Strin
     let open: Vec<_> = open.map(|verdict| format!("'{}'", verdict.name)).collect();
     let but =
         if open.is_empty() { String::new() } else { format!(", though {} could not be judged", open.join(" and ")) };
-    format!("{states} was seen{but}")
+    let skipped = if spec.effort.reduce { ", but for those that reduction may skip" } else { "" };
+    format!("{states} was seen{skipped}{but}")
 }
 
 /// How far fingerprints can be trusted.
