@@ -36,6 +36,8 @@ enum Ignored {
 /// Commands that run, check or carry out one algorithm.
 const RUNS: &[&str] = &["sim", "sweep", "shrink", "run", "node", "check"];
 
+const OVERVIEW: &str = "beside --overview, which shows no single step";
+
 const RULES: &[Rule] = &[
     Rule {
         verbs: &["check"],
@@ -62,11 +64,38 @@ const RULES: &[Rule] = &[
         words: "between real processes: --kill and --chaos say what happens to them",
     },
     Rule {
+        verbs: &["run"],
+        option: "medium",
+        ignored: Ignored::Always,
+        words: "between real processes, which are connected by TCP",
+    },
+    Rule {
         verbs: RUNS,
         option: "piece",
         ignored: Ignored::Without(&["views"]),
         words: "without --views: no newcomer is sent the state",
     },
+    Rule {
+        verbs: &["sweep"],
+        option: "fixtures",
+        ignored: Ignored::Without(&["family"]),
+        words: "without --family: one algorithm is swept",
+    },
+    Rule {
+        verbs: &["check"],
+        option: "steps",
+        ignored: Ignored::Without(&["walks"]),
+        words: "without --walks: every other search goes on to the end",
+    },
+    Rule {
+        verbs: &["check"],
+        option: "seed",
+        ignored: Ignored::Without(&["walks"]),
+        words: "without --walks: every other search tries all orders",
+    },
+    Rule { verbs: &["draw"], option: "notes", ignored: Ignored::Beside("overview"), words: OVERVIEW },
+    Rule { verbs: &["draw"], option: "clocks", ignored: Ignored::Beside("overview"), words: OVERVIEW },
+    Rule { verbs: &["draw"], option: "all", ignored: Ignored::Beside("overview"), words: OVERVIEW },
     Rule {
         verbs: &["trace"],
         option: "clocks",

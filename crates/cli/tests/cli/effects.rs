@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 
 /// Each combination with a part of what is said of it.
-const IGNORED: [(&str, &str); 34] = [
+const IGNORED: [(&str, &str); 46] = [
     ("sim deadlock-and --priorities 3,1", "--priorities has no effect without --victim lowest-priority"),
     (
         "sim deadlock-and --victim youngest --priorities 3",
@@ -43,7 +43,36 @@ const IGNORED: [(&str, &str); 34] = [
     ("sim fifo --leaves 1", "add --views"),
     ("sim deadlock-and --taking in-order", "give --resources"),
     ("compare mutex --tls", "--real"),
+    ("sweep central --fixtures --seeds 1", "--fixtures has no effect without --family"),
+    ("check central --dfs --steps 3", "--steps has no effect without --walks"),
+    ("check central --dfs --seed 7", "--seed has no effect without --walks"),
+    ("draw run.journal --overview --notes full", "--notes has no effect beside --overview"),
+    ("draw run.journal --overview --clocks vector", "--clocks has no effect beside --overview"),
+    ("draw run.journal --overview --all", "--all has no effect beside --overview"),
+    ("run basic --medium broadcast", "--medium has no effect between real processes"),
+    ("sim basic --traffic flood --interval fixed:9ms", "--interval has no effect beside --traffic flood"),
+    ("sim replica --clients 0 --keys 5", "--keys has no effect beside --clients 0"),
+    ("sim bully --id-bits 3", "--id-bits means nothing to 'bully': it is for elections of super-peers"),
+    ("sim lelann --load-bound 3", "--load-bound means nothing to 'lelann'"),
+    (
+        "sim deadlock-central --looks-after 1ms",
+        "--looks-after means nothing to 'deadlock-central': it is for detectors",
+    ),
 ];
+
+#[test]
+fn a_number_that_is_too_large_is_refused_before_anything_is_made_of_it() {
+    for (line, expected) in [
+        ("sim basic --payload 1048577", "--payload is 1048576 at most"),
+        ("run basic --payload 18446744073709551615", "--payload is 1048576 at most"),
+        ("sim deadlock-and --resources 18446744073709551615", "give --resources at most 4096"),
+        ("sim bully --upheaval 18446744073709551615", "give 100000 at most"),
+        ("sim replica --changes 4294967295", "at most 10000 changes of members"),
+    ] {
+        let complaint = run(line).complaint();
+        assert!(complaint.contains(expected), "{line}: {complaint}");
+    }
+}
 
 #[test]
 fn an_option_without_effect_is_refused_with_a_sentence() {

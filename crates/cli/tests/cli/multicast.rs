@@ -38,9 +38,9 @@ fn every_option_is_in_the_command_that_repeats_a_run() {
             "fifo-total",
             "2ms",
             "--messages 7 --traffic flood --senders 1,3 --payload 9 --uniform --relay --sequencing via --window 5 \
-             --medium broadcast --judge causal,uniform --interval fixed:2ms",
+             --medium broadcast --judge causal,uniform",
         ),
-        ("causal", "12ms", "--messages 9 --groups '1,2,3 2,3,4'"),
+        ("causal", "4ms", "--messages 9 --groups '1,2,3 2,3,4' --interval fixed:2ms"),
         ("isis", "12ms", "--messages 9 --leaves 1 --piece 99 --views --lease 90ms --keepalive 9ms"),
     ] {
         let line = format!("sim {name} --nodes 4 --seed 5 {options} --until {until}");

@@ -11,13 +11,13 @@ use core::fmt;
 #[cfg_attr(feature = "serde", serde(from = "Written", into = "Written"))]
 pub struct Payload(Arc<[u8]>);
 
-/// The longest payload. Larger things are sent in pieces, so that one message never holds up all others for long.
-const LONGEST: usize = 1 << 20;
-
 /// So much of a payload is shown.
 const SHOWN: usize = 24;
 
 impl Payload {
+    /// The most bytes that a payload may have. Larger things are sent in pieces, so that one message never holds up all others for long.
+    pub const LONGEST: usize = 1 << 20;
+
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
@@ -35,7 +35,7 @@ impl Payload {
 
     /// Whether it is no longer than a message may be.
     pub fn fits(&self) -> bool {
-        self.0.len() <= LONGEST
+        self.0.len() <= Self::LONGEST
     }
 
     /// What it says, if that is text a person can read.

@@ -8,6 +8,8 @@ pub enum DeadlockError {
     ProcessesOutOfRange { processes: usize, most: usize },
     #[error("{resources} resources are too many: give --resources at most {most}.")]
     ResourcesOutOfRange { resources: usize, most: usize },
+    #[error("--looks-after means nothing to '{name}': it is for detectors whose waiting processes look for a cycle.")]
+    NeverLooks { name: String },
     #[error("Where processes take resources, each site has one process: leave --processes out, or --resources.")]
     OneProcessEach,
     #[error("There is nothing to take in an order: give --resources, or leave --taking out.")]

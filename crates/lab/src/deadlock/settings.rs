@@ -84,7 +84,6 @@ fn validate_script(spec: &Spec<Deadlock>) -> Result<(), LabError> {
 }
 
 pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(), LabError> {
-    validate_script(spec)?;
     let settings = &spec.settings;
     let name = || spec.algorithm.to_string();
     let processes = settings.processes.unwrap_or(spec.nodes);
@@ -99,15 +98,9 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
         (given > 0 && settings.victim != Some(Policy::LowestPriority), DeadlockError::PrioritiesUnused),
         (given > processes, DeadlockError::TooManyPriorities { given, processes }),
         (settings.fan_out == 0 || settings.share > 100, DeadlockError::NobodyAsks),
+        (settings.patience.is_some() && entry.facts.per_wait.is_none(), DeadlockError::NeverLooks { name: name() }),
     ])?;
-    if settings.patience.is_some() && entry.facts.per_wait.is_none() {
-        return Err(ElectionError::ForeignOption {
-            option: "looks-after",
-            name: entry.facts.profile.name,
-            of: "that look",
-        }
-        .into());
-    }
+    validate_script(spec)?;
     let understood = match (entry.facts.waiting, asking(spec)) {
         (Waiting::Either, _) | (Waiting::ForAll, Asking::All) | (Waiting::ForAny, Asking::Any) => true,
         (Waiting::ForAll, Asking::Any | Asking::Mixed) | (Waiting::ForAny, Asking::All | Asking::Mixed) => false,

@@ -13,6 +13,8 @@ pub enum ElectionError {
          --master-lease or a smaller --master-drift-bound."
     )]
     LeaseTooShort { trusted: Length, answer: Length },
+    #[error("--upheaval {upheaval} is too much for one run: give {most} at most.")]
+    TooMuchUpheaval { upheaval: u64, most: u64 },
     #[error("Nobody starts: --starters {starters} names only nodes that are down from the start.")]
     NobodyStarts { starters: String },
     #[error("--order {order} does not name each of the {nodes} nodes once; write for example {}.", order_of(*nodes))]

@@ -94,6 +94,9 @@ const FAULT_WINDOW: u64 = 200;
 /// again would go on for ever.
 const PATIENCE: u64 = 20_000;
 
+/// How many crashes and restarts `--upheaval` may ask for.
+const MOST_UPHEAVAL: u64 = 100_000;
+
 /// In message times for each node: nothing takes longer on a ring, run after run.
 const ROUNDS: u64 = 40;
 
@@ -135,6 +138,10 @@ impl RunFamily for Election {
 
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
         own_options(&spec.settings, spec.algorithm.entry())?;
+        let upheaval = spec.settings.upheaval;
+        if upheaval > MOST_UPHEAVAL {
+            return Err(ElectionError::TooMuchUpheaval { upheaval, most: MOST_UPHEAVAL }.into());
+        }
         let Plan { tenure, bounds, .. } = plan(spec);
         if spec.algorithm.facts.leases && tenure.trusted() <= bounds.answer() {
             return Err(ElectionError::LeaseTooShort {
@@ -325,6 +332,7 @@ fn own_options(settings: &Settings, entry: &ElectionEntry) -> Result<(), LabErro
     let usual = Settings::default();
     let facts = entry.facts;
     let (on_ring, bullies) = (facts.shape == Shape::Ring, facts.shape == Shape::Bully);
+    let (has_regions, super_peers) = (facts.shape == Shape::Regions, "of super-peers");
     let (ring, bully, lease, rank) = ("on a ring", "like bully", "by leases", "that compare ranks");
     let ranks = facts.shape != Shape::Votes || facts.leases;
     let options = [
@@ -335,6 +343,9 @@ fn own_options(settings: &Settings, entry: &ElectionEntry) -> Result<(), LabErro
         ("repair", on_ring, settings.repair == usual.repair, ring),
         ("tell-lower", bullies, settings.tell_lower == usual.tell_lower, bully),
         ("broadcast", bullies, settings.broadcast == usual.broadcast, bully),
+        ("id-bits", has_regions, settings.id_bits == usual.id_bits, super_peers),
+        ("reserved-bits", has_regions, settings.reserved_bits == usual.reserved_bits, super_peers),
+        ("load-bound", has_regions, settings.load_bound == usual.load_bound, super_peers),
         ("master-lease", facts.leases, settings.lease == usual.lease, lease),
         ("master-drift-bound", facts.leases, settings.drift_ppm == usual.drift_ppm, lease),
     ];

@@ -2,6 +2,7 @@
 
 use crate::error::only;
 use quorate_core::NodeId;
+use quorate_core::multicast::Payload;
 
 #[derive(Debug, thiserror::Error)]
 pub enum MulticastError {
@@ -21,6 +22,8 @@ pub enum MulticastError {
     SenderOutside { node: NodeId },
     #[error("With a --window of 0 nobody could send anything; --window 64 is usual.")]
     NoWindow,
+    #[error("A message of {payload} bytes is never sent: --payload is {} at most.", Payload::LONGEST)]
+    PayloadTooLong { payload: usize },
     #[error("A group without views never changes, and nobody can leave it: add --views.")]
     NoWayOut,
     #[error("{leaves} members cannot leave a group of {nodes}: --leaves is {nodes} at most.")]

@@ -29,7 +29,7 @@ use crate::spec::{Spec, word};
 use crate::typed::unheard;
 use crate::users;
 use quorate_core::membership::Terms;
-use quorate_core::multicast::{Command, Delivery, Event, GroupId, Plan, Sequencing, Window};
+use quorate_core::multicast::{Command, Delivery, Event, GroupId, Payload, Plan, Sequencing, Window};
 use quorate_core::{Duration, Group, Medium, NodeId};
 use quorate_erased::AnyCodec;
 use quorate_journal::metrics::Messages;
@@ -123,7 +123,7 @@ impl RunFamily for Multicast {
     }
 
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
-        let Settings { views, groups, senders, leaves, piece, sequencing, window, judge, .. } = &spec.settings;
+        let Settings { views, groups, senders, payload, leaves, piece, sequencing, window, judge, .. } = &spec.settings;
         let is_kept = views.is_some_and(|views| views.is_replicated());
         if spec.algorithm.facts.profile.flaw.is_some() && (is_kept || !groups.is_empty()) {
             return Err(MulticastError::FewForms { name: spec.algorithm.to_string() }.into());
@@ -141,6 +141,7 @@ impl RunFamily for Multicast {
             (*piece == 0, MulticastError::NoPiece),
             (is_bypassed, MulticastError::NoSequencer { name: spec.algorithm.to_string() }),
             (*window == 0, MulticastError::NoWindow),
+            (*payload > Payload::LONGEST, MulticastError::PayloadTooLong { payload: *payload }),
         ])?;
         if let Some(node) = groups.iter().filter_map(Group::last).find(|node| node.index() >= spec.nodes) {
             return Err(MulticastError::NoSuchSender { node, nodes: spec.nodes }.into());
@@ -266,7 +267,11 @@ impl ScriptFamily for Multicast {
         );
         flags.unless(is_scripted || settings.senders.is_empty(), Place::Front, "senders", senders);
         flags.unless(settings.payload == usual.payload, Place::Front, "payload", settings.payload);
-        flags.given(Place::Times, "interval", settings.interval.filter(|_| !is_scripted));
+        flags.given(
+            Place::Times,
+            "interval",
+            settings.interval.filter(|_| !is_scripted && settings.traffic != Pattern::Flood),
+        );
         flags.switch(settings.delivery != usual.delivery, Place::Front, "uniform");
         flags.switch(settings.relay != usual.relay, Place::Front, "relay");
         flags.unless(settings.sequencing == usual.sequencing, Place::Front, "sequencing", word(&settings.sequencing));

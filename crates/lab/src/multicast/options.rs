@@ -4,7 +4,7 @@ use super::run::{Pattern, Property};
 use super::{Carrier, Multicast, MulticastError, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options, first_given, one_of, whole};
+use crate::options::{Basics, Options, OptionsError, first_given, one_of, whole};
 use crate::registry::FamilyArgs;
 use crate::views;
 use clap::{Args, ValueEnum};
@@ -140,6 +140,9 @@ impl MulticastArgs {
             |members: &NodeSet| spelled_out(members, nodes).map(|members| members.into_iter().collect::<Group>());
         let groups = self.groups.as_ref().map(|Groups(groups)| groups.iter().map(members).collect::<Result<_, _>>());
         let groups = groups.transpose()?;
+        if self.interval.is_some() && self.traffic == Some(Pattern::Flood) {
+            return Err(OptionsError::no_effect("interval", "beside --traffic flood, which never pauses").into());
+        }
         Ok(Settings {
             messages: self.messages.unwrap_or(usual.messages),
             traffic: self.traffic.unwrap_or(usual.traffic),

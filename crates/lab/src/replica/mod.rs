@@ -109,12 +109,15 @@ pub enum Unfit {
     NoTick,
     #[error("Clients need a register to read and write; --keys 3 is a good start.")]
     NoKeys,
-    #[error("That is too much for one run: at most {MOST_CLIENTS} clients do at most {MOST_OPERATIONS} operations.")]
+    #[error(
+        "That is too much for one run: at most {MOST_CLIENTS} clients do at most {MOST_OPERATIONS} operations, with at most {MOST_CHANGES} changes of members."
+    )]
     TooMuch,
 }
 
 const MOST_CLIENTS: u64 = 10_000;
 const MOST_OPERATIONS: u64 = 100_000_000;
+const MOST_CHANGES: u32 = 10_000;
 
 /// By how many millionths replicas let clocks be off, and how far off chaos lets them be.
 const DRIFT_BOUND: u32 = 1_000;
@@ -204,13 +207,13 @@ impl RunFamily for Replica {
     }
 
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
-        let Settings { clients, operations, keys, .. } = spec.settings;
+        let Settings { clients, operations, keys, changes, .. } = spec.settings;
         let founders = founders(spec);
         let mistakes = [
             (founders == 0 || founders > spec.nodes, Unfit::Founders { founders, nodes: spec.nodes }),
             (spec.settings.tick() == Duration::ZERO, Unfit::NoTick),
             (keys == 0, Unfit::NoKeys),
-            (clients > MOST_CLIENTS || operations > MOST_OPERATIONS, Unfit::TooMuch),
+            (clients > MOST_CLIENTS || operations > MOST_OPERATIONS || changes > MOST_CHANGES, Unfit::TooMuch),
         ];
         Ok(first_mistake(mistakes)?)
     }

@@ -3,7 +3,7 @@
 use super::{OPERATION, Replica, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options, first_given, one_of, whole};
+use crate::options::{Basics, Options, OptionsError, first_given, one_of, whole};
 use crate::registry::FamilyArgs;
 use clap::Args;
 use quorate_core::Duration;
@@ -62,6 +62,9 @@ impl OptionsFamily for Replica {
 
     fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
         let given = &args.replica;
+        if let (Some(0), Some(option)) = (given.clients, first_given!(given; operations, keys)) {
+            return Err(OptionsError::no_effect(option, "beside --clients 0: nobody asks for anything").into());
+        }
         Ok(Settings {
             founders: given.founders.or(usual.founders),
             clients: given.clients.unwrap_or(usual.clients),
