@@ -2,7 +2,6 @@
 
 use super::{Deadlock, DeadlockEntry, DeadlockError, asking};
 use crate::deadlock::run::{Asking, Taking};
-use crate::election::ElectionError;
 use crate::error::{LabError, first_mistake};
 use crate::family::ScriptFamily;
 use crate::spec::Spec;
