@@ -1,8 +1,8 @@
 //! The algorithms of a family side by side, with what the literature says of each.
 //!
 //! A family that can be compared implements [`ComparedFamily`] in its folder: its own options become a [`Comparison`], which
-//! measures, judges, and tells what it found as data: a [`Page`] of tables, a [`Chart`], a report for programs. Whoever runs it
-//! is its [`Host`], and prints and draws that data without knowing the family.
+//! measures, judges, and returns what it found as data: a [`Page`] of tables, a [`Chart`], a report for programs. The program
+//! that runs it is its [`Host`], and prints and draws that data without knowing the family.
 
 mod chart;
 mod error;
@@ -48,7 +48,7 @@ pub struct Asked<'a, A> {
 }
 
 impl<A> Asked<'_, A> {
-    /// The sizes of groups, or these if nobody says.
+    /// The sizes of groups that were given, or these.
     pub fn sizes_or(&self, usual: &[usize]) -> Vec<usize> {
         self.sizes.unwrap_or(usual).to_vec()
     }
@@ -113,7 +113,7 @@ pub struct Parts {
     pub name: &'static str,
 }
 
-/// What a comparison needs of whoever runs it.
+/// What a comparison needs of the program that runs it.
 pub trait Host<F: FamilyLab> {
     /// Says what is measured next.
     fn begins(&mut self, algorithm: &str, nodes: usize);

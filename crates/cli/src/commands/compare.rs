@@ -124,7 +124,7 @@ fn complaints(page: &Page, out: &mut impl Write) -> io::Result<()> {
     page.complaints.iter().try_for_each(|complaint| writeln!(out, "\n{complaint}"))
 }
 
-/// Draws a comparison in which nothing is missing; of any other, nobody could see what is.
+/// Draws a complete comparison. A picture of an incomplete one would not show what is missing.
 fn draw(comparison: &impl Comparison, wanted: &FigurePlan, is_quiet: bool) -> anyhow::Result<()> {
     let Parts { done, all, name: part } = comparison.parts();
     if done < all {

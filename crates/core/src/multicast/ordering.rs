@@ -133,7 +133,7 @@ pub trait ErasedOrdering: Any {
     fn duplicate(&self) -> AnyOrdering;
     /// Whether the other one is of the same type and equal.
     fn equals(&self, other: &dyn Any) -> bool;
-    /// Hashes it.
+    /// Feeds this ordering to the hasher, as `Hash` would.
     fn feed(&self, hasher: &mut dyn Hasher);
 }
 

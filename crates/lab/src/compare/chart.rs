@@ -1,4 +1,4 @@
-//! A comparison as plots, as data: whoever draws it chooses colours, marks and places.
+//! A comparison as plots, as data: the program that draws it chooses colours, marks and places.
 
 /// Plots that belong together, with one legend.
 pub struct Chart {

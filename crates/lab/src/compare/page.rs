@@ -1,4 +1,4 @@
-//! A comparison for people, as data: whoever prints it chooses colours, and breaks what is too wide.
+//! A comparison for people, as data: the program that prints it chooses colours, and breaks what is too wide.
 
 /// Tables with what a reader must know.
 pub struct Page {
