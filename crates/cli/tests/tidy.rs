@@ -1,12 +1,15 @@
-//! The habits of this repository that no linter holds.
+//! Conventions of this repository that no linter can verify.
 //!
-//! Each test reads the working tree as text and lists every place that breaks its habit as `file:line`, with
-//! what to do about it. The last tests hold the readers themselves, so that a habit is never kept by blindness.
+//! Each test reads the working tree as text and lists every violation as `file:line`, with a
+//! remedy. The last tests verify the parsers themselves, so that no convention passes because its
+//! test reads nothing.
 
-#![allow(clippy::panic, reason = "a test speaks by panicking, and so do its helpers")]
+#![allow(clippy::panic, reason = "tests and their helpers report failures by panicking")]
 
 #[path = "tidy/documentation.rs"]
 mod documentation;
+#[path = "tidy/language.rs"]
+mod language;
 #[path = "tidy/manifests.rs"]
 mod manifests;
 #[path = "tidy/map.rs"]
@@ -17,14 +20,15 @@ use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 
-/// Where protocols stand: algorithms, and the demonstrations that bring protocols of their own.
+/// Folders with protocols: the algorithms, and the demonstrations with protocols of their own.
 const PROTOCOLS: [&str; 2] = ["crates/core/src/", "crates/demos/src/"];
-/// The folders of these whose files have rules: the families of algorithms, the wrappers, and some demonstrations.
+/// Subfolders whose files have rules: the families of algorithms, the wrappers, and some
+/// demonstrations.
 const FAMILIES: [&str; 8] = ["mutex", "election", "multicast", "deadlock", WRAPPERS, "local", "armies", "berkeley"];
 const WRAPPERS: &str = "wrap";
 
-/// A file that passes about 500 lines asks to be split; this is where asking ends.
-const LINES_AT_MOST: usize = 600;
+/// The maximum length of a file; split it at about 500 lines.
+const MAX_LINES: usize = 600;
 
 const TEXT_EXTENSIONS: [&str; 13] =
     ["rs", "md", "toml", "sh", "yml", "yaml", "html", "css", "js", "json", "svg", "txt", "proto"];
@@ -53,12 +57,12 @@ fn no_rust_file_is_too_long() {
     let mut findings = Findings::default();
     for file in rust_files() {
         let lines = file.text.lines().count();
-        if lines > LINES_AT_MOST {
-            findings.add(&file.path, lines, format_args!("has {lines} lines, {} too many", lines - LINES_AT_MOST));
+        if lines > MAX_LINES {
+            findings.add(&file.path, lines, format_args!("has {lines} lines, {} too many", lines - MAX_LINES));
         }
     }
     findings.settle(
-        &format!("no Rust file is over {LINES_AT_MOST} lines"),
+        &format!("no Rust file is over {MAX_LINES} lines"),
         "Split it along an idea that deserves a name. The tests of `x.rs` may move to `x/tests.rs`\n\
          (`#[cfg(test)] mod tests;` in `x.rs`): rules are looked up there too.",
     );
@@ -66,7 +70,7 @@ fn no_rust_file_is_too_long() {
 
 #[test]
 fn nothing_unfinished_is_left_behind() {
-    // In two halves, so that this list does not find itself.
+    // In two halves, so that the test does not find its own list.
     let needles = [
         concat!("to", "do!"),
         concat!("un", "implemented!"),
@@ -75,12 +79,12 @@ fn nothing_unfinished_is_left_behind() {
         concat!("XX", "X"),
         concat!("#[ig", "nore"),
     ];
-    // A test that takes long is not switched off: it has a stage of its own.
+    // The only permitted form: `./check long` runs these tests.
     let long = concat!("#[ig", "nore = \"long: ./check long\"]");
     let mut findings = Findings::default();
     for file in rust_files() {
         for (number, line) in file.lines().filter(|(_, line)| line.trim() != long) {
-            for needle in needles.iter().filter(|needle| stands_in(line, needle)) {
+            for needle in needles.iter().filter(|needle| has_word(line, needle)) {
                 findings.add(&file.path, number, format_args!("has `{needle}`"));
             }
         }
@@ -106,7 +110,7 @@ fn no_machine_or_registry_is_named() {
     for file in files() {
         for (number, line) in file.lines() {
             for path in paths.iter().filter(|path| has_absolute_path(line, path)) {
-                findings.add(&file.path, number, format_args!("names `{path}…`, a path of somebody's machine"));
+                findings.add(&file.path, number, format_args!("names `{path}…`, a path of a developer's machine"));
             }
             for host in hosts.iter().filter(|host| line.contains(**host)) {
                 findings.add(&file.path, number, format_args!("names `{host}`, a package registry"));
@@ -115,15 +119,15 @@ fn no_machine_or_registry_is_named() {
     }
     findings.settle(
         "no file names a developer's machine or a package registry",
-        "Say a path relative to the repository (Rust: `env!(\"CARGO_MANIFEST_DIR\")`, shell: `$(dirname \"$0\")`).\n\
-         Leave out where packages come from: that is the user's own setting. Cargo.lock is not looked at.",
+        "Write paths relative to the repository (Rust: `env!(\"CARGO_MANIFEST_DIR\")`, shell: `$(dirname \"$0\")`).\n\
+         Do not name package registries: they are the user's setting. Cargo.lock is exempt.",
     );
 }
 
 // ------------------------------------------------------------------------------------------------ protocols
 
 #[test]
-fn no_protocol_swallows_an_input() {
+fn no_protocol_ignores_inputs_by_wildcard() {
     let mut findings = Findings::default();
     let mut protocols = 0;
     for file in protocol_files() {
@@ -133,11 +137,11 @@ fn no_protocol_swallows_an_input() {
             findings.add(&file.path, number, format_args!("`{}`", line.trim()));
         }
     }
-    assert!(protocols > 0, "no `impl Protocol for` found in {PROTOCOLS:?}: has it moved? Then teach this test.");
+    assert!(protocols > 0, "no `impl Protocol for` found in {PROTOCOLS:?}: if it moved, adapt this test.");
     findings.settle(
         "a protocol's match names every input: no `_ =>` in `impl Protocol for`",
         "Name the variants that the arm stands for: `Input::Saved(_) | Input::View(_) | Input::Lease(_) => {}`. A new kind of input or\n\
-         message then stops the build wherever nobody has thought about it. For a `Never`: `match never {}`.",
+         message then fails to compile wherever a protocol does not handle it. For a `Never`: `match never {}`.",
     );
 }
 
@@ -148,34 +152,34 @@ fn every_algorithm_has_rules_in_its_header() {
     for file in family_files().into_iter().filter(|file| file.family() != Some(WRAPPERS)) {
         let ruled = algorithms.iter().any(|algorithm| belongs(&file.path, &algorithm.path));
         if let Some((number, line)) = file.lines().find(|(_, line)| opens_protocol(line)).filter(|_| !ruled) {
-            findings.add(&file.path, number, format_args!("`{}`, but no rule stands in the header", line.trim()));
+            findings.add(&file.path, number, format_args!("`{}`, but the header has no rules", line.trim()));
         }
     }
     findings.settle(
         "every algorithm has its rules in its header",
-        "Write the rule table into the file's `//!` header, one line a rule, two spaces after the id:\n\
-         `//! RA-2  a request arrives  → reply; defer instead if inside, or if ours is older`.",
+        "Write the rule table into the file's `//!` header, one line per rule, two spaces after the id:\n\
+         `//! RA-2  a request arrives  → reply; defer if in the critical section, or if our request is older`.",
     );
 }
 
 #[test]
-fn every_rule_stands_above_the_code_that_keeps_it() {
+fn every_rule_is_cited_above_its_code() {
     let mut findings = Findings::default();
     for algorithm in algorithms() {
         let cited: BTreeSet<_> = algorithm.files.iter().flat_map(File::documented_rules).map(|(_, id)| id).collect();
         for (number, id) in algorithm.rules.iter().filter(|(_, id)| !cited.contains(id)) {
-            findings.add(&algorithm.path, *number, format_args!("{id} stands in the header, but above no code"));
+            findings.add(&algorithm.path, *number, format_args!("{id} is in the header, but no doc comment cites it"));
         }
     }
     findings.settle(
-        "every rule of a header stands in a doc comment of the code",
-        "Begin the doc comment of the method that keeps the rule with its id: `/// RA-2. Why it is done this way.`\n\
-         Several rules in one method: `/// RA-2, RA-3. …`. If nothing keeps the rule, it is not a rule: take it out.",
+        "a doc comment in the code cites every rule of the header",
+        "Begin the doc comment of the method that implements the rule with its id: `/// RA-2. Why it works this way.`\n\
+         Several rules in one method: `/// RA-2, RA-3. …`. Remove a rule that no code implements.",
     );
 }
 
 #[test]
-fn every_rule_has_a_test_of_its_name() {
+fn every_rule_has_a_test_named_after_it() {
     let mut findings = Findings::default();
     for algorithm in algorithms() {
         for (number, id) in &algorithm.rules {
@@ -186,21 +190,21 @@ fn every_rule_has_a_test_of_its_name() {
         }
     }
     findings.settle(
-        "every rule of a header has a test of its name",
-        "Write a `#[test] fn ra_2_…`, or a row of `rules!`, that plays a script in which the rule decides, and holds the trace.\n\
-         It stands in the algorithm's own file or, for `x.rs`, under `x/`, in `x_tests.rs` or in `tests/x.rs` beside it.",
+        "every rule of a header has a test named after it",
+        "Write a `#[test] fn ra_2_…`, or a row of `rules!`, that runs a script in which the rule applies, and compares the trace.\n\
+         Put it into the algorithm's own file or, for `x.rs`, under `x/`, into `x_tests.rs` or `tests/x.rs`.",
     );
 }
 
 #[test]
-fn every_rule_that_code_cites_stands_in_the_header() {
+fn every_cited_rule_is_in_the_header() {
     let mut findings = Findings::default();
     let algorithms = algorithms();
     for file in family_files() {
         let owners = algorithms.iter().filter(|algorithm| belongs(&file.path, &algorithm.path));
         let known: BTreeSet<_> = owners.flat_map(|owner| &owner.rules).map(|(_, id)| id.as_str()).collect();
-        // A comment may well begin with `UTF-8`; a note may not.
-        let is_ours = |id: &str| known.iter().any(|rule| letters(rule) == letters(id));
+        // A comment may begin with `UTF-8`, which is no rule; a note may not.
+        let is_ours = |id: &str| known.iter().any(|rule| prefix(rule) == prefix(id));
         let cited = file.documented_rules().filter(|(_, id)| is_ours(id)).chain(file.noted_rules());
         for (number, id) in cited.filter(|(_, id)| !known.contains(id.as_str())) {
             let header = if known.is_empty() { "has no rules" } else { "lacks it" };
@@ -208,9 +212,9 @@ fn every_rule_that_code_cites_stands_in_the_header() {
         }
     }
     findings.settle(
-        "every rule that a note or a doc comment cites stands in the header",
-        "Correct the id, or add the rule to the `//!` header of the algorithm: a reader walks from the trace to the\n\
-         rule by it, and `quorate explain` prints the header.",
+        "the header has every rule that a note or a doc comment cites",
+        "Correct the id, or add the rule to the `//!` header of the algorithm: readers follow the id from the trace\n\
+         to the rule, and `quorate explain` prints the header.",
     );
 }
 
@@ -226,27 +230,27 @@ fn the_changelog_has_an_unreleased_section() {
     }
     findings.settle(
         "CHANGELOG.md has an Unreleased section",
-        "Add `## Unreleased` above the newest version, and say there what users will notice, in the commit that\n\
-         makes them notice it.",
+        "Add `## Unreleased` above the newest version, and describe there what users will notice, in the\n\
+         same commit.",
     );
 }
 
 // ---------------------------------------------------------------------------------------- files and findings
 
 struct File {
-    /// Relative to the repository, with `/` between its parts.
+    /// The path relative to the repository, separated by `/`.
     path: String,
     text: String,
 }
 
-/// Every text file of the working tree, in order of path. Build output and .git are left out.
+/// All text files of the working tree except build output and .git, sorted by path.
 fn files() -> Vec<File> {
     let mut files = Vec::new();
     collect(&root(), "", &mut files);
     files.sort_by(|a, b| a.path.cmp(&b.path));
     assert!(
         files.iter().any(|file| file.path == "crates/core/src/lib.rs"),
-        "{} is not the repository: has tidy.rs moved? Then teach `root` the way.",
+        "{} is not the repository; if tidy.rs moved, adapt `root`",
         root().display()
     );
     files
@@ -276,7 +280,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) {
         let path = format!("{prefix}{name}");
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() {
-            // Cargo marks its target folders, whatever they are called.
+            // Cargo marks its target folders with this file, whatever their name.
             let is_output = name == "target" || name == ".git" || entry.path().join("CACHEDIR.TAG").exists();
             if !is_output {
                 collect(&entry.path(), &format!("{path}/"), files);
@@ -301,7 +305,7 @@ fn read_if_there(path: &str) -> Option<File> {
     Some(File { path: path.into(), text: String::from_utf8_lossy(&bytes).into_owned() })
 }
 
-/// What breaks one habit, as `file:line: what`.
+/// The violations of one convention, as `file:line: what`.
 #[derive(Default)]
 struct Findings(Vec<String>);
 
@@ -311,20 +315,20 @@ impl Findings {
     }
 
     #[track_caller]
-    fn settle(self, habit: &str, what_to_do: &str) {
+    fn settle(self, convention: &str, remedy: &str) {
         let count = match self.0.len() {
-            1 => "1 place breaks".into(),
-            count => format!("{count} places break"),
+            1 => "1 place violates".into(),
+            count => format!("{count} places violate"),
         };
         let list = self.0.join("\n");
-        assert!(self.0.is_empty(), "\n{count} this habit: {habit}.\n\n{list}\n\nWhat to do: {what_to_do}\n");
+        assert!(self.0.is_empty(), "\n{count} a convention: {convention}.\n\n{list}\n\nRemedy: {remedy}\n");
     }
 }
 
-// ------------------------------------------------------------------------------------------- reading of text
+// -------------------------------------------------------------------------------------------------- parsers
 
 impl File {
-    /// The family that it stands in, if files there have rules.
+    /// The file's family, if files of that family have rules.
     fn family(&self) -> Option<&str> {
         let within = PROTOCOLS.iter().find_map(|folder| self.path.strip_prefix(folder))?;
         let (folder, _) = within.split_once('/')?;
@@ -350,14 +354,15 @@ impl File {
         comments.flat_map(|(number, comment)| leading_rules(comment).map(move |id| (number, id.into())))
     }
 
-    /// The rules that notes name, at the call or through a helper: every string that is a rule's id.
+    /// The rules that notes cite, directly or through a helper: every string that is a rule id.
     fn noted_rules(&self) -> impl Iterator<Item = (usize, String)> {
         let code = self.lines().filter(|(_, line)| !line.trim_start().starts_with("//"));
         let strings = code.flat_map(|(number, line)| line.split('"').skip(1).map(move |string| (number, string)));
         strings.filter(|(_, string)| is_rule_id(string)).map(|(number, id)| (number, id.into()))
     }
 
-    /// Whether a `#[test]` is called so, or begins so and goes on with an underscore. A row of a `rules!` table is a test.
+    /// Whether a `#[test]` has this name, or this prefix followed by an underscore. A row of a
+    /// `rules!` table counts as a test.
     fn has_test(&self, name: &str) -> bool {
         let goes_on = |line: &str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['_', '(']));
         let lines: Vec<_> = self.text.lines().map(str::trim).collect();
@@ -366,7 +371,8 @@ impl File {
         named.any(|(index, _)| above(index).any(|line| *line == "#[test]")) || self.rule_rows().any(goes_on)
     }
 
-    /// The rows of every `rules! { … }` table, each from its name on: they stand at the table's own indentation.
+    /// The rows of every `rules! { … }` table, each from its name on. Rows are indented by four
+    /// spaces.
     fn rule_rows(&self) -> impl Iterator<Item = &str> {
         let mut inside = false;
         self.text.lines().filter_map(move |line| {
@@ -376,12 +382,13 @@ impl File {
     }
 }
 
-/// Whether the word stands in the line and is not the end of a longer one.
-fn stands_in(line: &str, word: &str) -> bool {
+/// Whether the line contains the word, and not as the end of a longer one.
+fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
-/// Whether the path begins here: `"/opt/x"` has `/opt/`, `docs/opt/x` and `https://a.b/opt/x` do not.
+/// Whether the line has an absolute path with this beginning: `"/opt/x"` has `/opt/`; `docs/opt/x`
+/// and `https://a.b/opt/x` do not.
 fn has_absolute_path(line: &str, path: &str) -> bool {
     line.match_indices(path)
         .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-~})*".contains(c)))
@@ -400,8 +407,8 @@ fn leading_rules(comment: &str) -> impl Iterator<Item = &str> {
     words.take_while(|word| is_rule_id(word))
 }
 
-/// The letters of an id, which all rules of one algorithm share.
-fn letters(id: &str) -> &str {
+/// The prefix of a rule id, which all rules of one algorithm share.
+fn prefix(id: &str) -> &str {
     id.split('-').next().unwrap_or_default()
 }
 
@@ -409,7 +416,7 @@ fn test_name(id: &str) -> String {
     id.to_lowercase().replace('-', "_")
 }
 
-/// An algorithm: the file whose header has the rules, with the files that belong to it.
+/// An algorithm: the file with the rules in its header, and the files that belong to it.
 struct Algorithm {
     path: String,
     rules: Vec<(usize, String)>,
@@ -425,11 +432,12 @@ fn algorithms() -> Vec<Algorithm> {
             Algorithm { path, rules, files }
         })
         .collect();
-    assert!(!algorithms.is_empty(), "no header with rules found in {PROTOCOLS:?}: can this test still read them?");
+    assert!(!algorithms.is_empty(), "no header with rules found in {PROTOCOLS:?}: if the format changed, adapt this test");
     algorithms
 }
 
-/// To `mutex/x.rs` belong `mutex/x/…`, `mutex/x_tests.rs` and `mutex/tests/x.rs`; to `mutex/x/mod.rs` all of `mutex/x/`.
+/// To `mutex/x.rs` belong `mutex/x/…`, `mutex/x_tests.rs` and `mutex/tests/x.rs`; to
+/// `mutex/x/mod.rs` all of `mutex/x/`.
 fn belongs(path: &str, head: &str) -> bool {
     let stem = head.strip_suffix("/mod.rs").or(head.strip_suffix(".rs")).unwrap_or(head);
     let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
@@ -437,7 +445,8 @@ fn belongs(path: &str, head: &str) -> bool {
     beside.iter().any(|file| file == path) || path.starts_with(&format!("{stem}/"))
 }
 
-/// `impl Protocol for X`, `impl<P> crate::Protocol for X<P>`, and the last line of a long list of parameters.
+/// `impl Protocol for X`, `impl<P> crate::Protocol for X<P>`, and the last line of a long list of
+/// parameters.
 fn opens_protocol(line: &str) -> bool {
     let opens = line.starts_with("impl") || line.starts_with('>');
     opens && line.split_once("Protocol for ").is_some_and(|(before, _)| before.ends_with([' ', ':']))
@@ -456,12 +465,13 @@ fn has_wildcard_arm(line: &str) -> bool {
     arms.any(|(at, _)| code[..at].trim_end() == "" || code[..at].trim_end().ends_with(['{', '}', ',', '|']))
 }
 
-// ------------------------------------------------------------------------------------- the readers themselves
+// ----------------------------------------------------------------------------------- tests of the parsers
 
 #[test]
 fn rules_are_read_from_headers_doc_comments_and_notes() {
     let text = "//! Toy.\n//!\n//! TY-1  asked → act\n//! TY-22  told → rest\n//! TY-3 is mere prose.\n\n\
-                /// TY-1, TY-22 and TY-5. Why.\n/// See TY-6.\nout.note(\"TY-7\", x);\n// note(\"TY-8\")\n\
+                /// TY-1, TY-22 and TY-5. Why.\n/// See TY-6.\nout.note(\"TY-7\", x);\n//
+                /// note(\"TY-8\")\n\
                 #[test]\n#[should_panic]\nfn ty_1_works() {}\nfn ty_22_is_no_test() {}\n\
                 ty_3_no(\nrules! { Toy::new, 3;\n    /// ty_4_no(\n    ty_5_works(\n        ty_6_no(\n}\n    ty_7_no(\n";
     let file = File { path: "x.rs".into(), text: text.into() };
@@ -474,7 +484,7 @@ fn rules_are_read_from_headers_doc_comments_and_notes() {
 }
 
 #[test]
-fn wildcards_are_seen_where_they_swallow() {
+fn wildcard_arms_are_recognised() {
     for line in ["_ => {}", "    _ if calm => x,", "match x { A => b, _ => c }", "A | _ => {}"] {
         assert!(has_wildcard_arm(line), "{line}");
     }
@@ -490,7 +500,7 @@ fn wildcards_are_seen_where_they_swallow() {
 }
 
 #[test]
-fn paths_of_machines_are_told_from_paths_of_the_repository() {
+fn absolute_paths_are_distinguished_from_relative_ones() {
     for line in ["cd /opt/x", "\"/opt/x\"", "file:///opt/x"] {
         assert!(has_absolute_path(line, "/opt/"), "{line}");
     }

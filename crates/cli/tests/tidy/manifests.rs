@@ -1,4 +1,5 @@
-//! What every `Cargo.toml` keeps to: a core that depends on nothing, dependencies that are explained, crates that can be published.
+//! Conventions for every `Cargo.toml`: the core has no dependencies, ARCHITECTURE.md explains every
+//! dependency, and published crates have complete metadata.
 
 use super::{File, Findings, files, read, read_if_there};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,8 +20,8 @@ fn the_core_depends_on_nothing_but_optional_serde_and_its_format() {
     }
     findings.settle(
         "the core depends on nothing but `serde` and `postcard`, which are optional",
-        "Keep it out: what needs a library belongs to a driver (sim, net) or to the crate that shows results. If it is\n\
-         serde itself, mark it `optional = true`. Tests may use what they like: [dev-dependencies].",
+        "Remove it: code that needs a library belongs to a driver (sim, net) or to the crate that shows results. Mark serde\n\
+         itself `optional = true`. Tests may use any crate: [dev-dependencies].",
     );
 }
 
@@ -36,7 +37,7 @@ fn every_dependency_is_explained_in_the_architecture() {
             }
         }
     }
-    assert!(!first_named.is_empty(), "no dependency found in any Cargo.toml: can this test still read them?");
+    assert!(!first_named.is_empty(), "no dependency found in any Cargo.toml: if the format changed, adapt this test");
     let mut findings = Findings::default();
     for (name, (path, line)) in first_named {
         match &architecture {
@@ -47,17 +48,17 @@ fn every_dependency_is_explained_in_the_architecture() {
     }
     findings.settle(
         "every dependency is explained in ARCHITECTURE.md",
-        "Add a line to its table of dependencies: the name in backticks, what it does for us, why this one. If there is\n\
-         nothing to say for it, remove the dependency from Cargo.toml (and from [workspace.dependencies]).",
+        "Add a line to its table of dependencies: the name in backticks, what it is used for, why this one. If there is\n\
+         no good reason for it, remove the dependency from Cargo.toml (and from [workspace.dependencies]).",
     );
 }
 
 #[test]
-fn every_crate_is_fit_to_be_published_or_says_that_it_is_not() {
+fn every_published_crate_has_metadata_and_published_dependencies() {
     let manifests: Vec<_> = files().into_iter().filter(|file| file.path.ends_with("/Cargo.toml")).collect();
     let unpublished: BTreeSet<_> =
         manifests.iter().filter(|file| !is_published(file)).map(|file| package(&file.text)).collect();
-    assert!(unpublished.len() < manifests.len(), "no crate is published: can this test still read manifests?");
+    assert!(unpublished.len() < manifests.len(), "no crate is published: if the format changed, adapt this test");
     let mut findings = Findings::default();
     for manifest in manifests.iter().filter(|file| is_published(file)) {
         for key in ["description", "license", "repository", "readme", "keywords", "categories"] {
@@ -67,7 +68,7 @@ fn every_crate_is_fit_to_be_published_or_says_that_it_is_not() {
             }
         }
         for Dependency { line, table, name, terms } in dependencies(&manifest.text) {
-            // Packaging leaves out what tests need by path alone.
+            // Packaging leaves out development dependencies with a path and no version.
             let is_left_out = table == "dev-dependencies" && terms.contains("path=");
             if unpublished.contains(name.as_str()) && !is_left_out {
                 findings.add(&manifest.path, line, format_args!("needs `{name}`, which is not published"));
@@ -75,9 +76,9 @@ fn every_crate_is_fit_to_be_published_or_says_that_it_is_not() {
         }
     }
     findings.settle(
-        "a published crate says what it is, and needs nothing that is not published",
-        "Fill in what is missing in [package]. Tests may need an unpublished crate by its path alone, without a version. A crate that is\n\
-         not for others has `publish = false`.",
+        "a published crate has complete metadata and depends only on published crates",
+        "Complete [package]. Tests may use an unpublished crate by its path alone, without a version. A crate that is not\n\
+         published has `publish = false`.",
     );
 }
 
@@ -96,11 +97,11 @@ pub(super) struct Dependency {
     pub(super) table: String,
     /// The name of the package, also where the manifest renames it.
     pub(super) name: String,
-    /// What the manifest says of it, without blanks.
+    /// The rest of its entry in the manifest, without blanks.
     pub(super) terms: String,
 }
 
-/// Every dependency of a manifest, whichever of TOML's forms it is written in.
+/// All dependencies of a manifest, in any of TOML's notations.
 pub(super) fn dependencies(manifest: &str) -> Vec<Dependency> {
     let mut found: Vec<Dependency> = Vec::new();
     let mut table = String::new();
@@ -140,7 +141,7 @@ pub(super) fn dependencies(manifest: &str) -> Vec<Dependency> {
     found
 }
 
-// ------------------------------------------------------------------------------------- the readers themselves
+// ----------------------------------------------------------------------------------- tests of the parsers
 
 #[test]
 fn dependencies_are_read_in_every_form() {
