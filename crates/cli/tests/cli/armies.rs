@@ -1,11 +1,11 @@
-//! The two armies: both models of time, one run, and what they do not take. And all outcomes of the race.
+//! The two armies: both models of time, one run, and invalid options. Also all outcomes of the race.
 
 use crate::json::shape;
 use crate::run::run;
 use expect_test::expect;
 
 #[test]
-fn who_leads_needs_no_bound_on_delay() {
+fn agreement_on_a_leader_needs_no_bound_on_delays() {
     expect![[r#"
         armies · 3 against 5 · asynchronous: messages take any time, in any order
 
@@ -23,7 +23,7 @@ fn who_leads_needs_no_bound_on_delay() {
 }
 
 #[test]
-fn when_to_attack_holds_within_max_minus_min_and_not_a_nanosecond_less() {
+fn the_attacks_are_at_most_max_minus_min_apart() {
     expect![[r#"
         armies · 3 against 5 · synchronous: messages take 2ms..5ms, in any order
 
@@ -72,7 +72,7 @@ fn when_to_attack_holds_within_max_minus_min_and_not_a_nanosecond_less() {
 }
 
 #[test]
-fn without_bounds_every_bound_on_when_is_exceeded() {
+fn without_bounded_delays_every_bound_is_exceeded() {
     expect![[r#"
         armies · 3 against 5 · asynchronous: messages take any time, in any order
 
@@ -148,7 +148,7 @@ fn json_of_a_check_and_of_a_run() {
 }
 
 #[test]
-fn a_run_is_told_by_its_times() {
+fn a_run_is_printed_with_its_times() {
     expect![[r#"
         armies · 3 against 5 · synchronous: messages take 2ms..5ms, in any order · seed 3
 
@@ -178,15 +178,15 @@ fn a_run_is_told_by_its_times() {
 #[test]
 fn they_are_listed_and_explained() {
     assert!(run("list").ok(0).lines().any(|line| line.starts_with("armies ") && line.contains("who leads")));
-    let told = run("explain armies").ok(0);
+    let printed = run("explain armies").ok(0);
     for part in ["AR-5", "army 2", "To run it yourself: quorate sim armies --delay 2ms..5ms"] {
-        assert!(told.contains(part), "no '{part}' in:\n{told}");
+        assert!(printed.contains(part), "no '{part}' in:\n{printed}");
     }
 }
 
 #[test]
-fn what_they_do_not_take_is_told() {
-    let complaints = [
+fn invalid_options_are_reported() {
+    let errors = [
         "check --nodes 2 armies",
         "sim --seed 3 race",
         "check armies --within 11y",
@@ -195,7 +195,7 @@ fn what_they_do_not_take_is_told() {
         "check armies --strengths 3",
         "explain armies --svg armies.svg",
     ];
-    let told = complaints.map(|line| format!("$ quorate {line}\n{}", run(line).complaint()));
+    let printed = errors.map(|line| format!("$ quorate {line}\n{}", run(line).error()));
     expect![[r#"
         $ quorate check --nodes 2 armies
         error: 'armies' are two, and take no options of other groups: 'quorate check armies', 'quorate sim armies' and 'quorate explain armies' are for them, with options of their own behind the name.
@@ -211,14 +211,14 @@ fn what_they_do_not_take_is_told() {
         error: --strengths: '3' is not two strengths; write for example 3,5.
         $ quorate explain armies --svg armies.svg
         error: There is no picture of 'armies'; 'quorate sim armies' tells a run.
-    "#]].assert_eq(&told.concat());
+    "#]].assert_eq(&printed.concat());
     for line in ["check armies --drift 5ppm", "sim armies --within 1s", "check armies --delay 5ms"] {
         assert_eq!(run(line).code, Some(2), "{line}");
     }
 }
 
 #[test]
-fn the_race_shows_every_outcome_and_a_way_to_it() {
+fn the_race_shows_every_result_and_an_interleaving() {
     expect![[r#"
         race · counter++ beside counter-- on a counter of 5, in every order
 
@@ -313,11 +313,14 @@ fn the_race_shows_every_outcome_and_a_way_to_it() {
             22                                leaves the monitor
     "#]]
     .assert_eq(&run("sim race").ok(0));
-    let told = run("sim race --lock none --start 0").ok(1);
+    let printed = run("sim race --lock none --start 0").ok(1);
     for value in [-1, 0, 1] {
-        assert!(told.contains(&format!("A shortest way to {value} without a lock")), "{told}");
+        assert!(
+            printed.contains(&format!("A shortest interleaving that results in {value} without a lock")),
+            "{printed}"
+        );
     }
     run("sim race --lock semaphore").ok(0);
     run("sim race --lock test-then-set").ok(1);
-    assert_eq!(run("sim race --json").out, run("check local --json").out, "the same in figures");
+    assert_eq!(run("sim race --json").out, run("check local --json").out, "the same JSON");
 }

@@ -1,4 +1,4 @@
-//! Whole outputs, as users see them. `./fix golden` rewrites them; read the difference as you would read code.
+//! Complete outputs. `./fix golden` updates them; review the difference like code.
 
 use crate::run::run;
 use expect_test::expect;
@@ -286,7 +286,7 @@ fn explain_ricart_agrawala() {
 
 #[test]
 fn demo() {
-    let told = run("").ok(0);
+    let printed = run("").ok(0);
     expect![[r#"
         Quorate: distributed coordination you can watch, prove and run.
 
@@ -360,14 +360,14 @@ fn demo() {
           quorate run ricart-agrawala --nodes 5                   the same between real processes
           quorate --help                                          everything else
     "#]]
-    .assert_eq(&told);
-    assert_eq!(run("demo").ok(0), told);
-    assert_eq!(run("demo --fast --seed 1").ok(0), told);
+    .assert_eq(&printed);
+    assert_eq!(run("demo").ok(0), printed);
+    assert_eq!(run("demo --fast --seed 1").ok(0), printed);
 }
 
 #[test]
 fn sim_with_steps() {
-    let told = run("sim central --nodes 2 --entries 2 --latency fixed:1ms --workload all --steps").ok(0);
+    let printed = run("sim central --nodes 2 --entries 2 --latency fixed:1ms --workload all --steps").ok(0);
     expect![[r#"
               time   1  2
              0.000  [█] ·   acquire · CE-1 asks with ticket 1/1 · CE-2 grants ticket 1/1 · CE-3 enters with ticket 1/1 · ENTERS (fence 0.1)
@@ -401,12 +401,12 @@ fn sim_with_steps() {
           sometimes   contention              happened
 
           done at 4ms, 9 events, trace 612f5f02aa123dd8
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&printed);
 }
 
 #[test]
 fn sim_with_faults() {
-    let told = run("sim central --fault 'crash 1 at 10ms' --entries 4").ok(1);
+    let printed = run("sim central --fault 'crash 1 at 10ms' --entries 4").ok(1);
     expect![[r#"
         central · 3 nodes · seed 1 · uniform:1ms..5ms · bare links
 
@@ -443,7 +443,7 @@ fn sim_with_faults() {
         To see it again: quorate sim central --nodes 3 --seed 1 --entries 4 --fault "crash 1 at 10ms"
         To draw it: quorate sim central --nodes 3 --seed 1 --entries 4 --fault "crash 1 at 10ms" --svg broken.svg
         To make it small: quorate shrink central --nodes 3 --seed 1 --entries 4 --fault "crash 1 at 10ms"
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&printed);
 }
 
 #[test]
@@ -477,8 +477,8 @@ fn sim_over_reliable_links() {
 
 #[test]
 fn sweep() {
-    let told = run("sweep ricart-agrawala-clock-only --nodes 2 --entries 2 --seeds 40").ok(1);
-    let (begin, end) = told.split_once(" events in ").unwrap();
+    let printed = run("sweep ricart-agrawala-clock-only --nodes 2 --entries 2 --seeds 40").ok(1);
+    let (begin, end) = printed.split_once(" events in ").unwrap();
     let end = end.split_once(" s\n").unwrap().1;
     expect![[r#"
         ricart-agrawala-clock-only · 2 nodes · 10 seeds from 1 · 100 events in … s
