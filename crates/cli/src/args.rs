@@ -110,7 +110,7 @@ pub(crate) enum Verb {
 #[derive(Args, Default)]
 #[command(after_help = "Example:\n  quorate demo --seed 7")]
 pub(crate) struct DemoArgs {
-    /// Random seed. The same seed repeats the same run.
+    /// Random seed. The same seed repeats the same run. Defaults to 1.
     #[arg(long, value_parser = whole::<u64>)]
     pub(crate) seed: Option<u64>,
     /// Print everything at once instead of line by line.

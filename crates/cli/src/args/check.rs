@@ -210,7 +210,7 @@ impl FromStr for Rounds {
         }
         let rounds: u64 = whole(text).map_err(|error| format!("{error} For no limit use --rounds unbounded."))?;
         let max = u8::MAX;
-        let too_many = || format!("must be between 0 and {max}, or unbounded; got {rounds}.");
+        let too_many = || format!("must be between 1 and {max}, or unbounded; got {rounds}.");
         u8::try_from(rounds).map(|rounds| Self(Some(rounds))).map_err(|_| too_many())
     }
 }

@@ -60,8 +60,9 @@ pub(crate) struct RunArgs {
     /// per line.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Numbers of random faults of each kind, such as pause=2,cut=1. Kinds: pause, cut, crash,
-    /// deaf, skew, drift, full and disk.
+    /// Numbers of random faults of each kind, such as pause=2,cut=1. Kinds: crash, pause, cut (a
+    /// partition), deaf (a partition in one direction), skew and drift (of a clock), full and disk
+    /// (a full or failing disk).
     #[arg(long, default_value = "", value_name = "MIX", hide_default_value = true)]
     random_faults: FaultMix,
     /// Simulated time at which the run is stopped.

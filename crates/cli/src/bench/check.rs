@@ -170,13 +170,13 @@ struct Target {
 
 impl Report {
     fn targets(&self) -> Vec<Target> {
-        let alone = self.contenders.get(ONE_THREAD);
+        let one_thread = self.contenders.get(ONE_THREAD);
         let mut targets = Vec::new();
         let mut target = |text: String, is_met: bool| targets.push(Target { text, is_met });
-        if let Some(alone) = alone {
-            let (rate, min) = (alone.states_per_second / 1e6, MIN_RATE / 1e6);
+        if let Some(one_thread) = one_thread {
+            let (rate, min) = (one_thread.states_per_second / 1e6, MIN_RATE / 1e6);
             target(format!("one thread: {rate:.2} M states/s (at least {min:.1})"), rate >= min);
-            if let Some(times) = alone.times_stateright {
+            if let Some(times) = one_thread.times_stateright {
                 let text =
                     format!("speed relative to {BASELINE_NAME}: {times:.1} times (at least {MIN_TIMES_STATERIGHT:.1})");
                 target(text, times >= MIN_TIMES_STATERIGHT);
@@ -185,7 +185,7 @@ impl Report {
         let gain = self.gain;
         let text = format!("two threads relative to one: {gain:.2} times (at least {MIN_SPEEDUP:.1})");
         target(text, gain >= MIN_SPEEDUP);
-        let kept = alone.and_then(|alone| alone.kept_bytes_per_state).unwrap_or(f64::INFINITY);
+        let kept = one_thread.and_then(|one_thread| one_thread.kept_bytes_per_state).unwrap_or(f64::INFINITY);
         target(format!("memory kept per state: {kept:.1} bytes (at most {MAX_BYTES})"), kept <= MAX_BYTES);
         targets
     }
@@ -250,7 +250,7 @@ impl Measurement {
 }
 
 fn search_once(search: BenchSearch, threads: usize) -> anyhow::Result<Measurement> {
-    let usual = CheckSpec::<Mutex>::named(ALGORITHM)?;
+    let default = CheckSpec::<Mutex>::named(ALGORITHM)?;
     let spec = CheckSpec {
         rounds: Some(ROUNDS),
         setup: Setup::new(NODES),
@@ -262,9 +262,9 @@ fn search_once(search: BenchSearch, threads: usize) -> anyhow::Result<Measuremen
             threads,
             reduce: false,
             properties: Some(vec![PROPERTY.into()]),
-            ..usual.effort.clone()
+            ..default.effort.clone()
         },
-        ..usual
+        ..default
     };
     let before = memory::peak().ok();
     let findings = check::run(&spec, &mut |_, _| true)?.findings;

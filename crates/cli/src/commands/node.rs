@@ -10,7 +10,7 @@ use crate::args::{LogLevel, Peers, addresses};
 use crate::output::name;
 use anyhow::{Context, bail, ensure};
 use console::Console;
-use disk::{Begin, Opened};
+use disk::{FolderAction, Opened};
 use printer::Printer;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Clock, Failure, LiveJournal, Parts, Record, boot_id};
@@ -110,7 +110,7 @@ impl<F: FamilyLab> Process<'_, F> {
         let cluster = self.args.group.cluster(&self.args.algorithm);
         let codec = F::codec(&self.spec);
         let opened = match &self.args.data {
-            Some(folder) => disk::open(folder, self.args.begin(), cluster, self.me, codec, report)?,
+            Some(folder) => disk::open(folder, self.args.folder_action(), cluster, self.me, codec, report)?,
             None => Opened::without_disk(self.args.life.map_or_else(incarnation_from_clock, Incarnation)),
         };
         let clock = Clock::with_origin(self.args.origin.unwrap_or(0));
@@ -214,11 +214,11 @@ impl<F: FamilyLab> Process<'_, F> {
 }
 
 impl NodeArgs {
-    fn begin(&self) -> Begin {
+    fn folder_action(&self) -> FolderAction {
         match (self.new, self.data_was_lost) {
-            (true, _) => Begin::New,
-            (false, true) => Begin::Lost,
-            (false, false) => Begin::Existing,
+            (true, _) => FolderAction::New,
+            (false, true) => FolderAction::Lost,
+            (false, false) => FolderAction::Existing,
         }
     }
 

@@ -60,7 +60,8 @@ fn figures_of_the_wait_for_graph() {
     .assert_eq(&shape(&report));
 }
 
-/// Runs a shell script. A shell writes programs, because a file that this process has open for writing cannot be executed.
+/// Runs a shell script. A shell writes programs, because a file that this process has open for
+/// writing cannot be executed.
 fn run_shell(folder: &Path, script: &str, word: &str) {
     let done = Command::new("sh").current_dir(folder).args(["-c", script, "sh", word]).status().unwrap();
     assert!(done.success(), "{script}");

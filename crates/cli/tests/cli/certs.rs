@@ -35,15 +35,15 @@ fn a_group_gets_a_ca_and_its_nodes_certificates() {
     let folder = folder();
     let printed = run_in(folder.path(), "certs --group demo --nodes 1-2").ok(0);
     expect![[r#"
-        Made a CA for group demo, valid until D:
+        Created a CA for group demo, valid until D:
           certs/ca.key
           certs/ca.pem
-        Made the certificate and key of nodes 1,2, valid until D:
+        Created the certificate and key of nodes 1,2, valid until D:
           certs/node-1.key  certs/node-1.pem
           certs/node-2.key  certs/node-2.pem
 
-        Keep certs/ca.key to yourself: whoever has it can make nodes of the group.
-        A node's machine needs ca.pem and the two files of its node, nothing more.
+        Keep certs/ca.key secret: with it, anyone can create nodes of the group.
+        The machine of a node needs only ca.pem and the two files of the node.
 
         To start a node: quorate node ricart-agrawala --id 1 --listen HOST:7001 --peers 2=HOST:7002 --group demo --certs certs
     "#]]
@@ -51,11 +51,11 @@ fn a_group_gets_a_ca_and_its_nodes_certificates() {
     let printed = run_in(folder.path(), "certs --group demo --nodes 6 --days 30").ok(0);
     expect![[r#"
         Used the CA of group demo in certs, valid until D.
-        Made the certificate and key of node 6, valid until D:
+        Created the certificate and key of node 6, valid until D:
           certs/node-6.key  certs/node-6.pem
 
-        Keep certs/ca.key to yourself: whoever has it can make nodes of the group.
-        A node's machine needs ca.pem and the two files of its node, nothing more.
+        Keep certs/ca.key secret: with it, anyone can create nodes of the group.
+        The machine of a node needs only ca.pem and the two files of the node.
 
         To start a node: quorate node ricart-agrawala --id 6 --listen HOST:7006 --peers … --group demo --certs certs
     "#]]

@@ -40,12 +40,12 @@ fn a_check_that_holds() {
         central · 2 nodes · 2 rounds · no faults · bare links
 
           states                            88
-          generated                        133   transitions, and initial states
+          generated                        133   transitions and initial states
           depth                             14   steps to the farthest state
           seconds                            …
-          states a second                    …
-          bytes a state                      …
-          with memory of the past           88   for fences-grow: 133 generated in …
+          states per second                  …
+          bytes per state                    …
+          states with history               88   for fences-grow: 133 generated in …
 
           always      exclusion               holds
           always      asked-first             holds
@@ -53,7 +53,7 @@ fn a_check_that_holds() {
           always      no-deadlock             holds
           eventually  served                  holds
 
-        complete: every reachable state was seen; the chance that a hash collision hid one is at most 4.2e-16
+        complete: every reachable state was explored; the probability that a hash collision hid a state is at most 4.2e-16
     "#]]
     .assert_eq(&without_timings(&run("check central --nodes 2 --rounds 2 --no-reduction").ok(0)));
 }
@@ -64,12 +64,12 @@ fn a_check_that_fails() {
         ricart-agrawala-clock-only · 3 nodes · 1 round · no faults · bare links
 
           states                         9,478
-          generated                     28,687   transitions, and initial states
+          generated                     28,687   transitions and initial states
           depth                             18   steps to the farthest state
           seconds                            …
-          states a second                    …
-          bytes a state                      …
-          with memory of the past       14,425   for happened-before-order: 45,649 generated in …
+          states per second                  …
+          bytes per state                    …
+          states with history           14,425   for happened-before-order: 45,649 generated in …
 
           always      exclusion               FAILS in 10 steps
           always      asked-first             holds
@@ -77,7 +77,7 @@ fn a_check_that_fails() {
           always      no-deadlock             holds
           eventually  served                  holds
 
-        The shortest way to break 'exclusion':
+        The shortest run that violates 'exclusion':
               time   1  2  3
              1.000   ·  · [?]  acquire · RA-1 asks everyone with (1, 3) · request → 1,2
              2.000   · [?] ?   acquire · RA-1 asks everyone with (1, 2) · request → 1,3
@@ -94,7 +94,7 @@ fn a_check_that_fails() {
         To see it again: quorate check ricart-agrawala-clock-only --nodes 3 --rounds 1 --no-reduction --trace broken.journal && quorate replay broken.journal --steps
         To draw it: quorate check ricart-agrawala-clock-only --nodes 3 --rounds 1 --no-reduction --svg broken.svg
 
-        complete: every reachable state was seen; the chance that a hash collision hid one is at most 8.1e-12
+        complete: every reachable state was explored; the probability that a hash collision hid a state is at most 8.1e-12
     "#]].assert_eq(&without_timings(&run("check ricart-agrawala-clock-only --no-reduction").ok(1)));
 }
 
@@ -451,9 +451,9 @@ fn invalid_options() {
             $ quorate check central --rounds 0
             error: A check in which nobody asks shows nothing: use --rounds 1, or --rounds unbounded.
             $ quorate check central --rounds 256
-            error: --rounds: 256 rounds are too many: at most 255 are counted. Or use --rounds unbounded.
+            error: --rounds: must be between 1 and 255, or unbounded; got 256.
             $ quorate check central --rounds endless
-            error: --rounds: 'endless' is not a whole number; write for example 7. Without an end it is --rounds unbounded.
+            error: --rounds: 'endless' is not a whole number; write for example 7. For no limit use --rounds unbounded.
             $ quorate check central --loss 99
             error: Each kind of fault can happen at most 31 times in a check.
             $ quorate check central --crashes 1000
@@ -461,19 +461,19 @@ fn invalid_options() {
             $ quorate check central --loss 0.1
             error: --loss: '0.1' is not a whole number; write for example 7.
             $ quorate check central --walks 0
-            error: A check by random walks needs at least one: --walks 1000.
+            error: --walks must be at least 1; got 0.
             $ quorate check central --walks 5 --steps 0
-            error: A random walk needs at least one step: --steps 1000.
+            error: --steps must be at least 1; got 0.
             $ quorate check central --memory 0
-            error: --memory: '0' is no amount of memory; write it in GB, such as 2 or 0.5.
+            error: --memory: '0' is not an amount of memory; write it in GB, such as 2 or 0.5.
             $ quorate check central --memory 2GB
-            error: --memory: '2GB' is no amount of memory; write it in GB, such as 2 or 0.5.
+            error: --memory: '2GB' is not an amount of memory; write it in GB, such as 2 or 0.5.
             $ quorate check central --drift 5
             error: --drift: '5' is not a drift; write for example 200ppm or -50ppm.
             $ quorate check central --drift=-5ppm
-            error: --drift: '-5ppm' does not fit: every clock is tried both too fast and too slow by it, so write 0ppm to 999999ppm.
+            error: --drift: '-5ppm' is out of range: the drift applies in both directions, so it must be between 0ppm and 999999ppm.
             $ quorate check central --drift 1000000ppm
-            error: --drift: '1000000ppm' does not fit: every clock is tried both too fast and too slow by it, so write 0ppm to 999999ppm.
+            error: --drift: '1000000ppm' is out of range: the drift applies in both directions, so it must be between 0ppm and 999999ppm.
             $ quorate check central --until 5
             error: --until: '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
             $ quorate check central --links good

@@ -41,7 +41,8 @@ fn row<'a>(report: &'a Value, algorithm: &str, nodes: u64, workload: &str) -> &'
     rows(report).iter().find(is_it).unwrap_or_else(|| panic!("no {algorithm} with {nodes} under {workload}"))
 }
 
-/// The report has every algorithm in every size and under every workload, in order, and every figure is as expected.
+/// The report has every algorithm in every size and under every workload, in order, and every
+/// figure is as expected.
 #[test]
 fn all_algorithms_match_the_expected_figures() {
     let report = run("compare mutex --nodes 2,3,5,12 --entries 60 --json").json(0);
@@ -260,7 +261,8 @@ fn failures_are_reported_with_a_command() {
     fs::remove_file(journal).unwrap();
 }
 
-/// Toys have no expected figures, so that only their properties are judged. A long list of failures is cut short.
+/// Toys have no expected figures, so that only their properties are judged. A long list of failures
+/// is cut short.
 #[test]
 fn a_comparison_of_faulty_variants_fails() {
     let line = "compare mutex --algorithms ricart-agrawala-clock-only,toy-ordered --nodes 3-9 --workload all";
@@ -372,13 +374,13 @@ fn invalid_options_are_reported_before_any_run() {
         $ quorate compare mutex --failures --algorithms centrel
         error: There is no algorithm 'centrel'. Did you mean 'central'? 'quorate list' shows them all.
         $ quorate compare mutex --svg no/such/folder.svg
-        error: The picture no/such/folder.svg could not be written: No such file or directory (os error 2).
+        error: Cannot write the picture no/such/folder.svg: No such file or directory (os error 2).
         $ quorate compare mutex --svg .
-        error: The picture . could not be written: Is a directory (os error 21).
+        error: Cannot write the picture .: Is a directory (os error 21).
         $ quorate compare mutex --svg - --json
-        error: --svg - and --json both want standard output; give one of them a file.
+        error: --svg - and --json both write to standard output; give one of them a file.
         $ quorate compare mutex --theme dark
-        error: --theme says how a picture in SVG looks: add --svg FILE.
+        error: --theme has no effect without an SVG picture: add --svg FILE.
         $ quorate compare mutex --theme grey --svg x.svg
         error: invalid value 'grey' for '--theme <THEME>'
           [possible values: auto, light, dark]

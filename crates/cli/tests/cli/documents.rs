@@ -16,7 +16,8 @@ fn every_algorithm_has_a_current_page() {
     }
 }
 
-/// Runs every line of a `sh` block of the README that starts with `quorate`, in order, each changed by `change`.
+/// Runs every line of a `sh` block of the README that starts with `quorate`, in order, each changed
+/// by `change`.
 fn run_readme_commands(change: fn(&str) -> String) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut commands = 0;
@@ -39,7 +40,8 @@ fn every_command_of_the_readme_runs() {
     run_readme_commands(str::to_owned);
 }
 
-/// Every command of the page on multicasts succeeds. The paths of its scripts are relative to the root of the repository.
+/// Every command of the page on multicasts succeeds. The paths of its scripts are relative to the
+/// root of the repository.
 #[test]
 fn every_command_of_the_page_on_multicasts_runs() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -52,7 +54,8 @@ fn every_command_of_the_page_on_multicasts_runs() {
     }
 }
 
-/// Every command of the page on models of time runs, and the page shows the current output for a bound that is exceeded.
+/// Every command of the page on models of time runs, and the page shows the current output for a
+/// bound that is exceeded.
 #[test]
 fn every_command_of_the_page_on_models_runs() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -193,13 +193,13 @@ fn invalid_windows() {
         ],
         &expect![[r#"
             $ quorate draw run.journal --from 5ms --to 4ms
-            error: --to 4ms comes before --from 5ms, so there is nothing in between to draw.
+            error: --to 4ms is before --from 5ms, so there is nothing to draw.
             $ quorate draw run.journal --from 8ms
-            error: The run goes from 0ms to 7ms, and --from 8ms is after its end: there is nothing to draw.
+            error: The run lasts from 0ms to 7ms, and --from 8ms is after its end, so there is nothing to draw.
             $ quorate draw run.journal --to -1ms --svg a.svg
-            error: The run goes from 0ms to 7ms, and --to -1ms is before its beginning: there is nothing to draw.
+            error: The run lasts from 0ms to 7ms, and --to -1ms is before its start, so there is nothing to draw.
             $ quorate draw run.journal --nodes 2-4
-            error: There is no node 4 to draw: the run has nodes 1 to 3.
+            error: There is no node 4 to draw; the run has nodes 1 to 3.
             $ quorate draw run.journal --nodes 0
             error: --nodes: '0' does not fit: nodes are numbered from 1 to 4294967295.
             $ quorate draw run.journal --from soon
@@ -207,7 +207,7 @@ fn invalid_windows() {
             $ quorate draw run.journal --from 5
             error: --from: '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
             $ quorate draw run.journal --to 0.1ns
-            error: --to: '0.1ns' does not fit: an instant is a whole number of nanoseconds, within 292 years.
+            error: --to: '0.1ns' is out of range: an instant is a whole number of nanoseconds, at most 292 years from 0.
             $ quorate draw run.journal --overview --mermaid a.mmd
             error: the argument '--overview' cannot be used with '--mermaid <FILE>'
 
@@ -250,55 +250,55 @@ fn invalid_files() {
         ],
         &expect![[r#"
             $ quorate draw nowhere
-            error: The journal nowhere could not be opened: No such file or directory (os error 2).
+            error: Cannot open the journal nowhere: No such file or directory (os error 2).
             $ quorate draw folder --svg a.svg
             error: In folder: The journal could not be read: Is a directory (os error 21).
             $ quorate draw empty --svg a.svg
             error: In empty: The journal is empty: not even its header line is there.
-            $ quorate draw story --svg a.svg
-            error: In story: This is not a journal: its first line is not a header (expected value at line 1 column 1). A journal is what --trace FILE writes.
+            $ quorate draw script --svg a.svg
+            error: In script: This is not a journal: its first line is not a header (expected value at line 1 column 1). A journal is what --trace FILE writes.
             $ quorate draw run.journal --svg nowhere/a.svg
-            error: The picture nowhere/a.svg could not be written: No such file or directory (os error 2).
+            error: Cannot write the picture nowhere/a.svg: No such file or directory (os error 2).
             $ quorate draw run.journal --svg folder
-            error: The picture folder could not be written: Is a directory (os error 21).
+            error: Cannot write the picture folder: Is a directory (os error 21).
             $ quorate draw run.journal --svg run.journal
             error: --svg run.journal would overwrite the journal; give the picture another name.
             $ quorate draw run.journal --shiviz ./folder/../run.journal
             error: --shiviz ./folder/../run.journal would overwrite the journal; give the picture another name.
             $ quorate draw run.journal --svg a.svg --mermaid ./a.svg
-            error: --svg and --mermaid both name ./a.svg; give each a file of its own.
+            error: --svg and --mermaid both write to ./a.svg; give each its own file.
             $ quorate draw run.journal --svg - --shiviz -
-            error: --svg - and --shiviz - both want standard output; give one of them a file.
+            error: --svg - and --shiviz - both write to standard output; give one of them a file.
             $ quorate draw run.journal --shiviz a.log --overview
-            error: --overview says what of the run to draw, but not where to: add --svg FILE or --mermaid FILE.
+            error: --overview has no effect without a picture: add --svg FILE or --mermaid FILE.
             $ quorate draw run.journal --mermaid a.mmd --theme dark
-            error: --theme says how a picture in SVG looks: add --svg FILE.
+            error: --theme has no effect without an SVG picture: add --svg FILE.
             $ quorate draw run.journal --clocks both
-            error: --clocks says how a picture in SVG looks: add --svg FILE.
+            error: --clocks has no effect without an SVG picture: add --svg FILE.
             $ quorate replay run.journal --mermaid run.journal
             error: --mermaid run.journal would overwrite the journal; give the picture another name.
             $ quorate replay run.journal --svg - --steps
-            error: --svg - and --steps both want standard output; give one of them a file.
+            error: --svg - and --steps both write to standard output; give one of them a file.
             $ quorate sim central --svg - --json
-            error: --svg - and --json both want standard output; give one of them a file.
+            error: --svg - and --json both write to standard output; give one of them a file.
             $ quorate sim central --from 1ms
-            error: --from says what of the run to draw, but not where to: add --svg FILE or --mermaid FILE.
-            $ quorate sim central --all
-            error: --all says what of the run to draw, but not where to: add --svg FILE or --mermaid FILE.
+            error: --from has no effect without a picture: add --svg FILE or --mermaid FILE.
+            $ quorate sim central --all-steps
+            error: --all-steps has no effect without a picture: add --svg FILE or --mermaid FILE.
             $ quorate sim central --trace a.svg --svg a.svg
-            error: --trace and --svg both name a.svg; give each a file of its own.
-            $ quorate sim central --script story --svg story
-            error: --svg story would overwrite the script; give the picture another name.
-            $ quorate sim central --script story --trace story
-            error: --trace story would overwrite the script; give the journal another name.
+            error: --trace and --svg both write to a.svg; give each its own file.
+            $ quorate sim central --script script --svg script
+            error: --svg script would overwrite the script; give the picture another name.
+            $ quorate sim central --script script --trace script
+            error: --trace script would overwrite the script; give the journal another name.
             $ quorate sweep central --svg nowhere/a.svg
-            error: The picture nowhere/a.svg could not be written: No such file or directory (os error 2).
+            error: Cannot write the picture nowhere/a.svg: No such file or directory (os error 2).
             $ quorate check central --trace a.svg --svg a.svg
-            error: --trace and --svg both name a.svg; give each a file of its own.
+            error: --trace and --svg both write to a.svg; give each its own file.
             $ quorate check central --mermaid folder
-            error: The picture folder could not be written: Is a directory (os error 21).
+            error: Cannot write the picture folder: Is a directory (os error 21).
             $ quorate explain central --markdown --svg -
-            error: --svg - and --markdown both want standard output; give one of them a file.
+            error: --svg - and --markdown both write to standard output; give one of them a file.
         "#]],
     );
 }

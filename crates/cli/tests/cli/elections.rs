@@ -119,7 +119,8 @@ fn every_election_is_explained_with_its_rules() {
     assert!(run("explain peterson").out.contains("CI-12"));
 }
 
-/// If the process of the leader is killed, the kernel closes its connections, and the others elect a new leader.
+/// If the process of the leader is killed, the kernel closes its connections, and the others elect
+/// a new leader.
 #[cfg(target_os = "linux")]
 #[test]
 fn real_processes_elect_again_when_their_leader_is_killed() {

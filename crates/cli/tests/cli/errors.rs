@@ -1,4 +1,5 @@
-//! Invalid input: each error names the value and suggests a correction, with exit code 2 and no other output.
+//! Invalid input: each error names the value and suggests a correction, with exit code 2 and no
+//! other output.
 
 use crate::run::{run, run_in, run_words};
 use expect_test::{Expect, expect};
@@ -82,11 +83,11 @@ fn numbers() {
             $ quorate sim central --seed ''
             error: --seed: '' is not a whole number; write for example 7.
             $ quorate sweep central --seeds 0
-            error: A sweep needs at least one seed: --seeds 1000.
+            error: --seeds must be at least 1; got 0.
             $ quorate sweep central --seeds -5
             error: --seeds: '-5' is not a whole number; write for example 7.
             $ quorate bench sim --events 1
-            error: A measurement needs at least 1000 events: --events 20000000.
+            error: --events must be at least 1000; got 1.
         "#]],
     );
 }
@@ -231,17 +232,17 @@ fn scripts() {
         ],
         &expect![[r#"
             $ quorate sim central --script nowhere
-            error: The script nowhere could not be read: No such file or directory (os error 2).
+            error: Cannot read the script nowhere: No such file or directory (os error 2).
             $ quorate sim central --script folder
-            error: The script folder could not be read: Is a directory (os error 21).
+            error: Cannot read the script folder: Is a directory (os error 21).
             $ quorate sim central --script bytes
-            error: The script bytes could not be read: stream did not contain valid UTF-8.
+            error: Cannot read the script bytes: stream did not contain valid UTF-8.
             $ quorate sim central --script misspelt
-            error: In the script misspelt: Line 2, 'acqire 2 at 6ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
+            error: Invalid script misspelt: Line 2, 'acqire 2 at 6ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
             $ quorate sim central --script stranger
-            error: In the script stranger: Line 1: 'acquire 7 at 1ms' names node 7, but there are only nodes 1 to 3.
+            error: Invalid script stranger: Line 1: 'acquire 7 at 1ms' names node 7, but there are only nodes 1 to 3.
             $ quorate sim central --script unitless
-            error: In the script unitless: Line 3, 'acquire 2 at 5': '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
+            error: Invalid script unitless: Line 3, 'acquire 2 at 5': '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
         "#]],
     );
 }
@@ -262,17 +263,17 @@ fn journals() {
         ],
         &expect![[r#"
             $ quorate sim central --trace nowhere/run.journal
-            error: The journal nowhere/run.journal could not be written: No such file or directory (os error 2).
+            error: Cannot write the journal nowhere/run.journal: No such file or directory (os error 2).
             $ quorate sim central --trace folder
-            error: The journal folder could not be written: Is a directory (os error 21).
+            error: Cannot write the journal folder: Is a directory (os error 21).
             $ quorate replay nowhere
-            error: The journal nowhere could not be opened: No such file or directory (os error 2).
+            error: Cannot open the journal nowhere: No such file or directory (os error 2).
             $ quorate replay folder
             error: In folder: The journal could not be read: Is a directory (os error 21).
             $ quorate replay empty
             error: In empty: The journal is empty: not even its header line is there.
-            $ quorate replay letter
-            error: In letter: This is not a journal: its first line is not a header (expected value at line 1 column 1). A journal is what --trace FILE writes.
+            $ quorate replay not-a-journal
+            error: In not-a-journal: This is not a journal: its first line is not a header (expected value at line 1 column 1). A journal is what --trace FILE writes.
             $ quorate trace bytes
             error: In bytes: Line 1 of the journal is malformed: it is not text in UTF-8. What stands before it is whole.
             $ quorate trace header-only --summary
@@ -331,13 +332,13 @@ fn usage() {
             Usage: quorate sim --steps <ALGORITHM>
 
             For more information, try '--help'.
-            $ quorate trace letter --before 4
+            $ quorate trace not-a-journal --before 4
             error: 2 values required for '--before <LINE> <LINE>' but 1 was provided
 
             Usage: quorate trace [OPTIONS] <FILE>
 
             For more information, try '--help'.
-            $ quorate trace letter --before 4 9 --clocks
+            $ quorate trace not-a-journal --before 4 9 --clocks
             error: the argument '--before <LINE> <LINE>' cannot be used with '--clocks'
 
             Usage: quorate trace --before <LINE> <LINE> <FILE>

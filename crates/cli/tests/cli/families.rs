@@ -127,7 +127,7 @@ fn an_election_step_by_step() {
 
         raft · 2 nodes · seed 1 · fixed:1ms · bare links
 
-                                      measured   the book
+                                      measured   expected
           leader                             2
           epoch                              2
           election messages                  2

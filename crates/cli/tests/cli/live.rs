@@ -189,7 +189,8 @@ fn a_run_interrupted_during_start_up_is_unfinished() {
     assert!(!has_nodes(pid));
 }
 
-/// Ctrl-C in a terminal signals the whole process group, including the programs that set up the networks.
+/// Ctrl-C in a terminal signals the whole process group, including the programs that set up the
+/// networks.
 #[test]
 fn namespaces_are_removed_if_interrupted_during_set_up() {
     let mut command = quorate(Path::new("."));
@@ -314,7 +315,8 @@ fn lines_with_messages_of_node_1(lines: &[String]) -> Vec<usize> {
     (0..lines.len()).filter(|index| arrives(&lines[*index])).collect()
 }
 
-/// The algorithm tolerates loss. Only a comparison of the journals shows that a link lost or reordered messages.
+/// The algorithm tolerates loss. Only a comparison of the journals shows that a link lost or
+/// reordered messages.
 #[test]
 fn a_link_that_loses_or_reorders_messages_is_detected() {
     let folder = tempfile::tempdir().unwrap();

@@ -15,15 +15,15 @@ fn values(report: &Value, lock: &str) -> Vec<i64> {
 #[test]
 fn a_check_shows_the_outcomes_of_each_lock() {
     expect![[r#"
-        local · counter++ beside counter-- on a counter of 5, in every order
+        local · counter++ and counter-- in two threads, from 5, in every order
 
-          lock                in the end   interleavings   states   two inside   stuck
-          none                4, 5, 6                 20       23   happens      never
+          lock                results      interleavings   states   both inside  deadlock
+          none                4, 5, 6                 20       23   possible     never
           test-and-set        5                        2       21   never        never
           semaphore           5                        2       21   never        never
           condition-variable  5                       22       65   never        never
 
-        A shortest way to 4 without a lock (9 of 20 interleavings):
+        A shortest interleaving that results in 4 without a lock (9 of 20 interleavings):
 
           step   thread 1           thread 2
              1   loads 5
@@ -33,7 +33,7 @@ fn a_check_shows_the_outcomes_of_each_lock() {
              5                      subtracts 1 and has 4
              6                      stores 4
 
-        A shortest way to 6 without a lock (9 of 20 interleavings):
+        A shortest interleaving that results in 6 without a lock (9 of 20 interleavings):
 
           step   thread 1           thread 2
              1   loads 5
@@ -99,7 +99,7 @@ fn a_run_shows_the_steps_of_both_threads() {
              5                      subtracts 1 and has 4
              6                      stores 4
 
-          The counter is 4 and should be 5: one of the changes is lost.
+          The counter is 4 and should be 5: one update is lost.
 
         With a lock: quorate sim local --seed 2 --lock semaphore
         Every order: quorate check local
@@ -129,7 +129,7 @@ fn a_run_shows_the_steps_of_both_threads() {
             18                                              stores 5
             19                                              clears the flag
 
-          The counter is 5, as it should be.
+          The counter is 5, which is correct.
         Every order: quorate check local
     "#]]
     .assert_eq(&run("sim local --seed 2 --lock test-and-set").ok(0));
@@ -189,15 +189,15 @@ fn options_of_groups_are_rejected() {
     let printed = errors.map(|line| format!("$ quorate {line}\n{}", run(line).error()));
     expect![[r#"
         $ quorate sweep local
-        error: 'local' is about the threads of one process, and takes no options of groups: 'quorate check local', 'quorate sim local' and 'quorate explain local' are for it, with options of their own behind its name.
+        error: 'local' is a demonstration with threads of one process, not an algorithm. Write 'quorate check local', 'quorate sim local' or 'quorate explain local', and its own options after it.
         $ quorate sim --seed 3 local
-        error: 'local' is about the threads of one process, and takes no options of groups: 'quorate check local', 'quorate sim local' and 'quorate explain local' are for it, with options of their own behind its name.
+        error: 'local' is a demonstration with threads of one process, not an algorithm. Write 'quorate check local', 'quorate sim local' or 'quorate explain local', and its own options after it.
         $ quorate check --nodes 2 local
-        error: 'local' is about the threads of one process, and takes no options of groups: 'quorate check local', 'quorate sim local' and 'quorate explain local' are for it, with options of their own behind its name.
+        error: 'local' is a demonstration with threads of one process, not an algorithm. Write 'quorate check local', 'quorate sim local' or 'quorate explain local', and its own options after it.
         $ quorate shrink local
-        error: 'local' is about the threads of one process, and takes no options of groups: 'quorate check local', 'quorate sim local' and 'quorate explain local' are for it, with options of their own behind its name., nor a file of this name. 
+        error: 'local' is a demonstration with threads of one process, not an algorithm, and no file of this name. Write 'quorate check local', 'quorate sim local' or 'quorate explain local', and its own options after it.
         $ quorate explain local --svg local.svg
-        error: There is no picture of 'local': its threads send each other nothing.
+        error: There is no picture of 'local': its threads send no messages.
     "#]].assert_eq(&printed.concat());
     for line in ["sim local --nodes 3", "check local --rounds 2", "sim local --lock mutex", "sim local --seed -1"] {
         let printed = run(line);

@@ -59,7 +59,8 @@ impl Node {
         }
     }
 
-    /// Waits until the node is connected to its first peer, after at least this number of connections.
+    /// Waits until the node is connected to its first peer, after at least this number of
+    /// connections.
     #[track_caller]
     fn wait_for_connections(&mut self, times: u64) {
         let began = Instant::now();

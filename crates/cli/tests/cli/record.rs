@@ -7,7 +7,8 @@ use std::os::unix::fs::{FileTypeExt, symlink};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A folder with the journal of a run, and the journals that its nodes would have written, on one machine or on one each.
+/// A folder with the journal of a run, and the journals that its nodes would have written, on one
+/// machine or on one each.
 struct NodeJournals(TempDir);
 
 impl NodeJournals {

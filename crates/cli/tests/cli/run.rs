@@ -76,7 +76,8 @@ impl Run {
     }
 }
 
-/// Shortens commands of documents and help: the start of a command, and an option with a small value.
+/// Shortens commands of documents and help: the start of a command, and an option with a small
+/// value.
 const BRIEF: [(&str, &str, &str); 10] = [
     ("quorate sweep", "--seeds", "10"),
     ("quorate sweep --family", "--seeds", "4"),

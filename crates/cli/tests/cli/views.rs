@@ -3,7 +3,8 @@
 use crate::run::{Run, run, run_in};
 use serde_json::Value;
 
-/// Runs a group with kills and stops, and with a partition if the machine allows network namespaces.
+/// Runs a group with kills and stops, and with a partition if the machine allows network
+/// namespaces.
 #[track_caller]
 fn survives_faults(algorithm: &str) {
     let folder = tempfile::tempdir().unwrap();

@@ -127,7 +127,8 @@ fn a_sweep_without_contention_is_reported() {
     assert!(printed.contains("'contention' happened with no seed, so the sweep shows little"), "{printed}");
 }
 
-/// The steps end with the one that violates the property, even if more steps happen at the same instant.
+/// The steps end with the one that violates the property, even if more steps happen at the same
+/// instant.
 #[test]
 fn the_steps_end_with_the_violation() {
     let printed =

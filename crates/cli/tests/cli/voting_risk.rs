@@ -1,4 +1,5 @@
-//! `quorate voting-risk`: the default example, simulation beside the formula, invalid options and the page.
+//! `quorate voting-risk`: the default example, simulation beside the formula, invalid options and
+//! the page.
 
 use crate::run::run;
 use std::collections::BTreeSet;

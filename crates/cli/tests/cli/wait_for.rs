@@ -33,9 +33,9 @@ fn a_cycle_of_two() {
 
         victim by fewest-locks: P2
           holds the fewest locks: 1, as all do, and is the last by name
-          gives up, and lets go of scanner
-        then these go on: P1, P3
-        a new search finds nobody stuck
+          is aborted, and releases scanner
+        then these continue: P1, P3
+        a new search finds no deadlock
     "#]]
     .assert_eq(&run("wait-for --example printer-and-scanner").ok(1));
 }
@@ -43,8 +43,8 @@ fn a_cycle_of_two() {
 #[test]
 fn a_cycle_without_a_deadlock() {
     expect![[r#"
-        no deadlock: everyone goes on sooner or later
-        waiting, but will go on: P1 (waits for P2 or P4), P2 (waits for P3), P3 (waits for P1), P5 (waits for P2 and P3)
+        no deadlock: every process continues eventually
+        waiting, but will continue: P1 (waits for P2 or P4), P2 (waits for P3), P3 (waits for P1), P5 (waits for P2 and P3)
         free: P4
     "#]]
     .assert_eq(&run("wait-for --example or-cycle").ok(0));
@@ -59,14 +59,14 @@ fn a_knot() {
           P3 waits for P4
           P4 waits for P1 or P2
         stuck behind it: P5 (waits for P1 or P3)
-        waiting, but will go on: P6 (waits for P1 or P7)
+        waiting, but will continue: P6 (waits for P1 or P7)
         free: P7
 
         victim by fewest-locks: P4
           holds no locks, as all do, and is the last by name
-          gives up, and lets go of all that others wait for
-        then these go on: P1, P2, P3, P5
-        a new search finds nobody stuck
+          is aborted, and releases all that others wait for
+        then these continue: P1, P2, P3, P5
+        a new search finds no deadlock
     "#]]
     .assert_eq(&run("wait-for --example knot").ok(1));
 }
@@ -74,8 +74,8 @@ fn a_knot() {
 #[test]
 fn a_semaphore_with_a_cycle_and_no_deadlock() {
     expect![[r#"
-        no deadlock: everyone goes on sooner or later
-        waiting, but will go on: Auditor (waits for a permit of pool, which Reader and Writer hold), Writer (waits for table:employees;row:15, which Auditor holds)
+        no deadlock: every process continues eventually
+        waiting, but will continue: Auditor (waits for a permit of pool, which Reader and Writer hold), Writer (waits for table:employees;row:15, which Auditor holds)
         free: Reader
     "#]]
     .assert_eq(&run("wait-for --example semaphore").ok(0));

@@ -32,7 +32,7 @@ impl Opened {
 
 /// Action on the data folder before it is opened.
 #[derive(Clone, Copy)]
-pub(super) enum Begin {
+pub(super) enum FolderAction {
     /// None: the folder exists.
     Existing,
     /// Create it, for the first start of a node.
@@ -43,17 +43,17 @@ pub(super) enum Begin {
 
 pub(super) fn open(
     folder: &Path,
-    begin: Begin,
+    action: FolderAction,
     cluster: ClusterId,
     node: NodeId,
     codec: AnyCodec,
     report: impl FnMut(Report) + Send + 'static,
 ) -> anyhow::Result<Opened> {
     let owner = Owner { cluster, node };
-    match begin {
-        Begin::Existing => {}
-        Begin::New => found::<CountedState>(folder, owner)?,
-        Begin::Lost => match reseed::<CountedState>(folder, owner) {
+    match action {
+        FolderAction::Existing => {}
+        FolderAction::New => found::<CountedState>(folder, owner)?,
+        FolderAction::Lost => match reseed::<CountedState>(folder, owner) {
             Ok(aside) => tracing::info!("The previous content of the data folder is now in {}.", name(&aside)),
             Err(StoreError::NotThere { .. }) => join::<CountedState>(folder, owner)?,
             Err(error) => return Err(error.into()),
