@@ -130,9 +130,8 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  quorate explain ricart-agrawala\n  quorate explain ricart-agrawala --svg ricart-agrawala.svg"
-)]
+#[command(after_help = "Examples:\n  quorate explain ricart-agrawala\n  \
+    quorate explain ricart-agrawala --svg ricart-agrawala.svg")]
 pub(crate) struct ExplainArgs {
     /// Name of the algorithm, as `quorate list` shows it.
     pub(crate) algorithm: String,
@@ -165,10 +164,10 @@ pub(crate) struct ExplainArgs {
     skew 2 by 3ms                          drift 2 by 200ppm\n  \
     link 1 > 2 latency fixed:9ms           link 1 > 2 loss 0.5 at 5ms for 9ms\n  \
     disk 2 full at 5ms for 20ms            disk 2 fails at 5ms for 20ms\n\n\
-    A script (--script) has one fault or command per line. A command is a word, a node and a time. Commands are acquire, \
-    try, share, cancel and release for mutual exclusion; campaign and resign for elections; send and leave for \
-    multicasts; ask, answer, give-up and look for deadlocks; read, write and campaign for replicas. A script can also \
-    fix times that the seed would choose, one per line:\n  \
+    A script (--script) has one fault or command per line. A command is a word, a node and a time. Commands are \
+    acquire, try, share, cancel and release for mutual exclusion; campaign and resign for elections; send and leave \
+    for multicasts; ask, answer, give-up and look for deadlocks; read, write and campaign for replicas. A script can \
+    also fix times that the seed would choose, one per line:\n  \
     message 3 of 1 > 2 takes 9ms           timer 5 of 2 takes 153ms    sync 2 of 1 takes 4ms",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
@@ -202,9 +201,9 @@ pub(crate) struct SimArgs {
     quorate sweep replica --nodes 5 --seeds 100 --chaos\n  \
     quorate sweep --family mutex --seeds 1000\n  \
     quorate sweep --family mutex --views --seeds 100\n\n\
-    A sweep of a family (--family) runs every algorithm of it under the same fault mixes: long-tailed delays, reordered \
-    messages, non-blocking tries and clients that cancel; with --views also crashes, pauses, partitions, clock drift and \
-    loss. Each algorithm runs --seeds seeds in total.",
+    A sweep of a family (--family) runs every algorithm of it under the same fault mixes: long-tailed delays, \
+    reordered messages, non-blocking tries and clients that cancel; with --views also crashes, pauses, partitions, \
+    clock drift and loss. Each algorithm runs --seeds seeds in total.",
     mut_arg("algorithm", |algorithm| algorithm.required(false).required_unless_present("family")))]
 pub(crate) struct SweepArgs {
     #[command(flatten)]

@@ -12,9 +12,9 @@ use std::path::PathBuf;
     quorate bank --lock none --svg lost.svg\n  \
     quorate bank --lock ricart-agrawala --tellers 4 --trace bank.journal\n  \
     quorate bank --lock ricart-agrawala-node-only --seeds 200\n\n\
-    By default two tellers at different nodes deposit 10,000 each into an account of 1,000, which is in a store outside \
-    the group. Each teller reads the balance, waits, and writes the sum. The lock is any algorithm for mutual exclusion \
-    of 'quorate list' or 'quorate list --fixtures', or none.\n\n\
+    By default two tellers at different nodes deposit 10,000 each into an account of 1,000, which is in a store \
+    outside the group. Each teller reads the balance, waits, and writes the sum. The lock is any algorithm for mutual \
+    exclusion of 'quorate list' or 'quorate list --fixtures', or none.\n\n\
     Exit codes: 0 no money was lost under any lock, 1 money was lost under a lock, 2 the command is invalid, \
     3 the command was interrupted.")]
 pub(crate) struct BankArgs {

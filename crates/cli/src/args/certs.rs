@@ -10,8 +10,8 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  quorate certs --group demo --nodes 1-5\n  \
     quorate certs --group demo --nodes 6 --days 90\n\n\
     The command writes a CA (ca.pem, ca.key) to the folder, and for each node a certificate and a key (node-1.pem, \
-    node-1.key). If the folder already has a CA, that CA signs. Existing files are never overwritten. Each machine needs \
-    ca.pem and the two files of its node. Keep ca.key in a safe place; no node needs it.")]
+    node-1.key). If the folder already has a CA, that CA signs. Existing files are never overwritten. Each machine \
+    needs ca.pem and the two files of its node. Keep ca.key in a safe place; no node needs it.")]
 pub(crate) struct CertsArgs {
     /// Name of the group: lower-case letters, digits and hyphens.
     #[arg(long, value_name = "NAME")]

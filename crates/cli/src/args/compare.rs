@@ -16,20 +16,20 @@ use std::path::PathBuf;
     quorate compare election --nodes 4,7 --starters one,all\n  \
     quorate compare multicast --nodes 2,8,64\n\n\
     The expected figures are those of the literature (the book). They are for groups without faults, with delays in \
-    message times (T). In the simulator every message takes 1 ms, so that simulated delays are in T too. Real delays are \
-    in milliseconds and include the overhead of the machine.\n\n\
-    Workloads range from idle to saturated: single (one node requests the lock), pair (two nodes take turns), random:LOAD \
-    (all nodes request at random times) and all (all nodes request at once, and again after each release). With a load of \
-    10% the lock would be held a tenth of the time if no node ever had to wait: each of n nodes pauses for n T / 10% on \
-    average between two requests. Because a handover takes time as well, a load of 50%, the default of random, keeps most \
-    algorithms saturated.\n\n\
-    --failures makes a node fail in the simulator while another node holds the lock and a third one waits for it, at many \
-    instants, and shows whether the other nodes continue, stop, or are unsafe (two nodes hold the lock).\n\n\
+    message times (T). In the simulator every message takes 1 ms, so that simulated delays are in T too. Real delays \
+    are in milliseconds and include the overhead of the machine.\n\n\
+    Workloads range from idle to saturated: single (one node requests the lock), pair (two nodes take turns), \
+    random:LOAD (all nodes request at random times) and all (all nodes request at once, and again after each release). \
+    With a load of 10% the lock would be held a tenth of the time if no node ever had to wait: each of n nodes pauses \
+    for n T / 10% on average between two requests. Because a handover takes time as well, a load of 50%, the default \
+    of random, keeps most algorithms saturated.\n\n\
+    --failures makes a node fail in the simulator while another node holds the lock and a third one waits for it, at \
+    many instants, and shows whether the other nodes continue, stop, or are unsafe (two nodes hold the lock).\n\n\
     Elections are measured over all arrangements of up to 8 nodes on a ring, and over samples of larger rings.\n\n\
-    Multicasts are measured one at a time: the number of messages that one multicast takes, and the message times until the \
-    last member has delivered it.\n\n\
-    Exit codes: 0 success, 1 a property fails or a figure differs from the expected one although it must be equal, 2 the \
-    command is invalid or a process failed, 3 the command was interrupted.")]
+    Multicasts are measured one at a time: the number of messages that one multicast takes, and the message times \
+    until the last member has delivered it.\n\n\
+    Exit codes: 0 success, 1 a property fails or a figure differs from the expected one although it must be equal, 2 \
+    the command is invalid or a process failed, 3 the command was interrupted.")]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) options: CompareOptions,

@@ -104,8 +104,8 @@ impl DetectorSimArgs {
         for timeout in timeouts {
             anyhow::ensure!(
                 timeout >= period,
-                "--timeouts must be at least the heartbeat interval of {}; got {}. With a shorter timeout a detector suspects \
-                 every node between two heartbeats.",
+                "--timeouts must be at least the heartbeat interval of {}; got {}. With a shorter timeout a detector \
+                 suspects every node between two heartbeats.",
                 Length(period),
                 Length(timeout)
             );

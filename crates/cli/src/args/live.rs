@@ -20,10 +20,10 @@ use std::path::PathBuf;
     quorate run replica --nodes 5 --chaos --for 2m --seed 7\n  \
     quorate run replica --nodes 3 --namespaces --cut \"1 | 2,3 @ 2s..4s\"\n\n\
     Each process is a 'quorate node' on this machine. The seed determines all random choices, but clocks, disks and \
-    networks are real, so no two runs are the same. The journal of a run (--trace) can be read and replayed any number of \
-    times.\n\n\
-    Exit codes: 0 success, 1 a property fails, 2 the command or its input is invalid or a process failed, 3 the run did \
-    not finish.")]
+    networks are real, so no two runs are the same. The journal of a run (--trace) can be read and replayed any number \
+    of times.\n\n\
+    Exit codes: 0 success, 1 a property fails, 2 the command or its input is invalid or a process failed, 3 the run \
+    did not finish.")]
 pub(crate) struct LiveArgs {
     /// Name of the algorithm, as `quorate list` shows it.
     algorithm: String,
@@ -102,8 +102,8 @@ impl LiveArgs {
         if let Some(Length(length)) = self.lasts {
             settings = F::lasting(&settings, length).ok_or_else(|| {
                 anyhow::anyhow!(
-                    "--for applies to replicated logs; '{}' is of the {} family, whose clients stop when their workload is \
-                     done.",
+                    "--for applies to replicated logs; '{}' is of the {} family, whose clients stop when their \
+                     workload is done.",
                     algorithm,
                     F::FAMILY
                 )

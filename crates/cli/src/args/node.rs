@@ -23,8 +23,8 @@ use std::str::FromStr;
     links                                 print the state of the connections\n  \
     stop                                  stop the node, as does the end of the input\n\n\
     'quorate record' merges the journals of all nodes.\n\n\
-    Exit codes: 0 the node was stopped, 1 it had to stop because its disk, its journal or a peer failed, 2 the command is \
-    invalid.")]
+    Exit codes: 0 the node was stopped, 1 it had to stop because its disk, its journal or a peer failed, 2 the command \
+    is invalid.")]
 pub(crate) struct NodeArgs {
     /// Name of the algorithm, as `quorate list` shows it.
     pub(crate) algorithm: String,

@@ -13,13 +13,17 @@ use std::path::PathBuf;
     quorate shrink replica-applied-twice --chaos --seeds 100 --out small.script\n  \
     quorate check ricart-agrawala-first-only --trace found.journal\n  \
     quorate shrink found.journal\n\n\
-    The command searches for a smaller run in which the same property fails, with fewer nodes, commands, faults and events. \
-    It saves the smallest one as a script. The first lines of the script contain the command that repeats the run.\n\n\
-    Instead of an algorithm, you can give a journal that 'sim --trace', 'check --trace', 'run --trace' or 'record' wrote. \
-    The journal describes the run, so leave out the options of the run.\n\n\
-    Exit codes: 0 the smallest failing run was saved, even if it equals the given one; 2 no property fails, or the input \
-    is invalid; 3 the command was interrupted, and the smallest run so far was saved.",
-    mut_arg("algorithm", |algorithm| algorithm.value_name("ALGORITHM|JOURNAL").help("Name of an algorithm, as `quorate list` shows it, or path of a journal"))
+    The command searches for a smaller run in which the same property fails, with fewer nodes, commands, faults and \
+    events. It saves the smallest one as a script. The first lines of the script contain the command that repeats the \
+    run.\n\n\
+    Instead of an algorithm, you can give a journal that 'sim --trace', 'check --trace', 'run --trace' or 'record' \
+    wrote. The journal describes the run, so leave out the options of the run.\n\n\
+    Exit codes: 0 the smallest failing run was saved, even if it equals the given one; 2 no property fails, or the \
+    input is invalid; 3 the command was interrupted, and the smallest run so far was saved.",
+    mut_arg("algorithm", |algorithm| {
+        let help = "Name of an algorithm, as `quorate list` shows it, or path of a journal";
+        algorithm.value_name("ALGORITHM|JOURNAL").help(help)
+    })
 )]
 pub(crate) struct ShrinkArgs {
     // Must come first: clap removes each argument from the matches as it parses it.

@@ -11,8 +11,8 @@ use serde::Serialize;
     quorate voting-risk --replicas 5 --majority 3 --lifetime 1m --interval 10s --json\n  \
     quorate voting-risk --replicas 9 --majority 7 --lifetime 1m --interval 12s --method draws\n\n\
     A voter that crashes restarts at once and has forgotten its vote. A node needs m votes of n to enter the critical \
-    section. While it is there, a second node can enter as soon as 2m−n of its m voters have forgotten their votes. Each \
-    voter forgets with probability p = interval / lifetime. See docs/voting.md.")]
+    section. While it is there, a second node can enter as soon as 2m−n of its m voters have forgotten their votes. \
+    Each voter forgets with probability p = interval / lifetime. See docs/voting.md.")]
 pub(crate) struct VotingRiskArgs {
     /// Number of replicas of the resource, each with one voter: n.
     #[arg(long, value_name = "COUNT", default_value_t = 32, value_parser = whole::<u64>)]

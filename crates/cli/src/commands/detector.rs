@@ -20,8 +20,8 @@ pub(crate) const NAME: &str = "detector";
 pub(crate) fn reject(word: &str) -> anyhow::Result<()> {
     anyhow::ensure!(
         word != NAME,
-        "'{word}' is not an algorithm. To measure failure detectors, write 'quorate sim {word}' and its own options after \
-         it. To run an election with a failure detector, use --detector heartbeat or --detector accrual."
+        "'{word}' is not an algorithm. To measure failure detectors, write 'quorate sim {word}' and its own options \
+         after it. To run an election with a failure detector, use --detector heartbeat or --detector accrual."
     );
     Ok(())
 }

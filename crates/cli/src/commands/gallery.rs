@@ -108,55 +108,55 @@ fn scenes() -> Vec<Piece> {
         (
             "reliable-links",
             "A partition and a crash",
-            "A partition separates node 2 from the coordinator, and node 3 crashes while it waits. Reliable links retransmit \
-             messages until they are acknowledged. The new incarnation of node 3 ignores messages to its old one, and the \
-             forgotten request admits no node.",
+            "A partition separates node 2 from the coordinator, and node 3 crashes while it waits. Reliable links \
+             retransmit messages until they are acknowledged. The new incarnation of node 3 ignores messages to its \
+             old one, and the forgotten request admits no node.",
             "sim central --latency fixed:2ms --workload all --entries 3 --fault 'cut 1 | 2 at 3ms for 12ms' --fault \
              'crash 3 at 5ms for 15ms'",
         ),
         (
             "views",
             "A view without the holder",
-            "Node 1 is paused while it has the token, for longer than its lease. The other nodes wait until the lease has \
-             expired, exchange their states, and continue in a view without node 1. When node 1 continues, its entry has \
-             ended, and it rejoins the group.",
+            "Node 1 is paused while it has the token, for longer than its lease. The other nodes wait until the lease \
+             has expired, exchange their states, and continue in a view without node 1. When node 1 continues, its \
+             entry has ended, and it rejoins the group.",
             "sim token-request --views --lease 30ms --keepalive 8ms --latency fixed:2ms --workload all --entries 3 \
              --hold fixed:10ms --fault 'pause 1 at 5ms for 45ms'",
         ),
         (
             "counterexample",
             "A counterexample",
-            "The shortest counterexample for a faulty variant, found by exploring every order. The variant compares clocks but \
-             not node ids, so that two requests with equal clocks both go first.",
+            "The shortest counterexample for a faulty variant, found by exploring every order. The variant compares \
+             clocks but not node ids, so that two requests with equal clocks both go first.",
             "check ricart-agrawala-clock-only --nodes 2",
         ),
         (
             "replication",
             "A leader and its log",
-            "The leader of three replicas is down. Another replica asks whether it could win an election and is elected. The \
-             other replica saves a client's write before the new leader applies and answers it.",
+            "The leader of three replicas is down. Another replica asks whether it could win an election and is \
+             elected. The other replica saves a client's write before the new leader applies and answers it.",
             "sim replica --seed 9 --clients 2 --operations 6 --keys 1 --latency fixed:1ms --disk fixed:500us --fault \
              'crash 3 at 150ms' --until 400ms --from 249ms --to 294ms",
         ),
         (
             "overview",
             "A long run",
-            "Five replicas and four clients, with random crashes, pauses and partitions. The run is too long to draw single \
-             steps, so the picture shows the role of each node and the number of messages over time.",
+            "Five replicas and four clients, with random crashes, pauses and partitions. The run is too long to draw \
+             single steps, so the picture shows the role of each node and the number of messages over time.",
             "sim replica --nodes 5 --clients 4 --operations 350 --random-faults crash=3,cut=2,pause=2",
         ),
         (
             "wait-for-cycle",
             "A deadlock of two processes",
-            "Each of two processes holds the lock that the other one wants. A third process is stuck behind them, and a \
-             fourth one has all that it needs. The cross marks the victim.",
+            "Each of two processes holds the lock that the other one wants. A third process is stuck behind them, and \
+             a fourth one has all that it needs. The cross marks the victim.",
             "wait-for --example printer-and-scanner",
         ),
         (
             "wait-for-knot",
             "A knot",
-            "Each process waits for one of several others, as the arcs show, but all of those are in the knot. P6 continues, \
-             because P7 does.",
+            "Each process waits for one of several others, as the arcs show, but all of those are in the knot. P6 \
+             continues, because P7 does.",
             "wait-for --example knot",
         ),
     ];
@@ -181,8 +181,8 @@ fn words(line: &str) -> Vec<String> {
 
 fn write_page(algorithms: &[Piece], scenes: &[Piece]) -> String {
     let mut page = String::from(
-        "# Gallery\n\nThe command below each picture draws it; `quorate gallery docs` draws all of them. See [how to read \
-         the pictures](pictures.md).\n",
+        "# Gallery\n\nThe command below each picture draws it; `quorate gallery docs` draws all of them. See [how to \
+         read the pictures](pictures.md).\n",
     );
     for (title, pieces) in [("Algorithms", algorithms), ("Scenes", scenes)] {
         let _ = write!(page, "\n## {title}\n");

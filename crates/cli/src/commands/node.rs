@@ -63,8 +63,8 @@ impl NodeArgs {
         let provisional = quorate_live::spec::<F>(algorithm, nodes, self.seed, self.settings::<F>(nodes)?);
         ensure!(
             self.data.is_some() || !F::codec(&provisional).saves(),
-            "{} needs durable state: a node that forgets it can violate the guarantees of the whole group. Give it a folder \
-             with --data.",
+            "{} needs durable state: a node that forgets it can violate the guarantees of the whole group. Give it a \
+             folder with --data.",
             self.algorithm
         );
         let listener = self.listen()?;
@@ -197,12 +197,15 @@ impl<F: FamilyLab> Process<'_, F> {
                 self.console.stopped(&handle.links());
                 Ok(Verdict::Holds)
             }
-            Ending::Failed(Failure::Disk(Some(error))) => self.console.fail(format_args!("{error} The node has stopped.")),
+            Ending::Failed(Failure::Disk(Some(error))) => {
+                self.console.fail(format_args!("{error} The node has stopped."))
+            }
             Ending::Failed(Failure::Disk(None)) => {
                 self.console.fail(format_args!("The thread that writes to the disk panicked, so the node has stopped."))
             }
             Ending::Failed(Failure::Journal(error)) => self.console.fail(format_args!(
-                "Cannot write the journal: {error}. The node has stopped. It sent and printed nothing that the journal lacks."
+                "Cannot write the journal: {error}. The node has stopped. It sent and printed nothing that the journal \
+                 lacks."
             )),
             Ending::Died => self.console.fail(format_args!("A task of the node panicked, so the node has stopped.")),
             Ending::Overflowed(why) => self.console.fail(format_args!(
@@ -249,8 +252,8 @@ impl NodeArgs {
         let nodes = peers.len() + 1;
         if let Some(unexpected) = peers.keys().chain([&me]).find(|node| node.index() >= nodes) {
             bail!(
-                "A group of {nodes} nodes has the ids 1 to {nodes}, but node {unexpected} is given. --peers must list every node \
-                 except this one."
+                "A group of {nodes} nodes has the ids 1 to {nodes}, but node {unexpected} is given. --peers must list \
+                 every node except this one."
             );
         }
         if let Some(expected) = self.nodes {

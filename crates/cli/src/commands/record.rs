@@ -65,8 +65,8 @@ fn print(found: &Gathered, out: &Path) -> anyhow::Result<()> {
     let out = name(out);
     writeln!(
         to,
-        "\nThe merged journal is {out}. To print its steps: quorate trace {out}. To check its properties: quorate trace \
-         {out} --summary"
+        "\nThe merged journal is {out}. To print its steps: quorate trace {out}. To check its properties: quorate \
+         trace {out} --summary"
     )?;
     Ok(())
 }

@@ -27,8 +27,8 @@ const MARK: &str = "# Made small by quorate shrink";
 const MAX_FULL_EVENTS: u64 = 40;
 
 /// Message if there is no script to save.
-const UNSAVED: &str = "No script was saved, because no script of the run fails in the same way. The following command always \
-                       repeats the run.";
+const UNSAVED: &str = "No script was saved, because no script of the run fails in the same way. The following command \
+                       always repeats the run.";
 
 #[derive(Serialize)]
 struct Report<'a> {

@@ -155,8 +155,8 @@ fn sequence(drawing: &Drawing) -> anyhow::Result<String> {
         Drawing::Scene(scene) => Ok(mermaid::draw(scene)),
         Drawing::Overview(overview) => bail!(
             "The run is too large for a sequence diagram: it has {} steps, {} messages and {} nodes; the limits are \
-             {MOST_STEPS} steps, {MOST_ARROWS} messages and {MOST_LANES} nodes. Draw a part of the run with --from and --to, \
-             or fewer nodes.",
+             {MOST_STEPS} steps, {MOST_ARROWS} messages and {MOST_LANES} nodes. Draw a part of the run with --from and \
+             --to, or fewer nodes.",
             grouped(overview.total.steps),
             grouped(overview.total.messages + overview.total.control),
             overview.lanes.len() + overview.more_nodes

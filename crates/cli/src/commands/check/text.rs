@@ -48,7 +48,8 @@ pub(super) fn print<F: CheckedFamily>(
     }
     let timers_alone = spec.setup.timing.is_none() && !spec.is_reliable() && run.findings.timers;
     if timers_alone && !broken.is_empty() {
-        let hint = "The algorithm sets timers. This check does not model time, so timers fire in any order; --until 3s models time.";
+        let hint = "The algorithm sets timers. This check does not model time, so timers fire in any order; --until 3s \
+                    models time.";
         writeln!(out, "{}", paint::dim(hint))?;
     }
     if args.trace.is_some() && broken.is_empty() {

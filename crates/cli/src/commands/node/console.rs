@@ -144,8 +144,8 @@ impl Console {
                             // it is read soon.
                             timeout = Duration::ZERO;
                             self.refuse(
-                                "The command queue of the node is full, so this command was dropped. The command 'links' \
-                                 shows which peer does not keep up.",
+                                "The command queue of the node is full, so this command was dropped. The command \
+                                 'links' shows which peer does not keep up.",
                             );
                         }
                     },

@@ -61,16 +61,16 @@ pub(super) fn open(
     }
     let (store, state, recovery) = match Store::<CountedState>::open(folder, owner, Settings::default()) {
         Err(StoreError::NotThere { .. }) => bail!(
-            "There is no data folder at {}. For the first start of this node, create it with --new. If the folder was lost, \
-             use --data-was-lost: the node has then forgotten its promises, and the group must admit it again.",
+            "There is no data folder at {}. For the first start of this node, create it with --new. If the folder was \
+             lost, use --data-was-lost: the node has then forgotten its promises, and the group must admit it again.",
             name(folder)
         ),
         opened => opened?,
     };
     if recovery.torn_bytes > 0 {
         tracing::info!(
-            "Removed {} bytes of an incomplete write from the end of the log. The write was never acknowledged, so no data is \
-             lost.",
+            "Removed {} bytes of an incomplete write from the end of the log. The write was never acknowledged, so no \
+             data is lost.",
             recovery.torn_bytes
         );
     }
