@@ -26,7 +26,7 @@ use std::path::Path;
 /// none.
 pub(crate) struct PictureObserver<'a, F: FamilyLab> {
     sketch: Option<Sketch<F::Command, F::Event>>,
-    judge: Option<Judge<F>>,
+    judge: Option<PropertyJudge<F>>,
     log: Option<Shiviz<&'a mut dyn Write>>,
     /// Number of nodes in the picture.
     nodes: usize,
@@ -69,7 +69,7 @@ impl<F: FamilyLab> PictureObserver<'_, F> {
             (_, _) => None,
         };
         let mut drawing = self.sketch.map(Sketch::finish);
-        for breach in self.judge.into_iter().flat_map(Judge::violations) {
+        for breach in self.judge.into_iter().flat_map(PropertyJudge::violations) {
             drawing.iter_mut().for_each(|drawing| drawing.blame(breach.clone()));
         }
         Ok(Drawn { drawing, log })
@@ -77,13 +77,13 @@ impl<F: FamilyLab> PictureObserver<'_, F> {
 }
 
 /// Judges the properties of a run, so that the picture shows where one fails.
-struct Judge<F: FamilyLab> {
+struct PropertyJudge<F: FamilyLab> {
     properties: F::Properties,
     /// Whether the run is complete. Otherwise properties of its end are not judged.
     is_complete: bool,
 }
 
-impl<F: FamilyLab> Judge<F> {
+impl<F: FamilyLab> PropertyJudge<F> {
     /// Returns a judge for the run. `None` for the journal of a single incarnation, which shows too
     /// little.
     fn new(header: &Header) -> Option<Self> {
@@ -229,7 +229,7 @@ fn sketch_erased<F: FamilyLab>(
     let heading = wants_diagram.then(|| heading::<F>(header)).transpose()?;
     let sketch = heading.map(|heading| Sketch::new(header, heading, F::stands, options));
     let work = |log: Option<&mut dyn Write>| -> anyhow::Result<Drawn> {
-        let judge = sketch.as_ref().and_then(|_| Judge::new(header));
+        let judge = sketch.as_ref().and_then(|_| PropertyJudge::new(header));
         let mut observer =
             PictureObserver { sketch, judge, log: log.map(|out| Shiviz::new(out, header, seen)), nodes, span: None };
         play(&mut observer)?;
