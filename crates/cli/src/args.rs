@@ -1,4 +1,4 @@
-//! What users type.
+//! Command-line arguments: the top-level parser and the arguments of small commands.
 
 mod armies;
 mod bank;
@@ -36,15 +36,16 @@ pub(crate) use quorate_lab::options::whole;
 pub(crate) use record::RecordArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use shrink::ShrinkArgs;
-pub(crate) use voting_risk::{ByArg, SimulateArg, VotingRiskArgs};
+pub(crate) use voting_risk::{MethodArg, SimulateArg, VotingRiskArgs};
 pub(crate) use wait_for::WaitForArgs;
 
 use crate::bench::Contender;
+use crate::report::count;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quorate_lab::LinkChoice;
 use std::path::PathBuf;
 
-/// Distributed coordination you can watch, prove and run.
+/// Simulates, checks, draws and runs algorithms of distributed coordination.
 #[derive(Parser)]
 #[command(
     name = "quorate",
@@ -53,8 +54,8 @@ use std::path::PathBuf;
                   quorate sweep ricart-agrawala --seeds 10000 --loss 0.1 --duplicate 0.05\n  \
                   quorate check ricart-agrawala --nodes 3 --rounds 2\n  \
                   quorate run ricart-agrawala --nodes 5 --entries 100\n\n\
-                  Exit codes: 0 all is well, 1 a property fails, 2 the command or its input is wrong,\n\
-                  3 a check or a run did not finish, or cannot say."
+                  Exit codes: 0 success, 1 a property fails, 2 the command or its input is invalid,\n\
+                  3 a check or a run did not finish or is inconclusive."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -63,52 +64,53 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Watch three nodes contend, and see the book's figures come out.
+    /// Run three nodes that contend for a lock, and compare the figures with the literature.
     Demo(DemoArgs),
     /// List the algorithms.
     List(ListArgs),
-    /// Explain an algorithm: idea, rules, cost, assumptions, failures, a small trace.
+    /// Explain an algorithm: its idea, rules, cost, assumptions and failures, with a small trace.
     Explain(ExplainArgs),
     /// Run an algorithm once in the simulator.
     Sim(SimArgs),
-    /// Run an algorithm in real processes, which can be killed, stopped and cut off from each other.
+    /// Run an algorithm in real processes, and optionally kill, stop or partition them.
     Run(LiveArgs),
-    /// Gather the journals that real nodes wrote into one, in which causes come before what they cause.
+    /// Merge the journals of real nodes into one, in which every cause precedes its effects.
     Record(RecordArgs),
-    /// Run an algorithm with many seeds, and find one that breaks it.
+    /// Run an algorithm with many seeds, and report the first seed with which a property fails.
     Sweep(SweepArgs),
-    /// Try every order of a small group, and find the shortest one that breaks it.
+    /// Explore every reachable state of a small group, and report the shortest counterexample.
     Check(CheckArgs),
-    /// Make a run that fails as small as it gets, and save it as a script.
+    /// Reduce a failing run to the smallest one that still fails, and save it as a script.
     Shrink(ShrinkArgs),
-    /// Put the algorithms of a family side by side: what the book says, what is simulated, and what is real.
+    /// Compare the algorithms of a family: expected, simulated and real figures side by side.
     Compare(CompareArgs),
-    /// Let tellers deposit into one account, with no lock and with every lock, and see what is lost.
+    /// Deposit into one bank account from several nodes, without a lock and with every lock, and
+    /// show how much money is lost.
     Bank(BankArgs),
-    /// Tell how likely voting lets two in because voters forgot, by the formula and by simulation.
+    /// Compute the probability that voting admits two nodes because voters forgot their votes.
     VotingRisk(VotingRiskArgs),
-    /// Search a wait-for graph for deadlocks, explain them, choose a victim, and draw it.
+    /// Find the deadlocks in a wait-for graph, explain them, choose victims, and draw the graph.
     WaitFor(WaitForArgs),
-    /// Let every node of a recorded run take its inputs again, and compare what it does.
+    /// Give every node of a recorded run its inputs again, and check that it acts as recorded.
     Replay(ReplayArgs),
-    /// Read a journal: as text, in figures, or to ask what happened before what.
+    /// Print a journal as text or in figures, or show whether one step happened before another.
     Trace(TraceArgs),
-    /// Draw a journal: as a space-time diagram, as text, for Mermaid or for ShiViz.
+    /// Draw a journal as a space-time diagram in SVG or text, or export it for Mermaid or ShiViz.
     Draw(DrawArgs),
-    /// Draw every algorithm, and a page that shows them all.
+    /// Draw every algorithm, and write a page that shows all the pictures.
     Gallery(GalleryArgs),
-    /// Measure how fast Quorate is.
+    /// Measure how fast Quorate is, beside a baseline in the same run.
     Bench(BenchArgs),
-    /// Be one node of a group of real processes, on any machine.
+    /// Run one node of a group of real processes, on any machine.
     Node(NodeArgs),
-    /// Make the certificates by which the nodes of a group know each other.
+    /// Create the certificates with which the nodes of a group authenticate each other.
     Certs(CertsArgs),
 }
 
 #[derive(Args, Default)]
 #[command(after_help = "Example:\n  quorate demo --seed 7")]
 pub(crate) struct DemoArgs {
-    /// What all chance follows from.
+    /// Random seed. The same seed repeats the same run. Defaults to 1.
     #[arg(long, value_parser = whole::<u64>)]
     pub(crate) seed: Option<u64>,
     /// Print everything at once instead of line by line.
@@ -119,7 +121,7 @@ pub(crate) struct DemoArgs {
 #[derive(Args)]
 #[command(after_help = "Examples:\n  quorate list\n  quorate list --fixtures --json")]
 pub(crate) struct ListArgs {
-    /// Show the protocols that are wrong on purpose instead.
+    /// List the faulty variants instead, which are wrong on purpose.
     #[arg(long)]
     pub(crate) fixtures: bool,
     /// Print JSON.
@@ -128,16 +130,15 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  quorate explain ricart-agrawala\n  quorate explain ricart-agrawala --svg ricart-agrawala.svg"
-)]
+#[command(after_help = "Examples:\n  quorate explain ricart-agrawala\n  \
+    quorate explain ricart-agrawala --svg ricart-agrawala.svg")]
 pub(crate) struct ExplainArgs {
-    /// The algorithm's name, as `quorate list` shows it.
+    /// Name of the algorithm, as `quorate list` shows it.
     pub(crate) algorithm: String,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print a page in Markdown, as in docs/algorithms.
+    /// Print the explanation as a Markdown page, as in docs/algorithms.
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
     #[command(flatten)]
@@ -163,14 +164,15 @@ pub(crate) struct ExplainArgs {
     skew 2 by 3ms                          drift 2 by 200ppm\n  \
     link 1 > 2 latency fixed:9ms           link 1 > 2 loss 0.5 at 5ms for 9ms\n  \
     disk 2 full at 5ms for 20ms            disk 2 fails at 5ms for 20ms\n\n\
-    A script has one fault or command a line: a command, a node, a time. Commands are acquire, try, share, cancel \
-    and release in mutual exclusion, campaign and resign in elections, send and leave in multicasts, ask, answer, give-up and look with deadlocks, read, write and \
-    campaign with replicas. It may also say what would be left to chance, a direction a line:\n  \
+    A script (--script) has one fault or command per line. A command is a word, a node and a time. Commands are \
+    acquire, try, share, cancel and release for mutual exclusion; campaign and resign for elections; send and leave \
+    for multicasts; ask, answer, give-up and look for deadlocks; read, write and campaign for replicas. A script can \
+    also fix times that the seed would choose, one per line:\n  \
     message 3 of 1 > 2 takes 9ms           timer 5 of 2 takes 153ms    sync 2 of 1 takes 4ms",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
-    subcommand_help_heading = "Without an algorithm of a group",
+    subcommand_help_heading = "Demonstrations instead of an algorithm",
     subcommand_value_name = "local|race|armies|detector|berkeley"
 )]
 pub(crate) struct SimArgs {
@@ -199,26 +201,28 @@ pub(crate) struct SimArgs {
     quorate sweep replica --nodes 5 --seeds 100 --chaos\n  \
     quorate sweep --family mutex --seeds 1000\n  \
     quorate sweep --family mutex --views --seeds 100\n\n\
-    A sweep of a family takes every algorithm of it through the same bad weather: long tails, any order of messages, tries, \
-    users who give up; in views also crashes, pauses, partitions, drift and loss. Each algorithm gets --seeds seeds in all.",
+    A sweep of a family (--family) runs every algorithm of it under the same fault mixes: long-tailed delays, \
+    reordered messages, non-blocking tries and clients that cancel; with --views also crashes, pauses, partitions, \
+    clock drift and loss. Each algorithm runs --seeds seeds in total.",
     mut_arg("algorithm", |algorithm| algorithm.required(false).required_unless_present("family")))]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// Sweep every algorithm of a family instead of one, in weather of all kinds. Options of the family go to the algorithms that take
-    /// them; other options of a run are refused.
+    /// Sweep every algorithm of this family instead of one algorithm, under several fault mixes.
+    /// Options of the family apply to the algorithms that accept them; options of a single run are
+    /// rejected.
     #[arg(long, value_name = "FAMILY", conflicts_with_all = RUN_OPTIONS)]
     pub(crate) family: Option<String>,
-    /// Sweep those of the family too that are wrong on purpose.
+    /// Also sweep the faulty variants of the family, which are wrong on purpose. Needs --family.
     #[arg(long, requires = "family")]
     pub(crate) fixtures: bool,
-    /// How many seeds to run, beginning with --seed.
+    /// Number of seeds to run, starting with --seed.
     #[arg(long, default_value_t = 1_000, value_parser = whole::<u64>)]
     pub(crate) seeds: u64,
-    /// How many threads to use; all cores unless given.
+    /// Number of threads. Defaults to the number of cores.
     #[arg(long, value_parser = whole::<usize>)]
     pub(crate) threads: Option<usize>,
-    /// Go on after a failure and count them all.
+    /// Continue after a failure, and count all failures.
     #[arg(long)]
     pub(crate) keep_going: bool,
     /// Print JSON.
@@ -228,13 +232,14 @@ pub(crate) struct SweepArgs {
     pub(crate) picture: PictureArgs,
 }
 
-/// What describes one run, and so not a whole family, which goes through weather of its own.
+/// Options that describe a single run. They conflict with `--family`, which sets its own fault
+/// mixes.
 const RUN_OPTIONS: [&str; 22] = [
     "algorithm",
     "nodes",
     "seed",
     "latency",
-    "bound",
+    "delay_bound",
     "processing",
     "disk",
     "loss",
@@ -257,7 +262,7 @@ const RUN_OPTIONS: [&str; 22] = [
 #[derive(Args)]
 #[command(after_help = "Example:\n  quorate sim central --trace run.journal && quorate replay run.journal --steps")]
 pub(crate) struct ReplayArgs {
-    /// The journal.
+    /// Journal to read.
     pub(crate) file: PathBuf,
     /// Print every step, one line each.
     #[arg(long, conflicts_with = "json")]
@@ -275,18 +280,19 @@ pub(crate) struct ReplayArgs {
     quorate trace run.journal --before 4 9"
 )]
 pub(crate) struct TraceArgs {
-    /// The journal.
+    /// Journal to read.
     pub(crate) file: PathBuf,
-    /// Print figures instead of steps.
+    /// Print figures of the run instead of its steps.
     #[arg(long, conflicts_with_all = ["clocks", "before"])]
     pub(crate) summary: bool,
-    /// Print each step's vector clock too.
+    /// Also print the vector clock of each step.
     #[arg(long)]
     pub(crate) clocks: bool,
-    /// Whether the step on the one line of the journal happened before the step on the other.
+    /// Report whether the step on the first line of the journal happened before the step on the
+    /// second line.
     #[arg(long, num_args = 2, value_names = ["LINE", "LINE"], value_parser = whole::<u64>, conflicts_with = "clocks")]
     pub(crate) before: Option<Vec<u64>>,
-    /// Print JSON; of steps, always with their clocks.
+    /// Print JSON. Steps always include their clocks.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -295,59 +301,62 @@ pub(crate) struct TraceArgs {
 #[command(
     after_help = "Examples:\n  quorate bench sim\n  quorate bench check --json\n  quorate bench replica --folder .\n  \
     quorate bench net\n  quorate bench deadlock --waiters 1000\n\n\
-    'bench check' compares with stateright if the program quorate-rivals was built in the same repository:\n  \
+    'bench check' also measures stateright if the program quorate-rivals was built in the same repository:\n  \
     cargo build --release --manifest-path rivals/Cargo.toml"
 )]
 pub(crate) struct BenchArgs {
-    /// What to measure.
+    /// Part of Quorate to measure.
     pub(crate) subject: BenchSubject,
-    /// How often each contender has its turn; its best counts.
-    #[arg(long, default_value_t = 5, value_parser = whole::<u64>)]
-    pub(crate) turns: u64,
-    /// How many events each loop handles, 20000000 unless given. Only for 'bench sim'.
+    /// Number of times each contender is measured. Its best result counts.
+    #[arg(long, alias = "turns", default_value_t = 5, value_parser = whole::<u64>)]
+    pub(crate) runs: u64,
+    /// Number of events that each loop handles. Only for 'bench sim'; defaults to 20000000.
     #[arg(long, value_parser = whole::<u64>)]
     pub(crate) events: Option<u64>,
-    /// How many wait in the end, one graph of each shape for each number; 1000,10000,100000 unless given. Only for 'bench deadlock'.
+    /// Numbers of waiters in the final graphs; one graph of each shape for each number. Only for
+    /// 'bench deadlock'; defaults to 1000,10000,100000.
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = whole::<u64>)]
     pub(crate) waiters: Vec<u64>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where 'bench replica' writes, in a folder that is gone afterwards; the system's folder for temporary files unless
-    /// given.
+    /// Folder in which 'bench replica' creates its temporary files and then removes them. Defaults
+    /// to the system's folder for temporary files.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) folder: Option<PathBuf>,
-    /// Measure memory in this process alone and print it; 'bench sim' starts itself so.
+    /// Measure the memory of this process alone and print it. 'bench sim' starts itself with this
+    /// option.
     #[arg(long, hide = true, value_name = "NODES")]
     pub(crate) memory_of: Option<usize>,
-    /// Be the other process of a turn; 'bench net' starts itself so.
+    /// Run as the second process of a measurement. 'bench net' starts itself with this option.
     #[arg(long, hide = true, requires = "partner_of")]
     pub(crate) partner: Option<Contender>,
-    /// Where the first process listens.
+    /// Address on which the first process listens.
     #[arg(long, hide = true, value_name = "ADDRESS")]
     pub(crate) partner_of: Option<String>,
-    /// On which core to run.
+    /// CPU core to run on.
     #[arg(long, hide = true, value_parser = whole::<usize>)]
     pub(crate) partner_core: Option<usize>,
-    /// Search once in this process alone and print the figures; 'bench check' starts itself so.
+    /// Search once in this process alone and print the figures. 'bench check' starts itself with
+    /// this option.
     #[arg(long, hide = true)]
     pub(crate) search: Option<BenchSearch>,
-    /// With so many threads.
+    /// Number of threads of that search.
     #[arg(long, hide = true, requires = "search", default_value_t = 1, value_parser = whole::<usize>)]
     pub(crate) threads: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BenchSubject {
-    /// The simulator, beside a bare binary-heap loop in the same run.
+    /// The simulator, beside a bare loop with a binary heap.
     Sim,
-    /// The checker, beside stateright on the same nodes in the same run.
+    /// The checker, beside stateright on the same nodes.
     Check,
-    /// Three replicas with and without disks, beside the raw disk in the same run.
+    /// Three replicas with and without disks, beside the raw disk.
     Replica,
-    /// Messages between two processes, plain and encrypted, beside a bare tokio loop in the same run.
+    /// Messages between two processes, plain and encrypted, beside a bare tokio loop.
     Net,
-    /// The wait-for graph of a lock service, beside a fresh search with petgraph in the same run.
+    /// The incremental wait-for graph, beside a fresh search with petgraph for each wait.
     Deadlock,
 }
 
@@ -376,17 +385,17 @@ impl From<LinksArg> for LinkChoice {
     }
 }
 
-/// More threads than any machine has cores for.
-const MOST_THREADS: usize = 1_024;
+/// Maximum number of threads.
+const MAX_THREADS: usize = 1_024;
 
-/// How many threads to use; all cores unless told otherwise. `verb` is what needs them: a sweep, a check.
-pub(crate) fn threads(wanted: Option<usize>, verb: &str) -> anyhow::Result<usize> {
+/// Returns the number of threads to use: `wanted`, or one per core.
+pub(crate) fn threads(wanted: Option<usize>) -> anyhow::Result<usize> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = wanted.unwrap_or(cores);
-    anyhow::ensure!(threads > 0, "A {verb} needs at least one thread: --threads {cores}.");
     anyhow::ensure!(
-        threads <= MOST_THREADS,
-        "{threads} threads are too many: at most {MOST_THREADS} fit, and --threads {cores} is as fast as it gets here."
+        (1..=MAX_THREADS).contains(&threads),
+        "--threads must be between 1 and {MAX_THREADS}; got {threads}. This machine has {}.",
+        count(cores as u64, "core")
     );
     Ok(threads)
 }

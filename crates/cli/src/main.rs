@@ -1,7 +1,7 @@
-//! The `quorate` command: distributed coordination you can watch, prove and run.
+//! The `quorate` command: simulates, checks, draws and runs algorithms of distributed coordination.
 //!
-//! Exit codes: 0 all is well, 1 a property fails, 2 the command or its input is wrong, 3 a check or a run
-//! did not finish, or cannot say.
+//! Exit codes: 0 success, 1 a property fails, 2 the command or its input is invalid, 3 a check or a
+//! run did not finish or is inconclusive.
 
 mod args;
 mod bench;
@@ -22,20 +22,20 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// What a command found.
+/// Result of a command, which determines the exit code.
 pub(crate) enum Verdict {
     Holds,
     Fails,
-    /// Nothing fails so far, but not everything was looked at.
+    /// No property failed, but the command did not finish or could not decide.
     Unfinished,
 }
 
 impl Verdict {
-    pub(crate) fn of(holds: bool) -> Self {
+    pub(crate) fn from_holds(holds: bool) -> Self {
         if holds { Self::Holds } else { Self::Fails }
     }
 
-    pub(crate) fn of_run(verdicts: &[property::Verdict]) -> Self {
+    pub(crate) fn from_run(verdicts: &[property::Verdict]) -> Self {
         if verdicts.iter().any(property::Verdict::is_breach) {
             Self::Fails
         } else if verdicts.iter().any(|verdict| verdict.holds.is_none()) {
@@ -52,8 +52,8 @@ fn main() -> ExitCode {
         Ok(Verdict::Fails) => ExitCode::from(1),
         Ok(Verdict::Unfinished) => ExitCode::from(3),
         Err(error) => {
-            // Nobody is left to tell if this fails too.
-            let _ = writeln!(io::stderr(), "{} {}", paint::warn("error:"), sentence(&error));
+            // Ignore a failed write: there is no other place to report it.
+            let _ = writeln!(io::stderr(), "{} {}", paint::warn("error:"), message(&error));
             ExitCode::from(2)
         }
     }
@@ -85,36 +85,39 @@ fn run(cli: Cli) -> anyhow::Result<Verdict> {
     }
 }
 
-/// What was typed. A negative number is a value, not an option, so that the complaint names the value.
+/// Parses the command line. Negative numbers are values, not options, so that errors name the
+/// value.
 fn parse() -> anyhow::Result<Cli> {
     let negative = |arg: clap::Arg| {
-        let takes = arg.get_action().takes_values();
-        arg.allow_negative_numbers(takes)
+        let takes_values = arg.get_action().takes_values();
+        arg.allow_negative_numbers(takes_values)
     };
     let command = Cli::command().mut_subcommands(|verb| {
         let verb = verb.mut_args(negative);
         verb.mut_subcommands(|part| part.mut_args(negative))
     });
-    let matches = command.try_get_matches().map_err(complaint)?;
+    let matches = command.try_get_matches().map_err(argument_error)?;
     args::refuse_ignored(&matches)?;
-    Cli::from_arg_matches(&matches).map_err(complaint)
+    Cli::from_arg_matches(&matches).map_err(argument_error)
 }
 
-/// A setting says in a sentence of its own what is wrong with its value; everything else is for clap to tell.
-fn complaint(error: clap::Error) -> anyhow::Error {
+/// Returns the error of a value parser with the name of the option. clap prints all other errors
+/// and exits.
+fn argument_error(error: clap::Error) -> anyhow::Error {
     let option = error.get(ContextKind::InvalidArg).map(|option| option.to_string());
     match (error.kind(), error.source(), option) {
-        (ErrorKind::ValueValidation, Some(sentence), Some(option)) => {
-            anyhow::anyhow!("{}: {sentence}", option.split(' ').next().unwrap_or_default())
+        (ErrorKind::ValueValidation, Some(source), Some(option)) => {
+            anyhow::anyhow!("{}: {source}", option.split(' ').next().unwrap_or_default())
         }
         (_, _, _) => error.exit(),
     }
 }
 
-/// Files speak for themselves; what is left is standard output.
-fn sentence(error: &anyhow::Error) -> String {
+/// Returns the text of an error. A bare I/O error is always from standard output: errors of files
+/// carry their own text.
+fn message(error: &anyhow::Error) -> String {
     match error.downcast_ref::<io::Error>() {
-        Some(error) => format!("The output could not be written: {error}."),
+        Some(error) => format!("Cannot write the output: {error}."),
         None => format!("{error:#}"),
     }
 }

@@ -1,4 +1,4 @@
-//! How much memory there is, how much may be taken, and how much was.
+//! Free memory, memory limits and peak memory use.
 
 use anyhow::Context;
 use std::fmt;
@@ -8,10 +8,10 @@ use std::str::FromStr;
 /// The bytes of a gigabyte.
 const GIGABYTE: u64 = 1_000_000_000;
 
-/// What may be taken where the system does not say what is free.
-const UNKNOWN: Memory = Memory(4 * GIGABYTE);
+/// Default limit if the free memory is unknown.
+const FALLBACK: Memory = Memory(4 * GIGABYTE);
 
-/// An amount of memory, as people write it: `2` or `0.5`, in GB.
+/// An amount of memory, written in GB: `2` or `0.5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Memory(u64);
 
@@ -24,18 +24,19 @@ impl Memory {
         self.0
     }
 
-    /// As much of it as this process may address. Half of that is left for stacks and for what is mapped but not used.
+    /// Caps the amount at half the address space limit of this process. The rest is for stacks and
+    /// unused mappings.
     pub(crate) fn within_limits(self) -> Self {
         let limits = fs::read_to_string("/proc/self/limits").ok();
-        match limits.and_then(|text| addressable(&text)) {
-            Some(most) => Self(self.0.min(most / 2)),
+        match limits.and_then(|text| address_space_limit(&text)) {
+            Some(limit) => Self(self.0.min(limit / 2)),
             None => self,
         }
     }
 }
 
-/// How much this process may address, if there is a limit.
-fn addressable(limits: &str) -> Option<u64> {
+/// Returns the address space limit in `/proc/self/limits`, if there is one.
+fn address_space_limit(limits: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok()
 }
@@ -44,12 +45,13 @@ impl FromStr for Memory {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{}' is no amount of memory; write it in GB, such as 2 or 0.5.", text.escape_debug());
+        let invalid =
+            || format!("'{}' is not an amount of memory; write it in GB, such as 2 or 0.5.", text.escape_debug());
         let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        let gigabytes: f64 = text.parse().ok().filter(|_| is_decimal).ok_or_else(wrong)?;
-        // What is too large for any machine stays so.
+        let gigabytes: f64 = text.parse().ok().filter(|_| is_decimal).ok_or_else(invalid)?;
+        // The conversion saturates for amounts that no machine has.
         match (gigabytes * GIGABYTE as f64) as u64 {
-            0 => Err(wrong()),
+            0 => Err(invalid()),
             bytes => Ok(Self(bytes)),
         }
     }
@@ -62,31 +64,31 @@ impl fmt::Display for Memory {
     }
 }
 
-/// What a command may take unless it is told: three quarters of what is free.
-pub(crate) fn usual() -> Memory {
+/// Returns the default limit of a command: three quarters of the free memory.
+pub(crate) fn default_limit() -> Memory {
     let read = |path: &str| fs::read_to_string(path).ok();
     let system = read("/proc/meminfo").and_then(|text| available(&text));
     let limit = read("/sys/fs/cgroup/memory.max").zip(read("/sys/fs/cgroup/memory.current"));
-    let container = limit.and_then(|(most, taken)| left(&most, &taken));
+    let container = limit.and_then(|(limit, used)| remaining(&limit, &used));
     let free = system.into_iter().chain(container).min();
-    free.map_or(UNKNOWN, |free| Memory(free / 4 * 3))
+    free.map_or(FALLBACK, |free| Memory(free / 4 * 3))
 }
 
-/// What Linux says that a new process can have.
+/// Returns the memory available to new processes in `/proc/meminfo`.
 fn available(meminfo: &str) -> Option<u64> {
     kilobytes(meminfo, "MemAvailable:")
 }
 
-/// What a container may still take, if it has a limit.
-fn left(most: &str, taken: &str) -> Option<u64> {
-    let most: u64 = most.trim().parse().ok()?;
-    Some(most.saturating_sub(taken.trim().parse().ok()?))
+/// Returns the memory left in a container, if it has a limit.
+fn remaining(limit: &str, used: &str) -> Option<u64> {
+    let limit: u64 = limit.trim().parse().ok()?;
+    Some(limit.saturating_sub(used.trim().parse().ok()?))
 }
 
-/// The most memory this process ever had, in bytes, as Linux counts it.
+/// Returns the peak memory of this process in bytes. Fails on systems other than Linux.
 pub(crate) fn peak() -> anyhow::Result<u64> {
-    let status = fs::read_to_string("/proc/self/status").context("Memory can be measured on Linux only")?;
-    kilobytes(&status, "VmHWM:").context("Linux does not say VmHWM")
+    let status = fs::read_to_string("/proc/self/status").context("Memory can only be measured on Linux")?;
+    kilobytes(&status, "VmHWM:").context("/proc/self/status has no VmHWM")
 }
 
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
@@ -97,10 +99,10 @@ fn kilobytes(text: &str, name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Memory, addressable, available, left};
+    use super::{Memory, address_space_limit, available, remaining};
 
     #[test]
-    fn memory_is_written_in_gigabytes() {
+    fn memory_is_parsed_in_gigabytes() {
         let read = |text: &str| text.parse::<Memory>().map(Memory::bytes);
         assert_eq!(
             ["2", "0.5", ".001", "1.25"].map(read),
@@ -112,25 +114,25 @@ mod tests {
     }
 
     #[test]
-    fn memory_prints_as_it_is_written() {
+    fn memory_is_printed_in_gigabytes() {
         let printed =
             ["2", "0.5", "0.001", "17.4636", "100"].map(|text| text.parse::<Memory>().map(|memory| memory.to_string()));
         assert_eq!(printed, ["2 GB", "0.5 GB", "0.001 GB", "17.464 GB", "100 GB"].map(|text| Ok(text.into())));
     }
 
     #[test]
-    fn what_may_be_addressed_is_read_from_linux() {
+    fn the_address_space_limit_is_parsed() {
         let line =
             |soft: &str| format!("Limit  Soft Limit  Hard Limit\nMax address space   {soft}   unlimited   bytes\n");
-        assert_eq!(["4096", "unlimited"].map(|soft| addressable(&line(soft))), [Some(4_096), None]);
+        assert_eq!(["4096", "unlimited"].map(|soft| address_space_limit(&line(soft))), [Some(4_096), None]);
     }
 
     #[test]
-    fn what_is_free_is_read_from_linux() {
+    fn free_memory_is_parsed() {
         assert_eq!(available("MemTotal:  9 kB\nMemAvailable:   24 kB\n"), Some(24_576));
         assert_eq!(available("MemTotal:  9 kB\n"), None);
         assert_eq!(
-            [("max\n", "7\n"), ("10\n", "7\n"), ("7\n", "10\n")].map(|(most, taken)| left(most, taken)),
+            [("max\n", "7\n"), ("10\n", "7\n"), ("7\n", "10\n")].map(|(limit, used)| remaining(limit, used)),
             [None, Some(3), Some(0)]
         );
     }

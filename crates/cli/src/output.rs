@@ -1,10 +1,10 @@
-//! Standard output, for as long as somebody reads it.
+//! Standard output that tolerates a closed reader.
 
 use std::io::{self, ErrorKind, StdoutLock, Write};
 use std::path::Path;
 
-/// Standard output. Whoever reads it may have seen enough before the end, as `head` has: the rest is dropped, and
-/// the command still ends with its verdict.
+/// Standard output. If the reader closes it early, as `head` does, the rest is dropped, and the
+/// command still exits with its verdict.
 pub(crate) struct Output(StdoutLock<'static>);
 
 pub(crate) fn output() -> Output {
@@ -21,14 +21,14 @@ impl Write for Output {
     }
 }
 
-/// A file's name, fit for a terminal: what does not print is escaped.
+/// Returns a path for display, with control characters escaped.
 pub(crate) fn name(path: &Path) -> String {
     path.to_string_lossy().escape_debug().to_string()
 }
 
-fn unless_closed<T>(result: io::Result<T>, otherwise: T) -> io::Result<T> {
+fn unless_closed<T>(result: io::Result<T>, if_closed: T) -> io::Result<T> {
     match result {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(otherwise),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(if_closed),
         result => result,
     }
 }

@@ -1,4 +1,4 @@
-//! Colours, where somebody can see them.
+//! Colours, if the output is a terminal that supports them.
 
 use quorate_draw::{overview, terminal};
 use quorate_journal::role::Role;
@@ -10,19 +10,19 @@ fn paint(on: bool, code: &str, text: &str) -> String {
     if on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
 }
 
-/// Whether standard output is a terminal that wants colours.
+/// Whether standard output is a terminal with colours.
 pub(crate) fn on_stdout() -> bool {
-    std::io::stdout().is_terminal() && wanted()
+    std::io::stdout().is_terminal() && are_allowed()
 }
 
 fn on_stderr() -> bool {
-    std::io::stderr().is_terminal() && wanted()
+    std::io::stderr().is_terminal() && are_allowed()
 }
 
-/// By the convention, an empty NO_COLOR says nothing.
-fn wanted() -> bool {
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    !dumb && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+/// Whether the environment allows colours. By convention, an empty NO_COLOR has no effect.
+fn are_allowed() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    !is_dumb && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 pub(crate) fn ink(ink: Ink, text: &str) -> String {

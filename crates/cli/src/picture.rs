@@ -1,15 +1,15 @@
-//! Pictures of runs, as every command draws them: in one pass over its moments, into files that are there whole or not at
-//! all.
+//! Pictures of runs. Every command draws them in one pass over the moments of the run, and writes
+//! complete files or none.
 
-mod easel;
 mod figure;
 mod files;
 mod hints;
+mod observer;
 
-pub(crate) use easel::{Easel, draw, sketch};
 pub(crate) use figure::FigurePlan;
 pub(crate) use files::{ensure_apart, ensure_writable, is_stdout};
-pub(crate) use hints::{NAMELESS, hints};
+pub(crate) use hints::{DEFAULT_PICTURE, hints};
+pub(crate) use observer::{PictureObserver, draw, sketch};
 
 use crate::args::PictureArgs;
 use crate::report::{count, grouped};
@@ -22,19 +22,19 @@ use quorate_journal::settings::Offset;
 use serde::Serialize;
 use std::path::Path;
 
-/// A picture that was written, as `--json` tells of it.
+/// A picture that was written, as `--json` describes it.
 #[derive(Serialize)]
 pub(crate) struct Picture {
     form: &'static str,
     file: String,
     nodes: usize,
-    /// Of a log for ShiViz, its events: steps, and what happens to nodes and messages.
+    /// Number of steps. For a ShiViz log, the number of its events, which include faults.
     steps: u64,
     overview: bool,
 }
 
 impl Picture {
-    /// The line that says what was written.
+    /// Returns the line that reports the picture.
     pub(crate) fn line(&self) -> String {
         let Self { form, file, nodes, steps, overview } = self;
         let (what, thing) = if *form == "shiviz" { ("log", "event") } else { ("picture", "step") };
@@ -44,26 +44,26 @@ impl Picture {
     }
 }
 
-/// What the rest of a command does with its output and its files.
+/// The other inputs and outputs of a command that draws, which its pictures must not collide with.
 #[derive(Default)]
-pub(crate) struct Company<'a> {
-    /// Whether a run that goes into no file is drawn as text.
+pub(crate) struct CommandIo<'a> {
+    /// Whether the command draws text to standard output if no file is given.
     pub(crate) draws_text: bool,
-    /// The option for which standard output is needed, if it is.
-    pub(crate) speaks: Option<&'static str>,
-    /// What it reads, if it does: what that is, and where.
-    pub(crate) reads: &'a [(&'static str, Option<&'a Path>)],
-    /// Where it writes its journal, if it does.
-    pub(crate) trace: Option<&'a Path>,
+    /// The option that makes the command print to standard output, if any.
+    pub(crate) stdout_option: Option<&'static str>,
+    /// Files that the command reads: a description and the path.
+    pub(crate) inputs: &'a [(&'static str, Option<&'a Path>)],
+    /// Path of the journal that the command writes, if any.
+    pub(crate) journal: Option<&'a Path>,
 }
 
 impl PictureArgs {
-    /// Whether a file is to be drawn into.
+    /// Whether the options ask for a picture in a file or on standard output.
     pub(crate) fn is_wanted(&self) -> bool {
         self.files().next().is_some()
     }
 
-    /// Whether a picture goes to standard output. Then nothing else may.
+    /// Whether a picture goes to standard output. The command must then print nothing else.
     pub(crate) fn takes_stdout(&self) -> bool {
         self.files().any(|(_, path)| is_stdout(path))
     }
@@ -73,46 +73,47 @@ impl PictureArgs {
         files.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)))
     }
 
-    /// Refuses what cannot be meant or done, before anything is run.
-    pub(crate) fn check(&self, company: &Company<'_>) -> anyhow::Result<()> {
-        self.ensure_purpose(company)?;
+    /// Rejects invalid options and files that cannot be written, before anything runs.
+    pub(crate) fn check(&self, io: &CommandIo<'_>) -> anyhow::Result<()> {
+        self.reject_ineffective(io)?;
         if let (Some(from), Some(to)) = (self.from, self.to) {
-            ensure!(from <= to, "--to {to} comes before --from {from}, so there is nothing in between to draw.");
+            ensure!(from <= to, "--to {to} is before --from {from}, so there is nothing to draw.");
         }
         let mut to_stdout = self.files().filter(|(_, path)| is_stdout(path)).map(|(option, _)| option);
         if let Some(option) = to_stdout.next() {
-            let rival = to_stdout.next().map(|other| format!("--{other} -"));
-            let rival = rival.or(company.speaks.map(|other| format!("--{other}")));
+            let other = to_stdout.next().map(|other| format!("--{other} -"));
+            let other = other.or(io.stdout_option.map(|other| format!("--{other}")));
             ensure!(
-                rival.is_none(),
-                "--{option} - and {} both want standard output; give one of them a file.",
-                rival.unwrap_or_default()
+                other.is_none(),
+                "--{option} - and {} both write to standard output; give one of them a file.",
+                other.unwrap_or_default()
             );
         }
         let pictures = self.files().filter(|(_, path)| !is_stdout(path));
         let pictures = pictures.map(|(option, path)| (option, "picture", path));
         let outputs: Outputs<'_> =
-            company.trace.map(|path| ("trace", "journal", path)).into_iter().chain(pictures).collect();
-        ensure_apart(&outputs, company.reads)?;
+            io.journal.map(|path| ("trace", "journal", path)).into_iter().chain(pictures).collect();
+        ensure_apart(&outputs, io.inputs)?;
         let pictures = outputs.iter().filter(|(option, _, _)| *option != "trace");
         pictures.into_iter().try_for_each(|(_, product, path)| ensure_writable(product, path))
     }
 
-    /// An option that says how to draw means nothing where nothing is drawn, and somebody wants to hear of it.
-    fn ensure_purpose(&self, company: &Company<'_>) -> anyhow::Result<()> {
-        let Self { svg, mermaid, shiviz, from, to, only, clocks, notes, theme, width, no_legend, all, overview } = self;
-        let as_text = company.draws_text && !self.is_wanted();
-        let has_diagram = as_text || svg.is_some() || mermaid.is_some();
+    /// Rejects options of pictures that have no effect, because no picture is drawn.
+    fn reject_ineffective(&self, io: &CommandIo<'_>) -> anyhow::Result<()> {
+        let Self { svg, mermaid, shiviz, from, to, only, clocks, notes, theme, width, no_legend, all_steps, overview } =
+            self;
+        let is_text = io.draws_text && !self.is_wanted();
+        let has_diagram = is_text || svg.is_some() || mermaid.is_some();
         let has_any = has_diagram || shiviz.is_some();
         let part = [
             (from.is_some() && !has_any, "from"),
             (to.is_some() && !has_any, "to"),
             (only.is_some() && !has_any, "only"),
-            (*all && !has_diagram, "all"),
+            (*all_steps && !has_diagram, "all-steps"),
             (*overview && !has_diagram, "overview"),
         ];
         if let Some((_, option)) = part.into_iter().find(|(given, _)| *given) {
-            bail!("--{option} says what of the run to draw, but not where to: add --svg FILE or --mermaid FILE.");
+            bail!("--{option} has no effect without a picture: add --svg FILE or --mermaid FILE.");
         }
         let look = [
             (clocks.is_some(), "clocks"),
@@ -122,33 +123,34 @@ impl PictureArgs {
             (*no_legend, "no-legend"),
         ];
         match look.into_iter().find(|(given, _)| *given && svg.is_none()) {
-            Some((_, option)) => bail!("--{option} says how a picture in SVG looks: add --svg FILE."),
+            Some((_, option)) => bail!("--{option} has no effect without an SVG picture: add --svg FILE."),
             None => Ok(()),
         }
     }
 
-    pub(crate) fn look(&self) -> svg::Options {
-        let usual = svg::Options::default();
+    /// Returns the appearance of an SVG picture.
+    pub(crate) fn svg_options(&self) -> svg::Options {
+        let default = svg::Options::default();
         svg::Options {
-            theme: self.theme.map_or(usual.theme, Into::into),
-            clocks: self.clocks.map_or(usual.clocks, Into::into),
-            notes: self.notes.map_or(usual.notes, Into::into),
-            width: self.width.unwrap_or(usual.width),
+            theme: self.theme.map_or(default.theme, Into::into),
+            clocks: self.clocks.map_or(default.clocks, Into::into),
+            notes: self.notes.map_or(default.notes, Into::into),
+            width: self.width.unwrap_or(default.width),
             legend: !self.no_legend,
         }
     }
 
     fn window(&self, header: &Header) -> anyhow::Result<Window> {
         let instant = |offset: Offset| Time::from_nanos(header.origin.saturating_add(offset.nanos()));
-        let alone = header.live.as_ref().and_then(|live| live.node);
-        let nodes = match (&self.only, alone) {
-            (None, alone) => alone.into_iter().collect(),
+        let single_node = header.live.as_ref().and_then(|live| live.node);
+        let nodes = match (&self.only, single_node) {
+            (None, single_node) => single_node.into_iter().collect(),
             (Some(wanted), _) if wanted.highest().is_some_and(|node| node.index() >= header.nodes) => {
                 let node = wanted.highest().map(|node| node.to_string()).unwrap_or_default();
-                bail!("There is no node {node} to draw: the run has {}.", nodes(header.nodes));
+                bail!("There is no node {node} to draw; the run has {}.", nodes(header.nodes));
             }
             (Some(wanted), Some(node)) if !wanted.contains(node) => {
-                bail!("This is the journal of node {node} alone, so no other node can be drawn from it.");
+                bail!("This is the journal of node {node} only, so no other node can be drawn.");
             }
             (Some(wanted), _) => wanted.iter().collect(),
         };
@@ -156,7 +158,7 @@ impl PictureArgs {
     }
 }
 
-/// The nodes of a group of this size, in words.
+/// Describes the nodes of a group of this size.
 fn nodes(nodes: usize) -> String {
-    if nodes == 1 { "one node, 1".into() } else { format!("nodes 1 to {nodes}") }
+    if nodes == 1 { "only node 1".into() } else { format!("nodes 1 to {nodes}") }
 }

@@ -1,4 +1,4 @@
-//! What a run came to: for people as a table beside the book's figures, for programs as JSON.
+//! Reports of a run: a table of measured and expected figures as text, and JSON.
 
 pub(crate) use quorate_lab::figures::count;
 
@@ -24,10 +24,10 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints the measured figures of a run, with the book's beside them.
+/// Prints the measured figures of a run beside the expected ones of the literature.
 pub(crate) fn figures<F: FamilyLab>(figures: &Figures<'_, F>, out: &mut impl Write) -> io::Result<()> {
     let messages = figures.messages;
-    writeln!(out, "  {}", paint::bold(&format!("{:<24}{:>12}   the book", "", "measured")))?;
+    writeln!(out, "  {}", paint::bold(&format!("{:<24}{:>12}   expected", "", "measured")))?;
     let kinds: Vec<_> = messages.by_kind.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let mut rows = F::figures(figures);
     rows.extend([
@@ -71,12 +71,12 @@ pub(crate) struct RunReport<'a, F: FamilyLab> {
     pub(crate) measured: Measured<'a, F>,
 }
 
-/// A number in groups of three digits: `12,345,678`.
+/// Formats a number in groups of three digits: `12,345,678`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -84,8 +84,8 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// What held, as `--json` prints it. A run does not fail because something did not happen to happen in it, so that
-/// stands apart.
+/// The verdicts, as `--json` prints them. "Sometimes" properties are separate, because a run does
+/// not fail if one did not happen in it.
 #[derive(Serialize)]
 pub(crate) struct Judged<'a> {
     properties: Vec<&'a Verdict>,
@@ -107,7 +107,7 @@ impl<'a> From<&'a [Verdict]> for Judged<'a> {
     }
 }
 
-/// What the family measured, as `--json` prints it: under the family's name.
+/// The measurements of the family, as `--json` prints them: under the family's name.
 pub(crate) struct Measured<'a, F: FamilyLab>(pub(crate) &'a F::Summary);
 
 impl<F: FamilyLab> Serialize for Measured<'_, F> {
@@ -118,21 +118,21 @@ impl<F: FamilyLab> Serialize for Measured<'_, F> {
     }
 }
 
-/// What a journal came to, as `--json` prints it.
+/// The report of a journal, as `--json` prints it.
 #[derive(Serialize)]
 #[serde(bound = "")]
-pub(crate) struct Reading<'a, F: FamilyLab> {
+pub(crate) struct JournalReport<'a, F: FamilyLab> {
     algorithm: &'a str,
     nodes: usize,
     seed: u64,
-    /// There if real processes did it.
+    /// Present if the run was in real processes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     recorded: bool,
     lines: u64,
-    /// There if it is a counterexample.
+    /// Present if the run is a counterexample.
     #[serde(skip_serializing_if = "Option::is_none")]
     found_by: Option<&'a str>,
-    /// There if the nodes did it all again.
+    /// Present if the run was replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     identical: Option<bool>,
     messages: &'a MessageSummary,
@@ -142,7 +142,7 @@ pub(crate) struct Reading<'a, F: FamilyLab> {
     measured: Measured<'a, F>,
 }
 
-impl<'a, F: FamilyLab> Reading<'a, F> {
+impl<'a, F: FamilyLab> JournalReport<'a, F> {
     pub(crate) fn new(read: &'a Replayed<F>, identical: Option<bool>) -> Self {
         let Replayed { spec, found_by, recorded, lines, messages, summary, verdicts } = read;
         let Spec { nodes, seed, .. } = spec;
@@ -155,8 +155,8 @@ impl<'a, F: FamilyLab> Reading<'a, F> {
     }
 }
 
-/// What a journal came to, as text. `remark` says what was done with its lines.
-pub(crate) fn reading<F: FamilyLab>(read: &Replayed<F>, remark: &str) -> anyhow::Result<()> {
+/// Prints the report of a journal as text. `remark` follows the number of lines.
+pub(crate) fn print_journal<F: FamilyLab>(read: &Replayed<F>, remark: &str) -> anyhow::Result<()> {
     let Replayed { spec, found_by, recorded, lines, messages, summary, verdicts } = read;
     spec.validate()?;
     let mut out = output();
@@ -171,10 +171,11 @@ pub(crate) fn reading<F: FamilyLab>(read: &Replayed<F>, remark: &str) -> anyhow:
     Ok(())
 }
 
-/// What the run broke of what its algorithm assumes, if anything: then no property that fails is a flaw of the algorithm.
+/// Prints the assumptions of the algorithm that the run violates. A failing property is then not a
+/// flaw of the algorithm.
 pub(crate) fn assumptions<F: FamilyLab>(spec: &Spec<F>, out: &mut impl Write) -> io::Result<()> {
     for assumption in spec.broken_assumptions() {
-        writeln!(out, "\nThis run is outside of what {} assumes: that {assumption}.", spec.algorithm)?;
+        writeln!(out, "\nThis run violates an assumption of {}: that {assumption}.", spec.algorithm)?;
     }
     Ok(())
 }
@@ -202,34 +203,34 @@ pub(crate) fn property(kind: Kind, name: &str, what: &str, out: &mut impl Write)
     writeln!(out, "  {kind:<12}{name:<24}{what}")
 }
 
-/// The last steps that lead to a breach, at most so many.
-const STORY: usize = 40;
+/// Maximum number of steps to show before a violation.
+const MAX_STEPS: usize = 40;
 
-/// The steps that lead to a breach: all faults before it, and the last of everything else.
-struct Story {
-    /// Whether links repeat what is lost, so that a loss is no news.
+/// The steps that lead to a violation: all faults before it, and the last other steps.
+struct StepsToViolation {
+    /// Whether links retransmit, so that a lost message is not worth a line.
     reliable: bool,
-    /// Each with whether it is a fault.
+    /// Each line, and whether it is a fault.
     lines: Vec<(String, bool)>,
     left_out: usize,
-    /// Whether everything is told, however long ago.
-    is_whole: bool,
+    /// Whether to keep all steps.
+    is_full: bool,
 }
 
-impl Story {
+impl StepsToViolation {
     fn add(&mut self, line: &Line, violation: &Violation) {
         let is_fault = is_fault(line);
-        let is_old = line.time < violation.since && !is_fault && !self.is_whole;
+        let is_old = line.time < violation.since && !is_fault && !self.is_full;
         if line.number > violation.line || is_old {
             return;
         }
-        if is_noise(line, self.reliable) && !self.is_whole {
+        if is_noise(line, self.reliable) && !self.is_full {
             self.left_out += 1;
             return;
         }
         self.lines.push((trace::render(line, paint::ink), is_fault));
-        if self.lines.len() > STORY
-            && !self.is_whole
+        if self.lines.len() > MAX_STEPS
+            && !self.is_full
             && let Some(oldest) = self.lines.iter().position(|(_, is_fault)| !is_fault)
         {
             self.lines.remove(oldest);
@@ -238,12 +239,12 @@ impl Story {
     }
 }
 
-/// Something went wrong in the world, other than that a message was lost or doubled.
+/// Whether the line shows a fault, other than a lost or duplicated message.
 fn is_fault(line: &Line) -> bool {
     line.parts.iter().any(|part| part.sort == Sort::World && !part.text.starts_with("message "))
 }
 
-/// Links at work, of which the algorithm learns nothing: acknowledgements and repetitions.
+/// Whether the line shows only work of the links: acknowledgements and retransmissions.
 fn is_noise(line: &Line, reliable: bool) -> bool {
     let mut parts = line.parts.iter();
     let of_links = parts.next().is_some_and(|part| match part.sort {
@@ -253,31 +254,45 @@ fn is_noise(line: &Line, reliable: bool) -> bool {
     of_links && parts.all(|part| part.sort == Sort::Control || part.text.starts_with("RL-"))
 }
 
-/// Runs again and prints the steps that lead to the first breach.
-pub(crate) fn story<F: FamilyLab>(spec: &Spec<F>, breach: &Verdict, out: &mut impl Write) -> anyhow::Result<()> {
-    tell(spec, breach, false, out)
+/// Repeats the run and prints the steps that lead to the violation.
+pub(crate) fn steps_to_violation<F: FamilyLab>(
+    spec: &Spec<F>,
+    failure: &Verdict,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    print_steps(spec, failure, false, out)
 }
 
-/// Runs again and prints all steps up to the first breach.
-pub(crate) fn whole_story<F: FamilyLab>(spec: &Spec<F>, breach: &Verdict, out: &mut impl Write) -> anyhow::Result<()> {
-    tell(spec, breach, true, out)
+/// Repeats the run and prints all steps up to the violation.
+pub(crate) fn all_steps_to_violation<F: FamilyLab>(
+    spec: &Spec<F>,
+    failure: &Verdict,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    print_steps(spec, failure, true, out)
 }
 
-fn tell<F: FamilyLab>(spec: &Spec<F>, breach: &Verdict, is_whole: bool, out: &mut impl Write) -> anyhow::Result<()> {
-    let Some(violation) = &breach.violation else { return Ok(()) };
-    let mut story = Story { reliable: spec.is_reliable(), lines: Vec::new(), left_out: 0, is_whole };
-    let trace = Trace::<F>::new(spec.nodes, |line| story.add(line, violation));
+fn print_steps<F: FamilyLab>(
+    spec: &Spec<F>,
+    failure: &Verdict,
+    is_full: bool,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    let Some(violation) = &failure.violation else { return Ok(()) };
+    let mut collected = StepsToViolation { reliable: spec.is_reliable(), lines: Vec::new(), left_out: 0, is_full };
+    let trace = Trace::<F>::new(spec.nodes, |line| collected.add(line, violation));
     let (_, mut trace) = quorate_lab::experiment::run_with(spec, io::sink(), trace)?;
     trace.finish();
     drop(trace);
-    let Story { lines, left_out, .. } = story;
-    let gap = (left_out > 0).then(|| paint::dim(&format!("{:>10}  {left_out} earlier or lesser steps left out", "…")));
+    let StepsToViolation { lines, left_out, .. } = collected;
+    let gap =
+        (left_out > 0).then(|| paint::dim(&format!("{:>10}  {left_out} earlier or unimportant steps left out", "…")));
     let lines = gap.into_iter().chain(lines.into_iter().map(|(line, _)| line));
-    steps::<F>(&format!("The steps that lead to '{}':", breach.name), spec.nodes, lines, out)?;
+    steps::<F>(&format!("The steps that lead to the violation of '{}':", failure.name), spec.nodes, lines, out)?;
     Ok(())
 }
 
-/// Steps that were rendered, under a title and over the legend.
+/// Prints rendered steps with a title above and a legend below.
 pub(crate) fn steps<F: FamilyLab>(
     title: &str,
     nodes: usize,

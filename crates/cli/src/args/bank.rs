@@ -1,4 +1,4 @@
-//! The options of `quorate bank`.
+//! Arguments of `quorate bank`.
 
 use super::{PictureArgs, whole};
 use clap::Args;
@@ -12,36 +12,39 @@ use std::path::PathBuf;
     quorate bank --lock none --svg lost.svg\n  \
     quorate bank --lock ricart-agrawala --tellers 4 --trace bank.journal\n  \
     quorate bank --lock ricart-agrawala-node-only --seeds 200\n\n\
-    Two tellers at different nodes deposit 10,000 each into an account of 1,000, which lives in a store outside the group: each reads \
-    the balance, takes its time and writes the sum. The lock is any algorithm of 'quorate list' for mutual exclusion, or of 'quorate \
-    list --fixtures', or none.\n\n\
-    Exit codes: 0 every lock kept the money, 1 one did not, 2 the command is wrong, 3 somebody interrupted it.")]
+    By default two tellers at different nodes deposit 10,000 each into an account of 1,000, which is in a store \
+    outside the group. Each teller reads the balance, waits, and writes the sum. The lock is any algorithm for mutual \
+    exclusion of 'quorate list' or 'quorate list --fixtures', or none.\n\n\
+    Exit codes: 0 no money was lost under any lock, 1 money was lost under a lock, 2 the command is invalid, \
+    3 the command was interrupted.")]
 pub(crate) struct BankArgs {
-    /// The lock that tellers take, or none; none and every lock, one after the other, unless given.
+    /// Lock that the tellers take, or none. By default the command tries none and then every lock.
     #[arg(long, value_name = "NAME")]
     pub(crate) lock: Option<String>,
-    /// What all chance follows from.
+    /// Random seed. The same seed repeats the same run.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     pub(crate) seed: u64,
-    /// Run so many seeds, beginning with --seed, and count in how many money is lost.
+    /// Number of seeds to run, starting with --seed. The command counts the seeds with which money
+    /// is lost.
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = whole::<u64>)]
     pub(crate) seeds: u64,
-    /// How many tellers there are, each at a node of its own.
+    /// Number of tellers, each at its own node.
     #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = whole::<usize>)]
     pub(crate) tellers: usize,
-    /// What each of them deposits.
+    /// Amount that each teller deposits.
     #[arg(long, value_name = "AMOUNT", default_value_t = 10_000, value_parser = whole::<u64>)]
     pub(crate) deposit: u64,
-    /// What the account holds before.
+    /// Balance of the account before the deposits.
     #[arg(long, value_name = "AMOUNT", default_value_t = 1_000, value_parser = whole::<u64>)]
     pub(crate) balance: u64,
-    /// How many nodes there are; as many as the tellers and the lock need, but at least 3, unless given.
+    /// Number of nodes. Defaults to as many as the tellers and the lock need, and at least 3.
     #[arg(long, value_parser = whole::<usize>)]
     pub(crate) nodes: Option<usize>,
-    /// How long a message takes; customers come within four such times, and a deposit takes one to three.
+    /// Time a message takes. Customers arrive within four message times, and a deposit takes one to
+    /// three.
     #[arg(long, default_value_t = bank::LATENCY)]
     pub(crate) latency: Latency,
-    /// Write the run's journal to this file; it replays and can be drawn like any other.
+    /// Write the run's journal to this file, for 'quorate replay', 'trace' or 'draw'.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// Print JSON.

@@ -1,4 +1,4 @@
-//! For whom to make certificates: what users type after `quorate certs`.
+//! Arguments of `quorate certs`.
 
 use clap::Args;
 use quorate_journal::settings::{NodeSet, SettingError};
@@ -9,20 +9,20 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  quorate certs --group demo --nodes 1-5\n  \
     quorate certs --group demo --nodes 6 --days 90\n\n\
-    The folder gets a CA (ca.pem, ca.key) and for each node a certificate and a key (node-1.pem, node-1.key). If it has \
-    a CA, that one signs. A file that exists is never overwritten. Each machine needs ca.pem and the two files of its \
-    node; ca.key stays with you.")]
+    The command writes a CA (ca.pem, ca.key) to the folder, and for each node a certificate and a key (node-1.pem, \
+    node-1.key). If the folder already has a CA, that CA signs. Existing files are never overwritten. Each machine \
+    needs ca.pem and the two files of its node. Keep ca.key in a safe place; no node needs it.")]
 pub(crate) struct CertsArgs {
-    /// The group whose nodes they are: lower-case letters, digits and hyphens.
+    /// Name of the group: lower-case letters, digits and hyphens.
     #[arg(long, value_name = "NAME")]
     pub(crate) group: GroupName,
-    /// Which nodes get a certificate, such as 1-5 or 1,3.
+    /// Nodes to create certificates for, such as 1-5 or 1,3.
     #[arg(long, value_name = "NODES", value_parser = nodes)]
     pub(crate) nodes: NodeSet,
-    /// Where the files go.
+    /// Folder for the files.
     #[arg(long, value_name = "FOLDER", default_value = "certs")]
     pub(crate) folder: PathBuf,
-    /// For how many days the nodes' certificates are valid.
+    /// Number of days for which the certificates of the nodes are valid.
     #[arg(long, default_value_t = Days::default())]
     pub(crate) days: Days,
     /// Print JSON.
@@ -30,7 +30,8 @@ pub(crate) struct CertsArgs {
     pub(crate) json: bool,
 }
 
-/// Elsewhere a set may be the rest of all nodes; here nobody knows how many there are.
+/// Parses a set of nodes. Unlike elsewhere, "rest" is not allowed: the size of the group is
+/// unknown.
 fn nodes(text: &str) -> Result<NodeSet, String> {
     text.parse().map_err(|error| match error {
         SettingError::NotA { .. } => format!("'{}' is not a set of nodes; write for example 1-5.", text.escape_debug()),

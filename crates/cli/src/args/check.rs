@@ -1,4 +1,4 @@
-//! What users type after `quorate check`.
+//! Arguments of `quorate check`.
 
 use super::{FormArgs, LinksArg, LocalCheck, PictureArgs, threads, whole};
 use crate::commands::local;
@@ -25,85 +25,90 @@ use std::str::FromStr;
     quorate check bully --nodes 3 --starters lowest --delay 1ms..4ms\n  \
     quorate check armies --delay 2ms..5ms\n  \
     quorate check local\n\n\
-    Faults are bounds, at most 31 of a kind: with --loss 2, every way to lose none, one or two messages is tried.\n\
-    Exit codes: 0 all properties hold in every reachable state, 1 one fails, 2 the command is wrong,\n\
-    3 nothing fails so far, but the check is not finished.",
+    Numbers of faults are upper bounds, at most 31 of a kind: with --loss 2, the check explores every way to lose\n\
+    none, one or two messages.\n\n\
+    Exit codes: 0 all properties hold in every reachable state, 1 one fails, 2 the command is invalid,\n\
+    3 no property failed, but the check did not finish.",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
-    subcommand_help_heading = "Without an algorithm of a group",
+    subcommand_help_heading = "Demonstrations instead of an algorithm",
     subcommand_value_name = "local|armies"
 )]
 pub(crate) struct CheckArgs {
     #[command(subcommand)]
     pub(crate) local: Option<LocalCheck>,
-    /// The algorithm's name, as `quorate list` shows it.
+    /// Name of the algorithm, as `quorate list` shows it.
     #[arg(required = true)]
     algorithm: Option<String>,
-    /// How many nodes there are, numbered from 1.
+    /// Number of nodes; their ids start at 1.
     #[arg(long, default_value = "3", value_parser = few)]
     pub(crate) nodes: u8,
-    /// How many requests each node makes, how many elections each starter starts, or how often each process asks: up to 255, or unbounded; 1 unless given.
+    /// Number of requests of each node, of elections that each starter starts, or of requests of
+    /// each process: up to 255, or unbounded. Defaults to 1.
     #[arg(long)]
     rounds: Option<Rounds>,
-    /// Links keep the order of messages.
+    /// Links deliver messages in the order in which they were sent (FIFO).
     #[arg(long)]
     fifo: bool,
-    /// How many messages may be lost.
+    /// Maximum number of lost messages. Defaults to 0.
     #[arg(long, default_value = "0", value_parser = few, hide_default_value = true)]
     loss: u8,
-    /// How many messages may arrive twice.
+    /// Maximum number of messages delivered twice. Defaults to 0.
     #[arg(long, default_value = "0", value_parser = few, hide_default_value = true)]
     duplicate: u8,
-    /// How many nodes may crash.
+    /// Maximum number of crashes. Defaults to 0.
     #[arg(long, default_value = "0", value_parser = few, hide_default_value = true)]
     crashes: u8,
-    /// How many crashed nodes may come back.
+    /// Maximum number of restarts of crashed nodes. Defaults to 0. Needs --crashes.
     #[arg(long, default_value = "0", value_parser = few, hide_default_value = true)]
     restarts: u8,
-    /// How many timers may fire although messages are under way; the others wait until none are.
-    #[arg(long, default_value = "0", value_parser = few, hide_default_value = true)]
-    hasty_timers: u8,
-    /// Whether a layer that repeats and orders messages is put under the algorithm; auto: where messages can be lost.
+    /// Maximum number of timers that fire while messages are in flight. All other timers wait until
+    /// no message is. Defaults to 0.
+    #[arg(long, alias = "hasty-timers", default_value = "0", value_parser = few, hide_default_value = true)]
+    early_timers: u8,
+    /// Links below the algorithm: reliable adds a layer that retransmits and orders messages, bare
+    /// adds none, and auto adds it if messages can be lost.
     #[arg(long, value_enum, default_value = "auto")]
     links: LinksArg,
-    /// Time counts, and every clock may be off by this much, such as 1000ppm, either way.
+    /// Model time, with clocks that run fast or slow by up to this rate, such as 1000ppm.
     #[arg(long, value_name = "PPM", value_parser = drift)]
     drift: Option<u32>,
-    /// Time counts, and is followed so far; 3s unless given.
-    #[arg(long, value_name = "LENGTH")]
+    /// Model time up to this instant. Defaults to 3s if --drift or --delay is given.
+    #[arg(long, value_name = "DURATION")]
     until: Option<Length>,
-    /// Time counts, and every message takes at least and at most so long; any time unless given.
+    /// Model time, with messages that take between MIN and MAX. Without it messages take any time.
     #[arg(long, value_name = "MIN..MAX")]
     delay: Option<Between>,
-    /// Judge only these properties, such as exclusion,served.
+    /// Check only these properties, such as exclusion,served.
     #[arg(long = "property", value_name = "NAME", value_delimiter = ',')]
     properties: Option<Vec<String>>,
-    /// Search depth first, which takes less memory, instead of breadth first, which finds shortest counterexamples.
+    /// Search depth first, which needs less memory. The default, breadth first, finds shortest
+    /// counterexamples.
     #[arg(long, conflicts_with = "walks")]
     dfs: bool,
-    /// Take so many random walks instead of searching everything.
+    /// Take this number of random walks instead of exploring every state.
     #[arg(long, value_name = "NUMBER", value_parser = whole::<u64>)]
     walks: Option<u64>,
-    /// How many steps a random walk takes at most.
+    /// Maximum number of steps of a random walk. Needs --walks.
     #[arg(long, default_value_t = 1_000, requires = "walks", value_parser = whole::<u64>)]
     steps: u64,
-    /// What the chance of random walks follows from.
+    /// Random seed of the walks. Needs --walks.
     #[arg(long, default_value_t = 1, requires = "walks", value_parser = whole::<u64>)]
     seed: u64,
-    /// Follow orders that make no difference too.
+    /// Do not skip orders that lead to the same states (no partial-order reduction).
     #[arg(long)]
     no_reduction: bool,
-    /// How many threads search; all cores unless given, but one where more would leave the outcome to chance (--dfs,
-    /// and --walks with --first).
+    /// Number of threads. Defaults to the number of cores, but to 1 with --dfs, and with --walks
+    /// and --stop-at-first, where the figures of several threads differ from run to run.
     #[arg(long, value_parser = whole::<usize>)]
     threads: Option<usize>,
-    /// How much memory it may take, in GB; three quarters of what is free unless given.
+    /// Memory limit in GB. Defaults to three quarters of the free memory.
     #[arg(long, value_name = "GB")]
     memory: Option<Memory>,
-    /// Stop at the first breach.
-    #[arg(long)]
-    first: bool,
+    /// Stop at the first violation.
+    #[arg(long, alias = "first")]
+    stop_at_first: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -119,21 +124,21 @@ pub(crate) struct CheckArgs {
 }
 
 impl CheckArgs {
-    /// The algorithm that is meant, as the registry calls it.
+    /// Returns the algorithm's name in the registry, with the form options applied.
     pub(crate) fn algorithm(&self) -> anyhow::Result<String> {
         let algorithm = self.algorithm.as_deref().unwrap_or_default();
-        local::refuse(algorithm)?;
+        local::reject(algorithm)?;
         self.form.resolve(algorithm)
     }
 
-    /// The check of an algorithm that these arguments describe.
+    /// Returns the check that these arguments describe, for this algorithm.
     pub(crate) fn spec<F: CheckedFamily>(&self, algorithm: &str) -> anyhow::Result<CheckSpec<F>> {
-        anyhow::ensure!(self.walks != Some(0), "A check by random walks needs at least one: --walks 1000.");
-        anyhow::ensure!(self.steps > 0, "A random walk needs at least one step: --steps 1000.");
+        anyhow::ensure!(self.walks != Some(0), "--walks must be at least 1; got 0.");
+        anyhow::ensure!(self.steps > 0, "--steps must be at least 1; got 0.");
         self.habits.refuse_others(F::FAMILY, algorithm)?;
         anyhow::ensure!(
             F::IN_ROUNDS || self.rounds.is_none(),
-            "--rounds means nothing to '{algorithm}': --messages says how much is sent."
+            "--rounds has no effect on '{algorithm}'; --messages sets how many messages are multicast."
         );
         let Rounds(rounds) = self.rounds.unwrap_or(Rounds(Some(1)));
         Ok(CheckSpec {
@@ -148,23 +153,23 @@ impl CheckArgs {
                 duplicates: self.duplicate,
                 crashes: self.crashes,
                 restarts: self.restarts,
-                hasty_timers: self.hasty_timers,
+                hasty_timers: self.early_timers,
                 timing: self.timing(),
                 views: self.habits.views(),
                 ..Setup::new(self.nodes.into())
             },
             effort: Effort {
                 search: self.search(),
-                threads: threads(self.threads.or(self.is_up_to_chance().then_some(1)), "check")?,
-                memory: self.memory.unwrap_or_else(memory::usual).within_limits().bytes(),
+                threads: threads(self.threads.or(self.is_nondeterministic().then_some(1)))?,
+                memory: self.memory.unwrap_or_else(memory::default_limit).within_limits().bytes(),
                 reduce: !self.no_reduction,
-                first: self.first,
+                first: self.stop_at_first,
                 properties: self.properties.clone(),
             },
         })
     }
 
-    /// Time counts as soon as anything is said about it.
+    /// Returns the model of time if any option of it is given; `None` leaves time out of the model.
     fn timing(&self) -> Option<Timing> {
         let until = self.until.map(|Length(length)| length);
         let delay = self.delay.map(|Between(span)| span);
@@ -185,13 +190,14 @@ impl CheckArgs {
 }
 
 impl CheckArgs {
-    /// Whether the figures of several threads depend on which of them is first.
-    fn is_up_to_chance(&self) -> bool {
-        self.dfs || (self.walks.is_some() && self.first)
+    /// Whether the figures of a search with several threads depend on how the threads are
+    /// scheduled.
+    fn is_nondeterministic(&self) -> bool {
+        self.dfs || (self.walks.is_some() && self.stop_at_first)
     }
 }
 
-/// How many requests each node makes, if there is an end to them.
+/// Number of requests of each node; `None` if unbounded.
 #[derive(Clone, Copy)]
 struct Rounds(Option<u8>);
 
@@ -202,20 +208,21 @@ impl FromStr for Rounds {
         if text == "unbounded" {
             return Ok(Self(None));
         }
-        let rounds: u64 = whole(text).map_err(|error| format!("{error} Without an end it is --rounds unbounded."))?;
-        let most = u8::MAX;
-        let told = || format!("{rounds} rounds are too many: at most {most} are counted. Or use --rounds unbounded.");
-        u8::try_from(rounds).map(|rounds| Self(Some(rounds))).map_err(|_| told())
+        let rounds: u64 = whole(text).map_err(|error| format!("{error} For no limit use --rounds unbounded."))?;
+        let max = u8::MAX;
+        let too_many = || format!("must be between 1 and {max}, or unbounded; got {rounds}.");
+        u8::try_from(rounds).map(|rounds| Self(Some(rounds))).map_err(|_| too_many())
     }
 }
 
-/// By how much clocks are off, in millionths.
+/// Parses a clock drift, in parts per million. Both signs must be valid, so that a clock can run
+/// fast or slow by it.
 pub(super) fn drift(text: &str) -> Result<u32, String> {
     let drift: Ppm = text.parse().map_err(|error: quorate_journal::settings::SettingError| error.to_string())?;
     match u32::try_from(drift.parts()) {
         Ok(parts) if Ppm::new(-drift.parts()).is_some() => Ok(parts),
         Ok(_) | Err(_) => Err(format!(
-            "'{}' does not fit: every clock is tried both too fast and too slow by it, so write 0ppm to 999999ppm.",
+            "'{}' is out of range: the drift applies in both directions, so it must be between 0ppm and 999999ppm.",
             text.escape_debug()
         )),
     }

@@ -1,4 +1,4 @@
-//! What users type after `quorate sim detector`.
+//! Arguments of `quorate sim detector`.
 
 use super::draw::ThemeArg;
 use super::whole;
@@ -19,62 +19,64 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     quorate sim detector --nodes 5 --latency long-tail:2ms --loss 5% --svg detectors.svg\n  \
-    quorate sim detector --silences 60ms,100ms,150ms --thresholds 1,8 --json\n  \
+    quorate sim detector --timeouts 60ms,100ms,150ms --thresholds 1,8 --json\n  \
     quorate sim detector --crashes 0 --fault \"pause 2 at 30s for 2s\"\n\n\
-    Every detector is put to the same crashes. One with a fixed bound suspects a node that is silent for longer than it allows; an \
-    accrual detector (Hayashibara and others, 2004) suspects where the silence is unlikely by how heartbeats came so far: at level 8, \
-    one in 10^8. docs/detectors.md tells more.")]
+    All detectors are measured with the same crashes. A detector with a fixed timeout suspects a node from which no \
+    heartbeat arrived for that time. An accrual detector (Hayashibara and others, 2004) suspects a node when so long a \
+    silence is improbable, given the intervals of the heartbeats so far: at level 8 its probability is 10^-8. See \
+    docs/detectors.md.")]
 pub(crate) struct DetectorSimArgs {
-    /// How many nodes watch each other.
+    /// Number of nodes, which monitor each other.
     #[arg(long, default_value_t = 5, value_parser = whole::<usize>)]
     nodes: usize,
-    /// What all chance follows from.
+    /// Random seed. The same seed repeats the same run.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
-    /// How long a message takes: fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
+    /// Time a message takes: fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
     #[arg(long, default_value = "uniform:1ms..5ms")]
     latency: Latency,
-    /// How long a node is busy with each input.
+    /// Time a node needs to process one input.
     #[arg(long, default_value = "fixed:0ms")]
     processing: Latency,
-    /// How likely a message is lost: 0.1 or 10%.
+    /// Probability that a message is lost, such as 0.1 or 10%.
     #[arg(long, default_value = "0")]
     loss: Chance,
-    /// How likely a message arrives twice.
+    /// Probability that a message is delivered twice, such as 0.1 or 10%.
     #[arg(long, default_value = "0")]
     duplicate: Chance,
-    /// From one heartbeat to the next; ten message times unless given.
-    #[arg(long, value_name = "LENGTH")]
+    /// Interval between two heartbeats. Defaults to ten message times.
+    #[arg(long, value_name = "DURATION")]
     heartbeat: Option<Length>,
-    /// How many crashes there are, all nodes together; whoever crashes comes back after forty heartbeats.
+    /// Total number of crashes. A crashed node restarts after forty heartbeats.
     #[arg(long, alias = "crash", value_name = "COUNT", default_value_t = 20, value_parser = whole::<u64>)]
     crashes: u64,
-    /// Something else that goes wrong, such as "pause 2 at 30s for 2s". May be repeated.
+    /// An additional fault, such as "pause 2 at 30s for 2s". May be repeated.
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<TimedFault>,
-    /// For how long each detector is simulated.
-    #[arg(long, value_name = "LENGTH", default_value = "10m")]
+    /// Simulated time for which each detector runs.
+    #[arg(long = "for", alias = "length", value_name = "DURATION", default_value = "10m")]
     length: Length,
-    /// The detectors with a fixed bound: for how long each lets a node be silent, such as 60ms,150ms; from a little more than a heartbeat
-    /// to six unless given.
-    #[arg(long, value_name = "LENGTHS", value_delimiter = ',')]
-    silences: Vec<Length>,
-    /// The accrual detectors: at which level each suspects, such as 1,8; from 0.5 to 20 unless given.
+    /// Timeouts of the detectors with a fixed timeout, such as 60ms,150ms. Defaults to values from
+    /// slightly more than one heartbeat interval to six intervals.
+    #[arg(long, alias = "silences", value_name = "DURATIONS", value_delimiter = ',')]
+    timeouts: Vec<Length>,
+    /// Levels at which the accrual detectors suspect a node, such as 1,8. Defaults to values from
+    /// 0.5 to 20.
     #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
     thresholds: Vec<Level>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Draw detection time against wrong suspicions into this file; - is standard output.
+    /// Draw detection time against wrong suspicions as SVG into this file; - is standard output.
     #[arg(long, value_name = "FILE", help_heading = "Pictures")]
     svg: Option<PathBuf>,
-    /// Dark on light, light on dark, or as whoever looks at it prefers.
+    /// Colours of the picture: light, dark, or auto, which follows the viewer's setting.
     #[arg(long, value_enum, help_heading = "Pictures")]
     theme: Option<ThemeArg>,
 }
 
 impl DetectorSimArgs {
-    /// In what world detectors are measured.
+    /// Returns the conditions under which all detectors are measured.
     pub(crate) fn conditions(&self) -> anyhow::Result<Conditions> {
         let conditions = Conditions {
             nodes: self.nodes,
@@ -92,22 +94,22 @@ impl DetectorSimArgs {
         Ok(conditions)
     }
 
-    /// Those that are measured, in the order in which they are shown.
+    /// Returns the detectors to measure, in the order in which they are shown.
     pub(crate) fn detectors(&self, period: Duration) -> anyhow::Result<Vec<Detector>> {
-        let silences = match &self.silences[..] {
+        let timeouts = match &self.timeouts[..] {
             [] => usual_silences(period),
-            given => given.iter().map(|Length(silence)| *silence).collect(),
+            given => given.iter().map(|Length(timeout)| *timeout).collect(),
         };
         let mut detectors = Vec::new();
-        for silence in silences {
+        for timeout in timeouts {
             anyhow::ensure!(
-                silence >= period,
-                "A silence of {} is shorter than a heartbeat, which comes every {}: everyone would be suspected before each of them. \
-                 Give longer --silences, or a shorter --heartbeat.",
-                Length(silence),
-                Length(period)
+                timeout >= period,
+                "--timeouts must be at least the heartbeat interval of {}; got {}. With a shorter timeout a detector \
+                 suspects every node between two heartbeats.",
+                Length(period),
+                Length(timeout)
             );
-            let bound = Duration::from_nanos(silence.nanos() - period.nanos());
+            let bound = Duration::from_nanos(timeout.nanos() - period.nanos());
             detectors.push(Detector::FixedBound { period, bound });
         }
         let thresholds = match &self.thresholds[..] {
@@ -118,8 +120,8 @@ impl DetectorSimArgs {
         Ok(detectors)
     }
 
-    /// What is drawn, if anything is.
+    /// Returns the picture to draw, if `--svg` asks for one.
     pub(crate) fn picture(&self) -> anyhow::Result<Option<FigurePlan>> {
-        FigurePlan::of(self.svg.as_deref(), self.theme, self.json)
+        FigurePlan::from_options(self.svg.as_deref(), self.theme, self.json)
     }
 }

@@ -1,5 +1,5 @@
-//! What users type to have a run drawn: the options that every command has which can draw, and those of `quorate draw`
-//! and `quorate gallery`.
+//! Arguments for pictures: options that all commands that can draw share, and the arguments of
+//! `quorate draw` and `quorate gallery`.
 
 use clap::{Args, ValueEnum};
 use quorate_draw::style::Theme;
@@ -7,47 +7,51 @@ use quorate_draw::svg::{Clocks, Notes};
 use quorate_journal::settings::{NodeSet, Offset, SettingError};
 use std::path::PathBuf;
 
-/// What to draw, and how. One definition for every command that can.
+/// Options of pictures, shared by all commands that can draw.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Pictures")]
 pub(crate) struct PictureArgs {
-    /// Draw a space-time diagram into this file; - is standard output. A sweep or a check draws what fails.
+    /// Draw a space-time diagram as SVG into this file; - is standard output. A sweep or a check
+    /// draws the failing run.
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     /// Write a Mermaid sequence diagram to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) mermaid: Option<PathBuf>,
-    /// Write a log for ShiViz to this file.
+    /// Write a log for the ShiViz viewer to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) shiviz: Option<PathBuf>,
-    /// Draw from this instant on, such as 10ms.
+    /// Draw only steps at or after this instant, such as 10ms.
     #[arg(long, value_name = "TIME", value_parser = instant, allow_hyphen_values = true)]
     pub(crate) from: Option<Offset>,
-    /// Draw up to this instant.
+    /// Draw only steps at or before this instant, such as 25ms.
     #[arg(long, value_name = "TIME", value_parser = instant, allow_hyphen_values = true)]
     pub(crate) to: Option<Offset>,
-    /// Draw these nodes alone, such as 1-3,5.
+    /// Draw only these nodes, such as 1-3,5.
     #[arg(long, value_name = "NODES")]
     pub(crate) only: Option<NodeSet>,
-    /// Which clocks stand beside steps.
+    /// Clocks to show beside each step: logical (Lamport) clocks, vector clocks, both or none.
     #[arg(long, value_enum)]
     pub(crate) clocks: Option<ClocksArg>,
-    /// What is told of the rules that nodes apply: what fits, all of it, their names, or nothing.
+    /// Notes to show about the rules that nodes apply: as many as fit (auto), full text, rule
+    /// names, or none.
     #[arg(long, value_enum)]
     pub(crate) notes: Option<NotesArg>,
-    /// Dark on light, light on dark, or as whoever looks at it prefers.
+    /// Colours of the picture: light, dark, or auto, which follows the viewer's setting.
     #[arg(long, value_enum)]
     pub(crate) theme: Option<ThemeArg>,
-    /// How wide a picture in SVG is at most, in pixels; what does not fit goes on in the next row. 1500 unless given.
+    /// Maximum width of an SVG picture in pixels. A longer run continues in the next row. Defaults
+    /// to 1500.
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(400..=100_000))]
     pub(crate) width: Option<u32>,
-    /// Leave out what explains signs and rules, below a picture in SVG.
+    /// Leave out the legend of symbols and rules below an SVG picture.
     #[arg(long)]
     pub(crate) no_legend: bool,
-    /// Draw steps that do nothing too: a tick, a confirmation of the disk.
-    #[arg(long)]
-    pub(crate) all: bool,
-    /// Draw how the run went on the whole, as is done with what is too long for single steps.
+    /// Also draw steps without an effect, such as a clock tick or a completed save.
+    #[arg(long, alias = "all")]
+    pub(crate) all_steps: bool,
+    /// Draw an overview of the run instead of single steps. A run that is too long for single steps
+    /// is always drawn so.
     #[arg(long, conflicts_with = "mermaid")]
     pub(crate) overview: bool,
 }
@@ -58,12 +62,12 @@ pub(crate) struct PictureArgs {
     quorate sim ricart-agrawala --loss 0.1 --trace run.journal && quorate draw run.journal\n  \
     quorate draw run.journal --svg run.svg --mermaid run.mmd --shiviz run.log\n  \
     quorate draw run.journal --from 10ms --to 25ms --nodes 1-2 --clocks vector --svg part.svg\n\n\
-    Without a file to write, the picture is text for a terminal. Of a run that is too long for single steps, an overview is \
-    drawn; a window shows a part of it in full.",
+    Without --svg, --mermaid or --shiviz the command prints the picture as text. If the run is too long to draw single \
+    steps, the picture is an overview; --from, --to and --nodes select a part to draw step by step.",
     mut_arg("only", |only| only.long("nodes").alias("only"))
 )]
 pub(crate) struct DrawArgs {
-    /// The journal.
+    /// Journal to draw.
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) picture: PictureArgs,
@@ -71,9 +75,9 @@ pub(crate) struct DrawArgs {
 
 #[derive(Args)]
 #[command(after_help = "Example:\n  quorate gallery docs\n\n\
-    Writes docs/gallery.md, and a picture for each algorithm and each scene of it into docs/gallery.")]
+    This example writes docs/gallery.md, and one picture for each scene of each algorithm into docs/gallery.")]
 pub(crate) struct GalleryArgs {
-    /// Where the page and the folder of pictures go.
+    /// Folder for the page gallery.md and the folder of pictures.
     pub(crate) folder: PathBuf,
 }
 
@@ -132,7 +136,7 @@ impl From<ThemeArg> for Theme {
     }
 }
 
-/// An instant as people see it in a trace. What a run calls 0 may have something before it.
+/// Parses an instant as traces show it. A run may have steps before 0, so it can be negative.
 fn instant(text: &str) -> Result<Offset, String> {
     text.parse().map_err(|error: SettingError| match error {
         SettingError::NotA { .. } => {
@@ -140,7 +144,7 @@ fn instant(text: &str) -> Result<Offset, String> {
         }
         SettingError::OutOfRange { .. } => {
             format!(
-                "'{}' does not fit: an instant is a whole number of nanoseconds, within 292 years.",
+                "'{}' is out of range: an instant is a whole number of nanoseconds, at most 292 years from 0.",
                 text.escape_debug()
             )
         }

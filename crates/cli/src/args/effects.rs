@@ -1,13 +1,14 @@
-//! Options that would be ignored beside others, or without them. Each is refused with a sentence.
+//! Rejects options that would have no effect.
 //!
-//! What follows from the options alone is in one table. What depends on the algorithm, its settings or a script is found
-//! where these are known, and refused by the same sentence.
+//! The table [`RULES`] covers conditions that depend on the options alone. Conditions that depend
+//! on the algorithm, its settings or a script are checked where these are known, and use the same
+//! error ([`no_effect`]).
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use quorate_lab::options::OptionsError;
 
-/// The complaint about an option that has no effect under a condition, such as "without --views".
+/// Returns the error for an option that has no effect under a condition, such as "without --views".
 pub(crate) fn no_effect(option: &str, condition: &str) -> anyhow::Error {
     OptionsError::no_effect(option, condition).into()
 }
@@ -17,117 +18,117 @@ struct Rule {
     verbs: &'static [&'static str],
     option: &'static str,
     ignored: Ignored,
-    /// The condition in words.
-    words: &'static str,
+    /// Describes the condition in the error message.
+    condition: &'static str,
 }
 
-/// When an option is ignored.
+/// A condition under which an option has no effect.
 enum Ignored {
-    /// If none of these is given.
+    /// None of these options is given.
     Without(&'static [&'static str]),
-    /// If this one is given.
+    /// This option is given.
     Beside(&'static str),
-    /// If this one has this value.
+    /// This option has this value.
     BesideValue(&'static str, &'static str),
-    /// Always, by this command.
+    /// The command always ignores the option.
     Always,
 }
 
-/// Commands that run, check or carry out one algorithm.
+/// Commands that run or check one algorithm.
 const RUNS: &[&str] = &["sim", "sweep", "shrink", "run", "node", "check"];
 
-const OVERVIEW: &str = "beside --overview, which shows no single step";
+const OVERVIEW: &str = "with --overview, which shows no single steps";
 
 const RULES: &[Rule] = &[
     Rule {
         verbs: &["check"],
         option: "restarts",
         ignored: Ignored::Without(&["crashes", "views"]),
-        words: "without --crashes: only a node that crashed can come back",
+        condition: "without --crashes: only a crashed node can restart",
     },
     Rule {
         verbs: &["check"],
         option: "no-reduction",
         ignored: Ignored::Beside("walks"),
-        words: "beside --walks: a random walk follows one order",
+        condition: "with --walks: a random walk follows one order",
     },
     Rule {
         verbs: &["check"],
         option: "upheaval",
         ignored: Ignored::Always,
-        words: "in a check: --crashes and --restarts say what happens to nodes",
+        condition: "in a check: --crashes and --restarts set the faults of nodes",
     },
     Rule {
         verbs: &["run"],
         option: "upheaval",
         ignored: Ignored::Always,
-        words: "between real processes: --kill and --chaos say what happens to them",
+        condition: "with real processes: --kill and --chaos set their faults",
     },
     Rule {
         verbs: &["run"],
         option: "medium",
         ignored: Ignored::Always,
-        words: "between real processes, which are connected by TCP",
+        condition: "with real processes, which communicate over TCP",
     },
     Rule {
         verbs: RUNS,
         option: "piece",
         ignored: Ignored::Without(&["views"]),
-        words: "without --views: no newcomer is sent the state",
+        condition: "without --views: there are no joiners to send state to",
     },
     Rule {
         verbs: &["sweep"],
         option: "fixtures",
         ignored: Ignored::Without(&["family"]),
-        words: "without --family: one algorithm is swept",
+        condition: "without --family: the sweep runs one algorithm",
     },
     Rule {
         verbs: &["check"],
         option: "steps",
         ignored: Ignored::Without(&["walks"]),
-        words: "without --walks: every other search goes on to the end",
+        condition: "without --walks: other searches have no step limit",
     },
     Rule {
         verbs: &["check"],
         option: "seed",
         ignored: Ignored::Without(&["walks"]),
-        words: "without --walks: every other search tries all orders",
+        condition: "without --walks: other searches do not use randomness",
     },
-    Rule { verbs: &["draw"], option: "notes", ignored: Ignored::Beside("overview"), words: OVERVIEW },
-    Rule { verbs: &["draw"], option: "clocks", ignored: Ignored::Beside("overview"), words: OVERVIEW },
-    Rule { verbs: &["draw"], option: "all", ignored: Ignored::Beside("overview"), words: OVERVIEW },
+    Rule { verbs: &["draw"], option: "notes", ignored: Ignored::Beside("overview"), condition: OVERVIEW },
+    Rule { verbs: &["draw"], option: "clocks", ignored: Ignored::Beside("overview"), condition: OVERVIEW },
+    Rule { verbs: &["draw"], option: "all-steps", ignored: Ignored::Beside("overview"), condition: OVERVIEW },
     Rule {
         verbs: &["trace"],
         option: "clocks",
         ignored: Ignored::Beside("json"),
-        words: "beside --json, where every step has its clock",
+        condition: "with --json, which always includes clocks",
     },
     Rule {
         verbs: &["voting-risk"],
-        option: "by",
+        option: "method",
         ignored: Ignored::BesideValue("simulate", "never"),
-        words: "beside --simulate never",
+        condition: "with --simulate never",
     },
     Rule {
         verbs: &["voting-risk"],
         option: "trials",
         ignored: Ignored::BesideValue("simulate", "never"),
-        words: "beside --simulate never",
+        condition: "with --simulate never",
     },
     Rule {
         verbs: &["voting-risk"],
         option: "seed",
         ignored: Ignored::BesideValue("simulate", "never"),
-        words: "beside --simulate never",
+        condition: "with --simulate never",
     },
 ];
 
-/// Refuses the first option that was typed and that the command would ignore.
+/// Returns an error for the first option on the command line that would have no effect.
 pub(crate) fn refuse_ignored(matches: &ArgMatches) -> anyhow::Result<()> {
     let Some((verb, given)) = matches.subcommand() else { return Ok(()) };
     let mut of_verb = RULES.iter().filter(|rule| rule.verbs.contains(&verb));
     match of_verb.find(|rule| is_given(given, rule.option) && rule.ignored.holds(given)) {
-        Some(rule) => Err(no_effect(rule.option, rule.words)),
+        Some(rule) => Err(no_effect(rule.option, rule.condition)),
         None => Ok(()),
     }
 }
@@ -146,14 +147,14 @@ impl Ignored {
     }
 }
 
-/// Whether somebody typed this option.
+/// Whether this option is on the command line, as opposed to its default.
 fn is_given(given: &ArgMatches, option: &str) -> bool {
     let id = id(option);
     let is_known = given.try_contains_id(&id).unwrap_or(false);
     is_known && given.value_source(&id) == Some(ValueSource::CommandLine)
 }
 
-/// What an option is called among the arguments.
+/// Returns the id of an option in [`ArgMatches`].
 fn id(option: &str) -> String {
     option.replace('-', "_")
 }
@@ -164,15 +165,15 @@ mod tests {
     use crate::args::Cli;
     use clap::CommandFactory;
 
-    /// A rule about an option that was renamed would never apply.
+    /// A rule about an option that does not exist would never apply.
     #[test]
-    fn rules_are_about_options_that_there_are() {
+    fn every_rule_names_an_existing_option() {
         let command = Cli::command();
         for rule in RULES {
             for verb in rule.verbs {
                 let verb = command.find_subcommand(verb).unwrap();
-                let is_there = verb.get_arguments().any(|argument| argument.get_id() == id(rule.option).as_str());
-                assert!(is_there, "{} has no --{}", verb.get_name(), rule.option);
+                let exists = verb.get_arguments().any(|argument| argument.get_id() == id(rule.option).as_str());
+                assert!(exists, "{} has no --{}", verb.get_name(), rule.option);
             }
         }
     }

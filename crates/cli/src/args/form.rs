@@ -4,26 +4,29 @@ use clap::{Args, ValueEnum};
 use quorate_lab::registry::{Entry, all, find, fixtures, form};
 use std::collections::BTreeSet;
 
-/// Which form of an algorithm is meant. Each form has a name of its own too.
+/// Options that choose the form of an algorithm. Each form also has its own name.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Forms of an algorithm")]
 pub(crate) struct FormArgs {
-    /// What a busy coordinator of 'central' does: queue in silence, deny so that the client asks again, or both.
+    /// Answer of the coordinator of 'central' while the lock is held: block (queue the request
+    /// without an answer), deny (the client asks again), or deny-and-queue.
     #[arg(long, value_enum, value_name = "WAY")]
     when_busy: Option<WhenBusy>,
-    /// How requests of 'ricart-agrawala' travel: one to each, one that all hear, node by node, or so that silence is consent.
+    /// Transport of requests of 'ricart-agrawala': unicast to each node, one broadcast, from node
+    /// to node round a ring, or implicit, where no answer means consent.
     #[arg(long, value_enum, value_name = "WAY")]
     requests: Option<Requests>,
-    /// Which form of 'maekawa': the one that cannot deadlock, or the plain one.
+    /// Form of 'maekawa': deadlock-free, or plain, which can deadlock.
     #[arg(long, value_enum, value_name = "FORM")]
     form: Option<Plainness>,
-    /// Which quorums 'maekawa' has: rows and columns of a grid, or the lines of a projective plane.
+    /// Quorums of 'maekawa': rows and columns of a grid, or lines of a projective plane.
     #[arg(long, value_enum, value_name = "KIND")]
     quorums: Option<Quorums>,
-    /// How 'token-ring' passes its token: trusting that the next one is alive, or acknowledged, so that the dead are skipped.
+    /// Token passing of 'token-ring': trusting (the successor is assumed to be alive), or
+    /// acknowledged (crashed successors are skipped).
     #[arg(long, value_enum, value_name = "WAY")]
     passing: Option<Passing>,
-    /// 'voting' asks one replica after the other instead of all at once.
+    /// Let 'voting' ask one replica after the other instead of all at once.
     #[arg(long)]
     sequential: bool,
 }
@@ -62,8 +65,8 @@ enum Passing {
 }
 
 impl FormArgs {
-    /// The name of the form that is meant of the algorithm of this name. A name that nobody knows is left as it is: those
-    /// who look it up complain better.
+    /// Returns the name of the form of this algorithm that the options choose. Returns an unknown
+    /// name unchanged: the registry reports it with a better error.
     pub(crate) fn resolve(&self, name: &str) -> anyhow::Result<String> {
         let options = self.options();
         if options.is_empty() || find(name).is_none() {
@@ -77,9 +80,11 @@ impl FormArgs {
                 let name = name.escape_debug();
                 match known(find(&name.to_string())) {
                     known if known.is_empty() => {
-                        anyhow::bail!("'{name}' has one form only, and none for {}.", given.join(" "))
+                        anyhow::bail!("'{name}' has only one form, so {} cannot apply to it.", given.join(" "))
                     }
-                    known => anyhow::bail!("'{name}' has no form for {}. It has {known}.", given.join(" ")),
+                    known => {
+                        anyhow::bail!("'{name}' has no form for {}. Its forms are chosen by {known}.", given.join(" "))
+                    }
                 }
             }
         }
@@ -99,7 +104,7 @@ impl FormArgs {
     }
 }
 
-/// The options by which the forms of the same algorithm are chosen.
+/// Returns the options that choose among the forms of the same algorithm.
 fn known(entry: Option<&Entry>) -> String {
     let Some(entry) = entry else { return String::new() };
     let of = entry.algorithm();
@@ -108,7 +113,7 @@ fn known(entry: Option<&Entry>) -> String {
     options.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// An option as users type it.
+/// Returns an option as on the command line.
 fn written(option: &str, value: &str) -> String {
     match (option, value) {
         ("asks", "sequential") => "--sequential".into(),

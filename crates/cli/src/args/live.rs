@@ -1,4 +1,4 @@
-//! What users type after `quorate run`.
+//! Arguments of `quorate run`.
 
 use super::{FormArgs, PictureArgs, whole};
 use clap::Args;
@@ -19,52 +19,56 @@ use std::path::PathBuf;
     quorate run replica --nodes 3 --kill 2@1s..3s --stop 3@2s..4s\n  \
     quorate run replica --nodes 5 --chaos --for 2m --seed 7\n  \
     quorate run replica --nodes 3 --namespaces --cut \"1 | 2,3 @ 2s..4s\"\n\n\
-    Every process is a 'quorate node' of its own, on this machine. Chance follows from the seed, but clocks, disks and \
-    networks are real, so that no two runs are the same; the journal of a run (--trace) is, whenever it is read again.\n\n\
-    Exit codes: 0 all is well, 1 a property fails, 2 the command or its input is wrong or a process failed, 3 the run \
-    did not come to its end.")]
+    Each process is a 'quorate node' on this machine. The seed determines all random choices, but clocks, disks and \
+    networks are real, so no two runs are the same. The journal of a run (--trace) can be read and replayed any number \
+    of times.\n\n\
+    Exit codes: 0 success, 1 a property fails, 2 the command or its input is invalid or a process failed, 3 the run \
+    did not finish.")]
 pub(crate) struct LiveArgs {
-    /// The algorithm's name, as `quorate list` shows it.
+    /// Name of the algorithm, as `quorate list` shows it.
     algorithm: String,
-    /// How many processes there are, one a node, numbered from 1.
+    /// Number of nodes, each in its own process; their ids start at 1.
     #[arg(long, default_value_t = 3, value_parser = whole::<usize>)]
     nodes: usize,
-    /// What all chance follows from that is not in the machine.
+    /// Random seed of the workload and of --chaos.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
-    /// Kill a node's process at that time, and perhaps start it again: 2@1s or 2@1s..3s. May be repeated.
+    /// Kill a node's process: 2@1s kills node 2 after 1 s, and 2@1s..3s also restarts it after 3 s.
+    /// May be repeated.
     #[arg(long = "kill", value_name = "NODE@TIME")]
     kills: Vec<Kill>,
-    /// Stop a node's process at that time, and let it go on: 3@2s..4s. May be repeated.
+    /// Pause a node's process and let it continue: 3@2s..4s pauses node 3 from 2 s to 4 s. May be
+    /// repeated.
     #[arg(long = "stop", value_name = "NODE@TIME")]
     stops: Vec<Stop>,
-    /// Cut nodes off from each other, both ways or one way: "1 | 2,3 @ 2s..4s", "1 > 2 @ 2s". May be repeated; needs
-    /// --namespaces.
+    /// Partition nodes in both directions, such as "1 | 2,3 @ 2s..4s", or in one, such as "1 > 2 @
+    /// 2s". May be repeated. Needs --namespaces.
     #[arg(long = "cut", value_name = "CUT", requires = "namespaces")]
     cuts: Vec<Severance>,
-    /// Kill and start again, stop and let go on, and with --namespaces cut off and join, all by the seed, while users are
-    /// at work.
+    /// Kill and restart, pause and continue, and with --namespaces partition and heal nodes at
+    /// times that the seed chooses, while clients run.
     #[arg(long)]
     pub(crate) chaos: bool,
-    /// How long clients of a replicated log are at work, about, in place of --operations.
-    #[arg(long = "for", value_name = "LENGTH", conflicts_with = "operations")]
+    /// Approximate time for which clients of a replicated log send operations. Replaces
+    /// --operations.
+    #[arg(long = "for", value_name = "DURATION", conflicts_with = "operations")]
     lasts: Option<Length>,
-    /// Give each node a network of its own: needs root and the program ip.
+    /// Give each node its own network namespace. Needs root and the program ip.
     #[arg(long)]
     pub(crate) namespaces: bool,
-    /// Let nodes show each other certificates, made for this run, and hide what they say.
+    /// Encrypt and authenticate connections with TLS, with certificates made for this run.
     #[arg(long)]
     pub(crate) tls: bool,
-    /// When the run is stopped at the latest; as late as suits the family unless given.
-    #[arg(long, value_name = "LENGTH")]
+    /// Time after which the run is stopped. The default depends on the family.
+    #[arg(long, value_name = "DURATION")]
     pub(crate) until: Option<Length>,
-    /// Users who are told nothing for so long, with nothing to come, wait in vain, and the run is over.
-    #[arg(long, value_name = "LENGTH", default_value_t = Length(Options::PATIENCE))]
-    pub(crate) patience: Length,
-    /// Write the run's journal, gathered from those of all processes, to this file.
+    /// Time without any event after which waiting clients count as stuck and the run ends.
+    #[arg(long, alias = "patience", value_name = "DURATION", default_value_t = Length(Options::PATIENCE))]
+    pub(crate) idle_timeout: Length,
+    /// Write the run's journal, merged from the journals of all processes, to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Keep everything that the processes wrote in this folder: journals, logs, disks, certificates.
+    /// Keep all files of the processes in this folder: journals, logs, disks and certificates.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) keep: Option<PathBuf>,
     /// Print JSON.
@@ -79,17 +83,17 @@ pub(crate) struct LiveArgs {
 }
 
 impl LiveArgs {
-    /// The algorithm that is to run.
+    /// Returns the algorithm to run.
     pub(crate) fn entry(&self) -> anyhow::Result<&'static Entry> {
         Ok(entry(&self.name()?)?)
     }
 
-    /// The name of the form that is meant.
+    /// Returns the name of the form to run.
     fn name(&self) -> anyhow::Result<String> {
         self.form.resolve(&self.algorithm)
     }
 
-    /// The experiment that these arguments describe, with everything that is done to the processes.
+    /// Returns the run that these arguments describe, with all faults of the processes.
     pub(crate) fn spec<F: FamilyLab>(&self) -> anyhow::Result<Spec<F>> {
         let algorithm = self.name()?;
         self.families.refuse_others(F::FAMILY, &algorithm)?;
@@ -98,8 +102,8 @@ impl LiveArgs {
         if let Some(Length(length)) = self.lasts {
             settings = F::lasting(&settings, length).ok_or_else(|| {
                 anyhow::anyhow!(
-                    "--for says how long clients of a replicated log are at work; '{}' is of the {} family, whose users \
-                     are done when they are done.",
+                    "--for applies to replicated logs; '{}' is of the {} family, whose clients stop when their \
+                     workload is done.",
                     algorithm,
                     F::FAMILY
                 )
@@ -108,32 +112,32 @@ impl LiveArgs {
         F::for_real(&mut settings);
         let mut spec = quorate_live::spec::<F>(Algorithm::named(&algorithm)?, self.nodes, self.seed, settings);
         spec.validate()?;
-        spec.faults = self.asked().chain(self.drawn(&spec)).collect();
+        spec.faults = self.given_faults().chain(self.random_faults(&spec)).collect();
         Ok(spec)
     }
 
-    fn asked(&self) -> impl Iterator<Item = TimedFault> + '_ {
+    fn given_faults(&self) -> impl Iterator<Item = TimedFault> + '_ {
         let kills = self.kills.iter().map(|Kill(fault)| fault);
         let stops = self.stops.iter().map(|Stop(fault)| fault);
         let cuts = self.cuts.iter().map(|Severance(fault)| fault);
         kills.chain(stops).chain(cuts).cloned()
     }
 
-    fn drawn<F: FamilyLab>(&self, spec: &Spec<F>) -> Vec<TimedFault> {
+    fn random_faults<F: FamilyLab>(&self, spec: &Spec<F>) -> Vec<TimedFault> {
         let stage = Stage { nodes: self.nodes, window: F::fault_window(spec), cuts: self.namespaces };
         if self.chaos { chaos::draw(self.seed, stage) } else { Vec::new() }
     }
 
-    /// The command that does the same again, as far as the machine does.
+    /// Returns the command that repeats the run, except for what depends on the machine.
     pub(crate) fn command<F: FamilyLab>(&self, spec: &Spec<F>) -> String {
         let mut words = vec![format!("quorate run {} --nodes {} --seed {}", spec.algorithm, spec.nodes, spec.seed)];
         words.extend(F::flags(spec).into_iter().map(|flag| flag.to_string()));
-        words.extend(self.asked().filter_map(|fault| quorate_live::schedule::option(&fault)));
+        words.extend(self.given_faults().filter_map(|fault| quorate_live::schedule::option(&fault)));
         let given = [("--chaos", self.chaos), ("--namespaces", self.namespaces), ("--tls", self.tls)];
         words.extend(given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_owned()));
         words.extend(self.until.map(|until| format!("--until {until}")));
-        let is_usual = self.patience == Length(Options::PATIENCE);
-        words.extend((!is_usual).then(|| format!("--patience {}", self.patience)));
+        let is_default = self.idle_timeout == Length(Options::PATIENCE);
+        words.extend((!is_default).then(|| format!("--idle-timeout {}", self.idle_timeout)));
         words.join(" ")
     }
 }

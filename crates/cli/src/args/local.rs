@@ -1,43 +1,46 @@
-//! What users type after `quorate sim local`, `quorate sim race` and `quorate check local`: nothing about nodes and networks. And what
-//! else stands in the place of an algorithm.
+//! Subcommands of `quorate sim` and `quorate check` that run a demonstration instead of an
+//! algorithm, and the arguments of the local ones: `sim local`, `sim race` and `check local`.
 
 use super::{ArmiesCheckArgs, ArmiesSimArgs, BerkeleyArgs, DetectorSimArgs, whole};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use quorate_demos::local::{LOCKINGS, Locking};
 
-/// What `quorate sim` runs that is no algorithm of a group.
+/// Demonstrations of `quorate sim`.
 #[derive(Subcommand)]
 pub(crate) enum LocalSim {
-    /// Run counter++ beside counter-- in one process, in an order that the seed chooses.
+    /// Run counter++ and counter-- in two threads, interleaved as the seed chooses.
     Local(LocalSimArgs),
-    /// Show all that counter++ beside counter-- can come to, unlocked and locked, and how.
+    /// Show all possible results of counter++ and counter-- in two threads, without and with locks.
     Race(RaceArgs),
-    /// Let two armies agree on who leads the attack, and on when, in a run that the seed chooses.
+    /// Let two armies agree on the leader and the time of an attack, in a run that the seed
+    /// chooses.
     Armies(ArmiesSimArgs),
-    /// Watch a leader at work: it keeps the clocks of its group together, until it crashes and the next one goes on.
+    /// Synchronize the clocks of a group with the Berkeley algorithm, under an elected leader.
     Berkeley(BerkeleyArgs),
-    /// Measure failure detectors: how soon they notice a crash, against how often they suspect the living.
+    /// Measure failure detectors: their detection times against their wrong suspicions.
     Detector(DetectorSimArgs),
 }
 
-/// What `quorate check` goes through that is no algorithm of a group.
+/// Demonstrations of `quorate check`.
 #[derive(Subcommand)]
 pub(crate) enum LocalCheck {
-    /// Run counter++ beside counter-- in one process, in every order, with no lock and with each.
+    /// Run counter++ and counter-- in two threads, in every order, without a lock and with each
+    /// lock.
     Local(LocalCheckArgs),
-    /// Let two armies agree on who leads the attack, and on when, in every run of either model of time.
+    /// Let two armies agree on the leader and the time of an attack, in every run of either model
+    /// of time.
     Armies(ArmiesCheckArgs),
 }
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  quorate sim local --seed 2\n  quorate sim local --lock semaphore --json\n\n\
-    Exit codes: 0 the counter is right in the end, 1 it is not.")]
+    Exit codes: 0 the final counter is correct, 1 it is not.")]
 pub(crate) struct LocalSimArgs {
-    /// What decides which thread is next.
+    /// Random seed, which chooses the order of the steps.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     pub(crate) seed: u64,
-    /// What protects the counter; test-then-set is wrong on purpose.
+    /// Lock that protects the counter; test-then-set is wrong on purpose.
     #[arg(long, value_name = "LOCK", default_value = "none", value_parser = lock())]
     pub(crate) lock: Locking,
     /// Print JSON.
@@ -48,10 +51,10 @@ pub(crate) struct LocalSimArgs {
 #[derive(Args)]
 #[command(after_help = "Examples:\n  quorate check local\n  quorate check local --lock test-then-set\n  \
     quorate check local --json\n\n\
-    Exit codes: without --lock, 0 if changes are lost without a lock and never with one, else 1;\n\
-    with it, 0 if none is ever lost with that one, else 1.")]
+    Exit codes: without --lock, 0 if updates are lost without a lock and never with one, else 1;\n\
+    with --lock, 0 if no update is ever lost with that lock, else 1.")]
 pub(crate) struct LocalCheckArgs {
-    /// Only this lock; test-then-set is wrong on purpose.
+    /// Lock to try instead of all; test-then-set is wrong on purpose.
     #[arg(long, value_name = "LOCK", value_parser = lock())]
     pub(crate) lock: Option<Locking>,
     /// Print JSON.
@@ -61,12 +64,13 @@ pub(crate) struct LocalCheckArgs {
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  quorate sim race\n  quorate sim race --lock semaphore --start 0\n\n\
-    Exit codes: 0 changes are lost only where nothing protects the counter; with --lock, 0 if none is ever lost; else 1.")]
+    Exit codes: without --lock, 0 if updates are lost only without a lock, else 1; with --lock, 0 if no update is ever \
+    lost, else 1.")]
 pub(crate) struct RaceArgs {
-    /// Only this lock; test-then-set is wrong on purpose.
+    /// Lock to try instead of all; test-then-set is wrong on purpose.
     #[arg(long, value_name = "LOCK", value_parser = lock())]
     pub(crate) lock: Option<Locking>,
-    /// What the counter is at first.
+    /// Initial value of the counter.
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = whole::<u32>)]
     pub(crate) start: u32,
     /// Print JSON.
@@ -74,7 +78,7 @@ pub(crate) struct RaceArgs {
     pub(crate) json: bool,
 }
 
-/// Every lock by its name, and the one that is none.
+/// Parses the name of a lock, `none` and the faulty `test-then-set` included.
 fn lock() -> impl TypedValueParser<Value = Locking> {
     let known = || LOCKINGS.into_iter().chain([Locking::TestThenSet]);
     let named = move |name: String| known().find(|locking| locking.name() == name).unwrap_or(Locking::None);

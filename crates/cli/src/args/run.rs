@@ -1,4 +1,4 @@
-//! What to run: what users type after `quorate sim` and `quorate sweep`.
+//! Arguments that describe a simulated run, shared by `quorate sim`, `sweep` and `shrink`.
 
 use super::{FormArgs, LinksArg, no_effect, whole};
 use crate::commands::{detector, local};
@@ -13,55 +13,60 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// What to run. Journals remember all of it.
+/// Describes a simulated run. Journals record all of it.
 #[derive(Args)]
 pub(crate) struct RunArgs {
-    /// The algorithm's name, as `quorate list` shows it.
+    /// Name of the algorithm, as `quorate list` shows it.
     #[arg(required = true)]
     algorithm: Option<String>,
-    /// How many nodes there are, numbered from 1.
+    /// Number of nodes; their ids start at 1.
     #[arg(long, default_value_t = 3, value_parser = whole::<usize>)]
     pub(crate) nodes: usize,
-    /// What all chance follows from.
+    /// Random seed. The same seed repeats the same run.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
-    /// How long a message takes: fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
+    /// Time a message takes: fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
     #[arg(long, default_value = "uniform:1ms..5ms")]
     latency: Latency,
-    /// How long nodes are told that a message takes at most, such as 5ms; as long as it does unless given. Algorithms
-    /// that wait count in it.
-    #[arg(long, value_name = "LENGTH")]
-    bound: Option<Length>,
-    /// How long a node is busy with each input.
+    /// Upper bound of message delays that nodes assume when they set timeouts, such as 5ms.
+    /// Defaults to the longest time of --latency.
+    #[arg(long, alias = "bound", value_name = "DURATION")]
+    delay_bound: Option<Length>,
+    /// Time a node needs to process one input.
     #[arg(long, default_value = "fixed:0ms")]
     processing: Latency,
-    /// How long a sync of a node's disk takes; fixed:0ms unless given, but for replicas, whose disks take some time.
+    /// Time a disk sync takes, such as fixed:1ms. Defaults to fixed:0ms, and to a realistic time
+    /// for replicas.
     #[arg(long)]
     disk: Option<Latency>,
-    /// How likely a message is lost: 0.1 or 10%.
+    /// Probability that a message is lost, such as 0.1 or 10%.
     #[arg(long, default_value = "0")]
     loss: Chance,
-    /// How likely a message arrives twice.
+    /// Probability that a message is delivered twice, such as 0.1 or 10%.
     #[arg(long, default_value = "0")]
     duplicate: Chance,
-    /// Links keep the order of messages.
+    /// Links deliver messages in the order in which they were sent (FIFO).
     #[arg(long)]
     fifo: bool,
-    /// Whether a layer that repeats and orders messages is put under the algorithm; auto: where messages can be lost
-    /// and the algorithm does not cope with that by itself.
+    /// Links below the algorithm: reliable adds a layer that retransmits and orders messages, bare
+    /// adds none, and auto adds it if messages can be lost and the algorithm does not tolerate
+    /// loss.
     #[arg(long, value_enum, default_value = "auto")]
     links: LinksArg,
-    /// Something that goes wrong, such as "crash 2 at 10ms". May be repeated.
+    /// A fault, such as "crash 2 at 10ms". May be repeated.
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<TimedFault>,
-    /// A file of faults, commands and directions for single messages, timers and syncs, one a line.
+    /// Script of faults, commands and fixed delays of single messages, timers and disk syncs, one
+    /// per line.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Faults that the seed chooses, such as pause=2,cut=1 (also crash, deaf, skew, drift, full, disk).
+    /// Numbers of random faults of each kind, such as pause=2,cut=1. Kinds: crash, pause, cut (a
+    /// partition), deaf (a partition in one direction), skew and drift (of a clock), full and disk
+    /// (a full or failing disk).
     #[arg(long, default_value = "", value_name = "MIX", hide_default_value = true)]
     random_faults: FaultMix,
-    /// When the run is stopped at the latest, in simulated time.
-    #[arg(long, value_name = "LENGTH")]
+    /// Simulated time at which the run is stopped.
+    #[arg(long, value_name = "DURATION")]
     until: Option<Length>,
     #[command(flatten)]
     form: FormArgs,
@@ -71,45 +76,47 @@ pub(crate) struct RunArgs {
     last: LastArgs,
 }
 
-/// The last of what to run. What a command adds to it stands under no family's heading in its help.
+/// The last options of a run. They reset the help heading, so that the options that a command adds
+/// do not appear under a family's heading.
 #[derive(Args)]
 #[command(next_help_heading = None::<&str>)]
 struct LastArgs {
-    /// Let everything go wrong that a replicated log must bear, drawn by the seed: crashes, torn, full, failing and lost
-    /// disks, cuts of every kind, bad links, pauses, drift, outages.
+    /// Inject all faults that a replicated log must tolerate, as the seed chooses: crashes; torn,
+    /// full, failing and lost disks; partitions of every kind; bad links; pauses; clock drift;
+    /// outages.
     #[arg(long, help_heading = "Options of replicated logs")]
     chaos: bool,
 }
 
 impl RunArgs {
-    /// The algorithm that is to run.
+    /// Returns the algorithm to run.
     pub(crate) fn entry(&self) -> anyhow::Result<&'static Entry> {
-        local::refuse(self.subject())?;
-        detector::refuse(self.subject())?;
+        local::reject(self.subject())?;
+        detector::reject(self.subject())?;
         Ok(entry(&self.form.resolve(self.subject())?)?)
     }
 
-    /// Whether algorithms are to run in views.
+    /// Whether `--views` asks for changing membership.
     pub(crate) fn wants_views(&self) -> bool {
         self.families.wants_views()
     }
 
-    /// What stands in the place of the algorithm.
+    /// Returns the algorithm argument as given, which may be a path or a demonstration.
     pub(crate) fn subject(&self) -> &str {
         self.algorithm.as_deref().unwrap_or_default()
     }
 
-    /// The script that the run is read from, if there is one.
+    /// Returns the path of the script, if one is given.
     pub(crate) fn script(&self) -> Option<&Path> {
         self.script.as_deref()
     }
 
-    /// The experiment that these arguments describe.
+    /// Returns the run that these arguments describe.
     pub(crate) fn spec<F: FamilyLab>(&self) -> anyhow::Result<Spec<F>> {
         self.spec_of(&self.form.resolve(self.subject())?)
     }
 
-    /// The experiment that these arguments describe, if this is the algorithm.
+    /// Returns the run that these arguments describe, with this algorithm instead of the given one.
     pub(crate) fn spec_of<F: FamilyLab>(&self, algorithm: &str) -> anyhow::Result<Spec<F>> {
         self.families.refuse_others(F::FAMILY, algorithm)?;
         if self.last.chaos && F::FAMILY != Family::Replica {
@@ -121,7 +128,7 @@ impl RunArgs {
             nodes: self.nodes,
             seed: self.seed,
             latency: self.latency,
-            bound: self.bound,
+            bound: self.delay_bound,
             processing: self.processing,
             disk: self.disk.unwrap_or_else(F::usual_disk),
             loss: self.loss,
@@ -137,20 +144,21 @@ impl RunArgs {
         };
         spec.validate()?;
         if let Some(option) = self.families.workload(F::FAMILY).filter(|_| spec.is_scripted()) {
-            return Err(no_effect(option, "beside --script: its commands say what is asked, and when"));
+            return Err(no_effect(option, "with --script: the commands of the script replace the workload"));
         }
         Ok(spec)
     }
 
-    /// The first option given that changes the settings of a family; a mistake if only other families know it.
+    /// Returns the first given option that changes the settings of this family. Fails if an option
+    /// belongs to another family.
     pub(crate) fn option_of(&self, family: Family) -> anyhow::Result<Option<&'static str>> {
         if let Some((option, other)) = self.families.foreign(family) {
-            anyhow::bail!("--{option} means nothing to the {family} family; it is an option of the {other} family.");
+            anyhow::bail!("--{option} has no effect on the {family} family; it is an option of the {other} family.");
         }
         Ok(self.families.own(family))
     }
 
-    /// An experiment of which the options of its family change the settings.
+    /// Returns the run with its settings changed by the given options of its family.
     pub(crate) fn changed<F: FamilyLab>(&self, spec: &Spec<F>) -> anyhow::Result<Spec<F>> {
         let basics = Basics { nodes: spec.nodes, chaos: false };
         let changed = Spec { settings: F::changed(spec.settings.clone(), &self.families, basics)?, ..spec.clone() };
@@ -160,19 +168,18 @@ impl RunArgs {
 }
 
 fn read_script(path: &Path, commands: &[&str], nodes: usize) -> anyhow::Result<Script> {
-    let text =
-        read_text(path).map_err(|error| anyhow::anyhow!("The script {} could not be read: {error}.", name(path)))?;
-    Script::parse_for(&text, commands, nodes).map_err(|error| anyhow::anyhow!("In the script {}: {error}", name(path)))
+    let text = read_text(path).map_err(|error| anyhow::anyhow!("Cannot read the script {}: {error}.", name(path)))?;
+    Script::parse_for(&text, commands, nodes).map_err(|error| anyhow::anyhow!("Invalid script {}: {error}", name(path)))
 }
 
-/// No script is longer: what seems so is no script.
-const MOST_SCRIPT: u64 = 16 << 20;
+/// Maximum size of a script in bytes.
+const MAX_SCRIPT_BYTES: u64 = 16 << 20;
 
 fn read_text(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
-    let read = File::open(path)?.take(MOST_SCRIPT).read_to_string(&mut text)?;
-    if read as u64 == MOST_SCRIPT {
-        return Err(std::io::Error::new(ErrorKind::FileTooLarge, "it is longer than 16 MiB"));
+    let read = File::open(path)?.take(MAX_SCRIPT_BYTES).read_to_string(&mut text)?;
+    if read as u64 == MAX_SCRIPT_BYTES {
+        return Err(std::io::Error::new(ErrorKind::FileTooLarge, "it is larger than 16 MiB"));
     }
     Ok(text)
 }

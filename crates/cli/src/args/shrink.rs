@@ -1,4 +1,4 @@
-//! The options of `quorate shrink`.
+//! Arguments of `quorate shrink`.
 
 use super::{RunArgs, whole};
 use clap::parser::ValueSource;
@@ -13,30 +13,35 @@ use std::path::PathBuf;
     quorate shrink replica-applied-twice --chaos --seeds 100 --out small.script\n  \
     quorate check ricart-agrawala-first-only --trace found.journal\n  \
     quorate shrink found.journal\n\n\
-    The run becomes the smallest one found in which the same property fails: fewer nodes, commands, faults and events. It \
-    is saved as a script, whose first lines name the one command that repeats it.\n\n\
-    Instead of an algorithm, name a journal of any kind: what 'sim --trace', 'check --trace', 'run --trace' or 'record' wrote. \
-    It says itself what was run, so the options of the run are left out then.\n\n\
-    Exit codes: 0 it still fails and is as small as it gets, also if it was so before; 2 nothing fails, or the input is wrong; \
-    3 it was interrupted, and the smallest so far was saved.",
-    mut_arg("algorithm", |algorithm| algorithm.value_name("ALGORITHM|JOURNAL").help("The algorithm's name, as `quorate list` shows it, or a journal"))
+    The command searches for a smaller run in which the same property fails, with fewer nodes, commands, faults and \
+    events. It saves the smallest one as a script. The first lines of the script contain the command that repeats the \
+    run.\n\n\
+    Instead of an algorithm, you can give a journal that 'sim --trace', 'check --trace', 'run --trace' or 'record' \
+    wrote. The journal describes the run, so leave out the options of the run.\n\n\
+    Exit codes: 0 the smallest failing run was saved, even if it equals the given one; 2 no property fails, or the \
+    input is invalid; 3 the command was interrupted, and the smallest run so far was saved.",
+    mut_arg("algorithm", |algorithm| {
+        let help = "Name of an algorithm, as `quorate list` shows it, or path of a journal";
+        algorithm.value_name("ALGORITHM|JOURNAL").help(help)
+    })
 )]
 pub(crate) struct ShrinkArgs {
-    // It must come first: whoever reads an argument takes it away.
+    // Must come first: clap removes each argument from the matches as it parses it.
     #[command(flatten)]
     pub(crate) given: Given,
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// Look for the first seed that fails among so many, beginning with --seed.
+    /// Try up to this number of seeds, starting with --seed, and shrink the first failing run.
     #[arg(long, value_name = "COUNT", value_parser = whole::<u64>)]
     pub(crate) seeds: Option<u64>,
-    /// The property that is to fail; the first one that does unless given.
+    /// Property that must fail. Defaults to the first property that fails.
     #[arg(long, value_name = "NAME")]
     pub(crate) property: Option<String>,
-    /// How many runs to try at most.
-    #[arg(long = "tries", value_name = "COUNT", default_value_t = shrink::TRIES, value_parser = some)]
-    pub(crate) most_tries: u64,
-    /// Save the script in this file, or print nothing but it: -. ALGORITHM.script unless given.
+    /// Maximum number of runs to try.
+    #[arg(long = "tries", value_name = "COUNT", default_value_t = shrink::TRIES, value_parser = at_least_one)]
+    pub(crate) max_tries: u64,
+    /// Write the script to this file; - prints only the script to standard output. Defaults to
+    /// ALGORITHM.script.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Print JSON.
@@ -44,29 +49,29 @@ pub(crate) struct ShrinkArgs {
     pub(crate) json: bool,
 }
 
-/// At least one.
-fn some(text: &str) -> Result<u64, String> {
+fn at_least_one(text: &str) -> Result<u64, String> {
     match whole::<u64>(text)? {
-        0 => Err("without a try nothing becomes smaller; write at least 1.".into()),
+        0 => Err("must be at least 1; got 0.".into()),
         count => Ok(count),
     }
 }
 
-/// Whether anything was typed that says what is to run, be it what would be so anyway.
+/// Records which kinds of options are on the command line.
 pub(crate) struct Given {
+    /// Whether an option that describes the run is given, even with its default value.
     pub(crate) run: bool,
 }
 
-/// What says nothing of the run.
-const OTHERS: [&str; 5] = ["algorithm", "property", "most_tries", "out", "json"];
+/// Arguments that do not describe the run.
+const NOT_OF_RUN: [&str; 5] = ["algorithm", "property", "max_tries", "out", "json"];
 
 impl FromArgMatches for Given {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        // Groups of arguments have the names of types, in capitals.
+        // Ids of argument groups are type names, which start with a capital letter.
         let is_argument = |name: &str| name.starts_with(|first: char| first.is_ascii_lowercase());
         let is_typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
         let mut names = matches.ids().map(|id| id.as_str()).filter(|name| is_argument(name) && is_typed(name));
-        Ok(Self { run: names.any(|name| !OTHERS.contains(&name)) })
+        Ok(Self { run: names.any(|name| !NOT_OF_RUN.contains(&name)) })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -1,4 +1,4 @@
-//! The options of `quorate voting-risk`.
+//! Arguments of `quorate voting-risk`.
 
 use super::whole;
 use clap::{Args, ValueEnum};
@@ -9,34 +9,38 @@ use serde::Serialize;
 #[command(after_help = "Examples:\n  \
     quorate voting-risk --replicas 32 --majority 24 --lifetime 3h --interval 10s\n  \
     quorate voting-risk --replicas 5 --majority 3 --lifetime 1m --interval 10s --json\n  \
-    quorate voting-risk --replicas 9 --majority 7 --lifetime 1m --interval 12s --by draws\n\n\
-    A voter that crashes comes back at once and has forgotten whom it voted for. While a node is inside with the votes of a majority, a \
-    rival gets in as soon as enough of these have forgotten: 2m−n of m, with m votes of n that let a node in. Each of them forgets with \
-    probability p = interval / lifetime. docs/voting.md tells more.")]
+    quorate voting-risk --replicas 9 --majority 7 --lifetime 1m --interval 12s --method draws\n\n\
+    A voter that crashes restarts at once and has forgotten its vote. A node needs m votes of n to enter the critical \
+    section. While it is there, a second node can enter as soon as 2m−n of its m voters have forgotten their votes. \
+    Each voter forgets with probability p = interval / lifetime. See docs/voting.md.")]
 pub(crate) struct VotingRiskArgs {
-    /// How many replicas the resource has, each with a voter: n.
+    /// Number of replicas of the resource, each with one voter: n.
     #[arg(long, value_name = "COUNT", default_value_t = 32, value_parser = whole::<u64>)]
     pub(crate) replicas: u64,
-    /// How many votes let a node in: m, more than half of n; three quarters unless given.
+    /// Number of votes that a node needs to enter: m, more than half of n. Defaults to three
+    /// quarters of n.
     #[arg(long, value_name = "COUNT", value_parser = whole::<u64>)]
     majority: Option<u64>,
-    /// How long a voter lives on average before it crashes: T.
-    #[arg(long, value_name = "LENGTH", default_value = "3h")]
+    /// Mean time until a voter crashes: T.
+    #[arg(long, value_name = "DURATION", default_value = "3h")]
     pub(crate) lifetime: Length,
-    /// How long the votes are needed: from the first to the last moment at which a rival may ask.
-    #[arg(long, value_name = "LENGTH", default_value = "10s")]
+    /// Time for which a node needs its votes: from the first to the last instant at which a
+    /// competing request can arrive.
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
     pub(crate) interval: Length,
-    /// Whether to simulate it too: where it is likely enough to be seen, always, or never.
+    /// Also simulate: always, never, or auto, which simulates if the probability is high enough to
+    /// be observed.
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) simulate: SimulateArg,
-    /// By what: nodes of 'voting' in the simulator, whose voters crash and come back, or draws alone, which are faster; by nodes up
-    /// to 100 replicas unless given.
-    #[arg(long, value_enum)]
-    by: Option<ByArg>,
-    /// How often it is simulated; 20000 times with nodes, 100000 times with draws unless given.
+    /// Method of the simulation: nodes runs 'voting' in the simulator with voters that crash and
+    /// restart; draws only draws random numbers, which is faster. Defaults to nodes for up to 100
+    /// replicas.
+    #[arg(long, alias = "by", value_enum)]
+    method: Option<MethodArg>,
+    /// Number of simulated trials. Defaults to 20000 with nodes and 100000 with draws.
     #[arg(long, value_name = "COUNT", value_parser = whole::<u64>)]
     trials: Option<u64>,
-    /// What all chance follows from.
+    /// Random seed. The same seed repeats the same run.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     pub(crate) seed: u64,
     /// Print JSON.
@@ -53,44 +57,45 @@ pub(crate) enum SimulateArg {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum ByArg {
+pub(crate) enum MethodArg {
     Nodes,
     Draws,
 }
 
-/// Groups beyond that take long to simulate, unless somebody insists.
-const USUAL_NODES: u64 = 100;
+/// Largest group that is simulated with nodes by default.
+const DEFAULT_MAX_NODES: u64 = 100;
 
-/// However much somebody insists.
-const MOST_NODES: u64 = 1_000;
+/// Largest group that can be simulated with nodes.
+const MAX_NODES: u64 = 1_000;
 
 impl VotingRiskArgs {
-    /// How many votes let a node in. The deck takes three quarters of the replicas.
+    /// Returns the number of votes that a node needs.
     pub(crate) fn majority(&self) -> u64 {
         self.majority.unwrap_or_else(|| self.replicas - self.replicas / 4)
     }
 
-    /// By what it is simulated.
-    pub(crate) fn by(&self) -> anyhow::Result<ByArg> {
-        let by = self.by.unwrap_or(if self.replicas > USUAL_NODES { ByArg::Draws } else { ByArg::Nodes });
+    /// Returns the method of the simulation. Fails if the group is too large for it.
+    pub(crate) fn method(&self) -> anyhow::Result<MethodArg> {
+        let default = if self.replicas > DEFAULT_MAX_NODES { MethodArg::Draws } else { MethodArg::Nodes };
+        let method = self.method.unwrap_or(default);
         anyhow::ensure!(
-            by == ByArg::Draws || self.replicas <= MOST_NODES,
-            "{} replicas are too many to simulate their nodes: at most {MOST_NODES}. Use --by draws.",
+            method == MethodArg::Draws || self.replicas <= MAX_NODES,
+            "--replicas must be at most {MAX_NODES} with --method nodes; got {}. Use --method draws.",
             self.replicas
         );
-        Ok(by)
+        Ok(method)
     }
 
-    /// How often it is simulated.
-    pub(crate) fn trials(&self, by: ByArg) -> anyhow::Result<u64> {
-        let usual = match by {
-            ByArg::Nodes => 20_000,
-            ByArg::Draws => 100_000,
+    /// Returns the number of trials.
+    pub(crate) fn trials(&self, method: MethodArg) -> anyhow::Result<u64> {
+        let default = match method {
+            MethodArg::Nodes => 20_000,
+            MethodArg::Draws => 100_000,
         };
         anyhow::ensure!(
             self.trials != Some(0),
-            "Nothing is learnt from no trials: use --trials {usual}, or --simulate never."
+            "--trials must be at least 1; got 0. Use --simulate never to skip the simulation."
         );
-        Ok(self.trials.unwrap_or(usual))
+        Ok(self.trials.unwrap_or(default))
     }
 }

@@ -1,4 +1,4 @@
-//! The options of `quorate wait-for`.
+//! Arguments of `quorate wait-for`.
 
 use super::draw::ThemeArg;
 use clap::{Args, ValueEnum};
@@ -10,36 +10,39 @@ use std::path::PathBuf;
     quorate wait-for --example printer-and-scanner\n  \
     quorate wait-for --example philosophers --svg philosophers.svg\n  \
     quorate wait-for --example printer-and-scanner --victim youngest --json\n\n\
-    A graph has one statement a line, and # before comments:\n  \
-    P1 -> P2, P3         P1 waits for P2 and P3      until both have let go\n  \
-    P1 -> P2 | P3        P1 waits for P2 or P3       until one of them has\n  \
-    P1 holds printer     P2 wants printer            and waits for P1, and for whoever wanted it before\n  \
-    pool has 2 permits                               a semaphore: who wants it waits for one of its holders\n  \
-    P1 began 12          P1 has priority 3           for the choice of a victim\n\n\
-    Names have letters, digits and -_.:;/, such as table:employees;row:15. docs/deadlocks.md tells more.\n\n\
-    Exit codes: 0 nobody is stuck, 1 there is a deadlock, 2 the command or the graph is wrong.")]
+    A graph file has one or more statements, one per line. Comments start with #.\n  \
+    P1 -> P2, P3         P1 waits until both P2 and P3 release\n  \
+    P1 -> P2 | P3        P1 waits until P2 or P3 releases\n  \
+    P1 holds printer     P1 holds a lock\n  \
+    P2 wants printer     P2 waits for the holder, and for all that asked for the lock earlier\n  \
+    pool has 2 permits   a semaphore: a process that wants it waits for one of its holders\n  \
+    P1 began 12          start time of P1, for --victim youngest\n  \
+    P1 has priority 3    priority of P1, for --victim lowest-priority\n\n\
+    Names consist of letters, digits and -_.:;/, such as table:employees;row:15. See docs/deadlocks.md.\n\n\
+    Exit codes: 0 there is no deadlock, 1 there is one, 2 the command or the graph is invalid.")]
 pub(crate) struct WaitForArgs {
-    /// The graph; - is standard input.
+    /// File with the graph; - is standard input.
     #[arg(required_unless_present = "example")]
     pub(crate) file: Option<PathBuf>,
-    /// Take a graph of docs/wait-for instead.
+    /// Use this built-in graph, also found in docs/wait-for, instead of a file.
     #[arg(long, value_enum, value_name = "NAME", conflicts_with = "file")]
     pub(crate) example: Option<ExampleArg>,
-    /// Who gives up in a deadlock: whoever began last, holds the fewest locks, or has the lowest priority. The last by name, if several do.
+    /// Process to abort in a deadlock: the one that began last, holds the fewest locks, or has the
+    /// lowest priority. Ties go to the name that sorts last.
     #[arg(long, value_enum, default_value = "fewest-locks")]
     pub(crate) victim: VictimArg,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Draw the graph into this file, with cycle or knot marked; - is standard output.
+    /// Draw the graph as SVG into this file, with the cycle or knot marked; - is standard output.
     #[arg(long, value_name = "FILE", help_heading = "Pictures")]
     pub(crate) svg: Option<PathBuf>,
-    /// Dark on light, light on dark, or as whoever looks at it prefers.
+    /// Colours of the picture: light, dark, or auto, which follows the viewer's setting.
     #[arg(long, value_enum, help_heading = "Pictures")]
     pub(crate) theme: Option<ThemeArg>,
 }
 
-/// The graphs of the documents.
+/// The built-in graphs of docs/wait-for.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExampleArg {
     PrinterAndScanner,
@@ -50,7 +53,7 @@ pub(crate) enum ExampleArg {
 }
 
 impl ExampleArg {
-    /// Its text.
+    /// Returns the text of the graph file.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::PrinterAndScanner => include_str!("../../../../docs/wait-for/printer-and-scanner.txt"),

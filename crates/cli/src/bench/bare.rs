@@ -1,4 +1,5 @@
-//! The bare loop that the simulator is held against: a binary heap, a table of counters, the same dice.
+//! The bare event loop that the simulator is compared with: a binary heap, a table of counters, and
+//! the same random numbers.
 
 use quorate_core::Duration;
 use quorate_journal::dice::{Dice, Stream};
@@ -6,8 +7,8 @@ use quorate_journal::settings::Latency;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A ring of counters with one token in flight for each.
-pub(crate) struct Bare {
+/// A ring of counters with one token in flight for each counter.
+pub(crate) struct BareLoop {
     heap: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
     passed: Vec<u32>,
     dice: Dice,
@@ -15,9 +16,9 @@ pub(crate) struct Bare {
     serial: u64,
 }
 
-impl Bare {
+impl BareLoop {
     pub(crate) fn new(nodes: usize, latency: Latency) -> Self {
-        let mut bare = Self {
+        let mut ring = Self {
             heap: BinaryHeap::new(),
             passed: vec![0; nodes],
             dice: Dice::new(1, Stream::Network),
@@ -25,9 +26,9 @@ impl Bare {
             serial: 0,
         };
         for node in 0..nodes as u32 {
-            bare.send(0, node, 0);
+            ring.send(0, node, 0);
         }
-        bare
+        ring
     }
 
     fn send(&mut self, now: u64, from: u32, hops: u32) {

@@ -1,6 +1,6 @@
-//! `quorate bench check`: the checker beside stateright's, each in a process of its own.
+//! `quorate bench check`: measures the checker beside stateright, each search in its own process.
 
-use super::{progress_bar, word};
+use super::{met_or_missed, progress_bar};
 use crate::Verdict;
 use crate::args::{BenchArgs, BenchSearch};
 use crate::output::{name, output};
@@ -15,27 +15,28 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is checked: a fixture that does what stateright's models do, step for step.
+/// The algorithm to check: a fixture whose steps match those of the stateright models one for one.
 const ALGORITHM: &str = "ricart-agrawala-1981";
 const NODES: usize = 3;
 const ROUNDS: u8 = 2;
 const PROPERTY: &str = "exclusion";
-/// How many states that has, by every checker's count.
+/// Number of its states, which every checker must find.
 const STATES: u64 = 506_546;
 
-/// What our checker must reach.
-const LEAST_RATE: f64 = 2e6;
-const LEAST_TIMES: f64 = 4.0;
-const LEAST_GAIN: f64 = 1.5;
-const MOST_BYTES: f64 = 24.0;
+/// Targets of the checker: states per second with one thread, speed relative to stateright,
+/// speed-up of a second thread, and bytes kept per state.
+const MIN_RATE: f64 = 2e6;
+const MIN_TIMES_STATERIGHT: f64 = 4.0;
+const MIN_SPEEDUP: f64 = 1.5;
+const MAX_BYTES: f64 = 24.0;
 
-/// The program that runs stateright, and how to get it.
+/// The program that runs stateright, and the command that builds it.
 const RIVALS: &str = "quorate-rivals";
 const BUILD_RIVALS: &str = "cargo build --release --manifest-path rivals/Cargo.toml";
-/// Where that puts it, from the repository's root.
+/// Folder of the built program, relative to the root of the repository.
 const RIVALS_FOLDER: &str = "rivals/target/release";
 
-/// One who searches the whole space.
+/// A checker with one configuration, which searches the whole state space.
 struct Contender {
     checker: &'static str,
     model: &'static str,
@@ -46,8 +47,9 @@ struct Contender {
 const OURS: &str = "quorate";
 const THEIRS: &str = "stateright";
 
-/// Ours first; the first one has to be fast alone, the second by half faster together. Then stateright as its users
-/// use it, with actors; then stateright on models tuned for it by hand, which are there to be known.
+/// The contenders: the Quorate checker first, with one and with two threads, to which the targets
+/// apply. Then stateright with its actors, as its documentation recommends, and stateright with
+/// models tuned by hand, for information only.
 const CONTENDERS: [Contender; 9] = [
     Contender { checker: OURS, model: "nodes", search: "bfs", threads: 1 },
     Contender { checker: OURS, model: "nodes", search: "bfs", threads: 2 },
@@ -59,20 +61,20 @@ const CONTENDERS: [Contender; 9] = [
     Contender { checker: THEIRS, model: "nodes", search: "dfs", threads: 2 },
     Contender { checker: THEIRS, model: "packed", search: "dfs", threads: 1 },
 ];
-/// Where those stand that others are compared with.
-const ALONE: usize = 0;
-const TOGETHER: usize = 1;
-const MEASURE: usize = 3;
-const MEASURED: &str = "stateright's depth-first search of its own actors";
+/// Indices of the contenders that figures are compared with.
+const ONE_THREAD: usize = 0;
+const TWO_THREADS: usize = 1;
+const BASELINE: usize = 3;
+const BASELINE_NAME: &str = "stateright's depth-first search of its own actors";
 
-/// What one turn came to, as both programs print it.
+/// The figures of one search, as both programs print them.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-struct Turn {
+struct Measurement {
     states: u64,
     seconds: f64,
-    /// How far the peak of the process's memory rose.
+    /// Growth of the process's peak memory during the search.
     bytes_per_state: Option<f64>,
-    /// What was kept of each state, beyond those that waited. Only ours tells.
+    /// Memory kept per visited state, without the frontier. Only Quorate reports it.
     kept_bytes_per_state: Option<f64>,
 }
 
@@ -80,9 +82,9 @@ struct Turn {
 struct Report {
     states: u64,
     contenders: Vec<Row>,
-    /// How many times faster two threads are than one.
+    /// Speed of two threads relative to one.
     gain: f64,
-    /// Whether stateright was there.
+    /// Whether stateright was measured too.
     compared: bool,
     holds: bool,
 }
@@ -97,97 +99,100 @@ struct Row {
     states_per_second: f64,
     bytes_per_state: Option<f64>,
     kept_bytes_per_state: Option<f64>,
-    /// The rate over that of stateright's depth-first search of its own actors with one thread.
+    /// The rate relative to that of the baseline: stateright's depth-first search of its own actors
+    /// with one thread.
     times_stateright: Option<f64>,
 }
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     if let Some(search) = args.search {
-        writeln!(output(), "{}", serde_json::to_string(&turn(search, args.threads)?)?)?;
+        writeln!(output(), "{}", serde_json::to_string(&search_once(search, args.threads)?)?)?;
         return Ok(Verdict::Holds);
     }
-    let found = contest(args.turns)?;
+    let found = measure_all(args.runs)?;
     if args.json {
         report::json(&found)?;
     } else {
-        print(&found, args.turns)?;
+        print(&found, args.runs)?;
     }
-    Ok(Verdict::of(found.holds))
+    Ok(Verdict::from_holds(found.holds))
 }
 
-fn contest(turns: u64) -> anyhow::Result<Report> {
-    let ours = std::env::current_exe().context("This program does not know where it lies")?;
+fn measure_all(runs: u64) -> anyhow::Result<Report> {
+    let ours = std::env::current_exe().context("Cannot find the path of this program")?;
     let theirs = find_rivals(&ours);
     let contenders = || CONTENDERS.iter().filter(|contender| contender.checker == OURS || theirs.is_some());
-    let mut best: Vec<Option<Turn>> = contenders().map(|_| None).collect();
-    let bar = progress_bar(turns.saturating_mul(best.len() as u64));
-    for _ in 0..turns {
+    let mut best: Vec<Option<Measurement>> = contenders().map(|_| None).collect();
+    let bar = progress_bar(runs.saturating_mul(best.len() as u64));
+    for _ in 0..runs {
         for (contender, best) in contenders().zip(&mut best) {
             bar.set_message(format!("{}, {}", contender.name(), contender.threads()));
-            let turn = contender.take_turn(&ours, theirs.as_deref())?;
-            *best = Some(best.filter(|best| best.seconds <= turn.seconds).unwrap_or(turn));
+            let measurement = contender.measure(&ours, theirs.as_deref())?;
+            *best = Some(best.filter(|best| best.seconds <= measurement.seconds).unwrap_or(measurement));
             bar.inc(1);
         }
     }
     bar.finish_and_clear();
-    let turns: Vec<_> = contenders().zip(best.into_iter().flatten()).collect();
-    Ok(judge(&turns))
+    let runs: Vec<_> = contenders().zip(best.into_iter().flatten()).collect();
+    Ok(judge(&runs))
 }
 
-fn judge(turns: &[(&Contender, Turn)]) -> Report {
-    let rate = |place: usize| turns.get(place).map(|(_, turn)| turn.rate());
-    let measure = rate(MEASURE);
-    let row = |(contender, turn): &(&Contender, Turn)| Row {
+fn judge(runs: &[(&Contender, Measurement)]) -> Report {
+    let rate = |index: usize| runs.get(index).map(|(_, measurement)| measurement.rate());
+    let baseline = rate(BASELINE);
+    let row = |(contender, measurement): &(&Contender, Measurement)| Row {
         checker: contender.checker,
         model: contender.model,
         search: contender.search,
         threads: contender.threads,
-        seconds: turn.seconds,
-        states_per_second: turn.rate(),
-        bytes_per_state: turn.bytes_per_state,
-        kept_bytes_per_state: turn.kept_bytes_per_state,
-        times_stateright: measure.map(|measure| turn.rate() / measure),
+        seconds: measurement.seconds,
+        states_per_second: measurement.rate(),
+        bytes_per_state: measurement.bytes_per_state,
+        kept_bytes_per_state: measurement.kept_bytes_per_state,
+        times_stateright: baseline.map(|baseline| measurement.rate() / baseline),
     };
     let mut found = Report {
         states: STATES,
-        contenders: turns.iter().map(row).collect(),
-        gain: rate(TOGETHER).unwrap_or(0.0) / rate(ALONE).unwrap_or(1.0),
-        compared: measure.is_some(),
+        contenders: runs.iter().map(row).collect(),
+        gain: rate(TWO_THREADS).unwrap_or(0.0) / rate(ONE_THREAD).unwrap_or(1.0),
+        compared: baseline.is_some(),
         holds: false,
     };
-    found.holds = found.marks().iter().all(|mark| mark.reached);
+    found.holds = found.targets().iter().all(|target| target.is_met);
     found
 }
 
-/// Something that must be reached.
-struct Mark {
-    what: String,
-    reached: bool,
+/// A figure with its target.
+struct Target {
+    text: String,
+    is_met: bool,
 }
 
 impl Report {
-    fn marks(&self) -> Vec<Mark> {
-        let alone = self.contenders.get(ALONE);
-        let mut marks = Vec::new();
-        let mut mark = |what: String, reached: bool| marks.push(Mark { what, reached });
-        if let Some(alone) = alone {
-            let (rate, least) = (alone.states_per_second / 1e6, LEAST_RATE / 1e6);
-            mark(format!("one thread: {rate:.2} M states/s (at least {least:.1})"), rate >= least);
-            if let Some(times) = alone.times_stateright {
-                let what = format!("times {MEASURED}: {times:.1} (at least {LEAST_TIMES:.1})");
-                mark(what, times >= LEAST_TIMES);
+    fn targets(&self) -> Vec<Target> {
+        let one_thread = self.contenders.get(ONE_THREAD);
+        let mut targets = Vec::new();
+        let mut target = |text: String, is_met: bool| targets.push(Target { text, is_met });
+        if let Some(one_thread) = one_thread {
+            let (rate, min) = (one_thread.states_per_second / 1e6, MIN_RATE / 1e6);
+            target(format!("one thread: {rate:.2} M states/s (at least {min:.1})"), rate >= min);
+            if let Some(times) = one_thread.times_stateright {
+                let text =
+                    format!("speed relative to {BASELINE_NAME}: {times:.1} times (at least {MIN_TIMES_STATERIGHT:.1})");
+                target(text, times >= MIN_TIMES_STATERIGHT);
             }
         }
         let gain = self.gain;
-        mark(format!("two threads over one: {gain:.2} (at least {LEAST_GAIN:.1})"), gain >= LEAST_GAIN);
-        let kept = alone.and_then(|alone| alone.kept_bytes_per_state).unwrap_or(f64::INFINITY);
-        mark(format!("kept of a state: {kept:.1} bytes (at most {MOST_BYTES})"), kept <= MOST_BYTES);
-        marks
+        let text = format!("two threads relative to one: {gain:.2} times (at least {MIN_SPEEDUP:.1})");
+        target(text, gain >= MIN_SPEEDUP);
+        let kept = one_thread.and_then(|one_thread| one_thread.kept_bytes_per_state).unwrap_or(f64::INFINITY);
+        target(format!("memory kept per state: {kept:.1} bytes (at most {MAX_BYTES})"), kept <= MAX_BYTES);
+        targets
     }
 }
 
-/// The program, if it was built: beside this one, where a shared target folder has it, or in its own workspace of the
-/// repository that this one was built in.
+/// Returns the path of the built program: beside this one, as in a shared target folder, or in its
+/// workspace of the repository in which this program was built. `None` if it was not built.
 fn find_rivals(ours: &Path) -> Option<PathBuf> {
     let program = format!("{RIVALS}{}", std::env::consts::EXE_SUFFIX);
     let beside = ours.with_file_name(&program);
@@ -211,41 +216,41 @@ impl Contender {
         report::count(self.threads as u64, "thread")
     }
 
-    fn take_turn(&self, ours: &Path, theirs: Option<&Path>) -> anyhow::Result<Turn> {
+    fn measure(&self, ours: &Path, theirs: Option<&Path>) -> anyhow::Result<Measurement> {
         let threads = self.threads.to_string();
         match theirs.filter(|_| self.checker == THEIRS) {
-            None => figures(ours, &["bench", "check", "--search", self.search, "--threads", &threads])
-                .with_context(|| format!("'{}' gave no figures", self.name())),
+            None => run_program(ours, &["bench", "check", "--search", self.search, "--threads", &threads])
+                .with_context(|| format!("Cannot measure '{}'", self.name())),
             Some(theirs) => {
                 let (nodes, rounds) = (NODES.to_string(), ROUNDS.to_string());
                 let model = ["check", "--model", self.model, "--nodes", &nodes, "--rounds", &rounds];
                 let words = [&model[..], &["--checker", self.search, "--threads", &threads]].concat();
-                figures(theirs, &words)
-                    .with_context(|| format!("{} gave no figures; build it anew: {BUILD_RIVALS}", name(theirs)))
+                run_program(theirs, &words)
+                    .with_context(|| format!("Cannot measure with {}; build it again: {BUILD_RIVALS}", name(theirs)))
             }
         }
     }
 }
 
-/// Starts a program that prints its figures on one line.
-fn figures(program: &Path, words: &[&str]) -> anyhow::Result<Turn> {
+/// Runs a program that prints its figures as one line of JSON.
+fn run_program(program: &Path, words: &[&str]) -> anyhow::Result<Measurement> {
     let output = Command::new(program).args(words).output()?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    anyhow::ensure!(output.status.success(), "It ended with {}: {}", output.status, complaint.trim());
-    let turn: Turn = serde_json::from_slice(&output.stdout)?;
-    let (found, wanted) = (grouped(turn.states), grouped(STATES));
-    anyhow::ensure!(turn.states == STATES, "It found {found} states where there are {wanted}.");
-    Ok(turn)
+    let errors = String::from_utf8_lossy(&output.stderr);
+    anyhow::ensure!(output.status.success(), "the program failed with {}: {}", output.status, errors.trim());
+    let measurement: Measurement = serde_json::from_slice(&output.stdout)?;
+    let (found, wanted) = (grouped(measurement.states), grouped(STATES));
+    anyhow::ensure!(measurement.states == STATES, "the program found {found} states; expected {wanted}.");
+    Ok(measurement)
 }
 
-impl Turn {
+impl Measurement {
     fn rate(self) -> f64 {
         self.states as f64 / self.seconds.max(1e-9)
     }
 }
 
-fn turn(search: BenchSearch, threads: usize) -> anyhow::Result<Turn> {
-    let usual = CheckSpec::<Mutex>::named(ALGORITHM)?;
+fn search_once(search: BenchSearch, threads: usize) -> anyhow::Result<Measurement> {
+    let default = CheckSpec::<Mutex>::named(ALGORITHM)?;
     let spec = CheckSpec {
         rounds: Some(ROUNDS),
         setup: Setup::new(NODES),
@@ -257,19 +262,19 @@ fn turn(search: BenchSearch, threads: usize) -> anyhow::Result<Turn> {
             threads,
             reduce: false,
             properties: Some(vec![PROPERTY.into()]),
-            ..usual.effort.clone()
+            ..default.effort.clone()
         },
-        ..usual
+        ..default
     };
     let before = memory::peak().ok();
     let findings = check::run(&spec, &mut |_, _| true)?.findings;
     anyhow::ensure!(
         findings.is_complete() && !findings.is_broken(),
-        "The search ended early: its figures mean nothing."
+        "The search stopped early, so its figures are invalid."
     );
     let rise = before.zip(memory::peak().ok()).map(|(before, after)| after.saturating_sub(before));
     let pass = findings.states;
-    Ok(Turn {
+    Ok(Measurement {
         states: pass.states,
         seconds: pass.seconds,
         bytes_per_state: rise.map(|rise| rise as f64 / pass.states.max(1) as f64),
@@ -277,17 +282,14 @@ fn turn(search: BenchSearch, threads: usize) -> anyhow::Result<Turn> {
     })
 }
 
-fn print(report: &Report, turns: u64) -> anyhow::Result<()> {
+fn print(report: &Report, runs: u64) -> anyhow::Result<()> {
     let mut out = output();
-    writeln!(
-        out,
-        "All {} states of {NODES} nodes that enter {ROUNDS} times each by Ricart and Agrawala's rules",
-        grouped(STATES)
-    )?;
-    writeln!(out, "(best of {turns} turns each, every turn in a process of its own; bytes by the rise of its peak;")?;
-    writeln!(out, "times {MEASURED} with one thread)\n")?;
+    writeln!(out, "All {} states of {NODES} nodes of Ricart–Agrawala that enter {ROUNDS} times each", grouped(STATES))?;
+    let runs = report::count(runs, "run");
+    writeln!(out, "(best of {runs} each, every run in its own process; bytes per state: growth of its peak memory;")?;
+    writeln!(out, "times stateright: relative to {BASELINE_NAME} with one thread)\n")?;
     let heading =
-        format!("{:<38}{:>7}{:>12}{:>15}{:>18}", "checker", "threads", "states/s", "bytes a state", "times stateright");
+        format!("{:<38}{:>7}{:>12}{:>15}{:>18}", "checker", "threads", "states/s", "bytes/state", "times stateright");
     writeln!(out, "{}", paint::bold(&heading))?;
     for (contender, row) in CONTENDERS.iter().zip(&report.contenders) {
         let bytes = row.bytes_per_state.map_or("–".into(), |bytes| format!("{bytes:.1}"));
@@ -296,8 +298,8 @@ fn print(report: &Report, turns: u64) -> anyhow::Result<()> {
         writeln!(out, "{:<38}{:>7}{rate:>12}{bytes:>15}{times:>18}", contender.name(), row.threads)?;
     }
     writeln!(out)?;
-    for Mark { what, reached } in report.marks() {
-        writeln!(out, "{what}  {}", word(reached))?;
+    for Target { text, is_met } in report.targets() {
+        writeln!(out, "{text}  {}", met_or_missed(is_met))?;
     }
     if !report.compared {
         writeln!(out, "\nTo compare with stateright, build {RIVALS} in the repository: {BUILD_RIVALS}")?;

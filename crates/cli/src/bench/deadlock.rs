@@ -1,9 +1,10 @@
-//! `quorate bench deadlock`: the incremental wait-for graph beside a fresh search with petgraph before each wait.
+//! `quorate bench deadlock`: measures the incremental wait-for graph beside a fresh search with
+//! petgraph before each wait.
 
 mod load;
-mod turn;
+mod measure;
 
-use super::{progress_bar, word};
+use super::{met_or_missed, progress_bar};
 use crate::Verdict;
 use crate::args::BenchArgs;
 use crate::output::output;
@@ -14,13 +15,14 @@ use load::Shape;
 use serde::Serialize;
 use std::io::Write;
 
-/// How many wait in the end, unless told otherwise.
+/// Default numbers of waiters.
 const WAITERS: [u64; 3] = [1_000, 10_000, 100_000];
-const MOST_WAITERS: u64 = 1_000_000;
+const MAX_WAITERS: u64 = 1_000_000;
 
-/// What the answers of the largest graphs must keep to, in microseconds.
-const MOST_MEDIAN: f64 = 5.0;
-const MOST_OF_99: f64 = 100.0;
+/// Targets for the time of an answer in the largest graphs, in microseconds: median and 99th
+/// percentile.
+const MAX_MEDIAN_US: f64 = 5.0;
+const MAX_P99_US: f64 = 100.0;
 
 #[derive(Serialize)]
 struct Report {
@@ -28,17 +30,17 @@ struct Report {
     holds: bool,
 }
 
-/// One graph, from nobody to so many who wait.
+/// One graph, built up from no waiter to `waiters` waiters.
 #[derive(Serialize)]
 struct Row {
     shape: Shape,
     waiters: u64,
-    /// How many asked to wait, those included who were refused.
+    /// Number of requests to wait, including refused ones.
     asked: usize,
     refused: usize,
     insertions_per_second: f64,
     petgraph_insertions_per_second: f64,
-    /// Our rate over that of a fresh search.
+    /// Our rate relative to that of a fresh search.
     times_petgraph: f64,
     answer_median_us: f64,
     answer_99_percent_us: f64,
@@ -47,109 +49,105 @@ struct Row {
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     let waiters = if args.waiters.is_empty() { &WAITERS[..] } else { &args.waiters };
     for count in waiters {
-        let fits = (1..=MOST_WAITERS).contains(count);
-        anyhow::ensure!(fits, "A graph has between 1 and {MOST_WAITERS} waiters: --waiters 1000,10000.");
+        let fits = (1..=MAX_WAITERS).contains(count);
+        anyhow::ensure!(fits, "--waiters must be between 1 and {MAX_WAITERS}; got {count}.");
     }
-    let bar = progress_bar(args.turns.saturating_mul((waiters.len() * Shape::ALL.len()) as u64));
+    let bar = progress_bar(args.runs.saturating_mul((waiters.len() * Shape::ALL.len()) as u64));
     let mut graphs = Vec::new();
     for shape in Shape::ALL {
         for count in waiters {
-            graphs.push(contest(shape, *count, args.turns, &bar)?);
+            graphs.push(compare(shape, *count, args.runs, &bar)?);
         }
     }
     bar.finish_and_clear();
     let mut found = Report { graphs, holds: false };
-    found.holds = found.marks().iter().all(|(_, reached)| *reached);
+    found.holds = found.targets().iter().all(|(_, is_met)| *is_met);
     if args.json {
         report::json(&found)?;
     } else {
-        print(&found, args.turns)?;
+        print(&found, args.runs)?;
     }
-    Ok(Verdict::of(found.holds))
+    Ok(Verdict::from_holds(found.holds))
 }
 
-/// Both in turns with the same asks. The best turn of each counts.
-fn contest(shape: Shape, waiters: u64, turns: u64, bar: &ProgressBar) -> anyhow::Result<Row> {
-    let asks = load::asks(shape, waiters as u32);
-    let [mut ours, mut theirs, mut median, mut of_99] = [f64::INFINITY; 4];
+/// Measures both graphs alternately with the same waits. The best run of each counts.
+fn compare(shape: Shape, waiters: u64, runs: u64, bar: &ProgressBar) -> anyhow::Result<Row> {
+    let waits = load::waits(shape, waiters as u32);
+    let [mut ours, mut theirs, mut median, mut p99] = [f64::INFINITY; 4];
     let mut refused = 0;
-    for _ in 0..turns {
+    for _ in 0..runs {
         bar.set_message(format!("{}, {} waiters", shape.name(), grouped(waiters)));
-        let turn = turn::ours(&asks);
-        ours = ours.min(turn.seconds);
-        theirs = theirs.min(turn::theirs(&asks, &turn.refused)?);
-        let answers = turn::answers(&asks, &turn.refused)?;
-        median = median.min(share(&answers, 0.5));
-        of_99 = of_99.min(share(&answers, 0.99));
-        refused = turn.refused.iter().filter(|refused| **refused).count();
+        let insertions = measure::insertions(&waits);
+        ours = ours.min(insertions.seconds);
+        theirs = theirs.min(measure::petgraph_seconds(&waits, &insertions.refused)?);
+        let answers = measure::answer_seconds(&waits, &insertions.refused)?;
+        median = median.min(quantile(&answers, 0.5));
+        p99 = p99.min(quantile(&answers, 0.99));
+        refused = insertions.refused.iter().filter(|refused| **refused).count();
         bar.inc(1);
     }
     Ok(Row {
         shape,
         waiters,
-        asked: asks.len(),
+        asked: waits.len(),
         refused,
-        insertions_per_second: asks.len() as f64 / ours.max(1e-9),
-        petgraph_insertions_per_second: asks.len() as f64 / theirs.max(1e-9),
+        insertions_per_second: waits.len() as f64 / ours.max(1e-9),
+        petgraph_insertions_per_second: waits.len() as f64 / theirs.max(1e-9),
         times_petgraph: theirs / ours.max(1e-9),
         answer_median_us: median * 1e6,
-        answer_99_percent_us: of_99 * 1e6,
+        answer_99_percent_us: p99 * 1e6,
     })
 }
 
-/// The value that this share of all does not exceed, of values in order.
-fn share(values: &[f64], share: f64) -> f64 {
-    let place = (values.len().saturating_sub(1) as f64 * share) as usize;
-    values.get(place).copied().unwrap_or(f64::INFINITY)
+/// Returns the quantile of sorted values; `fraction` 0.5 is the median.
+fn quantile(sorted: &[f64], fraction: f64) -> f64 {
+    let index = (sorted.len().saturating_sub(1) as f64 * fraction) as usize;
+    sorted.get(index).copied().unwrap_or(f64::INFINITY)
 }
 
 impl Report {
-    /// What must be reached in the largest graphs.
-    fn marks(&self) -> Vec<(String, bool)> {
+    /// Returns the targets, which apply to the largest graphs, and whether each is met.
+    fn targets(&self) -> Vec<(String, bool)> {
         let most = self.graphs.iter().map(|row| row.waiters).max().unwrap_or(0);
         let largest = || self.graphs.iter().filter(|row| row.waiters == most);
         let slowest = |time: fn(&Row) -> f64| largest().map(time).fold(0.0, f64::max);
-        let (median, of_99) = (slowest(|row| row.answer_median_us), slowest(|row| row.answer_99_percent_us));
+        let (median, p99) = (slowest(|row| row.answer_median_us), slowest(|row| row.answer_99_percent_us));
         let waiters = grouped(most);
-        let mark = |what: &str, time: f64, most: f64| {
-            (format!("an answer with {waiters} waiters, {what}: {time:.1} µs (at most {most})"), time <= most)
+        let target = |figure: &str, time: f64, max: f64| {
+            (format!("time of an answer with {waiters} waiters, {figure}: {time:.1} µs (at most {max})"), time <= max)
         };
-        vec![mark("median", median, MOST_MEDIAN), mark("99 of 100", of_99, MOST_OF_99)]
+        vec![target("median", median, MAX_MEDIAN_US), target("99th percentile", p99, MAX_P99_US)]
     }
 }
 
-fn print(report: &Report, turns: u64) -> anyhow::Result<()> {
+fn print(report: &Report, runs: u64) -> anyhow::Result<()> {
     let mut out = output();
-    writeln!(out, "Who waits for whom, from nobody to so many; one wait in 32 would close a deadlock and is refused")?;
-    writeln!(
-        out,
-        "(insertions by the processor's time, best of {turns} turns each; petgraph searches afresh before each"
-    )?;
-    writeln!(
-        out,
-        "wait, measured on 400 of them; both give the same answers; on the right, how long ours takes to say"
-    )?;
-    writeln!(out, "whether a wait would close a cycle)\n")?;
+    let runs = report::count(runs, "run");
+    writeln!(out, "Wait-for graphs that grow to the given number of waiters; one wait in 32 would close a cycle")?;
+    writeln!(out, "and is refused")?;
+    writeln!(out, "(ours, petgraph: insertions per second of CPU time, best of {runs} each; petgraph searches")?;
+    writeln!(out, "afresh before each wait, measured on 400 waits; both give the same answers; median, p99: time in")?;
+    writeln!(out, "which ours answers whether a wait would close a cycle)\n")?;
     let heading = format!(
         "{:<20}{:>9}{:>14}{:>14}{:>9}{:>11}{:>12}",
-        "graph", "waiters", "ours", "petgraph", "times", "median", "99 of 100"
+        "graph", "waiters", "ours", "petgraph", "times", "median", "p99"
     );
     writeln!(out, "{}", paint::bold(&heading))?;
     for row in &report.graphs {
         let rate = |rate: f64| format!("{}/s", grouped(rate as u64));
         let (ours, theirs) = (rate(row.insertions_per_second), rate(row.petgraph_insertions_per_second));
-        let (median, of_99) = (row.answer_median_us, row.answer_99_percent_us);
+        let (median, p99) = (row.answer_median_us, row.answer_99_percent_us);
         writeln!(
             out,
-            "{:<20}{:>9}{ours:>14}{theirs:>14}{:>9.1}{median:>8.2} µs{of_99:>9.2} µs",
+            "{:<20}{:>9}{ours:>14}{theirs:>14}{:>9.1}{median:>8.2} µs{p99:>9.2} µs",
             row.shape.name(),
             grouped(row.waiters),
             row.times_petgraph,
         )?;
     }
     writeln!(out)?;
-    for (what, reached) in report.marks() {
-        writeln!(out, "{what}  {}", word(reached))?;
+    for (text, is_met) in report.targets() {
+        writeln!(out, "{text}  {}", met_or_missed(is_met))?;
     }
     Ok(())
 }

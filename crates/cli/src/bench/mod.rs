@@ -1,7 +1,7 @@
-//! `quorate bench`: how fast it is, beside something else in the same run.
+//! `quorate bench`: measures parts of Quorate beside a baseline in the same run.
 //!
-//! Contenders have their turns one after the other, and the best turn of each counts, since other work on the machine can
-//! only make a turn slower.
+//! The contenders run alternately, several times. The best run of each counts, since other load on
+//! the machine can only slow a run down.
 
 mod bare;
 mod check;
@@ -18,14 +18,14 @@ use crate::{Verdict, paint, progress};
 use indicatif::ProgressBar;
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
-    anyhow::ensure!(args.turns > 0, "Each contender needs at least one turn: --turns 5.");
+    anyhow::ensure!(args.runs > 0, "--runs must be at least 1; got 0.");
     let is = |subject: BenchSubject| args.subject == subject;
-    let has_no_folder = args.folder.is_none() || is(BenchSubject::Replica) || args.partner.is_some();
-    anyhow::ensure!(has_no_folder, "--folder is for 'bench replica', which alone writes to a disk.");
-    let has_no_events = args.events.is_none() || is(BenchSubject::Sim);
-    anyhow::ensure!(has_no_events, "--events is for 'bench sim' alone; the other benchmarks take --turns.");
-    let has_no_waiters = args.waiters.is_empty() || is(BenchSubject::Deadlock);
-    anyhow::ensure!(has_no_waiters, "--waiters is for 'bench deadlock' alone.");
+    let folder_applies = args.folder.is_none() || is(BenchSubject::Replica) || args.partner.is_some();
+    anyhow::ensure!(folder_applies, "--folder applies only to 'bench replica'; no other benchmark writes to a disk.");
+    let events_apply = args.events.is_none() || is(BenchSubject::Sim);
+    anyhow::ensure!(events_apply, "--events applies only to 'bench sim'; use --runs for the other benchmarks.");
+    let waiters_apply = args.waiters.is_empty() || is(BenchSubject::Deadlock);
+    anyhow::ensure!(waiters_apply, "--waiters applies only to 'bench deadlock'.");
     match args.subject {
         BenchSubject::Sim => sim::run(args),
         BenchSubject::Check => check::run(args),
@@ -35,12 +35,12 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     }
 }
 
-/// A bar of so many steps, with a word on the present one.
+/// Returns a progress bar that shows the current step.
 fn progress_bar(steps: u64) -> ProgressBar {
     progress::bar(steps, "{msg}")
 }
 
-/// Whether a mark was reached.
-fn word(reached: bool) -> String {
-    if reached { paint::good("ok") } else { paint::bad("MISSED") }
+/// Formats whether a target is met.
+fn met_or_missed(is_met: bool) -> String {
+    if is_met { paint::good("ok") } else { paint::bad("MISSED") }
 }

@@ -1,6 +1,6 @@
-//! `quorate bench replica`: three replicas in this process beside the raw disk.
+//! `quorate bench replica`: measures three replicas in this process beside the raw disk.
 
-use super::{progress_bar, word};
+use super::{met_or_missed, progress_bar};
 use crate::Verdict;
 use crate::args::BenchArgs;
 use crate::output::{name, output};
@@ -22,11 +22,12 @@ use std::time::Instant;
 
 const REPLICAS: usize = 3;
 const IN_FLIGHT: [usize; 3] = [1, 16, 256];
-/// What the replicas must reach of the raw rate with the most in flight.
-const LEAST_SHARE: f64 = 1.0 / 3.0;
-/// How long a measurement takes.
+/// Target: minimum rate of the replicas relative to the raw disk, with the most proposals in
+/// flight.
+const MIN_SHARE: f64 = 1.0 / 3.0;
+/// Duration of one measurement.
 const SECONDS: f64 = 1.0;
-/// What one command takes in the log, about.
+/// Approximate size of one command in the log.
 const RECORD_BYTES: usize = 16;
 
 #[derive(Serialize)]
@@ -40,86 +41,87 @@ struct Report {
 #[derive(Serialize, Default)]
 struct Row {
     in_flight: usize,
-    /// Records a second appended to a plain file, so many with each sync.
+    /// Records per second appended to a plain file, with `in_flight` records per sync.
     raw_per_second: f64,
-    /// Proposals answered a second, on disks.
+    /// Proposals answered per second by replicas with disks.
     disk_per_second: f64,
-    /// Proposals answered a second, without.
+    /// Proposals answered per second by replicas without disks.
     memory_per_second: f64,
-    /// With disks, over raw.
+    /// Rate with disks relative to the raw rate.
     share: f64,
 }
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     let folder = Folder::new(args.folder.as_deref())?;
-    let bar = progress_bar(args.turns.saturating_mul(3 * IN_FLIGHT.len() as u64));
+    let bar = progress_bar(args.runs.saturating_mul(3 * IN_FLIGHT.len() as u64));
     let mut rows = Vec::new();
     for in_flight in IN_FLIGHT {
         let mut row = Row { in_flight, ..Row::default() };
-        for turn in 0..args.turns {
+        for run in 0..args.runs {
             let measure = |best: &mut f64, what: &str, rate: &dyn Fn() -> anyhow::Result<f64>| {
                 bar.set_message(format!("{in_flight} in flight, {what}"));
                 *best = best.max(rate()?);
                 bar.inc(1);
                 anyhow::Ok(())
             };
-            let place = |what: &str| folder.0.join(format!("{what}-{in_flight}-{turn}"));
-            measure(&mut row.raw_per_second, "raw", &|| raw(&place("raw"), in_flight))?;
-            measure(&mut row.disk_per_second, "with disks", &|| replicas(Some(&place("disk")), in_flight))?;
-            measure(&mut row.memory_per_second, "without", &|| replicas(None, in_flight))?;
+            let path = |what: &str| folder.0.join(format!("{what}-{in_flight}-{run}"));
+            measure(&mut row.raw_per_second, "raw", &|| raw(&path("raw"), in_flight))?;
+            measure(&mut row.disk_per_second, "with disks", &|| replicas(Some(&path("disk")), in_flight))?;
+            measure(&mut row.memory_per_second, "without disks", &|| replicas(None, in_flight))?;
         }
         row.share = row.disk_per_second / row.raw_per_second;
         rows.push(row);
     }
     bar.finish_and_clear();
-    let holds = rows.last().is_some_and(|row| row.share >= LEAST_SHARE);
+    let holds = rows.last().is_some_and(|row| row.share >= MIN_SHARE);
     let found = Report { replicas: REPLICAS, folder: name(&folder.0).to_string(), rows, holds };
     if args.json {
         report::json(&found)?;
     } else {
-        print(&found, args.turns)?;
+        print(&found, args.runs)?;
     }
-    Ok(Verdict::of(holds))
+    Ok(Verdict::from_holds(holds))
 }
 
-/// A folder for the measurement, gone when it is over.
+/// A temporary folder, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new(parent: Option<&Path>) -> anyhow::Result<Self> {
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_path_buf);
         let path = parent.join(format!("quorate-bench-{}", std::process::id()));
-        // The message alone: an error of a file, further down, is taken for one of the output.
-        fs::create_dir(&path).map_err(|error| anyhow::anyhow!("{} could not be created: {error}.", name(&path)))?;
+        // Converted to text: the caller would report an I/O error as a failed write to the output.
+        fs::create_dir(&path).map_err(|error| anyhow::anyhow!("Cannot create the folder {}: {error}.", name(&path)))?;
         Ok(Self(path))
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed is left for its owner to see.
+        // Nothing else can be done about a folder that cannot be removed.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Records appended to a file a second, so many with each sync.
-fn raw(path: &Path, together: usize) -> anyhow::Result<f64> {
-    let failed = |error| anyhow::anyhow!("{} could not be written: {error}.", name(path));
+/// Returns the records per second appended to a file, with `per_sync` records in each sync.
+fn raw(path: &Path, per_sync: usize) -> anyhow::Result<f64> {
+    let failed = |error| anyhow::anyhow!("Cannot write {}: {error}.", name(path));
     let mut file = File::create(path).map_err(failed)?;
-    let batch = vec![0x5A; together * RECORD_BYTES];
+    let batch = vec![0x5A; per_sync * RECORD_BYTES];
     let begin = Instant::now();
     let mut records = 0;
     while begin.elapsed().as_secs_f64() < SECONDS {
         file.write_all(&batch).map_err(failed)?;
         file.sync_data().map_err(failed)?;
-        records += together;
+        records += per_sync;
     }
     Ok(records as f64 / begin.elapsed().as_secs_f64())
 }
 
 type Node = Replica<Registers>;
 
-/// Proposals answered a second by three replicas, so many under way at any time.
+/// Returns the proposals per second that three replicas answer, with `in_flight` proposals in
+/// flight.
 fn replicas(folder: Option<&Path>, in_flight: usize) -> anyhow::Result<f64> {
     let answered = Arc::new(AtomicU64::new(0));
     let mut nodes = start_group(folder, in_flight, &answered)?;
@@ -128,7 +130,7 @@ fn replicas(folder: Option<&Path>, in_flight: usize) -> anyhow::Result<f64> {
     }
     let deadline = Instant::now() + std::time::Duration::from_secs(30);
     while answered.load(Ordering::Relaxed) < in_flight as u64 {
-        anyhow::ensure!(Instant::now() < deadline, "The replicas answered nothing within 30 seconds.");
+        anyhow::ensure!(Instant::now() < deadline, "The replicas did not answer within 30 s.");
         std::thread::yield_now();
     }
     let (begin, before) = (Instant::now(), answered.load(Ordering::Relaxed));
@@ -150,15 +152,15 @@ fn start_group(
     let mailboxes: Vec<_> = group.iter().map(|me| (me, mailbox::<Node>())).collect();
     let addresses: BTreeMap<_, _> = mailboxes.iter().map(|(me, (address, _))| (*me, address.clone())).collect();
     let mut nodes = Vec::new();
-    for (me, (address, letters)) in mailboxes {
+    for (me, (address, inbox)) in mailboxes {
         let (durable, disk) = match folder {
             None => (Durable::default(), Disk::None),
             Some(folder) => open(folder, me, &address)?,
         };
         let setup = Start { me, durable, incarnation: Incarnation::FIRST, disk, peers: addresses.clone() };
-        let pump = Pump { address: address.clone(), answered: Arc::clone(answered), in_flight, next: 0 };
+        let load = LoadGenerator { address: address.clone(), answered: Arc::clone(answered), in_flight, next: 0 };
         let settings = settings.clone();
-        nodes.push(start(setup, (address, letters), move || Replica::new(me, settings), pump.into_ear())?);
+        nodes.push(start(setup, (address, inbox), move || Replica::new(me, settings), load.into_handler())?);
     }
     Ok(nodes)
 }
@@ -174,17 +176,18 @@ fn open(folder: &Path, me: NodeId, address: &Address<Node>) -> anyhow::Result<(D
     Ok((durable, Disk::Scribe(scribe)))
 }
 
-/// Users who keep so many proposals under way, wherever the leader is.
-struct Pump {
+/// A client of one replica that keeps `in_flight` proposals in flight while the replica leads.
+struct LoadGenerator {
     address: Address<Node>,
     answered: Arc<AtomicU64>,
     in_flight: usize,
     next: u64,
 }
 
-impl Pump {
-    /// Everything that is answered in one turn is asked again as one batch.
-    fn into_ear(mut self) -> impl FnMut(Vec<Event<Registers>>) + Send + 'static {
+impl LoadGenerator {
+    /// Returns the event handler. For the answers of one call it proposes as many new commands, in
+    /// one batch.
+    fn into_handler(mut self) -> impl FnMut(Vec<Event<Registers>>) + Send + 'static {
         move |events| {
             let mut done = 0;
             let mut again = 0;
@@ -192,7 +195,7 @@ impl Pump {
                 match event {
                     Event::Answered { .. } => done += 1,
                     Event::Refused { .. } | Event::Unknown { .. } => again += 1,
-                    Event::Leads { .. } => self.begin(),
+                    Event::Leads { .. } => self.start(),
                     Event::Changed { .. }
                     | Event::Follows { .. }
                     | Event::Applied(_)
@@ -201,19 +204,20 @@ impl Pump {
                 }
             }
             self.answered.fetch_add(done as u64, Ordering::Relaxed);
-            self.ask(done + again);
+            self.propose(done + again);
         }
     }
 
-    /// In a few batches, so that one is on its way while another is on the disks.
-    fn begin(&mut self) {
+    /// Proposes the first commands in several batches, so that one batch is sent while another is
+    /// written.
+    fn start(&mut self) {
         let batches = self.in_flight.min(BATCHES);
         for _ in 0..batches {
-            self.ask(self.in_flight / batches);
+            self.propose(self.in_flight / batches);
         }
     }
 
-    fn ask(&mut self, count: usize) {
+    fn propose(&mut self, count: usize) {
         if count == 0 {
             return;
         }
@@ -228,28 +232,28 @@ impl Pump {
 
 const BATCHES: usize = 2;
 
-fn print(found: &Report, turns: u64) -> anyhow::Result<()> {
+fn print(found: &Report, runs: u64) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(
         out,
-        "Proposals answered by {REPLICAS} replicas in one process, each with a log of its own in {}",
+        "Proposals answered by {REPLICAS} replicas in one process, each with its own log in {}",
         found.folder
     )?;
-    let turns = report::count(turns, "turn");
-    writeln!(out, "(best of {turns} each; raw: as many records appended to one file with each sync)\n")?;
+    let runs = report::count(runs, "run");
+    writeln!(out, "(best of {runs} each; raw disk: the same number of records appended to one file per sync)\n")?;
     let heading = format!(
         "{:>10}{:>15}{:>15}{:>9}{:>10}{:>15}",
-        "in flight", "raw disk", "replicas", "share", "at least", "without disk"
+        "in flight", "raw disk", "replicas", "ratio", "at least", "without disk"
     );
     writeln!(out, "{}", paint::bold(&heading))?;
     for row in &found.rows {
         let Row { in_flight, raw_per_second, disk_per_second, memory_per_second, share } = row;
         let is_last = *in_flight == IN_FLIGHT[IN_FLIGHT.len() - 1];
-        let (least, judged) =
-            if is_last { (format!("{LEAST_SHARE:.2}"), word(found.holds)) } else { Default::default() };
+        let (min, verdict) =
+            if is_last { (format!("{MIN_SHARE:.2}"), met_or_missed(found.holds)) } else { Default::default() };
         writeln!(
             out,
-            "{in_flight:>10}{raw_per_second:>13.0}/s{disk_per_second:>13.0}/s{share:>9.2}{least:>10}{memory_per_second:>13.0}/s  {judged}"
+            "{in_flight:>10}{raw_per_second:>13.0}/s{disk_per_second:>13.0}/s{share:>9.2}{min:>10}{memory_per_second:>13.0}/s  {verdict}"
         )?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! A ring on which every node passes tokens on: the least that a protocol can do.
+//! A minimal protocol for the benchmark: a ring on which every node forwards tokens.
 
 use quorate_core::{Describe, Effects, Group, Input, Never, NodeId, Protocol, Time};
 use quorate_journal::metrics::Messages;
@@ -6,7 +6,7 @@ use quorate_journal::settings::{Chance, Latency};
 use quorate_sim::{Setup, Wire, World};
 use serde::Serialize;
 
-/// A node that sends one token at the start and passes on what it gets.
+/// A node that sends one token at the start and forwards every token it receives.
 pub(crate) struct Ring {
     next: NodeId,
     passed: u32,
@@ -49,7 +49,8 @@ impl Protocol for Ring {
     }
 }
 
-/// A world of such nodes with one token in flight for each, counted and not recorded.
+/// Returns a simulation of such nodes with one token in flight per node. It counts messages and
+/// writes no journal.
 pub(crate) fn world(nodes: usize, latency: Latency) -> World<Ring, Messages> {
     let never = Chance::default();
     let setup = Setup {

@@ -1,7 +1,7 @@
-//! `quorate bench sim`: the simulator beside a bare loop.
+//! `quorate bench sim`: measures the simulator beside a bare loop.
 
-use super::bare::Bare;
-use super::{progress_bar, ring, word};
+use super::bare::BareLoop;
+use super::{met_or_missed, progress_bar, ring};
 use crate::Verdict;
 use crate::args::BenchArgs;
 use crate::output::output;
@@ -17,32 +17,33 @@ use std::time::Instant;
 
 const SMALL: usize = 1_000;
 const LARGE: usize = 1_000_000;
-/// How many events each loop handles unless told otherwise.
+/// Default number of events of each loop.
 const EVENTS: u64 = 20_000_000;
 
-/// What the simulator must reach.
-const LEAST_SHARE_SMALL: f64 = 0.4;
-const LEAST_SHARE_LARGE: f64 = 1.0;
-const MOST_GROWTH: f64 = 6.0;
-const MOST_BYTES: f64 = 400.0;
+/// Targets: rate relative to the bare loop in the small and the large ring, cost of an event in the
+/// large ring relative to the small one, and bytes per node.
+const MIN_SHARE_SMALL: f64 = 0.4;
+const MIN_SHARE_LARGE: f64 = 1.0;
+const MAX_GROWTH: f64 = 6.0;
+const MAX_BYTES: f64 = 400.0;
 
 #[derive(Serialize)]
 struct Report {
     events: u64,
-    small: Contest,
-    large: Contest,
-    /// How many times dearer an event is in the large ring than in the small one.
+    small: Comparison,
+    large: Comparison,
+    /// Cost of an event in the large ring relative to the small one.
     cost_growth: f64,
     bytes_per_node: Option<f64>,
     holds: bool,
 }
 
 #[derive(Serialize)]
-struct Contest {
+struct Comparison {
     nodes: usize,
     bare_events_per_second: f64,
     sim_events_per_second: f64,
-    /// The simulator's rate over the bare loop's.
+    /// The simulator's rate relative to the bare loop's.
     share: f64,
 }
 
@@ -51,38 +52,38 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
         writeln!(output(), "{}", bytes_per_node(nodes)?)?;
         return Ok(Verdict::Holds);
     }
-    let (events, turns) = (args.events.unwrap_or(EVENTS), args.turns);
-    anyhow::ensure!(events >= 1_000, "A measurement needs at least 1000 events: --events {EVENTS}.");
-    let bar = progress_bar(turns.saturating_mul(4).saturating_add(1));
-    let small = contest(SMALL, events, turns, &bar);
-    let large = contest(LARGE, events / 4, turns, &bar);
+    let (events, runs) = (args.events.unwrap_or(EVENTS), args.runs);
+    anyhow::ensure!(events >= 1_000, "--events must be at least 1000; got {events}.");
+    let bar = progress_bar(runs.saturating_mul(4).saturating_add(1));
+    let small = compare(SMALL, events, runs, &bar);
+    let large = compare(LARGE, events / 4, runs, &bar);
     bar.set_message("memory of a million nodes");
     let bytes_per_node = memory_of_child(LARGE);
     bar.finish_and_clear();
     let cost_growth = small.sim_events_per_second / large.sim_events_per_second;
-    let holds = small.share >= LEAST_SHARE_SMALL
-        && large.share >= LEAST_SHARE_LARGE
-        && cost_growth <= MOST_GROWTH
-        && bytes_per_node.as_ref().is_ok_and(|bytes| *bytes <= MOST_BYTES);
+    let holds = small.share >= MIN_SHARE_SMALL
+        && large.share >= MIN_SHARE_LARGE
+        && cost_growth <= MAX_GROWTH
+        && bytes_per_node.as_ref().is_ok_and(|bytes| *bytes <= MAX_BYTES);
     let found = Report { events, small, large, cost_growth, bytes_per_node: bytes_per_node.ok(), holds };
     if args.json {
         report::json(&found)?;
     } else {
-        print(&found, turns)?;
+        print(&found, runs)?;
     }
-    Ok(Verdict::of(holds))
+    Ok(Verdict::from_holds(holds))
 }
 
 fn latency() -> Latency {
     Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(5) }
 }
 
-/// Both loops in turns on a ring of this size with as many messages in flight.
-fn contest(nodes: usize, events: u64, turns: u64, bar: &ProgressBar) -> Contest {
-    let mut bare = Bare::new(nodes, latency());
+/// Measures both loops alternately on a ring of this size, with one message in flight per node.
+fn compare(nodes: usize, events: u64, runs: u64, bar: &ProgressBar) -> Comparison {
+    let mut bare = BareLoop::new(nodes, latency());
     let mut world = ring::world(nodes, latency());
     let mut best = [f64::INFINITY; 2];
-    for _ in 0..turns {
+    for _ in 0..runs {
         bar.set_message(format!("{nodes} nodes"));
         best[0] = best[0].min(seconds(events, || bare.advance()));
         bar.inc(1);
@@ -90,7 +91,12 @@ fn contest(nodes: usize, events: u64, turns: u64, bar: &ProgressBar) -> Contest 
         bar.inc(1);
     }
     let [bare_rate, sim_rate] = best.map(|seconds| events as f64 / seconds);
-    Contest { nodes, bare_events_per_second: bare_rate, sim_events_per_second: sim_rate, share: sim_rate / bare_rate }
+    Comparison {
+        nodes,
+        bare_events_per_second: bare_rate,
+        sim_events_per_second: sim_rate,
+        share: sim_rate / bare_rate,
+    }
 }
 
 fn seconds(events: u64, mut advance: impl FnMut() -> bool) -> f64 {
@@ -103,15 +109,15 @@ fn seconds(events: u64, mut advance: impl FnMut() -> bool) -> f64 {
     begin.elapsed().as_secs_f64()
 }
 
-/// A process of its own, so that nothing else is in its memory.
+/// Measures the memory of a simulation in a separate process, which holds nothing else.
 fn memory_of_child(nodes: usize) -> anyhow::Result<f64> {
     let output =
         Command::new(std::env::current_exe()?).args(["bench", "sim", "--memory-of", &nodes.to_string()]).output()?;
     let text = String::from_utf8(output.stdout)?;
-    text.trim().parse().context("The measurement of memory printed no number")
+    text.trim().parse().context("The process that measures memory did not print a number")
 }
 
-/// The growth of this process's memory at its peak while it runs a ring, a node.
+/// Returns the growth of this process's peak memory per node while it simulates a ring.
 fn bytes_per_node(nodes: usize) -> anyhow::Result<f64> {
     let before = memory::peak()?;
     let mut world = ring::world(nodes, latency());
@@ -122,32 +128,37 @@ fn bytes_per_node(nodes: usize) -> anyhow::Result<f64> {
     Ok((after - before) as f64 / nodes as f64)
 }
 
-fn print(report: &Report, turns: u64) -> anyhow::Result<()> {
+fn print(report: &Report, runs: u64) -> anyhow::Result<()> {
     let mut out = output();
-    writeln!(out, "A ring with one message in flight for each node, metrics on, journal off")?;
-    writeln!(out, "(best of {turns} rounds each, the two loops in turns)\n")?;
-    let heading = format!("{:>10}{:>18}{:>18}{:>9}{:>9}", "nodes", "bare heap", "simulator", "share", "at least");
+    writeln!(out, "A ring with one message in flight per node, with metrics and without a journal")?;
+    let runs = report::count(runs, "run");
+    writeln!(out, "(best of {runs} each, the two loops alternately)\n")?;
+    let heading = format!("{:>10}{:>18}{:>18}{:>9}{:>9}", "nodes", "bare heap", "simulator", "ratio", "at least");
     writeln!(out, "{}", paint::bold(&heading))?;
-    for (contest, least) in [(&report.small, LEAST_SHARE_SMALL), (&report.large, LEAST_SHARE_LARGE)] {
+    for (row, min) in [(&report.small, MIN_SHARE_SMALL), (&report.large, MIN_SHARE_LARGE)] {
         writeln!(
             out,
-            "{:>10}{:>14.1} M/s{:>14.1} M/s{:>9.2}{least:>9.1}  {}",
-            contest.nodes,
-            contest.bare_events_per_second / 1e6,
-            contest.sim_events_per_second / 1e6,
-            contest.share,
-            word(contest.share >= least)
+            "{:>10}{:>14.1} M/s{:>14.1} M/s{:>9.2}{min:>9.1}  {}",
+            row.nodes,
+            row.bare_events_per_second / 1e6,
+            row.sim_events_per_second / 1e6,
+            row.share,
+            met_or_missed(row.share >= min)
         )?;
     }
     let growth = report.cost_growth;
     writeln!(
         out,
-        "\ncost of an event, large over small: {growth:.1} (at most {MOST_GROWTH})  {}",
-        word(growth <= MOST_GROWTH)
+        "\ncost of an event, large ring relative to small: {growth:.1} (at most {MAX_GROWTH})  {}",
+        met_or_missed(growth <= MAX_GROWTH)
     )?;
     match report.bytes_per_node {
         Some(bytes) => {
-            writeln!(out, "memory: {bytes:.0} bytes a node (at most {MOST_BYTES})  {}", word(bytes <= MOST_BYTES))?;
+            writeln!(
+                out,
+                "memory: {bytes:.0} bytes per node (at most {MAX_BYTES})  {}",
+                met_or_missed(bytes <= MAX_BYTES)
+            )?;
         }
         None => writeln!(out, "memory: not measured on this system")?,
     }

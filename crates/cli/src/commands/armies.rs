@@ -1,4 +1,5 @@
-//! `armies`: the two that must attack together, checked in either model of time, run once, and explained.
+//! `armies`: two armies that must attack together. `sim` runs them once, `check` explores every run
+//! in either model of time, and `explain` explains them.
 
 mod json;
 
@@ -32,7 +33,7 @@ pub(crate) fn check(args: &ArmiesCheckArgs) -> anyhow::Result<Verdict> {
     } else {
         print(&war, within, &outcome)?;
     }
-    Ok(Verdict::of(outcome.holds()))
+    Ok(Verdict::from_holds(outcome.holds()))
 }
 
 fn print(war: &War, within: Option<Duration>, outcome: &Outcome) -> anyhow::Result<()> {
@@ -50,20 +51,21 @@ fn print(war: &War, within: Option<Duration>, outcome: &Outcome) -> anyhow::Resu
     }
     for Judged { name, breach } in &outcome.verdicts {
         let Some(Breach { timeline, .. }) = breach else { continue };
-        writeln!(out, "\n{}\n", paint::bold(&format!("A shortest way to break '{name}':")))?;
+        writeln!(out, "\n{}\n", paint::bold(&format!("A shortest run that violates '{name}':")))?;
         write!(out, "{}", Columns(timeline))?;
         writeln!(out, "\n  {}", paint::bad(&ending(timeline, within)))?;
     }
-    let word = if outcome.complete { "complete: every state was seen" } else { "not finished" };
-    writeln!(out, "\n{word}, {} in all", grouped(outcome.states))?;
+    let word = if outcome.complete { "complete: every state was explored" } else { "not finished" };
+    writeln!(out, "\n{word}, {} in total", grouped(outcome.states))?;
     if within.is_none() {
-        let hint = format!("Whether any bound on when holds: quorate check {} --within 1s", PROFILE.name);
+        let hint =
+            format!("To check a bound on the time between the attacks: quorate check {} --within 1s", PROFILE.name);
         writeln!(out, "{}", paint::dim(&hint))?;
     }
     Ok(())
 }
 
-/// The armies, and how long their messages take.
+/// Describes the armies and the delays of their messages.
 fn heading(war: &War) -> String {
     let [first, second] = war.strengths;
     let delay = match war.delay {
@@ -71,23 +73,23 @@ fn heading(war: &War) -> String {
         None => "asynchronous: messages take any time".into(),
     };
     let links = if war.fifo { "in order" } else { "in any order" };
-    format!("{} · {first} against {second} · {delay}, {links}", paint::bold(PROFILE.name))
+    format!("{} · strengths {first} and {second} · {delay}, {links}", paint::bold(PROFILE.name))
 }
 
 fn meaning(name: &str, within: Option<Duration>) -> String {
     match (name, within) {
-        ("who", _) => "the armies that know who leads name the same one".into(),
-        ("both-know", _) => "in the end both know who leads".into(),
-        ("both-attack", _) => "in the end both attack".into(),
+        ("who", _) => "armies that know a leader know the same one".into(),
+        ("both-know", _) => "eventually both know who leads".into(),
+        ("both-attack", _) => "eventually both attack".into(),
         (_, Some(within)) => format!("the second attack comes at most {} after the first", Length(within)),
         (_, None) => String::new(),
     }
 }
 
-/// How far apart the attacks were.
+/// Describes the time between the attacks.
 fn ending(timeline: &Timeline, within: Option<Duration>) -> String {
     let (Some(gap), [Some(one), Some(other)]) = (timeline.gap(), timeline.attacks()) else {
-        return "Not both of them attack.".into();
+        return "Not both armies attack.".into();
     };
     let excess =
         within.and_then(|within| Some((within, Duration::from_nanos(gap.nanos().checked_sub(within.nanos())?))));
@@ -105,7 +107,7 @@ fn ending(timeline: &Timeline, within: Option<Duration>) -> String {
     )
 }
 
-/// To the nanosecond.
+/// Returns the time since the start, printed to the nanosecond.
 fn instant(time: Time) -> Length {
     Length(time.since(Time::ZERO))
 }
@@ -116,31 +118,31 @@ pub(crate) fn sim(args: &ArmiesSimArgs) -> anyhow::Result<Verdict> {
     let is_right = judge(&war, &timeline);
     if args.war.json {
         report::json(&RunReport::new(&war, args.seed, &timeline))?;
-        return Ok(Verdict::of(is_right));
+        return Ok(Verdict::from_holds(is_right));
     }
     let mut out = output();
     writeln!(out, "{} · seed {}\n", heading(&war), args.seed)?;
     write!(out, "{}", Columns(&timeline))?;
-    let told = ending(&timeline, war.guarantee());
-    writeln!(out, "\n  {}", if is_right { paint::good(&told) } else { paint::bad(&told) })?;
+    let ending = ending(&timeline, war.guarantee());
+    writeln!(out, "\n  {}", if is_right { paint::good(&ending) } else { paint::bad(&ending) })?;
     let promise = match war.guarantee() {
         Some(most) => format!(
-            "No run is further apart than {}: quorate check {} --delay {}",
+            "In no run are the attacks further apart than {}: quorate check {} --delay {}",
             Length(most),
             PROFILE.name,
             delay(&war)
         ),
-        None => format!("Nothing bounds it: quorate check {} --within 1h", PROFILE.name),
+        None => format!("The time between the attacks has no bound: quorate check {} --within 1h", PROFILE.name),
     };
     writeln!(out, "{}", paint::dim(&promise))?;
-    Ok(Verdict::of(is_right))
+    Ok(Verdict::from_holds(is_right))
 }
 
 fn delay(war: &War) -> Between {
     Between(war.delay.unwrap_or(Span::exactly(Duration::ZERO)))
 }
 
-/// Whether both attacked, by the word of one leader, and as close as they can promise.
+/// Whether both armies attacked under the same leader, within the guaranteed time of each other.
 fn judge(war: &War, timeline: &Timeline) -> bool {
     let [one, other] = timeline.leaders();
     let close = |gap: Duration| war.guarantee().is_none_or(|most| gap <= most);
@@ -151,7 +153,7 @@ fn judge(war: &War, timeline: &Timeline) -> bool {
 pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<Verdict> {
     anyhow::ensure!(
         !args.picture.is_wanted(),
-        "There is no picture of '{}'; 'quorate sim {}' tells a run.",
+        "There is no picture of '{}'; 'quorate sim {}' prints a run.",
         PROFILE.name,
         PROFILE.name
     );
@@ -163,20 +165,21 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<Verdict> {
         lines: Columns(&timeline).to_string().lines().map(str::to_owned).collect(),
         command: format!("quorate sim {} --delay {}", PROFILE.name, delay(&war)),
     };
-    explain::plainly(args, &PROFILE, &example)
+    explain::explain_demo(args, &PROFILE, &example)
 }
 
-/// What happened, one below the other, each in its army's column.
+/// Prints a timeline as a table with one column per army.
 struct Columns<'a>(&'a Timeline);
 
-/// What is told of a run: that an army attacks is in the rule by which it does.
-fn is_told(entry: &&Entry) -> bool {
+/// Whether the table shows an entry. An attack has no line of its own, because the rule before it
+/// mentions it.
+fn is_shown(entry: &&Entry) -> bool {
     !matches!(entry.what, What::Attacks)
 }
 
 impl fmt::Display for Columns<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let entries: Vec<&Entry> = self.0.entries.iter().filter(is_told).collect();
+        let entries: Vec<&Entry> = self.0.entries.iter().filter(is_shown).collect();
         let title = |army: NodeId| format!("army {army}");
         let width = |army: NodeId| {
             let own = entries.iter().filter(|entry| entry.army == army);

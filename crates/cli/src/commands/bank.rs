@@ -1,11 +1,11 @@
-//! `quorate bank`: tellers deposit into one account, with and without a lock.
+//! `quorate bank`: bank tellers deposit into one account, with and without a lock.
 
 mod json;
 mod table;
 
 use crate::args::BankArgs;
 use crate::output::name;
-use crate::picture::{self, Company, Easel, Picture};
+use crate::picture::{self, CommandIo, Picture, PictureObserver};
 use crate::{Verdict, interrupt, progress};
 use anyhow::{bail, ensure};
 use quorate_demos::bank;
@@ -21,27 +21,27 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// What users call it when there is no lock.
+/// Name of the case without a lock on the command line.
 const NONE: &str = "none";
 
-/// One lock, and what came of it.
+/// One lock with its outcome.
 struct Row {
     lock: &'static str,
     spec: Spec<Mutex>,
     result: Outcome,
 }
 
-/// What came of a lock.
+/// Outcome of the runs with one lock.
 enum Outcome {
     Once(Statement),
     Many(Count),
-    /// There is no group of the size that was asked for.
+    /// The algorithm has no group of the requested size. The text describes the possible sizes.
     NoGroup(&'static str),
 }
 
 impl Row {
-    /// The first seed after which the balance was wrong, if there is one.
-    fn wrong(&self) -> Option<u64> {
+    /// Returns the first seed with which the balance was wrong.
+    fn first_wrong_seed(&self) -> Option<u64> {
         match &self.result {
             Outcome::Once(statement) => (!statement.is_right()).then_some(self.spec.seed),
             Outcome::Many(count) => count.first_wrong,
@@ -50,32 +50,33 @@ impl Row {
     }
 }
 
-/// All that was done.
-struct Day<'a> {
+/// The results of all locks.
+struct BankReport<'a> {
     args: &'a BankArgs,
     terms: Terms,
     rows: Vec<Row>,
     pictures: &'a [Picture],
 }
 
-impl Day<'_> {
-    /// The rows that count: without a lock money may be lost, unless that was all that was asked for.
-    fn wrong(&self) -> impl Iterator<Item = (&Row, u64)> {
+impl BankReport<'_> {
+    /// Returns the rows with a wrong balance and their first such seed. Without a lock a wrong
+    /// balance is expected, so that row counts only if the command names it.
+    fn failures(&self) -> impl Iterator<Item = (&Row, u64)> {
         let counts = |row: &&Row| row.lock != NONE || self.args.lock.is_some();
-        self.rows.iter().filter(counts).filter_map(|row| Some((row, row.wrong()?)))
+        self.rows.iter().filter(counts).filter_map(|row| Some((row, row.first_wrong_seed()?)))
     }
 
-    /// The command that opens the bank once more, with this lock and this seed.
-    fn again(&self, row: &Row, seed: u64) -> String {
+    /// Returns the command that repeats the run of this lock and seed.
+    fn repeat_command(&self, row: &Row, seed: u64) -> String {
         let BankArgs { tellers, deposit, balance, latency, .. } = self.args;
         let mut words = vec![format!("quorate bank --lock {} --nodes {} --seed {seed}", row.lock, row.spec.nodes)];
-        let usual = [
+        let options = [
             (*tellers == 2, format!("--tellers {tellers}")),
             (*deposit == 10_000, format!("--deposit {deposit}")),
             (*balance == 1_000, format!("--balance {balance}")),
             (*latency == bank::LATENCY, format!("--latency {latency}")),
         ];
-        words.extend(usual.into_iter().filter_map(|(usual, text)| (!usual).then_some(text)));
+        words.extend(options.into_iter().filter_map(|(is_default, text)| (!is_default).then_some(text)));
         words.join(" ")
     }
 
@@ -87,7 +88,7 @@ impl Day<'_> {
     }
 
     fn verdict(&self) -> Verdict {
-        match self.wrong().next() {
+        match self.failures().next() {
             Some(_) => Verdict::Fails,
             None if self.is_complete() => Verdict::Holds,
             None => Verdict::Unfinished,
@@ -104,33 +105,35 @@ pub(crate) fn run(args: &BankArgs) -> anyhow::Result<Verdict> {
     let rows = match locks[..] {
         [(lock, entry)] if is_recorded => {
             let spec = spec(args, &terms, entry)?;
-            let (statement, drawn) = picture::draw::<Mutex, _>(&args.picture, &header(&spec)?, |easel| {
-                record(&spec, &terms, args.trace.as_deref(), easel)
+            let (statement, drawn) = picture::draw::<Mutex, _>(&args.picture, &header(&spec)?, |pictures| {
+                record(&spec, &terms, args.trace.as_deref(), pictures)
             })?;
             pictures = drawn;
             vec![Row { lock, spec, result: Outcome::Once(statement) }]
         }
-        _ => all_rows(args, &terms, &locks)?,
+        _ => run_locks(args, &terms, &locks)?,
     };
-    // What came of the deposits is told even if their picture could not be written.
-    let day = Day { args, terms, rows, pictures: pictures.as_deref().unwrap_or_default() };
+    // Print the result even if the picture could not be written.
+    let report = BankReport { args, terms, rows, pictures: pictures.as_deref().unwrap_or_default() };
     if args.json {
-        json::print(&day)?;
+        json::print(&report)?;
     } else if !args.picture.takes_stdout() {
-        table::print(&day)?;
+        table::print(&report)?;
     }
-    let verdict = day.verdict();
+    let verdict = report.verdict();
     pictures?;
     Ok(verdict)
 }
 
-/// Whose turn it is, each with the name that users know it by.
+/// Returns the locks to try, each with its name on the command line.
 fn locks(wanted: Option<&str>) -> anyhow::Result<Vec<(&'static str, &'static MutexEntry)>> {
     let find = |name: &str| -> anyhow::Result<&'static MutexEntry> {
         let found = entry(name)?;
         match Mutex::entry(found) {
             Some(entry) => Ok(entry),
-            None => bail!("'{name}' is of the {} family, and a lock is of the mutex family.", found.family()),
+            None => {
+                bail!("'{name}' is of the {} family; --lock needs an algorithm of the mutex family.", found.family())
+            }
         }
     };
     match wanted {
@@ -146,18 +149,18 @@ fn locks(wanted: Option<&str>) -> anyhow::Result<Vec<(&'static str, &'static Mut
     }
 }
 
-/// Refuses what cannot be meant or done, before anything is run.
+/// Rejects invalid options before anything runs.
 fn check(args: &BankArgs) -> anyhow::Result<()> {
-    ensure!(args.seeds > 0, "Nothing is deposited in no seed: use --seeds 1000.");
-    args.picture.check(&Company {
-        speaks: args.json.then_some("json"),
-        trace: args.trace.as_deref(),
-        ..Company::default()
+    ensure!(args.seeds > 0, "--seeds must be at least 1; got 0.");
+    args.picture.check(&CommandIo {
+        stdout_option: args.json.then_some("json"),
+        journal: args.trace.as_deref(),
+        ..CommandIo::default()
     })?;
     let is_one_run = args.lock.is_some() && args.seeds == 1;
     ensure!(
         is_one_run || (args.trace.is_none() && !args.picture.is_wanted()),
-        "A journal or a picture is of one run: name one lock, such as --lock none, and leave out --seeds."
+        "A journal or a picture shows a single run: choose one lock, such as --lock none, and leave out --seeds."
     );
     Ok(())
 }
@@ -167,26 +170,30 @@ fn spec(args: &BankArgs, terms: &Terms, lock: &'static MutexEntry) -> anyhow::Re
     Ok(bank::spec(terms, lock.into(), nodes, args.seed, args.latency))
 }
 
-/// Runs before an easel, and writes the journal if it is wanted.
+/// Runs once, observed by `pictures`, and writes the journal if there is a path for it.
 fn record(
     spec: &Spec<Mutex>,
     terms: &Terms,
     journal: Option<&Path>,
-    easel: &mut Easel<'_, Mutex>,
+    pictures: &mut PictureObserver<'_, Mutex>,
 ) -> anyhow::Result<Statement> {
     let journal: Box<dyn Write> = match journal {
         None => Box::new(io::sink()),
         Some(path) => {
-            let told = |error| anyhow::anyhow!("The journal {} could not be written: {error}.", name(path));
-            Box::new(BufWriter::new(File::create(path).map_err(told)?))
+            let failed = |error| anyhow::anyhow!("Cannot write the journal {}: {error}.", name(path));
+            Box::new(BufWriter::new(File::create(path).map_err(failed)?))
         }
     };
-    Ok(bank::run_before(spec, terms, journal, easel)?.0)
+    Ok(bank::run_before(spec, terms, journal, pictures)?.0)
 }
 
-/// One lock after the other, until somebody interrupts.
-fn all_rows(args: &BankArgs, terms: &Terms, locks: &[(&'static str, &'static MutexEntry)]) -> anyhow::Result<Vec<Row>> {
-    interrupt::watch();
+/// Runs one lock after the other, until all are done or the user interrupts.
+fn run_locks(
+    args: &BankArgs,
+    terms: &Terms,
+    locks: &[(&'static str, &'static MutexEntry)],
+) -> anyhow::Result<Vec<Row>> {
+    interrupt::install_handler();
     let bar = progress::bar(args.seeds.saturating_mul(locks.len() as u64), "{pos}/{len} runs, {eta} left: {msg}");
     let mut rows = Vec::new();
     for (lock, entry) in locks {
@@ -197,7 +204,7 @@ fn all_rows(args: &BankArgs, terms: &Terms, locks: &[(&'static str, &'static Mut
             Err(_) | Ok(()) if args.seeds == 1 => Outcome::Once(bank::run(&spec, terms)?),
             Err(_) | Ok(()) => Outcome::Many(bank::count(&spec, terms, args.seeds, || {
                 bar.inc(1);
-                !interrupt::came()
+                !interrupt::was_requested()
             })?),
         };
         rows.push(Row { lock, spec, result });

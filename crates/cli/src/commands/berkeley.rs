@@ -1,4 +1,4 @@
-//! `quorate sim berkeley`: a leader at work, which keeps the clocks of its group together.
+//! `quorate sim berkeley`: an elected leader synchronizes the clocks of its group.
 
 use crate::args::BerkeleyArgs;
 use crate::output::output;
@@ -11,13 +11,13 @@ use quorate_journal::settings::Length;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// What was asked, and what came of it, as `--json` prints it.
+/// The scenario with its result, as `--json` prints it.
 #[derive(Serialize)]
-struct Told<'a> {
+struct JsonReport<'a> {
     scenario: &'static str,
     #[serde(flatten)]
-    asked: &'a Scenario,
-    /// How far two clocks can be apart after a round.
+    settings: &'a Scenario,
+    /// Largest possible difference between two clocks after a round.
     uncertainty_ns: Duration,
     #[serde(flatten)]
     report: &'a Report,
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &BerkeleyArgs) -> anyhow::Result<Verdict> {
     let report = berkeley::run(&scenario)?;
     if args.json {
         let uncertainty_ns = scenario.uncertainty();
-        report::json(&Told { scenario: "berkeley", asked: &scenario, uncertainty_ns, report: &report })?;
+        report::json(&JsonReport { scenario: "berkeley", settings: &scenario, uncertainty_ns, report: &report })?;
     } else if picture.as_ref().is_none_or(|picture| !picture.is_on_stdout()) {
         print(&scenario, &report)?;
     }
@@ -43,23 +43,23 @@ pub(crate) fn run(args: &BerkeleyArgs) -> anyhow::Result<Verdict> {
 fn print(scenario: &Scenario, report: &Report) -> io::Result<()> {
     let mut out = output();
     writeln!(out, "{} · {}\n", paint::bold("berkeley"), conditions(scenario))?;
-    let head = format!("  {:<56}{:>12}{:>12}", "how far clocks are apart", "at", "spread");
+    let head = format!("  {:<56}{:>12}{:>12}", "event", "time", "spread");
     writeln!(out, "{}", paint::bold(&head))?;
     for Milestone { at, spread, what } in &report.milestones {
         writeln!(out, "  {:<56}{:>12}{:>12}", in_words(what), at.to_string(), spread.to_string())?;
     }
     writeln!(out, "\n  {:<12}{}", "elections", elections(report))?;
     let taken = count(report.rounds.len() as u64, "average");
-    writeln!(out, "  {:<12}{taken}; after one, clocks are at most {} apart", "rounds", scenario.uncertainty())?;
+    writeln!(out, "  {:<12}{taken}; after a round, clocks differ by at most {}", "rounds", scenario.uncertainty())?;
     let messages = report.messages;
     let (rounds, elections) = (grouped(messages.rounds), grouped(messages.elections));
-    writeln!(out, "  {:<12}{rounds} of rounds, {elections} of elections", "messages")?;
+    writeln!(out, "  {:<12}{rounds} in rounds, {elections} in elections", "messages")?;
     let lines = left_out(&report.rounds);
     if lines.is_empty() {
-        writeln!(out, "  {:<12}nobody", "left out")?;
+        writeln!(out, "  {:<12}none", "left out")?;
     }
-    for (place, line) in lines.iter().enumerate() {
-        writeln!(out, "  {:<12}{line}", if place == 0 { "left out" } else { "" })?;
+    for (index, line) in lines.iter().enumerate() {
+        writeln!(out, "  {:<12}{line}", if index == 0 { "left out" } else { "" })?;
     }
     Ok(())
 }
@@ -67,21 +67,21 @@ fn print(scenario: &Scenario, report: &Report) -> io::Result<()> {
 fn conditions(scenario: &Scenario) -> String {
     let Scenario { nodes, seed, latency, skew, drift, every, .. } = scenario;
     let (nodes, skew, every) = (count(*nodes as u64, "node"), Length(*skew), Length(*every));
-    format!("{nodes} · seed {seed} · {latency} · clocks off by up to {skew} and {drift} · a round every {every}")
+    format!("{nodes} · seed {seed} · {latency} · skew up to {skew} · drift up to {drift} · a round every {every}")
 }
 
 fn in_words(what: &What) -> String {
     match what {
-        What::Begins => "before anything".into(),
+        What::Begins => "start".into(),
         What::Elected { leader, epoch, without: None } => format!("node {leader} is elected in epoch {epoch}"),
         What::Elected { leader, epoch, without: Some(without) } => {
-            format!("after {without} without a leader, {leader} is elected in epoch {epoch}")
+            format!("node {leader} is elected in epoch {epoch}, {without} leaderless")
         }
         What::FirstRound { leader, .. } => format!("after the first round of node {leader}"),
         What::Crashes { node, led: true } => format!("node {node}, the leader, crashes"),
         What::Crashes { node, led: false } => format!("node {node} crashes"),
-        What::Returns { node } => format!("node {node} is back, with its own clock"),
-        What::Ends => "at the end".into(),
+        What::Returns { node } => format!("node {node} restarts, with its own clock"),
+        What::Ends => "end".into(),
     }
 }
 
@@ -91,10 +91,11 @@ fn elections(report: &Report) -> String {
         What::Begins | What::FirstRound { .. } | What::Crashes { .. } | What::Returns { .. } | What::Ends => None,
     });
     let elected: Vec<_> = elected.collect();
-    if elected.is_empty() { "nobody was elected".into() } else { elected.join(", ") }
+    if elected.is_empty() { "no leader was elected".into() } else { elected.join(", ") }
 }
 
-/// Who did not count, a line for each stretch of rounds in which these were the same.
+/// Lists the nodes that the leader left out of the average, one line per series of rounds with the
+/// same nodes.
 fn left_out(rounds: &[RoundSeen]) -> Vec<String> {
     let same = |one: &RoundSeen, other: &RoundSeen| {
         (one.round.epoch, &one.far, &one.silent) == (other.round.epoch, &other.far, &other.silent)
@@ -119,7 +120,8 @@ fn because(nodes: &Group, why: &str) -> String {
     format!("{}{nodes}: {why}", if nodes.len() == 1 { "node " } else { "nodes " })
 }
 
-/// The spread over time, with what the round trip leaves open as a line, and marks where nodes crash and leaders begin.
+/// Plots the spread over time, with the uncertainty of a round trip as a line, and marks elections,
+/// crashes of leaders and restarts.
 fn figure(scenario: &Scenario, report: &Report) -> Figure {
     let point = |at: Time, spread: Duration| Point::new(at.nanos() as f64 / 1e9, spread.nanos() as f64 / 1e6);
     let end = scenario.length.nanos() as f64 / 1e9;
@@ -127,7 +129,7 @@ fn figure(scenario: &Scenario, report: &Report) -> Figure {
     let spread = Series::new("spread of the clocks")
         .points(report.samples.iter().map(|sample| point(sample.at, sample.spread)))
         .joined()
-        .formula("what a round can leave", [(0.0, limit), (end, limit)]);
+        .formula("largest spread after a round", [(0.0, limit), (end, limit)]);
     let marked = |name: &str, is_it: fn(&What) -> bool| {
         let own = report.milestones.iter().filter(|milestone| is_it(&milestone.what));
         Series::new(name).points(own.map(|milestone| point(milestone.at, milestone.spread).ring()))
@@ -135,10 +137,10 @@ fn figure(scenario: &Scenario, report: &Report) -> Figure {
     let marks = [
         marked("a leader is elected", |what| matches!(what, What::Elected { .. })),
         marked("the leader crashes", |what| matches!(what, What::Crashes { led: true, .. })),
-        marked("a node is back", |what| matches!(what, What::Returns { .. })),
+        marked("a node restarts", |what| matches!(what, What::Returns { .. })),
     ];
     let plot = Plot::new("").x(Axis::linear("time").unit("s")).y(Axis::log("spread").unit("ms")).with(spread);
     let plot = marks.into_iter().filter(|series| !series.points.is_empty()).fold(plot, Plot::with);
     let key = Key { solid: String::new(), ring: String::new(), formula: String::new(), ..Key::default() };
-    Figure::new("A leader keeps clocks together").subtitle(conditions(scenario)).key(key).with(plot)
+    Figure::new("Clock synchronization by an elected leader").subtitle(conditions(scenario)).key(key).with(plot)
 }

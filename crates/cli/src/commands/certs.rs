@@ -1,4 +1,4 @@
-//! `quorate certs`: certificates for the nodes of a group.
+//! `quorate certs`: creates certificates for the nodes of a group.
 
 use crate::Verdict;
 use crate::args::CertsArgs;
@@ -14,7 +14,7 @@ use std::path::Path;
 struct Report<'a> {
     group: &'a str,
     folder: String,
-    /// Whether the CA was made too, or was in the folder.
+    /// "made" if the command created the CA, "found" if it was in the folder.
     authority: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     authority_until: Option<String>,
@@ -30,14 +30,14 @@ pub(crate) fn run(args: &CertsArgs) -> anyhow::Result<Verdict> {
     let nodes: Vec<NodeId> = args.nodes.iter().collect();
     let made = Folder::new(&args.folder).make(&args.group, &nodes, args.days)?;
     if args.json {
-        report::json(&figures(args, &nodes, &made))?;
+        report::json(&report_of(args, &nodes, &made))?;
     } else {
-        tell(args, &nodes, &made)?;
+        print(args, &nodes, &made)?;
     }
     Ok(Verdict::Holds)
 }
 
-fn figures<'a>(args: &'a CertsArgs, nodes: &[NodeId], made: &Made) -> Report<'a> {
+fn report_of<'a>(args: &'a CertsArgs, nodes: &[NodeId], made: &Made) -> Report<'a> {
     Report {
         group: args.group.as_str(),
         folder: name(&args.folder),
@@ -52,12 +52,12 @@ fn figures<'a>(args: &'a CertsArgs, nodes: &[NodeId], made: &Made) -> Report<'a>
     }
 }
 
-fn tell(args: &CertsArgs, nodes: &[NodeId], made: &Made) -> anyhow::Result<()> {
+fn print(args: &CertsArgs, nodes: &[NodeId], made: &Made) -> anyhow::Result<()> {
     let mut out = output();
     let (group, folder) = (&args.group, name(&args.folder));
     let until = made.authority_until.map(|until| format!(", valid until {}", Date::from(until))).unwrap_or_default();
     match made.authority {
-        AuthorityFrom::New => writeln!(out, "Made a CA for group {group}{until}:")?,
+        AuthorityFrom::New => writeln!(out, "Created a CA for group {group}{until}:")?,
         AuthorityFrom::Folder => writeln!(out, "Used the CA of group {group} in {folder}{until}.")?,
     }
     let (mut files, has_many) = (made.files.iter(), nodes.len() > 1);
@@ -66,25 +66,25 @@ fn tell(args: &CertsArgs, nodes: &[NodeId], made: &Made) -> anyhow::Result<()> {
             writeln!(out, "  {}", name(file))?;
         }
     }
-    let whose = if has_many { format!("nodes {}", args.nodes) } else { format!("node {}", args.nodes) };
-    writeln!(out, "Made the certificate and key of {whose}, valid until {}:", Date::from(made.until))?;
+    let owners = if has_many { format!("nodes {}", args.nodes) } else { format!("node {}", args.nodes) };
+    writeln!(out, "Created the certificate and key of {owners}, valid until {}:", Date::from(made.until))?;
     let files: Vec<_> = files.map(|file| name(file)).collect();
     for pair in files.chunks(2) {
         writeln!(out, "  {}", pair.join("  "))?;
     }
     let key = name(&Folder::new(&args.folder).authority_key());
-    writeln!(out, "\nKeep {key} to yourself: whoever has it can make nodes of the group.")?;
-    writeln!(out, "A node's machine needs ca.pem and the two files of its node, nothing more.")?;
-    writeln!(out, "\n{}", paint::dim(&format!("To start a node: {}", next(args, nodes))))?;
+    writeln!(out, "\nKeep {key} secret: with it, anyone can create nodes of the group.")?;
+    writeln!(out, "The machine of a node needs only ca.pem and the two files of the node.")?;
+    writeln!(out, "\n{}", paint::dim(&format!("To start a node: {}", start_command(args, nodes))))?;
     Ok(())
 }
 
-/// How the first of these nodes is started.
-fn next(args: &CertsArgs, nodes: &[NodeId]) -> String {
+/// Returns the command that starts the first of these nodes.
+fn start_command(args: &CertsArgs, nodes: &[NodeId]) -> String {
     let first = nodes.first().copied().unwrap_or(NodeId::from_index(0));
     let shown = nodes.iter().skip(1).take(4).map(|node| format!("{node}=HOST:{}", port(*node)));
     let mut peers: Vec<_> = shown.collect();
-    // Who else is in the group is not known here.
+    // The group may have other nodes, which this command does not know.
     if peers.len() + 1 < nodes.len() || peers.is_empty() {
         peers.push("…".to_owned());
     }
@@ -97,7 +97,7 @@ fn next(args: &CertsArgs, nodes: &[NodeId]) -> String {
     )
 }
 
-/// A port that is easily told from those of the other nodes.
+/// Returns an example port that differs between nodes.
 fn port(node: NodeId) -> u32 {
     7_000 + node.number() % 1_000
 }

@@ -1,4 +1,4 @@
-//! `quorate check`: every order.
+//! `quorate check`: explores every reachable state of a small group.
 
 mod json;
 mod text;
@@ -8,7 +8,7 @@ use crate::args::{CheckArgs, LocalCheck};
 use crate::interrupt;
 use crate::memory::Memory;
 use crate::output::name;
-use crate::picture::{self, Company, Easel, Picture, ensure_writable};
+use crate::picture::{self, CommandIo, Picture, PictureObserver, ensure_writable};
 use crate::report::grouped;
 use crate::{Verdict, report};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -23,7 +23,7 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use std::time::Instant;
 
-/// The journal of a counterexample, where one was written.
+/// The journal of a counterexample that was written.
 struct Written<'a> {
     path: &'a Path,
     lines: u64,
@@ -41,14 +41,14 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
     of_family(entry, checking).unwrap_or_else(|| Err(check::uncheckable(entry).into()))
 }
 
-/// A check, whatever the algorithm's family.
+/// A check of an algorithm of any family.
 struct Checking<'a> {
     args: &'a CheckArgs,
     algorithm: &'a str,
 }
 
 impl Task for Checking<'_> {
-    /// Nothing if the family's algorithms cannot be checked.
+    /// `None` if the algorithms of the family cannot be checked.
     type Output = Option<anyhow::Result<Verdict>>;
 
     fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> Self::Output {
@@ -66,29 +66,29 @@ impl CheckTask for Checking<'_> {
 
 fn check_one<F: CheckedFamily>(args: &CheckArgs, algorithm: &str) -> anyhow::Result<Verdict> {
     let spec: CheckSpec<F> = args.spec(algorithm)?;
-    let (speaks, trace) = (args.json.then_some("json"), args.trace.as_deref());
-    args.picture.check(&Company { speaks, trace, ..Company::default() })?;
-    if let Some(path) = trace {
+    let (stdout_option, journal) = (args.json.then_some("json"), args.trace.as_deref());
+    args.picture.check(&CommandIo { stdout_option, journal, ..CommandIo::default() })?;
+    if let Some(path) = journal {
         ensure_writable("journal", path)?;
     }
-    interrupt::watch();
-    let mut meter = Meter::new(spec.effort.search);
+    interrupt::install_handler();
+    let mut progress_line = ProgressLine::new(spec.effort.search);
     let run = check::run(&spec, &mut |phase, progress| {
-        meter.show(phase, progress);
-        !interrupt::came()
+        progress_line.show(phase, progress);
+        !interrupt::was_requested()
     })?;
-    meter.bar.finish_and_clear();
+    progress_line.bar.finish_and_clear();
     let written = args.trace.as_deref().map_or(Ok(None), |path| write(&run, path));
-    // The verdicts are told even if their journal could not be written.
-    let journal = written.as_ref().ok().and_then(Option::as_ref);
+    // Print the verdicts even if the journal could not be written.
+    let written_journal = written.as_ref().ok().and_then(Option::as_ref);
     let pictures = pictures(&spec, &run, args)?;
     let drawn = pictures.as_deref().unwrap_or_default();
     if args.json {
-        report::json(&json::Report::new(&spec, &run, replay(&spec, &run, journal), drawn))?;
+        report::json(&json::Report::new(&spec, &run, replay_hint(&spec, &run, written_journal), drawn))?;
     } else if args.picture.takes_stdout() {
-        text::tell_if_nothing(&args.picture, &run, &mut io::stderr())?;
+        text::note_nothing_to_draw(&args.picture, &run, &mut io::stderr())?;
     } else {
-        text::print(&spec, &run, args, journal, drawn)?;
+        text::print(&spec, &run, args, written_journal, drawn)?;
     }
     written?;
     pictures?;
@@ -99,7 +99,7 @@ fn check_one<F: CheckedFamily>(args: &CheckArgs, algorithm: &str) -> anyhow::Res
     })
 }
 
-/// Draws the shortest counterexample, if there is one and that is wanted.
+/// Draws the shortest counterexample, if there is one and the options ask for a picture.
 fn pictures<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,
@@ -109,15 +109,15 @@ fn pictures<F: CheckedFamily>(
         return Ok(Ok(Vec::new()));
     };
     let header = Header { found_by: Some(spec.command()), ..header(run.spec())? };
-    let play = |easel: &mut Easel<'_, F>| Ok(run.show(example, easel).map(drop)?);
+    let play = |pictures: &mut PictureObserver<'_, F>| Ok(run.show(example, pictures).map(drop)?);
     let ((), pictures) = picture::draw::<F, _>(&args.picture, &header, play)?;
     Ok(pictures)
 }
 
-/// Writes the shortest counterexample down, if there is one.
+/// Writes the journal of the shortest counterexample, if there is one.
 fn write<'a, F: CheckedFamily>(run: &CheckRun<F>, path: &'a Path) -> anyhow::Result<Option<Written<'a>>> {
     let Some((_, example)) = run.broken().first().copied() else { return Ok(None) };
-    let failed = |error: io::Error| anyhow::anyhow!("The journal {} could not be written: {error}.", name(path));
+    let failed = |error: io::Error| anyhow::anyhow!("Cannot write the journal {}: {error}.", name(path));
     let file = File::create(path).map_err(failed)?;
     let lines = run.write(example, BufWriter::new(file)).map_err(|error| match error {
         LabError::Write(error) => failed(error),
@@ -126,18 +126,23 @@ fn write<'a, F: CheckedFamily>(run: &CheckRun<F>, path: &'a Path) -> anyhow::Res
     Ok(Some(Written { path, lines }))
 }
 
-/// What a journal is called where nobody gave it a name.
-const NAMELESS: &str = "broken.journal";
+/// Name of the journal in suggested commands if no name was given.
+const DEFAULT_JOURNAL: &str = "broken.journal";
 
-/// The command that shows the shortest counterexample again, if there is one.
-fn replay<F: CheckedFamily>(spec: &CheckSpec<F>, run: &CheckRun<F>, written: Option<&Written<'_>>) -> Option<String> {
+/// Returns the command that replays the shortest counterexample, if there is one.
+fn replay_hint<F: CheckedFamily>(
+    spec: &CheckSpec<F>,
+    run: &CheckRun<F>,
+    written: Option<&Written<'_>>,
+) -> Option<String> {
     run.findings.is_broken().then(|| match written {
         Some(written) => replay_command(&written.path.to_string_lossy()),
-        None => spec.command_with_trace(NAMELESS),
+        None => spec.command_with_trace(DEFAULT_JOURNAL),
     })
 }
 
-/// The search whose figures stand for the check: that of the states, unless only the past was asked about.
+/// Returns the search whose figures represent the check: the search of states, unless all
+/// properties need the past.
 fn main_pass(findings: &Findings) -> &Pass {
     match &findings.past {
         Some(past) if findings.states.generated == 0 => past,
@@ -149,16 +154,16 @@ fn rate(number: u64, seconds: f64) -> f64 {
     number as f64 / seconds.max(1e-9)
 }
 
-/// Tells on one line how the check is going, if somebody watches.
-struct Meter {
+/// Shows the progress of the check on one line of the terminal.
+struct ProgressLine {
     bar: ProgressBar,
-    /// Random walks do not tell states apart.
+    /// Whether the search takes random walks, which do not count distinct states.
     walks: bool,
     phase: Phase,
     begin: Instant,
 }
 
-impl Meter {
+impl ProgressLine {
     fn new(search: Search) -> Self {
         let bar = ProgressBar::new_spinner();
         let style = ProgressStyle::with_template("  {wide_msg}");
@@ -179,19 +184,19 @@ impl Meter {
         let millions = |number: u64| rate(number, seconds) / 1e6;
         self.bar.set_message(if self.walks {
             let (steps, walks) = (grouped(generated), grouped(queue));
-            format!("random walks: {steps} steps, {:.2} M/s, {walks} walks to go", millions(generated))
+            format!("random walks: {steps} steps, {:.2} M/s, {walks} walks left", millions(generated))
         } else {
-            let (states_told, queue, memory) = (grouped(states), grouped(queue), Memory::from_bytes(memory));
-            let (rate, phase) = (millions(states), words(phase));
-            format!("{states_told} states, depth {depth}, {rate:.2} M/s, queue {queue}, {memory} · {phase}")
+            let (state_count, queue, memory) = (grouped(states), grouped(queue), Memory::from_bytes(memory));
+            let (rate, phase) = (millions(states), phase_name(phase));
+            format!("{state_count} states, depth {depth}, {rate:.2} M/s, queue {queue}, {memory} · {phase}")
         });
     }
 }
 
-fn words(phase: Phase) -> &'static str {
+fn phase_name(phase: Phase) -> &'static str {
     match phase {
         Phase::States => "states",
-        Phase::Past => "with memory of the past",
+        Phase::Past => "states with history",
         Phase::Fair => "fair runs",
         Phase::Shortest => "shortest counterexample",
     }

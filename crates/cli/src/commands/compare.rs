@@ -1,4 +1,5 @@
-//! `quorate compare`: algorithms side by side, simulated and between real processes, beside the book.
+//! `quorate compare`: measures the algorithms of a family, simulated and in real processes, beside
+//! the expected figures of the literature.
 
 mod figure;
 mod table;
@@ -30,13 +31,13 @@ impl CompareTask for Task<'_> {
     fn perform<C: Comparison>(self, mut comparison: C) -> Self::Output {
         let is_json = self.args.json;
         let picture = self.args.picture()?;
-        interrupt::watch();
+        interrupt::install_handler();
         let (steps, things) = comparison.work();
         let mut host = Terminal { bar: progress::bar(steps, &format!("{{pos}}/{{len}} {things}, {{elapsed}}{{msg}}")) };
         host.bar.enable_steady_tick(Duration::from_millis(200));
         let end = comparison.measure(&mut host);
         host.bar.finish_and_clear();
-        // What a run that failed leaves is not all that there is.
+        // If a run failed, print the figures of the runs before it.
         if end.is_ok() || comparison.parts().done > 0 {
             if is_json {
                 report::json(&comparison.report())?;
@@ -58,7 +59,7 @@ impl CompareTask for Task<'_> {
     }
 }
 
-/// Shows how far a comparison is, and runs processes for it.
+/// Shows the progress of a comparison, and runs real processes for it.
 struct Terminal {
     bar: ProgressBar,
 }
@@ -73,7 +74,7 @@ impl<F: FamilyLab> Host<F> for Terminal {
     }
 
     fn is_interrupted(&self) -> bool {
-        interrupt::came()
+        interrupt::was_requested()
     }
 
     fn real_spec(&self, algorithm: Algorithm<F>, nodes: usize, seed: u64) -> Spec<F> {
@@ -82,8 +83,8 @@ impl<F: FamilyLab> Host<F> for Terminal {
 
     fn run_real(&mut self, spec: &Spec<F>, tls: bool) -> Result<Option<RealRun<F>>, Box<dyn Error + Send + Sync>> {
         let program = std::env::current_exe()
-            .map_err(|error| format!("This program cannot be found again, to start a process of it: {error}."))?;
-        let options = Options { tls, interrupted: &interrupt::came, ..Options::new(program) };
+            .map_err(|error| format!("Cannot find the path of this program to start processes: {error}."))?;
+        let options = Options { tls, interrupted: &interrupt::was_requested, ..Options::new(program) };
         match quorate_live::run(spec, &options, &mut |_, _, _| {}) {
             Ok(recorded) if recorded.is_interrupted && !recorded.fails() => Ok(None),
             Ok(recorded) => {
@@ -115,7 +116,7 @@ fn print<C: Comparison>(comparison: &C) -> io::Result<()> {
     complaints(&page, &mut out)?;
     let Parts { done, all, name } = comparison.parts();
     if done < all {
-        writeln!(out, "\nNot finished: {done} of {} came to their end.", count(all as u64, name))?;
+        writeln!(out, "\nNot finished: {done} of {} completed.", count(all as u64, name))?;
     }
     Ok(())
 }
@@ -124,17 +125,18 @@ fn complaints(page: &Page, out: &mut impl Write) -> io::Result<()> {
     page.complaints.iter().try_for_each(|complaint| writeln!(out, "\n{complaint}"))
 }
 
-/// Draws a complete comparison. A picture of an incomplete one would not show what is missing.
+/// Draws a complete comparison. An incomplete one is not drawn, because the picture would not show
+/// what is missing.
 fn draw(comparison: &impl Comparison, wanted: &FigurePlan, is_quiet: bool) -> anyhow::Result<()> {
     let Parts { done, all, name: part } = comparison.parts();
     if done < all {
-        let kept = wanted.path.as_ref().map(|path| format!("; {} is as it was", name(path))).unwrap_or_default();
+        let kept = wanted.path.as_ref().map(|path| format!("; {} is unchanged", name(path))).unwrap_or_default();
         let all = count(all as u64, part);
-        writeln!(io::stderr(), "No picture was drawn: only {done} of {all} came to their end{kept}.")?;
+        writeln!(io::stderr(), "No picture was drawn: only {done} of {all} completed{kept}.")?;
         return Ok(());
     }
     match comparison.chart() {
-        Some(chart) => wanted.write(&figure::of(chart), is_quiet),
+        Some(chart) => wanted.write(&figure::from_chart(chart), is_quiet),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! `quorate` alone: a welcome, and three nodes at work.
+//! `quorate` without a command, and `quorate demo`: an introduction with a run of three nodes.
 
 use crate::Verdict;
 use crate::args::DemoArgs;
@@ -15,31 +15,36 @@ use quorate_lab::{Algorithm, Mutex, Spec, experiment};
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-/// How long each line stays the last one, so that the eye can follow.
-const PACE: Duration = Duration::from_millis(70);
+/// Pause after each line on a terminal.
+const LINE_PAUSE: Duration = Duration::from_millis(70);
 
-/// A run in which somebody asks alone and somebody waits, so that both delays are seen.
+/// A seed with which one request meets no contention and another one waits, so that the run shows
+/// both delays.
 const SEED: u64 = 1;
 
 pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
     let mut out = output();
-    writeln!(out, "{}", paint::bold("Quorate: distributed coordination you can watch, prove and run."))?;
     writeln!(
         out,
-        "\nThree processes share nothing but a network. All of them want in; one at a time may. They ask each\n\
-         other by Ricart and Agrawala's rules (quorate explain ricart-agrawala):\n"
+        "{}",
+        paint::bold("Quorate simulates, checks, draws and runs algorithms of distributed coordination.")
+    )?;
+    writeln!(
+        out,
+        "\nThree nodes share a resource that only one of them may use at a time. They have no shared memory, only a\n\
+         network, and follow the rules of Ricart and Agrawala (quorate explain ricart-agrawala):\n"
     )?;
     let seed = args.seed.unwrap_or(SEED);
     let settings = Settings { entries: 6, workload: Pattern::Random, ..Settings::default() };
     let spec = Spec { seed, settings, ..Mutex::example(Algorithm::named("ricart-agrawala")?) };
     writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
-    let paced = io::stdout().is_terminal() && !args.fast;
+    let is_paced = io::stdout().is_terminal() && !args.fast;
     let mut failed = None;
     let steps = Trace::<Mutex>::new(spec.nodes, |line| {
-        let told = writeln!(out, "{}", trace::render(line, paint::ink)).and_then(|()| out.flush());
-        failed = failed.take().or(told.err());
-        if paced && failed.is_none() {
-            std::thread::sleep(PACE);
+        let written = writeln!(out, "{}", trace::render(line, paint::ink)).and_then(|()| out.flush());
+        failed = failed.take().or(written.err());
+        if is_paced && failed.is_none() {
+            std::thread::sleep(LINE_PAUSE);
         }
     });
     let (outcome, mut steps) = experiment::run_with(&spec, io::sink(), steps)?;
@@ -54,20 +59,23 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
     writeln!(
         out,
         "\n{}{}",
-        paint::bold("Go on with"),
+        paint::bold("Next steps"),
         paint::dim("   (or cargo run --release -- instead of quorate)")
     )?;
     let hints = [
-        ("quorate list".to_owned(), format!("the algorithms, {} of them", all().len())),
+        ("quorate list".to_owned(), format!("all {} algorithms", all().len())),
         ("quorate explain central".into(), "idea, rules, cost, failures".into()),
-        ("quorate compare mutex --nodes 4,9,16".into(), "all of them beside the book's figures".into()),
-        ("quorate sim central --fault \"crash 1 at 40ms\"".into(), "break it".into()),
-        ("quorate sweep ricart-agrawala --seeds 10000 --loss 0.1".into(), "try to break it ten thousand times".into()),
-        ("quorate run ricart-agrawala --nodes 5".into(), "the same between real processes".into()),
+        ("quorate compare mutex --nodes 4,9,16".into(), "all of them beside the expected figures".into()),
+        ("quorate sim central --fault \"crash 1 at 40ms\"".into(), "crash a node".into()),
+        (
+            "quorate sweep ricart-agrawala --seeds 10000 --loss 0.1".into(),
+            "search ten thousand runs for a failure".into(),
+        ),
+        ("quorate run ricart-agrawala --nodes 5".into(), "the same in real processes".into()),
         ("quorate --help".into(), "everything else".into()),
     ];
     for (command, what) in hints {
         writeln!(out, "  {command:<56}{}", paint::dim(&what))?;
     }
-    Ok(Verdict::of_run(&outcome.verdicts))
+    Ok(Verdict::from_run(&outcome.verdicts))
 }

@@ -1,4 +1,5 @@
-//! `quorate sim detector`: how soon failure detectors notice a crash, against how often they suspect the living.
+//! `quorate sim detector`: measures the detection times of failure detectors against their wrong
+//! suspicions.
 
 use crate::args::DetectorSimArgs;
 use crate::output::output;
@@ -12,20 +13,20 @@ use quorate_journal::settings::Length;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// The word that stands in the place of an algorithm.
+/// The word in place of an algorithm.
 pub(crate) const NAME: &str = "detector";
 
-/// Where an option of groups comes before the word, it was taken for an algorithm.
-pub(crate) fn refuse(word: &str) -> anyhow::Result<()> {
+/// Rejects the word as the name of an algorithm. clap parses it as one if options precede it.
+pub(crate) fn reject(word: &str) -> anyhow::Result<()> {
     anyhow::ensure!(
         word != NAME,
-        "'{word}' is no algorithm but what watches nodes: 'quorate sim {word}' measures failure detectors, with options of its own behind \
-         the word. Elections run under one by --detector heartbeat or --detector accrual."
+        "'{word}' is not an algorithm. To measure failure detectors, write 'quorate sim {word}' and its own options \
+         after it. To run an election with a failure detector, use --detector heartbeat or --detector accrual."
     );
     Ok(())
 }
 
-/// What was asked, and what came of it, as `--json` prints it.
+/// The conditions and results, as `--json` prints them.
 #[derive(Serialize)]
 struct Report<'a> {
     nodes: usize,
@@ -38,13 +39,13 @@ struct Report<'a> {
     detectors: &'a [Row],
 }
 
-/// One detector, and how good it was.
+/// One detector with its quality.
 #[derive(Serialize)]
 struct Row {
     detector: &'static str,
-    /// For how long it lets a node be silent, if that is fixed.
+    /// Its timeout, if it has a fixed one.
     silence_ns: Option<u64>,
-    /// At which level it suspects, if that is what it goes by.
+    /// Its suspicion level, if it is an accrual detector.
     threshold: Option<f64>,
     detection_mean_ns: Option<u64>,
     mistakes_per_node_hour: Option<f64>,
@@ -74,7 +75,7 @@ impl Row {
 
     fn setting(&self) -> String {
         match (self.silence_ns, self.threshold) {
-            (Some(silence), _) => format!("silence {}", Length(Duration::from_nanos(silence))),
+            (Some(silence), _) => format!("timeout {}", Length(Duration::from_nanos(silence))),
             (None, Some(threshold)) => format!("φ {threshold}"),
             (None, None) => String::new(),
         }
@@ -84,12 +85,12 @@ impl Row {
 const HEARTBEAT: &str = "heartbeat";
 const ACCRUAL: &str = "accrual";
 
-/// Measures every detector, and shows what each is worth.
+/// Measures every detector and prints or draws the results.
 pub(crate) fn sim(args: &DetectorSimArgs) -> anyhow::Result<Verdict> {
     let conditions = args.conditions()?;
     let detectors = args.detectors(conditions.period())?;
     let picture = args.picture()?;
-    let rows = watch(&conditions, &detectors)?;
+    let rows = measure_all(&conditions, &detectors)?;
     if args.json {
         json(&Report {
             nodes: conditions.nodes,
@@ -113,13 +114,13 @@ pub(crate) fn sim(args: &DetectorSimArgs) -> anyhow::Result<Verdict> {
     Ok(Verdict::Holds)
 }
 
-/// Measures them one after the other, with a bar for those who wait, until all is done or somebody interrupts.
-fn watch(conditions: &Conditions, detectors: &[Detector]) -> anyhow::Result<Vec<Row>> {
-    interrupt::watch();
+/// Measures the detectors one after the other, until all are done or the user interrupts.
+fn measure_all(conditions: &Conditions, detectors: &[Detector]) -> anyhow::Result<Vec<Row>> {
+    interrupt::install_handler();
     let bar = progress::bar(detectors.len() as u64, "{pos}/{len} detectors, {eta} left");
     let mut rows = Vec::new();
     for detector in detectors {
-        if interrupt::came() {
+        if interrupt::was_requested() {
             break;
         }
         rows.push(Row::new(*detector, measure(conditions, *detector)?));
@@ -131,10 +132,10 @@ fn watch(conditions: &Conditions, detectors: &[Detector]) -> anyhow::Result<Vec<
 
 fn print(conditions: &Conditions, rows: &[Row], is_complete: bool) -> io::Result<()> {
     let mut out = output();
-    writeln!(out, "{} · {}\n", paint::bold("failure detectors"), circumstances(conditions))?;
+    writeln!(out, "{} · {}\n", paint::bold("failure detectors"), conditions_text(conditions))?;
     let heading = format!(
         "  {:<11}{:<16}{:>14}{:>11}{:>23}{:>12}{:>12}",
-        "detector", "", "noticed after", "at most", "wrong a node and hour", "each lasts", "accuracy"
+        "detector", "", "mean detection", "longest", "mistakes per node-hour", "mean mistake", "accuracy"
     );
     writeln!(out, "{}", paint::bold(&heading))?;
     for row in rows {
@@ -145,35 +146,36 @@ fn print(conditions: &Conditions, rows: &[Row], is_complete: bool) -> io::Result
         let times = grouped(missed);
         writeln!(
             out,
-            "\n  A crash that a node had not noticed when the other was back: {times} of all, left out of the means."
+            "\n  Crashes that a node did not detect before the restart: {times}. The means do not include them."
         )?;
     }
     if !is_complete {
-        writeln!(out, "\nInterrupted: {} were measured.", count(rows.len() as u64, "detector"))?;
+        writeln!(out, "\nInterrupted after {}.", count(rows.len() as u64, "detector"))?;
     }
-    let hint = "Whoever waits longer is wrong less often. As a curve: add --svg detectors.svg";
+    let hint =
+        "A longer timeout makes fewer mistakes, but detects crashes later. To draw the curve, add --svg detectors.svg";
     writeln!(out, "\n{}", paint::dim(hint))
 }
 
 fn line(row: &Row) -> String {
     let Row { detector, quality, .. } = row;
     let none = || "–".to_owned();
-    let length = |length: Option<Duration>| length.map_or_else(none, rounded);
-    let most = (quality.detections > 0).then_some(quality.detection_most);
+    let duration = |duration: Option<Duration>| duration.map_or_else(none, rounded);
+    let longest = (quality.detections > 0).then_some(quality.detection_most);
     format!(
         "  {detector:<11}{:<16}{:>14}{:>11}{:>23}{:>12}{:>12}",
         row.setting(),
-        length(quality.detection_mean()),
-        length(most),
+        duration(quality.detection_mean()),
+        duration(longest),
         row.mistakes_per_node_hour.map_or_else(none, rate),
-        length(quality.mistake_mean()),
+        duration(quality.mistake_mean()),
         row.accuracy.map_or_else(none, |accuracy| format!("{:.4} %", 100.0 * accuracy)),
     )
 }
 
-/// In microseconds, which is more than anybody reads.
-fn rounded(length: Duration) -> String {
-    Duration::from_micros(length.nanos() / 1_000).to_string()
+/// Rounds down to microseconds.
+fn rounded(duration: Duration) -> String {
+    Duration::from_micros(duration.nanos() / 1_000).to_string()
 }
 
 fn rate(rate: f64) -> String {
@@ -184,11 +186,11 @@ fn rate(rate: f64) -> String {
     }
 }
 
-fn circumstances(conditions: &Conditions) -> String {
+fn conditions_text(conditions: &Conditions) -> String {
     let Conditions { nodes, seed, latency, loss, crashes, length, .. } = conditions;
     let loss = if loss.is_zero() { String::new() } else { format!(", loss {loss}") };
     format!(
-        "{} · seed {seed} · {latency}{loss} · a heartbeat every {} · {} and {} each",
+        "{} · seed {seed} · {latency}{loss} · heartbeat every {} · {} with {} for each detector",
         count(*nodes as u64, "node"),
         Length(conditions.period()),
         Length(*length),
@@ -196,21 +198,23 @@ fn circumstances(conditions: &Conditions) -> String {
     )
 }
 
-/// Detection time to the right, wrong suspicions upwards: the nearer to the corner below on the left, the better.
+/// Plots wrong suspicions over detection time. Detectors near the lower left corner are best.
 fn figure(conditions: &Conditions, rows: &[Row]) -> Figure {
-    let plot = Plot::new("")
-        .x(Axis::log("until a crash is noticed, on average").unit("ms"))
-        .y(Axis::log("wrong suspicions by a node in an hour"));
+    let plot =
+        Plot::new("").x(Axis::log("mean detection time").unit("ms")).y(Axis::log("wrong suspicions per node-hour"));
     let plot = [HEARTBEAT, ACCRUAL].into_iter().fold(plot, |plot, kind| {
         let points: Vec<_> = rows.iter().filter(|row| row.detector == kind).filter_map(point).collect();
         if points.is_empty() { plot } else { plot.with(Series::new(legend(kind)).points(points).joined()) }
     });
     let key = Key { solid: "simulated".into(), ..Key::default() };
-    Figure::new("Failure detectors: soon or sure").subtitle(circumstances(conditions)).key(key).with(plot)
+    Figure::new("Failure detectors: detection time against wrong suspicions")
+        .subtitle(conditions_text(conditions))
+        .key(key)
+        .with(plot)
 }
 
 fn legend(kind: &str) -> &'static str {
-    if kind == HEARTBEAT { "fixed bound" } else { "accrual (φ)" }
+    if kind == HEARTBEAT { "fixed timeout" } else { "accrual (φ)" }
 }
 
 fn point(row: &Row) -> Option<Point> {

@@ -1,10 +1,10 @@
-//! `quorate draw`: a journal as a picture.
+//! `quorate draw`: draws a journal.
 
 use crate::Verdict;
 use crate::args::{DrawArgs, PictureArgs};
-use crate::commands::trace::{Journal, open, open_with, wrong};
+use crate::commands::trace::{Journal, journal_error, open, open_with};
 use crate::output::output;
-use crate::picture::{self, Company, Easel, Picture};
+use crate::picture::{self, CommandIo, Picture, PictureObserver};
 use crate::report::{count, grouped};
 use crate::{paint, progress};
 use indicatif::{ProgressBar, ProgressBarIter};
@@ -18,30 +18,30 @@ use std::io::Write;
 use std::path::Path;
 use terminal_size::Width;
 
-/// A file of fewer bytes is read before anybody wonders.
-const LONG: u64 = 8 << 20;
+/// Minimum size in bytes of a file whose reading shows a progress bar.
+const PROGRESS_BYTES: u64 = 8 << 20;
 
-/// How wide a picture is where nobody knows.
-const USUAL_WIDTH: usize = 120;
+/// Width of a text picture if the width of the terminal is unknown.
+const DEFAULT_WIDTH: usize = 120;
 
 pub(crate) fn run(args: &DrawArgs) -> anyhow::Result<Verdict> {
-    let reads = [("journal", Some(args.file.as_path()))];
-    args.picture.check(&Company { draws_text: true, reads: &reads, ..Company::default() })?;
+    let inputs = [("journal", Some(args.file.as_path()))];
+    args.picture.check(&CommandIo { draws_text: true, inputs: &inputs, ..CommandIo::default() })?;
     let bar = bar(&args.file);
     let journal = open_with(&args.file, |file| bar.wrap_read(file))?;
-    let entry = entry_of(&journal).map_err(|error| wrong(&args.file, error))?;
+    let entry = entry_of(&journal).map_err(|error| journal_error(&args.file, error))?;
     of_family(entry, Draw { args, journal, bar })
 }
 
-/// Shows how far the reading of a file is, if it takes long enough to wonder.
+/// Returns a progress bar for reading a file; a hidden one for a small file.
 fn bar(path: &Path) -> ProgressBar {
     match fs::metadata(path).map_or(0, |found| found.len()) {
-        length @ LONG.. => progress::bar(length, "{bytes}/{total_bytes} read, {eta} left"),
+        length @ PROGRESS_BYTES.. => progress::bar(length, "{bytes}/{total_bytes} read, {eta} left"),
         _ => ProgressBar::hidden(),
     }
 }
 
-/// A journal that is to be drawn.
+/// The task to draw a journal.
 struct Draw<'a> {
     args: &'a DrawArgs,
     journal: Journal<ProgressBarIter<File>>,
@@ -51,46 +51,47 @@ struct Draw<'a> {
 impl Task for Draw<'_> {
     type Output = anyhow::Result<Verdict>;
     fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
-        drawn::<F>(self)
+        draw_journal::<F>(self)
     }
 }
 
-fn drawn<F: FamilyLab>(draw: Draw<'_>) -> anyhow::Result<Verdict> {
+fn draw_journal<F: FamilyLab>(draw: Draw<'_>) -> anyhow::Result<Verdict> {
     let Draw { args: DrawArgs { file, picture: args }, mut journal, bar } = draw;
-    let spec = spec_of::<F, _>(&journal).map_err(|error| wrong(file, error))?;
+    let spec = spec_of::<F, _>(&journal).map_err(|error| journal_error(file, error))?;
     let header = journal.header().clone();
-    let as_text = !args.is_wanted();
-    let wants_diagram = as_text || args.svg.is_some() || args.mermaid.is_some();
-    let (read, drawn) = picture::sketch::<F, _>(args, &header, wants_diagram, |easel| {
-        // Of a journal that turns out to be malformed, what is whole is drawn.
-        let read = journal.show_all(easel).map_err(LabError::from);
+    let is_text = !args.is_wanted();
+    let wants_diagram = is_text || args.svg.is_some() || args.mermaid.is_some();
+    let (read, drawn) = picture::sketch::<F, _>(args, &header, wants_diagram, |pictures| {
+        // If the journal is malformed, draw the part before the error.
+        let read = journal.show_all(pictures).map_err(LabError::from);
         if read.is_err() || cut_short(&spec, &journal, 0).is_some() {
-            easel.tear();
+            pictures.mark_incomplete();
         }
         Ok(read)
     })?;
     bar.finish_and_clear();
     let drawn = drawn?;
-    if let (true, Some(drawing)) = (as_text, &drawn.drawing) {
-        output().write_all(as_lines(drawing).as_bytes())?;
+    if let (true, Some(drawing)) = (is_text, &drawn.drawing) {
+        output().write_all(as_text(drawing).as_bytes())?;
     }
     let pictures = drawn.write(args)?;
     if !args.takes_stdout() {
         let mut out = output();
         pictures.iter().try_for_each(|picture| writeln!(out, "{}", paint::dim(&picture.line())))?;
     }
-    read.map_err(|error| wrong(file, error))?;
+    read.map_err(|error| journal_error(file, error))?;
     Ok(Verdict::Holds)
 }
 
+/// Draws the pictures of a journal that the options ask for.
 pub(crate) fn pictures<F: FamilyLab>(path: &Path, args: &PictureArgs) -> anyhow::Result<Vec<Picture>> {
     let mut journal = open(path)?;
-    let spec = spec_of::<F, _>(&journal).map_err(|error| wrong(path, error))?;
+    let spec = spec_of::<F, _>(&journal).map_err(|error| journal_error(path, error))?;
     let header = journal.header().clone();
-    let play = |easel: &mut Easel<'_, F>| {
-        journal.show_all(easel).map_err(|error| wrong(path, error))?;
+    let play = |pictures: &mut PictureObserver<'_, F>| {
+        journal.show_all(pictures).map_err(|error| journal_error(path, error))?;
         if cut_short(&spec, &journal, 0).is_some() {
-            easel.tear();
+            pictures.mark_incomplete();
         }
         Ok(())
     };
@@ -98,22 +99,22 @@ pub(crate) fn pictures<F: FamilyLab>(path: &Path, args: &PictureArgs) -> anyhow:
     pictures
 }
 
-/// The picture as text, as wide as the terminal if there is one.
-fn as_lines(drawing: &Drawing) -> String {
+/// Returns the picture as text, as wide as the terminal.
+fn as_text(drawing: &Drawing) -> String {
     let width = terminal_size::terminal_size().map(|(Width(columns), _)| columns.into());
     match drawing {
         Drawing::Scene(scene) => terminal::draw(scene, &terminal::Options { width }, &paint::picture),
-        Drawing::Overview(overview) => whole(overview, width.unwrap_or(USUAL_WIDTH)),
+        Drawing::Overview(overview) => overview_text(overview, width.unwrap_or(DEFAULT_WIDTH)),
     }
 }
 
-/// How a run went on the whole, and how to see more of it.
-fn whole(overview: &Overview, columns: usize) -> String {
+/// Returns an overview as text, with a hint on how to see more.
+fn overview_text(overview: &Overview, columns: usize) -> String {
     let heading = &overview.heading;
     let nodes = count(heading.nodes as u64, "node");
     let mut text = format!("{} · {nodes} · {}\n\n", paint::bold(&heading.algorithm), heading.detail);
     text.push_str(&overview::draw_text(overview, columns, &paint::overview));
-    for line in [&overview.totals(grouped), "--from, --to and --nodes show a part of it step by step"] {
+    for line in [&overview.totals(grouped), "--from, --to and --nodes show a part of the run step by step"] {
         text.push_str(&paint::dim(&format!("{:>10}  {line}", "")));
         text.push('\n');
     }

@@ -1,10 +1,11 @@
-//! `quorate explain`: all about one algorithm.
+//! `quorate explain`: explains an algorithm.
 
 use crate::Verdict;
 use crate::args::ExplainArgs;
 use crate::output::output;
-use crate::picture::{self, Company, Easel, Picture};
-use crate::{paint, report};
+use crate::paint;
+use crate::picture::{self, CommandIo, Picture, PictureObserver};
+use crate::report::json;
 use quorate_core::about::{About, Profile};
 use quorate_demos::{armies, local};
 use quorate_lab::experiment::{self, header};
@@ -26,7 +27,7 @@ struct Report<'a> {
     flaw: Option<&'a str>,
     idea: &'a [String],
     rules: Vec<Rule<'a>>,
-    /// Those of what is around it, where that is the same for several.
+    /// Rules of the wrapper around the algorithm, which several algorithms share.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rules_around: Vec<Rule<'a>>,
     sections: std::collections::BTreeMap<&'a str, &'a str>,
@@ -58,11 +59,11 @@ impl Task for &ExplainArgs {
     }
 }
 
-/// What is shown of a small run.
+/// A small run that illustrates the algorithm.
 pub(crate) struct Example<'a> {
     pub(crate) title: &'a str,
     pub(crate) lines: Vec<String>,
-    /// How to see it, and more.
+    /// The command that shows the run.
     pub(crate) command: String,
 }
 
@@ -84,21 +85,22 @@ fn explain<F: FamilyLab>(args: &ExplainArgs, entry: &'static F::Entry) -> anyhow
     }
     let example = Example { title: F::EXAMPLE, lines, command: format!("{} --steps", spec.command("sim")) };
     let subject = Subject { profile, family: Some(F::FAMILY), around };
-    tell(args, &subject, &example, &pictures)
+    report(args, &subject, &example, &pictures)
 }
 
-/// What is explained.
+/// The algorithm to explain.
 struct Subject<'a> {
     profile: &'a Profile,
     family: Option<Family>,
     around: Option<Around>,
 }
 
-pub(crate) fn plainly(args: &ExplainArgs, profile: &Profile, example: &Example<'_>) -> anyhow::Result<Verdict> {
-    tell(args, &Subject { profile, family: None, around: None }, example, &[])
+/// Explains a demonstration, which belongs to no family.
+pub(crate) fn explain_demo(args: &ExplainArgs, profile: &Profile, example: &Example<'_>) -> anyhow::Result<Verdict> {
+    report(args, &Subject { profile, family: None, around: None }, example, &[])
 }
 
-fn tell(
+fn report(
     args: &ExplainArgs,
     subject: &Subject<'_>,
     example: &Example<'_>,
@@ -107,7 +109,7 @@ fn tell(
     let Subject { profile, family, around } = subject;
     let about = profile.about();
     if args.json {
-        report::json(&Report {
+        json(&Report {
             name: profile.name,
             family: *family,
             class: profile.class,
@@ -173,13 +175,13 @@ fn print(
 }
 
 fn pictures<F: FamilyLab>(spec: &Spec<F>, args: &ExplainArgs) -> anyhow::Result<Vec<Picture>> {
-    let speaks = [(args.json, "json"), (args.markdown, "markdown")];
-    let speaks = speaks.into_iter().find_map(|(speaks, by)| speaks.then_some(by));
-    args.picture.check(&Company { speaks, ..Company::default() })?;
+    let options = [(args.json, "json"), (args.markdown, "markdown")];
+    let stdout_option = options.into_iter().find_map(|(is_given, option)| is_given.then_some(option));
+    args.picture.check(&CommandIo { stdout_option, ..CommandIo::default() })?;
     if !args.picture.is_wanted() {
         return Ok(Vec::new());
     }
-    let play = |easel: &mut Easel<'_, F>| Ok(experiment::run_with(spec, io::sink(), easel).map(drop)?);
+    let play = |pictures: &mut PictureObserver<'_, F>| Ok(experiment::run_with(spec, io::sink(), pictures).map(drop)?);
     let ((), pictures) = picture::draw::<F, _>(&args.picture, &header(spec)?, play)?;
     pictures
 }
@@ -206,14 +208,15 @@ fn page(name: &str, about: &About, around: Option<&Around>, example: &Example<'_
         writeln!(out, "{line}")?;
     }
     writeln!(out, "```\n\n`{}`", example.command)?;
-    // The gallery shows what is right, and the page stands beside it.
+    // The gallery has pictures of all correct algorithms.
     if all().iter().any(|entry| entry.name() == name) {
         writeln!(out, "\n![{name}](../gallery/{name}.svg)")?;
     }
     Ok(())
 }
 
-/// A header goes on after a colon; a section of its own begins a sentence. A formula such as n−1 keeps its letters.
+/// Capitalizes the first letter of a section, which continues after a colon in the file header. A
+/// formula such as n−1 stays as it is.
 pub(crate) fn sentence(text: &str) -> String {
     let first = text.split_whitespace().next().unwrap_or_default();
     if first.starts_with(|letter: char| letter.is_lowercase()) && first.contains(['−', '(', '²']) {
@@ -239,14 +242,14 @@ fn steps<F: FamilyLab>(
     Ok(lines)
 }
 
-/// A timer that does nothing but begin to wait again.
+/// Whether the line shows only a timer that fires and is set again.
 fn is_idle(line: &Line) -> bool {
     let mut parts = line.parts.iter();
     parts.next().is_some_and(|part| part.text.starts_with("timer "))
         && parts.all(|part| part.text.starts_with("sets timer "))
 }
 
-/// Breaks a paragraph at 100 columns; lines after the first are indented.
+/// Wraps a paragraph at 100 columns, and indents the lines after the first.
 fn wrapped(text: &str, indent: usize) -> String {
     let mut lines = String::new();
     let mut column = indent;

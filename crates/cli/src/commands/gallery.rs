@@ -1,6 +1,6 @@
-//! `quorate gallery`: a picture of every algorithm and of some scenes, and the page that shows them.
+//! `quorate gallery`: draws every algorithm and some scenes, and writes the page that shows them.
 //!
-//! Each picture is made by the very command that the page prints below it, in a process of its own.
+//! Each picture is drawn by the command that the page prints below it, in a separate process.
 
 use crate::Verdict;
 use crate::args::GalleryArgs;
@@ -20,25 +20,25 @@ use std::process::{Command, Stdio};
 /// The folder of pictures, beside the page.
 const FOLDER: &str = "gallery";
 
-/// One picture, and the command that makes it.
+/// One picture with the command that draws it.
 struct Piece {
-    /// What its file is called, without the ending.
+    /// Name of the file without its extension.
     file: String,
     title: String,
     text: String,
-    /// What is typed after `quorate`, but for the name of the file.
+    /// Arguments of the command, without the name of the file.
     words: Vec<String>,
 }
 
 pub(crate) fn run(args: &GalleryArgs) -> anyhow::Result<Verdict> {
     let folder = args.folder.join(FOLDER);
-    fs::create_dir_all(&folder).map_err(|error| anyhow!("The folder {} could not be made: {error}.", name(&folder)))?;
+    fs::create_dir_all(&folder).map_err(|error| anyhow!("Cannot create the folder {}: {error}.", name(&folder)))?;
     let (algorithms, scenes) = (algorithms(), scenes());
     let program = std::env::current_exe()
-        .map_err(|error| anyhow!("This program cannot be found again, to draw with it: {error}."))?;
-    hang(algorithms.iter().chain(&scenes), &program, &folder)?;
+        .map_err(|error| anyhow!("Cannot find the path of this program to draw with it: {error}."))?;
+    draw_all(algorithms.iter().chain(&scenes), &program, &folder)?;
     let page = args.folder.join("gallery.md");
-    let failed = |error: io::Error| anyhow!("The page {} could not be written: {error}.", name(&page));
+    let failed = |error: io::Error| anyhow!("Cannot write the page {}: {error}.", name(&page));
     let text = write_page(&algorithms, &scenes);
     write_whole(&page, failed, |out| out.write_all(text.as_bytes()).map_err(failed))?;
     let pictures = count((algorithms.len() + scenes.len()) as u64, "picture");
@@ -46,22 +46,23 @@ pub(crate) fn run(args: &GalleryArgs) -> anyhow::Result<Verdict> {
     Ok(Verdict::Holds)
 }
 
-/// Draws pictures with a program, and puts them into a folder if all of them could be drawn.
+/// Draws all pictures with a program, and moves them into a folder if every one was drawn.
 ///
-/// They are drawn where no picture is yet, because one of last time would look like one that was drawn.
-fn hang<'a>(pieces: impl Iterator<Item = &'a Piece> + Clone, program: &Path, folder: &Path) -> anyhow::Result<()> {
-    let easel = folder.join(format!(".new-{}", std::process::id()));
-    fs::create_dir(&easel).map_err(|error| anyhow!("The folder {} could not be made: {error}.", name(&easel)))?;
-    let hung = pieces.clone().try_for_each(|piece| piece.draw(program, &easel)).and_then(|()| {
+/// The pictures are drawn in an empty temporary folder, so that an old picture does not pass for a
+/// new one.
+fn draw_all<'a>(pieces: impl Iterator<Item = &'a Piece> + Clone, program: &Path, folder: &Path) -> anyhow::Result<()> {
+    let temporary = folder.join(format!(".new-{}", std::process::id()));
+    fs::create_dir(&temporary).map_err(|error| anyhow!("Cannot create the folder {}: {error}.", name(&temporary)))?;
+    let drawn = pieces.clone().try_for_each(|piece| piece.draw(program, &temporary)).and_then(|()| {
         pieces.map(Piece::file_name).try_for_each(|file| {
             let picture = folder.join(&file);
-            fs::rename(easel.join(&file), &picture)
-                .map_err(|error| anyhow!("The picture {} could not be written: {error}.", name(&picture)))
+            fs::rename(temporary.join(&file), &picture)
+                .map_err(|error| anyhow!("Cannot write the picture {}: {error}.", name(&picture)))
         })
     });
-    // What may be left in it is of no worth; if it stays, it does no harm.
-    let _ = fs::remove_dir_all(&easel);
-    hung
+    // A leftover folder does no harm.
+    let _ = fs::remove_dir_all(&temporary);
+    drawn
 }
 
 impl Piece {
@@ -69,13 +70,13 @@ impl Piece {
         let picture = folder.join(self.file_name());
         let mut command = Command::new(program);
         command.args(&self.words).arg("--svg").arg(&picture).stdin(Stdio::null()).stdout(Stdio::null());
-        let ended =
-            command.output().map_err(|error| anyhow!("The picture {} could not be drawn: {error}.", name(&picture)))?;
-        // A scene may show what breaks a property, or end before all is decided.
-        if !matches!(ended.status.code(), Some(0 | 1 | 3)) {
-            bail!("'{}' failed: {}", self.command(), String::from_utf8_lossy(&ended.stderr).trim_end());
+        let finished =
+            command.output().map_err(|error| anyhow!("Cannot draw the picture {}: {error}.", name(&picture)))?;
+        // The command of a scene may show a failing property (1), or stop before a verdict (3).
+        if !matches!(finished.status.code(), Some(0 | 1 | 3)) {
+            bail!("'{}' failed: {}", self.command(), String::from_utf8_lossy(&finished.stderr).trim_end());
         }
-        ensure!(picture.exists(), "'{}' drew nothing.", self.command());
+        ensure!(picture.exists(), "'{}' did not write a picture.", self.command());
         Ok(())
     }
 
@@ -106,55 +107,56 @@ fn scenes() -> Vec<Piece> {
     let scenes = [
         (
             "reliable-links",
-            "A cut and a crash",
-            "Node 2 is cut off from the coordinator, and node 3 crashes while it waits. Reliable links send again what is \
-             lost, until it is acknowledged. What was meant for node 3's past life its next one does not take, and its \
-             forgotten request admits nobody.",
+            "A partition and a crash",
+            "A partition separates node 2 from the coordinator, and node 3 crashes while it waits. Reliable links \
+             retransmit messages until they are acknowledged. The new incarnation of node 3 ignores messages to its \
+             old one, and the forgotten request admits no node.",
             "sim central --latency fixed:2ms --workload all --entries 3 --fault 'cut 1 | 2 at 3ms for 12ms' --fault \
              'crash 3 at 5ms for 15ms'",
         ),
         (
             "views",
             "A view without the holder",
-            "Node 1 stands still while it has the token, for longer than its lease. The group waits until that lease has run \
-             out, reports to each other what is left, and goes on in a view without it. When node 1 goes on, its entry is \
-             over, and it is let in again.",
+            "Node 1 is paused while it has the token, for longer than its lease. The other nodes wait until the lease \
+             has expired, exchange their states, and continue in a view without node 1. When node 1 continues, its \
+             entry has ended, and it rejoins the group.",
             "sim token-request --views --lease 30ms --keepalive 8ms --latency fixed:2ms --workload all --entries 3 \
              --hold fixed:10ms --fault 'pause 1 at 5ms for 45ms'",
         ),
         (
             "counterexample",
             "A counterexample",
-            "The shortest way to break an algorithm that is wrong on purpose, found by trying every order: it compares clocks \
-             and not nodes, so that equal stamps both go first.",
+            "The shortest counterexample for a faulty variant, found by exploring every order. The variant compares \
+             clocks but not node ids, so that two requests with equal clocks both go first.",
             "check ricart-agrawala-clock-only --nodes 2",
         ),
         (
             "replication",
-            "A leader, and its log",
-            "The leader of three replicas is down. Another one asks whether it could win, is elected, and has a client's write \
-             saved by the other replica before it is applied and answered.",
+            "A leader and its log",
+            "The leader of three replicas is down. Another replica asks whether it could win an election and is \
+             elected. The other replica saves a client's write before the new leader applies and answers it.",
             "sim replica --seed 9 --clients 2 --operations 6 --keys 1 --latency fixed:1ms --disk fixed:500us --fault \
              'crash 3 at 150ms' --until 400ms --from 249ms --to 294ms",
         ),
         (
             "overview",
             "A long run",
-            "Five replicas and four clients, while the seed crashes nodes, stops them and cuts the network: too much for \
-             single steps, so how each node stood and how many messages there were.",
+            "Five replicas and four clients, with random crashes, pauses and partitions. The run is too long to draw \
+             single steps, so the picture shows the role of each node and the number of messages over time.",
             "sim replica --nodes 5 --clients 4 --operations 350 --random-faults crash=3,cut=2,pause=2",
         ),
         (
             "wait-for-cycle",
-            "A deadlock of two",
-            "Each holds what the other one wants. A third is stuck behind them, a fourth has all that it needs, and the \
-             cross says who is to give up.",
+            "A deadlock of two processes",
+            "Each of two processes holds the lock that the other one wants. A third process is stuck behind them, and \
+             a fourth one has all that it needs. The cross marks the victim.",
             "wait-for --example printer-and-scanner",
         ),
         (
             "wait-for-knot",
             "A knot",
-            "Each would be content with one of several, as the arcs say, but all of those are in the knot. P6 goes on, because P7 does.",
+            "Each process waits for one of several others, as the arcs show, but all of those are in the knot. P6 \
+             continues, because P7 does.",
             "wait-for --example knot",
         ),
     ];
@@ -167,10 +169,10 @@ fn scenes() -> Vec<Piece> {
     scenes.into_iter().map(piece).collect()
 }
 
-/// The words of a line, in which a word with blanks stands in quotes.
+/// Splits a line into words. A word with blanks is in single quotes.
 fn words(line: &str) -> Vec<String> {
     let parts = line.split('\'').enumerate();
-    let words = parts.flat_map(|(place, part)| match place % 2 {
+    let words = parts.flat_map(|(index, part)| match index % 2 {
         0 => part.split_whitespace().collect(),
         _ => vec![part],
     });
@@ -179,8 +181,8 @@ fn words(line: &str) -> Vec<String> {
 
 fn write_page(algorithms: &[Piece], scenes: &[Piece]) -> String {
     let mut page = String::from(
-        "# Gallery\n\nEvery picture is drawn by the command below it, and all of them by `quorate gallery docs`. \
-         [How to read them](pictures.md).\n",
+        "# Gallery\n\nThe command below each picture draws it; `quorate gallery docs` draws all of them. See [how to \
+         read the pictures](pictures.md).\n",
     );
     for (title, pieces) in [("Algorithms", algorithms), ("Scenes", scenes)] {
         let _ = write!(page, "\n## {title}\n");
@@ -196,11 +198,11 @@ fn write_page(algorithms: &[Piece], scenes: &[Piece]) -> String {
 #[cfg(unix)]
 #[cfg(test)]
 mod tests {
-    use super::{Piece, hang};
+    use super::{Piece, draw_all};
     use std::fs;
     use std::path::Path;
 
-    /// Two pictures that the shell draws; the script finds their name in `$0`, and their file in `$2`.
+    /// Two pictures that a shell script draws, with their name in `$0` and their file in `$2`.
     fn pieces(script: &str) -> [Piece; 2] {
         ["one", "two"].map(|file| Piece {
             file: file.into(),
@@ -211,10 +213,10 @@ mod tests {
     }
 
     fn draw(script: &str, gallery: &Path) -> anyhow::Result<()> {
-        hang(pieces(script).iter(), Path::new("/bin/sh"), gallery)
+        draw_all(pieces(script).iter(), Path::new("/bin/sh"), gallery)
     }
 
-    /// The files of a folder, and what is in them.
+    /// Returns the files of a folder with their contents.
     fn content(folder: &Path) -> Vec<(String, String)> {
         let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let file = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -228,15 +230,15 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_of_last_time_is_not_taken_for_one_that_was_drawn() {
+    fn an_old_picture_does_not_pass_for_a_new_one() {
         let folder = tempfile::tempdir().unwrap();
         draw("echo $0 > \"$2\"", folder.path()).unwrap();
         assert_eq!(content(folder.path()), files("one\n", "two\n"));
-        // The second one draws nothing and says that all is well.
-        let refused = draw("test $0 = two || echo new > \"$2\"", folder.path()).unwrap_err().to_string();
-        assert!(refused.ends_with(" two --svg two.svg' drew nothing."), "{refused}");
-        assert_eq!(content(folder.path()), files("one\n", "two\n"), "all is as it was");
-        // One that shows what is broken says so, and is a picture nonetheless.
+        // The command of the second picture succeeds without drawing it.
+        let error = draw("test $0 = two || echo new > \"$2\"", folder.path()).unwrap_err().to_string();
+        assert!(error.ends_with(" two --svg two.svg' did not write a picture."), "{error}");
+        assert_eq!(content(folder.path()), files("one\n", "two\n"), "the old pictures are unchanged");
+        // A command that exits with 1 has drawn a failing run.
         draw("echo new > \"$2\"; exit 1", folder.path()).unwrap();
         assert_eq!(content(folder.path()), files("new\n", "new\n"));
     }

@@ -1,4 +1,4 @@
-//! `quorate list`: the algorithms.
+//! `quorate list`: lists the algorithms.
 
 use crate::Verdict;
 use crate::args::ListArgs;
@@ -25,10 +25,10 @@ struct Row {
     flaw: Option<&'static str>,
 }
 
-/// Asks an algorithm's family what it costs.
-struct Pricing;
+/// Returns the message cost of an algorithm, as its family states it.
+struct Cost;
 
-impl Task for Pricing {
+impl Task for Cost {
     type Output = Option<Price>;
 
     fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> Option<Price> {
@@ -39,12 +39,12 @@ impl Task for Pricing {
 impl From<&'static Entry> for Row {
     fn from(entry: &'static Entry) -> Self {
         let Profile { name, class, summary, flaw, .. } = *entry.profile();
-        Self { name, family: Some(entry.family()), class, summary, price: of_family(entry, Pricing), flaw }
+        Self { name, family: Some(entry.family()), class, summary, price: of_family(entry, Cost), flaw }
     }
 }
 
-/// The race in one process is of no family, because its threads are no nodes. It stands behind mutual exclusion, which it
-/// is about.
+/// Returns the row of the race in one process. It belongs to no family, because its threads are not
+/// nodes, and is listed after mutual exclusion, its subject.
 fn local() -> Row {
     let Profile { name, class, summary, flaw, .. } = local::PROFILE;
     let figures = ["messages_per_entry", "client_delay", "sync_delay"].map(|name| (name, PriceFigure::Formula("0")));
@@ -52,10 +52,11 @@ fn local() -> Row {
     Row { name, family: None, class, summary, price: Some(price), flaw }
 }
 
-/// The two armies are of no family either: they show what the others may assume of time. They stand at the end.
+/// Returns the row of the two armies. They belong to no family, because they show the effects of
+/// assumptions about time.
 fn armies() -> Row {
     let Profile { name, class, summary, flaw, .. } = armies::PROFILE;
-    let price = Price { of: "in all", figures: vec![("messages", PriceFigure::Number(3))] };
+    let price = Price { of: "in total", figures: vec![("messages", PriceFigure::Number(3))] };
     Row { name, family: None, class, summary, price: Some(price), flaw }
 }
 
@@ -63,8 +64,8 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
     let entries = if args.fixtures { fixtures() } else { all() };
     let mut rows: Vec<Row> = entries.iter().map(Row::from).collect();
     if !args.fixtures {
-        let place = rows.iter().rposition(|row| row.family == Some(Family::Mutex)).map_or(0, |last| last + 1);
-        rows.insert(place, local());
+        let index = rows.iter().rposition(|row| row.family == Some(Family::Mutex)).map_or(0, |last| last + 1);
+        rows.insert(index, local());
         rows.push(armies());
     }
     if args.json {
@@ -74,20 +75,20 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
     let mut out = output();
     let width = 2 + rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
     let heading = format!("{:<width$}{:<10}{:<18}{:<31}", "name", "family", "class", "messages");
-    writeln!(out, "{}", paint::bold(&format!("{heading}{}", if args.fixtures { "what is wrong" } else { "idea" })))?;
+    writeln!(out, "{}", paint::bold(&format!("{heading}{}", if args.fixtures { "flaw" } else { "idea" })))?;
     for row in rows {
         let last = match row.flaw {
             Some(flaw) => flaw.to_owned(),
-            None if args.fixtures => format!("nothing: it is {}", row.summary),
+            None if args.fixtures => format!("none: {}", row.summary),
             None => row.summary.to_owned(),
         };
         let price = row.price.map_or_else(|| "–".to_owned(), |price| price.to_string());
         let family = row.family.map_or("–", Family::name);
         writeln!(out, "{:<width$}{family:<10}{:<18}{price:<31}{last}", row.name, row.class)?;
     }
-    writeln!(out, "\n{}", paint::dim("quorate explain NAME tells all about one; quorate sim NAME runs it."))?;
+    writeln!(out, "\n{}", paint::dim("quorate explain NAME explains an algorithm; quorate sim NAME runs it."))?;
     if !args.fixtures {
-        writeln!(out, "{}", paint::dim("quorate list --fixtures shows those that are wrong on purpose."))?;
+        writeln!(out, "{}", paint::dim("quorate list --fixtures lists faulty variants, which are wrong on purpose."))?;
     }
     Ok(Verdict::Holds)
 }

@@ -1,9 +1,9 @@
-//! `quorate run`: one run in real processes.
+//! `quorate run`: runs an algorithm in real processes.
 
 use crate::args::LiveArgs;
 use crate::commands::draw;
 use crate::output::{name, output};
-use crate::picture::{self, Company, Picture};
+use crate::picture::{self, CommandIo, Picture};
 use crate::report::{Measured, RunReport, count};
 use crate::{Verdict, interrupt, paint, progress, report};
 use indicatif::ProgressBar;
@@ -25,30 +25,30 @@ use std::io::{self, Write};
 struct Report<'a, F: FamilyLab> {
     #[serde(flatten)]
     common: RunReport<'a, F>,
-    run: Carried<'a>,
+    run: ProcessReport<'a>,
 }
 
-/// What is only in a run with real processes.
+/// Figures that only a run in real processes has.
 #[derive(Serialize)]
-struct Carried<'a> {
+struct ProcessReport<'a> {
     #[serde(flatten)]
     counts: Counts,
     wall_ns: u64,
     tls: bool,
     namespaces: bool,
     interrupted: bool,
-    /// What was to be done to the processes, in the words of the command line.
+    /// The planned faults, as options of the command line.
     faults: Vec<String>,
-    /// How many of the ends and beginnings of these were still to come.
+    /// Number of starts and ends of these faults that were still to come when the run ended.
     spared: usize,
     troubles: &'a [String],
-    /// Files whose last line was cut off with its process.
+    /// Number of journals whose last line is incomplete because the process was killed.
     torn: usize,
-    /// Where the run's journal is, if it was wanted or a property fails in it.
+    /// Path of the run's journal, if `--trace` asked for it or a property fails.
     journal: Option<String>,
-    /// Messages that a link did not carry though both its nodes were up.
+    /// Number of messages that a link did not deliver although both nodes were up.
     skipped: u64,
-    /// Writes that a disk confirmed and did not have afterwards.
+    /// Number of writes that a disk confirmed and lost afterwards.
     forgotten: u64,
     warnings: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -70,8 +70,8 @@ fn live<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Resu
     let spec = args.spec::<F>()?;
     check_files(args)?;
     let program = std::env::current_exe()
-        .map_err(|error| anyhow::anyhow!("This program cannot be found again, to start a process of it: {error}."))?;
-    interrupt::watch();
+        .map_err(|error| anyhow::anyhow!("Cannot find the path of this program to start processes: {error}."))?;
+    interrupt::install_handler();
     if args.chaos && !args.json {
         announce(args, &spec)?;
     }
@@ -81,8 +81,8 @@ fn live<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Resu
         keep: args.keep.clone(),
         journal: args.trace.clone(),
         until: args.until.map(|Length(length)| length),
-        patience: args.patience.0,
-        interrupted: &interrupt::came,
+        patience: args.idle_timeout.0,
+        interrupted: &interrupt::was_requested,
         ..Options::new(program)
     };
     let bar = bar::<F>(&spec);
@@ -95,13 +95,14 @@ fn live<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Resu
     bar.finish_and_clear();
     let recorded = match recorded {
         Err(error @ LiveError::Interrupted) => {
-            // Nothing is wrong with what was asked, and nothing was found out. Nobody is left to tell if this fails.
+            // An interrupt is not an error. Ignore a failed write: there is no other place to
+            // report it.
             let _ = writeln!(io::stderr(), "{error}");
             return Ok(Verdict::Unfinished);
         }
         recorded => recorded?,
     };
-    // What came of the run is told even if its pictures could not be drawn.
+    // Print the result even if the pictures could not be drawn.
     let pictures = match &recorded.journal {
         Some(journal) if args.picture.is_wanted() => draw::pictures::<F>(journal, &args.picture),
         Some(_) | None => Ok(Vec::new()),
@@ -116,29 +117,30 @@ fn live<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Resu
     Ok(verdict(&recorded))
 }
 
-/// A picture is drawn from the run's journal, so that there must be one.
+/// Checks the paths of all files. A picture needs a journal, from which it is drawn.
 fn check_files(args: &LiveArgs) -> anyhow::Result<()> {
-    let speaks = [(args.json, "json"), (args.chaos, "chaos")].into_iter().find_map(|(speaks, by)| speaks.then_some(by));
-    args.picture.check(&Company { speaks, trace: args.trace.as_deref(), ..Company::default() })?;
+    let options = [(args.json, "json"), (args.chaos, "chaos")];
+    let stdout_option = options.into_iter().find_map(|(is_given, option)| is_given.then_some(option));
+    args.picture.check(&CommandIo { stdout_option, journal: args.trace.as_deref(), ..CommandIo::default() })?;
     anyhow::ensure!(
         args.trace.is_some() || !args.picture.is_wanted(),
-        "A picture of real processes is drawn from their journal: add --trace FILE to say where that is kept."
+        "A picture of real processes is drawn from their journal: add --trace FILE."
     );
     Ok(())
 }
 
 fn verdict<F: FamilyLab>(recorded: &Recorded<F>) -> Verdict {
-    match (Verdict::of_run(&recorded.read.verdicts), recorded.ending) {
+    match (Verdict::from_run(&recorded.read.verdicts), recorded.ending) {
         (Verdict::Holds, Ending::Stuck | Ending::Stopped) => Verdict::Unfinished,
         (verdict, Ending::Done | Ending::Stuck | Ending::Stopped) => verdict,
     }
 }
 
-/// The plan is told before it is carried out, or nobody would know it of a run that never comes to its end.
+/// Prints the planned faults before the run, so that they are known even if the run never ends.
 fn announce<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>) -> anyhow::Result<()> {
     let mut out = output();
     let what = count(spec.faults.len() as u64, "fault");
-    writeln!(out, "Chaos of seed {}: {what} in {}", spec.seed, F::fault_window(spec))?;
+    writeln!(out, "Random faults of seed {}: {what} within {}", spec.seed, F::fault_window(spec))?;
     let mut line = String::new();
     for fault in spec.faults.iter().filter_map(option) {
         if line.len() + fault.len() > 110 {
@@ -149,7 +151,7 @@ fn announce<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>) -> anyhow::Result<()>
         line.push_str(&fault);
     }
     writeln!(out, "{}", paint::dim(&line))?;
-    writeln!(out, "Again, as far as real time repeats itself: {}\n", args.command(spec))?;
+    writeln!(out, "To run the same faults again: {}\n", args.command(spec))?;
     out.flush()?;
     Ok(())
 }
@@ -185,7 +187,7 @@ fn print_json<F: FamilyLab>(
             judged: read.verdicts[..].into(),
             measured: Measured::<F>(&read.summary),
         },
-        run: Carried {
+        run: ProcessReport {
             counts: recorded.counts,
             wall_ns: recorded.wall.nanos(),
             tls: args.tls,
@@ -212,9 +214,9 @@ fn print<F: FamilyLab>(
     pictures: &[Picture],
 ) -> anyhow::Result<()> {
     let mut out = output();
-    let place = if args.namespaces { "networks of their own" } else { "loopback" };
+    let network = if args.namespaces { "separate networks" } else { "loopback" };
     let processes = if spec.nodes == 1 { "1 process".into() } else { format!("{} processes", spec.nodes) };
-    let title = format!("{processes} · seed {} · {} on {place}", spec.seed, links(args).to_uppercase());
+    let title = format!("{processes} · seed {} · {} on {network}", spec.seed, links(args).to_uppercase());
     writeln!(out, "{} · {title}\n", paint::bold(F::profile(entry).name))?;
     let Recorded { read, gathered, .. } = recorded;
     report::figures(
@@ -226,7 +228,7 @@ fn print<F: FamilyLab>(
         writeln!(out, "  {}", paint::dim(&remark))?;
     }
     for warning in &gathered.warnings {
-        writeln!(out, "  {} {warning}", paint::bad("odd:"))?;
+        writeln!(out, "  {} {warning}", paint::bad("warning:"))?;
     }
     if let Some(path) = &recorded.journal {
         writeln!(out, "  {}", paint::dim(&format!("journal: {} ({} lines)", name(path), gathered.lines)))?;
@@ -239,10 +241,10 @@ fn print<F: FamilyLab>(
             writeln!(out, "\nTo see what every process did: quorate replay {} --steps", name(path))?;
             if pictures.is_empty() {
                 let draw = draw_command(&path.to_string_lossy());
-                writeln!(out, "To draw it: {draw} --svg {}", picture::NAMELESS)?;
+                writeln!(out, "To draw it: {draw} --svg {}", picture::DEFAULT_PICTURE)?;
             }
         }
-        writeln!(out, "To try again, as far as real time repeats itself: {}", args.command(spec))?;
+        writeln!(out, "To run the same faults again: {}", args.command(spec))?;
     }
     Ok(())
 }
@@ -254,15 +256,15 @@ fn ending<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>, recorded: &Recorded<F>)
     let limit = given.or(F::limits(spec).until.map(|until| until.since(Time::ZERO))).unwrap_or(time);
     let ending = match recorded.ending {
         Ending::Done => format!("done after {time}"),
-        Ending::Stuck => format!("stuck after {time}: nobody was told anything any more{served}"),
+        Ending::Stuck => format!("stuck after {time}: no client received an event any more{served}"),
         Ending::Stopped if recorded.is_interrupted => format!("interrupted after {time}{served}"),
-        Ending::Stopped => format!("not finished after {limit}, its limit{served}"),
+        Ending::Stopped => format!("not finished within the limit of {limit}{served}"),
     };
     let events = count(recorded.events, "event");
-    format!("{ending}; {} in all, {events}, trace {}", recorded.wall, recorded.trace_hash)
+    format!("{ending}; {} in total, {events}, trace {}", recorded.wall, recorded.trace_hash)
 }
 
-/// What was done to the processes, and what was not.
+/// Describes the faults that happened, and those that did not.
 fn remarks<F: FamilyLab>(recorded: &Recorded<F>) -> Vec<String> {
     let Counts { processes, kills, stops, cuts } = recorded.counts;
     let done = [(kills, "kill"), (stops, "stop"), (cuts, "cut")];
@@ -273,10 +275,10 @@ fn remarks<F: FamilyLab>(recorded: &Recorded<F>) -> Vec<String> {
         remarks.push(format!("{} in {processes} processes", done.join(", ")));
     }
     if recorded.spared > 0 {
-        remarks.push(format!("{} of what was planned for the processes was still to come", recorded.spared));
+        remarks.push(format!("{} of the planned faults were still to come", recorded.spared));
     }
     if recorded.ending != Ending::Done && !recorded.troubles.is_empty() {
-        remarks.push(format!("in the end {}", recorded.troubles.join(", ")));
+        remarks.push(format!("at the end: {}", recorded.troubles.join(", ")));
     }
     remarks
 }

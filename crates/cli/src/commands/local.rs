@@ -1,4 +1,5 @@
-//! `local`: the race in one process, run once, in every order, and explained.
+//! `local` and `race`: two threads of one process that change a counter, run once, explored in
+//! every order, and explained.
 
 mod json;
 
@@ -25,31 +26,31 @@ use quorate_journal::dice::Stream;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-/// What the race is called where all that it can come to is shown.
+/// Name of the command that shows all outcomes of the race.
 const RACE: &str = "race";
 
-/// What the counter is at first in the book.
-const USUAL_START: i64 = 5;
+/// Initial value of the counter, as in the book.
+const DEFAULT_START: i64 = 5;
 
-/// Chance never lets a thread try in vain that often.
-const MOST_STEPS: usize = 100_000;
+/// Maximum number of steps. No seed is known to need that many.
+const MAX_STEPS: usize = 100_000;
 
-/// Where a group is needed, `local` is none; and where it is understood, it comes before its options. The same goes for the race and the
-/// armies.
-pub(crate) fn refuse(name: &str) -> anyhow::Result<()> {
+/// Rejects the names of demonstrations as algorithms. clap parses them as algorithms if options
+/// precede them.
+pub(crate) fn reject(name: &str) -> anyhow::Result<()> {
     anyhow::ensure!(
         name != RACE,
-        "'{name}' takes no options of groups: 'quorate sim {name}' has options of its own behind its name."
+        "'{name}' is not an algorithm. Write 'quorate sim {name}' and its own options after it."
     );
     anyhow::ensure!(
         name != armies::PROFILE.name,
-        "'{name}' are two, and take no options of other groups: 'quorate check {name}', 'quorate sim {name}' and 'quorate explain \
-         {name}' are for them, with options of their own behind the name."
+        "'{name}' is a demonstration, not an algorithm. Write 'quorate check {name}', 'quorate sim {name}' or 'quorate \
+         explain {name}', and its own options after it."
     );
     anyhow::ensure!(
         name != PROFILE.name,
-        "'{name}' is about the threads of one process, and takes no options of groups: 'quorate check {name}', \
-         'quorate sim {name}' and 'quorate explain {name}' are for it, with options of their own behind its name."
+        "'{name}' is a demonstration with threads of one process, not an algorithm. Write 'quorate check {name}', \
+         'quorate sim {name}' or 'quorate explain {name}', and its own options after it."
     );
     Ok(())
 }
@@ -57,11 +58,11 @@ pub(crate) fn refuse(name: &str) -> anyhow::Result<()> {
 pub(crate) fn sim(args: &LocalSimArgs) -> anyhow::Result<Verdict> {
     let race = Race::new(args.lock);
     let mut dice = Dice::new(args.seed, Stream::Workload);
-    let run = race.run(|ready| dice.below(ready.len() as u64) as usize, MOST_STEPS);
+    let run = race.run(|ready| dice.below(ready.len() as u64) as usize, MAX_STEPS);
     let is_right = run.end == End::Over && run.counter == race.right();
     if args.json {
         report::json(&RunReport::new(args, &race, &run))?;
-        return Ok(Verdict::of(is_right));
+        return Ok(Verdict::from_holds(is_right));
     }
     let mut out = output();
     writeln!(out, "{} · lock: {} · seed {}\n", paint::bold(PROFILE.name), args.lock, args.seed)?;
@@ -72,22 +73,22 @@ pub(crate) fn sim(args: &LocalSimArgs) -> anyhow::Result<Verdict> {
         writeln!(out, "\n{}", paint::dim(&hint))?;
     }
     writeln!(out, "{}", paint::dim(&format!("Every order: quorate check {}", PROFILE.name)))?;
-    Ok(Verdict::of(is_right))
+    Ok(Verdict::from_holds(is_right))
 }
 
 fn ending(race: &Race, run: &Run) -> String {
     let Run { end, counter, .. } = run;
     match end {
-        End::Over if *counter == race.right() => paint::good(&format!("The counter is {counter}, as it should be.")),
+        End::Over if *counter == race.right() => paint::good(&format!("The counter is {counter}, which is correct.")),
         End::Over => {
-            paint::bad(&format!("The counter is {counter} and should be {}: one of the changes is lost.", race.right()))
+            paint::bad(&format!("The counter is {counter} and should be {}: one update is lost.", race.right()))
         }
-        End::Stuck => paint::bad("Nobody can go on."),
-        End::Open => format!("Not finished after {}.", count(MOST_STEPS as u64, "step")),
+        End::Stuck => paint::bad("Deadlock: no thread can continue."),
+        End::Open => format!("Not finished after {}.", count(MAX_STEPS as u64, "step")),
     }
 }
 
-/// One lock, and all that can happen with it.
+/// One lock with all its outcomes.
 struct Judged {
     locking: Locking,
     race: Race,
@@ -95,20 +96,21 @@ struct Judged {
 }
 
 impl Judged {
-    /// With a counter that is this at first.
+    /// Explores all orders with this initial value of the counter.
     fn new(locking: Locking, start: i64) -> Self {
         let race = Race::of(locking, start, &[1, -1]);
         let outcomes = local::explore(&race);
         Self { locking, race, outcomes }
     }
 
-    /// Whether nothing is ever lost with it.
+    /// Whether no update is ever lost.
     fn is_right(&self) -> bool {
         self.outcomes.are_only(self.race.right())
     }
 }
 
-/// One lock, or each of them and none: what can happen, and whether that is as it should be.
+/// Explores one lock, or none and each of them. Returns the outcomes, and whether they are as
+/// expected.
 fn judge(lock: Option<Locking>, start: i64) -> (Vec<Judged>, bool) {
     match lock {
         Some(locking) => {
@@ -118,27 +120,27 @@ fn judge(lock: Option<Locking>, start: i64) -> (Vec<Judged>, bool) {
         }
         None => {
             let judged: Vec<_> = LOCKINGS.into_iter().map(|locking| Judged::new(locking, start)).collect();
-            // The demonstration is that a lock makes the difference.
+            // Updates must be lost without a lock, and never with one.
             let holds = judged.iter().all(|judged| judged.is_right() == judged.locking.protects());
             (judged, holds)
         }
     }
 }
 
-/// All outcomes side by side, each with a way that leads to it.
+/// `quorate sim race`: prints all outcomes, each with an interleaving that leads to it.
 pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<Verdict> {
     let start = i64::from(args.start);
     let (judged, holds) = judge(args.lock, start);
     if args.json {
         report::json(&CheckReport::new(&judged, holds))?;
-        return Ok(Verdict::of(holds));
+        return Ok(Verdict::from_holds(holds));
     }
     let mut out = output();
     writeln!(out, "{} · {}\n", paint::bold(RACE), title(start))?;
     let values: BTreeSet<i64> = judged.iter().flat_map(|judged| judged.outcomes.endings.keys().copied()).collect();
     let cells =
-        |cell: &dyn Fn(i64) -> String| values.iter().map(|value| format!("{:>9}", cell(*value))).collect::<String>();
-    let heading = format!("  {:<20}{}   {}", "lock", cells(&|value| format!("ends {value}")), "interleavings");
+        |cell: &dyn Fn(i64) -> String| values.iter().map(|value| format!("{:>11}", cell(*value))).collect::<String>();
+    let heading = format!("  {:<20}{}   {}", "lock", cells(&|value| format!("result {value}")), "interleavings");
     writeln!(out, "{}", paint::bold(&heading))?;
     for Judged { locking, outcomes, .. } in &judged {
         let ways =
@@ -146,42 +148,42 @@ pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<Verdict> {
         writeln!(out, "  {:<20}{}   {:>13}", locking.name(), cells(&ways), grouped(interleavings(outcomes)))?;
     }
     for judged in &judged {
-        ways(judged, |_| true, &mut out)?;
+        interleavings_to(judged, |_| true, &mut out)?;
     }
-    Ok(Verdict::of(holds))
+    Ok(Verdict::from_holds(holds))
 }
 
 fn title(start: i64) -> String {
-    format!("counter++ beside counter-- on a counter of {start}, in every order")
+    format!("counter++ and counter-- in two threads, from {start}, in every order")
 }
 
 fn interleavings(outcomes: &Outcomes) -> u64 {
     outcomes.endings.values().map(|ending| ending.interleavings).sum()
 }
 
-/// Every order.
+/// `quorate check local`: explores every order.
 pub(crate) fn check(args: &LocalCheckArgs) -> anyhow::Result<Verdict> {
-    let (judged, holds) = judge(args.lock, USUAL_START);
+    let (judged, holds) = judge(args.lock, DEFAULT_START);
     if args.json {
         report::json(&CheckReport::new(&judged, holds))?;
     } else {
         print(&judged)?;
     }
-    Ok(Verdict::of(holds))
+    Ok(Verdict::from_holds(holds))
 }
 
 fn print(judged: &[Judged]) -> anyhow::Result<()> {
     let mut out = output();
-    writeln!(out, "{} · {}\n", paint::bold(PROFILE.name), title(USUAL_START))?;
+    writeln!(out, "{} · {}\n", paint::bold(PROFILE.name), title(DEFAULT_START))?;
     let heading = format!(
         "  {:<20}{:<13}{:>13}{:>9}   {:<13}{:<8}",
-        "lock", "in the end", "interleavings", "states", "two inside", "stuck"
+        "lock", "results", "interleavings", "states", "both inside", "deadlock"
     );
     writeln!(out, "{}", paint::bold(heading.trim_end()))?;
     for Judged { locking, outcomes, .. } in judged {
         let values: Vec<_> = outcomes.endings.keys().map(i64::to_string).collect();
         let interleavings = interleavings(outcomes);
-        let happens = |schedule: &Option<Schedule>| if schedule.is_some() { "happens" } else { "never" };
+        let happens = |schedule: &Option<Schedule>| if schedule.is_some() { "possible" } else { "never" };
         let Outcomes { two_inside, stuck, states, .. } = outcomes;
         let (inside, stuck) = (happens(two_inside), happens(stuck));
         let (interleavings, states) = (grouped(interleavings), grouped(*states as u64));
@@ -193,26 +195,29 @@ fn print(judged: &[Judged]) -> anyhow::Result<()> {
         writeln!(out, "{}", line.trim_end())?;
     }
     for judged in judged {
-        ways(judged, |value| value != judged.race.right(), &mut out)?;
+        interleavings_to(judged, |value| value != judged.race.right(), &mut out)?;
     }
     let hint = format!("One order: quorate sim {} --seed 1", PROFILE.name);
     writeln!(out, "\n{}", paint::dim(&hint))?;
     Ok(())
 }
 
-/// The shortest way to each ending that is wanted, and to where nobody can go on.
-fn ways(judged: &Judged, is_wanted: impl Fn(i64) -> bool, out: &mut impl Write) -> io::Result<()> {
+/// Prints the shortest interleaving that leads to each wanted result, and to a deadlock.
+fn interleavings_to(judged: &Judged, is_wanted: impl Fn(i64) -> bool, out: &mut impl Write) -> io::Result<()> {
     let Judged { locking, race, outcomes } = judged;
     let all = interleavings(outcomes);
     for (value, ending) in outcomes.endings.iter().filter(|(value, _)| is_wanted(**value)) {
         let (some, all) = (grouped(ending.interleavings), grouped(all));
-        let way = format!("A shortest way to {value} {} ({some} of {all} interleavings):", under(*locking));
-        writeln!(out, "\n{}\n", paint::bold(&way))?;
+        let title = format!(
+            "A shortest interleaving that results in {value} {} ({some} of {all} interleavings):",
+            under(*locking)
+        );
+        writeln!(out, "\n{}\n", paint::bold(&title))?;
         write!(out, "{}", Columns(&race.play(&ending.schedule).steps))?;
     }
     if let Some(stuck) = &outcomes.stuck {
-        let way = format!("A shortest way to where nobody can go on {}:", under(*locking));
-        writeln!(out, "\n{}\n", paint::bold(&way))?;
+        let title = format!("A shortest interleaving that deadlocks {}:", under(*locking));
+        writeln!(out, "\n{}\n", paint::bold(&title))?;
         write!(out, "{}", Columns(&race.play(stuck).steps))?;
     }
     Ok(())
@@ -229,7 +234,7 @@ fn under(locking: Locking) -> String {
 pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<Verdict> {
     anyhow::ensure!(
         !args.picture.is_wanted(),
-        "There is no picture of '{}': its threads send each other nothing.",
+        "There is no picture of '{}': its threads send no messages.",
         PROFILE.name
     );
     let race = Race::new(Locking::None);
@@ -237,23 +242,23 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<Verdict> {
     let run = lost.map(|(_, ending)| race.play(&ending.schedule));
     let steps = run.as_ref().map_or(&[][..], |run| &run.steps[..]);
     let example = Example {
-        title: "Two threads without a lock, and a change that is lost",
+        title: "Two threads without a lock, and a lost update",
         lines: Columns(steps).to_string().lines().map(str::to_owned).collect(),
         command: format!("quorate check {}", PROFILE.name),
     };
-    explain::plainly(args, &PROFILE, &example)
+    explain::explain_demo(args, &PROFILE, &example)
 }
 
-/// Steps one below the other, each in its thread's column.
+/// Prints steps as a table with one column per thread.
 struct Columns<'a>(&'a [Step]);
 
 impl std::fmt::Display for Columns<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let of = |thread: usize| self.0.iter().filter(move |step| step.thread.index() == thread);
+        let steps_of = |thread: usize| self.0.iter().filter(move |step| step.thread.index() == thread);
         let threads = self.0.iter().map(|step| step.thread.index() + 1).max().unwrap_or(0);
         let title = |thread: usize| format!("thread {}", Thread::from_index(thread));
         let width = |thread: usize| {
-            let widest = of(thread).map(|step| step.act.to_string().chars().count()).max();
+            let widest = steps_of(thread).map(|step| step.act.to_string().chars().count()).max();
             widest.unwrap_or(0).max(title(thread).len()) + 3
         };
         let row = |number: String, act: &dyn Fn(usize) -> String| {
@@ -261,11 +266,11 @@ impl std::fmt::Display for Columns<'_> {
             format!("  {number:>4}   {}", cells.trim_end())
         };
         writeln!(f, "{}", row("step".into(), &title))?;
-        for (place, step) in self.0.iter().enumerate() {
+        for (index, step) in self.0.iter().enumerate() {
             let act = |thread: usize| {
                 if thread == step.thread.index() { step.act.to_string() } else { String::new() }
             };
-            writeln!(f, "{}", row((place + 1).to_string(), &act))?;
+            writeln!(f, "{}", row((index + 1).to_string(), &act))?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `quorate node`: one process of a group.
+//! `quorate node`: runs one node of a group in this process.
 
 mod console;
 mod disk;
@@ -10,7 +10,7 @@ use crate::args::{LogLevel, Peers, addresses};
 use crate::output::name;
 use anyhow::{Context, bail, ensure};
 use console::Console;
-use disk::{Begin, Opened};
+use disk::{FolderAction, Opened};
 use printer::Printer;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Clock, Failure, LiveJournal, Parts, Record, boot_id};
@@ -27,7 +27,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::time::SystemTime;
 
-/// The version of the form in which messages travel.
+/// Version of the wire format of messages.
 const FORMAT: u32 = 1;
 
 pub(crate) fn run(args: &NodeArgs) -> anyhow::Result<Verdict> {
@@ -49,21 +49,21 @@ impl Task for &NodeArgs {
 impl NodeArgs {
     fn start<F: FamilyLab>(&self, entry: &'static F::Entry, printer: &Printer) -> anyhow::Result<Verdict> {
         if self.peers == Peers::FromInput {
-            // A process that was started by another ends with it, even if it is stopped at that moment.
+            // Started by another process: end with it, even while this process is stopped.
             #[cfg(target_os = "linux")]
             let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         }
         self.families.refuse_others(F::FAMILY, &self.algorithm)?;
-        let me = NodeId::new(self.id).context("Nodes are numbered from 1; write for example --id 1.")?;
+        let me = NodeId::new(self.id).context("--id must be at least 1; got 0.")?;
         let nodes = match &self.peers {
             Peers::Known(peers) => peers.len() + 1,
             Peers::FromInput => self.nodes.unwrap_or(1),
         };
         let algorithm = Algorithm::from(entry);
-        let kept = quorate_live::spec::<F>(algorithm, nodes, self.seed, self.settings::<F>(nodes)?);
+        let provisional = quorate_live::spec::<F>(algorithm, nodes, self.seed, self.settings::<F>(nodes)?);
         ensure!(
-            self.data.is_some() || !F::codec(&kept).saves(),
-            "{} keeps promises on its disk, and a node that forgets them can break those of the whole group: give it a \
+            self.data.is_some() || !F::codec(&provisional).saves(),
+            "{} needs durable state: a node that forgets it can violate the guarantees of the whole group. Give it a \
              folder with --data.",
             self.algorithm
         );
@@ -77,7 +77,7 @@ impl NodeArgs {
         Process { args: self, me, spec, listener, peers, console }.run()
     }
 
-    /// The settings of a group of this size, whose membership is real if it has one.
+    /// Returns the settings of a group of this size. Its membership service, if any, is a real one.
     fn settings<F: FamilyLab>(&self, nodes: usize) -> anyhow::Result<F::Settings> {
         self.families.refuse_oracles()?;
         let mut settings = F::settings(&self.families, Basics { nodes, chaos: false })?;
@@ -89,7 +89,7 @@ impl NodeArgs {
     }
 }
 
-/// One process, with everything that it was told.
+/// The node of this process with its settings.
 struct Process<'a, F: FamilyLab> {
     args: &'a NodeArgs,
     me: NodeId,
@@ -101,25 +101,25 @@ struct Process<'a, F: FamilyLab> {
 
 impl<F: FamilyLab> Process<'_, F> {
     fn run(self) -> anyhow::Result<Verdict> {
-        // What can be wrong is found out before a life begins in the data folder.
+        // Find errors before the data folder counts a new incarnation.
         let security = security(self.args, self.me)?;
         if let Some(path) = self.args.trace.as_ref().filter(|path| path.exists()) {
-            return Err(in_the_way(path));
+            return Err(journal_exists(path));
         }
-        let (tell, reports) = reports();
+        let (report, reports) = reports();
         let cluster = self.args.group.cluster(&self.args.algorithm);
         let codec = F::codec(&self.spec);
         let opened = match &self.args.data {
-            Some(folder) => disk::open(folder, self.args.begin(), cluster, self.me, codec, tell)?,
-            None => Opened::nothing(self.args.life.map_or_else(life_by_the_clock, Incarnation)),
+            Some(folder) => disk::open(folder, self.args.folder_action(), cluster, self.me, codec, report)?,
+            None => Opened::without_disk(self.args.life.map_or_else(incarnation_from_clock, Incarnation)),
         };
         let clock = Clock::with_origin(self.args.origin.unwrap_or(0));
         match &self.args.trace {
             None => self.drive(opened, security, clock, reports, ()),
             Some(path) => {
                 let failed = |error: io::Error| match error.kind() {
-                    io::ErrorKind::AlreadyExists => in_the_way(path),
-                    _ => anyhow::anyhow!("The journal {} could not be written: {error}.", name(path)),
+                    io::ErrorKind::AlreadyExists => journal_exists(path),
+                    _ => anyhow::anyhow!("Cannot write the journal {}: {error}.", name(path)),
                 };
                 let header = self.header(&opened, clock)?;
                 let file = File::options().write(true).create_new(true).open(path).map_err(failed)?;
@@ -138,7 +138,7 @@ impl<F: FamilyLab> Process<'_, F> {
             offset: clock.offset(),
             writes: opened.writes,
         };
-        // Whoever began at no instant in particular wants to see its own start as zero.
+        // Without --origin, times count from the start of this process.
         let origin = if self.args.origin.is_some() { 0 } else { clock.now().nanos() };
         Ok(quorate_journal::record::Header { live: Some(live), origin, ..experiment::header(&self.spec)? })
     }
@@ -168,7 +168,7 @@ impl<F: FamilyLab> Process<'_, F> {
             tells_deaths: F::hears_of_deaths(&self.spec),
             limits: Limits::default(),
         };
-        // The system's own dice: no two nodes of a group may wait for the same lengths.
+        // A random seed from the system, so that no two nodes of a group draw the same delays.
         let seed = RandomState::new().hash_one(self.me.number());
         let node: NodeOf<F> = F::maker(&self.spec)(self.me);
         let runtime = Runtime {
@@ -181,32 +181,35 @@ impl<F: FamilyLab> Process<'_, F> {
             codec: F::codec(&self.spec),
         };
         let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unready)?;
-        let inside = tokio.enter();
+        let guard = tokio.enter();
         self.console.started(incarnation);
-        let (handle, node) = runtime.prepare(self.console.hear(clock)).map_err(unready)?;
+        let (handle, node) = runtime.prepare(self.console.event_printer(clock)).map_err(unready)?;
         let interrupted = handle.clone();
         let _ = ctrlc::set_handler(move || interrupted.stop());
-        self.console.take_commands::<F>(&handle, self.me, incarnation);
-        // A task of its own is woken by others without a look at the sockets in between.
-        let ending = tokio.block_on(tokio::spawn(node)).context("The node's task died")?;
-        // A name that is being looked up at this moment is not waited for.
-        drop(inside);
+        self.console.spawn_reader::<F>(&handle, self.me, incarnation);
+        // Spawned as a task, because tokio wakes tasks without polling the sockets first.
+        let ending = tokio.block_on(tokio::spawn(node)).context("The task of the node panicked")?;
+        // Do not wait for a pending name lookup.
+        drop(guard);
         tokio.shutdown_background();
         match ending {
             Ending::Stopped => {
                 self.console.stopped(&handle.links());
                 Ok(Verdict::Holds)
             }
-            Ending::Failed(Failure::Disk(Some(error))) => self.console.fail(format_args!("{error} The node has ended.")),
+            Ending::Failed(Failure::Disk(Some(error))) => {
+                self.console.fail(format_args!("{error} The node has stopped."))
+            }
             Ending::Failed(Failure::Disk(None)) => {
-                self.console.fail(format_args!("The thread that writes to the disk has died, and the node with it."))
+                self.console.fail(format_args!("The thread that writes to the disk panicked, so the node has stopped."))
             }
             Ending::Failed(Failure::Journal(error)) => self.console.fail(format_args!(
-                "The journal could not be written: {error}. Nothing that it lacks was told to anybody; the node has ended."
+                "Cannot write the journal: {error}. The node has stopped. It sent and printed nothing that the journal \
+                 lacks."
             )),
-            Ending::Died => self.console.fail(format_args!("A task of the node has died, and the node with it.")),
+            Ending::Died => self.console.fail(format_args!("A task of the node panicked, so the node has stopped.")),
             Ending::Overflowed(why) => self.console.fail(format_args!(
-                "{why} {} assumes that no message is lost, so the node has ended.",
+                "{why} {} assumes that no message is lost, so the node has stopped.",
                 self.args.algorithm
             )),
         }
@@ -214,11 +217,11 @@ impl<F: FamilyLab> Process<'_, F> {
 }
 
 impl NodeArgs {
-    fn begin(&self) -> Begin {
+    fn folder_action(&self) -> FolderAction {
         match (self.new, self.data_was_lost) {
-            (true, _) => Begin::New,
-            (false, true) => Begin::Lost,
-            (false, false) => Begin::AsItIs,
+            (true, _) => FolderAction::New,
+            (false, true) => FolderAction::Lost,
+            (false, false) => FolderAction::Existing,
         }
     }
 
@@ -227,7 +230,7 @@ impl NodeArgs {
         let addresses: Vec<SocketAddr> = resolved
             .map_err(|error| {
                 anyhow::anyhow!(
-                    "'{}' is no address to listen at ({error}); write for example 127.0.0.1:7001.",
+                    "--listen '{}' is not a valid address ({error}); write for example 127.0.0.1:7001.",
                     self.listen.escape_debug()
                 )
             })?
@@ -236,25 +239,25 @@ impl NodeArgs {
             addresses.iter().try_for_each(|address| allow_plain(*address, self.insecure_plain_tcp))?;
         }
         TcpListener::bind(&addresses[..]).map_err(|error| {
-            anyhow::anyhow!("{} cannot be listened at: {error}. Choose another --listen.", self.listen)
+            anyhow::anyhow!("Cannot listen on {}: {error}. Choose another address with --listen.", self.listen)
         })
     }
 
     fn peers(&self, me: NodeId, console: &Console) -> anyhow::Result<BTreeMap<NodeId, String>> {
         let mut peers = match &self.peers {
             Peers::Known(peers) => peers.clone(),
-            Peers::FromInput => addresses(&console.first_line()?).map_err(|sentence| anyhow::anyhow!("{sentence}"))?,
+            Peers::FromInput => addresses(&console.first_line()?).map_err(|error| anyhow::anyhow!("{error}"))?,
         };
         peers.remove(&me);
         let nodes = peers.len() + 1;
-        if let Some(stranger) = peers.keys().chain([&me]).find(|node| node.index() >= nodes) {
+        if let Some(unexpected) = peers.keys().chain([&me]).find(|node| node.index() >= nodes) {
             bail!(
-                "A group of {nodes} has the nodes 1 to {nodes}, but node {stranger} is named: --peers must name every node \
-                 but this one."
+                "A group of {nodes} nodes has the ids 1 to {nodes}, but node {unexpected} is given. --peers must list \
+                 every node except this one."
             );
         }
         if let Some(expected) = self.nodes {
-            ensure!(expected == nodes, "{expected} nodes were announced, but {nodes} are named.");
+            ensure!(expected == nodes, "--nodes is {expected}, but the list of peers has {nodes} nodes with this one.");
         }
         if self.certs.is_none() && !self.insecure_plain_tcp {
             for address in peers.values_mut() {
@@ -265,12 +268,12 @@ impl NodeArgs {
     }
 }
 
-/// The address that a name stands for now, if it is of this machine. A name that is looked up again later might lead
-/// elsewhere.
+/// Resolves an address that must be of this machine. The node uses the result, because a later
+/// lookup of the name might return another machine.
 fn loopback(address: &str) -> anyhow::Result<String> {
     let resolved = address.to_socket_addrs().map_err(|error| {
         anyhow::anyhow!(
-            "The peer's address {address} is not known here ({error}); without --certs it must be of this machine."
+            "Cannot resolve the peer address {address} ({error}); without --certs it must be of this machine."
         )
     })?;
     let mut first = None;
@@ -278,9 +281,7 @@ fn loopback(address: &str) -> anyhow::Result<String> {
         allow_plain(resolved, false)?;
         first.get_or_insert(resolved);
     }
-    first
-        .map(|address| address.to_string())
-        .with_context(|| format!("The peer's address {address} stands for nothing here."))
+    first.map(|address| address.to_string()).with_context(|| format!("The peer address {address} has no IP address."))
 }
 
 fn security(args: &NodeArgs, me: NodeId) -> anyhow::Result<Security> {
@@ -290,21 +291,22 @@ fn security(args: &NodeArgs, me: NodeId) -> anyhow::Result<Security> {
     }
 }
 
-/// The journal of an earlier life is nothing to write over.
-fn in_the_way(path: &std::path::Path) -> anyhow::Error {
+/// Returns the error for a journal that exists, which the node never overwrites.
+fn journal_exists(path: &std::path::Path) -> anyhow::Error {
     anyhow::anyhow!(
-        "{} is there already, and may be the journal of an earlier life: give this one another name with --trace.",
+        "{} exists already, and may be the journal of an earlier incarnation. Give --trace another file name.",
         name(path)
     )
 }
 
-/// The system did not give what every node needs.
+/// Returns the error for a system resource that the node needs and did not get.
 fn unready(error: io::Error) -> anyhow::Error {
-    anyhow::anyhow!("The node could not be made ready: {error}. Nothing was sent.")
+    anyhow::anyhow!("Cannot start the node: {error}. It sent no message.")
 }
 
-/// A life that is later than any before, for a node that keeps no count: the time in milliseconds.
-fn life_by_the_clock() -> Incarnation {
+/// Returns an incarnation above all earlier ones for a node without a data folder: the time in
+/// milliseconds.
+fn incarnation_from_clock() -> Incarnation {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Incarnation(u64::try_from(since.as_millis()).unwrap_or(u64::MAX >> 20))
 }
@@ -317,7 +319,7 @@ fn log_to_standard_error(level: LogLevel, printer: Printer) {
         LogLevel::Debug => tracing::Level::DEBUG,
     };
     let colours = io::IsTerminal::is_terminal(&io::stderr());
-    // There may be one already, in a test.
+    // A test may have set a subscriber already.
     let _ = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_target(false)

@@ -1,11 +1,11 @@
-//! `quorate replay`: a recorded run again.
+//! `quorate replay`: replays a recorded run.
 
 use crate::Verdict;
 use crate::args::ReplayArgs;
-use crate::commands::trace::{Journal, open, wrong};
+use crate::commands::trace::{Journal, journal_error, open};
 use crate::output::output;
-use crate::picture::{self, Company, Easel, Picture};
-use crate::report::Reading;
+use crate::picture::{self, CommandIo, Picture, PictureObserver};
+use crate::report::JournalReport;
 use crate::{paint, report};
 use quorate_lab::FamilyLab;
 use quorate_lab::registry::{Task, of_family};
@@ -14,67 +14,72 @@ use quorate_lab::trace::{self, Trace};
 use serde::Serialize;
 use std::io::{BufWriter, Write};
 
-/// What a journal came to, with what was drawn of it.
+/// The report of a journal with its pictures, as `--json` prints it.
 #[derive(Serialize)]
 #[serde(bound = "")]
 struct Report<'a, F: FamilyLab> {
     #[serde(flatten)]
-    reading: Reading<'a, F>,
+    journal: JournalReport<'a, F>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pictures: &'a [Picture],
 }
 
 pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Verdict> {
-    let speaks = [(args.json, "json"), (args.steps, "steps")].into_iter().find_map(|(speaks, by)| speaks.then_some(by));
-    args.picture.check(&Company { speaks, reads: &[("journal", Some(&args.file))], ..Company::default() })?;
+    let options = [(args.json, "json"), (args.steps, "steps")];
+    let stdout_option = options.into_iter().find_map(|(is_given, option)| is_given.then_some(option));
+    args.picture.check(&CommandIo {
+        stdout_option,
+        inputs: &[("journal", Some(&args.file))],
+        ..CommandIo::default()
+    })?;
     let journal = open(&args.file)?;
-    let entry = entry_of(&journal).map_err(|error| wrong(&args.file, error))?;
-    of_family(entry, Again { args, journal })
+    let entry = entry_of(&journal).map_err(|error| journal_error(&args.file, error))?;
+    of_family(entry, Replay { args, journal })
 }
 
-/// A journal that is to be replayed.
-struct Again<'a> {
+/// The task to replay a journal.
+struct Replay<'a> {
     args: &'a ReplayArgs,
     journal: Journal,
 }
 
-impl Task for Again<'_> {
+impl Task for Replay<'_> {
     type Output = anyhow::Result<Verdict>;
     fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
-        replayed::<F>(self.args, self.journal)
+        replay_journal::<F>(self.args, self.journal)
     }
 }
 
-fn replayed<F: FamilyLab>(args: &ReplayArgs, mut journal: Journal) -> anyhow::Result<Verdict> {
-    spec_of::<F, _>(&journal).map_err(|error| wrong(&args.file, error))?;
+fn replay_journal<F: FamilyLab>(args: &ReplayArgs, mut journal: Journal) -> anyhow::Result<Verdict> {
+    spec_of::<F, _>(&journal).map_err(|error| journal_error(&args.file, error))?;
     let header = journal.header().clone();
-    let (replayed, pictures) = picture::draw::<F, _>(&args.picture, &header, |easel| {
-        let replayed = replay(args, &mut journal, easel)?;
+    let (replayed, pictures) = picture::draw::<F, _>(&args.picture, &header, |pictures| {
+        let replayed = replay(args, &mut journal, pictures)?;
         if replayed.is_cut_short() {
-            easel.tear();
+            pictures.mark_incomplete();
         }
         Ok(replayed)
     })?;
-    // What came of it is told even if its pictures could not be written.
+    // Print the result even if the pictures could not be written.
     let drawn = pictures.as_deref().unwrap_or_default();
     if args.json {
-        report::json(&Report { reading: Reading::new(&replayed, Some(true)), pictures: drawn })?;
+        report::json(&Report { journal: JournalReport::new(&replayed, Some(true)), pictures: drawn })?;
     } else if !args.picture.takes_stdout() {
-        report::reading(&replayed, " replayed, every one as recorded")?;
+        report::print_journal(&replayed, " replayed, all as recorded")?;
         let mut out = output();
-        for (place, picture) in drawn.iter().enumerate() {
-            writeln!(out, "{}  {}", if place == 0 { "\n" } else { "" }, paint::dim(&picture.line()))?;
+        for (index, picture) in drawn.iter().enumerate() {
+            writeln!(out, "{}  {}", if index == 0 { "\n" } else { "" }, paint::dim(&picture.line()))?;
         }
     }
     pictures?;
-    Ok(Verdict::of_run(&replayed.verdicts))
+    Ok(Verdict::from_run(&replayed.verdicts))
 }
 
-/// Lets the nodes do it all again, before the easel and perhaps before the user.
+/// Replays the nodes, observed by `pictures`, and prints the steps if the options ask for them.
 fn replay<F: FamilyLab>(
     args: &ReplayArgs,
     journal: &mut Journal,
-    easel: &mut Easel<'_, F>,
+    pictures: &mut PictureObserver<'_, F>,
 ) -> anyhow::Result<Replayed<F>> {
     let mut out = BufWriter::new(output());
     if args.steps {
@@ -83,20 +88,20 @@ fn replay<F: FamilyLab>(
     let mut failed = None;
     let steps = args.steps.then(|| {
         Trace::<F>::of(journal.header(), |line| {
-            let told = writeln!(out, "{}", trace::render(line, paint::ink));
-            failed = failed.take().or(told.err());
+            let written = writeln!(out, "{}", trace::render(line, paint::ink));
+            failed = failed.take().or(written.err());
         })
     });
-    let result = replay::replay::<F, _, _>(journal, (steps, easel)).map(|(replayed, (steps, _))| {
+    let result = replay::replay::<F, _, _>(journal, (steps, pictures)).map(|(replayed, (steps, _))| {
         steps.into_iter().for_each(|mut steps| steps.finish());
         replayed
     });
-    // Of a journal that does not replay, the steps that do are shown.
+    // If the replay fails, show the steps before the failure.
     let replayed = match result {
         Ok(replayed) => replayed,
         Err(error) => {
             out.flush()?;
-            return Err(wrong(&args.file, error));
+            return Err(journal_error(&args.file, error));
         }
     };
     if let Some(error) = failed {

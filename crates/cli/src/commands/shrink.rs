@@ -1,8 +1,8 @@
-//! `quorate shrink`: the smallest run that still fails.
+//! `quorate shrink`: reduces a failing run to the smallest one that still fails.
 
 use crate::Verdict;
 use crate::args::ShrinkArgs;
-use crate::commands::trace::{open, wrong};
+use crate::commands::trace::{journal_error, open};
 use crate::output::{name, output};
 use crate::report::{count, grouped};
 use crate::{interrupt, paint, report};
@@ -20,15 +20,15 @@ use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// How the first line of a saved script begins.
+/// Start of the first line of a saved script, by which the command recognizes its own files.
 const MARK: &str = "# Made small by quorate shrink";
 
-/// All steps are shown of a run that has no more events.
-const WHOLE: u64 = 40;
+/// Maximum number of events of a run whose steps are all shown.
+const MAX_FULL_EVENTS: u64 = 40;
 
-/// What is said where there is no script.
-const UNSAVED: &str = "Nothing was saved: no script was found that fails as well, so the command that repeats the run is all there \
-                       is. It gives the same run whenever it is typed.";
+/// Message if there is no script to save.
+const UNSAVED: &str = "No script was saved, because no script of the run fails in the same way. The following command \
+                       always repeats the run.";
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -54,13 +54,13 @@ pub(crate) fn run(args: &ShrinkArgs) -> anyhow::Result<Verdict> {
     match args.run.entry() {
         Ok(entry) => of_family(entry, args),
         Err(_) if journal.exists() => {
-            let entry = entry_of(&open(journal)?).map_err(|error| wrong(journal, error))?;
-            of_family(entry, OfJournal { args, journal })
+            let entry = entry_of(&open(journal)?).map_err(|error| journal_error(journal, error))?;
+            of_family(entry, ShrinkJournal { args, journal })
         }
         Err(error) => {
             let error = error.to_string();
             let (unknown, rest) = error.split_once(". ").unwrap_or((&error, ""));
-            Err(anyhow!("{unknown}, nor a file of this name. {rest}"))
+            Err(anyhow!("{unknown}, and no file of this name. {rest}"))
         }
     }
 }
@@ -74,27 +74,27 @@ impl Task for &ShrinkArgs {
         if let Some(seeds) = self.seeds {
             spec.seed = first_failure(&spec, seeds, self.property.as_deref(), &bar)?;
         }
-        let request = Request { spec, property: self.property.clone(), tries: self.most_tries };
+        let request = Request { spec, property: self.property.clone(), tries: self.max_tries };
         let begin = Instant::now();
-        let shrunk = shrink::run(&request, &mut |progress| bar.show(progress)).map_err(told)?;
+        let shrunk = shrink::run(&request, &mut |progress| bar.show(progress)).map_err(as_text)?;
         bar.end();
         conclude(self, shrunk, &out, begin)
     }
 }
 
-/// A journal of a run that fails.
-struct OfJournal<'a> {
+/// The task to shrink the run of a journal.
+struct ShrinkJournal<'a> {
     args: &'a ShrinkArgs,
     journal: &'a Path,
 }
 
-impl Task for OfJournal<'_> {
+impl Task for ShrinkJournal<'_> {
     type Output = anyhow::Result<Verdict>;
     fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
         let Self { args, journal } = self;
         let algorithm = F::profile(entry).name;
         if args.given.run {
-            bail!("{} says itself what was run: leave out the options of the run.", name(journal));
+            bail!("The journal {} describes the run; leave out the options of the run.", name(journal));
         }
         let out = out(args, algorithm, Some(journal))?;
         let bar = Bar::new();
@@ -102,10 +102,10 @@ impl Task for OfJournal<'_> {
         let shrunk = shrink::run_journal::<F, _>(
             || reopened(journal),
             args.property.as_deref(),
-            args.most_tries,
+            args.max_tries,
             &mut |progress| bar.show(progress),
         );
-        let shrunk = shrunk.map_err(|error| wrong(journal, error))?;
+        let shrunk = shrunk.map_err(|error| journal_error(journal, error))?;
         bar.end();
         conclude(args, shrunk, &out, begin)
     }
@@ -116,48 +116,50 @@ fn reopened(path: &Path) -> Result<record::Journal<BufReader<File>>, LabError> {
     Ok(record::Journal::open(BufReader::new(file))?)
 }
 
-fn told(error: ShrinkError) -> anyhow::Error {
+fn as_text(error: ShrinkError) -> anyhow::Error {
     anyhow!("{error}")
 }
 
 fn first_failure<F: FamilyLab>(spec: &Spec<F>, seeds: u64, property: Option<&str>, bar: &Bar) -> anyhow::Result<u64> {
-    let found = shrink::first_failing(spec, seeds, property, |tried| bar.look(tried, seeds)).map_err(told)?;
+    let found = shrink::first_failing(spec, seeds, property, |tried| bar.show_seeds(tried, seeds)).map_err(as_text)?;
     found.ok_or_else(|| {
-        if interrupt::came() {
-            return anyhow!("Interrupted: no seed that fails was found so far, so there is nothing to shrink.");
+        if interrupt::was_requested() {
+            return anyhow!("Interrupted: no seed has failed so far, so there is nothing to shrink.");
         }
         let what = property.map_or_else(|| "every property holds".into(), |name| format!("'{name}' holds"));
-        anyhow!("In {} from {} on {what}, so there is nothing to shrink.", count(seeds, "seed"), spec.seed)
+        anyhow!("With {}, starting at {}, {what}, so there is nothing to shrink.", count(seeds, "seed"), spec.seed)
     })
 }
 
-/// Where the script goes. Nothing that somebody else wrote is overwritten unless they say so, and what is read never is.
+/// Returns the output of the script. Never overwrites an input, and overwrites a file that another
+/// program wrote only if `--out` names it.
 fn out(args: &ShrinkArgs, algorithm: &str, journal: Option<&Path>) -> anyhow::Result<Out> {
-    let usual = PathBuf::from(format!("{algorithm}.script"));
+    let default = PathBuf::from(format!("{algorithm}.script"));
     if args.out.as_deref() == Some(Path::new("-")) {
         ensure!(!args.json, "--json and --out - both write to standard output; leave out one of them.");
-        return Ok(Out::Stdout(usual));
+        return Ok(Out::Stdout(default));
     }
-    let out = args.out.clone().unwrap_or(usual);
+    let out = args.out.clone().unwrap_or(default);
     let resolved = |path: &Path| path.canonicalize().ok();
     for (what, input) in [("script", args.run.script()), ("journal", journal)] {
         if input.and_then(resolved).is_some_and(|input| resolved(&out) == Some(input)) {
-            bail!("--out {} would overwrite the {what}; give the small script another name.", name(&out));
+            bail!("--out {} would overwrite the {what}; give the script another file name.", name(&out));
         }
     }
     if args.out.is_none() && out.exists() && !is_ours(&out) {
         bail!(
-            "{} is there already, and not by quorate shrink; give the small script another name: --out FILE.",
+            "{} exists and was not written by quorate shrink; give the script another file name with --out FILE.",
             name(&out)
         );
     }
     Ok(Out::File(out))
 }
 
-/// Where the script goes.
+/// Output of the script.
 enum Out {
     File(PathBuf),
-    /// Standard output, where nothing else goes then; whoever saves it is told this name.
+    /// Standard output, without any other text. The path is the suggested file name in printed
+    /// commands.
     Stdout(PathBuf),
 }
 
@@ -166,7 +168,7 @@ fn is_ours(path: &Path) -> bool {
     File::open(path).is_ok_and(|mut file| file.read_exact(&mut first).is_ok() && first == *MARK.as_bytes())
 }
 
-/// Saves the script, and tells what came of it.
+/// Saves the script and prints the report.
 fn conclude<F: FamilyLab>(
     args: &ShrinkArgs,
     mut shrunk: Shrunk<F>,
@@ -188,9 +190,8 @@ fn conclude<F: FamilyLab>(
             eprint!("{}", limits(&shrunk));
             return Ok(verdict);
         }
-        Out::File(path) if saved.is_some() => fs::write(path, text(&shrunk)).map_err(|error| {
-            anyhow!("The script {} could not be written: {error}. Without it, nothing was saved.", name(path))
-        })?,
+        Out::File(path) if saved.is_some() => fs::write(path, text(&shrunk))
+            .map_err(|error| anyhow!("Cannot write the script {}: {error}. Nothing was saved.", name(path)))?,
         Out::File(_) => {}
     }
     if args.json {
@@ -207,21 +208,23 @@ fn text<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
     let why = violation.text.lines().next().unwrap_or_default().trim_end_matches('.');
     lines.push(format!("# At {}: {why}.", violation.time));
     let events = [after.events, before.events].map(|events| count(events, "event"));
-    lines.push(format!("# That takes {}, where the run that it was made from had {}.", events[0], events[1]));
+    lines.push(format!("# The run has {}; the original run had {}.", events[0], events[1]));
     lines.push(format!("# To see it: {}", spec.command("sim")));
     let script = spec.script.as_ref().map(ToString::to_string).unwrap_or_default();
     format!("{}\n{script}", lines.join("\n"))
 }
 
-/// Whether it might become smaller yet, or could not at all.
+/// Describes whether the run might become smaller, or is the smallest already.
 fn limits<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
     let Shrunk { before, after, tries, end, .. } = shrunk;
-    let used = if *tries == 1 { "The one try was used".into() } else { format!("All {tries} tries were used") };
+    let used = if *tries == 1 { "The only try was used".into() } else { format!("All {tries} tries were used") };
     match end {
-        End::Smallest if before == after => "It is as small as it gets already: nothing could be left out.\n".into(),
+        End::Smallest if before == after => "The run cannot be reduced: nothing could be left out.\n".into(),
         End::Smallest => String::new(),
-        End::OutOfTries => format!("{used}; more may make it smaller: --tries {}.\n", tries.saturating_mul(4)),
-        End::Interrupted => "Interrupted: this is the smallest so far.\n".into(),
+        End::OutOfTries => {
+            format!("{used}; more tries may reduce the run further: --tries {}.\n", tries.saturating_mul(4))
+        }
+        End::Interrupted => "Interrupted: this is the smallest run so far.\n".into(),
     }
 }
 
@@ -260,7 +263,7 @@ fn print<F: FamilyLab>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -
         ("nodes", before.nodes as u64, after.nodes as u64),
         ("commands", before.commands, after.commands),
         ("faults", before.faults, after.faults),
-        ("directions", before.directions, after.directions),
+        ("fixed delays", before.directions, after.directions),
         ("events", before.events, after.events),
     ];
     for (row, before, after) in rows {
@@ -269,14 +272,14 @@ fn print<F: FamilyLab>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -
     let verdict = property::Verdict::judged(property, *kind, Some(violation.clone()));
     writeln!(out)?;
     report::verdicts(std::slice::from_ref(&verdict), &mut out)?;
-    if after.events <= WHOLE {
-        report::whole_story(spec, &verdict, &mut out)?;
+    if after.events <= MAX_FULL_EVENTS {
+        report::all_steps_to_violation(spec, &verdict, &mut out)?;
     } else {
-        report::story(spec, &verdict, &mut out)?;
+        report::steps_to_violation(spec, &verdict, &mut out)?;
     }
     match (saved, &spec.script) {
         (Some(path), Some(script)) => {
-            writeln!(out, "\n{} {}", paint::bold("The script,"), paint::bold(&format!("saved as {}:", name(path))))?;
+            writeln!(out, "\n{} {}", paint::bold("Script,"), paint::bold(&format!("saved as {}:", name(path))))?;
             for line in script.to_string().lines() {
                 writeln!(out, "  {line}")?;
             }
@@ -291,12 +294,12 @@ fn print<F: FamilyLab>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -
     Ok(())
 }
 
-/// What it is down to, on one line.
+/// Shows the progress on one line of the terminal.
 struct Bar(ProgressBar);
 
 impl Bar {
     fn new() -> Self {
-        interrupt::watch();
+        interrupt::install_handler();
         let bar = ProgressBar::new_spinner();
         bar.set_style(
             ProgressStyle::with_template("  {spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()),
@@ -304,16 +307,16 @@ impl Bar {
         Self(bar)
     }
 
-    /// Tells how many seeds were looked at. Says whether to go on.
-    fn look(&self, tried: u64, seeds: u64) -> bool {
+    /// Shows how many seeds were tried. Returns whether to continue.
+    fn show_seeds(&self, tried: u64, seeds: u64) -> bool {
         if tried.is_multiple_of(64) {
-            self.0.set_message(format!("{tried} of {seeds} seeds hold"));
+            self.0.set_message(format!("{tried} of {seeds} seeds tried"));
             self.0.tick();
         }
-        !interrupt::came()
+        !interrupt::was_requested()
     }
 
-    /// Tells how small it is by now. Says whether to go on.
+    /// Shows the size of the smallest run so far. Returns whether to continue.
     fn show(&self, progress: &Progress) -> bool {
         if progress.tries.is_multiple_of(32) {
             let Figures { nodes, commands, faults, directions, events } = progress.best;
@@ -321,13 +324,13 @@ impl Bar {
                 count(nodes as u64, "node"),
                 count(commands, "command"),
                 count(faults, "fault"),
-                count(directions, "direction"),
+                count(directions, "fixed delay"),
                 count(events, "event"),
             ];
-            self.0.set_message(format!("{} tried, down to {}", count(progress.tries, "run"), parts.join(", ")));
+            self.0.set_message(format!("{} tried, smallest has {}", count(progress.tries, "run"), parts.join(", ")));
             self.0.tick();
         }
-        !interrupt::came()
+        !interrupt::was_requested()
     }
 
     fn end(&self) {

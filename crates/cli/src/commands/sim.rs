@@ -1,10 +1,10 @@
-//! `quorate sim`: one run.
+//! `quorate sim`: runs an algorithm once in the simulator.
 
 use super::{armies, berkeley, detector, local};
 use crate::Verdict;
 use crate::args::{LocalSim, SimArgs};
 use crate::output::{name, output};
-use crate::picture::{self, Company, Easel, Picture};
+use crate::picture::{self, CommandIo, Picture, PictureObserver};
 use crate::report::{Measured, RunReport, count};
 use crate::{paint, progress, report};
 use indicatif::ProgressBar;
@@ -21,13 +21,13 @@ use std::io::{self, BufWriter, Write};
 use std::marker::PhantomData;
 use std::path::Path;
 
-/// One run, with what was drawn of it.
+/// The report of a run with its pictures, as `--json` prints it.
 #[derive(Serialize)]
 #[serde(bound = "")]
 struct Report<'a, F: FamilyLab> {
     #[serde(flatten)]
     run: RunReport<'a, F>,
-    /// What the algorithm assumes and the run breaks, where a property fails.
+    /// Assumptions of the algorithm that the run violates, if a property fails.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     broken_assumptions: Vec<&'static str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -55,15 +55,18 @@ impl Task for &SimArgs {
 fn simulate<F: FamilyLab>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
     let spec = args.run.spec::<F>()?;
     check_files(args)?;
-    let (outcome, pictures) = picture::draw::<F, _>(&args.picture, &header(&spec)?, |easel| {
-        let outcome =
-            if args.steps { with_steps(&spec, args.trace.as_deref(), easel)? } else { quietly(&spec, args, easel)? };
+    let (outcome, pictures) = picture::draw::<F, _>(&args.picture, &header(&spec)?, |pictures| {
+        let outcome = if args.steps {
+            run_with_steps(&spec, args.trace.as_deref(), pictures)?
+        } else {
+            run_with_progress(&spec, args, pictures)?
+        };
         if outcome.is_cut_short() {
-            easel.tear();
+            pictures.mark_incomplete();
         }
         Ok(outcome)
     })?;
-    // What came of the run is told even if its pictures could not be written.
+    // Print the result even if the pictures could not be written.
     let drawn = pictures.as_deref().unwrap_or_default();
     if args.json {
         let run = RunReport {
@@ -86,13 +89,15 @@ fn simulate<F: FamilyLab>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::R
         print(&spec, entry, &outcome, args, drawn)?;
     }
     pictures?;
-    Ok(Verdict::of_run(&outcome.verdicts))
+    Ok(Verdict::from_run(&outcome.verdicts))
 }
 
 fn check_files(args: &SimArgs) -> anyhow::Result<()> {
-    let speaks = [(args.json, "json"), (args.steps, "steps")].into_iter().find_map(|(speaks, by)| speaks.then_some(by));
-    let reads = [("script", args.run.script())];
-    args.picture.check(&Company { speaks, reads: &reads, trace: args.trace.as_deref(), ..Company::default() })
+    let options = [(args.json, "json"), (args.steps, "steps")];
+    let stdout_option = options.into_iter().find_map(|(is_given, option)| is_given.then_some(option));
+    let inputs = [("script", args.run.script())];
+    let journal = args.trace.as_deref();
+    args.picture.check(&CommandIo { stdout_option, inputs: &inputs, journal, ..CommandIo::default() })
 }
 
 fn print<F: FamilyLab>(
@@ -118,7 +123,7 @@ fn print<F: FamilyLab>(
     let served = F::progress(spec, summary);
     let ending = match outcome.ending {
         Ending::Done => format!("done at {time}"),
-        Ending::Stuck => format!("stuck at {time}, where nothing more can change{served}"),
+        Ending::Stuck => format!("stuck at {time}: nothing more can happen{served}"),
         Ending::Stopped => format!("stopped {}{served}", spec.limit_reached(outcome.events)),
     };
     let summary = format!("{ending}, {}, trace {}", count(outcome.events, "event"), outcome.trace_hash);
@@ -129,13 +134,13 @@ fn print<F: FamilyLab>(
     for picture in pictures {
         writeln!(out, "  {}", paint::dim(&picture.line()))?;
     }
-    if let Some(breach) = outcome.breaches().next() {
+    if let Some(failure) = outcome.breaches().next() {
         report::assumptions(spec, &mut out)?;
         if !args.steps {
-            report::story(spec, breach, &mut out)?;
+            report::steps_to_violation(spec, failure, &mut out)?;
         }
         writeln!(out)?;
-        picture::hints(spec, breach, outcome.events, &args.picture, &mut out)?;
+        picture::hints(spec, failure, outcome.events, &args.picture, &mut out)?;
     } else if verdicts.iter().any(|verdict| verdict.undecided.is_some()) {
         writeln!(out, "\nTo see it again: {}", spec.command("sim"))?;
     }
@@ -146,10 +151,10 @@ fn links<F: FamilyLab>(spec: &Spec<F>) -> &'static str {
     if spec.is_reliable() { "reliable" } else { "bare" }
 }
 
-fn with_steps<F: FamilyLab>(
+fn run_with_steps<F: FamilyLab>(
     spec: &Spec<F>,
     journal: Option<&Path>,
-    easel: &mut Easel<'_, F>,
+    pictures: &mut PictureObserver<'_, F>,
 ) -> anyhow::Result<Outcome<F>> {
     let mut out = BufWriter::new(output());
     writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
@@ -159,7 +164,7 @@ fn with_steps<F: FamilyLab>(
             failed = writeln!(out, "{}", trace::render(line, paint::ink)).err();
         }
     });
-    let (outcome, (mut steps, _)) = experiment::run_with(spec, writer(journal)?, (steps, easel))?;
+    let (outcome, (mut steps, _)) = experiment::run_with(spec, writer(journal)?, (steps, pictures))?;
     steps.finish();
     drop(steps);
     if let Some(error) = failed {
@@ -170,21 +175,25 @@ fn with_steps<F: FamilyLab>(
     Ok(outcome)
 }
 
-fn quietly<F: FamilyLab>(spec: &Spec<F>, args: &SimArgs, easel: &mut Easel<'_, F>) -> anyhow::Result<Outcome<F>> {
+fn run_with_progress<F: FamilyLab>(
+    spec: &Spec<F>,
+    args: &SimArgs,
+    pictures: &mut PictureObserver<'_, F>,
+) -> anyhow::Result<Outcome<F>> {
     let progress = Progress::<F>::new(F::goal(spec));
-    let (outcome, (progress, _)) = experiment::run_with(spec, writer(args.trace.as_deref())?, (progress, easel))?;
+    let (outcome, (progress, _)) = experiment::run_with(spec, writer(args.trace.as_deref())?, (progress, pictures))?;
     progress.bar.finish_and_clear();
     Ok(outcome)
 }
 
 fn writer(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
     let Some(path) = path else { return Ok(Box::new(io::sink())) };
-    let file = File::create(path)
-        .map_err(|error| anyhow::anyhow!("The journal {} could not be written: {error}.", name(path)))?;
+    let file =
+        File::create(path).map_err(|error| anyhow::anyhow!("Cannot write the journal {}: {error}.", name(path)))?;
     Ok(Box::new(BufWriter::new(file)))
 }
 
-/// Shows how far a run is, if it takes long enough to wonder.
+/// Shows the progress of a long run.
 struct Progress<F: FamilyLab> {
     family: PhantomData<F>,
     bar: ProgressBar,

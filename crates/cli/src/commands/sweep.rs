@@ -1,11 +1,11 @@
-//! `quorate sweep`: many runs.
+//! `quorate sweep`: runs an algorithm with many seeds.
 
 mod family;
 
 use crate::Verdict;
 use crate::args::{PictureArgs, SweepArgs, threads};
 use crate::output::output;
-use crate::picture::{self, Company, Picture};
+use crate::picture::{self, CommandIo, Picture};
 use crate::report::count;
 use crate::{interrupt, paint, progress, report};
 use quorate_journal::property::{self, Kind};
@@ -39,9 +39,9 @@ struct Report<'a> {
 struct Row {
     name: &'static str,
     kind: Kind,
-    /// Nothing if no seed breaks it, and some cannot say.
+    /// Null if it fails with no seed, and some seeds leave it undecided.
     holds: Option<bool>,
-    /// In how many seeds it held, or happened.
+    /// Number of seeds with which it held or happened.
     seeds: u64,
     #[serde(skip_serializing_if = "is_zero")]
     undecided: u64,
@@ -73,67 +73,68 @@ impl Task for &SweepArgs {
 
 fn sweep<F: FamilyLab>(args: &SweepArgs) -> anyhow::Result<Verdict> {
     let spec = args.run.spec::<F>()?;
-    let (speaks, reads) = (args.json.then_some("json"), [("script", args.run.script())]);
-    args.picture.check(&Company { speaks, reads: &reads, ..Company::default() })?;
-    anyhow::ensure!(args.seeds > 0, "A sweep needs at least one seed: --seeds 1000.");
-    let threads = threads(args.threads, "sweep")?;
+    let (stdout_option, inputs) = (args.json.then_some("json"), [("script", args.run.script())]);
+    args.picture.check(&CommandIo { stdout_option, inputs: &inputs, ..CommandIo::default() })?;
+    anyhow::ensure!(args.seeds > 0, "--seeds must be at least 1; got 0.");
+    let threads = threads(args.threads)?;
     let sweep = Sweep { spec, seeds: args.seeds, threads, keep_going: args.keep_going };
     let bar = progress::bar(args.seeds, "{pos}/{len} seeds, {per_sec}, {eta} left{msg}");
     let begin = Instant::now();
-    interrupt::watch();
+    interrupt::install_handler();
     let summary = sweep::run(&sweep, |so_far| {
         bar.set_position(so_far.seeds);
         if so_far.failed > 0 {
             bar.set_message(format!(", {} failed", so_far.failed));
         }
-        !interrupt::came()
+        !interrupt::was_requested()
     })?;
     bar.finish_and_clear();
     let seconds = begin.elapsed().as_secs_f64();
     let failure = match &summary.first_failure {
         Some((seed, _)) if !args.json || args.picture.is_wanted() => {
-            Some(again(with_seed(&sweep.spec, *seed), &args.picture)?)
+            Some(repeat(with_seed(&sweep.spec, *seed), &args.picture)?)
         }
         Some(_) | None => None,
     };
-    // The verdicts are told even if their picture could not be written.
-    let drawn = failure.as_ref().and_then(|again| again.pictures.as_deref().ok()).unwrap_or_default();
+    // Print the verdicts even if the picture could not be written.
+    let drawn = failure.as_ref().and_then(|failure| failure.pictures.as_deref().ok()).unwrap_or_default();
     if args.json {
         report::json(&json(&sweep.spec, &summary, seconds, drawn))?;
     } else if args.picture.takes_stdout() {
-        tell_if_nothing(args, &summary, &mut io::stderr())?;
+        note_nothing_to_draw(args, &summary, &mut io::stderr())?;
     } else {
         print(&sweep, &summary, seconds, failure.as_ref(), args)?;
     }
-    if let Some(again) = failure {
-        again.pictures?;
+    if let Some(failure) = failure {
+        failure.pictures?;
     }
     let is_open = is_interrupted(&sweep, &summary) || summary.failed == 0 && summary.undecided > 0;
-    Ok(if is_open { Verdict::Unfinished } else { Verdict::of(summary.holds()) })
+    Ok(if is_open { Verdict::Unfinished } else { Verdict::from_holds(summary.holds()) })
 }
 
-/// The run of the first seed that fails, once more.
-struct Again<F: FamilyLab> {
+/// The repeated run of the first failing seed.
+struct FailedRun<F: FamilyLab> {
     spec: Spec<F>,
     outcome: Outcome<F>,
     pictures: anyhow::Result<Vec<Picture>>,
 }
 
-fn again<F: FamilyLab>(spec: Spec<F>, args: &PictureArgs) -> anyhow::Result<Again<F>> {
-    let (outcome, pictures) =
-        picture::draw::<F, _>(args, &header(&spec)?, |easel| Ok(experiment::run_with(&spec, io::sink(), easel)?.0))?;
-    Ok(Again { spec, outcome, pictures })
+fn repeat<F: FamilyLab>(spec: Spec<F>, args: &PictureArgs) -> anyhow::Result<FailedRun<F>> {
+    let (outcome, pictures) = picture::draw::<F, _>(args, &header(&spec)?, |pictures| {
+        Ok(experiment::run_with(&spec, io::sink(), pictures)?.0)
+    })?;
+    Ok(FailedRun { spec, outcome, pictures })
 }
 
-/// Whoever wants a picture of a failure is told that there is none.
-fn tell_if_nothing(args: &SweepArgs, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+/// Notes that there is no failing run to draw, if a picture was requested.
+fn note_nothing_to_draw(args: &SweepArgs, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     if args.picture.is_wanted() && summary.first_failure.is_none() {
-        writeln!(out, "\nno seed failed, so there is nothing to draw, and no file is touched")?;
+        writeln!(out, "\nno seed failed, so no picture was drawn and existing files are unchanged")?;
     }
     Ok(())
 }
 
-/// Whether it ended before its time, and not because of a failure.
+/// Whether the sweep stopped early without a failure.
 fn is_interrupted<F: FamilyLab>(sweep: &Sweep<F>, summary: &Summary) -> bool {
     summary.seeds < sweep.seeds && summary.failed == 0
 }
@@ -172,7 +173,7 @@ fn print<F: FamilyLab>(
     sweep: &Sweep<F>,
     summary: &Summary,
     seconds: f64,
-    failure: Option<&Again<F>>,
+    failure: Option<&FailedRun<F>>,
     args: &SweepArgs,
 ) -> anyhow::Result<()> {
     let mut out = output();
@@ -190,32 +191,32 @@ fn print<F: FamilyLab>(
         report::property(tally.kind, tally.name, &in_words(tally, summary.seeds), &mut out)?;
     }
     if let Some((seed, property::Verdict { name, undecided: Some(why), .. })) = &summary.first_undecided {
-        writeln!(out, "\nSeed {seed} leaves '{name}' undecided: {why}.")?;
+        writeln!(out, "\nWith seed {seed}, '{name}' is undecided: {why}.")?;
     }
-    if let (Some((seed, breach)), Some(Again { spec, outcome, pictures })) = (&summary.first_failure, failure) {
-        let text = breach.violation.as_ref().map(|violation| violation.text.as_str()).unwrap_or_default();
-        writeln!(out, "\nSeed {seed} breaks '{}': {text}.", breach.name)?;
+    if let (Some((seed, verdict)), Some(FailedRun { spec, outcome, pictures })) = (&summary.first_failure, failure) {
+        let text = verdict.violation.as_ref().map(|violation| violation.text.as_str()).unwrap_or_default();
+        writeln!(out, "\nWith seed {seed}, '{}' fails: {text}.", verdict.name)?;
         report::assumptions(spec, &mut out)?;
-        if let Some(breach) = outcome.breaches().next() {
-            report::story(spec, breach, &mut out)?;
+        if let Some(failure) = outcome.breaches().next() {
+            report::steps_to_violation(spec, failure, &mut out)?;
         }
         writeln!(out)?;
         for picture in pictures.as_deref().unwrap_or_default() {
             writeln!(out, "{}", paint::dim(&picture.line()))?;
         }
-        picture::hints(spec, breach, outcome.events, &args.picture, &mut out)?;
+        picture::hints(spec, verdict, outcome.events, &args.picture, &mut out)?;
         if !sweep.keep_going && summary.seeds < sweep.seeds {
-            writeln!(out, "{}", paint::dim("The sweep ends with the first failure; --keep-going counts them all."))?;
+            writeln!(out, "{}", paint::dim("The sweep stops at the first failure; --keep-going counts all failures."))?;
         }
     }
-    tell_if_nothing(args, summary, &mut out)?;
+    note_nothing_to_draw(args, summary, &mut out)?;
     if is_interrupted(sweep, summary) {
-        writeln!(out, "\nInterrupted: {} of {} seeds were tried.", summary.seeds, sweep.seeds)?;
+        writeln!(out, "\nInterrupted: {} of {} seeds were run.", summary.seeds, sweep.seeds)?;
         return Ok(());
     }
-    // A sweep that ended with a failure did not have the time to show everything.
+    // A sweep that stopped at a failure may not have run enough seeds for everything to happen.
     for name in summary.never_happened().filter(|_| summary.first_failure.is_none()) {
-        writeln!(out, "\nNo seed shows '{name}', so the sweep proves little: try {}.", F::ADVICE)?;
+        writeln!(out, "\n'{name}' happened with no seed, so the sweep shows little: try {}.", F::ADVICE)?;
     }
     Ok(())
 }
@@ -224,21 +225,21 @@ fn in_words(tally: &Tally, seeds: u64) -> String {
     let Tally { kind, held, undecided, .. } = *tally;
     match (kind, tally.holds(seeds)) {
         (_, None) => paint::warn(&undecided_in(undecided, seeds)),
-        (Kind::Sometimes, Some(true)) => paint::good(&format!("happened in {held} of {seeds}")),
+        (Kind::Sometimes, Some(true)) => paint::good(&format!("happened with {held} of {seeds} seeds")),
         (Kind::Sometimes, Some(false)) => paint::bad("never happened"),
-        (Kind::Always | Kind::Eventually, Some(true)) => paint::good("holds in every seed"),
+        (Kind::Always | Kind::Eventually, Some(true)) => paint::good("holds with every seed"),
         (Kind::Always | Kind::Eventually, Some(false)) => {
-            paint::bad(&format!("FAILS in {} of {seeds}", seeds - held - undecided))
+            paint::bad(&format!("FAILS with {} of {seeds} seeds", seeds - held - undecided))
         }
     }
 }
 
-/// That a property fails in no seed, but not all of them decide it.
+/// Describes a property that fails with no seed, but is undecided with some.
 fn undecided_in(undecided: u64, seeds: u64) -> String {
     if undecided >= seeds {
-        return "undecided in every seed".into();
+        return "undecided with every seed".into();
     }
-    format!("undecided in {undecided} of {seeds}, and holds in the others")
+    format!("undecided with {undecided} of {seeds} seeds, holds with the others")
 }
 
 fn is_zero(number: &u64) -> bool {

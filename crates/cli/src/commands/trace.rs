@@ -1,9 +1,9 @@
-//! `quorate trace`: what a journal says.
+//! `quorate trace`: prints a journal.
 
 use crate::Verdict;
 use crate::args::TraceArgs;
 use crate::output::{name, output};
-use crate::report::Reading;
+use crate::report::JournalReport;
 use crate::{paint, report};
 use anyhow::anyhow;
 use quorate_core::{NodeId, VectorClock};
@@ -21,70 +21,70 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-/// A journal in a file.
+/// A journal read from a file.
 pub(crate) type Journal<R = File> = record::Journal<BufReader<R>>;
 
 pub(crate) fn open(path: &Path) -> anyhow::Result<Journal> {
     open_with(path, |file| file)
 }
 
-/// Opens a journal that is read through something which sees how far it is.
-pub(crate) fn open_with<R: Read>(path: &Path, through: impl FnOnce(File) -> R) -> anyhow::Result<Journal<R>> {
-    let file = File::open(path).map_err(|error| anyhow!("The journal {} could not be opened: {error}.", name(path)))?;
-    Journal::open(BufReader::new(through(file))).map_err(|error| wrong(path, error))
+/// Opens a journal and reads it through an adapter, such as a progress bar.
+pub(crate) fn open_with<R: Read>(path: &Path, adapter: impl FnOnce(File) -> R) -> anyhow::Result<Journal<R>> {
+    let file = File::open(path).map_err(|error| anyhow!("Cannot open the journal {}: {error}.", name(path)))?;
+    Journal::open(BufReader::new(adapter(file))).map_err(|error| journal_error(path, error))
 }
 
-/// What is wrong with a journal, and with which one.
-pub(crate) fn wrong(path: &Path, error: impl Display) -> anyhow::Error {
+/// Returns an error about the content of a journal.
+pub(crate) fn journal_error(path: &Path, error: impl Display) -> anyhow::Error {
     anyhow!("In {}: {error}", name(path))
 }
 
 pub(crate) fn run(args: &TraceArgs) -> anyhow::Result<Verdict> {
     let journal = open(&args.file)?;
-    let entry = entry_of(&journal).map_err(|error| wrong(&args.file, error))?;
-    of_family(entry, Look { args, journal })
+    let entry = entry_of(&journal).map_err(|error| journal_error(&args.file, error))?;
+    of_family(entry, PrintJournal { args, journal })
 }
 
-/// A journal that is to be looked at.
-struct Look<'a> {
+/// The task to print a journal.
+struct PrintJournal<'a> {
     args: &'a TraceArgs,
     journal: Journal,
 }
 
-impl Task for Look<'_> {
+impl Task for PrintJournal<'_> {
     type Output = anyhow::Result<Verdict>;
     fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
-        look::<F>(self.args, self.journal)
+        print_journal::<F>(self.args, self.journal)
     }
 }
 
-fn look<F: FamilyLab>(args: &TraceArgs, mut journal: Journal) -> anyhow::Result<Verdict> {
-    let wrong = |error: LabError| wrong(&args.file, error);
+fn print_journal<F: FamilyLab>(args: &TraceArgs, mut journal: Journal) -> anyhow::Result<Verdict> {
+    let invalid = |error: LabError| journal_error(&args.file, error);
     match (&args.before, args.summary) {
         (Some(lines), _) => {
-            let clocks = clocks_at::<F>(&mut journal, lines).map_err(wrong)?;
+            let clocks = clocks_at::<F>(&mut journal, lines).map_err(invalid)?;
             before(args, lines, &clocks, journal.line())
         }
         (None, true) => {
-            let read = summarise::<F, _>(&mut journal).map_err(wrong)?;
+            let read = summarise::<F, _>(&mut journal).map_err(invalid)?;
             if args.json {
-                report::json(&Reading::new(&read, None))?;
+                report::json(&JournalReport::new(&read, None))?;
             } else {
-                report::reading(&read, "")?;
+                report::print_journal(&read, "")?;
             }
-            Ok(Verdict::of_run(&read.verdicts))
+            Ok(Verdict::from_run(&read.verdicts))
         }
         (None, false) => {
             let mut out = BufWriter::new(output());
-            let told = if args.json {
+            let printed = if args.json {
                 json_steps::<F>(&mut journal, &mut out)
             } else {
                 text_steps::<F>(&mut journal, args, &mut out)
             };
-            // Of a journal that turns out to be malformed, what is whole is shown.
+            // If the journal is malformed, show the part before the error.
             out.flush()?;
-            told.map_err(|error| match error.downcast::<LabError>() {
-                Ok(error) => wrong(error),
+            printed.map_err(|error| match error.downcast::<LabError>() {
+                Ok(error) => invalid(error),
                 Err(error) => error,
             })?;
             Ok(Verdict::Holds)
@@ -112,13 +112,13 @@ fn json_steps<F: FamilyLab>(journal: &mut Journal, out: &mut impl Write) -> anyh
 /// One line of a journal.
 #[derive(Serialize)]
 struct Step {
-    /// Its number; the header is line 1.
+    /// Line number in the journal; the header is line 1.
     line: u64,
     time_ns: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<NodeId>,
     parts: Vec<Part>,
-    /// None for an act of the world.
+    /// `None` for a fault or another event outside the nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<VectorClock>,
     #[serde(skip)]
@@ -134,36 +134,36 @@ impl Step {
     }
 }
 
-fn each_step<F: FamilyLab>(journal: &mut Journal, mut tell: impl FnMut(Step) -> io::Result<()>) -> anyhow::Result<()> {
+fn each_step<F: FamilyLab>(journal: &mut Journal, mut print: impl FnMut(Step) -> io::Result<()>) -> anyhow::Result<()> {
     let nodes = spec_of::<F, _>(journal)?.nodes;
     let shown = RefCell::new(None);
     let lines = Trace::<F>::of(journal.header(), |line: &Line| *shown.borrow_mut() = Some(line.clone()));
-    let mut observer = (Watch::new(nodes), lines);
+    let mut observer = (ClockObserver::new(nodes), lines);
     while journal.show::<F::Command, F::Event>(&mut observer).map_err(LabError::from)? {
         observer.1.finish();
         if let Some(line) = shown.borrow_mut().take() {
             let rendered = trace::render(&line, paint::ink);
             let Line { time, node, parts, .. } = line;
             let clock = observer.0.step.clone();
-            tell(Step { line: journal.line(), time_ns: time.nanos(), node, parts, clock, rendered })?;
+            print(Step { line: journal.line(), time_ns: time.nanos(), node, parts, clock, rendered })?;
         }
     }
     Ok(())
 }
 
-/// Follows vector clocks, and remembers that of the last line if it was a step.
-struct Watch {
+/// Computes vector clocks, and keeps the clock of the last line if it was a step.
+struct ClockObserver {
     causality: Causality,
     step: Option<VectorClock>,
 }
 
-impl Watch {
+impl ClockObserver {
     fn new(nodes: usize) -> Self {
         Self { causality: Causality::new(nodes), step: None }
     }
 }
 
-impl<C, E> Observer<C, E> for Watch {
+impl<C, E> Observer<C, E> for ClockObserver {
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.causality.observe(moment);
         self.step = match moment {
@@ -173,13 +173,13 @@ impl<C, E> Observer<C, E> for Watch {
     }
 }
 
-/// The clock of each of these lines, where it is a step.
+/// Returns the clock of each of these lines; `None` for a line that is not a step.
 fn clocks_at<F: FamilyLab>(journal: &mut Journal, lines: &[u64]) -> Result<Vec<Option<VectorClock>>, LabError> {
-    let mut watch = Watch::new(spec_of::<F, _>(journal)?.nodes);
+    let mut observer = ClockObserver::new(spec_of::<F, _>(journal)?.nodes);
     let mut clocks = vec![None; lines.len()];
-    while journal.show::<F::Command, F::Event>(&mut watch)? {
+    while journal.show::<F::Command, F::Event>(&mut observer)? {
         for (clock, _) in clocks.iter_mut().zip(lines).filter(|(_, line)| **line == journal.line()) {
-            *clock = watch.step.clone();
+            *clock = observer.step.clone();
         }
     }
     Ok(clocks)
@@ -194,13 +194,13 @@ struct Order<'a> {
     clocks: [&'a VectorClock; 2],
 }
 
-/// Whether the step on the one line happened before the step on the other.
+/// Prints whether the step on the first line happened before the step on the second.
 fn before(args: &TraceArgs, lines: &[u64], clocks: &[Option<VectorClock>], last: u64) -> anyhow::Result<Verdict> {
     if let Some((line, _)) = lines.iter().zip(clocks).find(|(_, clock)| clock.is_none()) {
-        return Err(wrong(&args.file, no_step(*line, last)));
+        return Err(journal_error(&args.file, not_a_step(*line, last)));
     }
     let (&[first, second], [Some(one), Some(other)]) = (lines, clocks) else {
-        anyhow::bail!("--before compares two lines, such as --before 4 9.");
+        anyhow::bail!("--before needs two line numbers, such as --before 4 9.");
     };
     let happened_before = one.happened_before(other);
     let concurrent = one.concurrent_with(other);
@@ -218,11 +218,11 @@ fn before(args: &TraceArgs, lines: &[u64], clocks: &[Option<VectorClock>], last:
     Ok(Verdict::Holds)
 }
 
-fn no_step(line: u64, last: u64) -> String {
+fn not_a_step(line: u64, last: u64) -> String {
     let why = match line {
         0 | 1 => "steps begin on line 2".into(),
         _ if line > last => format!("the last line is {last}"),
-        _ => "it is an act of the world".into(),
+        _ => "it is a fault or another event outside the nodes".into(),
     };
-    format!("Line {line} is no step of a node: {why}.")
+    format!("Line {line} is not a step of a node: {why}.")
 }

@@ -1,6 +1,7 @@
-//! `quorate voting-risk`: how likely voting lets two in because voters forgot.
+//! `quorate voting-risk`: computes the probability that voting admits two nodes because voters
+//! forgot their votes.
 
-use crate::args::{ByArg, SimulateArg, VotingRiskArgs};
+use crate::args::{MethodArg, SimulateArg, VotingRiskArgs};
 use crate::output::output;
 use crate::report::{grouped, json};
 use crate::{Verdict, interrupt, paint, progress};
@@ -12,47 +13,47 @@ use quorate_journal::settings::Length;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// What is rarer than this is not seen in any number of trials that somebody would wait for.
-const SEEN: f64 = 1e-4;
+/// Minimum probability to simulate. Rarer events do not occur in a practical number of trials.
+const MIN_SIMULATED: f64 = 1e-4;
 
-/// What was asked, and what came of it, as `--json` prints it.
+/// The settings and results, as `--json` prints them.
 #[derive(Serialize)]
 struct Report {
     replicas: u64,
     majority: u64,
     p: f64,
-    /// 0 where it is too small for a number; its logarithm is there all the same.
+    /// 0 if it is too small for a floating-point number; `log10` is still exact.
     violation_probability: f64,
-    /// Nothing if it never happens.
+    /// Null if the probability is 0.
     log10: Option<f64>,
-    /// There if it was simulated.
-    simulated: Option<Recordable>,
+    /// Null if it was not simulated.
+    simulated: Option<SimulationReport>,
 }
 
 #[derive(Serialize)]
-struct Recordable {
-    by: ByArg,
+struct SimulationReport {
+    by: MethodArg,
     trials: u64,
     violations: u64,
     frequency: f64,
     low: f64,
     high: f64,
-    /// How sure one may be that the truth lies between the two.
+    /// Confidence level of the interval from `low` to `high`.
     level: f64,
 }
 
-impl From<Trials> for Recordable {
-    fn from(Trials { by, tally, .. }: Trials) -> Self {
+impl From<Trials> for SimulationReport {
+    fn from(Trials { method, tally, .. }: Trials) -> Self {
         let (Tally { trials, violations }, interval) = (tally, tally.interval());
         let (low, high) = (interval.low, interval.high);
-        Self { by, trials, violations, frequency: tally.frequency(), low, high, level: LEVEL }
+        Self { by: method, trials, violations, frequency: tally.frequency(), low, high, level: LEVEL }
     }
 }
 
-/// What was simulated, and what came of it.
+/// The simulation and its result.
 #[derive(Clone, Copy)]
 struct Trials {
-    by: ByArg,
+    method: MethodArg,
     wanted: u64,
     tally: Tally,
 }
@@ -60,20 +61,20 @@ struct Trials {
 pub(crate) fn run(args: &VotingRiskArgs) -> anyhow::Result<Verdict> {
     let ballot = Ballot::new(args.replicas, args.majority())?;
     let forgetting = Forgetting::new(args.interval.0, args.lifetime.0)?;
-    let by = args.by()?;
-    let wanted = args.trials(by)?;
+    let method = args.method()?;
+    let wanted = args.trials(method)?;
     let likelihood = violation(ballot, forgetting);
     let is_simulated = match args.simulate {
-        SimulateArg::Auto => likelihood.value() >= SEEN,
+        SimulateArg::Auto => likelihood.value() >= MIN_SIMULATED,
         SimulateArg::Always => true,
         SimulateArg::Never => false,
     };
     let trials = is_simulated.then(|| {
-        let tally = match by {
-            ByArg::Nodes => watch(&mut Nodes::new(ballot, forgetting, args.seed), wanted),
-            ByArg::Draws => watch(&mut Draws::new(ballot, forgetting, args.seed), wanted),
+        let tally = match method {
+            MethodArg::Nodes => run_trials(&mut Nodes::new(ballot, forgetting, args.seed), wanted),
+            MethodArg::Draws => run_trials(&mut Draws::new(ballot, forgetting, args.seed), wanted),
         };
-        Trials { by, wanted, tally }
+        Trials { method, wanted, tally }
     });
     if args.json {
         json(&Report {
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &VotingRiskArgs) -> anyhow::Result<Verdict> {
             p: forgetting.chance(),
             violation_probability: likelihood.value(),
             log10: likelihood.log10(),
-            simulated: trials.map(Recordable::from),
+            simulated: trials.map(SimulationReport::from),
         })?;
     } else {
         print(ballot, forgetting, likelihood, trials, args)?;
@@ -91,13 +92,13 @@ pub(crate) fn run(args: &VotingRiskArgs) -> anyhow::Result<Verdict> {
     Ok(if is_complete { Verdict::Holds } else { Verdict::Unfinished })
 }
 
-/// Simulates, with a bar for those who wait, until all is done or somebody interrupts.
-fn watch(trial: &mut impl Trial, wanted: u64) -> Tally {
-    interrupt::watch();
+/// Runs the trials, until all are done or the user interrupts.
+fn run_trials(trial: &mut impl Trial, wanted: u64) -> Tally {
+    interrupt::install_handler();
     let bar = progress::bar(wanted, "{pos}/{len} trials, {eta} left");
     let tally = simulate(trial, wanted, |so_far| {
         bar.set_position(so_far.trials);
-        !interrupt::came()
+        !interrupt::was_requested()
     });
     bar.finish_and_clear();
     tally
@@ -112,33 +113,33 @@ fn print(
 ) -> io::Result<()> {
     let mut out = output();
     let (replicas, majority) = (ballot.replicas(), ballot.majority());
-    let title = format!("{majority} of {replicas} votes let a node in");
+    let title = format!("{majority} of {replicas} votes admit a node");
     let (interval, lifetime) = (Length(forgetting.interval()), Length(forgetting.lifetime()));
     let chance = Likelihood::of(forgetting.chance());
-    writeln!(out, "{} · voters forget with p = {chance}, {interval} of {lifetime}\n", paint::bold(&title))?;
+    writeln!(out, "{} · a voter forgets with p = {chance} ({interval} of {lifetime})\n", paint::bold(&title))?;
     let forgets = if ballot.overlap() == majority { "all".into() } else { format!("{} or more", ballot.overlap()) };
     writeln!(
         out,
-        "While a node is inside with {majority} votes, a rival gets {majority} votes too if {forgets} of those voters\n\
-         forget whom they voted for. {}\n",
+        "While a node is in the critical section with {majority} votes, a second node gets {majority} votes too if\n\
+         {forgets} of those voters forget their votes. {}\n",
         how_often(forgetting, likelihood)
     )?;
-    writeln!(out, "  {}", paint::bold(&format!("{:<16}{:>14}{:>12}", "two inside", "probability", "log10")))?;
-    row("by the formula", &likelihood.to_string(), likelihood.log10(), "", &mut out)?;
+    writeln!(out, "  {}", paint::bold(&format!("{:<16}{:>14}{:>12}", "two nodes enter", "probability", "log10")))?;
+    row("formula", &likelihood.to_string(), likelihood.log10(), "", &mut out)?;
     match trials {
         Some(trials) => simulated(trials, args.seed, &mut out)?,
         None => row("simulated", "–", None, why_not(args), &mut out)?,
     }
-    deck(ballot, forgetting, &mut out)
+    textbook_example(ballot, forgetting, &mut out)
 }
 
 fn how_often(forgetting: Forgetting, likelihood: Likelihood) -> String {
     if forgetting.interval() == Duration::ZERO {
-        "Voters that never forget let nobody else in.".into()
+        "Voters that never forget admit no second node.".into()
     } else if forgetting.interval() == forgetting.lifetime() {
-        "Voters that always forget let everybody in.".into()
+        "Voters that always forget admit every node.".into()
     } else {
-        format!("That happens with probability {likelihood}.")
+        format!("This happens with probability {likelihood}.")
     }
 }
 
@@ -148,12 +149,12 @@ fn row(name: &str, value: &str, log10: Option<f64>, remark: &str, out: &mut impl
     writeln!(out, "  {name:<16}{value:>14}{log10:>12}{remark}")
 }
 
-fn simulated(Trials { by, wanted, tally }: Trials, seed: u64, out: &mut impl Write) -> io::Result<()> {
+fn simulated(Trials { method, wanted, tally }: Trials, seed: u64, out: &mut impl Write) -> io::Result<()> {
     let (Tally { trials, violations }, interval) = (tally, tally.interval());
     let log10 = (violations > 0).then(|| tally.frequency().log10());
-    let what = match by {
-        ByArg::Nodes => "runs of 'voting' whose voters crash",
-        ByArg::Draws => "draws",
+    let what = match method {
+        MethodArg::Nodes => "runs of 'voting' with crashing voters",
+        MethodArg::Draws => "draws",
     };
     let remark = format!("{} of {} {what}, seed {seed}", grouped(violations), grouped(trials));
     row("simulated", &Likelihood::of(tally.frequency()).to_string(), log10, &remark, out)?;
@@ -161,32 +162,35 @@ fn simulated(Trials { by, wanted, tally }: Trials, seed: u64, out: &mut impl Wri
     let level = 100.0 * LEVEL;
     writeln!(out, "  {}", paint::dim(&format!("between {low} and {high} with {level:.0} % confidence (Wilson)")))?;
     if trials < wanted {
-        writeln!(out, "\nInterrupted: {} of {} trials were made.", grouped(trials), grouped(wanted))?;
+        writeln!(out, "\nInterrupted: {} of {} trials were run.", grouped(trials), grouped(wanted))?;
     }
     Ok(())
 }
 
 fn why_not(args: &VotingRiskArgs) -> &'static str {
     match args.simulate {
-        SimulateArg::Auto => "not simulated: too rare to be seen (--simulate always does it all the same)",
+        SimulateArg::Auto => "not simulated: too rare to be observed (use --simulate always to simulate anyway)",
         SimulateArg::Always | SimulateArg::Never => "not simulated",
     }
 }
 
-/// The example that the deck gives, and what is wrong with it.
-fn deck(ballot: Ballot, forgetting: Forgetting, out: &mut impl Write) -> io::Result<()> {
+/// Prints the example of the lecture slides on voting, and the error in their formula.
+fn textbook_example(ballot: Ballot, forgetting: Forgetting, out: &mut impl Write) -> io::Result<()> {
     let (seconds, hours) = (Duration::from_secs(10), Duration::from_secs(3 * 60 * 60));
     let example = Ballot::new(32, 24).and_then(|ballot| Ok((ballot, Forgetting::new(seconds, hours)?)));
-    let Ok((its_ballot, its_forgetting)) = example else { return Ok(()) };
-    let beginning = if (its_ballot, its_forgetting) == (ballot, forgetting) {
-        "This is the deck's example".into()
+    let Ok((example_ballot, example_forgetting)) = example else { return Ok(()) };
+    let beginning = if (example_ballot, example_forgetting) == (ballot, forgetting) {
+        "This is the example of the lecture slides".into()
     } else {
-        format!("The deck's example, 24 of 32 votes and 10s of 3h, is {}", violation(its_ballot, its_forgetting))
+        format!(
+            "The example of the lecture slides, 24 of 32 votes and 10s of 3h, has probability {}",
+            violation(example_ballot, example_forgetting)
+        )
     };
-    let slip = Likelihood::from_ln(ln_as_printed(its_ballot, its_forgetting));
+    let misprinted = Likelihood::from_ln(ln_as_printed(example_ballot, example_forgetting));
     let text = format!(
-        "{beginning}, and less than the 10^-40 that the deck says.\n\
-         The deck's formula has a slip: with p^k p^(m-k) in place of p^k (1-p)^(m-k) it would give {slip}."
+        "{beginning}, which is less than the 10^-40 on the slides.\n\
+         Their formula has an error: with p^k p^(m-k) in place of p^k (1-p)^(m-k) it would give {misprinted}."
     );
     writeln!(out, "\n{}", paint::dim(&text))
 }

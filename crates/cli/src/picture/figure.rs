@@ -1,4 +1,4 @@
-//! A figure of what was measured: where `--svg` wants it, and how it gets there.
+//! Writes a figure of measured values to the file of `--svg`.
 
 use super::ensure_writable;
 use crate::args::ThemeArg;
@@ -10,35 +10,39 @@ use quorate_live::write_whole;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A figure that is wanted.
+/// A figure to write.
 pub(crate) struct FigurePlan {
-    /// Where it goes; to standard output without.
+    /// Path of the file; standard output if `None`.
     pub(crate) path: Option<PathBuf>,
     theme: Theme,
 }
 
 impl FigurePlan {
-    /// What `--svg` and `--theme` ask for, beside what `--json` wants.
-    pub(crate) fn of(svg: Option<&Path>, theme: Option<ThemeArg>, is_json: bool) -> anyhow::Result<Option<Self>> {
+    /// Returns the figure that `--svg` and `--theme` ask for. Fails if it collides with `--json`.
+    pub(crate) fn from_options(
+        svg: Option<&Path>,
+        theme: Option<ThemeArg>,
+        is_json: bool,
+    ) -> anyhow::Result<Option<Self>> {
         let Some(file) = svg else {
-            anyhow::ensure!(theme.is_none(), "--theme says how a picture in SVG looks: add --svg FILE.");
+            anyhow::ensure!(theme.is_none(), "--theme has no effect without an SVG picture: add --svg FILE.");
             return Ok(None);
         };
         let path = (file != Path::new("-")).then(|| file.to_owned());
         anyhow::ensure!(
             path.is_some() || !is_json,
-            "--svg - and --json both want standard output; give one of them a file."
+            "--svg - and --json both write to standard output; give one of them a file."
         );
         path.iter().try_for_each(|path| ensure_writable("picture", path))?;
         Ok(Some(Self { path, theme: theme.map(Into::into).unwrap_or_default() }))
     }
 
-    /// Whether it goes to standard output. Then nothing else may.
+    /// Whether the figure goes to standard output. The command must then print nothing else.
     pub(crate) fn is_on_stdout(&self) -> bool {
         self.path.is_none()
     }
 
-    /// Writes it where it is wanted, whole or not at all.
+    /// Writes the figure, complete or not at all.
     pub(crate) fn write(&self, figure: &Figure, is_quiet: bool) -> anyhow::Result<()> {
         self.write_svg(&figure.svg(self.theme)?, is_quiet)
     }
@@ -47,14 +51,14 @@ impl FigurePlan {
         self.theme
     }
 
-    /// Writes any picture where it is wanted, whole or not at all.
+    /// Writes a picture in SVG, complete or not at all.
     pub(crate) fn write_svg(&self, svg: &str, is_quiet: bool) -> anyhow::Result<()> {
         let Some(path) = &self.path else {
             let mut out = output();
             out.write_all(svg.as_bytes())?;
             return Ok(out.flush()?);
         };
-        let failed = |error: io::Error| anyhow::anyhow!("The picture {} could not be written: {error}.", name(path));
+        let failed = |error: io::Error| anyhow::anyhow!("Cannot write the picture {}: {error}.", name(path));
         write_whole(path, failed, |out| out.write_all(svg.as_bytes()).map_err(failed))?;
         if !is_quiet {
             writeln!(output(), "\n  {}", paint::dim(&format!("picture: {}", name(path))))?;

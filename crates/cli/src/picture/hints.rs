@@ -1,4 +1,4 @@
-//! What can be done with a run that breaks a property: the closing lines of whoever found it.
+//! Commands to inspect a failing run, printed after a report.
 
 use crate::args::PictureArgs;
 use quorate_draw::sketch::MOST_STEPS;
@@ -7,13 +7,13 @@ use quorate_journal::settings::Offset;
 use quorate_lab::{FamilyLab, Spec};
 use std::io::{self, Write};
 
-/// What a picture is called where nobody gave it a name.
-pub(crate) const NAMELESS: &str = "broken.svg";
+/// Name of the picture in suggested commands.
+pub(crate) const DEFAULT_PICTURE: &str = "broken.svg";
 
-/// Says how to see a broken run again, how to draw it unless that was done, and how to make it small.
+/// Prints the commands that repeat a failing run, draw it (unless it was drawn) and shrink it.
 pub(crate) fn hints<F: FamilyLab>(
     spec: &Spec<F>,
-    breach: &Verdict,
+    failure: &Verdict,
     events: u64,
     args: &PictureArgs,
     out: &mut impl Write,
@@ -21,14 +21,15 @@ pub(crate) fn hints<F: FamilyLab>(
     let again = spec.command("sim");
     writeln!(out, "To see it again: {again}")?;
     if !args.is_wanted() {
-        writeln!(out, "To draw it: {again}{} --svg {NAMELESS}", window(breach, events))?;
+        writeln!(out, "To draw it: {again}{} --svg {DEFAULT_PICTURE}", window(failure, events))?;
     }
-    writeln!(out, "To make it small: {}", spec.command("shrink"))
+    writeln!(out, "To shrink it: {}", spec.command("shrink"))
 }
 
-/// Of a run that is too long to be drawn step by step, the part that leads to the breach.
-fn window(breach: &Verdict, events: u64) -> String {
-    match &breach.violation {
+/// Returns the options that select the part before the violation, if the run is too long to be
+/// drawn step by step.
+fn window(failure: &Verdict, events: u64) -> String {
+    match &failure.violation {
         Some(violation) if events > MOST_STEPS as u64 => {
             let [from, to] = [violation.since, violation.time].map(|time| Offset::from_nanos(time.nanos()));
             format!(" --from {from} --to {to}")

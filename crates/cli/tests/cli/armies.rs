@@ -1,20 +1,21 @@
-//! The two armies: both models of time, one run, and what they do not take. And all outcomes of the race.
+//! The two armies: both models of time, one run, and invalid options. Also all outcomes of the
+//! race.
 
 use crate::json::shape;
 use crate::run::run;
 use expect_test::expect;
 
 #[test]
-fn who_leads_needs_no_bound_on_delay() {
+fn agreement_on_a_leader_needs_no_bound_on_delays() {
     expect![[r#"
-        armies · 3 against 5 · asynchronous: messages take any time, in any order
+        armies · strengths 3 and 5 · asynchronous: messages take any time, in any order
 
-          who          holds              the armies that know who leads name the same one
-          both-know    holds              in the end both know who leads
-          both-attack  holds              in the end both attack
+          who          holds              armies that know a leader know the same one
+          both-know    holds              eventually both know who leads
+          both-attack  holds              eventually both attack
 
-        complete: every state was seen, 30 in all
-        Whether any bound on when holds: quorate check armies --within 1s
+        complete: every state was explored, 30 in total
+        To check a bound on the time between the attacks: quorate check armies --within 1s
     "#]]
     .assert_eq(&run("check armies").ok(0));
     for strengths in ["5,3", "4,4", "0,4294967295"] {
@@ -23,27 +24,27 @@ fn who_leads_needs_no_bound_on_delay() {
 }
 
 #[test]
-fn when_to_attack_holds_within_max_minus_min_and_not_a_nanosecond_less() {
+fn the_attacks_are_at_most_max_minus_min_apart() {
     expect![[r#"
-        armies · 3 against 5 · synchronous: messages take 2ms..5ms, in any order
+        armies · strengths 3 and 5 · synchronous: messages take 2ms..5ms, in any order
 
-          who          holds              the armies that know who leads name the same one
-          both-know    holds              in the end both know who leads
-          both-attack  holds              in the end both attack
+          who          holds              armies that know a leader know the same one
+          both-know    holds              eventually both know who leads
+          both-attack  holds              eventually both attack
           when         holds              the second attack comes at most 3ms after the first
 
-        complete: every state was seen, 80 in all
+        complete: every state was explored, 80 in total
     "#]]
     .assert_eq(&run("check armies --delay 2ms..5ms").ok(0));
     expect![[r#"
-        armies · 3 against 5 · synchronous: messages take 2ms..5ms, in any order
+        armies · strengths 3 and 5 · synchronous: messages take 2ms..5ms, in any order
 
-          who          holds              the armies that know who leads name the same one
-          both-know    holds              in the end both know who leads
-          both-attack  holds              in the end both attack
+          who          holds              armies that know a leader know the same one
+          both-know    holds              eventually both know who leads
+          both-attack  holds              eventually both attack
           when         FAILS in 8 steps   the second attack comes at most 2.999999ms after the first
 
-        A shortest way to break 'when':
+        A shortest run that violates 'when':
 
           time   army 1                              army 2
            0ms   AR-1 is 3 strong and says so
@@ -62,7 +63,7 @@ fn when_to_attack_holds_within_max_minus_min_and_not_a_nanosecond_less() {
 
           Army 2 attacks at 4ms, army 1 at 7ms: 3ms later, which is 1ns more than 2.999999ms.
 
-        complete: every state was seen, 80 in all
+        complete: every state was explored, 80 in total
     "#]]
     .assert_eq(&run("check armies --delay 2ms..5ms --within 2999999ns").ok(1));
     run("check armies --delay 2ms..5ms --within 3ms").ok(0);
@@ -72,16 +73,16 @@ fn when_to_attack_holds_within_max_minus_min_and_not_a_nanosecond_less() {
 }
 
 #[test]
-fn without_bounds_every_bound_on_when_is_exceeded() {
+fn without_bounded_delays_every_bound_is_exceeded() {
     expect![[r#"
-        armies · 3 against 5 · asynchronous: messages take any time, in any order
+        armies · strengths 3 and 5 · asynchronous: messages take any time, in any order
 
-          who          holds              the armies that know who leads name the same one
-          both-know    holds              in the end both know who leads
-          both-attack  holds              in the end both attack
+          who          holds              armies that know a leader know the same one
+          both-know    holds              eventually both know who leads
+          both-attack  holds              eventually both attack
           when         FAILS in 5 steps   the second attack comes at most 1h after the first
 
-        A shortest way to break 'when':
+        A shortest run that violates 'when':
 
           time   army 1                          army 2
            0ms   AR-1 is 3 strong and says so
@@ -97,7 +98,7 @@ fn without_bounds_every_bound_on_when_is_exceeded() {
 
           Army 2 attacks at 0ms, army 1 at 2h: 2h later, which is 1h more than 1h.
 
-        complete: every state was seen, 102 in all
+        complete: every state was explored, 102 in total
     "#]]
     .assert_eq(&run("check armies --within 1h").ok(1));
     for (within, nanos) in [("0ms", 0), ("1ms", 1_000_000), ("1s", 1_000_000_000), ("2m", 120_000_000_000_u64)] {
@@ -148,9 +149,9 @@ fn json_of_a_check_and_of_a_run() {
 }
 
 #[test]
-fn a_run_is_told_by_its_times() {
+fn a_run_is_printed_with_its_times() {
     expect![[r#"
-        armies · 3 against 5 · synchronous: messages take 2ms..5ms, in any order · seed 3
+        armies · strengths 3 and 5 · synchronous: messages take 2ms..5ms, in any order · seed 3
 
                 time   army 1                              army 2
                  0ms   AR-1 is 3 strong and says so
@@ -169,7 +170,7 @@ fn a_run_is_told_by_its_times() {
           8.485028ms   AR-5 has the word and attacks
 
           Army 2 attacks at 6.17145ms, army 1 at 8.485028ms: 2.313578ms later.
-        No run is further apart than 3ms: quorate check armies --delay 2ms..5ms
+        In no run are the attacks further apart than 3ms: quorate check armies --delay 2ms..5ms
     "#]]
     .assert_eq(&run("sim armies --delay 2ms..5ms --seed 3").ok(0));
     assert_eq!(run("sim armies --seed 9"), run("sim armies --seed 9"), "the same seed, the same run");
@@ -178,15 +179,15 @@ fn a_run_is_told_by_its_times() {
 #[test]
 fn they_are_listed_and_explained() {
     assert!(run("list").ok(0).lines().any(|line| line.starts_with("armies ") && line.contains("who leads")));
-    let told = run("explain armies").ok(0);
+    let printed = run("explain armies").ok(0);
     for part in ["AR-5", "army 2", "To run it yourself: quorate sim armies --delay 2ms..5ms"] {
-        assert!(told.contains(part), "no '{part}' in:\n{told}");
+        assert!(printed.contains(part), "no '{part}' in:\n{printed}");
     }
 }
 
 #[test]
-fn what_they_do_not_take_is_told() {
-    let complaints = [
+fn invalid_options_are_reported() {
+    let errors = [
         "check --nodes 2 armies",
         "sim --seed 3 race",
         "check armies --within 11y",
@@ -195,12 +196,12 @@ fn what_they_do_not_take_is_told() {
         "check armies --strengths 3",
         "explain armies --svg armies.svg",
     ];
-    let told = complaints.map(|line| format!("$ quorate {line}\n{}", run(line).complaint()));
+    let printed = errors.map(|line| format!("$ quorate {line}\n{}", run(line).error()));
     expect![[r#"
         $ quorate check --nodes 2 armies
-        error: 'armies' are two, and take no options of other groups: 'quorate check armies', 'quorate sim armies' and 'quorate explain armies' are for them, with options of their own behind the name.
+        error: 'armies' is a demonstration, not an algorithm. Write 'quorate check armies', 'quorate sim armies' or 'quorate explain armies', and its own options after it.
         $ quorate sim --seed 3 race
-        error: 'race' takes no options of groups: 'quorate sim race' has options of its own behind its name.
+        error: 'race' is not an algorithm. Write 'quorate sim race' and its own options after it.
         $ quorate check armies --within 11y
         error: --within: 'y' is not a unit of time. Units are ns, us, ms, s, m, h.
         $ quorate check armies --within 100000h
@@ -208,27 +209,27 @@ fn what_they_do_not_take_is_told() {
         $ quorate check armies --delay 5ms..1ms
         error: --delay: '5ms..1ms' runs backwards; write 1ms..5ms.
         $ quorate check armies --strengths 3
-        error: --strengths: '3' is not two strengths; write for example 3,5.
+        error: --strengths: '3' is not a pair of strengths; write for example 3,5.
         $ quorate explain armies --svg armies.svg
-        error: There is no picture of 'armies'; 'quorate sim armies' tells a run.
-    "#]].assert_eq(&told.concat());
+        error: There is no picture of 'armies'; 'quorate sim armies' prints a run.
+    "#]].assert_eq(&printed.concat());
     for line in ["check armies --drift 5ppm", "sim armies --within 1s", "check armies --delay 5ms"] {
         assert_eq!(run(line).code, Some(2), "{line}");
     }
 }
 
 #[test]
-fn the_race_shows_every_outcome_and_a_way_to_it() {
+fn the_race_shows_every_result_and_an_interleaving() {
     expect![[r#"
-        race · counter++ beside counter-- on a counter of 5, in every order
+        race · counter++ and counter-- in two threads, from 5, in every order
 
-          lock                   ends 4   ends 5   ends 6   interleavings
-          none                        9        2        9              20
-          test-and-set                –        2        –               2
-          semaphore                   –        2        –               2
-          condition-variable          –       22        –              22
+          lock                   result 4   result 5   result 6   interleavings
+          none                          9          2          9              20
+          test-and-set                  –          2          –               2
+          semaphore                     –          2          –               2
+          condition-variable            –         22          –              22
 
-        A shortest way to 4 without a lock (9 of 20 interleavings):
+        A shortest interleaving that results in 4 without a lock (9 of 20 interleavings):
 
           step   thread 1           thread 2
              1   loads 5
@@ -238,7 +239,7 @@ fn the_race_shows_every_outcome_and_a_way_to_it() {
              5                      subtracts 1 and has 4
              6                      stores 4
 
-        A shortest way to 5 without a lock (2 of 20 interleavings):
+        A shortest interleaving that results in 5 without a lock (2 of 20 interleavings):
 
           step   thread 1           thread 2
              1   loads 5
@@ -248,7 +249,7 @@ fn the_race_shows_every_outcome_and_a_way_to_it() {
              5                      subtracts 1 and has 5
              6                      stores 5
 
-        A shortest way to 6 without a lock (9 of 20 interleavings):
+        A shortest interleaving that results in 6 without a lock (9 of 20 interleavings):
 
           step   thread 1           thread 2
              1   loads 5
@@ -258,7 +259,7 @@ fn the_race_shows_every_outcome_and_a_way_to_it() {
              5                      stores 4
              6   stores 6
 
-        A shortest way to 5 with test-and-set (2 of 2 interleavings):
+        A shortest interleaving that results in 5 with test-and-set (2 of 2 interleavings):
 
           step   thread 1                                   thread 2
              1   finds the flag clear and sets it at once
@@ -272,7 +273,7 @@ fn the_race_shows_every_outcome_and_a_way_to_it() {
              9                                              stores 5
             10                                              clears the flag
 
-        A shortest way to 5 with semaphore (2 of 2 interleavings):
+        A shortest interleaving that results in 5 with semaphore (2 of 2 interleavings):
 
           step   thread 1                                      thread 2
              1   waits on the semaphore and has its permit
@@ -286,7 +287,7 @@ fn the_race_shows_every_outcome_and_a_way_to_it() {
              9                                                 stores 5
             10                                                 signals the semaphore, whose permit is back
 
-        A shortest way to 5 with condition-variable (22 of 22 interleavings):
+        A shortest interleaving that results in 5 with condition-variable (22 of 22 interleavings):
 
           step   thread 1                     thread 2
              1   enters the monitor
@@ -313,11 +314,14 @@ fn the_race_shows_every_outcome_and_a_way_to_it() {
             22                                leaves the monitor
     "#]]
     .assert_eq(&run("sim race").ok(0));
-    let told = run("sim race --lock none --start 0").ok(1);
+    let printed = run("sim race --lock none --start 0").ok(1);
     for value in [-1, 0, 1] {
-        assert!(told.contains(&format!("A shortest way to {value} without a lock")), "{told}");
+        assert!(
+            printed.contains(&format!("A shortest interleaving that results in {value} without a lock")),
+            "{printed}"
+        );
     }
     run("sim race --lock semaphore").ok(0);
     run("sim race --lock test-then-set").ok(1);
-    assert_eq!(run("sim race --json").out, run("check local --json").out, "the same in figures");
+    assert_eq!(run("sim race --json").out, run("check local --json").out, "the same JSON");
 }

@@ -1,4 +1,4 @@
-//! The bank: without a lock money is lost, with any lock it is not, and who loses it is told how to see it again.
+//! `quorate bank`: lost money, journals and pictures, invalid options and the page.
 
 use crate::run::{run, run_in};
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn rows(report: &Value) -> &[Value] {
 }
 
 #[test]
-fn without_a_lock_money_is_lost_and_with_any_it_is_not() {
+fn money_is_lost_only_without_a_lock() {
     let report = run("bank --json").json(0);
     assert_eq!((&report["expected"], &report["holds"]), (&21_000.into(), &true.into()));
     let (none, locks) = rows(&report).split_first().expect("a row without a lock");
@@ -30,34 +30,42 @@ fn without_a_lock_money_is_lost_and_with_any_it_is_not() {
 }
 
 #[test]
-fn people_see_who_read_and_wrote_what() {
-    let told = run("bank").ok(0);
+fn the_text_shows_reads_and_writes() {
+    let printed = run("bank").ok(0);
     for part in [
-        "2 tellers deposit 10,000 each into an account of 1,000: 21,000 is right.",
+        "2 tellers deposit 10,000 each into an account of 1,000, so that the final balance should be 21,000.",
         "reads 1,000\n",
-        "writes 11,000 over 11,000 that it never saw\n",
+        "writes 11,000 over 11,000, which it did not read\n",
         "  none                               3          11,000          21,000          10,000\n",
         "  ricart-agrawala                    3          21,000          21,000               0\n",
     ] {
-        assert!(told.contains(part), "no '{part}' in:\n{told}");
+        assert!(printed.contains(part), "no '{part}' in:\n{printed}");
     }
     let alone = run("bank --lock central --tellers 1").ok(0);
-    assert!(alone.starts_with("One teller deposits 10,000 into an account of 1,000: 11,000 is right."), "{alone}");
+    assert!(
+        alone.starts_with(
+            "One teller deposits 10,000 into an account of 1,000, so that the final balance should be 11,000."
+        ),
+        "{alone}"
+    );
 }
 
 #[test]
-fn a_lock_that_loses_money_fails_and_says_how_to_see_it_again() {
+fn a_lock_that_loses_money_fails_and_prints_how_to_repeat_it() {
     for line in ["bank --lock none", "bank --lock no-lock", "bank --lock ricart-agrawala-node-only --seeds 200"] {
-        let told = run(line).ok(1);
-        let commands: Vec<_> =
-            told.lines().filter(|line| line.starts_with("To see ")).filter_map(|line| line.split_once(": ")).collect();
-        assert_eq!(commands.len(), 2, "{told}");
+        let printed = run(line).ok(1);
+        let commands: Vec<_> = printed
+            .lines()
+            .filter(|line| line.starts_with("To see "))
+            .filter_map(|line| line.split_once(": "))
+            .collect();
+        assert_eq!(commands.len(), 2, "{printed}");
         for (_, command) in commands {
             let again = run(command).ok(1);
-            assert!(again.contains("that it never saw") || again.contains("was inside"), "{command}:\n{again}");
+            assert!(again.contains("which it did not read") || again.contains("was inside"), "{command}:\n{again}");
         }
     }
-    // The settings of the run are part of the command.
+    // The printed command contains the settings of the run.
     let odd = "bank --lock none --tellers 3 --deposit 7 --balance 5 --nodes 4 --latency fixed:2ms";
     let report = run(&format!("{odd} --json")).json(1);
     let again = rows(&report)[0]["again"].as_str().expect("a command").to_owned();
@@ -71,25 +79,25 @@ fn many_seeds_are_counted() {
     let [right, losing] = ["right", "losing"].map(|name| row[name].as_u64().expect(name));
     assert!(right + losing == 50 && right > 0 && losing > 20, "{row}");
     assert_eq!((&row["seeds"], &row["most_lost"]), (&50.into(), &10_000.into()));
-    assert!(run("bank --lock central --seeds 50").ok(0).contains("lost money in"));
+    assert!(run("bank --lock central --seeds 50").ok(0).contains("with a loss"));
 }
 
-/// A lock under which somebody waits for ever loses nothing, and does not come to the right balance either.
+/// A lock under which a teller waits forever loses no money, but the final balance is wrong too.
 #[test]
-fn deposits_that_were_never_made_are_told_apart() {
+fn missing_deposits_are_not_counted_as_lost_money() {
     let report = run("bank --lock toy-embrace --seeds 50 --json").json(1);
     let seed = rows(&report)[0]["first_wrong"].as_u64().expect("a seed");
     assert_eq!(rows(&report)[0]["losing"], 0);
-    let told = run(&format!("bank --lock toy-embrace --seed {seed}")).ok(1);
-    assert!(told.contains("stuck after "), "{told}");
+    let printed = run(&format!("bank --lock toy-embrace --seed {seed}")).ok(1);
+    assert!(printed.contains("stuck after "), "{printed}");
 }
 
 #[test]
 fn a_run_of_the_bank_has_a_journal_and_a_picture() {
     let folder = tempfile::tempdir().expect("a folder");
     let line = "bank --lock none --trace bank.journal --svg bank.svg";
-    let told = run_in(folder.path(), line).ok(1);
-    assert!(told.contains("journal: bank.journal") && told.contains("picture: bank.svg"), "{told}");
+    let printed = run_in(folder.path(), line).ok(1);
+    assert!(printed.contains("journal: bank.journal") && printed.contains("picture: bank.svg"), "{printed}");
     let replayed = run_in(folder.path(), "replay bank.journal --json").json(1);
     assert_eq!((&replayed["identical"], &replayed["algorithm"]), (&true.into(), &"no-lock".into()));
     assert!(std::fs::read_to_string(folder.path().join("bank.svg")).expect("a picture").starts_with("<svg"));
@@ -97,28 +105,28 @@ fn a_run_of_the_bank_has_a_journal_and_a_picture() {
 }
 
 #[test]
-fn what_makes_no_sense_is_told() {
-    for (line, complaint) in [
-        ("bank --lock nobody", "There is no algorithm 'nobody'."),
-        ("bank --lock raft", "'raft' is of the election family, and a lock is of the mutex family."),
+fn invalid_options_are_reported() {
+    for (line, error) in [
+        ("bank --lock unknown", "There is no algorithm 'unknown'."),
+        ("bank --lock raft", "'raft' is of the election family; --lock needs an algorithm of the mutex family."),
         ("bank --tellers 0", "A bank without tellers takes no deposits"),
         ("bank --tellers 4 --nodes 3", "4 tellers need a node each, and there are only 3"),
         ("bank --deposit 18446744073709551615", "So much money does not fit"),
-        ("bank --seeds 0", "Nothing is deposited in no seed"),
-        ("bank --svg all.svg", "A journal or a picture is of one run"),
-        ("bank --lock none --seeds 2 --trace x", "A journal or a picture is of one run"),
+        ("bank --seeds 0", "--seeds must be at least 1; got 0"),
+        ("bank --svg all.svg", "A journal or a picture shows a single run"),
+        ("bank --lock none --seeds 2 --trace x", "A journal or a picture shows a single run"),
         ("bank --lock none --latency fixed:0ms", "A latency of zero leaves nothing to measure"),
-        ("bank --lock none --svg - --json", "both want standard output"),
-        ("bank --theme dark", "--theme says how a picture in SVG looks"),
+        ("bank --lock none --svg - --json", "both write to standard output"),
+        ("bank --theme dark", "--theme has no effect without an SVG picture"),
     ] {
-        let told = run(line).complaint();
-        assert!(told.contains(complaint), "{line}: {told}");
+        let printed = run(line).error();
+        assert!(printed.contains(error), "{line}: {printed}");
     }
 }
 
-/// What the page shows is what is printed, and its commands run.
+/// The page shows the current output, and its commands run.
 #[test]
-fn the_page_tells_the_truth() {
+fn the_page_matches_the_command() {
     let page = std::fs::read_to_string(PAGE).expect("the page");
     let shown = page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an output");
     assert!(run("bank").ok(0).contains(shown), "the page shows:\n{shown}");

@@ -1,4 +1,4 @@
-//! `quorate bench`: its figures, and what is said where something is missing.
+//! `quorate bench`: its figures, a missing or failing competitor, and invalid options.
 
 use crate::json::shape;
 use crate::run::{Run, run};
@@ -9,8 +9,8 @@ use std::process::Command;
 use tempfile::TempDir;
 
 #[test]
-fn of_the_simulator() {
-    let report = run("bench sim --events 1000 --turns 1 --json");
+fn figures_of_the_simulator() {
+    let report = run("bench sim --events 1000 --runs 1 --json");
     let verdict = report.code;
     let report = report.json(verdict.unwrap_or_default());
     assert_eq!(verdict, Some(if report["holds"] == true { 0 } else { 1 }));
@@ -32,8 +32,8 @@ fn of_the_simulator() {
 }
 
 #[test]
-fn of_the_wait_for_graph() {
-    let report = run("bench deadlock --waiters 100,300 --turns 1 --json");
+fn figures_of_the_wait_for_graph() {
+    let report = run("bench deadlock --waiters 100,300 --runs 1 --json");
     let verdict = report.code;
     let report = report.json(verdict.unwrap_or_default());
     assert_eq!(verdict, Some(if report["holds"] == true { 0 } else { 1 }));
@@ -41,9 +41,9 @@ fn of_the_wait_for_graph() {
     let waiters: Vec<_> = graphs.iter().map(|graph| graph["waiters"].as_u64().unwrap()).collect();
     assert_eq!(waiters, [100, 300].repeat(5));
     assert!(graphs.iter().all(|graph| graph["refused"].as_u64().unwrap() > 0), "{report}");
-    let told = run("bench deadlock --waiters 64 --turns 1").out;
-    for part in ["short chains", "one long queue", "random, sparse", "an answer with 64 waiters, median"] {
-        assert!(told.contains(part), "no '{part}' in:\n{told}");
+    let printed = run("bench deadlock --waiters 64 --runs 1").out;
+    for part in ["short chains", "one long queue", "random, sparse", "time of an answer with 64 waiters, median"] {
+        assert!(printed.contains(part), "no '{part}' in:\n{printed}");
     }
     expect![[r#"
         graphs[].answer_99_percent_us: float
@@ -60,21 +60,22 @@ fn of_the_wait_for_graph() {
     .assert_eq(&shape(&report));
 }
 
-/// Lets a shell write a program, since a file that this process has open cannot be started.
-fn shell(folder: &Path, script: &str, word: &str) {
+/// Runs a shell script. A shell writes programs, because a file that this process has open for
+/// writing cannot be executed.
+fn run_shell(folder: &Path, script: &str, word: &str) {
     let done = Command::new("sh").current_dir(folder).args(["-c", script, "sh", word]).status().unwrap();
     assert!(done.success(), "{script}");
 }
 
-/// A folder in which quorate lies alone.
-fn alone() -> TempDir {
+/// Returns a folder that contains only the program quorate.
+fn folder_with_program() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    shell(folder.path(), "cp \"$1\" quorate", env!("CARGO_BIN_EXE_quorate"));
+    run_shell(folder.path(), "cp \"$1\" quorate", env!("CARGO_BIN_EXE_quorate"));
     folder
 }
 
 fn bench(folder: &Path, flags: &[&str]) -> Run {
-    let words = [&["bench", "check", "--turns", "1"], flags].concat();
+    let words = [&["bench", "check", "--runs", "1"], flags].concat();
     let output = Command::new(folder.join("quorate")).args(words).output().unwrap();
     Run {
         code: output.status.code(),
@@ -84,11 +85,11 @@ fn bench(folder: &Path, flags: &[&str]) -> Run {
 }
 
 #[test]
-fn of_the_checker_alone() {
-    let folder = alone();
-    let ended = bench(folder.path(), &["--json"]);
-    let code = ended.code;
-    let report = ended.json(code.unwrap_or_default());
+fn figures_of_the_checker_without_stateright() {
+    let folder = folder_with_program();
+    let result = bench(folder.path(), &["--json"]);
+    let code = result.code;
+    let report = result.json(code.unwrap_or_default());
     assert_eq!(code, Some(if report["holds"] == true { 0 } else { 1 }));
     assert_eq!((&report["states"], &report["compared"]), (&506_546.into(), &false.into()));
     expect![[r#"
@@ -109,34 +110,43 @@ fn of_the_checker_alone() {
     .assert_eq(&shape(&report));
 }
 
-/// Where the build of the other checker puts it.
-const RIVAL: &str = "rivals/target/release/quorate-rivals";
+/// Path of the fake stateright checker, where the real one would be built.
+const FAKE_CHECKER: &str = "rivals/target/release/quorate-rivals";
 
-/// A stand-in for the other checker at this path, which says what it is told to say.
-fn with_a_rival(folder: &Path, path: &str, says: &str) {
+/// Writes a shell script in place of the stateright checker.
+fn write_fake_checker(folder: &Path, path: &str, script: &str) {
     fs::create_dir_all(folder.join(path).parent().unwrap()).unwrap();
     let write = format!("rm -f {path} && printf '#!/bin/sh\\n%s\\n' \"$1\" > {path} && chmod +x {path}");
-    shell(folder, &write, says);
+    run_shell(folder, &write, script);
 }
 
 #[test]
-fn of_the_checker_beside_another() {
-    let folder = alone();
-    with_a_rival(
+fn figures_of_the_checker_with_stateright() {
+    let folder = folder_with_program();
+    write_fake_checker(
         folder.path(),
-        RIVAL,
+        FAKE_CHECKER,
         "echo \"$@\" >> \"$0.log\"\n\
          case \"$3 $9\" in 'actors dfs') seconds=1e9;; *) seconds=2e9;; esac\n\
          echo '{\"states\":506546,\"seconds\":'$seconds',\"bytes_per_state\":21.5,\"model\":\"x\"}'",
     );
-    let told = bench(folder.path(), &[]).out;
-    let row = |begins: &str| told.lines().find(|line| line.starts_with(begins)).unwrap_or_else(|| panic!("{told}"));
-    assert!(told.contains("\ntimes stateright's depth-first search of its own actors with one thread)\n"), "{told}");
-    assert!(row("stateright depth first, its actors   ").ends_with("21.5               1.0"), "{told}");
-    assert!(row("stateright breadth first, its actors ").ends_with("21.5               0.5"), "{told}");
-    assert!(row("stateright depth first, tuned model  ").ends_with("21.5               0.5"), "{told}");
-    assert!(row("times stateright's depth-first search of its own actors: ").ends_with("(at least 4.0)  ok"), "{told}");
-    assert!(!told.contains("cargo build"), "{told}");
+    let printed = bench(folder.path(), &[]).out;
+    let row =
+        |begins: &str| printed.lines().find(|line| line.starts_with(begins)).unwrap_or_else(|| panic!("{printed}"));
+    assert!(
+        printed.contains(
+            "\ntimes stateright: relative to stateright's depth-first search of its own actors with one thread)\n"
+        ),
+        "{printed}"
+    );
+    assert!(row("stateright depth first, its actors   ").ends_with("21.5               1.0"), "{printed}");
+    assert!(row("stateright breadth first, its actors ").ends_with("21.5               0.5"), "{printed}");
+    assert!(row("stateright depth first, tuned model  ").ends_with("21.5               0.5"), "{printed}");
+    assert!(
+        row("speed relative to stateright's depth-first search of its own actors: ").ends_with("(at least 4.0)  ok"),
+        "{printed}"
+    );
+    assert!(!printed.contains("cargo build"), "{printed}");
     expect![[r#"
         check --model actors --nodes 3 --rounds 2 --checker dfs --threads 1
         check --model actors --nodes 3 --rounds 2 --checker bfs --threads 1
@@ -145,46 +155,45 @@ fn of_the_checker_beside_another() {
         check --model nodes --nodes 3 --rounds 2 --checker dfs --threads 2
         check --model packed --nodes 3 --rounds 2 --checker dfs --threads 1
     "#]]
-    .assert_eq(&fs::read_to_string(folder.path().join(format!("{RIVAL}.log"))).unwrap());
+    .assert_eq(&fs::read_to_string(folder.path().join(format!("{FAKE_CHECKER}.log"))).unwrap());
 }
 
-/// Our own checker has its turn before the other one's figures are missed.
-fn is_missed(says: &str, complaint: &str) {
-    let folder = alone();
-    with_a_rival(folder.path(), "quorate-rivals", says);
-    let refusal = bench(folder.path(), &["--json"]).complaint();
-    assert!(refusal.contains("quorate-rivals gave no figures; build it anew: cargo build"), "{refusal}");
-    assert!(refusal.contains(complaint), "{refusal}");
+/// Checks that the benchmark fails with this error if the stateright checker runs this script.
+fn measurement_fails(script: &str, error: &str) {
+    let folder = folder_with_program();
+    write_fake_checker(folder.path(), "quorate-rivals", script);
+    let error_after_output = bench(folder.path(), &["--json"]).error();
+    assert!(error_after_output.contains("quorate-rivals; build it again: cargo build"), "{error_after_output}");
+    assert!(error_after_output.contains(error), "{error_after_output}");
 }
 
 #[test]
-fn of_the_checker_beside_one_that_finds_something_else() {
-    is_missed(
+fn a_different_number_of_states_is_reported() {
+    measurement_fails(
         "echo '{\"states\":7,\"seconds\":1.0,\"bytes_per_state\":null}'",
-        "It found 7 states where there are 506,546.",
+        "the program found 7 states; expected 506,546.",
     );
 }
 
 #[test]
 #[ignore = "long: ./check long"]
-fn of_the_checker_beside_one_that_fails() {
-    is_missed("echo 'no such model' >&2; exit 2", "It ended with exit status: 2: no such model");
-    is_missed("echo hello", "expected value");
+fn a_failing_stateright_run_is_reported() {
+    measurement_fails("echo 'no such model' >&2; exit 2", "the program failed with exit status: 2: no such model");
+    measurement_fails("echo hello", "expected value");
 }
 
 #[test]
-fn mistakes() {
-    assert_eq!(run("bench check --turns 0").complaint(), "error: Each contender needs at least one turn: --turns 5.\n");
-    let complaint = "error: --events is for 'bench sim' alone; the other benchmarks take --turns.\n";
-    assert_eq!(run("bench check --events 5000").complaint(), complaint);
-    let complaint = "error: --events is for 'bench sim' alone; the other benchmarks take --turns.\n";
-    assert_eq!(run("bench replica --events 5").complaint(), complaint);
-    assert_eq!(run("bench net --waiters 5").complaint(), "error: --waiters is for 'bench deadlock' alone.\n");
-    let complaint = "error: A graph has between 1 and 1000000 waiters: --waiters 1000,10000.\n";
-    assert_eq!(run("bench deadlock --waiters 10,0").complaint(), complaint);
-    let complaint = "error: --folder is for 'bench replica', which alone writes to a disk.\n";
-    assert_eq!(run("bench sim --folder .").complaint(), complaint);
-    let complaint = run("bench replica --turns 1 --folder no-such-folder").complaint();
-    assert!(complaint.starts_with("error: no-such-folder/quorate-bench-"), "{complaint}");
-    assert!(complaint.contains("could not be created"), "{complaint}");
+fn invalid_options() {
+    assert_eq!(run("bench check --runs 0").error(), "error: --runs must be at least 1; got 0.\n");
+    let error = "error: --events applies only to 'bench sim'; use --runs for the other benchmarks.\n";
+    assert_eq!(run("bench check --events 5000").error(), error);
+    let error = "error: --events applies only to 'bench sim'; use --runs for the other benchmarks.\n";
+    assert_eq!(run("bench replica --events 5").error(), error);
+    assert_eq!(run("bench net --waiters 5").error(), "error: --waiters applies only to 'bench deadlock'.\n");
+    let error = "error: --waiters must be between 1 and 1000000; got 0.\n";
+    assert_eq!(run("bench deadlock --waiters 10,0").error(), error);
+    let error = "error: --folder applies only to 'bench replica'; no other benchmark writes to a disk.\n";
+    assert_eq!(run("bench sim --folder .").error(), error);
+    let error = run("bench replica --runs 1 --folder no-such-folder").error();
+    assert!(error.starts_with("error: Cannot create the folder no-such-folder/quorate-bench-"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! `quorate certs`: what it makes, what it says, and what it leaves alone.
+//! `quorate certs`: the files it creates, its output, and files it must not touch.
 
 use crate::json::shape;
 use crate::run::{Run, run_in};
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-fn place() -> TempDir {
+fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
@@ -18,8 +18,8 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// What is printed, with every date as D.
-fn dateless(text: &str) -> String {
+/// Replaces every date in the output by D.
+fn without_dates(text: &str) -> String {
     let is_date = |word: &str| word.len() == 10 && word.split('-').count() == 3;
     let trimmed = |word: &str| word.trim_end_matches([':', '.', ',']).to_owned();
     text.split_inclusive([' ', '\n'])
@@ -32,43 +32,43 @@ fn dateless(text: &str) -> String {
 
 #[test]
 fn a_group_gets_a_ca_and_its_nodes_certificates() {
-    let place = place();
-    let told = run_in(place.path(), "certs --group demo --nodes 1-2").ok(0);
+    let folder = folder();
+    let printed = run_in(folder.path(), "certs --group demo --nodes 1-2").ok(0);
     expect![[r#"
-        Made a CA for group demo, valid until D:
+        Created a CA for group demo, valid until D:
           certs/ca.key
           certs/ca.pem
-        Made the certificate and key of nodes 1,2, valid until D:
+        Created the certificate and key of nodes 1,2, valid until D:
           certs/node-1.key  certs/node-1.pem
           certs/node-2.key  certs/node-2.pem
 
-        Keep certs/ca.key to yourself: whoever has it can make nodes of the group.
-        A node's machine needs ca.pem and the two files of its node, nothing more.
+        Keep certs/ca.key secret: with it, anyone can create nodes of the group.
+        The machine of a node needs only ca.pem and the two files of the node.
 
         To start a node: quorate node ricart-agrawala --id 1 --listen HOST:7001 --peers 2=HOST:7002 --group demo --certs certs
     "#]]
-    .assert_eq(&dateless(&told));
-    let told = run_in(place.path(), "certs --group demo --nodes 6 --days 30").ok(0);
+    .assert_eq(&without_dates(&printed));
+    let printed = run_in(folder.path(), "certs --group demo --nodes 6 --days 30").ok(0);
     expect![[r#"
         Used the CA of group demo in certs, valid until D.
-        Made the certificate and key of node 6, valid until D:
+        Created the certificate and key of node 6, valid until D:
           certs/node-6.key  certs/node-6.pem
 
-        Keep certs/ca.key to yourself: whoever has it can make nodes of the group.
-        A node's machine needs ca.pem and the two files of its node, nothing more.
+        Keep certs/ca.key secret: with it, anyone can create nodes of the group.
+        The machine of a node needs only ca.pem and the two files of the node.
 
         To start a node: quorate node ricart-agrawala --id 6 --listen HOST:7006 --peers … --group demo --certs certs
     "#]]
-    .assert_eq(&dateless(&told));
+    .assert_eq(&without_dates(&printed));
     let files =
         ["ca.key", "ca.pem", "node-1.key", "node-1.pem", "node-2.key", "node-2.pem", "node-6.key", "node-6.pem"];
-    assert_eq!(names(&place.path().join("certs")), files);
+    assert_eq!(names(&folder.path().join("certs")), files);
 }
 
 #[test]
-fn json_tells_the_same() {
-    let place = place();
-    let report = run_in(place.path(), "certs --group demo --nodes 3,1 --folder 'a b' --json").json(0);
+fn json_report() {
+    let folder = folder();
+    let report = run_in(folder.path(), "certs --group demo --nodes 3,1 --folder 'a b' --json").json(0);
     expect![[r#"
         authority: string
         authority_until: string
@@ -81,9 +81,9 @@ fn json_tells_the_same() {
     .assert_eq(&shape(&report));
     assert_eq!((&report["authority"], &report["nodes"]), (&"made".into(), &serde_json::json!([1, 3])));
     for file in report["files"].as_array().unwrap() {
-        assert!(place.path().join(file.as_str().unwrap()).is_file(), "{file}");
+        assert!(folder.path().join(file.as_str().unwrap()).is_file(), "{file}");
     }
-    let report = run_in(place.path(), "certs --group demo --nodes 2 --folder 'a b' --json").json(0);
+    let report = run_in(folder.path(), "certs --group demo --nodes 2 --folder 'a b' --json").json(0);
     assert_eq!(report["authority"], "found");
 }
 
@@ -91,20 +91,20 @@ fn json_tells_the_same() {
 #[test]
 fn keys_are_for_their_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let place = place();
-    run_in(place.path(), "certs --group demo --nodes 1").ok(0);
-    let mode = |name: &str| fs::metadata(place.path().join(name)).unwrap().permissions().mode() & 0o777;
+    let folder = folder();
+    run_in(folder.path(), "certs --group demo --nodes 1").ok(0);
+    let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!(["certs", "certs/ca.key", "certs/node-1.key"].map(mode), [0o700, 0o600, 0o600]);
 }
 
 #[test]
-fn mistakes_are_told_and_nothing_is_made() {
-    let place = place();
-    run_in(place.path(), "certs --group demo --nodes 1-2").ok(0);
-    fs::write(place.path().join("file"), "mine").unwrap();
-    fs::create_dir(place.path().join("half")).unwrap();
-    fs::write(place.path().join("half/ca.pem"), "mine").unwrap();
-    let before = names(&place.path().join("certs"));
+fn invalid_options_are_reported_and_create_nothing() {
+    let folder = folder();
+    run_in(folder.path(), "certs --group demo --nodes 1-2").ok(0);
+    fs::write(folder.path().join("file"), "mine").unwrap();
+    fs::create_dir(folder.path().join("half")).unwrap();
+    fs::write(folder.path().join("half/ca.pem"), "mine").unwrap();
+    let before = names(&folder.path().join("certs"));
     let lines = [
         "certs --group demo --nodes 2-3",
         "certs --group other --nodes 3",
@@ -118,7 +118,7 @@ fn mistakes_are_told_and_nothing_is_made() {
         "certs --group demo --nodes 3 --folder half",
         "certs --group demo --nodes 3 --folder file",
     ];
-    let told = |line: &&str| format!("$ quorate {line}\n{}", run_in(place.path(), line).complaint());
+    let printed = |line: &&str| format!("$ quorate {line}\n{}", run_in(folder.path(), line).error());
     expect![[r#"
         $ quorate certs --group demo --nodes 2-3
         error: certs/node-2.pem is there already, and a file that exists is never overwritten. Nothing was made. To renew it, move the node's two files away first.
@@ -142,18 +142,18 @@ fn mistakes_are_told_and_nothing_is_made() {
         error: half/ca.pem is there, but half/ca.key is not: a CA has both. Put the missing file back, or use another folder. Nothing was made.
         $ quorate certs --group demo --nodes 3 --folder file
         error: The folder file could not be made: File exists (os error 17). Nothing was made.
-    "#]].assert_eq(&lines.iter().map(told).collect::<String>());
-    assert_eq!(names(&place.path().join("certs")), before);
-    assert_eq!(names(&place.path().join("half")), ["ca.pem"]);
+    "#]].assert_eq(&lines.iter().map(printed).collect::<String>());
+    assert_eq!(names(&folder.path().join("certs")), before);
+    assert_eq!(names(&folder.path().join("half")), ["ca.pem"]);
 }
 
 #[test]
-fn a_group_and_nodes_must_be_named() {
-    let place = place();
+fn group_and_nodes_are_required() {
+    let folder = folder();
     for line in ["certs", "certs --group demo", "certs --nodes 1"] {
-        let Run { code, out, err } = run_in(place.path(), line);
+        let Run { code, out, err } = run_in(folder.path(), line);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{line}");
         assert!(err.contains("required"), "{err}");
     }
-    assert_eq!(names(place.path()), Vec::<String>::new());
+    assert_eq!(names(folder.path()), Vec::<String>::new());
 }

@@ -1,4 +1,4 @@
-//! What every command does when all is well: seeds, workloads, scripts, help, pipes.
+//! Normal operation of all commands: seeds, workloads, scripts, help and pipes.
 
 use crate::run::{algorithms, brief, quorate, run, run_in};
 use std::collections::BTreeSet;
@@ -27,11 +27,11 @@ const VERBS: [&str; 17] = [
     "wait-for",
 ];
 
-/// Those whose examples take more than a moment, or other machines.
+/// Commands whose examples take long or need other machines.
 const LIVE_VERBS: [&str; 3] = ["run", "node", "record"];
 
 #[test]
-fn everything_that_is_listed_can_be_explained_run_and_swept() {
+fn every_listed_algorithm_can_be_explained_run_and_swept() {
     for name in algorithms() {
         for line in [format!("explain {name}"), format!("sim {name}"), format!("sweep {name} --seeds 20")] {
             assert!(run(&line).ok(0).contains(&name), "{line}");
@@ -40,7 +40,7 @@ fn everything_that_is_listed_can_be_explained_run_and_swept() {
     let fixtures = run("list --fixtures --json").json(0);
     for fixture in fixtures.as_array().unwrap() {
         let name = fixture["name"].as_str().unwrap();
-        // A twin of a toy is right, and says so by having no flaw.
+        // The correct twin of a faulty toy has no flaw.
         let flawed = fixture["flaw"].is_string();
         assert_eq!(run(&format!("explain {name}")).ok(0).contains("Wrong on purpose: "), flawed, "{name}");
         assert!(run("list --fixtures").ok(0).contains(name));
@@ -76,7 +76,7 @@ fn all_requests_are_made_and_served() {
 }
 
 #[test]
-fn many_nodes_and_few_requests_still_meet() {
+fn few_requests_among_many_nodes_still_contend() {
     let report = run("sim central --nodes 5000 --json").json(0);
     assert_eq!(report["sometimes"][0]["happened"], true);
     assert_eq!(report["mutex"]["entries"], 10);
@@ -86,16 +86,16 @@ fn many_nodes_and_few_requests_still_meet() {
 fn a_script_gives_commands_and_faults() {
     let folder = tempfile::tempdir().unwrap();
     let script = "\
-        # Node 3 asks while node 2 is inside, gives up, and asks again after a cut.\n\
+        # Node 3 asks while node 2 holds the lock, cancels, and asks again during a partition.\n\
         acquire 2 at 1ms\n\
         acquire 3 at 4ms\n\
         cancel 3 at 5ms\n\
         cut 3 | rest at 6ms for 10ms\n\
-        acquire 3 at 7ms   # held up by the cut\n\
+        acquire 3 at 7ms   # delayed by the partition\n\
         release 2 at 8ms\n\
         release 3 at 90ms\n";
-    fs::write(folder.path().join("story"), script).unwrap();
-    let steps = run_in(folder.path(), "sim central --latency fixed:1ms --script story --steps").ok(0);
+    fs::write(folder.path().join("script"), script).unwrap();
+    let steps = run_in(folder.path(), "sim central --latency fixed:1ms --script script --steps").ok(0);
     assert_eq!(steps.matches("ENTERS").count(), 2, "{steps}");
     for part in ["cancelled", "cut 3 | rest", "reliable links"] {
         assert!(steps.to_lowercase().contains(part), "no '{part}' in:\n{steps}");
@@ -103,7 +103,7 @@ fn a_script_gives_commands_and_faults() {
 }
 
 #[test]
-fn a_script_of_faults_alone_leaves_the_workload_as_it_is() {
+fn a_script_of_faults_keeps_the_workload() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("faults"), "pause 1 at 3ms for 20ms\n").unwrap();
     let report = run_in(folder.path(), "sim central --script faults --entries 6 --json").json(0);
@@ -111,7 +111,7 @@ fn a_script_of_faults_alone_leaves_the_workload_as_it_is() {
 }
 
 #[test]
-fn a_sweep_starts_at_its_seed_and_counts_them_all() {
+fn a_sweep_starts_at_its_seed_and_counts_all_seeds() {
     let report = run("sweep central --seed 100 --seeds 77 --threads 2 --json").json(0);
     assert_eq!((&report["first_seed"], &report["seeds"], &report["failed"]), (&100.into(), &77.into(), &0.into()));
     let wrapped = run("sweep central --seed 18446744073709551615 --seeds 3 --json").json(0);
@@ -130,7 +130,7 @@ fn every_help_has_an_example() {
     assert!(run("--version").ok(0).starts_with("quorate "));
 }
 
-/// Runs every example of every help, changed like this.
+/// Runs every example of every help text, each changed by `change`.
 fn examples_work(change: fn(&str) -> String) {
     let folder = tempfile::tempdir().unwrap();
     let cheap = |line: &str| !line.contains("bench") && !line.contains("1000000");
@@ -140,8 +140,8 @@ fn examples_work(change: fn(&str) -> String) {
         for example in examples.take_while(|line| line.starts_with("  quorate")).filter(|line| cheap(line)) {
             for line in example.split("&&") {
                 let line = change(line.trim());
-                let ended = run_in(folder.path(), &line);
-                assert!(matches!(ended.code, Some(0 | 1)) && ended.err.is_empty(), "{line}: {ended:?}");
+                let result = run_in(folder.path(), &line);
+                assert!(matches!(result.code, Some(0 | 1)) && result.err.is_empty(), "{line}: {result:?}");
             }
         }
     }
@@ -159,7 +159,7 @@ fn every_example_of_help_works() {
 }
 
 #[test]
-fn nothing_is_coloured_where_nobody_sees_it() {
+fn piped_output_has_no_colours() {
     for line in [
         "",
         "list",
@@ -167,16 +167,16 @@ fn nothing_is_coloured_where_nobody_sees_it() {
         "sim central --steps",
         "sim ricart-agrawala-clock-only",
         "check ricart-agrawala-clock-only",
-        "sim nobody",
+        "sim unknown",
     ] {
-        let ended = run(line);
-        assert!(!ended.out.contains('\u{1b}') && !ended.err.contains('\u{1b}'), "'quorate {line}' colours");
+        let result = run(line);
+        assert!(!result.out.contains('\u{1b}') && !result.err.contains('\u{1b}'), "'quorate {line}' colours");
     }
 }
 
-/// As `quorate … | head -n 1` does. The verdict is still the command's.
+/// As with `quorate … | head -n 1`. The exit code is still that of the verdict.
 #[test]
-fn a_reader_may_leave_early() {
+fn a_reader_may_close_the_output_early() {
     for (verb, code) in [
         (&["demo", "--fast"][..], 0),
         (&["list", "--json"], 0),
@@ -193,33 +193,33 @@ fn a_reader_may_leave_early() {
         let mut line = Vec::new();
         reader.read_until(b'\n', &mut line).unwrap();
         drop(reader);
-        let mut complaint = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
-        assert_eq!((child.wait().unwrap().code(), complaint.as_str()), (Some(code), ""), "{verb:?}");
+        let mut error = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+        assert_eq!((child.wait().unwrap().code(), error.as_str()), (Some(code), ""), "{verb:?}");
     }
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_told() {
+fn a_full_disk_is_reported() {
     let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     for line in [&["list"][..], &["sim", "central", "--json"], &["sim", "central", "--steps"], &["check", "central"]] {
         let output = quorate(Path::new(".")).args(line).stdout(full()).output().unwrap();
-        let complaint = String::from_utf8(output.stderr).unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2));
-        assert_eq!(complaint, "error: The output could not be written: No space left on device (os error 28).\n");
+        assert_eq!(error, "error: Cannot write the output: No space left on device (os error 28).\n");
     }
 }
 
-/// A script may take its time: the run goes on until its last command is answered.
+/// A run lasts until the last command of its script is answered.
 #[test]
-fn a_script_runs_to_its_end_however_late() {
+fn a_long_script_runs_to_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let script =
         "acquire 2 at 6s\nrelease 2 at 700s\ncut 3 | rest at 800s for 900s\nacquire 3 at 801s\nrelease 3 at 2000s\n";
     fs::write(folder.path().join("late"), script).unwrap();
     for algorithm in ["central", "ricart-agrawala"] {
-        let told = run_in(folder.path(), &format!("sim {algorithm} --script late --json")).json(0);
-        assert_eq!((&told["mutex"]["entries"], &told["ending"]), (&2.into(), &"done".into()), "{told}");
+        let printed = run_in(folder.path(), &format!("sim {algorithm} --script late --json")).json(0);
+        assert_eq!((&printed["mutex"]["entries"], &printed["ending"]), (&2.into(), &"done".into()), "{printed}");
     }
 }

@@ -1,6 +1,6 @@
-//! `quorate compare`: algorithms side by side, beside the book, simulated and real.
+//! `quorate compare`: expected, simulated and real figures side by side.
 
-use crate::live::{has_nodes, signal, until};
+use crate::live::{has_nodes, signal, wait_until};
 use crate::run::{quorate, run, run_in};
 use crate::xml::{self, Element};
 use expect_test::{expect, expect_file};
@@ -15,9 +15,9 @@ fn rows(report: &Value) -> &[Value] {
     report["rows"].as_array().unwrap()
 }
 
-/// Whether a figure is the book's: the very figure where there is one, else between the least and the most.
+/// Asserts that a figure equals the expected one, or is within the expected bounds.
 #[track_caller]
-fn assert_book(row: &Value, figure: &str) {
+fn assert_expected(row: &Value, figure: &str) {
     let Some(measured) = row[figure].as_f64() else { return };
     match &row["expected"][figure] {
         Value::Number(exactly) => assert_eq!(Some(measured), exactly.as_f64(), "{figure} of {row}"),
@@ -29,7 +29,7 @@ fn assert_book(row: &Value, figure: &str) {
     }
 }
 
-/// The algorithms that a comparison has rows of, in order.
+/// Returns the algorithms of a comparison, in order.
 fn algorithms(report: &Value) -> Vec<&str> {
     let mut names: Vec<_> = rows(report).iter().map(|row| row["algorithm"].as_str().unwrap()).collect();
     names.dedup();
@@ -41,9 +41,10 @@ fn row<'a>(report: &'a Value, algorithm: &str, nodes: u64, workload: &str) -> &'
     rows(report).iter().find(is_it).unwrap_or_else(|| panic!("no {algorithm} with {nodes} under {workload}"))
 }
 
-/// Every algorithm of the family in every size and under every workload, in order, and every figure the book's.
+/// The report has every algorithm in every size and under every workload, in order, and every
+/// figure is as expected.
 #[test]
-fn all_of_a_family_are_simulated_and_as_the_book_says() {
+fn all_algorithms_match_the_expected_figures() {
     let report = run("compare mutex --nodes 2,3,5,12 --entries 60 --json").json(0);
     let [complete, holds, exact, links] = ["complete", "holds", "exact", "links"].map(|field| &report[field]);
     assert_eq!((complete, holds, exact, links), (&json!(true), &json!(true), &json!(true), &Value::Null));
@@ -66,13 +67,13 @@ fn all_of_a_family_are_simulated_and_as_the_book_says() {
         for (figure, samples) in [("client_delay", "client_delay_samples"), ("sync_delay", "sync_delay_samples")] {
             assert_eq!(row[figure].is_number(), row[samples] != 0, "{row}");
         }
-        ["messages_per_entry", "client_delay", "sync_delay"].iter().for_each(|figure| assert_book(row, figure));
+        ["messages_per_entry", "client_delay", "sync_delay"].iter().for_each(|figure| assert_expected(row, figure));
     }
 }
 
-/// What everyone knows of these algorithms can be read off, whatever their own books say.
+/// Well-known costs of the algorithms, independent of the expected figures in the registry.
 #[test]
-fn strengths_and_weaknesses_are_visible_from_idle_to_saturated() {
+fn costs_differ_between_idle_and_saturated_workloads() {
     let report = run("compare mutex --nodes 4,16 --json").json(0);
     let messages =
         |algorithm, nodes, workload| row(&report, algorithm, nodes, workload)["messages_per_entry"].as_f64().unwrap();
@@ -83,11 +84,11 @@ fn strengths_and_weaknesses_are_visible_from_idle_to_saturated() {
             assert_eq!(messages("ricart-agrawala", nodes, workload), 2.0 * peers);
             assert_eq!(messages("lamport", nodes, workload), 3.0 * peers);
         }
-        // The ring: one message an entry if everyone wants in, and the more the less they do.
+        // Token ring: one message per entry if all nodes request, and more if fewer do.
         assert_eq!(messages("token-ring", nodes, "all"), 1.0);
         let ring = ["random:1%", "random:10%", "random", "all"].map(|workload| messages("token-ring", nodes, workload));
         assert!(ring.windows(2).all(|pair| pair[0] > pair[1]) && ring[0] > 50.0, "{ring:?}");
-        // A token that is asked for: nothing for one who has it, and n for everyone who has not.
+        // Requested token: no message for its holder, and n messages for any other node.
         assert_eq!(messages("token-request", nodes, "single"), nodes as f64 / 100.0);
         assert_eq!(messages("token-request", nodes, "pair"), nodes as f64);
     }
@@ -95,11 +96,11 @@ fn strengths_and_weaknesses_are_visible_from_idle_to_saturated() {
     assert!(busiest("central") == 1.0 && busiest("ricart-agrawala") < 0.2);
 }
 
-/// The coordinator's own entries cost nothing and are no part of the book's 3.
+/// The coordinator's own entries cost nothing and do not count towards the expected 3.
 #[test]
-fn the_table_shows_the_book_beside_what_was_measured() {
+fn the_table_shows_expected_and_measured_figures() {
     let line = "compare mutex --algorithms ricart-agrawala,central --nodes 5,3 --entries 200 --seed 9 --workload single,random,all";
-    let told = run(line).ok(0);
+    let printed = run(line).ok(0);
     expect![[r#"
         mutex · 200 requests a run · seed 9
 
@@ -120,18 +121,18 @@ fn the_table_shows_the_book_beside_what_was_measured() {
           10% load: somebody would be inside a tenth of the time if nobody ever had to wait
           own 0: entries of the coordinator itself cost nothing, and are counted apart
     "#]]
-    .assert_eq(&told);
-    assert_eq!(told, run(line).ok(0), "the same seed, another table");
+    .assert_eq(&printed);
+    assert_eq!(printed, run(line).ok(0), "the same seed gives another table");
 }
 
-/// However much is compared, a line has room on a terminal.
+/// Checks that every line fits on a terminal.
 fn no_line_is_too_long(lines: [&str; 2]) {
     for line in lines {
-        let told = run(line).ok(0);
-        let longest = told.lines().map(|line| line.chars().count()).max();
-        assert!(longest <= Some(120), "{longest:?}\n{told}");
-        let known = told.lines().filter(|line| line.starts_with("  central ")).count();
-        assert!(known > 1, "{told}");
+        let printed = run(line).ok(0);
+        let longest = printed.lines().map(|line| line.chars().count()).max();
+        assert!(longest <= Some(120), "{longest:?}\n{printed}");
+        let known = printed.lines().filter(|line| line.starts_with("  central ")).count();
+        assert!(known > 1, "{printed}");
     }
 }
 
@@ -152,17 +153,17 @@ fn no_line_of_a_large_table_is_too_long() {
     ]);
 }
 
-/// A form is compared if it is named, or if all forms are wanted.
+/// A form is compared if --algorithms names it, or with --forms.
 #[test]
 fn forms_of_algorithms_are_compared_on_demand() {
     let names = |line: &str| {
         let report = run(&format!("compare mutex --nodes 3 --entries 10 --workload random {line} --json")).json(0);
         algorithms(&report).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
-    let (usual, all) = (names(""), names("--forms"));
-    assert!(usual.iter().all(|name| all.contains(name)) && all.len() > usual.len());
+    let (default, all) = (names(""), names("--forms"));
+    assert!(default.iter().all(|name| all.contains(name)) && all.len() > default.len());
     for form in ["central-deny", "central-deny-and-queue"] {
-        assert!(all.iter().any(|name| name == form) && !usual.iter().any(|name| name == form), "{form}");
+        assert!(all.iter().any(|name| name == form) && !default.iter().any(|name| name == form), "{form}");
         assert_eq!(names(&format!("--algorithms {form}")), [form]);
     }
     assert_eq!(names("--algorithms central --forms"), ["central", "central-deny", "central-deny-and-queue"]);
@@ -173,18 +174,18 @@ fn forms_of_algorithms_are_compared_on_demand() {
 }
 
 #[test]
-fn real_processes_count_as_the_book_does() {
-    real_counts_are_the_books("--entries 6");
+fn real_processes_match_the_expected_figures() {
+    check_real_figures("--entries 6");
 }
 
 #[test]
 #[ignore = "long: ./check long"]
-fn real_processes_of_all_forms_count_as_the_book_does() {
-    real_counts_are_the_books("--entries 15 --forms");
+fn real_processes_of_all_forms_match_the_expected_figures() {
+    check_real_figures("--entries 15 --forms");
 }
 
-/// Between real processes too every count is the book's.
-fn real_counts_are_the_books(options: &str) {
+/// Checks that real processes have the expected message counts.
+fn check_real_figures(options: &str) {
     let report = run(&format!("compare mutex --nodes 3 --workload random --real --json {options}")).json(0);
     assert_eq!((&report["complete"], &report["links"]), (&json!(true), &json!("tcp")));
     assert!(algorithms(&report).len() > 6);
@@ -205,28 +206,32 @@ fn real_counts_are_the_books(options: &str) {
 }
 
 #[test]
-fn real_figures_stand_in_the_table_too() {
-    let told = run("compare mutex --algorithms central --nodes 3 --workload single --entries 5 --real --tls").ok(0);
-    assert!(told.starts_with("mutex · 5 requests a run · seed 1 · real: TLS on loopback\n"), "{told}");
-    let lines: Vec<Vec<_>> = told.lines().map(|line| line.split_whitespace().collect()).collect();
+fn the_table_has_real_figures() {
+    let printed = run("compare mutex --algorithms central --nodes 3 --workload single --entries 5 --real --tls").ok(0);
+    assert!(printed.starts_with("mutex · 5 requests a run · seed 1 · real: TLS on loopback\n"), "{printed}");
+    let lines: Vec<Vec<_>> = printed.lines().map(|line| line.split_whitespace().collect()).collect();
     let of_central: Vec<_> = lines.iter().filter(|words| words.first() == Some(&"central")).collect();
-    let [messages, rest @ ..] = &of_central[..] else { panic!("{told}") };
-    // What has no room in one line goes on in the next block.
+    let [messages, rest @ ..] = &of_central[..] else { panic!("{printed}") };
+    // A wide table continues in the next block.
     let rest: Vec<_> =
         ["central"].into_iter().chain(rest.iter().flat_map(|words| words[1..].iter().copied())).collect();
-    assert_eq!(messages[1..], ["3,", "own", "0", "3", "=", "3", "="], "{told}");
+    assert_eq!(messages[1..], ["3,", "own", "0", "3", "=", "3", "="], "{printed}");
     let [_, client_book, client, mark, sync_book, sync, no_mark, real, no_real, tail @ ..] = &rest[..] else {
-        panic!("{told}")
+        panic!("{printed}")
     };
-    assert_eq!([*client_book, *client, *mark, *sync_book, *sync, *no_mark], ["2T", "2", "=", "2T", "–", "–"], "{told}");
-    assert!(real.parse::<f64>().is_ok_and(|delay| delay > 0.0) && *no_real == "–", "{told}");
-    assert_eq!(tail, ["0", "100%", "0", "100%", "✓"], "{told}");
-    assert!(told.contains("one asks alone · real") && told.contains("client delay, in ms · real"), "{told}");
+    assert_eq!(
+        [*client_book, *client, *mark, *sync_book, *sync, *no_mark],
+        ["2T", "2", "=", "2T", "–", "–"],
+        "{printed}"
+    );
+    assert!(real.parse::<f64>().is_ok_and(|delay| delay > 0.0) && *no_real == "–", "{printed}");
+    assert_eq!(tail, ["0", "100%", "0", "100%", "✓"], "{printed}");
+    assert!(printed.contains("one asks alone · real") && printed.contains("client delay, in ms · real"), "{printed}");
 }
 
-/// Each command that a line repeats does what the comparison did.
+/// The command of each row repeats its run.
 #[test]
-fn every_row_names_the_command_that_runs_it_alone() {
+fn every_row_has_the_command_that_repeats_it() {
     let report =
         run("compare mutex --algorithms ricart-agrawala,token-ring --nodes 3,6 --entries 30 --seed 4 --json").json(0);
     assert_eq!(rows(&report).len(), 2 * 2 * 6);
@@ -238,16 +243,16 @@ fn every_row_names_the_command_that_runs_it_alone() {
     }
 }
 
-/// What is wrong is wrong in both worlds, and both can be looked at again.
+/// A faulty variant fails in the simulator and in real processes, with a command for each.
 #[test]
-fn what_fails_is_told_with_the_command_that_shows_it() {
-    let told = run("compare mutex --algorithms toy-forgetful --nodes 3 --entries 300 --workload all --real").ok(1);
-    let shown: Vec<_> = told.lines().filter_map(|line| line.strip_prefix("To see it: ")).collect();
-    let [simulated, real] = shown[..] else { panic!("{told}") };
-    for world in ["simulated", "real"] {
+fn failures_are_reported_with_a_command() {
+    let printed = run("compare mutex --algorithms toy-forgetful --nodes 3 --entries 300 --workload all --real").ok(1);
+    let shown: Vec<_> = printed.lines().filter_map(|line| line.strip_prefix("To see it: ")).collect();
+    let [simulated, real] = shown[..] else { panic!("{printed}") };
+    for kind in ["simulated", "real"] {
         assert!(
-            told.contains(&format!("toy-forgetful with 3 nodes, all ask, {world}: 'exclusion' fails: at ")),
-            "{told}"
+            printed.contains(&format!("toy-forgetful with 3 nodes, all ask, {kind}: 'exclusion' fails: at ")),
+            "{printed}"
         );
     }
     assert!(run(simulated).ok(1).contains("FAILS"));
@@ -256,13 +261,14 @@ fn what_fails_is_told_with_the_command_that_shows_it() {
     fs::remove_file(journal).unwrap();
 }
 
-/// A toy is in no book, so that only its properties are judged; and a long list of complaints is cut short.
+/// Toys have no expected figures, so that only their properties are judged. A long list of failures
+/// is cut short.
 #[test]
-fn a_comparison_of_wrong_algorithms_fails_without_a_book() {
+fn a_comparison_of_faulty_variants_fails() {
     let line = "compare mutex --algorithms ricart-agrawala-clock-only,toy-ordered --nodes 3-9 --workload all";
-    let told = run(line).ok(1);
-    assert_eq!(told.matches("To see it: ").count(), 5, "{told}");
-    assert!(told.contains("\n7 runs are wrong in all; --json tells of every one."), "{told}");
+    let printed = run(line).ok(1);
+    assert_eq!(printed.matches("To see it: ").count(), 5, "{printed}");
+    assert!(printed.contains("\n7 runs are wrong in all; --json tells of every one."), "{printed}");
     let report = run(&format!("{line} --json")).json(1);
     assert_eq!((&report["holds"], &report["exact"], &report["complete"]), (&json!(false), &json!(true), &json!(true)));
     for row in rows(&report) {
@@ -273,7 +279,7 @@ fn a_comparison_of_wrong_algorithms_fails_without_a_book() {
 }
 
 #[test]
-fn mistakes_are_told_before_anything_runs() {
+fn invalid_options_are_reported_before_any_run() {
     let folder = tempfile::tempdir().unwrap();
     let lines = [
         "compare central",
@@ -305,7 +311,7 @@ fn mistakes_are_told_before_anything_runs() {
         "compare mutex --theme dark",
         "compare mutex --theme grey --svg x.svg",
     ];
-    let told = lines.iter().map(|line| format!("$ quorate {line}\n{}", run_in(folder.path(), line).complaint()));
+    let printed = lines.iter().map(|line| format!("$ quorate {line}\n{}", run_in(folder.path(), line).error()));
     expect![[r#"
         $ quorate compare central
         error: 'central' is an algorithm, and a family is compared: 'quorate compare mutex --algorithms central'.
@@ -368,33 +374,33 @@ fn mistakes_are_told_before_anything_runs() {
         $ quorate compare mutex --failures --algorithms centrel
         error: There is no algorithm 'centrel'. Did you mean 'central'? 'quorate list' shows them all.
         $ quorate compare mutex --svg no/such/folder.svg
-        error: The picture no/such/folder.svg could not be written: No such file or directory (os error 2).
+        error: Cannot write the picture no/such/folder.svg: No such file or directory (os error 2).
         $ quorate compare mutex --svg .
-        error: The picture . could not be written: Is a directory (os error 21).
+        error: Cannot write the picture .: Is a directory (os error 21).
         $ quorate compare mutex --svg - --json
-        error: --svg - and --json both want standard output; give one of them a file.
+        error: --svg - and --json both write to standard output; give one of them a file.
         $ quorate compare mutex --theme dark
-        error: --theme says how a picture in SVG looks: add --svg FILE.
+        error: --theme has no effect without an SVG picture: add --svg FILE.
         $ quorate compare mutex --theme grey --svg x.svg
         error: invalid value 'grey' for '--theme <THEME>'
           [possible values: auto, light, dark]
 
         For more information, try '--help'.
-    "#]].assert_eq(&told.collect::<String>());
-    let ended = run("compare mutex --tls");
-    assert!(ended.code == Some(2) && ended.err.contains("--real"), "{ended:?}");
+    "#]].assert_eq(&printed.collect::<String>());
+    let result = run("compare mutex --tls");
+    assert!(result.code == Some(2) && result.err.contains("--real"), "{result:?}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// The simulated side is there, the real one is not; and no process is left.
+/// The report has the simulated figures and no real ones, and no process is left.
 #[test]
-fn an_interrupted_comparison_tells_what_is_there() {
+fn an_interrupted_comparison_reports_its_results_so_far() {
     let words =
         ["compare", "mutex", "--nodes", "3,4", "--entries", "50000", "--workload", "random", "--real", "--json"];
     let mut command = quorate(Path::new("."));
     let child = command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let id = child.id();
-    until("processes begin", || has_nodes(id));
+    wait_until("processes begin", || has_nodes(id));
     signal(&child, Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(3), ""));
@@ -413,40 +419,40 @@ fn hovers_of(svg: &str) -> Vec<String> {
     titles.map(|title| title.text).collect()
 }
 
-/// What is told on hover of everything that was measured in groups of some size.
+/// Returns the hover texts of all figures measured by group size.
 fn hovers(svg: &str) -> Vec<String> {
     hovers_of(svg).into_iter().filter(|text| text.contains(" nodes ")).collect()
 }
 
-/// The table is as it always is, and every row is in every plot that it has a figure for.
+/// --svg does not change the table, and every figure is in its plot.
 #[test]
 fn a_comparison_is_drawn_beside_its_table() {
     let folder = tempfile::tempdir().unwrap();
     let line = "compare mutex --algorithms central,ricart-agrawala,raymond --nodes 2,4,8 --entries 40 --workload all";
     let table = run(line).ok(0);
-    let told = run_in(folder.path(), &format!("{line} --svg costs.svg")).ok(0);
-    assert_eq!(told, format!("{table}\n  picture: costs.svg\n"));
+    let printed = run_in(folder.path(), &format!("{line} --svg costs.svg")).ok(0);
+    assert_eq!(printed, format!("{table}\n  picture: costs.svg\n"));
     let svg = fs::read_to_string(folder.path().join("costs.svg")).unwrap();
     let report = run_in(folder.path(), &format!("{line} --json --svg costs.svg --theme light")).json(0);
-    assert_eq!(report, run(&format!("{line} --json")).json(0), "JSON with a picture is other JSON");
+    assert_eq!(report, run(&format!("{line} --json")).json(0), "a picture changes the JSON");
     let light = fs::read_to_string(folder.path().join("costs.svg")).unwrap();
     assert!(svg.contains("prefers-color-scheme") && !light.contains("prefers-color-scheme"));
-    assert_eq!(run(&format!("{line} --svg -")).ok(0), svg, "another picture on standard output");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "something else was left behind");
+    assert_eq!(run(&format!("{line} --svg -")).ok(0), svg, "the picture on standard output differs");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "other files were left");
     let hovers = hovers(&svg);
     for row in rows(&report) {
-        let (who, nodes) = (row["algorithm"].as_str().unwrap(), &row["nodes"]);
+        let (name, nodes) = (row["algorithm"].as_str().unwrap(), &row["nodes"]);
         let there = |text: String| hovers.iter().filter(|hover| hover.starts_with(&text)).count();
         assert_eq!(
             there(format!(
-                "{who} · simulated · nodes {nodes} · messages an entry, all ask {}",
+                "{name} · simulated · nodes {nodes} · messages an entry, all ask {}",
                 row["messages_per_entry"].as_f64().unwrap()
             )),
             1
         );
         let figures = ["client_delay", "sync_delay"].into_iter().filter(|field| row[field].is_number()).count();
-        // Messages, overtaking and load are always known.
-        assert_eq!(there(format!("{who} · simulated · nodes {nodes} · ")), 3 + figures, "{row}");
+        // Messages, overtaking and load always have a figure.
+        assert_eq!(there(format!("{name} · simulated · nodes {nodes} · ")), 3 + figures, "{row}");
     }
     assert_eq!(svg.matches("<title>ricart-agrawala · the book · 2(n−1)</title>").count(), 1);
     for text in ["central", "raymond", "3, own 0", "Sync delay", "40 requests a run · seed 1 · T: one message time"] {
@@ -454,34 +460,34 @@ fn a_comparison_is_drawn_beside_its_table() {
     }
 }
 
-/// Real figures are rings, their delays have plots of their own.
+/// Real figures are rings, and their delays have separate plots.
 #[test]
 fn real_figures_are_drawn_too() {
     let svg = run("compare mutex --algorithms central --nodes 3 --workload single --entries 5 --real --svg -").ok(0);
     let hovers = hovers(&svg);
     let real: Vec<_> = hovers.iter().filter(|hover| hover.starts_with("central · real · nodes 3 · ")).collect();
-    // Messages, overtaking, load, client delay; nobody waited, so that there is no other delay.
+    // Messages, overtaking, load and client delay; without waiters there is no sync delay.
     assert_eq!(real.len(), 4, "{hovers:?}");
     assert_eq!(real.iter().filter(|hover| hover.contains(" ms")).count(), 1, "{real:?}");
     assert!(svg.contains(">Sync delay, real</text>") && svg.contains(">nothing was measured</text>"), "{svg}");
 }
 
-/// A picture on standard output is alone there, and whoever must know what is wrong is told all the same.
+/// A picture on standard output is the only output there; failures go to standard error.
 #[test]
-fn what_fails_is_drawn_and_told() {
+fn failures_are_drawn_and_reported() {
     let line = "compare mutex --algorithms toy-forgetful --nodes 3 --entries 300 --workload all --svg -";
-    let ended = run(line);
-    assert_eq!(ended.code, Some(1), "{}", ended.err);
-    drawn(&ended.out);
+    let result = run(line);
+    assert_eq!(result.code, Some(1), "{}", result.err);
+    drawn(&result.out);
     assert!(
-        ended.err.contains("toy-forgetful with 3 nodes, all ask, simulated: 'exclusion' fails: at "),
+        result.err.contains("toy-forgetful with 3 nodes, all ask, simulated: 'exclusion' fails: at "),
         "{}",
-        ended.err
+        result.err
     );
-    assert!(!ended.out.contains(" · the book"), "a toy is in no book");
+    assert!(!result.out.contains(" · the book"), "a toy has no expected figures");
 }
 
-/// Whatever was there before stays, and nothing half drawn is beside it.
+/// An existing picture is unchanged, and no incomplete file is left.
 #[test]
 fn an_interrupted_comparison_is_not_drawn() {
     let folder = tempfile::tempdir().unwrap();
@@ -490,20 +496,20 @@ fn an_interrupted_comparison_is_not_drawn() {
     let mut command = quorate(folder.path());
     let child = command.args(words.split(' ')).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let id = child.id();
-    until("processes begin", || has_nodes(id));
+    wait_until("processes begin", || has_nodes(id));
     signal(&child, Signal::INT);
     let output = child.wait_with_output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(3), "{told}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{printed}");
     assert!(
-        told.starts_with("No picture was drawn: only 1 of 8 runs came to their end; costs.svg is as it was."),
-        "{told}"
+        printed.starts_with("No picture was drawn: only 1 of 8 runs completed; costs.svg is unchanged."),
+        "{printed}"
     );
     assert_eq!(fs::read_to_string(folder.path().join("costs.svg")).unwrap(), "precious");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-/// It is made by the command that it stands for; `./fix golden` makes it anew.
+/// `./fix golden` updates the picture.
 #[test]
 #[ignore = "long: ./check long"]
 fn the_picture_in_the_documents_is_current() {
@@ -511,9 +517,9 @@ fn the_picture_in_the_documents_is_current() {
     expect_file!["../../../../docs/pictures/compare-mutex.svg"].assert_eq(&svg);
 }
 
-/// Every figure of small groups that it tells is the one that is measured now.
+/// The figures of small groups in the picture are those measured now.
 #[test]
-fn the_picture_in_the_documents_tells_of_small_groups_as_they_are() {
+fn the_picture_in_the_documents_is_current_for_small_groups() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/pictures/compare-mutex.svg");
     let of_small = |svg: &str| -> BTreeSet<_> {
         hovers(svg)
@@ -526,7 +532,7 @@ fn the_picture_in_the_documents_tells_of_small_groups_as_they_are() {
     assert_eq!(of_small(&fs::read_to_string(path).unwrap()), now);
 }
 
-/// One plot for each question, from idle to saturated.
+/// The picture has one plot for each kind of figure and workload.
 #[test]
 fn a_whole_comparison_is_one_picture() {
     let svg = run("compare mutex --algorithms central,token-ring --nodes 3,5,9 --entries 30 --svg -").ok(0);

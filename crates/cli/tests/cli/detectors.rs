@@ -1,13 +1,13 @@
-//! Failure detectors as users meet them: what each is worth, the curve, the two ways to fail, mistakes, and the page.
+//! `quorate sim detector`: figures, curve, invalid options and the page.
 
 use crate::run::{run, run_in};
 use std::collections::BTreeSet;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/detectors.md");
-const SMALL: &str = "sim detector --nodes 3 --loss 5% --length 1m --crashes 3 --silences 55ms,150ms --thresholds 1,8";
+const SMALL: &str = "sim detector --nodes 3 --loss 5% --for 1m --crashes 3 --timeouts 55ms,150ms --thresholds 1,8";
 
 #[test]
-fn every_detector_is_measured_for_programs_and_for_people() {
+fn every_detector_is_reported_in_text_and_json() {
     let report = run(&format!("{SMALL} --json")).json(0);
     let rows = report["detectors"].as_array().expect("an array");
     let fields: BTreeSet<_> = rows[0].as_object().expect("an object").keys().map(String::as_str).collect();
@@ -35,36 +35,36 @@ fn every_detector_is_measured_for_programs_and_for_people() {
         assert_eq!((number(0, "detections"), number(0, "missed")), (6.0, 0.0));
     }
     assert_eq!(run(&format!("{SMALL} --json")).json(0), report, "the same seed measures the same");
-    let told = run(SMALL).ok(0);
-    for part in ["3 nodes", "a heartbeat every 50ms", "silence 150ms", "φ 8", "wrong a node and hour"] {
-        assert!(told.contains(part), "no '{part}' in:\n{told}");
+    let printed = run(SMALL).ok(0);
+    for part in ["3 nodes", "heartbeat every 50ms", "timeout 150ms", "φ 8", "mistakes per node-hour"] {
+        assert!(printed.contains(part), "no '{part}' in:\n{printed}");
     }
 }
 
 #[test]
-fn the_curve_is_a_picture() {
+fn the_curve_is_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
-    let told = run_in(folder.path(), &format!("{SMALL} --svg curve.svg")).ok(0);
-    assert!(told.contains("picture: curve.svg"), "{told}");
+    let printed = run_in(folder.path(), &format!("{SMALL} --svg curve.svg")).ok(0);
+    assert!(printed.contains("picture: curve.svg"), "{printed}");
     let svg = std::fs::read_to_string(folder.path().join("curve.svg")).expect("the picture");
     crate::xml::parse(&svg).expect("a well-formed picture");
-    for part in ["Failure detectors", "fixed bound", "accrual (φ)", "until a crash is noticed"] {
+    for part in ["Failure detectors", "fixed timeout", "accrual (φ)", "mean detection time"] {
         assert!(svg.contains(part), "no '{part}'");
     }
-    assert_eq!(run(&format!("{SMALL} --svg -")).ok(0), svg, "and on standard output it is alone");
+    assert_eq!(run(&format!("{SMALL} --svg -")).ok(0), svg, "standard output has only the picture");
 }
 
 #[test]
-fn mistakes_are_told_in_a_sentence() {
+fn invalid_options_are_reported() {
     for (line, part) in [
         ("sim detector --nodes 1", "nobody to watch"),
-        ("sim detector --length 1s", "too short for 20 crashes"),
-        ("sim detector --silences 10ms", "shorter than a heartbeat"),
+        ("sim detector --for 1s", "too short for 20 crashes"),
+        ("sim detector --timeouts 10ms", "--timeouts must be at least the heartbeat interval"),
         ("sim detector --thresholds 30", "from 0.5 to 20"),
         ("sim detector --theme dark", "add --svg FILE"),
-        ("sim detector --svg - --json", "both want standard output"),
-        ("sim --nodes 3 detector", "'quorate sim detector' measures failure detectors"),
-        ("sweep detector", "'quorate sim detector' measures failure detectors"),
+        ("sim detector --svg - --json", "both write to standard output"),
+        ("sim --nodes 3 detector", "To measure failure detectors, write 'quorate sim detector'"),
+        ("sweep detector", "To measure failure detectors, write 'quorate sim detector'"),
         ("sim chang-roberts --silence 50ms", "add --detector heartbeat"),
         ("sim chang-roberts --heartbeat 50ms", "add --detector heartbeat"),
         ("sim chang-roberts --detector heartbeat --threshold 8", "add --detector accrual"),
@@ -74,20 +74,20 @@ fn mistakes_are_told_in_a_sentence() {
     ] {
         let done = run(line);
         assert_eq!(done.code, Some(2), "{line}");
-        assert!(done.err.contains(part), "no '{part}' in what '{line}' says:\n{}", done.err);
+        assert!(done.err.contains(part), "no '{part}' in the error of '{line}':\n{}", done.err);
     }
 }
 
-/// The commands of the page, in order, with what the page says of them.
+/// Runs the commands of the page and checks its statements about them.
 #[test]
-fn the_page_tells_the_truth() {
+fn the_page_matches_the_commands() {
     let page = std::fs::read_to_string(PAGE).expect("the page");
     let lines: Vec<_> = page.lines().filter(|line| line.starts_with("quorate sim ")).collect();
     let [curve, incomplete, inaccurate] = lines[..] else { panic!("{lines:?}") };
     let folder = tempfile::tempdir().expect("a folder");
-    run_in(folder.path(), &format!("{curve} --length 1m --crashes 2")).ok(0);
-    let told = run(incomplete).ok(1);
-    assert!(told.contains("everyone knows leader 5 (epoch 1), which is down"), "{told}");
+    run_in(folder.path(), &format!("{curve} --for 1m --crashes 2")).ok(0);
+    let printed = run(incomplete).ok(1);
+    assert!(printed.contains("everyone knows leader 5 (epoch 1), which is down"), "{printed}");
     for detector in ["heartbeat", "accrual"] {
         let report = run(&format!("{} --json", incomplete.replace("none", detector))).json(0);
         assert_eq!(report["election"]["leader"], 4, "{report}");

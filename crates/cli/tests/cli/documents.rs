@@ -1,4 +1,4 @@
-//! The documents say what the program does: pages are current, and every command of the README runs.
+//! The documents are current, and their commands run.
 
 use crate::run::{brief, run, run_in};
 use expect_test::expect_file;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// `./fix golden` writes the pages anew.
+/// `./fix golden` updates the pages.
 #[test]
 fn every_algorithm_has_a_current_page() {
     for row in run("list --json").json(0).as_array().expect("an array") {
@@ -16,8 +16,9 @@ fn every_algorithm_has_a_current_page() {
     }
 }
 
-/// Runs every line of a `sh` block that begins with `quorate`, in order, in one folder, changed like this.
-fn the_readme_runs(change: fn(&str) -> String) {
+/// Runs every line of a `sh` block of the README that starts with `quorate`, in order, each changed
+/// by `change`.
+fn run_readme_commands(change: fn(&str) -> String) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut commands = 0;
     for line in shell_lines("README.md").filter(|line| line.starts_with("quorate ")) {
@@ -25,21 +26,22 @@ fn the_readme_runs(change: fn(&str) -> String) {
         assert!(matches!(done.code, Some(0 | 1)), "'{line}' ended with {:?}: {}", done.code, done.err);
         commands += 1;
     }
-    assert!(commands >= 13, "the README shows only {commands} commands");
+    assert!(commands >= 13, "the README has only {commands} commands");
 }
 
 #[test]
 fn every_command_of_the_readme_runs_in_brief() {
-    the_readme_runs(brief);
+    run_readme_commands(brief);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn every_command_of_the_readme_runs() {
-    the_readme_runs(str::to_owned);
+    run_readme_commands(str::to_owned);
 }
 
-/// Every command of the page on multicasts ends well: what nobody promises is no failure. Its scripts are named as from the root.
+/// Every command of the page on multicasts succeeds. The paths of its scripts are relative to the
+/// root of the repository.
 #[test]
 fn every_command_of_the_page_on_multicasts_runs() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -52,7 +54,8 @@ fn every_command_of_the_page_on_multicasts_runs() {
     }
 }
 
-/// Every command of the page on models of time runs, and what it shows of a bound that is exceeded is what is printed.
+/// Every command of the page on models of time runs, and the page shows the current output for a
+/// bound that is exceeded.
 #[test]
 fn every_command_of_the_page_on_models_runs() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -63,13 +66,13 @@ fn every_command_of_the_page_on_models_runs() {
         run_in(folder.path(), &line).ok(i32::from(breaks));
     }
     let page = std::fs::read_to_string(Path::new(ROOT).join("docs/models.md")).expect("the page");
-    let told = run("check armies --within 1h").ok(1);
-    assert!(page.contains(told.trim_end()), "the page does not show:\n{told}");
+    let printed = run("check armies --within 1h").ok(1);
+    assert!(page.contains(printed.trim_end()), "the page does not show:\n{printed}");
 }
 
-/// What the README says of exit codes and outcomes is so.
+/// The exit codes that the README states are correct.
 #[test]
-fn the_readme_tells_the_truth_about_outcomes() {
+fn the_readme_states_correct_exit_codes() {
     let lines: Vec<_> = shell_lines("README.md").filter(|line| line.starts_with("quorate s")).collect();
     let code_of = |part: &str| {
         let line = lines.iter().find(|line| line.contains(part)).expect("the command is in the README");
@@ -81,9 +84,9 @@ fn the_readme_tells_the_truth_about_outcomes() {
     assert_eq!(code_of("clock-only"), Some(1));
 }
 
-/// The steps that the README shows are the steps that the program prints.
+/// The README shows the current steps and figures.
 #[test]
-fn the_readme_shows_what_is_printed() {
+fn the_readme_shows_the_printed_steps() {
     let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).expect("the README");
     let line = shell_lines("README.md").find(|line| line.ends_with("--steps")).expect("a command with steps");
     let printed = run(&line).ok(0);
@@ -95,14 +98,14 @@ fn the_readme_shows_what_is_printed() {
         assert!(readme.contains(row.trim_end()), "the README does not show:\n{row}");
     }
     let sweep = run("sweep ricart-agrawala-clock-only --seeds 1000").out;
-    for line in sweep.lines().filter(|line| line.starts_with("Seed ") || line.starts_with("To see it again")) {
+    for line in sweep.lines().filter(|line| line.starts_with("With seed ") || line.starts_with("To see it again")) {
         assert!(readme.contains(line), "the README does not show:\n{line}");
     }
 }
 
-/// What the README shows of a check is what the program prints; `…` stands for lines that are left out.
+/// The README shows the current output of a check; `…` stands for omitted lines.
 #[test]
-fn the_readme_shows_a_check_as_it_is_printed() {
+fn the_readme_shows_the_printed_check() {
     let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).expect("the README");
     let section = readme.split("## Check every order").nth(1).expect("the section");
     let shown = section.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an output");
@@ -117,7 +120,7 @@ fn the_readme_shows_a_check_as_it_is_printed() {
     }
 }
 
-/// The scenario of the page on faults is one.
+/// The script of the page on faults runs.
 #[test]
 fn the_script_of_the_documents_runs() {
     let page = std::fs::read_to_string(Path::new(ROOT).join("docs/faults.md")).expect("the page");

@@ -1,4 +1,4 @@
-//! Pictures of runs: every form of every family, windows of them, and journals that mean no good.
+//! Pictures of runs: every format of every family, windows, invalid options and damaged journals.
 
 mod hostile;
 
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// A run of each family, with some of everything that can go wrong in it.
+/// A run of several families, each with faults.
 const RUNS: [&str; 3] = [
     "sim ricart-agrawala --entries 4 --loss 0.1 --duplicate 0.2 --fault 'pause 2 at 40ms for 9ms' \
      --fault 'cut 1 | rest at 20ms for 9ms'",
@@ -53,7 +53,7 @@ impl Recorded {
     }
 }
 
-/// The elements of a picture, which is well formed and does nothing but show.
+/// Returns the elements of a picture. Fails if it is malformed or has active content.
 #[track_caller]
 pub(crate) fn picture(text: &str) -> Vec<Element> {
     let elements = parse(text).unwrap_or_else(|error| panic!("{error} in\n{text}"));
@@ -72,7 +72,7 @@ fn text_of(elements: &[Element]) -> String {
 }
 
 #[test]
-fn every_form_of_every_family_from_a_run_and_from_its_journal() {
+fn every_format_is_the_same_from_a_run_and_from_its_journal() {
     for line in RUNS {
         let recorded = Recorded::new(line);
         let files = "--svg a.svg --mermaid a.mmd --shiviz a.log";
@@ -85,9 +85,9 @@ fn every_form_of_every_family_from_a_run_and_from_its_journal() {
         assert!(text_of(&picture(&svg)).contains(line.split(' ').nth(1).unwrap()));
         assert!(mermaid.contains("sequenceDiagram") && mermaid.contains("participant"), "{mermaid}");
         assert!(shiviz.lines().count() > 10, "{shiviz}");
-        // However the run is seen, it is the same one, and its picture too.
+        // The run, its replay and its journal give the same pictures.
         for again in [line, "replay run.journal", "draw run.journal"] {
-            // A run that a limit stops cannot say everything: code 3.
+            // A run that a limit stops is inconclusive: code 3.
             let code = recorded.run(&format!("{again} {files}")).code;
             assert!(matches!(code, Some(0 | 1 | 3)), "{again}");
             assert_eq!(
@@ -107,17 +107,17 @@ fn every_example_can_be_drawn() {
     let fixtures = run("list --fixtures --json").json(0);
     let fixtures = fixtures.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned());
     for name in algorithms().into_iter().chain(fixtures) {
-        let told = run_in(folder.path(), &format!("explain {name} --svg a.svg --mermaid a.mmd")).ok(0);
-        assert!(told.contains("\npicture: a.svg ("), "{told}");
+        let printed = run_in(folder.path(), &format!("explain {name} --svg a.svg --mermaid a.mmd")).ok(0);
+        assert!(printed.contains("\npicture: a.svg ("), "{printed}");
         let svg = fs::read_to_string(folder.path().join("a.svg")).unwrap();
         assert!(text_of(&picture(&svg)).contains(&name));
     }
 }
 
-/// How many nodes and steps the line says that tells of a picture.
+/// Returns the numbers of nodes and steps in the line that reports a picture.
 #[track_caller]
-fn counts(told: &str) -> (u64, u64) {
-    let (_, counts) = told.trim_end().rsplit_once('(').unwrap();
+fn counts(printed: &str) -> (u64, u64) {
+    let (_, counts) = printed.trim_end().rsplit_once('(').unwrap();
     let mut numbers = counts.split([' ', ',']).filter_map(|word| word.parse().ok());
     (numbers.next().unwrap(), numbers.next().unwrap())
 }
@@ -147,14 +147,14 @@ fn a_window_shows_a_part() {
     assert_eq!(drawn("--from -1h --to 1h"), whole);
     let parts = ["1,2", "3-4"].map(|nodes| drawn(&format!("--nodes {nodes}")));
     assert_eq!((parts[0].0, parts[1].0, parts[0].1 + parts[1].1), (2, 2, whole.1));
-    // Other commands have the number of nodes there, and say --only.
-    let told = recorded.run("replay run.journal --only 3-4 --svg b.svg").ok(0);
-    assert_eq!(counts(&told), parts[1]);
+    // For other commands --nodes is the size of the group, so that they have --only.
+    let printed = recorded.run("replay run.journal --only 3-4 --svg b.svg").ok(0);
+    assert_eq!(counts(&printed), parts[1]);
     assert_eq!(recorded.read("a.svg"), recorded.read("b.svg"));
 }
 
 #[test]
-fn times_are_those_that_people_see() {
+fn windows_use_times_relative_to_the_origin() {
     let recorded = Recorded::new("sim ricart-agrawala --entries 3 --latency fixed:1ms --workload all");
     let whole = recorded.run("draw run.journal --from 0ms --svg a.svg").ok(0);
     let text = recorded.read("run.journal");
@@ -164,22 +164,22 @@ fn times_are_those_that_people_see() {
     assert!(counts(&recorded.run("draw run.journal --from 0ms --svg a.svg").ok(0)).1 < counts(&whole).1);
 }
 
-/// Types each line where there is a journal, and compares all that is printed.
+/// Runs each line in a folder with a journal, and compares the errors.
 #[track_caller]
-fn mistakes(lines: &[&str], expected: &Expect) {
+fn check_errors(lines: &[&str], expected: &Expect) {
     let recorded = Recorded::new("sim ricart-agrawala --entries 3 --latency fixed:1ms --workload all");
-    recorded.write("story", "acquire 2 at 5ms\n");
+    recorded.write("script", "acquire 2 at 5ms\n");
     recorded.write("empty", "");
     fs::create_dir(recorded.path().join("folder")).unwrap();
     let (names, journal) = (recorded.names(), recorded.read("run.journal"));
-    let told = lines.iter().map(|line| format!("$ quorate {line}\n{}", recorded.run(line).complaint()));
-    expected.assert_eq(&told.collect::<String>());
-    assert_eq!((recorded.names(), recorded.read("run.journal")), (names, journal), "a file was touched");
+    let printed = lines.iter().map(|line| format!("$ quorate {line}\n{}", recorded.run(line).error()));
+    expected.assert_eq(&printed.collect::<String>());
+    assert_eq!((recorded.names(), recorded.read("run.journal")), (names, journal), "a file was changed");
 }
 
 #[test]
-fn mistakes_in_a_window() {
-    mistakes(
+fn invalid_windows() {
+    check_errors(
         &[
             "draw run.journal --from 5ms --to 4ms",
             "draw run.journal --from 8ms",
@@ -193,13 +193,13 @@ fn mistakes_in_a_window() {
         ],
         &expect![[r#"
             $ quorate draw run.journal --from 5ms --to 4ms
-            error: --to 4ms comes before --from 5ms, so there is nothing in between to draw.
+            error: --to 4ms is before --from 5ms, so there is nothing to draw.
             $ quorate draw run.journal --from 8ms
-            error: The run goes from 0ms to 7ms, and --from 8ms is after its end: there is nothing to draw.
+            error: The run lasts from 0ms to 7ms, and --from 8ms is after its end, so there is nothing to draw.
             $ quorate draw run.journal --to -1ms --svg a.svg
-            error: The run goes from 0ms to 7ms, and --to -1ms is before its beginning: there is nothing to draw.
+            error: The run lasts from 0ms to 7ms, and --to -1ms is before its start, so there is nothing to draw.
             $ quorate draw run.journal --nodes 2-4
-            error: There is no node 4 to draw: the run has nodes 1 to 3.
+            error: There is no node 4 to draw; the run has nodes 1 to 3.
             $ quorate draw run.journal --nodes 0
             error: --nodes: '0' does not fit: nodes are numbered from 1 to 4294967295.
             $ quorate draw run.journal --from soon
@@ -207,7 +207,7 @@ fn mistakes_in_a_window() {
             $ quorate draw run.journal --from 5
             error: --from: '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
             $ quorate draw run.journal --to 0.1ns
-            error: --to: '0.1ns' does not fit: an instant is a whole number of nanoseconds, within 292 years.
+            error: --to: '0.1ns' is out of range: an instant is a whole number of nanoseconds, at most 292 years from 0.
             $ quorate draw run.journal --overview --mermaid a.mmd
             error: the argument '--overview' cannot be used with '--mermaid <FILE>'
 
@@ -219,13 +219,13 @@ fn mistakes_in_a_window() {
 }
 
 #[test]
-fn mistakes_in_files() {
-    mistakes(
+fn invalid_files() {
+    check_errors(
         &[
             "draw nowhere",
             "draw folder --svg a.svg",
             "draw empty --svg a.svg",
-            "draw story --svg a.svg",
+            "draw script --svg a.svg",
             "draw run.journal --svg nowhere/a.svg",
             "draw run.journal --svg folder",
             "draw run.journal --svg run.journal",
@@ -239,10 +239,10 @@ fn mistakes_in_files() {
             "replay run.journal --svg - --steps",
             "sim central --svg - --json",
             "sim central --from 1ms",
-            "sim central --all",
+            "sim central --all-steps",
             "sim central --trace a.svg --svg a.svg",
-            "sim central --script story --svg story",
-            "sim central --script story --trace story",
+            "sim central --script script --svg script",
+            "sim central --script script --trace script",
             "sweep central --svg nowhere/a.svg",
             "check central --trace a.svg --svg a.svg",
             "check central --mermaid folder",
@@ -250,55 +250,55 @@ fn mistakes_in_files() {
         ],
         &expect![[r#"
             $ quorate draw nowhere
-            error: The journal nowhere could not be opened: No such file or directory (os error 2).
+            error: Cannot open the journal nowhere: No such file or directory (os error 2).
             $ quorate draw folder --svg a.svg
             error: In folder: The journal could not be read: Is a directory (os error 21).
             $ quorate draw empty --svg a.svg
             error: In empty: The journal is empty: not even its header line is there.
-            $ quorate draw story --svg a.svg
-            error: In story: This is not a journal: its first line is not a header (expected value at line 1 column 1). A journal is what --trace FILE writes.
+            $ quorate draw script --svg a.svg
+            error: In script: This is not a journal: its first line is not a header (expected value at line 1 column 1). A journal is what --trace FILE writes.
             $ quorate draw run.journal --svg nowhere/a.svg
-            error: The picture nowhere/a.svg could not be written: No such file or directory (os error 2).
+            error: Cannot write the picture nowhere/a.svg: No such file or directory (os error 2).
             $ quorate draw run.journal --svg folder
-            error: The picture folder could not be written: Is a directory (os error 21).
+            error: Cannot write the picture folder: Is a directory (os error 21).
             $ quorate draw run.journal --svg run.journal
             error: --svg run.journal would overwrite the journal; give the picture another name.
             $ quorate draw run.journal --shiviz ./folder/../run.journal
             error: --shiviz ./folder/../run.journal would overwrite the journal; give the picture another name.
             $ quorate draw run.journal --svg a.svg --mermaid ./a.svg
-            error: --svg and --mermaid both name ./a.svg; give each a file of its own.
+            error: --svg and --mermaid both write to ./a.svg; give each its own file.
             $ quorate draw run.journal --svg - --shiviz -
-            error: --svg - and --shiviz - both want standard output; give one of them a file.
+            error: --svg - and --shiviz - both write to standard output; give one of them a file.
             $ quorate draw run.journal --shiviz a.log --overview
-            error: --overview says what of the run to draw, but not where to: add --svg FILE or --mermaid FILE.
+            error: --overview has no effect without a picture: add --svg FILE or --mermaid FILE.
             $ quorate draw run.journal --mermaid a.mmd --theme dark
-            error: --theme says how a picture in SVG looks: add --svg FILE.
+            error: --theme has no effect without an SVG picture: add --svg FILE.
             $ quorate draw run.journal --clocks both
-            error: --clocks says how a picture in SVG looks: add --svg FILE.
+            error: --clocks has no effect without an SVG picture: add --svg FILE.
             $ quorate replay run.journal --mermaid run.journal
             error: --mermaid run.journal would overwrite the journal; give the picture another name.
             $ quorate replay run.journal --svg - --steps
-            error: --svg - and --steps both want standard output; give one of them a file.
+            error: --svg - and --steps both write to standard output; give one of them a file.
             $ quorate sim central --svg - --json
-            error: --svg - and --json both want standard output; give one of them a file.
+            error: --svg - and --json both write to standard output; give one of them a file.
             $ quorate sim central --from 1ms
-            error: --from says what of the run to draw, but not where to: add --svg FILE or --mermaid FILE.
-            $ quorate sim central --all
-            error: --all says what of the run to draw, but not where to: add --svg FILE or --mermaid FILE.
+            error: --from has no effect without a picture: add --svg FILE or --mermaid FILE.
+            $ quorate sim central --all-steps
+            error: --all-steps has no effect without a picture: add --svg FILE or --mermaid FILE.
             $ quorate sim central --trace a.svg --svg a.svg
-            error: --trace and --svg both name a.svg; give each a file of its own.
-            $ quorate sim central --script story --svg story
-            error: --svg story would overwrite the script; give the picture another name.
-            $ quorate sim central --script story --trace story
-            error: --trace story would overwrite the script; give the journal another name.
+            error: --trace and --svg both write to a.svg; give each its own file.
+            $ quorate sim central --script script --svg script
+            error: --svg script would overwrite the script; give the picture another name.
+            $ quorate sim central --script script --trace script
+            error: --trace script would overwrite the script; give the journal another name.
             $ quorate sweep central --svg nowhere/a.svg
-            error: The picture nowhere/a.svg could not be written: No such file or directory (os error 2).
+            error: Cannot write the picture nowhere/a.svg: No such file or directory (os error 2).
             $ quorate check central --trace a.svg --svg a.svg
-            error: --trace and --svg both name a.svg; give each a file of its own.
+            error: --trace and --svg both write to a.svg; give each its own file.
             $ quorate check central --mermaid folder
-            error: The picture folder could not be written: Is a directory (os error 21).
+            error: Cannot write the picture folder: Is a directory (os error 21).
             $ quorate explain central --markdown --svg -
-            error: --svg - and --markdown both want standard output; give one of them a file.
+            error: --svg - and --markdown both write to standard output; give one of them a file.
         "#]],
     );
 }
@@ -319,25 +319,25 @@ fn standard_output_is_a_file_like_any_other() {
     picture(&run("sweep ricart-agrawala-clock-only --seeds 100 --svg -").ok(1));
     let nothing = run("sweep central --seeds 5 --svg -");
     assert_eq!((nothing.code, nothing.out.as_str()), (Some(0), ""));
-    assert!(nothing.err.contains("nothing to draw"), "{}", nothing.err);
+    assert!(nothing.err.contains("no picture was drawn"), "{}", nothing.err);
 }
 
 #[test]
-fn the_first_failure_is_drawn_and_the_command_says_so() {
+fn the_first_failure_is_drawn_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     let sweep = "sweep ricart-agrawala-clock-only --seeds 100 --nodes 2 --entries 4 --think uniform:0ms..40ms";
     let report = run_in(folder.path(), &format!("{sweep} --svg a.svg --json")).json(1);
     assert_eq!(report["pictures"][0]["file"], "a.svg");
-    let told = run_in(folder.path(), &format!("{sweep} --svg b.svg")).ok(1);
-    assert!(told.contains("\npicture: b.svg (2 nodes, ") && !told.contains("To draw it"), "{told}");
-    let again = told.lines().find_map(|line| line.strip_prefix("To see it again: ")).unwrap();
+    let printed = run_in(folder.path(), &format!("{sweep} --svg b.svg")).ok(1);
+    assert!(printed.contains("\npicture: b.svg (2 nodes, ") && !printed.contains("To draw it"), "{printed}");
+    let again = printed.lines().find_map(|line| line.strip_prefix("To see it again: ")).unwrap();
     run_in(folder.path(), &format!("{again} --svg c.svg")).ok(1);
     assert_eq!((read("a.svg"), read("b.svg")), (read("c.svg"), read("c.svg")));
 
     let check = "check ricart-agrawala-clock-only --nodes 2";
-    let told = run_in(folder.path(), &format!("{check} --trace a.journal --svg d.svg")).ok(1);
-    assert!(told.contains("\npicture: d.svg (2 nodes, "), "{told}");
+    let printed = run_in(folder.path(), &format!("{check} --trace a.journal --svg d.svg")).ok(1);
+    assert!(printed.contains("\npicture: d.svg (2 nodes, "), "{printed}");
     run_in(folder.path(), "draw a.journal --svg e.svg").ok(0);
     assert_eq!(read("d.svg"), read("e.svg"));
     assert!(text_of(&picture(&read("e.svg"))).contains("quorate check"));
@@ -345,7 +345,7 @@ fn the_first_failure_is_drawn_and_the_command_says_so() {
 }
 
 #[test]
-fn what_a_failure_says_about_pictures_works() {
+fn the_suggested_drawing_command_works() {
     let folder = tempfile::tempdir().unwrap();
     for line in [
         "sim central --fault 'crash 1 at 10ms'",
@@ -354,8 +354,9 @@ fn what_a_failure_says_about_pictures_works() {
         "check ricart-agrawala-clock-only --nodes 2",
         "check ricart-agrawala-clock-only --nodes 2 --trace a.journal",
     ] {
-        let told = run_in(folder.path(), line).ok(1);
-        let draw = told.lines().find_map(|line| line.strip_prefix("To draw it: ")).unwrap_or_else(|| panic!("{told}"));
+        let printed = run_in(folder.path(), line).ok(1);
+        let draw =
+            printed.lines().find_map(|line| line.strip_prefix("To draw it: ")).unwrap_or_else(|| panic!("{printed}"));
         let drawn = run_in(folder.path(), draw);
         assert!(matches!(drawn.code, Some(0 | 1)), "{draw}: {}", drawn.err);
         assert!(!drawn.out.contains("overview"), "{}", drawn.out);
@@ -365,13 +366,13 @@ fn what_a_failure_says_about_pictures_works() {
 }
 
 #[test]
-fn where_nothing_fails_there_is_nothing_to_draw() {
+fn no_picture_is_drawn_if_no_property_fails() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.svg");
     fs::write(&path, "precious").unwrap();
     for line in ["sweep central --seeds 5", "check central --nodes 2"] {
-        let told = run_in(folder.path(), &format!("{line} --svg a.svg")).ok(0);
-        assert!(told.contains("so there is nothing to draw, and no file is touched"), "{told}");
+        let printed = run_in(folder.path(), &format!("{line} --svg a.svg")).ok(0);
+        assert!(printed.contains("so no picture was drawn and existing files are unchanged"), "{printed}");
         let report = run_in(folder.path(), &format!("{line} --svg a.svg --json")).json(0);
         assert_eq!(report["pictures"], Value::Null);
     }
@@ -379,7 +380,7 @@ fn where_nothing_fails_there_is_nothing_to_draw() {
 }
 
 #[test]
-fn programs_are_told_of_pictures_too() {
+fn json_lists_the_pictures() {
     let recorded = Recorded::new("sim central --entries 2");
     for line in ["sim central --entries 2", "replay run.journal", "explain central"] {
         let report = recorded.run(&format!("{line} --svg a.svg --shiviz a.log --json")).json(0);
@@ -392,13 +393,13 @@ fn programs_are_told_of_pictures_too() {
 #[test]
 fn a_long_run_is_an_overview_and_a_window_of_it_is_not() {
     let recorded = Recorded::new("sim ricart-agrawala --entries 1500");
-    let told = recorded.run("draw run.journal --svg a.svg").ok(0);
-    assert!(told.contains("as an overview") && told.contains(','), "{told}");
+    let printed = recorded.run("draw run.journal --svg a.svg").ok(0);
+    assert!(printed.contains("as an overview") && printed.contains(','), "{printed}");
     picture(&recorded.read("a.svg"));
     let text = recorded.run("draw run.journal").ok(0);
     assert!(text.contains("node 3") && text.contains("--from"), "{text}");
-    let refused = recorded.run("draw run.journal --mermaid a.mmd").complaint();
-    assert!(refused.contains("too much for a sequence diagram") && refused.contains("--from"), "{refused}");
+    let error = recorded.run("draw run.journal --mermaid a.mmd").error();
+    assert!(error.contains("too large for a sequence diagram") && error.contains("--from"), "{error}");
     assert!(!recorded.path().join("a.mmd").exists());
     let part = recorded.run("draw run.journal --from 1s --to 1.02s --svg a.svg --mermaid a.mmd").ok(0);
     assert!(!part.contains("overview"), "{part}");
@@ -406,17 +407,17 @@ fn a_long_run_is_an_overview_and_a_window_of_it_is_not() {
     assert!(short.run("draw run.journal --overview --svg a.svg").ok(0).contains("as an overview"));
 }
 
-/// The text of an overview tells what its picture tells.
+/// The text of an overview shows the same as its picture.
 #[test]
-fn an_overview_as_text_tells_of_cuts_breaches_and_what_is_beyond() {
+fn an_overview_as_text_shows_partitions_and_violations() {
     let broken = Recorded::new(
         "sim ricart-agrawala-clock-only --nodes 3 --workload all --entries 300 --fault 'cut 1 | rest at 60ms for 40ms'",
     );
     let text = broken.run("draw run.journal").ok(0);
-    for told in
+    for printed in
         ["     lasts  ", "60.000 ms to 100.000 ms: cut 1 | rest", "  breaches  ", "fails\n", "━ a cut", "inside for"]
     {
-        assert!(text.contains(told), "{told}\n{text}");
+        assert!(text.contains(printed), "{printed}\n{text}");
     }
     assert!(!text.contains("whose step") && !text.contains("Not shown"), "{text}");
     assert!(text.contains(", inside 3") && text.contains("  --from, --to and --nodes show"), "{text}");
@@ -430,19 +431,19 @@ fn an_overview_as_text_tells_of_cuts_breaches_and_what_is_beyond() {
     assert!(steps(&some).parse::<u64>().unwrap() < all / 2, "{some}");
 }
 
-/// As after a crash of whoever wrote it: what is whole is drawn, and the end is told.
+/// As after a crash of the writer: the complete lines are drawn, and the missing end is reported.
 #[test]
-fn a_journal_that_is_cut_off_is_drawn_as_far_as_it_goes() {
+fn a_truncated_journal_is_drawn_up_to_the_end() {
     let recorded = Recorded::new("sim ricart-agrawala --entries 3");
     let text = recorded.read("run.journal");
     let lines: Vec<_> = text.split_inclusive('\n').collect();
     recorded.write("whole.journal", lines[..12].concat() + "{\"end\":13}\n");
     recorded.write("torn.journal", lines[..12].concat() + &lines[12][..25]);
     recorded.run("draw whole.journal --svg whole.svg --shiviz whole.log").ok(0);
-    let refused = recorded.run("draw torn.journal --svg torn.svg --shiviz torn.log").refusal();
-    assert!(refused.starts_with("error: In torn.journal: Line 13 of the journal is malformed"), "{refused}");
+    let error = recorded.run("draw torn.journal --svg torn.svg --shiviz torn.log").error_after_output();
+    assert!(error.starts_with("error: In torn.journal: Line 13 of the journal is malformed"), "{error}");
     assert_eq!(recorded.read("torn.log"), recorded.read("whole.log"));
-    // What must hold in the end is not judged where the end is missing; all else is the same.
+    // Properties of the end are not judged, because the end is missing; the rest is the same.
     let bare = |text: &str| {
         text.lines().filter(|line| !line.contains("served fails")).map(|line| format!("{line}\n")).collect()
     };
@@ -459,14 +460,14 @@ fn a_journal_that_is_cut_off_is_drawn_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_journal_of_next_to_nothing_is_drawn() {
+fn a_journal_of_few_lines_is_drawn() {
     for line in RUNS {
         let recorded = Recorded::new(line);
         let text = recorded.read("run.journal");
         for count in 1..=4 {
             let lines: String = text.split_inclusive('\n').take(count).collect();
             recorded.write("few.journal", format!("{lines}{{\"end\":{}}}\n", count + 1));
-            for options in ["", "--all", "--overview"] {
+            for options in ["", "--all-steps", "--overview"] {
                 let mermaid = if options == "--overview" { "" } else { "--mermaid a.mmd" };
                 recorded.run(&format!("draw few.journal --svg a.svg --shiviz a.log {mermaid} {options}")).ok(0);
                 picture(&recorded.read("a.svg"));
@@ -476,9 +477,9 @@ fn a_journal_of_next_to_nothing_is_drawn() {
     }
 }
 
-/// One node's journal tells of one node.
+/// The journal of a single node is drawn as one lane.
 #[test]
-fn one_life_is_one_lane() {
+fn the_journal_of_one_node_is_one_lane() {
     let recorded = Recorded::new("sim ricart-agrawala --entries 6");
     let text = recorded.read("run.journal");
     let mut lines = text.lines();
@@ -487,12 +488,12 @@ fn one_life_is_one_lane() {
     let own = |line: &&str| serde_json::from_str::<Value>(line).unwrap()["node"] == 2;
     let steps: Vec<_> = lines.filter(own).collect();
     recorded.write("life.journal", format!("{header}\n{}\n", steps.join("\n")));
-    let told = recorded.run("draw life.journal --svg a.svg --all").ok(0);
-    assert_eq!(counts(&told), (1, steps.len() as u64));
-    assert!(text_of(&picture(&recorded.read("a.svg"))).contains("node 2 alone"));
-    assert!(recorded.run("draw life.journal").ok(0).contains("node 2 alone"));
-    let refused = recorded.run("draw life.journal --nodes 1").complaint();
-    assert!(refused.contains("the journal of node 2 alone"), "{refused}");
+    let printed = recorded.run("draw life.journal --svg a.svg --all-steps").ok(0);
+    assert_eq!(counts(&printed), (1, steps.len() as u64));
+    assert!(text_of(&picture(&recorded.read("a.svg"))).contains("node 2 only"));
+    assert!(recorded.run("draw life.journal").ok(0).contains("node 2 only"));
+    let error = recorded.run("draw life.journal --nodes 1").error();
+    assert!(error.contains("the journal of node 2 only"), "{error}");
 }
 
 #[test]
@@ -504,8 +505,8 @@ fn the_options_of_a_picture_change_it() {
         svg
     };
     let plain = drawn("");
-    let usual = ["--clocks none", "--notes auto", "--theme auto"];
-    usual.iter().for_each(|options| assert_eq!(drawn(options), plain, "{options}"));
+    let defaults = ["--clocks none", "--notes auto", "--theme auto"];
+    defaults.iter().for_each(|options| assert_eq!(drawn(options), plain, "{options}"));
     let others = [
         "--clocks logical",
         "--clocks vector",
@@ -514,7 +515,7 @@ fn the_options_of_a_picture_change_it() {
         "--notes none",
         "--theme light",
         "--theme dark",
-        "--all",
+        "--all-steps",
         "--overview",
     ];
     let mut all: Vec<_> = others.iter().map(|options| drawn(options)).chain([plain]).collect();
@@ -527,34 +528,34 @@ fn the_options_of_a_picture_change_it() {
     );
 }
 
-/// A picture that was there is replaced as a whole, or stays as it was.
+/// An existing picture is replaced completely or stays unchanged.
 #[cfg(unix)]
 #[test]
-fn a_picture_is_there_as_a_whole_or_as_it_was() {
+fn a_picture_is_replaced_completely_or_not_at_all() {
     let recorded = Recorded::new("sim central --entries 2");
     recorded.write("a.svg", "precious");
     std::os::unix::fs::symlink("a.svg", recorded.path().join("link.svg")).unwrap();
-    recorded.run("draw run.journal --from 1h --svg link.svg --shiviz a.log").complaint();
+    recorded.run("draw run.journal --from 1h --svg link.svg --shiviz a.log").error();
     assert_eq!(recorded.read("a.svg"), "precious");
     assert_eq!(recorded.names(), ["a.svg", "link.svg", "run.journal"]);
     recorded.run("draw run.journal --svg link.svg").ok(0);
     picture(&recorded.read("a.svg"));
     assert!(recorded.path().join("link.svg").is_symlink());
-    let full = recorded.run("draw run.journal --svg /dev/full").complaint();
-    assert!(full.starts_with("error: The picture /dev/full could not be written: No space left"), "{full}");
-    let refused = recorded.run("draw run.journal --svg a.svg --mermaid link.svg").complaint();
-    assert!(refused.contains("both name link.svg"), "{refused}");
+    let full = recorded.run("draw run.journal --svg /dev/full").error();
+    assert!(full.starts_with("error: Cannot write the picture /dev/full: No space left"), "{full}");
+    let error = recorded.run("draw run.journal --svg a.svg --mermaid link.svg").error();
+    assert!(error.contains("both write to link.svg"), "{error}");
 }
 
-/// What real processes did is drawn from their gathered journal.
+/// A run in real processes is drawn from its merged journal.
 #[cfg(target_os = "linux")]
 #[test]
 fn real_processes_are_drawn_too() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = run_in(folder.path(), "run central --svg a.svg").complaint();
-    assert!(refused.contains("add --trace FILE"), "{refused}");
-    let told = run_in(folder.path(), "run central --entries 6 --trace run.journal --svg a.svg").ok(0);
-    assert!(told.contains("  picture: a.svg (3 nodes, "), "{told}");
+    let error = run_in(folder.path(), "run central --svg a.svg").error();
+    assert!(error.contains("add --trace FILE"), "{error}");
+    let printed = run_in(folder.path(), "run central --entries 6 --trace run.journal --svg a.svg").ok(0);
+    assert!(printed.contains("  picture: a.svg (3 nodes, "), "{printed}");
     run_in(folder.path(), "draw run.journal --svg b.svg --mermaid b.mmd --shiviz b.log").ok(0);
     let [one, other] = ["a.svg", "b.svg"].map(|name| fs::read_to_string(folder.path().join(name)).unwrap());
     assert_eq!(one, other);

@@ -1,10 +1,10 @@
-//! Options that would have no effect are refused with a sentence that says why.
+//! Options without effect are rejected with a reason.
 
 use crate::run::{run, run_in};
 use serde_json::Value;
 use std::fs;
 
-/// Each combination with a part of what is said of it.
+/// Command lines with a part of their errors.
 const IGNORED: [(&str, &str); 46] = [
     ("sim deadlock-and --priorities 3,1", "--priorities has no effect without --victim lowest-priority"),
     (
@@ -12,27 +12,27 @@ const IGNORED: [(&str, &str); 46] = [
         "--priorities has no effect without --victim lowest-priority",
     ),
     ("check central --restarts 1", "--restarts has no effect without --crashes"),
-    ("check central --walks 5 --no-reduction", "--no-reduction has no effect beside --walks"),
+    ("check central --walks 5 --no-reduction", "--no-reduction has no effect with --walks"),
     ("check bully --upheaval 1", "--upheaval has no effect in a check: --crashes"),
-    ("run bully --upheaval 1", "--upheaval has no effect between real processes: --kill"),
+    ("run bully --upheaval 1", "--upheaval has no effect with real processes: --kill"),
     ("sim fifo --piece 9", "--piece has no effect without --views"),
     ("sweep fifo --piece 9", "--piece has no effect without --views"),
     ("check fifo --piece 9", "--piece has no effect without --views"),
     ("run fifo --piece 9", "--piece has no effect without --views"),
-    ("trace run.journal --clocks --json", "--clocks has no effect beside --json"),
-    ("voting-risk --simulate never --by draws", "--by has no effect beside --simulate never"),
-    ("voting-risk --simulate never --trials 9", "--trials has no effect beside --simulate never"),
-    ("voting-risk --simulate never --seed 1", "--seed has no effect beside --simulate never"),
+    ("trace run.journal --clocks --json", "--clocks has no effect with --json"),
+    ("voting-risk --simulate never --method draws", "--method has no effect with --simulate never"),
+    ("voting-risk --simulate never --trials 9", "--trials has no effect with --simulate never"),
+    ("voting-risk --simulate never --seed 1", "--seed has no effect with --simulate never"),
     ("run central --views --membership oracle", "--membership oracle has no effect between real processes"),
     ("run fifo --views --membership impatient", "--membership impatient has no effect between real processes"),
-    ("sim central --script acquires --entries 3", "--entries has no effect beside --script"),
-    ("sim central --script acquires --workload all", "--workload has no effect beside --script"),
-    ("sweep central --script acquires --hold fixed:1ms", "--hold has no effect beside --script"),
-    ("shrink central --script acquires --cancel 0.5", "--cancel has no effect beside --script"),
-    ("sim bully --script campaigns --starters 2", "--starters has no effect beside --script"),
-    ("sim fifo --script sends --messages 3", "--messages has no effect beside --script"),
-    ("sim fifo --script sends --interval fixed:1ms", "--interval has no effect beside --script"),
-    ("sim deadlock-and --script asks --asks 2", "--asks has no effect beside --script"),
+    ("sim central --script acquires --entries 3", "--entries has no effect with --script"),
+    ("sim central --script acquires --workload all", "--workload has no effect with --script"),
+    ("sweep central --script acquires --hold fixed:1ms", "--hold has no effect with --script"),
+    ("shrink central --script acquires --cancel 0.5", "--cancel has no effect with --script"),
+    ("sim bully --script campaigns --starters 2", "--starters has no effect with --script"),
+    ("sim fifo --script sends --messages 3", "--messages has no effect with --script"),
+    ("sim fifo --script sends --interval fixed:1ms", "--interval has no effect with --script"),
+    ("sim deadlock-and --script asks --asks 2", "--asks has no effect with --script"),
     ("compare election --nodes 4 --samples 9", "--samples has no effect where all orders are tried"),
     ("check fifo --medium multicast", "--medium means nothing to a check"),
     ("sim central --lease 1s", "--views"),
@@ -46,10 +46,10 @@ const IGNORED: [(&str, &str); 46] = [
     ("sweep central --fixtures --seeds 1", "--fixtures has no effect without --family"),
     ("check central --dfs --steps 3", "--steps has no effect without --walks"),
     ("check central --dfs --seed 7", "--seed has no effect without --walks"),
-    ("draw run.journal --overview --notes full", "--notes has no effect beside --overview"),
-    ("draw run.journal --overview --clocks vector", "--clocks has no effect beside --overview"),
-    ("draw run.journal --overview --all", "--all has no effect beside --overview"),
-    ("run basic --medium broadcast", "--medium has no effect between real processes"),
+    ("draw run.journal --overview --notes full", "--notes has no effect with --overview"),
+    ("draw run.journal --overview --clocks vector", "--clocks has no effect with --overview"),
+    ("draw run.journal --overview --all-steps", "--all-steps has no effect with --overview"),
+    ("run basic --medium broadcast", "--medium has no effect with real processes"),
     ("sim basic --traffic flood --interval fixed:9ms", "--interval has no effect beside --traffic flood"),
     ("sim replica --clients 0 --keys 5", "--keys has no effect beside --clients 0"),
     ("sim bully --id-bits 3", "--id-bits means nothing to 'bully': it is for elections of super-peers"),
@@ -61,7 +61,7 @@ const IGNORED: [(&str, &str); 46] = [
 ];
 
 #[test]
-fn a_number_that_is_too_large_is_refused_before_anything_is_made_of_it() {
+fn numbers_that_are_too_large_are_rejected() {
     for (line, expected) in [
         ("sim basic --payload 1048577", "--payload is 1048576 at most"),
         ("run basic --payload 18446744073709551615", "--payload is 1048576 at most"),
@@ -69,13 +69,13 @@ fn a_number_that_is_too_large_is_refused_before_anything_is_made_of_it() {
         ("sim bully --upheaval 18446744073709551615", "give 100000 at most"),
         ("sim replica --changes 4294967295", "at most 10000 changes of members"),
     ] {
-        let complaint = run(line).complaint();
-        assert!(complaint.contains(expected), "{line}: {complaint}");
+        let error = run(line).error();
+        assert!(error.contains(expected), "{line}: {error}");
     }
 }
 
 #[test]
-fn an_option_without_effect_is_refused_with_a_sentence() {
+fn options_without_effect_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [
         ("acquires", "acquire 1 at 1ms\nrelease 1 at 9ms\n"),
@@ -86,16 +86,16 @@ fn an_option_without_effect_is_refused_with_a_sentence() {
         fs::write(folder.path().join(name), text).unwrap();
     }
     for (line, expected) in IGNORED {
-        let complaint = run_in(folder.path(), line).complaint();
-        assert!(complaint.contains(expected), "{line}: {complaint}");
-        // Without the option the command makes sense.
-        assert!(!complaint.contains("could not be read"), "{line}: {complaint}");
+        let error = run_in(folder.path(), line).error();
+        assert!(error.contains(expected), "{line}: {error}");
+        // The error is about the option, not about a missing file.
+        assert!(!error.contains("Cannot read"), "{line}: {error}");
     }
 }
 
-/// A script without commands leaves the users their own mind.
+/// A script without commands keeps the workload of the clients.
 #[test]
-fn a_script_of_faults_alone_goes_with_a_workload() {
+fn a_script_of_faults_can_have_a_workload() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("faults"), "pause 2 at 5ms for 9ms\n").unwrap();
     run_in(folder.path(), "sim central --script faults --entries 3").ok(0);
@@ -106,7 +106,7 @@ fn rows(line: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_sweep_of_a_family_hands_options_to_the_algorithms_that_take_them() {
+fn a_family_sweep_applies_options_to_algorithms_that_accept_them() {
     let events = |rows: &[Value]| rows.iter().map(|row| row["events"].as_u64().unwrap()).collect::<Vec<_>>();
     let plain = rows("sweep --family deadlock --seeds 24 --json");
     let changed = rows("sweep --family deadlock --victim youngest --seeds 24 --json");
@@ -125,14 +125,14 @@ fn a_sweep_of_a_family_hands_options_to_the_algorithms_that_take_them() {
 }
 
 #[test]
-fn a_sweep_of_a_family_refuses_options_that_none_of_it_takes() {
+fn a_family_sweep_rejects_options_that_no_algorithm_accepts() {
     for (line, expected) in [
         (
             "--family mutex --victim youngest",
-            "--victim means nothing to the mutex family; it is an option of the deadlock family.",
+            "--victim has no effect on the mutex family; it is an option of the deadlock family.",
         ),
-        ("--family election --window 3", "--window means nothing to the election family"),
-        ("--family multicast --window 0", "No algorithm of the multicast family takes --window as it is given"),
+        ("--family election --window 3", "--window has no effect on the election family"),
+        ("--family multicast --window 0", "No algorithm of the multicast family accepts --window with this value"),
         (
             "--family deadlock --victim youngest --priorities 1",
             "--priorities has no effect without --victim lowest-priority",
@@ -140,7 +140,7 @@ fn a_sweep_of_a_family_refuses_options_that_none_of_it_takes() {
         ("--family mutex --loss 0.1", "--family"),
         ("--family deadlock --nodes 4", "--family"),
     ] {
-        let complaint = run(&format!("sweep {line}")).complaint();
-        assert!(complaint.contains(expected), "{line}: {complaint}");
+        let error = run(&format!("sweep {line}")).error();
+        assert!(error.contains(expected), "{line}: {error}");
     }
 }

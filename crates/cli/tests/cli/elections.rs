@@ -1,4 +1,4 @@
-//! Elections on the command line: what they print, what they refuse, and how they run between real processes.
+//! Elections on the command line: output, invalid options, and runs in real processes.
 
 use crate::run::run;
 use serde_json::Value;
@@ -16,7 +16,7 @@ fn row<'a>(report: &'a Value, algorithm: &str, nodes: u64, starters: &str) -> &'
 }
 
 #[test]
-fn every_election_tells_its_result_in_json() {
+fn every_election_reports_its_result_in_json() {
     for name in elections() {
         let report = run(&format!("sim {name} --nodes 5 --starters lowest --latency fixed:1ms --json")).json(0);
         let election = &report["election"];
@@ -28,7 +28,7 @@ fn every_election_tells_its_result_in_json() {
 }
 
 #[test]
-fn the_worst_cases_of_the_book_come_out() {
+fn worst_cases_match_the_literature() {
     let count = |line: &str| {
         let report = run(&format!("sim {line} --latency fixed:1ms --json")).json(0);
         let of = |field: &str| report["election"][field].as_u64().unwrap();
@@ -44,7 +44,7 @@ fn the_worst_cases_of_the_book_come_out() {
 }
 
 #[test]
-fn elections_are_compared_with_the_book() {
+fn comparisons_show_expected_and_measured_figures() {
     let report = run("compare election --nodes 4,5 --json").json(0);
     assert_eq!((&report["complete"], &report["holds"], &report["exact"]), (&true.into(), &true.into(), &true.into()));
     let four = row(&report, "hirschberg-sinclair", 4, "all");
@@ -62,7 +62,7 @@ fn elections_are_compared_with_the_book() {
 }
 
 #[test]
-fn what_makes_no_sense_in_a_comparison_is_refused() {
+fn invalid_comparisons_are_rejected() {
     for (line, part) in [
         ("compare election --failures", "--failures means nothing where elections are compared"),
         ("compare election --entries 5", "--entries means nothing where elections are compared"),
@@ -73,14 +73,14 @@ fn what_makes_no_sense_in_a_comparison_is_refused() {
         ("compare election --nodes 1", "at least two nodes"),
         ("compare bully", "quorate compare election --algorithms bully"),
     ] {
-        let told = run(line);
-        assert_eq!(told.code, Some(2), "{line}: {told:?}");
-        assert!(told.err.contains(part), "{line}: {}", told.err);
+        let printed = run(line);
+        assert_eq!(printed.code, Some(2), "{line}: {printed:?}");
+        assert!(printed.err.contains(part), "{line}: {}", printed.err);
     }
 }
 
 #[test]
-fn options_that_mean_nothing_to_an_election_are_refused() {
+fn options_without_effect_are_rejected() {
     for (line, part) in [
         ("sim bully --repair none", "--repair"),
         ("sim raft --order 3,1,2", "--order"),
@@ -91,18 +91,18 @@ fn options_that_mean_nothing_to_an_election_are_refused() {
         ("sim chang-roberts --nodes 3 --attribute 1,2", "give each node one"),
         ("sim chang-roberts --order 1,x", "is not an order of the nodes"),
     ] {
-        let told = run(line);
-        assert_eq!(told.code, Some(2), "{line}: {told:?}");
-        assert!(told.err.contains(part), "{line}: {}", told.err);
+        let printed = run(line);
+        assert_eq!(printed.code, Some(2), "{line}: {printed:?}");
+        assert!(printed.err.contains(part), "{line}: {}", printed.err);
     }
 }
 
 #[test]
-fn a_broken_assumption_is_named() {
-    let told = run("sim chang-roberts --nodes 5 --fault 'crash 5 at 3ms' --repair none");
-    assert_eq!(told.code, Some(1));
-    let sentence = "This run is outside of what chang-roberts assumes: that nobody dies while an election is under way";
-    assert!(told.out.contains(sentence), "{}", told.out);
+fn a_violated_assumption_is_reported() {
+    let printed = run("sim chang-roberts --nodes 5 --fault 'crash 5 at 3ms' --repair none");
+    assert_eq!(printed.code, Some(1));
+    let sentence = "This run violates an assumption of chang-roberts: that ";
+    assert!(printed.out.contains(sentence), "{}", printed.out);
     let report = run("sim chang-roberts --nodes 5 --fault 'crash 5 at 3ms' --repair none --json").json(1);
     assert_eq!(report["broken_assumptions"].as_array().map(Vec::len), Some(1));
 }
@@ -110,16 +110,17 @@ fn a_broken_assumption_is_named() {
 #[test]
 fn every_election_is_explained_with_its_rules() {
     for name in elections() {
-        let told = run(&format!("explain {name}"));
-        assert_eq!(told.code, Some(0), "{name}");
+        let printed = run(&format!("explain {name}"));
+        assert_eq!(printed.code, Some(0), "{name}");
         for part in ["Rules", "Cost", "Assumes", "When it fails", "To run it yourself"] {
-            assert!(told.out.contains(part), "{name} lacks {part}");
+            assert!(printed.out.contains(part), "{name} lacks {part}");
         }
     }
     assert!(run("explain peterson").out.contains("CI-12"));
 }
 
-/// A leader between real processes is killed; the kernel tells the others, and they elect the next.
+/// If the process of the leader is killed, the kernel closes its connections, and the others elect
+/// a new leader.
 #[cfg(target_os = "linux")]
 #[test]
 fn real_processes_elect_again_when_their_leader_is_killed() {

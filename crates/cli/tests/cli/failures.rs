@@ -1,4 +1,4 @@
-//! `quorate compare --failures`: who goes on, who stops, who is unsafe.
+//! `quorate compare --failures`: whether the other nodes continue, stop or are unsafe.
 
 use crate::run::run;
 use serde_json::{Value, json};
@@ -14,47 +14,47 @@ fn page() -> String {
 
 const PAGE: &str = "../../docs/failures.md";
 
-/// What the page shows of some algorithms is what the program prints, in however many blocks.
+/// The rows of some algorithms on the page are current, in any number of blocks.
 #[test]
-fn the_table_in_the_documents_tells_of_some_algorithms_as_they_are() {
+fn the_table_in_the_documents_is_current_for_some_algorithms() {
     let page = page();
     for name in ["central", "lamport", "ricart-agrawala-implicit", "token-ring", "token-request", "raymond"] {
         let cells = |text: &str| -> Vec<String> {
             let own = text.lines().filter_map(|line| line.strip_prefix(&format!("  {name} ")));
             own.flat_map(|line| line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>()).collect()
         };
-        let told = run(&format!("compare mutex --failures --algorithms {name}")).ok(0);
-        assert!(cells(&told).len() >= 8, "{told}");
-        assert_eq!(cells(&page), cells(&told), "docs/failures.md is not current; ./fix golden writes it");
+        let printed = run(&format!("compare mutex --failures --algorithms {name}")).ok(0);
+        assert!(cells(&printed).len() >= 8, "{printed}");
+        assert_eq!(cells(&page), cells(&printed), "docs/failures.md is not current; ./fix golden writes it");
     }
 }
 
-/// What the page shows is what the program prints.
+/// The whole table on the page is current.
 #[test]
 #[ignore = "long: ./check long"]
 fn the_table_in_the_documents_is_current() {
     let page = page();
-    let told = run("compare mutex --failures --forms").ok(0);
+    let printed = run("compare mutex --failures --forms").ok(0);
     let block = |text: &str| format!("```text\n{text}```\n");
-    if page.contains(&block(&told)) {
+    if page.contains(&block(&printed)) {
         return;
     }
     assert!(
         std::env::var_os("UPDATE_EXPECT").is_some(),
-        "docs/failures.md is not current; ./fix golden writes it:\n{told}"
+        "docs/failures.md is not current; ./fix golden writes it:\n{printed}"
     );
     let (before, rest) = page.split_once("```text\n").expect("a place for the table");
     let (_, after) = rest.split_once("```\n").expect("an end of it");
-    std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE), format!("{before}{}{after}", block(&told)))
+    std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE), format!("{before}{}{after}", block(&printed)))
         .unwrap();
 }
 
-/// What is counted adds up, and the command of a row shows what the row says.
+/// The counts of each row add up, and its command shows its outcome.
 #[test]
 fn every_row_names_the_command_that_shows_it() {
     let report = run("compare mutex --failures --algorithms central,lamport,token-ring --nodes 4 --json").json(0);
     assert_eq!((&report["complete"], &report["seed"], &report["left_out"]), (&json!(true), &json!(1), &json!([])));
-    // Three victims and two harms, and the coordinator besides where there is one.
+    // Three failed nodes and two kinds of failure, plus the coordinator of `central`.
     assert_eq!(rows(&report).len(), 3 * 6 + 2);
     for row in rows(&report) {
         let [goes_on, stops, breaks] = ["goes_on", "stops", "unsafe"].map(|fate| row[fate].as_u64().unwrap());
@@ -82,23 +82,23 @@ fn every_row_names_the_command_that_shows_it() {
 }
 
 #[test]
-fn a_victim_is_told_apart() {
-    let told = run("compare mutex --failures --algorithms central --nodes 3,5").ok(0);
-    let cells: Vec<Vec<_>> = told
+fn rows_distinguish_the_failed_node() {
+    let printed = run("compare mutex --failures --algorithms central --nodes 3,5").ok(0);
+    let cells: Vec<Vec<_>> = printed
         .lines()
         .filter_map(|line| line.strip_prefix("  central "))
         .map(|line| line.split_whitespace().collect())
         .collect();
-    let [dies_3, dies_5, ..] = &cells[..] else { panic!("{told}") };
-    assert_eq!(dies_3[..6], ["3", "stops", "stops", "stops", "goes", "on"], "{told}");
-    assert_eq!(dies_5[0], "5", "{told}");
-    let longest = told.lines().map(|line| line.chars().count()).max();
-    assert!(longest <= Some(120), "{told}");
+    let [dies_3, dies_5, ..] = &cells[..] else { panic!("{printed}") };
+    assert_eq!(dies_3[..6], ["3", "stops", "stops", "stops", "goes", "on"], "{printed}");
+    assert_eq!(dies_5[0], "5", "{printed}");
+    let longest = printed.lines().map(|line| line.chars().count()).max();
+    assert!(longest <= Some(120), "{printed}");
 }
 
-/// Another seed strikes at other instants, and the same one at the same.
+/// The same seed gives the same instants of failures, and another seed gives others.
 #[test]
-fn the_seed_says_when() {
+fn the_seed_determines_the_instants() {
     let line = |seed| format!("compare mutex --failures --algorithms ricart-agrawala --nodes 4 --seed {seed} --json");
     let [one, again, other] = [1, 1, 5].map(|seed| run(&line(seed)).json(0));
     assert_eq!(one, again);

@@ -1,4 +1,4 @@
-//! Families other than mutual exclusion on the command line: elections, and what one family refuses of another.
+//! Families other than mutual exclusion, and options of one family that another rejects.
 
 use crate::json::shape;
 use crate::run::{run, run_in};
@@ -7,14 +7,14 @@ use serde_json::Value;
 use std::fs;
 
 #[track_caller]
-fn refused(lines: &[&str], expected: &Expect) {
-    let told = lines.iter().map(|line| format!("$ quorate {line}\n{}", run(line).complaint()));
-    expected.assert_eq(&told.collect::<String>());
+fn check_errors(lines: &[&str], expected: &Expect) {
+    let printed = lines.iter().map(|line| format!("$ quorate {line}\n{}", run(line).error()));
+    expected.assert_eq(&printed.collect::<String>());
 }
 
 #[test]
-fn an_option_of_another_family_is_refused() {
-    refused(
+fn an_option_of_another_family_is_rejected() {
+    check_errors(
         &[
             "sim raft --entries 4",
             "sim raft --starters lowest --workload all",
@@ -53,8 +53,8 @@ fn an_option_of_another_family_is_refused() {
 }
 
 #[test]
-fn starters_that_make_no_sense() {
-    refused(
+fn invalid_starters_are_rejected() {
+    check_errors(
         &[
             "sim raft --starters 4",
             "sim raft --starters 1-4000000000",
@@ -81,8 +81,8 @@ fn starters_that_make_no_sense() {
 }
 
 #[test]
-fn what_cannot_be_copied_cannot_be_checked() {
-    refused(
+fn algorithms_without_copyable_nodes_cannot_be_checked() {
+    check_errors(
         &["check raft", "check raft --nodes 2 --json", "check replica"],
         &expect![[r#"
         $ quorate check raft
@@ -96,16 +96,16 @@ fn what_cannot_be_copied_cannot_be_checked() {
 }
 
 #[test]
-fn a_script_of_another_family_is_refused() {
+fn a_script_of_another_family_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("acquires"), "acquire 2 at 5ms\n").unwrap();
     fs::write(folder.path().join("campaigns"), "campaign 2 at 5ms\ncrash 3 at 1s\n").unwrap();
-    let told = run_in(folder.path(), "sim raft --script acquires").complaint();
+    let printed = run_in(folder.path(), "sim raft --script acquires").error();
     assert!(
-        told.contains("'acquire' is not a fault or a command") && told.contains("Commands are campaign, resign."),
-        "{told}"
+        printed.contains("'acquire' is not a fault or a command") && printed.contains("Commands are campaign, resign."),
+        "{printed}"
     );
-    assert!(run_in(folder.path(), "sim central --script campaigns").complaint().contains("'campaign' is not"));
+    assert!(run_in(folder.path(), "sim central --script campaigns").error().contains("'campaign' is not"));
     let report = run_in(folder.path(), "sim raft --script campaigns --json").json(0);
     assert_eq!((&report["election"]["leader"], &report["ending"]), (&2.into(), &"done".into()));
 }
@@ -127,7 +127,7 @@ fn an_election_step_by_step() {
 
         raft · 2 nodes · seed 1 · fixed:1ms · bare links
 
-                                      measured   the book
+                                      measured   expected
           leader                             2
           epoch                              2
           election messages                  2
@@ -188,29 +188,29 @@ fn an_election_as_json() {
     assert_eq!(report["family"], "election");
 }
 
-/// Each printed command brings the same run about again, and a journal says the same as the run.
+/// A command line always gives the same run, and its journal gives the same report.
 #[test]
-fn an_election_can_be_seen_again() {
+fn an_election_can_be_repeated_and_replayed() {
     let folder = tempfile::tempdir().unwrap();
     let line = "sim raft --nodes 4 --starters 2,4 --seed 3 --loss 0.2 --fault \"crash 1 at 9ms for 20ms\"";
-    let told = run_in(folder.path(), &format!("{line} --trace run.journal --json")).json(0);
-    assert_eq!(told, run(&format!("{line} --json")).json(0));
+    let printed = run_in(folder.path(), &format!("{line} --trace run.journal --json")).json(0);
+    assert_eq!(printed, run(&format!("{line} --json")).json(0));
     let replayed = run_in(folder.path(), "replay run.journal --json").json(0);
-    assert_eq!((&replayed["identical"], &replayed["election"]), (&true.into(), &told["election"]));
+    assert_eq!((&replayed["identical"], &replayed["election"]), (&true.into(), &printed["election"]));
     let read = run_in(folder.path(), "trace run.journal --summary --json").json(0);
-    assert_eq!((&read["election"], &read["properties"]), (&told["election"], &told["properties"]));
+    assert_eq!((&read["election"], &read["properties"]), (&printed["election"], &printed["properties"]));
     assert!(run_in(folder.path(), "trace run.journal --clocks").ok(0).contains("LEADER IS"));
     assert!(run_in(folder.path(), "trace run.journal --before 6 9").ok(0).starts_with("Line 6"));
     let text = fs::read_to_string(folder.path().join("run.journal")).unwrap();
-    let lie = text.replacen("\"family\":\"election\"", "\"family\":\"mutex\"", 1);
-    fs::write(folder.path().join("run.journal"), lie).unwrap();
-    let told = run_in(folder.path(), "replay run.journal").complaint();
-    assert!(told.contains("contradicts itself about the algorithm's family"), "{told}");
+    let false_header = text.replacen("\"family\":\"election\"", "\"family\":\"mutex\"", 1);
+    fs::write(folder.path().join("run.journal"), false_header).unwrap();
+    let printed = run_in(folder.path(), "replay run.journal").error();
+    assert!(printed.contains("contradicts itself about the algorithm's family"), "{printed}");
 }
 
 #[test]
-fn an_election_without_a_majority_fails_and_says_why() {
-    let told = run("sim raft --nodes 4 --fault \"crash 1\" --fault \"crash 2\"").ok(1);
+fn an_election_without_a_majority_fails_with_a_reason() {
+    let printed = run("sim raft --nodes 4 --fault \"crash 1\" --fault \"crash 2\"").ok(1);
     for part in [
         "eventually  agreed                  FAILS: at ",
         "knows no leader at the end",
@@ -218,7 +218,7 @@ fn an_election_without_a_majority_fails_and_says_why() {
         "; there is no leader that everyone knows",
         "To see it again: quorate sim raft --nodes 4 --seed 1 --starters all --fault \"crash 1\" --fault \"crash 2\"",
     ] {
-        assert!(told.contains(part), "no '{part}' in\n{told}");
+        assert!(printed.contains(part), "no '{part}' in\n{printed}");
     }
 }
 
@@ -229,23 +229,23 @@ fn a_sweep_of_elections() {
     let names: Vec<_> = report["properties"].as_array().unwrap().iter().map(|row| row["name"].clone()).collect();
     assert_eq!(names, ["one-leader-an-epoch", "epochs-grow", "agreed", "contested"]);
     let text = run("sweep raft --starters lowest --seeds 20").ok(0);
-    assert!(!text.contains("contested"), "one who starts alone meets no contest:\n{text}");
+    assert!(!text.contains("contested"), "a single starter has no contest:\n{text}");
 }
 
 #[test]
 fn a_run_of_replicas() {
     let report = run("sim replica --operations 9 --clients 2 --json").json(0);
     assert_eq!((&report["family"], &report["replica"]["answered"]), (&"replica".into(), &9.into()));
-    let told = run("sim replica --operations 9 --clients 2 --reads lease --keys 2").ok(0);
-    assert!(told.contains("operations                         9   9 answered"), "{told}");
+    let printed = run("sim replica --operations 9 --clients 2 --reads lease --keys 2").ok(0);
+    assert!(printed.contains("operations                         9   9 answered"), "{printed}");
 }
 
-/// The weather of a family is bad enough to find what is planted.
+/// The fault mixes of the family find the seeded bugs.
 #[test]
 fn replicas_are_swept_under_chaos() {
-    let told = run("sweep --family replica --fixtures --seeds 10").ok(0);
+    let printed = run("sweep --family replica --fixtures --seeds 10").ok(0);
     for part in ["holds: linearizable, kept, equal", "found: 'kept', node 1", "found: 'equal', node 1"] {
-        assert!(told.contains(part), "no '{part}' in\n{told}");
+        assert!(printed.contains(part), "no '{part}' in\n{printed}");
     }
-    assert!(told.lines().skip(3).all(|line| line.starts_with("  replica")), "a line a replica:\n{told}");
+    assert!(printed.lines().skip(3).all(|line| line.starts_with("  replica")), "one line per replica:\n{printed}");
 }

@@ -1,4 +1,4 @@
-//! The gallery in the documents is what the program draws.
+//! The gallery in the documents is current.
 
 use crate::draw::picture;
 use crate::run::{algorithms, run, run_in};
@@ -8,10 +8,10 @@ use std::path::Path;
 
 const DOCUMENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
-/// Pictures in the repository stay small.
-const MOST_BYTES: usize = 60_000;
+/// Maximum size of a picture in the repository.
+const MAX_BYTES: usize = 60_000;
 
-/// `quorate gallery docs` draws them anew, and so does `./fix golden`.
+/// `quorate gallery docs` or `./fix golden` updates the pictures.
 #[test]
 fn every_picture_of_the_gallery_is_current() {
     let folder = tempfile::tempdir().unwrap();
@@ -22,25 +22,25 @@ fn every_picture_of_the_gallery_is_current() {
     for name in &drawn {
         let text = fs::read_to_string(folder.path().join("gallery").join(name)).unwrap();
         picture(&text);
-        assert!(text.len() < MOST_BYTES, "{name} has {} bytes", text.len());
+        assert!(text.len() < MAX_BYTES, "{name} has {} bytes", text.len());
         assert!(page.contains(&format!("(gallery/{name})")), "{name} is not on the page");
         compare(name, &text);
     }
     let kept = names(&Path::new(DOCUMENTS).join("gallery"));
-    assert_eq!(kept, drawn, "docs/gallery has pictures that are drawn no more: take them away");
+    assert_eq!(kept, drawn, "docs/gallery has pictures that the program no longer draws: remove them");
     for name in algorithms() {
         assert!(drawn.contains(&format!("{name}.svg")), "{name}");
     }
 }
 
-/// A difference of pictures is nothing to read.
+/// Compares pictures without printing a diff, which would be unreadable.
 fn compare(name: &str, drawn: &str) {
     let path = format!("{DOCUMENTS}/gallery/{name}");
     let kept = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         kept == drawn || std::env::var_os("UPDATE_EXPECT").is_some(),
-        "docs/gallery/{name} is not what is drawn now. 'quorate gallery docs' or './fix golden' draws them all anew; look at \
-         them before you commit."
+        "docs/gallery/{name} is not current. 'quorate gallery docs' or './fix golden' draws all pictures again; look at them \
+         before you commit."
     );
     expect_file![path].assert_eq(drawn);
 }
@@ -52,7 +52,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// What the page prints below a picture draws that picture.
+/// The command below a picture draws that picture.
 #[test]
 fn the_commands_of_the_page_draw_its_pictures() {
     let folder = tempfile::tempdir().unwrap();
@@ -61,8 +61,8 @@ fn the_commands_of_the_page_draw_its_pictures() {
     let commands: Vec<_> = page.lines().filter(|line| line.starts_with("quorate ")).collect();
     assert!(commands.len() > 8, "{page}");
     for command in commands {
-        let ended = run_in(folder.path(), command);
-        assert!(matches!(ended.code, Some(0 | 1 | 3)) && ended.err.is_empty(), "{command}: {ended:?}");
+        let result = run_in(folder.path(), command);
+        assert!(matches!(result.code, Some(0 | 1 | 3)) && result.err.is_empty(), "{command}: {result:?}");
         let name = command.rsplit(' ').next().unwrap();
         let [one, other] = [folder.path().join(name), folder.path().join("gallery").join(name)]
             .map(|path| fs::read_to_string(path).unwrap());
@@ -71,24 +71,24 @@ fn the_commands_of_the_page_draw_its_pictures() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_is_told() {
+fn a_folder_that_cannot_be_created_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
-    let refused = run_in(folder.path(), "gallery file").complaint();
-    assert!(refused.starts_with("error: The folder file/gallery could not be made: "), "{refused}");
+    let error = run_in(folder.path(), "gallery file").error();
+    assert!(error.starts_with("error: Cannot create the folder file/gallery: "), "{error}");
 }
 
-/// The page on pictures names the options that there are, and its commands run.
+/// The page on pictures lists all options, and its commands run.
 #[test]
-fn the_page_on_pictures_is_true() {
+fn the_page_on_pictures_is_current() {
     let page = fs::read_to_string(format!("{DOCUMENTS}/pictures.md")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
     let commands: Vec<_> = blocks.flat_map(str::lines).filter(|line| line.starts_with("quorate ")).collect();
     assert!(commands.len() > 5, "{page}");
     for command in commands {
-        let ended = run_in(folder.path(), command);
-        assert!(matches!(ended.code, Some(0 | 1)) && ended.err.is_empty(), "{command}: {ended:?}");
+        let result = run_in(folder.path(), command);
+        assert!(matches!(result.code, Some(0 | 1)) && result.err.is_empty(), "{command}: {result:?}");
     }
     let help = run("draw --help").ok(0);
     let in_help = help.lines().filter_map(|line| line.trim_start().strip_prefix("--")?.split(' ').next());
@@ -97,7 +97,7 @@ fn the_page_on_pictures_is_true() {
     }
     let table = page.lines().filter(|line| line.starts_with("| `--"));
     for option in table.flat_map(|line| line.split("`--").skip(1)).filter_map(|rest| rest.split([' ', '`']).next()) {
-        assert!(help.contains(&format!("--{option} ")) || option == "only", "--{option} is no option");
+        assert!(help.contains(&format!("--{option} ")) || option == "only", "--{option} is not an option");
     }
     let parser = page.lines().find(|line| line.contains("(?<host>")).unwrap().trim();
     let log = fs::read_to_string(folder.path().join("run.log")).unwrap();

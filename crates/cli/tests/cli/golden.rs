@@ -1,4 +1,4 @@
-//! Whole outputs, as users see them. `./fix golden` rewrites them; read the difference as you would read code.
+//! Complete outputs. `./fix golden` updates them; review the difference like code.
 
 use crate::run::run;
 use expect_test::expect;
@@ -55,17 +55,17 @@ fn list() {
         deadlock-or                deadlock  diffusion         a look: ≤ 2e                   whoever waits asks all it waits for whether they wait too; if all reply, nobody can wake it
         deadlock-central           deadlock  central           a look: 1 a change, 2 a site   all sites report to one, which sees the whole graph and asks before it believes
         replica                    replica   replicated log    –                              a leader's log on a majority's disks, and one state machine on all members
-        armies                     –         two armies        in all: 3                      two armies agree on who leads the attack, and on when to attack as far as delays are bounded
+        armies                     –         two armies        in total: 3                    two armies agree on who leads the attack, and on when to attack as far as delays are bounded
 
-        quorate explain NAME tells all about one; quorate sim NAME runs it.
-        quorate list --fixtures shows those that are wrong on purpose.
+        quorate explain NAME explains an algorithm; quorate sim NAME runs it.
+        quorate list --fixtures lists faulty variants, which are wrong on purpose.
     "#]].assert_eq(&run("list").ok(0));
 }
 
 #[test]
 fn list_of_fixtures() {
     expect![[r#"
-        name                                   family    class             messages                       what is wrong
+        name                                   family    class             messages                       flaw
         no-lock                                mutex     none              an entry: 0                    two are inside as soon as two want in
         ricart-agrawala-1981                   mutex     permission-based  an entry: 2(n−1)               replies name no request and carry no clock
         ricart-agrawala-clock-only             mutex     permission-based  an entry: 2(n−1)               equal clock readings both go first
@@ -94,15 +94,15 @@ fn list_of_fixtures() {
         voting-half                            mutex     quorum-based      an entry: 2nk+n                half of the votes admit, and another node has the other half
         voting-forgetful                       mutex     quorum-based      an entry: 2nk+n                voters forget whom they voted for, as if they had restarted, and vote again
         toy-forgetful                          mutex     centralised       an entry: 3, own 0             the arbiter forgets who is inside, and grants again
-        toy-mindful                            mutex     centralised       an entry: 3, own 0             nothing: it is the correct twin of toy-forgetful
+        toy-mindful                            mutex     centralised       an entry: 3, own 0             none: the correct twin of toy-forgetful
         toy-embrace                            mutex     permission-based  an entry: 6, voters 3          two can hold a vote each and wait for the other's
-        toy-ordered                            mutex     permission-based  an entry: 6, voters 3          nothing: it is the correct twin of toy-embrace
+        toy-ordered                            mutex     permission-based  an entry: 6, voters 3          none: the correct twin of toy-embrace
         toy-favourite                          mutex     centralised       an entry: 3, own 0             low numbers overtake a high one for ever
-        toy-fair                               mutex     centralised       an entry: 3, own 0             nothing: it is the correct twin of toy-favourite
+        toy-fair                               mutex     centralised       an entry: 3, own 0             none: the correct twin of toy-favourite
         toy-slip                               mutex     centralised       an entry: 3, own 0             of exactly two who wait, one is granted and one forgotten
-        toy-tidy                               mutex     centralised       an entry: 3, own 0             nothing: it is the correct twin of toy-slip
+        toy-tidy                               mutex     centralised       an entry: 3, own 0             none: the correct twin of toy-slip
         toy-lease                              mutex     centralised       an entry: 3, own 0             a lease leaves no margin for clocks that drift
-        toy-lease-margin                       mutex     centralised       an entry: 3, own 0             nothing: it is the correct twin of toy-lease
+        toy-lease-margin                       mutex     centralised       an entry: 3, own 0             none: the correct twin of toy-lease
         chang-roberts-passes-all               election  on a ring         an election: 2n … n(n+1)/2+n   a node that takes part passes on lesser ranks too, and every starter's comes round
         lelann-any-order                       election  on a ring         an election: n²                a node is done when its own rank is back, though that may have overtaken a greater one
         ring-list-first                        election  on a ring         an election: 2n a starter      a starter takes the first on its list for the winner, which is itself
@@ -129,7 +129,7 @@ fn list_of_fixtures() {
         replica-no-report                      replica   replicated log    –                              never reports a lost snapshot, so a peer that lags stays behind for ever
         replica-applied-twice                  replica   replicated log    –                              applies an entry again after a restart, so its state differs
 
-        quorate explain NAME tells all about one; quorate sim NAME runs it.
+        quorate explain NAME explains an algorithm; quorate sim NAME runs it.
     "#]].assert_eq(&run("list --fixtures").ok(0));
 }
 
@@ -286,12 +286,12 @@ fn explain_ricart_agrawala() {
 
 #[test]
 fn demo() {
-    let told = run("").ok(0);
+    let printed = run("").ok(0);
     expect![[r#"
-        Quorate: distributed coordination you can watch, prove and run.
+        Quorate simulates, checks, draws and runs algorithms of distributed coordination.
 
-        Three processes share nothing but a network. All of them want in; one at a time may. They ask each
-        other by Ricart and Agrawala's rules (quorate explain ricart-agrawala):
+        Three nodes share a resource that only one of them may use at a time. They have no shared memory, only a
+        network, and follow the rules of Ricart and Agrawala (quorate explain ricart-agrawala):
 
               time   1  2  3
              4.862   · [?] ·   acquire · RA-1 asks everyone with (1, 2) · request → 1,3
@@ -332,7 +332,7 @@ fn demo() {
             22.493   ·  · [·]  release · LEAVES
                     · outside   ? waiting   █ inside   ‖ paused   ✗ down   [ ] whose step it is   times in milliseconds
 
-                                      measured   the book
+                                      measured   expected
           entries                            6
           messages an entry                  4   4 = 2(n−1)
           client delay                     2 T   2T   (1 sample)
@@ -351,23 +351,23 @@ fn demo() {
           eventually  served                  holds
           sometimes   contention              happened
 
-        Go on with   (or cargo run --release -- instead of quorate)
-          quorate list                                            the algorithms, 47 of them
+        Next steps   (or cargo run --release -- instead of quorate)
+          quorate list                                            all 47 algorithms
           quorate explain central                                 idea, rules, cost, failures
-          quorate compare mutex --nodes 4,9,16                    all of them beside the book's figures
-          quorate sim central --fault "crash 1 at 40ms"           break it
-          quorate sweep ricart-agrawala --seeds 10000 --loss 0.1  try to break it ten thousand times
-          quorate run ricart-agrawala --nodes 5                   the same between real processes
+          quorate compare mutex --nodes 4,9,16                    all of them beside the expected figures
+          quorate sim central --fault "crash 1 at 40ms"           crash a node
+          quorate sweep ricart-agrawala --seeds 10000 --loss 0.1  search ten thousand runs for a failure
+          quorate run ricart-agrawala --nodes 5                   the same in real processes
           quorate --help                                          everything else
     "#]]
-    .assert_eq(&told);
-    assert_eq!(run("demo").ok(0), told);
-    assert_eq!(run("demo --fast --seed 1").ok(0), told);
+    .assert_eq(&printed);
+    assert_eq!(run("demo").ok(0), printed);
+    assert_eq!(run("demo --fast --seed 1").ok(0), printed);
 }
 
 #[test]
 fn sim_with_steps() {
-    let told = run("sim central --nodes 2 --entries 2 --latency fixed:1ms --workload all --steps").ok(0);
+    let printed = run("sim central --nodes 2 --entries 2 --latency fixed:1ms --workload all --steps").ok(0);
     expect![[r#"
               time   1  2
              0.000  [█] ·   acquire · CE-1 asks with ticket 1/1 · CE-2 grants ticket 1/1 · CE-3 enters with ticket 1/1 · ENTERS (fence 0.1)
@@ -381,7 +381,7 @@ fn sim_with_steps() {
 
         central · 2 nodes · seed 1 · fixed:1ms · bare links
 
-                                      measured   the book
+                                      measured   expected
           entries                            2
           messages an entry                  3   3
             the coordinator's own            0   0
@@ -401,16 +401,16 @@ fn sim_with_steps() {
           sometimes   contention              happened
 
           done at 4ms, 9 events, trace 612f5f02aa123dd8
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&printed);
 }
 
 #[test]
 fn sim_with_faults() {
-    let told = run("sim central --fault 'crash 1 at 10ms' --entries 4").ok(1);
+    let printed = run("sim central --fault 'crash 1 at 10ms' --entries 4").ok(1);
     expect![[r#"
         central · 3 nodes · seed 1 · uniform:1ms..5ms · bare links
 
-                                      measured   the book
+                                      measured   expected
           entries                            0
           messages an entry                  –   3, own 0
             the coordinator's own            –   0
@@ -429,9 +429,9 @@ fn sim_with_faults() {
           eventually  served                  FAILS: at 28.718ms node 2 asked at 24.31ms and is not in at the end, and 1 more wait with it
           sometimes   contention              happened
 
-          stuck at 28.718ms, where nothing more can change; 0 of 4 requests led to an entry, 5 events, trace 42d555a977a53803
+          stuck at 28.718ms: nothing more can happen; 0 of 4 requests led to an entry, 5 events, trace 42d555a977a53803
 
-        The steps that lead to 'served':
+        The steps that lead to the violation of 'served':
               time   1  2  3
             10.000   ✗  ·  ·   node 1 crashes
             24.310   ✗ [?] ·   acquire · CE-1 asks with ticket 2/1 · request → 1
@@ -442,8 +442,8 @@ fn sim_with_faults() {
 
         To see it again: quorate sim central --nodes 3 --seed 1 --entries 4 --fault "crash 1 at 10ms"
         To draw it: quorate sim central --nodes 3 --seed 1 --entries 4 --fault "crash 1 at 10ms" --svg broken.svg
-        To make it small: quorate shrink central --nodes 3 --seed 1 --entries 4 --fault "crash 1 at 10ms"
-    "#]].assert_eq(&told);
+        To shrink it: quorate shrink central --nodes 3 --seed 1 --entries 4 --fault "crash 1 at 10ms"
+    "#]].assert_eq(&printed);
 }
 
 #[test]
@@ -451,7 +451,7 @@ fn sim_over_reliable_links() {
     expect![[r#"
         ricart-agrawala · 3 nodes · seed 1 · uniform:1ms..5ms · reliable links
 
-                                      measured   the book
+                                      measured   expected
           entries                           10
           messages an entry                  4   4 = 2(n−1)
           client delay                17.01 ms   2T   (3 samples)
@@ -477,21 +477,21 @@ fn sim_over_reliable_links() {
 
 #[test]
 fn sweep() {
-    let told = run("sweep ricart-agrawala-clock-only --nodes 2 --entries 2 --seeds 40").ok(1);
-    let (begin, end) = told.split_once(" events in ").unwrap();
+    let printed = run("sweep ricart-agrawala-clock-only --nodes 2 --entries 2 --seeds 40").ok(1);
+    let (begin, end) = printed.split_once(" events in ").unwrap();
     let end = end.split_once(" s\n").unwrap().1;
     expect![[r#"
         ricart-agrawala-clock-only · 2 nodes · 10 seeds from 1 · 100 events in … s
 
-          always      exclusion               FAILS in 1 of 10
-          always      asked-first             holds in every seed
-          always      happened-before-order   holds in every seed
-          eventually  served                  holds in every seed
-          sometimes   contention              happened in 6 of 10
+          always      exclusion               FAILS with 1 of 10 seeds
+          always      asked-first             holds with every seed
+          always      happened-before-order   holds with every seed
+          eventually  served                  holds with every seed
+          sometimes   contention              happened with 6 of 10 seeds
 
-        Seed 10 breaks 'exclusion': node 2 entered while node 1 was inside.
+        With seed 10, 'exclusion' fails: node 2 entered while node 1 was inside.
 
-        The steps that lead to 'exclusion':
+        The steps that lead to the violation of 'exclusion':
               time   1  2
              4.831  [?] ·   acquire · RA-1 asks everyone with (1, 1) · request → 2
              7.584   ? [?]  acquire · RA-1 asks everyone with (1, 2) · request → 1
@@ -503,8 +503,8 @@ fn sweep() {
 
         To see it again: quorate sim ricart-agrawala-clock-only --nodes 2 --seed 10 --entries 2
         To draw it: quorate sim ricart-agrawala-clock-only --nodes 2 --seed 10 --entries 2 --svg broken.svg
-        To make it small: quorate shrink ricart-agrawala-clock-only --nodes 2 --seed 10 --entries 2
-        The sweep ends with the first failure; --keep-going counts them all.
+        To shrink it: quorate shrink ricart-agrawala-clock-only --nodes 2 --seed 10 --entries 2
+        The sweep stops at the first failure; --keep-going counts all failures.
     "#]]
     .assert_eq(&format!("{begin} events in … s\n{end}"));
 }

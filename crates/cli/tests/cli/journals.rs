@@ -1,11 +1,11 @@
-//! Recorded runs: they replay as they were, tell what the run itself told, and a wrong one is refused by its line.
+//! Journals: they replay exactly, give the same report as the run, and errors name the line.
 
 use crate::run::{Run, run_in};
 use serde_json::Value;
 use std::fs;
 use tempfile::TempDir;
 
-/// Runs that have some of everything, with the code that each ends with.
+/// Runs with various faults, and their exit codes.
 const RUNS: [(&str, i32); 4] = [
     ("sim central --latency fixed:1ms --workload all", 0),
     ("sim ricart-agrawala --nodes 4 --loss 0.1 --duplicate 0.1 --cancel 0.2 --try 0.2 --processing fixed:0.1ms", 0),
@@ -15,7 +15,7 @@ const RUNS: [(&str, i32); 4] = [
 
 struct Recorded {
     folder: TempDir,
-    /// What `sim --json` said of the run.
+    /// The report of `sim --json`.
     report: Value,
 }
 
@@ -39,13 +39,13 @@ impl Recorded {
     }
 }
 
-/// FNV-1a, as the page on journals promises.
+/// FNV-1a, as the page on journals specifies.
 fn fingerprint(bytes: &[u8]) -> String {
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix))
 }
 
-/// The lines between the heading and the legend.
+/// Returns the lines between the heading and the legend.
 fn steps(printed: &str) -> Vec<&str> {
     let heading = |line: &str| ["time", "line"].iter().any(|word| line.trim_start().starts_with(word));
     let lines = printed.lines().skip_while(|line| !heading(line));
@@ -60,8 +60,8 @@ fn a_journal_replays_as_it_was() {
         assert_eq!(replayed["identical"], true);
         assert_eq!(replayed["lines"], recorded.text().lines().count());
         assert_eq!(recorded.report["trace_hash"], fingerprint(recorded.text().as_bytes()));
-        let told = recorded.run("replay run.journal").ok(code);
-        assert!(told.contains("lines replayed, every one as recorded"), "{told}");
+        let printed = recorded.run("replay run.journal").ok(code);
+        assert!(printed.contains("lines replayed, all as recorded"), "{printed}");
     }
 }
 
@@ -76,9 +76,9 @@ fn figures_of_a_journal_are_those_of_the_run() {
             }
         }
         let summary = recorded.run("trace run.journal --summary").ok(code);
-        let told = recorded.run(line).ok(code);
+        let printed = recorded.run(line).ok(code);
         let figures = summary.split_once('\n').unwrap().1;
-        assert!(told.contains(figures), "{told}\ndoes not have\n{figures}");
+        assert!(printed.contains(figures), "{printed}\ndoes not have\n{figures}");
     }
 }
 
@@ -92,34 +92,34 @@ fn steps_of_a_journal_are_those_of_the_run() {
             recorded.run("trace run.journal").ok(0),
         ];
         assert_eq!(steps(&live), steps(&replayed));
-        // A trace says on which line of the journal each step stands; the first starts of nodes are silent.
+        // A trace shows the line number of each step. The first starts of nodes are not shown.
         let numbered: Vec<_> = steps(&traced).iter().map(|step| step.trim_start().split_once(' ').unwrap()).collect();
         let plain: Vec<_> = numbered.iter().map(|(_, step)| step.trim_start()).collect();
         assert_eq!(plain, steps(&live).iter().map(|step| step.trim_start()).collect::<Vec<_>>());
         let silent = |line: &str| line.contains("\"start\":{\"incarnation\":0}},\"effects\":[]}");
         let text = recorded.text();
         let (text, _end_mark) = text.trim_end().rsplit_once('\n').unwrap();
-        let told =
+        let printed =
             (1..).zip(text.lines()).skip(1).filter(|(_, line)| !silent(line)).map(|(number, _)| number.to_string());
         assert_eq!(
             numbered.iter().map(|(number, _)| (*number).to_owned()).collect::<Vec<_>>(),
-            told.collect::<Vec<_>>()
+            printed.collect::<Vec<_>>()
         );
     }
 }
 
 #[test]
-fn a_journal_can_be_recorded_beside_the_steps() {
+fn a_journal_can_be_written_while_steps_are_printed() {
     let recorded = Recorded::new("sim central", 0);
     let quiet = recorded.text();
-    let told = recorded.run("sim central --steps --trace run.journal").ok(0);
+    let printed = recorded.run("sim central --steps --trace run.journal").ok(0);
     assert_eq!(recorded.text(), quiet);
     let lines = quiet.lines().count();
-    assert!(told.contains(&format!("journal: run.journal ({lines} lines)")), "{told}");
+    assert!(printed.contains(&format!("journal: run.journal ({lines} lines)")), "{printed}");
 }
 
 #[test]
-fn every_step_has_a_clock_and_no_act_of_the_world_has_one() {
+fn steps_have_clocks_and_faults_have_none() {
     let recorded = Recorded::new(RUNS[3].0, RUNS[3].1);
     let listed = recorded.run("trace run.journal --json").json(0);
     let with_clocks = recorded.run("trace run.journal --clocks").ok(0);
@@ -134,9 +134,9 @@ fn every_step_has_a_clock_and_no_act_of_the_world_has_one() {
     }
 }
 
-/// Against the definition: a clock is smaller where every part of it is smaller or equal.
+/// Compares with the definition: a clock is smaller if it differs and no part of it is larger.
 #[test]
-fn what_happened_before_what() {
+fn happened_before_matches_vector_clocks() {
     let recorded = Recorded::new("sim ricart-agrawala --entries 2", 0);
     let listed = recorded.run("trace run.journal --json").json(0);
     let clock = |step: &Value| -> Vec<u64> {
@@ -158,8 +158,8 @@ fn what_happened_before_what() {
                 (false, false, false) => (2, "is concurrent with"),
             };
             seen[case] = true;
-            let told = recorded.run(&line).ok(0);
-            assert!(told.contains(relation), "{line}: {told}");
+            let printed = recorded.run(&line).ok(0);
+            assert!(printed.contains(relation), "{line}: {printed}");
             let order = recorded.run(&format!("{line} --json")).json(0);
             assert_eq!((&order["happened_before"], &order["concurrent"]), (&(case == 0).into(), &(case == 2).into()));
         }
@@ -167,9 +167,9 @@ fn what_happened_before_what() {
     assert_eq!(seen, [true; 3]);
 }
 
-/// Cut off after whole lines, as by a full disk or a copy that was interrupted.
+/// A journal truncated after a complete line, as by a full disk or an interrupted copy.
 #[test]
-fn a_journal_without_its_end_is_refused_after_what_it_has() {
+fn a_journal_without_its_end_is_rejected_after_its_steps() {
     let recorded = Recorded::new("sim ricart-agrawala --entries 3", 0);
     let text = recorded.text();
     let lines: Vec<_> = text.split_inclusive('\n').collect();
@@ -179,20 +179,20 @@ fn a_journal_without_its_end_is_refused_after_what_it_has() {
         for verb in
             ["replay run.journal", "replay run.journal --json", "trace run.journal --summary", "shrink run.journal"]
         {
-            let complaint = recorded.run(verb).refusal();
+            let error = recorded.run(verb).error_after_output();
             let expected =
                 format!("error: In run.journal: The journal breaks off after line {kept}: its end mark is missing");
-            assert!(complaint.starts_with(&expected), "{verb}: {complaint}");
+            assert!(error.starts_with(&expected), "{verb}: {error}");
         }
         let traced = recorded.run("trace run.journal");
         assert_eq!((traced.code, steps(&traced.out).is_empty()), (Some(2), kept == 4), "{}", traced.out);
     }
     recorded.replace(text.replacen(lines[5], "", 1));
-    let complaint = recorded.run("trace run.journal").refusal();
-    assert!(complaint.contains("lines before it are missing or new"), "{complaint}");
+    let error = recorded.run("trace run.journal").error_after_output();
+    assert!(error.contains("lines before it are missing or new"), "{error}");
 }
 
-/// What was written before there was an end mark is read as ever.
+/// Journals of the first format have no end mark.
 #[test]
 fn a_journal_of_the_first_format_replays() {
     let recorded = Recorded::new("sim ricart-agrawala --entries 3", 0);
@@ -204,13 +204,13 @@ fn a_journal_of_the_first_format_replays() {
     assert!(recorded.run("draw run.journal").ok(0).contains("ricart-agrawala"));
 }
 
-/// Each slip with the first line that cannot stand as it is.
+/// Each alteration is reported with the first line that does not fit.
 #[test]
-fn an_altered_journal_is_refused_by_its_line() {
+fn an_altered_journal_is_rejected_with_the_line() {
     let recorded = Recorded::new("sim ricart-agrawala --entries 3", 0);
     let text = recorded.text();
     let lines: Vec<_> = text.split_inclusive('\n').collect();
-    let place = |part: &str| lines.iter().position(|line| line.contains(part)).unwrap();
+    let index_of = |part: &str| lines.iter().position(|line| line.contains(part)).unwrap();
     let altered = |index: usize, from: &str, to: &str| {
         let mut lines = lines.clone();
         let line = lines[index].replacen(from, to, 1);
@@ -219,35 +219,35 @@ fn an_altered_journal_is_refused_by_its_line() {
         lines.concat()
     };
     let without = |index: usize| [&lines[..index], &lines[index + 1..]].concat().concat();
-    let (entry, reply) = (place("entered"), place("\"reply\""));
+    let (entry, reply) = (index_of("entered"), index_of("\"reply\""));
     let cases = [
         (altered(entry, "\"counter\":1", "\"counter\":2"), entry, "does not replay"),
         (altered(entry, "RA-3", "RA-4"), entry, "does not replay"),
         (altered(reply, "\"time\":", "\"time\": "), reply, "does not replay"),
         (altered(reply, "{", "["), reply, "is malformed"),
         (altered(reply, "\"node\":", "\"node\":9"), reply, "is malformed"),
-        (without(place("\"command\":\"acquire\"")), place("\"input\":{\"message\""), "cannot be replayed"),
+        (without(index_of("\"command\":\"acquire\"")), index_of("\"input\":{\"message\""), "cannot be replayed"),
         (lines[..entry].concat() + &lines[entry][..20], entry, "is malformed"),
     ];
     for (number, (journal, index, what)) in cases.into_iter().enumerate() {
         recorded.replace(journal);
         for verb in ["replay run.journal", "replay run.journal --steps", "replay run.journal --json"] {
-            let complaint = recorded.run(verb).refusal();
-            assert!(complaint.starts_with("error: In run.journal: Line "), "case {number}: {complaint}");
-            assert!(complaint.contains(what), "case {number}: {complaint}");
-            let line: usize = complaint.split([' ', ':']).find_map(|word| word.parse().ok()).unwrap();
-            assert!(line == index + 1 || what == "cannot be replayed", "case {number}: {complaint}");
+            let error = recorded.run(verb).error_after_output();
+            assert!(error.starts_with("error: In run.journal: Line "), "case {number}: {error}");
+            assert!(error.contains(what), "case {number}: {error}");
+            let line: usize = error.split([' ', ':']).find_map(|word| word.parse().ok()).unwrap();
+            assert!(line == index + 1 || what == "cannot be replayed", "case {number}: {error}");
         }
         if what == "is malformed" {
             for verb in ["trace run.journal", "trace run.journal --summary", "trace run.journal --before 2 3"] {
-                assert!(recorded.run(verb).refusal().contains(what), "case {number}");
+                assert!(recorded.run(verb).error_after_output().contains(what), "case {number}");
             }
         }
     }
 }
 
 #[test]
-fn a_header_that_lies_is_refused() {
+fn a_false_header_is_rejected() {
     let recorded = Recorded::new("sim central --entries 1", 0);
     let text = recorded.text();
     for (from, to) in [
@@ -263,7 +263,7 @@ fn a_header_that_lies_is_refused() {
         assert!(text.contains(from), "no {from} in {text}");
         recorded.replace(text.replacen(from, to, 1));
         for verb in ["replay run.journal --steps", "trace run.journal", "trace run.journal --before 2 3"] {
-            assert!(recorded.run(verb).complaint().starts_with("error: In run.journal: "), "{to}: {verb}");
+            assert!(recorded.run(verb).error().starts_with("error: In run.journal: "), "{to}: {verb}");
         }
     }
 }

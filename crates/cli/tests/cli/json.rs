@@ -1,11 +1,11 @@
-//! What `--json` prints: the fields of every command, and that they say the truth.
+//! `--json`: the fields of every command, and the consistency of their values.
 
 use crate::run::{run, run_in};
 use expect_test::{Expect, expect};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Every field with its type, a line each; `[]` stands for any element of an array.
+/// Lists every field with its type, one per line; `[]` stands for any element of an array.
 pub(crate) fn shape(value: &Value) -> String {
     let mut fields = BTreeSet::new();
     collect(value, "", &mut fields);
@@ -37,9 +37,9 @@ fn check(line: &str, code: i32, expected: &Expect) -> String {
     shape
 }
 
-/// Which fields a command prints that are not in this shape (+), and the other way round (-).
+/// Compares the fields of a command with a shape: new fields (+) and missing ones (-).
 #[track_caller]
-fn check_beside(shape: &str, line: &str, code: i32, expected: &Expect) {
+fn check_difference(shape: &str, line: &str, code: i32, expected: &Expect) {
     let other = self::shape(&run(line).json(code));
     let [before, after]: [BTreeSet<_>; 2] = [shape, &other].map(|shape| shape.lines().collect());
     let gone = before.difference(&after).map(|field| format!("- {field}\n"));
@@ -67,7 +67,7 @@ fn list() {
             [].sync_delay: string
         "#]],
     );
-    check_beside(
+    check_difference(
         &shape,
         "list --fixtures --json",
         0,
@@ -160,7 +160,7 @@ fn sim() {
         trace_hash: string
     "#]],
     );
-    check_beside(
+    check_difference(
         &shape,
         "sim ricart-agrawala-clock-only --json",
         1,
@@ -201,7 +201,7 @@ fn sweep() {
         seeds: integer
     "#]],
     );
-    check_beside(
+    check_difference(
         &shape,
         "sweep ricart-agrawala-clock-only --seeds 5 --json",
         1,
@@ -282,7 +282,7 @@ fn replay_and_trace() {
 }
 
 #[test]
-fn every_order() {
+fn check_of_states() {
     let shape = check(
         "check ricart-agrawala --json",
         0,
@@ -309,7 +309,7 @@ fn every_order() {
         states_per_second: float
     "#]],
     );
-    check_beside(
+    check_difference(
         &shape,
         "check toy-favourite --rounds unbounded --json",
         1,
@@ -329,7 +329,7 @@ fn every_order() {
         + rounds: string
     "#]],
     );
-    check_beside(
+    check_difference(
         &shape,
         "check central --walks 10 --json",
         3,
@@ -353,7 +353,7 @@ fn every_order() {
 }
 
 #[test]
-fn an_exit_code_says_whether_all_properties_hold() {
+fn the_exit_code_shows_whether_all_properties_hold() {
     for line in [
         "sim central",
         "sim central --nodes 1 --entries 3",
@@ -369,9 +369,9 @@ fn an_exit_code_says_whether_all_properties_hold() {
         "sweep ricart-agrawala-first-only --seeds 3",
         "sweep central --seeds 2 --entries 2 --requesters 2,3 --fault 'crash 1'",
     ] {
-        let ended = run(&format!("{line} --json"));
-        let code = ended.code;
-        let report = ended.json(code.unwrap_or_default());
+        let result = run(&format!("{line} --json"));
+        let code = result.code;
+        let report = result.json(code.unwrap_or_default());
         let holds = report["properties"].as_array().unwrap().iter().all(|property| property["holds"] == true);
         assert_eq!(code, Some(if holds { 0 } else { 1 }), "{line}");
     }
@@ -383,7 +383,7 @@ fn counts_add_up() {
     let messages = &report["messages"];
     let by_kind: u64 = messages["by_kind"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
     assert_eq!(messages["total"], by_kind);
-    let [others, own] = ["others", "own"].map(|who| report["mutex"][who]["entries"].as_u64().unwrap());
+    let [others, own] = ["others", "own"].map(|group| report["mutex"][group]["entries"].as_u64().unwrap());
     assert_eq!(report["mutex"]["entries"], others + own);
     assert_eq!(report["mutex"]["entries"], 12);
     let messages_per_entry = report["mutex"]["messages_per_entry"].as_f64().unwrap();

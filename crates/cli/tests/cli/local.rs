@@ -1,4 +1,4 @@
-//! The race in one process: every order, one order, and what it does not take.
+//! The race in one process: every order, one order, and invalid options.
 
 use crate::json::shape;
 use crate::run::run;
@@ -13,17 +13,17 @@ fn values(report: &Value, lock: &str) -> Vec<i64> {
 }
 
 #[test]
-fn a_check_shows_what_each_lock_lets_happen() {
+fn a_check_shows_the_outcomes_of_each_lock() {
     expect![[r#"
-        local · counter++ beside counter-- on a counter of 5, in every order
+        local · counter++ and counter-- in two threads, from 5, in every order
 
-          lock                in the end   interleavings   states   two inside   stuck
-          none                4, 5, 6                 20       23   happens      never
+          lock                results      interleavings   states   both inside  deadlock
+          none                4, 5, 6                 20       23   possible     never
           test-and-set        5                        2       21   never        never
           semaphore           5                        2       21   never        never
           condition-variable  5                       22       65   never        never
 
-        A shortest way to 4 without a lock (9 of 20 interleavings):
+        A shortest interleaving that results in 4 without a lock (9 of 20 interleavings):
 
           step   thread 1           thread 2
              1   loads 5
@@ -33,7 +33,7 @@ fn a_check_shows_what_each_lock_lets_happen() {
              5                      subtracts 1 and has 4
              6                      stores 4
 
-        A shortest way to 6 without a lock (9 of 20 interleavings):
+        A shortest interleaving that results in 6 without a lock (9 of 20 interleavings):
 
           step   thread 1           thread 2
              1   loads 5
@@ -49,12 +49,12 @@ fn a_check_shows_what_each_lock_lets_happen() {
 }
 
 #[test]
-fn a_check_of_one_lock_fails_if_changes_are_lost_with_it() {
+fn a_check_of_one_lock_fails_if_updates_are_lost() {
     for (lock, code) in
         [("none", 1), ("test-and-set", 0), ("semaphore", 0), ("condition-variable", 0), ("test-then-set", 1)]
     {
-        let told = run(&format!("check local --lock {lock}")).ok(code);
-        assert_eq!(told.contains("A shortest way to 4"), code == 1, "{told}");
+        let printed = run(&format!("check local --lock {lock}")).ok(code);
+        assert_eq!(printed.contains("A shortest interleaving that results in 4"), code == 1, "{printed}");
     }
 }
 
@@ -87,7 +87,7 @@ fn json_of_a_check() {
 }
 
 #[test]
-fn a_run_shows_who_did_what_in_which_order() {
+fn a_run_shows_the_steps_of_both_threads() {
     expect![[r#"
         local · lock: none · seed 2
 
@@ -99,7 +99,7 @@ fn a_run_shows_who_did_what_in_which_order() {
              5                      subtracts 1 and has 4
              6                      stores 4
 
-          The counter is 4 and should be 5: one of the changes is lost.
+          The counter is 4 and should be 5: one update is lost.
 
         With a lock: quorate sim local --seed 2 --lock semaphore
         Every order: quorate check local
@@ -129,15 +129,15 @@ fn a_run_shows_who_did_what_in_which_order() {
             18                                              stores 5
             19                                              clears the flag
 
-          The counter is 5, as it should be.
+          The counter is 5, which is correct.
         Every order: quorate check local
     "#]]
     .assert_eq(&run("sim local --seed 2 --lock test-and-set").ok(0));
 }
 
-/// Chance finds every ending, and no other one than a check.
+/// Random runs find exactly the results that the check finds.
 #[test]
-fn seeds_find_what_a_check_finds() {
+fn seeds_and_the_check_find_the_same_results() {
     for (lock, expected) in [("none", &[4, 5, 6][..]), ("semaphore", &[5]), ("condition-variable", &[5])] {
         let ends = |seed: u64| {
             let report = run(&format!("sim local --seed {seed} --lock {lock} --json"));
@@ -173,34 +173,34 @@ fn json_of_a_run() {
 fn it_is_listed_and_explained() {
     assert!(run("list").ok(0).lines().any(|line| line.starts_with("local ") && line.contains("counter++")));
     assert!(!run("list --fixtures").ok(0).lines().any(|line| line.starts_with("local")));
-    let told = run("explain local").ok(0);
+    let printed = run("explain local").ok(0);
     for part in ["LO-3", "test-and-set", "thread 2", "To run it yourself: quorate check local"] {
-        assert!(told.contains(part), "no '{part}' in:\n{told}");
+        assert!(printed.contains(part), "no '{part}' in:\n{printed}");
     }
     let json = run("explain local --json").json(0);
     assert_eq!((&json["family"], json["rules"].as_array().unwrap().len()), (&Value::Null, 5));
 }
 
-/// Nothing about groups means anything to it, and its name comes before its options.
+/// Options of groups have no effect on it, and its own options follow its name.
 #[test]
-fn what_it_does_not_take_is_told() {
-    let complaints =
+fn options_of_groups_are_rejected() {
+    let errors =
         ["sweep local", "sim --seed 3 local", "check --nodes 2 local", "shrink local", "explain local --svg local.svg"];
-    let told = complaints.map(|line| format!("$ quorate {line}\n{}", run(line).complaint()));
+    let printed = errors.map(|line| format!("$ quorate {line}\n{}", run(line).error()));
     expect![[r#"
         $ quorate sweep local
-        error: 'local' is about the threads of one process, and takes no options of groups: 'quorate check local', 'quorate sim local' and 'quorate explain local' are for it, with options of their own behind its name.
+        error: 'local' is a demonstration with threads of one process, not an algorithm. Write 'quorate check local', 'quorate sim local' or 'quorate explain local', and its own options after it.
         $ quorate sim --seed 3 local
-        error: 'local' is about the threads of one process, and takes no options of groups: 'quorate check local', 'quorate sim local' and 'quorate explain local' are for it, with options of their own behind its name.
+        error: 'local' is a demonstration with threads of one process, not an algorithm. Write 'quorate check local', 'quorate sim local' or 'quorate explain local', and its own options after it.
         $ quorate check --nodes 2 local
-        error: 'local' is about the threads of one process, and takes no options of groups: 'quorate check local', 'quorate sim local' and 'quorate explain local' are for it, with options of their own behind its name.
+        error: 'local' is a demonstration with threads of one process, not an algorithm. Write 'quorate check local', 'quorate sim local' or 'quorate explain local', and its own options after it.
         $ quorate shrink local
-        error: 'local' is about the threads of one process, and takes no options of groups: 'quorate check local', 'quorate sim local' and 'quorate explain local' are for it, with options of their own behind its name., nor a file of this name. 
+        error: 'local' is a demonstration with threads of one process, not an algorithm, and no file of this name. Write 'quorate check local', 'quorate sim local' or 'quorate explain local', and its own options after it.
         $ quorate explain local --svg local.svg
-        error: There is no picture of 'local': its threads send each other nothing.
-    "#]].assert_eq(&told.concat());
+        error: There is no picture of 'local': its threads send no messages.
+    "#]].assert_eq(&printed.concat());
     for line in ["sim local --nodes 3", "check local --rounds 2", "sim local --lock mutex", "sim local --seed -1"] {
-        let told = run(line);
-        assert!(told.code == Some(2) && told.err.starts_with("error: "), "{line}: {told:?}");
+        let printed = run(line);
+        assert!(printed.code == Some(2) && printed.err.starts_with("error: "), "{line}: {printed:?}");
     }
 }

@@ -1,11 +1,6 @@
-//! The command line as its users meet it: every test types a command, and reads what it prints and how it ends.
+//! Tests of the command line: each runs the program and checks its output and exit code.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test speaks by panicking, and so do its helpers"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests and their helpers fail by panicking")]
 
 mod armies;
 mod bank;

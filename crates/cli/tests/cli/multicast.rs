@@ -1,4 +1,4 @@
-//! Multicasts on the command line: what they print, what they refuse, and the bulletin board.
+//! Multicasts on the command line: output, invalid options, and the bulletin board.
 
 use crate::run::run;
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn multicasts() -> Vec<String> {
 }
 
 #[test]
-fn every_multicast_tells_its_figures_in_json() {
+fn every_multicast_reports_its_figures_in_json() {
     assert!(multicasts().len() >= 10);
     for name in multicasts() {
         let report = run(&format!("sim {name} --nodes 4 --senders 1-3 --messages 20 --json")).json(0);
@@ -30,7 +30,7 @@ fn every_multicast_tells_its_figures_in_json() {
     }
 }
 
-/// A run is repeated by the command that is printed for it, whatever options it had.
+/// The printed command contains every option and repeats the run.
 #[test]
 fn every_option_is_in_the_command_that_repeats_a_run() {
     for (name, until, options) in [
@@ -44,8 +44,8 @@ fn every_option_is_in_the_command_that_repeats_a_run() {
         ("isis", "12ms", "--messages 9 --leaves 1 --piece 99 --views --lease 90ms --keepalive 9ms"),
     ] {
         let line = format!("sim {name} --nodes 4 --seed 5 {options} --until {until}");
-        let told = run(&line).ok(3);
-        let again = told.lines().find_map(|line| line.strip_prefix("To see it again: ")).expect("a command");
+        let printed = run(&line).ok(3);
+        let again = printed.lines().find_map(|line| line.strip_prefix("To see it again: ")).expect("a command");
         for word in options.split_whitespace() {
             assert!(again.contains(word.trim_matches('\'')), "no {word} in {again}");
         }
@@ -54,7 +54,7 @@ fn every_option_is_in_the_command_that_repeats_a_run() {
 }
 
 #[test]
-fn multicasts_are_compared_with_the_book() {
+fn comparisons_show_expected_and_measured_figures() {
     let report = run("compare multicast --nodes 2,5,8 --json").json(0);
     assert_eq!((&report["complete"], &report["holds"], &report["exact"]), (&true.into(), &true.into(), &true.into()));
     let rows = report["rows"].as_array().unwrap();
@@ -83,7 +83,7 @@ fn multicasts_are_compared_with_the_book() {
 }
 
 #[test]
-fn options_of_other_comparisons_are_refused() {
+fn options_of_other_families_are_rejected() {
     for (line, part) in [
         ("compare multicast --entries 5", "--entries means nothing where multicasts are compared"),
         ("compare multicast --samples 5", "it is for 'quorate compare election'"),
@@ -95,7 +95,7 @@ fn options_of_other_comparisons_are_refused() {
         ("sim bully --views", "it is an option of the mutex and multicast families"),
         ("sim causal --sequencing via", "'causal'"),
         ("sim causal --leaves 1", "view"),
-        ("check causal --rounds 2", "--messages says how much is sent"),
+        ("check causal --rounds 2", "--messages sets how many messages are multicast"),
         ("sim causal --nodes 3 --views --leaves 4", "4 members cannot leave a group of 3"),
         ("sim causal --views --piece 0", "--piece one or more"),
         ("sim causal --window 0", "--window 64 is usual"),
@@ -103,13 +103,13 @@ fn options_of_other_comparisons_are_refused() {
         ("sim causal --groups ''", "No group is named"),
         ("sim causal --judge casual", "Did you mean 'causal'?"),
     ] {
-        let told = run(line).complaint();
-        assert!(told.contains(part), "{line}: {told}");
+        let printed = run(line).error();
+        assert!(printed.contains(part), "{line}: {printed}");
     }
 }
 
-/// The verdict on what is not promised.
-fn judged(algorithm: &str, script: &str, property: &str) -> Value {
+/// Returns the verdict on a property, promised or not.
+fn verdict(algorithm: &str, script: &str, property: &str) -> Value {
     let line = format!(
         "sim {algorithm} --nodes 3 --latency fixed:1ms --script {SCENARIOS}/{script}.script --judge {property} --json"
     );
@@ -120,9 +120,9 @@ fn judged(algorithm: &str, script: &str, property: &str) -> Value {
     all.find(|verdict| verdict["name"] == property).unwrap_or_else(|| panic!("{algorithm}: {report}")).clone()
 }
 
-/// Each order keeps what it promises, and the weaker one before it breaks just that, in a sentence that names the notices.
+/// Each order keeps the property that it promises, and the weaker orders violate it.
 #[test]
-fn the_bulletin_board_shows_what_orders_are_good_for() {
+fn stronger_orders_keep_the_bulletin_board_consistent() {
     for (script, property, weak, strong) in [
         ("bulletin-order", "fifo", &["basic"][..], &["fifo", "causal", "fifo-total", "fifo-isis"][..]),
         ("bulletin-replies", "causal", &["basic", "fifo"], &["causal", "causal-total", "causal-isis"]),
@@ -134,43 +134,43 @@ fn the_bulletin_board_shows_what_orders_are_good_for() {
         ),
     ] {
         for algorithm in weak {
-            let verdict = judged(algorithm, script, property);
+            let verdict = verdict(algorithm, script, property);
             assert_eq!(verdict["holds"], false, "{algorithm} on {script}: {verdict}");
             assert!(verdict["violation"]["text"].as_str().is_some_and(|text| text.contains("node")), "{verdict}");
         }
         for algorithm in strong {
-            assert_eq!(judged(algorithm, script, property)["holds"], true, "{algorithm} on {script}");
+            assert_eq!(verdict(algorithm, script, property)["holds"], true, "{algorithm} on {script}");
         }
     }
 }
 
 #[test]
-fn what_is_not_promised_is_told_and_is_no_failure() {
+fn an_unpromised_property_is_reported_but_does_not_fail() {
     let line = format!(
         "sim fifo --nodes 3 --latency fixed:1ms --script {SCENARIOS}/bulletin-replies.script --judge causal,fifo"
     );
     let printed = run(&line).ok(0);
-    let told = printed.lines().find(|line| line.contains("causal") && line.contains("not promised")).unwrap();
-    assert!(told.contains("broken"), "{told}");
-    assert_eq!(printed.matches("not promised").count(), 1, "what is promised is judged as ever: {printed}");
+    let verdict = printed.lines().find(|line| line.contains("causal") && line.contains("not promised")).unwrap();
+    assert!(verdict.contains("broken"), "{verdict}");
+    assert_eq!(printed.matches("not promised").count(), 1, "promised properties are judged as usual: {printed}");
 }
 
-/// Node 3 holds the reply back until it has what the reply answers.
+/// Node 3 holds the reply back until it has delivered the notice.
 #[test]
-fn the_vector_clock_example_goes_step_by_step() {
+fn the_vector_clock_example_holds_the_reply_back() {
     let line = format!("sim causal --nodes 3 --latency fixed:1ms --script {SCENARIOS}/bulletin-replies.script --steps");
     let printed = run(&line).ok(0);
-    let place = |text: &str| printed.find(text).unwrap_or_else(|| panic!("no '{text}' in:\n{printed}"));
+    let position = |text: &str| printed.find(text).unwrap_or_else(|| panic!("no '{text}' in:\n{printed}"));
     assert!(printed.contains("CA-2 2#1 with (1,1,0) waits: (0,0,0) lacks something before it"), "{printed}");
     let (last_notice, last_reply) = (printed.rfind("DELIVERS 1#1").unwrap(), printed.rfind("DELIVERS 2#1").unwrap());
-    assert!(place("DELIVERS 1#1") < place("DELIVERS 2#1") && last_notice < last_reply, "{printed}");
+    assert!(position("DELIVERS 1#1") < position("DELIVERS 2#1") && last_notice < last_reply, "{printed}");
 }
 
 #[test]
 fn explanations_have_the_rules_of_the_member() {
-    let told = run("explain causal").ok(0);
+    let printed = run("explain causal").ok(0);
     for part in ["CA-1", "Rules of the member around it", "MC-1", "MC-12", "Assumes", "Cost"] {
-        assert!(told.contains(part), "no {part} in:\n{told}");
+        assert!(printed.contains(part), "no {part} in:\n{printed}");
     }
     let json = run("explain sequencer --json").json(0);
     assert!(json["rules_around"].as_array().is_some_and(|rules| rules.len() == 12), "{json}");

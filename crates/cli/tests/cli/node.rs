@@ -1,4 +1,4 @@
-//! `quorate node`: one process by hand, with a user at its standard input.
+//! `quorate node`: nodes that the test controls through standard input.
 
 use crate::run::{quorate, run, run_in};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A process with its user.
+/// A running node.
 struct Node {
     child: Child,
     lines: Receiver<String>,
@@ -19,7 +19,7 @@ struct Node {
 }
 
 impl Node {
-    /// Starts a node that listens here, and waits until it does.
+    /// Starts a node and waits until it listens.
     fn start(folder: &Path, words: &str, listen: &str) -> Self {
         let mut child = quorate(folder)
             .args(words.split_whitespace())
@@ -36,21 +36,21 @@ impl Node {
         node
     }
 
-    fn say(&mut self, line: &str) {
+    fn send(&mut self, line: &str) {
         let input = self.child.stdin.as_mut().unwrap();
         writeln!(input, "{line}").unwrap();
     }
 
-    /// The next line that it prints.
+    /// Returns the next printed line.
     #[track_caller]
     fn next(&self) -> Value {
-        let line = self.lines.recv_timeout(DEADLINE).expect("the node says nothing");
+        let line = self.lines.recv_timeout(DEADLINE).expect("a line of the node");
         serde_json::from_str(&line).unwrap()
     }
 
-    /// Waits for a line with this in it.
+    /// Waits for a line that contains `part`.
     #[track_caller]
-    fn hear(&self, part: &str) -> Value {
+    fn wait_for(&self, part: &str) -> Value {
         loop {
             let line = self.next();
             if line.to_string().contains(part) {
@@ -59,25 +59,26 @@ impl Node {
         }
     }
 
-    /// Waits until it has met its first peer at least this many times, and is connected.
+    /// Waits until the node is connected to its first peer, after at least this number of
+    /// connections.
     #[track_caller]
-    fn meet(&mut self, times: u64) {
+    fn wait_for_connections(&mut self, times: u64) {
         let began = Instant::now();
         loop {
-            self.say("links");
-            let links = self.hear("links");
+            self.send("links");
+            let links = self.wait_for("links");
             let first = &links["links"][0];
             if first["connected"] == true && first["connections"].as_u64() >= Some(times) {
                 return;
             }
-            assert!(began.elapsed() < DEADLINE, "they did not meet {times} times: {links}");
+            assert!(began.elapsed() < DEADLINE, "not connected {times} times: {links}");
         }
     }
 
     #[track_caller]
     fn stop(mut self) {
-        self.say("stop");
-        self.hear("stopped");
+        self.send("stop");
+        self.wait_for("stopped");
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
     }
 }
@@ -89,14 +90,14 @@ impl Drop for Node {
     }
 }
 
-/// As many nodes, which know each other.
+/// Starts a group of nodes.
 fn group(folder: &Path, count: usize, words: impl Fn(usize) -> String) -> Vec<Node> {
     let mut nodes: Vec<_> = (1..=count)
         .map(|id| Node::start(folder, &format!("node {} --id {id} --nodes {count}", words(id)), "127.0.0.1:0"))
         .collect();
     let addresses = addresses(&nodes);
-    nodes.iter_mut().for_each(|node| node.say(&addresses));
-    nodes.iter().for_each(|node| assert!(node.hear("started")["started"]["incarnation"].is_u64()));
+    nodes.iter_mut().for_each(|node| node.send(&addresses));
+    nodes.iter().for_each(|node| assert!(node.wait_for("started")["started"]["incarnation"].is_u64()));
     nodes
 }
 
@@ -106,51 +107,51 @@ fn addresses(nodes: &[Node]) -> String {
 }
 
 #[test]
-fn words_go_in_and_events_come_out() {
+fn a_node_reads_commands_and_prints_events() {
     let folder = tempfile::tempdir().unwrap();
     let mut nodes = group(folder.path(), 3, |id| format!("ricart-agrawala --trace node-{id}.journal"));
-    nodes[0].say("acquire");
-    nodes[0].hear("entered");
-    nodes[1].say("\"try\"");
-    nodes[1].hear("denied");
+    nodes[0].send("acquire");
+    nodes[0].wait_for("entered");
+    nodes[1].send("\"try\"");
+    nodes[1].wait_for("denied");
     nodes[2].child.stdin.as_mut().unwrap().write_all(b"m\xFCll\n").unwrap();
-    assert!(nodes[2].hear("refused").to_string().contains("not text in UTF-8"));
-    nodes[2].say("jump");
-    let refused = nodes[2].hear("refused");
-    assert!(refused["refused"].as_str().unwrap().contains("acquire, try, share, cancel or release"), "{refused}");
-    nodes[1].say("acquire");
-    nodes[0].say("release");
-    nodes[0].hear("left");
-    nodes[1].hear("entered");
-    nodes[1].say("links");
-    assert_eq!(nodes[1].hear("links")["links"].as_array().unwrap().len(), 2);
+    assert!(nodes[2].wait_for("refused").to_string().contains("not valid UTF-8"));
+    nodes[2].send("jump");
+    let error = nodes[2].wait_for("refused");
+    assert!(error["refused"].as_str().unwrap().contains("acquire, try, share, cancel or release"), "{error}");
+    nodes[1].send("acquire");
+    nodes[0].send("release");
+    nodes[0].wait_for("left");
+    nodes[1].wait_for("entered");
+    nodes[1].send("links");
+    assert_eq!(nodes[1].wait_for("links")["links"].as_array().unwrap().len(), 2);
     nodes.into_iter().for_each(Node::stop);
 
-    let told =
+    let printed =
         run_in(folder.path(), "record node-1.journal node-2.journal node-3.journal --out all.journal --json").json(0);
-    assert_eq!((&told["nodes"], &told["lives"]), (&3.into(), &3.into()), "{told}");
+    assert_eq!((&printed["nodes"], &printed["lives"]), (&3.into(), &3.into()), "{printed}");
     let replayed = run_in(folder.path(), "replay all.journal --json").json(0);
     assert_eq!(replayed["mutex"]["entries"], 2, "{replayed}");
 }
 
 #[test]
-fn the_end_of_input_ends_a_node_after_what_was_asked_before() {
+fn the_end_of_input_stops_a_node_after_pending_commands() {
     let folder = tempfile::tempdir().unwrap();
     let mut nodes = group(folder.path(), 2, |_| "central".into());
-    nodes[0].say("acquire");
+    nodes[0].send("acquire");
     drop(nodes[0].child.stdin.take());
-    nodes[0].hear("entered");
-    nodes[0].hear("stopped");
+    nodes[0].wait_for("entered");
+    nodes[0].wait_for("stopped");
     assert_eq!(nodes[0].child.wait().unwrap().code(), Some(0));
 }
 
-/// Its pipe is full long before the last line. It goes on all the same, and can be stopped.
+/// The pipe of the node fills up. The node continues and can be stopped.
 #[test]
-fn nobody_needs_to_read_what_a_node_prints() {
+fn a_node_does_not_block_on_unread_output() {
     let folder = tempfile::tempdir().unwrap();
     let mut nodes = group(folder.path(), 2, |_| "ricart-agrawala".into());
-    nodes[1].meet(1);
-    // Somebody else takes the place of node 1, and nobody reads what that one prints.
+    nodes[1].wait_for_connections(1);
+    // Restart node 1 without reading its output.
     nodes[0].child.kill().unwrap();
     nodes[0].child.wait().unwrap();
     let mut unread = quorate(folder.path())
@@ -163,23 +164,23 @@ fn nobody_needs_to_read_what_a_node_prints() {
     let mut input = unread.stdin.take().unwrap();
     writeln!(input, "{}", addresses(&nodes)).unwrap();
     (0..5_000).for_each(|_| writeln!(input, "links").unwrap());
-    // What was asked of the former life of node 1 died with it.
-    nodes[1].meet(2);
-    nodes[1].say("acquire");
-    nodes[1].hear("entered");
+    // Requests to the earlier incarnation of node 1 are lost, so wait for the new connection.
+    nodes[1].wait_for_connections(2);
+    nodes[1].send("acquire");
+    nodes[1].wait_for("entered");
     drop(input);
     assert_eq!(unread.wait().unwrap().code(), Some(0));
 }
 
 #[test]
-fn a_killed_replica_comes_back_with_what_it_saved() {
+fn a_killed_replica_recovers_its_state() {
     let folder = tempfile::tempdir().unwrap();
     let words = |id: usize| format!("replica --data data-{id} --new");
     let mut nodes = group(folder.path(), 3, words);
     let leader =
-        (0..3).cycle().find(|place| nodes[*place].lines.try_iter().any(|line| line.contains("leads"))).unwrap();
-    nodes[leader].say("write 0 7");
-    nodes[leader].hear("written");
+        (0..3).cycle().find(|index| nodes[*index].lines.try_iter().any(|line| line.contains("leads"))).unwrap();
+    nodes[leader].send("write 0 7");
+    nodes[leader].wait_for("written");
     let addresses = addresses(&nodes);
     nodes[leader].child.kill().unwrap();
     nodes[leader].child.wait().unwrap();
@@ -187,12 +188,12 @@ fn a_killed_replica_comes_back_with_what_it_saved() {
     let address = nodes[leader].address.clone();
     let line = format!("node replica --data data-{0} --id {0} --nodes 3", leader + 1);
     nodes[leader] = Node::start(folder.path(), &line, &address);
-    nodes[leader].say(&addresses);
-    assert_eq!(nodes[leader].hear("started")["started"]["incarnation"], 1);
-    // It may be asked before there is a leader again.
+    nodes[leader].send(&addresses);
+    assert_eq!(nodes[leader].wait_for("started")["started"]["incarnation"], 1);
+    // Repeat the read until there is a leader.
     loop {
-        nodes[leader].say("read 0");
-        let line = nodes[leader].hear("ticket").to_string();
+        nodes[leader].send("read 0");
+        let line = nodes[leader].wait_for("ticket").to_string();
         if line.contains("answered") {
             assert!(line.contains(r#""answer":{"value":7}"#), "{line}");
             break;
@@ -202,28 +203,28 @@ fn a_killed_replica_comes_back_with_what_it_saved() {
 }
 
 #[test]
-fn nodes_with_certificates_meet() {
+fn nodes_with_certificates_connect() {
     let folder = tempfile::tempdir().unwrap();
     run_in(folder.path(), "certs --group demo --nodes 1-2").ok(0);
     let mut nodes = group(folder.path(), 2, |_| "ricart-agrawala --group demo --certs certs".into());
-    nodes[0].say("acquire");
-    nodes[0].hear("entered");
+    nodes[0].send("acquire");
+    nodes[0].wait_for("entered");
     nodes.into_iter().for_each(Node::stop);
 }
 
 #[test]
-fn mistakes_are_told_before_anything_is_sent() {
+fn invalid_options_are_reported_before_any_message() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("old.journal"), "").unwrap();
     for (line, part) in [
-        ("node central --id 0 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002", "Nodes are numbered from 1"),
+        ("node central --id 0 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002", "--id must be at least 1"),
         ("node central --id 1 --listen 10.1.2.3:7001 --peers 2=127.0.0.1:7002", "--insecure-plain-tcp"),
         ("node central --id 1 --listen 127.0.0.1:0 --peers 2=10.1.2.3:7002", "--insecure-plain-tcp"),
-        ("node central --id 1 --listen nowhere --peers 2=127.0.0.1:7002", "no address to listen at"),
-        ("node central --id 1 --listen 127.0.0.1:0 --peers 3=127.0.0.1:7002", "must name every node"),
+        ("node central --id 1 --listen nowhere --peers 2=127.0.0.1:7002", "is not a valid address"),
+        ("node central --id 1 --listen 127.0.0.1:0 --peers 3=127.0.0.1:7002", "must list every node"),
         ("node central --id 1 --listen 127.0.0.1:0 --peers 2", "write for example 2=127.0.0.1:7002"),
         ("node raft --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002 --data gone", "--data-was-lost"),
-        ("node raft --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002", "give it a folder with --data"),
+        ("node raft --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002", "Give it a folder with --data"),
         (
             "node central --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002 --reads lease",
             "means nothing to 'central'",
@@ -231,9 +232,9 @@ fn mistakes_are_told_before_anything_is_sent() {
         ("node central --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002 --certs none", "none"),
         ("node central --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002 --trace old.journal", "old.journal"),
     ] {
-        let ended = run_in(folder.path(), line);
-        let told = ended.refusal();
-        assert!(told.contains(part), "{line}\n{told}");
+        let result = run_in(folder.path(), line);
+        let printed = result.error_after_output();
+        assert!(printed.contains(part), "{line}\n{printed}");
     }
-    assert!(run("node nobody --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002").complaint().contains("nobody"));
+    assert!(run("node unknown --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002").error().contains("unknown"));
 }

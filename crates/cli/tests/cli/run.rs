@@ -1,10 +1,10 @@
-//! Types commands, and keeps what came of them.
+//! Runs commands and keeps their results.
 
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
@@ -12,19 +12,19 @@ pub(crate) struct Run {
     pub(crate) err: String,
 }
 
-/// Runs a line as it is typed after the prompt, with `quorate` in front or without.
+/// Runs a command line, with or without `quorate` in front.
 pub(crate) fn run(line: &str) -> Run {
     run_in(Path::new("."), line)
 }
 
-/// The algorithms that nodes run. `local` is listed among them, but is of no family: its threads are no nodes.
+/// Returns the algorithms of all families, without demonstrations such as `local`.
 pub(crate) fn algorithms() -> Vec<String> {
     let listed = run("list --json").json(0);
     let families = listed.as_array().unwrap().iter().filter(|entry| entry["family"].is_string());
     families.map(|entry| entry["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Runs a line in a folder of its own.
+/// Runs a command line in a folder.
 pub(crate) fn run_in(folder: &Path, line: &str) -> Run {
     let words = words(line);
     let skipped = usize::from(words.first().is_some_and(|word| word == "quorate"));
@@ -40,7 +40,7 @@ pub(crate) fn run_words(folder: &Path, words: &[impl AsRef<std::ffi::OsStr>]) ->
     }
 }
 
-/// The program, before its arguments.
+/// Returns the command of the program, without arguments.
 pub(crate) fn quorate(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quorate"));
     command.current_dir(folder).stdin(Stdio::null()).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
@@ -48,24 +48,24 @@ pub(crate) fn quorate(folder: &Path) -> Command {
 }
 
 impl Run {
-    /// What it printed, if it ended with this code and had nothing to complain about.
+    /// Returns the output. Fails unless the exit code is `code` and standard error is empty.
     #[track_caller]
     pub(crate) fn ok(self, code: i32) -> String {
-        assert_eq!((self.code, self.err.as_str()), (Some(code), ""), "it printed:\n{}", self.out);
+        assert_eq!((self.code, self.err.as_str()), (Some(code), ""), "output:\n{}", self.out);
         self.out
     }
 
-    /// What it complained about: one paragraph, exit code 2, nothing on standard output.
+    /// Returns the error. Fails unless the exit code is 2 and standard output is empty.
     #[track_caller]
-    pub(crate) fn complaint(self) -> String {
-        assert_eq!(self.out, "", "it complained:\n{}", self.err);
-        self.refusal()
+    pub(crate) fn error(self) -> String {
+        assert_eq!(self.out, "", "error:\n{}", self.err);
+        self.error_after_output()
     }
 
-    /// What it complained about, perhaps after it had shown what was still whole.
+    /// Returns the error. Fails unless the exit code is 2, but allows output before the error.
     #[track_caller]
-    pub(crate) fn refusal(self) -> String {
-        assert_eq!(self.code, Some(2), "it complained:\n{}", self.err);
+    pub(crate) fn error_after_output(self) -> String {
+        assert_eq!(self.code, Some(2), "error:\n{}", self.err);
         assert!(self.err.starts_with("error: ") && !self.err.contains("panicked"), "{}", self.err);
         self.err
     }
@@ -76,7 +76,8 @@ impl Run {
     }
 }
 
-/// What makes the commands of documents and help short: a part of the command, an option, and its value.
+/// Shortens commands of documents and help: the start of a command, and an option with a small
+/// value.
 const BRIEF: [(&str, &str, &str); 10] = [
     ("quorate sweep", "--seeds", "10"),
     ("quorate sweep --family", "--seeds", "4"),
@@ -87,26 +88,26 @@ const BRIEF: [(&str, &str, &str); 10] = [
     ("quorate check peterson", "--nodes", "2"),
     ("quorate check ricart-agrawala --nodes 3", "--rounds", "1"),
     ("quorate run chang-roberts", "--kill", "7@200ms"),
-    ("quorate sim detector", "--length", "1m"),
+    ("quorate sim detector", "--for", "1m"),
 ];
 
-/// The same command with less to do. What it does as it stands is seen to by tests that take long.
+/// Returns the same command with less work. Long tests run the original commands.
 pub(crate) fn brief(line: &str) -> String {
     let options = BRIEF.iter().filter(|(command, ..)| line.starts_with(command));
-    options.fold(line.to_owned(), |line, (_, option, value)| with(&line, option, value))
+    options.fold(line.to_owned(), |line, (_, option, value)| with_option(&line, option, value))
 }
 
-/// The line with this value of an option, and no other.
-fn with(line: &str, option: &str, value: &str) -> String {
+/// Returns the line with this value of an option instead of any other.
+fn with_option(line: &str, option: &str, value: &str) -> String {
     let words: Vec<_> = line.split(' ').collect();
     let rest = match words.iter().position(|word| *word == option) {
-        Some(place) => [&words[..place], &words[place + 2..]].concat().join(" "),
+        Some(index) => [&words[..index], &words[index + 2..]].concat().join(" "),
         None => line.to_owned(),
     };
     format!("{rest} {option} {value}")
 }
 
-/// Splits a line as a shell does, by the quotes of both kinds and the backslash outside of them.
+/// Splits a line as a shell does, with quotes of both kinds, and backslashes outside of them.
 pub(crate) fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,9 +1,10 @@
-//! Runs that were stopped cannot say what happens eventually: they leave it undecided, with exit code 3.
+//! Stopped runs leave properties of the end undecided, with exit code 3.
 
 use crate::run::{run, run_in};
 use serde_json::{Value, json};
 
-/// A run of each family that is stopped before its users are served, with the property that it leaves open.
+/// A run of each family that is stopped before its clients are served, with the property that stays
+/// undecided.
 const STOPPED: [(&str, &str); 5] = [
     ("central --workload all --until 1ms", "served"),
     ("bully --until 1ms", "agreed"),
@@ -17,7 +18,7 @@ fn property<'a>(report: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn a_run_that_was_stopped_leaves_what_must_happen_eventually_undecided() {
+fn a_stopped_run_leaves_eventual_properties_undecided() {
     for (line, open) in STOPPED {
         let report = run(&format!("sim {line} --json")).json(3);
         assert_eq!(report["ending"], "stopped", "{line}");
@@ -26,30 +27,30 @@ fn a_run_that_was_stopped_leaves_what_must_happen_eventually_undecided() {
         let limit = line.rsplit(' ').next().unwrap();
         let why = judged["undecided"].as_str().unwrap();
         assert!(why.starts_with(&format!("the run was stopped at {limit} (--until); until then, ")), "{line}: {why}");
-        // Safety is judged all the same.
+        // Safety properties are still judged.
         let judged = report["properties"].as_array().unwrap().iter();
         let always: Vec<_> = judged.filter(|other| other["kind"] == "always").collect();
         assert!(!always.is_empty() && always.iter().all(|other| other["holds"] == true), "{line}: {report}");
-        let told = run(&format!("sim {line}")).ok(3);
-        assert!(told.contains(&format!("undecided: {why}")), "{line}: {told}");
-        assert!(told.contains(&format!("stopped at {limit}, its limit")), "{line}: {told}");
+        let printed = run(&format!("sim {line}")).ok(3);
+        assert!(printed.contains(&format!("undecided: {why}")), "{line}: {printed}");
+        assert!(printed.contains(&format!("stopped at {limit}, its limit")), "{line}: {printed}");
     }
 }
 
 #[test]
-fn what_was_decided_before_the_end_stays_so() {
+fn a_property_decided_before_the_stop_stays_decided() {
     let broken = "sim ricart-agrawala-clock-only --nodes 5 --workload all --entries 200 --until 2s";
     let report = run(&format!("{broken} --json")).json(1);
     assert_eq!(property(&report, "exclusion")["holds"], false);
     run("sim central --until 1h").ok(0);
-    // A group that is stuck has come to its end.
+    // A stuck group has reached its end.
     let stuck = run("sim central --fault 'crash 1 at 1ms' --until 1h --json").json(1);
     assert_eq!((&stuck["ending"], &property(&stuck, "served")["holds"]), (&json!("stuck"), &json!(false)));
 }
 
-/// The journal knows that the run was stopped, so that whoever reads it says the same.
+/// The journal records that the run was stopped, so that reading it gives the same verdicts.
 #[test]
-fn a_journal_of_a_run_that_was_stopped_is_judged_like_the_run() {
+fn the_journal_of_a_stopped_run_is_judged_like_the_run() {
     for (line, open) in STOPPED {
         let folder = tempfile::tempdir().unwrap();
         let report = run_in(folder.path(), &format!("sim {line} --trace run.journal --json")).json(3);
@@ -62,7 +63,7 @@ fn a_journal_of_a_run_that_was_stopped_is_judged_like_the_run() {
 }
 
 #[test]
-fn a_sweep_counts_seeds_that_cannot_say() {
+fn a_sweep_counts_undecided_seeds() {
     for (line, open) in STOPPED {
         let line = line.replace("--seed 3 ", "");
         let report = run(&format!("sweep {line} --seed 3 --seeds 1 --json"));
@@ -72,13 +73,13 @@ fn a_sweep_counts_seeds_that_cannot_say() {
         let row = property(&report, open);
         assert_eq!((&row["holds"], &row["seeds"], &row["undecided"]), (&Value::Null, &json!(0), &json!(1)), "{line}");
     }
-    let told = run("sweep central --workload all --until 1ms --seeds 5").ok(3);
-    assert!(told.contains("undecided in every seed"), "{told}");
-    assert!(told.contains("Seed 1 leaves 'served' undecided: the run was stopped at 1ms (--until)"), "{told}");
+    let printed = run("sweep central --workload all --until 1ms --seeds 5").ok(3);
+    assert!(printed.contains("undecided with every seed"), "{printed}");
+    assert!(printed.contains("With seed 1, 'served' is undecided: the run was stopped at 1ms (--until)"), "{printed}");
 }
 
 #[test]
-fn what_is_undecided_cannot_be_made_small() {
-    let complaint = run("shrink central --workload all --until 1ms").complaint();
-    assert!(complaint.contains("No property fails in this run, so there is nothing to shrink"), "{complaint}");
+fn an_undecided_run_cannot_be_shrunk() {
+    let error = run("shrink central --workload all --until 1ms").error();
+    assert!(error.contains("No property fails in this run, so there is nothing to shrink"), "{error}");
 }

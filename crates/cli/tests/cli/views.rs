@@ -1,37 +1,38 @@
-//! Views between real processes: killed, stopped for longer than their leases, and cut off.
+//! Views in real processes that are killed, stopped for longer than their leases, and partitioned.
 
 use crate::run::{Run, run, run_in};
 use serde_json::Value;
 
-/// The run of a group to which all of it happens, in one go if networks can be cut here.
+/// Runs a group with kills and stops, and with a partition if the machine allows network
+/// namespaces.
 #[track_caller]
-fn upheaval(algorithm: &str) {
+fn survives_faults(algorithm: &str) {
     let folder = tempfile::tempdir().unwrap();
     let common = format!(
         "run {algorithm} --nodes 5 --views --lease 1s --keepalive 200ms --entries 140 --hold fixed:10ms \
          --think uniform:0ms..250ms --trace run.journal --json --kill 5@600ms --kill 1@1500ms..2s --stop 3@900ms..2600ms"
     );
     let cut = format!("{common} --namespaces --cut '2 | rest @ 2800ms..4300ms'");
-    let ended = match run_in(folder.path(), &cut) {
+    let result = match run_in(folder.path(), &cut) {
         Run { code: Some(2), err, .. } => {
             assert!(err.contains("--namespaces needs root, the program ip"), "{err}");
             run_in(folder.path(), &common)
         }
-        ended => ended,
+        result => result,
     };
-    let report: Value = ended.json(0);
+    let report: Value = result.json(0);
     let views = &report["mutex"]["views"];
     assert!(views["epoch"].as_u64().unwrap() > 4, "{views}");
-    assert!(views["recovery_ns"].is_u64(), "somebody entered after a kill: {views}");
+    assert!(views["recovery_ns"].is_u64(), "a node entered after a kill: {views}");
     for property in report["properties"].as_array().unwrap() {
         assert_eq!(property["holds"], true, "{property}");
     }
-    // Whoever reads the journal again comes to the same.
+    // The journal gives the same figures.
     let again = run_in(folder.path(), "replay run.journal --json").json(0);
     assert_eq!(again["mutex"], report["mutex"]);
 }
 
-/// Members that keep their membership themselves tell it to nobody but themselves, and still it is in the picture.
+/// Pictures show the views of a replicated membership too.
 #[test]
 fn views_of_members_are_drawn() {
     let folder = tempfile::tempdir().unwrap();
@@ -44,35 +45,35 @@ fn views_of_members_are_drawn() {
 }
 
 #[test]
-fn central_goes_on_without_those_who_are_killed_stopped_or_cut_off() {
-    upheaval("central");
+fn central_survives_kills_stops_and_partitions() {
+    survives_faults("central");
 }
 
 #[test]
-fn ricart_agrawala_goes_on_without_those_who_are_killed_stopped_or_cut_off() {
-    upheaval("ricart-agrawala");
+fn ricart_agrawala_survives_kills_stops_and_partitions() {
+    survives_faults("ricart-agrawala");
 }
 
 #[test]
-fn token_request_goes_on_without_those_who_are_killed_stopped_or_cut_off() {
-    upheaval("token-request");
+fn token_request_survives_kills_stops_and_partitions() {
+    survives_faults("token-request");
 }
 
 #[test]
-fn maekawa_goes_on_without_those_who_are_killed_stopped_or_cut_off() {
-    upheaval("maekawa");
+fn maekawa_survives_kills_stops_and_partitions() {
+    survives_faults("maekawa");
 }
 
 #[test]
-fn what_cannot_be_in_views_is_refused_with_a_reason() {
-    let silent = run("sim ricart-agrawala-implicit --views").complaint();
+fn invalid_options_of_views_are_rejected() {
+    let silent = run("sim ricart-agrawala-implicit --views").error();
     assert!(silent.contains("cannot run in views") && silent.contains("quorate explain"), "{silent}");
-    let late = run("sim central --views --lease 1s --keepalive 1s").complaint();
+    let late = run("sim central --views --lease 1s --keepalive 1s").error();
     assert!(late.contains("--keepalive"), "{late}");
     let alone = run("sim central --lease 1s");
     assert!(alone.code == Some(2) && alone.err.contains("--views"), "{}", alone.err);
-    let impatient = run("run central --views --membership impatient").complaint();
+    let impatient = run("run central --views --membership impatient").error();
     assert!(impatient.contains("leave --membership out"), "{impatient}");
-    let election = run("sim raft --views").complaint();
+    let election = run("sim raft --views").error();
     assert!(election.contains("mutex"), "{election}");
 }

@@ -1,22 +1,23 @@
-//! A run that breaks a property shows how, and prints the command that breaks it again.
+//! A failing run shows the steps to the violation and the command that repeats it.
 
 use crate::run::{run, run_in};
 use serde_json::Value;
 use std::fs;
 
 #[track_caller]
-fn printed_command(told: &str) -> &str {
-    told.lines()
+fn printed_command(printed: &str) -> &str {
+    printed
+        .lines()
         .find_map(|line| line.strip_prefix("To see it again: "))
-        .unwrap_or_else(|| panic!("no command in\n{told}"))
+        .unwrap_or_else(|| panic!("no command in\n{printed}"))
 }
 
-fn failing_lines(told: &str) -> Vec<&str> {
-    told.lines().filter(|line| line.contains("FAILS")).collect()
+fn failing_lines(printed: &str) -> Vec<&str> {
+    printed.lines().filter(|line| line.contains("FAILS")).collect()
 }
 
 #[test]
-fn a_violated_run_tells_its_story_and_can_be_seen_again() {
+fn a_failing_run_shows_its_steps_and_can_be_repeated() {
     for (line, property) in [
         ("sim ricart-agrawala-clock-only --workload all", "exclusion"),
         ("sim ricart-agrawala-node-only --entries 60 --nodes 5", "exclusion"),
@@ -25,18 +26,20 @@ fn a_violated_run_tells_its_story_and_can_be_seen_again() {
         ("sim central --fault 'cut 1 | rest at 3ms' --links bare --hold fixed:7ms --think uniform:0ms..1us", "served"),
         ("sim ricart-agrawala --loss 0.3 --links bare --seed 7 --latency long-tail:2ms --requesters 1,3", "served"),
     ] {
-        let told = run(line).ok(1);
-        let story =
-            told.split_once(&format!("The steps that lead to '{property}':")).unwrap_or_else(|| panic!("{told}")).1;
-        assert!(story.contains("whose step it is"), "{told}");
-        assert_eq!(run(printed_command(&told)).ok(1), told);
+        let printed = run(line).ok(1);
+        let steps_shown = printed
+            .split_once(&format!("The steps that lead to the violation of '{property}':"))
+            .unwrap_or_else(|| panic!("{printed}"))
+            .1;
+        assert!(steps_shown.contains("whose step it is"), "{printed}");
+        assert_eq!(run(printed_command(&printed)).ok(1), printed);
         let steps = run(&format!("{line} --steps")).ok(1);
-        assert_eq!(printed_command(&steps), printed_command(&told));
-        assert_eq!(failing_lines(&steps), failing_lines(&told));
+        assert_eq!(printed_command(&steps), printed_command(&printed));
+        assert_eq!(failing_lines(&steps), failing_lines(&printed));
     }
 }
 
-/// Whatever can be set is in the printed command: it gives the same run to the last byte.
+/// The printed command contains every setting and repeats the run exactly.
 #[test]
 fn the_printed_command_repeats_every_setting() {
     let line = "sim ricart-agrawala-clock-only --nodes 6 --seed 12 --entries 33 --workload all --requesters 1-3,5 \
@@ -44,8 +47,8 @@ fn the_printed_command_repeats_every_setting() {
                 --think long-tail:4ms --loss 12.5% --duplicate 0.0625 --fifo --links reliable --try 0.1 --cancel 0.2 \
                 --fault 'pause 2 at 3ms for 4ms' --fault 'link 1 > 2 latency fixed:9ms' \
                 --random-faults pause=2,skew --until 90s";
-    let told = run(line).ok(1);
-    let command = printed_command(&told);
+    let printed = run(line).ok(1);
+    let command = printed_command(&printed);
     let flags = line.split_whitespace().filter(|word| word.starts_with("--"));
     flags.for_each(|flag| assert!(command.contains(flag), "no {flag} in {command}"));
     let hash = |line: &str| run(&format!("{line} --json")).json(1)["trace_hash"].clone();
@@ -53,18 +56,18 @@ fn the_printed_command_repeats_every_setting() {
 }
 
 #[test]
-fn a_script_is_found_again_whatever_it_is_called() {
+fn a_script_may_have_any_name() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["story", "my story.txt", "it's $HOME", "a\"b`c"] {
+    for name in ["script", "my script.txt", "it's $HOME", "a\"b`c"] {
         fs::write(folder.path().join(name), "crash 1 at 2ms\nacquire 2 at 5ms\n").unwrap();
         let words = ["sim", "central", "--script", name];
-        let told = crate::run::run_words(folder.path(), &words).ok(1);
-        assert_eq!(run_in(folder.path(), printed_command(&told)).ok(1), told);
+        let printed = crate::run::run_words(folder.path(), &words).ok(1);
+        assert_eq!(run_in(folder.path(), printed_command(&printed)).ok(1), printed);
     }
 }
 
-/// The lowest seed of the sweep that fails alone, and how many fail in all.
-fn one_by_one(line: &str, seeds: std::ops::RangeInclusive<u64>) -> (u64, usize) {
+/// Returns the lowest failing seed and the number of failing seeds, from single runs.
+fn run_seeds_one_by_one(line: &str, seeds: std::ops::RangeInclusive<u64>) -> (u64, usize) {
     let failing: Vec<_> = seeds.filter(|seed| run(&format!("sim {line} --seed {seed}")).code == Some(1)).collect();
     (failing[0], failing.len())
 }
@@ -77,24 +80,25 @@ fn without_time(mut report: Value) -> Value {
 const RARE: &str = "ricart-agrawala-clock-only --nodes 2 --entries 4 --think uniform:0ms..40ms";
 
 #[test]
-fn a_sweep_names_the_lowest_failing_seed_and_how_to_see_it() {
-    let (lowest, failing) = one_by_one(RARE, 1..=70);
+fn a_sweep_reports_the_lowest_failing_seed() {
+    let (lowest, failing) = run_seeds_one_by_one(RARE, 1..=70);
     assert!(lowest > 2 && failing > 2, "choose another line: {lowest}, {failing}");
-    let told = run(&format!("sweep {RARE} --seeds 70")).ok(1);
-    assert!(told.contains(&format!("\nSeed {lowest} breaks 'exclusion': ")), "{told}");
-    assert!(told.contains("--keep-going"), "{told}");
-    let again = run(printed_command(&told)).ok(1);
-    let story =
-        |told: &str| told.split_once("The steps that lead to").unwrap().1.split_once("To see").unwrap().0.to_owned();
-    assert_eq!(story(&told), story(&again));
-    assert_eq!(printed_command(&told), printed_command(&again));
+    let printed = run(&format!("sweep {RARE} --seeds 70")).ok(1);
+    assert!(printed.contains(&format!("\nWith seed {lowest}, 'exclusion' fails: ")), "{printed}");
+    assert!(printed.contains("--keep-going"), "{printed}");
+    let again = run(printed_command(&printed)).ok(1);
+    let steps_shown = |printed: &str| {
+        printed.split_once("The steps that lead to").unwrap().1.split_once("To see").unwrap().0.to_owned()
+    };
+    assert_eq!(steps_shown(&printed), steps_shown(&again));
+    assert_eq!(printed_command(&printed), printed_command(&again));
 
     let report = run(&format!("sweep {RARE} --seeds 70 --json")).json(1);
     assert_eq!(
         (&report["failure"]["seed"], &report["seeds"], &report["failed"]),
         (&lowest.into(), &lowest.into(), &1.into())
     );
-    assert_eq!(report["failure"]["replay"], printed_command(&told));
+    assert_eq!(report["failure"]["replay"], printed_command(&printed));
     let counted = run(&format!("sweep {RARE} --seeds 70 --keep-going --json")).json(1);
     assert_eq!(
         (&counted["failure"]["seed"], &counted["seeds"], &counted["failed"]),
@@ -117,26 +121,28 @@ fn a_sweep_does_not_depend_on_its_threads() {
 }
 
 #[test]
-fn a_sweep_that_never_saw_contention_proves_little() {
-    let told = run("sweep central --seeds 3 --entries 2 --think uniform:0ms..1h").ok(1);
-    assert!(told.contains("sometimes   contention              never happened"), "{told}");
-    assert!(told.contains("No seed shows 'contention', so the sweep proves little"), "{told}");
+fn a_sweep_without_contention_is_reported() {
+    let printed = run("sweep central --seeds 3 --entries 2 --think uniform:0ms..1h").ok(1);
+    assert!(printed.contains("sometimes   contention              never happened"), "{printed}");
+    assert!(printed.contains("'contention' happened with no seed, so the sweep shows little"), "{printed}");
 }
 
-/// The story ends with the step that breaks the property, though more happens at the same instant.
+/// The steps end with the one that violates the property, even if more steps happen at the same
+/// instant.
 #[test]
-fn a_story_ends_with_the_breach() {
-    let told = run("sim ricart-agrawala-clock-only --latency fixed:1ms --workload all --nodes 50 --entries 50").ok(1);
-    let story = told.split("The steps that lead to").nth(1).unwrap();
-    let last = story.lines().rfind(|line| line.contains(" from ")).unwrap();
-    assert!(last.contains("ENTERS"), "{story}");
+fn the_steps_end_with_the_violation() {
+    let printed =
+        run("sim ricart-agrawala-clock-only --latency fixed:1ms --workload all --nodes 50 --entries 50").ok(1);
+    let steps_shown = printed.split("The steps that lead to").nth(1).unwrap();
+    let last = steps_shown.lines().rfind(|line| line.contains(" from ")).unwrap();
+    assert!(last.contains("ENTERS"), "{steps_shown}");
 }
 
-/// What was at fault is told, however long ago it was and however much was repeated since.
+/// The steps include old faults, and leave out retransmissions.
 #[test]
-fn a_story_keeps_its_faults_and_drops_repetitions() {
-    let told = run("sim ricart-agrawala --loss 0.1 --fault \"crash 2 at 20ms\"").ok(1);
-    let story = told.split("The steps that lead to").nth(1).unwrap();
-    assert!(story.contains("node 2 crashes") && story.contains("RA-1 asks everyone"), "{story}");
-    assert!(!story.contains("again →") && !story.contains("its receiver is down"), "{story}");
+fn the_steps_keep_faults_and_drop_retransmissions() {
+    let printed = run("sim ricart-agrawala --loss 0.1 --fault \"crash 2 at 20ms\"").ok(1);
+    let steps_shown = printed.split("The steps that lead to").nth(1).unwrap();
+    assert!(steps_shown.contains("node 2 crashes") && steps_shown.contains("RA-1 asks everyone"), "{steps_shown}");
+    assert!(!steps_shown.contains("again →") && !steps_shown.contains("its receiver is down"), "{steps_shown}");
 }

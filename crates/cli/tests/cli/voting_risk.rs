@@ -1,14 +1,15 @@
-//! The risk of voting, as users meet it: the deck's example, draws beside the formula, mistakes, and the page.
+//! `quorate voting-risk`: the default example, simulation beside the formula, invalid options and
+//! the page.
 
 use crate::run::run;
 use std::collections::BTreeSet;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/voting.md");
-const DECK: &str = "voting-risk --replicas 32 --majority 24 --lifetime 3h --interval 10s";
+const EXAMPLE: &str = "voting-risk --replicas 32 --majority 24 --lifetime 3h --interval 10s";
 
 #[test]
-fn the_decks_example_is_right_for_programs_and_for_people() {
-    let report = run(&format!("{DECK} --json")).json(0);
+fn the_default_example_is_correct_in_text_and_json() {
+    let report = run(&format!("{EXAMPLE} --json")).json(0);
     let fields: BTreeSet<_> = report.as_object().expect("an object").keys().map(String::as_str).collect();
     let expected = ["replicas", "majority", "p", "violation_probability", "log10", "simulated"];
     assert_eq!(fields, BTreeSet::from(expected));
@@ -16,24 +17,24 @@ fn the_decks_example_is_right_for_programs_and_for_people() {
     assert!((number("violation_probability") / 2.131_848_882_196_178e-43 - 1.0).abs() < 1e-12, "{report}");
     assert!((number("log10") + 42.671_243_583_864_2).abs() < 1e-9, "{report}");
     assert!((number("p") * 1080.0 - 1.0).abs() < 1e-15 && report["simulated"].is_null());
-    let told = run(DECK).ok(0);
-    for part in ["24 of 32 votes let a node in", "16 or more of those voters", "2.132e-43", "2.005e-67", "10^-40"] {
-        assert!(told.contains(part), "no '{part}' in:\n{told}");
+    let printed = run(EXAMPLE).ok(0);
+    for part in ["24 of 32 votes admit a node", "16 or more of those voters", "2.132e-43", "2.005e-67", "10^-40"] {
+        assert!(printed.contains(part), "no '{part}' in:\n{printed}");
     }
-    // It is also what one gets who says nothing.
-    assert_eq!(run("voting-risk").ok(0), told);
+    // The example is the default.
+    assert_eq!(run("voting-risk").ok(0), printed);
 }
 
 #[test]
-fn at_a_large_p_it_is_simulated_too() {
-    for by in ["nodes", "draws"] {
-        simulates(by);
+fn a_likely_violation_is_simulated_too() {
+    for method in ["nodes", "draws"] {
+        check_simulation(method);
     }
 }
 
-fn simulates(by: &str) {
+fn check_simulation(method: &str) {
     let line = "voting-risk --replicas 9 --majority 7 --lifetime 1m --interval 20s --trials 2000 --seed 3";
-    let line = format!("{line} --by {by}");
+    let line = format!("{line} --method {method}");
     let report = run(&format!("{line} --json")).json(0);
     let simulated = &report["simulated"];
     let number = |name: &str| simulated[name].as_f64().expect(name);
@@ -42,22 +43,25 @@ fn simulates(by: &str) {
     let predicted = report["violation_probability"].as_f64().expect("a number");
     assert!(number("low") < predicted && predicted < number("high"), "{report}");
     assert_eq!(run(&format!("{line} --json")).json(0), report, "the same seed draws the same");
-    assert_eq!(simulated["by"], by);
-    let told = run(&line).ok(0);
-    assert!(told.contains("of 2,000 ") && told.contains("with 99 % confidence (Wilson)"), "{told}");
+    assert_eq!(simulated["by"], method);
+    let printed = run(&line).ok(0);
+    assert!(printed.contains("of 2,000 ") && printed.contains("with 99 % confidence (Wilson)"), "{printed}");
 }
 
 #[test]
-fn whether_to_simulate_is_up_to_the_user() {
+fn simulation_can_be_forced_or_skipped() {
     let never = run("voting-risk --replicas 3 --majority 2 --interval 1h --simulate never --json").json(0);
     assert!(never["simulated"].is_null() && never["violation_probability"].as_f64().is_some_and(|chance| chance > 0.5));
-    let always = run(&format!("{DECK} --simulate always --trials 100 --json")).json(0);
+    let always = run(&format!("{EXAMPLE} --simulate always --trials 100 --json")).json(0);
     assert_eq!((&always["simulated"]["violations"], &always["simulated"]["low"]), (&0.into(), &0.0.into()));
-    assert!(always["simulated"]["high"].as_f64().is_some_and(|high| high > 0.05), "a hundred trials say little");
+    assert!(
+        always["simulated"]["high"].as_f64().is_some_and(|high| high > 0.05),
+        "a hundred trials give a wide interval"
+    );
 }
 
 #[test]
-fn the_ends_are_exact() {
+fn extreme_probabilities_are_exact() {
     let value = |line: &str| {
         let report = run(&format!("voting-risk {line} --simulate never --json")).json(0);
         (report["violation_probability"].as_f64().expect("a number"), report["log10"].as_f64())
@@ -72,8 +76,8 @@ fn the_ends_are_exact() {
 }
 
 #[test]
-fn what_makes_no_sense_is_told() {
-    for (line, complaint) in [
+fn invalid_options_are_reported() {
+    for (line, error) in [
         ("--replicas 32 --majority 16", "16 of 32 votes are no majority"),
         ("--replicas 32 --majority 33", "33 votes of 32 replicas cannot be had"),
         ("--replicas 0", "A resource needs at least one replica"),
@@ -81,17 +85,17 @@ fn what_makes_no_sense_is_told() {
         ("--interval 4h", "An interval of 4h is longer than voters live"),
         ("--lifetime 0s --interval 0s", "Voters that live for no time never vote"),
         ("--lifetime banana", "--lifetime: 'banana' is not a length"),
-        ("--replicas 1001 --by nodes", "1001 replicas are too many to simulate their nodes"),
-        ("--trials 0", "Nothing is learnt from no trials"),
+        ("--replicas 1001 --method nodes", "--replicas must be at most 1000 with --method nodes; got 1001"),
+        ("--trials 0", "--trials must be at least 1; got 0"),
     ] {
-        let told = run(&format!("voting-risk {line}")).complaint();
-        assert!(told.contains(complaint), "{line}: {told}");
+        let printed = run(&format!("voting-risk {line}")).error();
+        assert!(printed.contains(error), "{line}: {printed}");
     }
 }
 
-/// Every row of the page's table is what the command says.
+/// Every row of the page's table matches the output of the command.
 #[test]
-fn the_page_tells_the_truth() {
+fn the_page_matches_the_command() {
     let page = std::fs::read_to_string(PAGE).expect("the page");
     let rows = page.lines().filter_map(|line| line.strip_prefix("| ")).filter(|row| row.contains(" of "));
     let mut checked = 0;
@@ -101,12 +105,16 @@ fn the_page_tells_the_truth() {
         else {
             panic!("this row has other columns: {row}");
         };
-        let (interval, lifetime) = times.split_once(" of ").expect("two lengths");
+        let (interval, lifetime) = times.split_once(" of ").expect("two durations");
         let line = format!("voting-risk --replicas {replicas} --majority {majority} --simulate never");
-        let told = run(&format!("{line} --interval {interval} --lifetime {lifetime}")).ok(0);
-        let said = told.lines().find(|line| line.contains("by the formula")).expect("the formula");
-        assert!(said.contains(&format!(" {chance} ")), "the page says {chance} of {row}:\n{told}");
-        assert!(told.contains(&format!("if {overlap} or more")) || told.contains("if all"), "{row}:\n{told}");
+        let printed = run(&format!("{line} --interval {interval} --lifetime {lifetime}")).ok(0);
+        let said = printed.lines().find(|line| line.contains("  formula")).expect("the formula");
+        assert!(said.contains(&format!(" {chance} ")), "the page says {chance} of {row}:\n{printed}");
+        assert!(
+            printed.contains(&format!("{overlap} or more of those voters"))
+                || printed.contains("\nall of those voters"),
+            "{row}:\n{printed}"
+        );
         checked += 1;
     }
     assert!(checked >= 12, "only {checked} rows were found");

@@ -1,4 +1,4 @@
-//! Wait-for graphs as users meet them: reports, victims, mistakes, pictures, and the page.
+//! `quorate wait-for`: reports, victims, invalid graphs, pictures and the page.
 
 use crate::draw::picture;
 use crate::run::{quorate, run, run_in};
@@ -10,12 +10,12 @@ use std::process::Stdio;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// The output for a text, as it comes in by standard input.
+/// Runs the command with a graph on standard input.
 fn piped(text: &[u8], words: &[&str]) -> (Option<i32>, String, String) {
     let mut command = quorate(Path::new("."));
     command.arg("wait-for").arg("-").args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // Whoever refuses a text need not read all of it.
+    // The command may reject the text before it has read all of it.
     let _ = child.stdin.take().unwrap().write_all(text);
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -33,18 +33,18 @@ fn a_cycle_of_two() {
 
         victim by fewest-locks: P2
           holds the fewest locks: 1, as all do, and is the last by name
-          gives up, and lets go of scanner
-        then these go on: P1, P3
-        a new search finds nobody stuck
+          is aborted, and releases scanner
+        then these continue: P1, P3
+        a new search finds no deadlock
     "#]]
     .assert_eq(&run("wait-for --example printer-and-scanner").ok(1));
 }
 
 #[test]
-fn a_cycle_that_is_no_deadlock() {
+fn a_cycle_without_a_deadlock() {
     expect![[r#"
-        no deadlock: everyone goes on sooner or later
-        waiting, but will go on: P1 (waits for P2 or P4), P2 (waits for P3), P3 (waits for P1), P5 (waits for P2 and P3)
+        no deadlock: every process continues eventually
+        waiting, but will continue: P1 (waits for P2 or P4), P2 (waits for P3), P3 (waits for P1), P5 (waits for P2 and P3)
         free: P4
     "#]]
     .assert_eq(&run("wait-for --example or-cycle").ok(0));
@@ -59,56 +59,56 @@ fn a_knot() {
           P3 waits for P4
           P4 waits for P1 or P2
         stuck behind it: P5 (waits for P1 or P3)
-        waiting, but will go on: P6 (waits for P1 or P7)
+        waiting, but will continue: P6 (waits for P1 or P7)
         free: P7
 
         victim by fewest-locks: P4
           holds no locks, as all do, and is the last by name
-          gives up, and lets go of all that others wait for
-        then these go on: P1, P2, P3, P5
-        a new search finds nobody stuck
+          is aborted, and releases all that others wait for
+        then these continue: P1, P2, P3, P5
+        a new search finds no deadlock
     "#]]
     .assert_eq(&run("wait-for --example knot").ok(1));
 }
 
 #[test]
-fn a_semaphore_whose_cycle_is_no_deadlock() {
+fn a_semaphore_with_a_cycle_and_no_deadlock() {
     expect![[r#"
-        no deadlock: everyone goes on sooner or later
-        waiting, but will go on: Auditor (waits for a permit of pool, which Reader and Writer hold), Writer (waits for table:employees;row:15, which Auditor holds)
+        no deadlock: every process continues eventually
+        waiting, but will continue: Auditor (waits for a permit of pool, which Reader and Writer hold), Writer (waits for table:employees;row:15, which Auditor holds)
         free: Reader
     "#]]
     .assert_eq(&run("wait-for --example semaphore").ok(0));
 }
 
 #[test]
-fn several_deadlocks_get_a_victim_each() {
+fn several_deadlocks_have_one_victim_each() {
     let text = b"P1 -> P2\nP2 -> P1\nP3 -> P1, P4\nP4 -> P3\nQ1 -> Q2\nQ2 -> Q1\n";
-    let (code, told, complaint) = piped(text, &[]);
-    assert_eq!((code, complaint.as_str()), (Some(1), ""));
-    assert_eq!(told.matches("deadlock: a cycle of 2").count(), 2, "{told}");
+    let (code, printed, error) = piped(text, &[]);
+    assert_eq!((code, error.as_str()), (Some(1), ""));
+    assert_eq!(printed.matches("deadlock: a cycle of 2").count(), 2, "{printed}");
     assert!(
-        told.contains("a new search finds one more deadlock\n\nsearched again\nvictim by fewest-locks: P4"),
-        "{told}"
+        printed.contains("a new search finds one more deadlock\n\nnext search\nvictim by fewest-locks: P4"),
+        "{printed}"
     );
-    assert!(told.ends_with("a new search finds nobody stuck\n"), "{told}");
+    assert!(printed.ends_with("a new search finds no deadlock\n"), "{printed}");
 }
 
 #[test]
-fn victims_follow_the_policy_and_what_it_needs_must_be_there() {
+fn victims_follow_the_policy_and_its_data_is_required() {
     let line = "wait-for --example printer-and-scanner";
     let victim =
         |policy: &str| run(&format!("{line} --victim {policy} --json")).json(1)["rounds"][0]["victims"][0].clone();
     assert_eq!((&victim("youngest")["who"], &victim("youngest")["why"]), (&"P2".into(), &"began last, at 30".into()));
     assert_eq!(victim("lowest-priority")["who"], "P1");
     assert_eq!(
-        run("wait-for --example knot --victim youngest").complaint(),
+        run("wait-for --example knot --victim youngest").error(),
         "error: The victim cannot be chosen by 'youngest': nobody says when P1 began. Add a line such as 'P1 began 12'.\n"
     );
 }
 
 #[test]
-fn programs_get_the_same_as_people() {
+fn json_report() {
     let report = run("wait-for --example printer-and-scanner --json").json(1);
     assert_eq!(report["deadlocks"][0]["shape"], "cycle");
     let first = &report["deadlocks"][0]["waits"][0];
@@ -123,42 +123,42 @@ fn programs_get_the_same_as_people() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
-    let complaint = |text: &[u8]| {
-        let (code, told, complaint) = piped(text, &[]);
-        assert_eq!((code, told.as_str()), (Some(2), ""));
-        complaint
+fn errors_name_line_and_column() {
+    let error = |text: &[u8]| {
+        let (code, printed, error) = piped(text, &[]);
+        assert_eq!((code, printed.as_str()), (Some(2), ""));
+        error
     };
     assert_eq!(
-        complaint(b"P1 -> P2\nP1 hodls printer\n"),
-        "error: Standard input: line 2, column 4: found 'hodls', expected '->', 'waits for', 'holds', 'wants', 'has' or 'began'. \
+        error(b"P1 -> P2\nP1 hodls printer\n"),
+        "error: In standard input: line 2, column 4: found 'hodls', expected '->', 'waits for', 'holds', 'wants', 'has' or 'began'. \
          Did you mean 'holds'?\n"
     );
-    assert_eq!(complaint(b"P1 \xff"), "error: Standard input: line 1: this is not text in UTF-8.\n");
-    let long = complaint(&vec![b' '; 3 << 20]);
-    assert_eq!(long, "error: Standard input: this is too long to be read: at most 1048576 bytes are.\n");
-    let nowhere = run("wait-for nowhere.txt").complaint();
-    assert!(nowhere.starts_with("error: The graph nowhere.txt could not be read: "), "{nowhere}");
+    assert_eq!(error(b"P1 \xff"), "error: In standard input: line 1: this is not text in UTF-8.\n");
+    let long = error(&vec![b' '; 3 << 20]);
+    assert_eq!(long, "error: In standard input: this is too long to be read: at most 1048576 bytes are.\n");
+    let nowhere = run("wait-for nowhere.txt").error();
+    assert!(nowhere.starts_with("error: Cannot read the graph nowhere.txt: "), "{nowhere}");
     assert_eq!(run("wait-for").code, Some(2));
     assert_eq!(
-        run("wait-for --example knot --theme dark").complaint(),
-        "error: --theme says how a picture in SVG looks: add --svg FILE.\n"
+        run("wait-for --example knot --theme dark").error(),
+        "error: --theme has no effect without an SVG picture: add --svg FILE.\n"
     );
 }
 
 #[test]
-fn nothing_at_all_is_no_deadlock_and_a_slip_is_noted() {
-    assert_eq!(piped(b"", &[]).1, "no deadlock: everyone goes on sooner or later\n");
-    let (code, told, _) = piped(b"P1 holds printer\nP2 wants pritner\n", &[]);
+fn an_empty_graph_has_no_deadlock_and_a_misspelling_is_noted() {
+    assert_eq!(piped(b"", &[]).1, "no deadlock: every process continues eventually\n");
+    let (code, printed, _) = piped(b"P1 holds printer\nP2 wants pritner\n", &[]);
     assert_eq!(code, Some(0));
-    assert!(told.starts_with("note: Nobody holds pritner. Did you mean 'printer'?\n"), "{told}");
+    assert!(printed.starts_with("note: Nobody holds pritner. Did you mean 'printer'?\n"), "{printed}");
 }
 
 #[test]
-fn the_picture_marks_what_the_report_names() {
+fn the_picture_marks_the_deadlock() {
     let folder = tempfile::tempdir().unwrap();
-    let told = run_in(folder.path(), "wait-for --example philosophers --svg table.svg").ok(1);
-    assert!(told.contains("deadlock: a cycle of 5") && told.ends_with("  picture: table.svg\n"), "{told}");
+    let printed = run_in(folder.path(), "wait-for --example philosophers --svg table.svg").ok(1);
+    assert!(printed.contains("deadlock: a cycle of 5") && printed.ends_with("  picture: table.svg\n"), "{printed}");
     let svg = fs::read_to_string(folder.path().join("table.svg")).unwrap();
     picture(&svg);
     // Five philosophers and five forks, each with one arrow to the next.
@@ -170,17 +170,17 @@ fn the_picture_marks_what_the_report_names() {
 }
 
 #[test]
-fn a_thicket_is_reported_but_not_drawn() {
+fn a_large_graph_is_reported_but_not_drawn() {
     let folder = tempfile::tempdir().unwrap();
-    let text: String = (0..200).map(|who| format!("P{who} -> P{}\n", (who + 1) % 200)).collect();
-    fs::write(folder.path().join("thicket"), text).unwrap();
-    let ended = run_in(folder.path(), "wait-for thicket --svg thicket.svg");
-    assert!(ended.out.starts_with("deadlock: a cycle of 200\n"), "{}", ended.out);
-    assert!(ended.refusal().starts_with("error: 200 processes and resources with 200 arrows are too many"));
-    assert!(!folder.path().join("thicket.svg").exists());
+    let text: String = (0..200).map(|number| format!("P{number} -> P{}\n", (number + 1) % 200)).collect();
+    fs::write(folder.path().join("large"), text).unwrap();
+    let result = run_in(folder.path(), "wait-for large --svg large.svg");
+    assert!(result.out.starts_with("deadlock: a cycle of 200\n"), "{}", result.out);
+    assert!(result.error_after_output().starts_with("error: 200 processes and resources with 200 arrows are too many"));
+    assert!(!folder.path().join("large.svg").exists());
 }
 
-/// The page shows what is printed, and its commands work.
+/// The page shows the current output, and its commands work.
 #[test]
 fn the_page_on_deadlocks_is_current() {
     let page = fs::read_to_string(Path::new(ROOT).join("docs/deadlocks.md")).unwrap();
@@ -192,7 +192,7 @@ fn the_page_on_deadlocks_is_current() {
     assert!(commands.len() >= 3, "{commands:?}");
     for line in commands {
         let here = line.replace("docs/wait-for", &graphs.to_string_lossy());
-        let ended = run_in(folder.path(), &here);
-        assert!(matches!(ended.code, Some(0 | 1)) && ended.err.is_empty(), "{line}: {ended:?}");
+        let result = run_in(folder.path(), &here);
+        assert!(matches!(result.code, Some(0 | 1)) && result.err.is_empty(), "{line}: {result:?}");
     }
 }

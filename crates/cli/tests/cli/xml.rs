@@ -1,6 +1,6 @@
-//! Reads XML as strictly as a test needs: what it accepts is well formed.
+//! A small XML parser for tests. It accepts only well-formed documents.
 
-/// An element, with the text that stands in it itself.
+/// An element with its own text, without the text of its children.
 #[derive(Debug)]
 pub(crate) struct Element {
     pub(crate) name: String,
@@ -8,10 +8,10 @@ pub(crate) struct Element {
     pub(crate) text: String,
 }
 
-/// All elements of a document in the order in which they begin, or what is wrong with it.
+/// Returns all elements of a document in document order, or an error.
 pub(crate) fn parse(text: &str) -> Result<Vec<Element>, String> {
     if let Some(bad) = text.chars().find(|character| !is_allowed(*character)) {
-        return Err(format!("the character {bad:?} may not stand in XML"));
+        return Err(format!("the character {bad:?} is not allowed in XML"));
     }
     let mut reader = Reader { rest: text, elements: Vec::new(), open: Vec::new() };
     reader.skip_declaration();
@@ -62,13 +62,13 @@ impl<'a> Reader<'a> {
 
     fn text(&mut self, text: &str) -> Result<(), String> {
         if text.contains("]]>") {
-            return Err("]]> stands in text".into());
+            return Err("]]> is not allowed in text".into());
         }
         let decoded = decode(text)?;
         match self.open.last() {
             Some(open) => self.elements[*open].text.push_str(&decoded),
             None if text.trim().is_empty() => {}
-            None => return Err(format!("text outside of everything: {text:?}")),
+            None => return Err(format!("text outside of the root element: {text:?}")),
         }
         Ok(())
     }
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
         self.rest = rest;
         match self.open.pop() {
             Some(open) if self.elements[open].name == name.trim_end() => Ok(()),
-            _ => Err(format!("</{name}> closes something else")),
+            _ => Err(format!("</{name}> closes another element")),
         }
     }
 
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
             let quote = after.chars().next().filter(|quote| "'\"".contains(*quote)).ok_or("a value without quotes")?;
             let (value, after) = after[1..].split_once(quote).ok_or("a value does not end")?;
             if value.contains('<') || attributes.iter().any(|(earlier, _)| *earlier == attribute) {
-                return Err(format!("the attribute {attribute} is wrong: {value:?}"));
+                return Err(format!("the attribute {attribute} is invalid: {value:?}"));
             }
             attributes.push((attribute, decode(value)?));
             rest = after;
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A name, and what follows it.
+/// Splits off a leading name.
 fn word(text: &str) -> Result<(String, &str), String> {
     let is_part = |character: char| character.is_ascii_alphanumeric() || "-_:.".contains(character);
     let end = text.find(|character| !is_part(character)).unwrap_or(text.len());
@@ -156,7 +156,7 @@ fn decode(text: &str) -> Result<String, String> {
 }
 
 #[test]
-fn what_is_not_well_formed_is_refused() {
+fn malformed_documents_are_rejected() {
     for text in [
         "",
         "text",

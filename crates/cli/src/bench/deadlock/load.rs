@@ -1,21 +1,24 @@
-//! Who asks for what, in graphs of several shapes.
+//! Generates the waits of the benchmark, in graphs of several shapes.
 
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// What a graph looks like.
+/// Shape of a wait-for graph.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Shape {
-    /// Many queues of up to eight, whose members come in any order: a lock service in good health.
+    /// Many queues of up to eight waiters, which arrive in any order: a lock service without
+    /// contention.
     ShortChains,
-    /// One exclusive queue that everybody joins at its end.
+    /// One queue that every waiter joins at its end.
     LongQueue,
-    /// Queues of a thousand, whose holders, with all of theirs behind them, join other queues now and then.
+    /// Queues of about a thousand waiters. Sometimes a holder, with its queue behind it, joins
+    /// another queue.
     HotLocks,
-    /// The same queue, put together in any order: those with many behind them wait for those with many ahead. No lock does that; an order suffers most by it.
+    /// One long queue whose edges are inserted in random order. No lock does that, but it is the
+    /// worst case for an incremental order.
     ScatteredQueue,
-    /// Everyone waits for two others, who are older by an order that nobody knows.
+    /// Each waiter waits for two owners that precede it in a hidden random order.
     RandomSparse,
 }
 
@@ -34,48 +37,50 @@ impl Shape {
     }
 }
 
-/// One owner asks to wait for another.
+/// A request of one owner to wait for another.
 #[derive(Clone, Copy)]
-pub(super) struct Ask {
+pub(super) struct Wait {
     pub(super) waiter: u32,
     pub(super) on: u32,
 }
 
-/// One in so many asks would close a cycle.
-const CLOSING: u64 = 32;
-/// How long such a cycle is at the most.
-const LONGEST: u64 = 8;
+/// One in this number of waits would close a cycle.
+const CLOSING_INTERVAL: u64 = 32;
+/// Maximum length of such a cycle.
+const MAX_CYCLE: u64 = 8;
 
-/// All that is asked until so many wait, and in between what has to be refused.
-pub(super) fn asks(shape: Shape, waiters: u32) -> Vec<Ask> {
-    let mut dice = Dice(u64::from(waiters));
+/// Returns the requests that lead to this number of waiters, mixed with requests that must be
+/// refused.
+pub(super) fn waits(shape: Shape, waiters: u32) -> Vec<Wait> {
+    let mut random = Random(u64::from(waiters));
     let mut edges = match shape {
-        Shape::ShortChains => (0..waiters).map(|place| chain(place, 8)).collect(),
-        Shape::LongQueue | Shape::ScatteredQueue => (0..waiters).map(|place| chain(place, waiters)).collect(),
-        Shape::HotLocks => hot_locks(waiters, &mut dice),
+        Shape::ShortChains => (0..waiters).map(|index| chain(index, 8)).collect(),
+        Shape::LongQueue | Shape::ScatteredQueue => (0..waiters).map(|index| chain(index, waiters)).collect(),
+        Shape::HotLocks => hot_locks(waiters, &mut random),
         Shape::RandomSparse => {
             let mut names: Vec<u32> = (0..=waiters).collect();
-            dice.shuffle(&mut names);
-            let name = |place: usize| names.get(place).copied().unwrap_or_default();
-            let mut older = |place: usize| name(dice.below(place as u64) as usize);
-            let pairs = (1..names.len()).flat_map(|place| [(place, older(place)), (place, older(place))]);
-            pairs.map(|(place, on)| Ask { waiter: name(place), on }).collect()
+            random.shuffle(&mut names);
+            let name = |index: usize| names.get(index).copied().unwrap_or_default();
+            let mut earlier = |index: usize| name(random.below(index as u64) as usize);
+            let pairs = (1..names.len()).flat_map(|index| [(index, earlier(index)), (index, earlier(index))]);
+            pairs.map(|(index, on)| Wait { waiter: name(index), on }).collect()
         }
     };
     match shape {
-        Shape::ShortChains | Shape::ScatteredQueue | Shape::RandomSparse => dice.shuffle(&mut edges),
+        Shape::ShortChains | Shape::ScatteredQueue | Shape::RandomSparse => random.shuffle(&mut edges),
         Shape::LongQueue | Shape::HotLocks => {}
     }
-    with_closing(&edges, &mut dice)
+    with_closing_waits(&edges, &mut random)
 }
 
-/// The edge of one in a queue: queues of so many, each behind one who holds what they want.
-fn chain(place: u32, length: u32) -> Ask {
-    let waiter = place + place / length + 1;
-    Ask { waiter, on: waiter - 1 }
+/// Returns the wait of the waiter at this index, in queues of `length` waiters behind one holder
+/// each.
+fn chain(index: u32, length: u32) -> Wait {
+    let waiter = index + index / length + 1;
+    Wait { waiter, on: waiter - 1 }
 }
 
-/// One queue of a hot lock.
+/// The queue of a hot lock.
 #[derive(Clone, Copy)]
 struct Queue {
     holder: u32,
@@ -83,20 +88,20 @@ struct Queue {
     waits_in: Option<usize>,
 }
 
-/// How many stand in the queue of a hot lock, about.
-const HOT: u32 = 1_000;
-/// One in so many asks is a holder's.
-const BY_HOLDERS: u64 = 64;
+/// Approximate length of the queue of a hot lock.
+const HOT_QUEUE: u32 = 1_000;
+/// One in this number of waits is by a holder.
+const HOLDER_INTERVAL: u64 = 64;
 
-fn hot_locks(waiters: u32, dice: &mut Dice) -> Vec<Ask> {
-    let count = waiters.div_ceil(HOT) + 1;
+fn hot_locks(waiters: u32, random: &mut Random) -> Vec<Wait> {
+    let count = waiters.div_ceil(HOT_QUEUE) + 1;
     let queue = |holder: u32| Queue { holder, last: holder, waits_in: None };
     let mut queues: Vec<Queue> = (0..count).map(queue).collect();
-    let mut asks = Vec::new();
-    for newcomer in count..count + waiters {
-        let by_holder = dice.below(BY_HOLDERS) == 0;
-        let [from, to] = [(); 2].map(|()| dice.below(u64::from(count)) as usize);
-        // Nobody waits in the end for one who waits for it.
+    let mut waits = Vec::new();
+    for new_owner in count..count + waiters {
+        let by_holder = random.below(HOLDER_INTERVAL) == 0;
+        let [from, to] = [(); 2].map(|()| random.below(u64::from(count)) as usize);
+        // A holder must not join a queue that leads back to its own lock.
         let mut end = to;
         while let Some(next) = queues.get(end).and_then(|queue| queue.waits_in) {
             end = next;
@@ -107,33 +112,33 @@ fn hot_locks(waiters: u32, dice: &mut Dice) -> Vec<Ask> {
             queue.holder
         });
         if let Some(queue) = queues.get_mut(to) {
-            let waiter = holder.unwrap_or(newcomer);
-            asks.push(Ask { waiter, on: std::mem::replace(&mut queue.last, waiter) });
+            let waiter = holder.unwrap_or(new_owner);
+            waits.push(Wait { waiter, on: std::mem::replace(&mut queue.last, waiter) });
         }
     }
-    asks
+    waits
 }
 
-fn with_closing(edges: &[Ask], dice: &mut Dice) -> Vec<Ask> {
+fn with_closing_waits(edges: &[Wait], random: &mut Random) -> Vec<Wait> {
     let mut next = HashMap::new();
-    let mut asks = Vec::with_capacity(edges.len() + edges.len() / CLOSING as usize + 1);
-    for (place, edge) in edges.iter().enumerate() {
-        asks.push(*edge);
+    let mut waits = Vec::with_capacity(edges.len() + edges.len() / CLOSING_INTERVAL as usize + 1);
+    for (index, edge) in edges.iter().enumerate() {
+        waits.push(*edge);
         next.insert(edge.waiter, edge.on);
-        if dice.below(CLOSING) == 0 {
-            let last = edges.get(dice.below(place as u64 + 1) as usize).map_or(edge.waiter, |edge| edge.waiter);
-            let steps = 1 + dice.below(LONGEST - 1);
+        if random.below(CLOSING_INTERVAL) == 0 {
+            let last = edges.get(random.below(index as u64 + 1) as usize).map_or(edge.waiter, |edge| edge.waiter);
+            let steps = 1 + random.below(MAX_CYCLE - 1);
             let first = (0..steps).fold(last, |at, _| next.get(&at).copied().unwrap_or(at));
-            asks.push(Ask { waiter: first, on: last });
+            waits.push(Wait { waiter: first, on: last });
         }
     }
-    asks
+    waits
 }
 
 /// SplitMix64: the same numbers on every machine.
-struct Dice(u64);
+struct Random(u64);
 
-impl Dice {
+impl Random {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,23 +1,23 @@
-//! What somebody writes who needs no more than this: tokio, buffers, a length before each message.
+//! The baseline: a minimal tokio loop with buffers and a length prefix before each message.
 
-use super::partner::{self, Ground, Partner, announce};
-use super::{Contender, MESSAGES, ROUND_TRIPS, Small, Turn};
+use super::partner::{self, Environment, Partner, announce};
+use super::{Contender, Figures, MESSAGES, ROUND_TRIPS, Small};
 use quorate_net::tls::Security;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, BufWriter};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsStream;
 
-/// As much as a link gathers in one batch.
+/// Buffer size in bytes, the same as the maximum batch of a link.
 const BUFFER: usize = 64 << 10;
 
-/// Plain or not, it reads and writes.
+/// A stream, plain or encrypted.
 trait Duplex: AsyncRead + AsyncWrite + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Unpin> Duplex for T {}
 
-pub(super) fn measure(contender: Contender, ground: &Ground) -> anyhow::Result<Turn> {
-    let partner = Partner::start(contender, ground, "-")?;
-    let security = ground.certificates.security(contender)?;
+pub(super) fn measure(contender: Contender, environment: &Environment) -> anyhow::Result<Figures> {
+    let partner = Partner::start(contender, environment, "-")?;
+    let security = environment.certificates.security(contender)?;
     tokio()?.block_on(async {
         let stream = TcpStream::connect(&partner.address).await?;
         stream.set_nodelay(true)?;
@@ -28,26 +28,26 @@ pub(super) fn measure(contender: Contender, ground: &Ground) -> anyhow::Result<T
                 Box::new(TlsStream::Client(identity.connector().connect(name, stream).await?))
             }
         };
-        let (reading, writing) = ::tokio::io::split(stream);
-        let mut line = Line::new(reading, writing);
+        let (reader, writer) = ::tokio::io::split(stream);
+        let mut connection = Connection::new(reader, writer);
         let begin = Instant::now();
         for number in 1..=MESSAGES {
-            line.send(&Small::new(number)).await?;
+            connection.send(&Small::new(number)).await?;
         }
-        line.writing.flush().await?;
-        line.receive().await?;
+        connection.writer.flush().await?;
+        connection.receive().await?;
         let messages_per_second = MESSAGES as f64 / begin.elapsed().as_secs_f64();
         let mut round_trips = Vec::new();
         let mut last = Instant::now();
         for number in 1..=ROUND_TRIPS {
-            line.send(&Small::new(MESSAGES + number)).await?;
-            line.writing.flush().await?;
-            line.receive().await?;
+            connection.send(&Small::new(MESSAGES + number)).await?;
+            connection.writer.flush().await?;
+            connection.receive().await?;
             let now = Instant::now();
             round_trips.push((now - last).as_nanos() as u64);
             last = now;
         }
-        Ok(Turn { messages_per_second, round_trips })
+        Ok(Figures { messages_per_second, round_trips })
     })
 }
 
@@ -61,13 +61,13 @@ pub(super) fn serve(security: Security) -> anyhow::Result<()> {
             Security::Plain => Box::new(stream),
             Security::Tls(identity) => Box::new(TlsStream::Server(identity.acceptor().accept(stream).await?)),
         };
-        let (reading, writing) = ::tokio::io::split(stream);
-        let mut line = Line::new(reading, writing);
-        // It ends with the other process, which has measured enough by then.
-        while let Ok(small) = line.receive().await {
+        let (reader, writer) = ::tokio::io::split(stream);
+        let mut connection = Connection::new(reader, writer);
+        // The loop ends when the first process closes the connection after its measurement.
+        while let Ok(small) = connection.receive().await {
             if small.number >= MESSAGES {
-                line.send(&small).await?;
-                line.writing.flush().await?;
+                connection.send(&small).await?;
+                connection.writer.flush().await?;
             }
         }
         Ok(())
@@ -78,17 +78,17 @@ fn tokio() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }
 
-struct Line<R, W> {
-    reading: BufReader<R>,
-    writing: BufWriter<W>,
+struct Connection<R, W> {
+    reader: BufReader<R>,
+    writer: BufWriter<W>,
     message: Vec<u8>,
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Line<R, W> {
-    fn new(reading: R, writing: W) -> Self {
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
+    fn new(reader: R, writer: W) -> Self {
         Self {
-            reading: BufReader::with_capacity(BUFFER, reading),
-            writing: BufWriter::with_capacity(BUFFER, writing),
+            reader: BufReader::with_capacity(BUFFER, reader),
+            writer: BufWriter::with_capacity(BUFFER, writer),
             message: Vec::new(),
         }
     }
@@ -96,15 +96,15 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Line<R, W> {
     async fn send(&mut self, small: &Small) -> anyhow::Result<()> {
         self.message.clear();
         self.message = postcard::to_extend(small, std::mem::take(&mut self.message))?;
-        self.writing.write_u32_le(self.message.len() as u32).await?;
-        Ok(self.writing.write_all(&self.message).await?)
+        self.writer.write_u32_le(self.message.len() as u32).await?;
+        Ok(self.writer.write_all(&self.message).await?)
     }
 
     async fn receive(&mut self) -> anyhow::Result<Small> {
-        let length = self.reading.read_u32_le().await? as usize;
-        anyhow::ensure!(length < BUFFER, "The other process sent nonsense.");
+        let length = self.reader.read_u32_le().await? as usize;
+        anyhow::ensure!(length < BUFFER, "The other process sent a message of {length} bytes; the limit is {BUFFER}.");
         self.message.resize(length, 0);
-        self.reading.read_exact(&mut self.message).await?;
+        self.reader.read_exact(&mut self.message).await?;
         Ok(postcard::from_bytes(&self.message)?)
     }
 }

@@ -1,29 +1,30 @@
-//! `quorate bench net`: small messages between two processes, beside a bare tokio loop between two processes.
+//! `quorate bench net`: measures small messages between two processes, beside a bare tokio loop
+//! between two processes.
 
 mod bare;
 mod nodes;
 mod partner;
 
-use super::{progress_bar, word};
+use super::{met_or_missed, progress_bar};
 use crate::Verdict;
 use crate::args::BenchArgs;
 use crate::output::output;
 use crate::{interrupt, paint, report};
 use clap::ValueEnum;
-use partner::{Certificates, Ground};
+use partner::{Certificates, Environment};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
-/// How many messages go one way in a turn.
+/// Number of one-way messages per run.
 const MESSAGES: u64 = 2_000_000;
-/// How many go there and back.
+/// Number of round trips per run.
 const ROUND_TRIPS: u64 = 20_000;
-/// What must be reached of the bare loop's messages a second.
-const LEAST_SHARE: f64 = 0.6;
-/// How much longer than on the bare loop the median round trip may take.
-const MOST_TIMES: f64 = 1.3;
+/// Target: minimum message rate, relative to the bare loop.
+const MIN_SHARE: f64 = 0.6;
+/// Target: maximum median round trip, relative to the bare loop.
+const MAX_TIMES: f64 = 1.3;
 
-/// What is sent: about as long as a request or a reply of the book's algorithms.
+/// The payload: about as long as a request or reply of the algorithms for mutual exclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Small {
     number: u64,
@@ -36,16 +37,16 @@ impl Small {
     }
 }
 
-/// Who is measured.
+/// A program to measure.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Contender {
     /// A tokio loop with buffers and length prefixes.
     Bare,
-    /// The same, encrypted.
+    /// The tokio loop over TLS.
     BareTls,
-    /// Two nodes.
+    /// Two nodes over plain TCP.
     Node,
-    /// Two nodes with certificates.
+    /// Two nodes over TLS.
     NodeTls,
 }
 
@@ -61,15 +62,15 @@ impl Contender {
     }
 }
 
-/// One turn of one contender.
-struct Turn {
-    /// Messages a second, one way.
+/// The figures of one run of one contender.
+struct Figures {
+    /// One-way messages per second.
     messages_per_second: f64,
-    /// Each round trip, in nanoseconds.
+    /// Durations of the round trips in nanoseconds.
     round_trips: Vec<u64>,
 }
 
-/// The best of a contender's turns.
+/// The best figures over a contender's runs.
 #[derive(Clone, Copy, Default, Serialize)]
 struct Best {
     messages_per_second: f64,
@@ -78,20 +79,20 @@ struct Best {
 }
 
 impl Best {
-    fn take(&mut self, mut turn: Turn) {
-        turn.round_trips.sort_unstable();
-        let (p50, p99) = (percentile(&turn.round_trips, 50), percentile(&turn.round_trips, 99));
-        self.messages_per_second = self.messages_per_second.max(turn.messages_per_second);
+    fn update(&mut self, mut figures: Figures) {
+        figures.round_trips.sort_unstable();
+        let (p50, p99) = (percentile(&figures.round_trips, 50), percentile(&figures.round_trips, 99));
+        self.messages_per_second = self.messages_per_second.max(figures.messages_per_second);
         if self.p50_ns == 0 || p50 < self.p50_ns {
             (self.p50_ns, self.p99_ns) = (p50, p99);
         }
     }
 }
 
-/// The value below which so many hundredths of the sorted ones lie.
-fn percentile(sorted: &[u64], hundredths: usize) -> u64 {
-    let place = sorted.len().saturating_sub(1) * hundredths / 100;
-    sorted.get(place).copied().unwrap_or_default()
+/// Returns a percentile of sorted values.
+fn percentile(sorted: &[u64], percent: usize) -> u64 {
+    let index = sorted.len().saturating_sub(1) * percent / 100;
+    sorted.get(index).copied().unwrap_or_default()
 }
 
 #[derive(Serialize)]
@@ -99,9 +100,9 @@ struct Row {
     security: &'static str,
     bare: Best,
     quorate: Best,
-    /// Messages a second over those of the bare loop.
+    /// Message rate relative to that of the bare loop.
     share: f64,
-    /// The median round trip over that of the bare loop.
+    /// Median round trip relative to that of the bare loop.
     times: f64,
 }
 
@@ -115,35 +116,36 @@ struct Report {
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     if let Some(contender) = args.partner {
-        partner::be(contender, args)?;
+        partner::serve(contender, args)?;
         return Ok(Verdict::Holds);
     }
     let cores = partner::cores();
-    let ground = Ground { certificates: Certificates::make()?, core: cores.map(|(_, last)| last) };
+    let environment = Environment { certificates: Certificates::make()?, core: cores.map(|(_, last)| last) };
     if let Some((first, _)) = cores {
-        partner::settle(first);
+        partner::pin(first);
     }
-    let bar = progress_bar(args.turns.saturating_mul(Contender::ALL.len() as u64));
+    let bar = progress_bar(args.runs.saturating_mul(Contender::ALL.len() as u64));
     let mut best = [Best::default(); Contender::ALL.len()];
-    // The certificates' folder must go, whoever loses patience.
-    interrupt::watch();
-    for _ in 0..args.turns {
-        for (place, contender) in Contender::ALL.into_iter().enumerate() {
-            if interrupt::came() {
+    // Handle interrupts, so that the folder of certificates is always removed.
+    interrupt::install_handler();
+    for _ in 0..args.runs {
+        for (index, contender) in Contender::ALL.into_iter().enumerate() {
+            if interrupt::was_requested() {
                 bar.finish_and_clear();
                 return Ok(Verdict::Unfinished);
             }
             let security = if contender.is_encrypted() { "TLS" } else { "plain" };
             bar.set_message(format!("{}, {security}", if contender.is_bare() { "bare loop" } else { "nodes" }));
-            let turn = if contender.is_bare() {
-                bare::measure(contender, &ground)
+            let figures = if contender.is_bare() {
+                bare::measure(contender, &environment)
             } else {
-                nodes::measure(contender, &ground)
+                nodes::measure(contender, &environment)
             };
-            // Said here, because an error of a socket, further up, is taken for one of the output.
-            let turn = turn.map_err(|error| anyhow::anyhow!("The measurement failed: {error:#}."))?;
-            if let Some(best) = best.get_mut(place) {
-                best.take(turn);
+            // Converted to text here: the caller would report an I/O error as a failed write to the
+            // output.
+            let figures = figures.map_err(|error| anyhow::anyhow!("The measurement failed: {error:#}."))?;
+            if let Some(best) = best.get_mut(index) {
+                best.update(figures);
             }
             bar.inc(1);
         }
@@ -151,14 +153,14 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     bar.finish_and_clear();
     let [bare, quorate, bare_tls, quorate_tls] = best;
     let rows = vec![row("plain", bare, quorate), row("TLS", bare_tls, quorate_tls)];
-    let holds = rows.first().is_some_and(|row| row.share >= LEAST_SHARE && row.times <= MOST_TIMES);
+    let holds = rows.first().is_some_and(|row| row.share >= MIN_SHARE && row.times <= MAX_TIMES);
     let found = Report { messages: MESSAGES, round_trips: ROUND_TRIPS, rows, holds };
     if args.json {
         report::json(&found)?;
     } else {
-        print(&found, args.turns)?;
+        print(&found, args.runs)?;
     }
-    Ok(Verdict::of(holds))
+    Ok(Verdict::from_holds(holds))
 }
 
 fn row(security: &'static str, bare: Best, quorate: Best) -> Row {
@@ -166,23 +168,23 @@ fn row(security: &'static str, bare: Best, quorate: Best) -> Row {
     Row { security, bare, quorate, share, times: quorate.p50_ns as f64 / bare.p50_ns.max(1) as f64 }
 }
 
-fn print(found: &Report, turns: u64) -> anyhow::Result<()> {
+fn print(found: &Report, runs: u64) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(out, "Small messages between two processes on loopback, one thread and one core each")?;
-    let turns = report::count(turns, "turn");
+    let runs = report::count(runs, "run");
     writeln!(
         out,
-        "(best of {turns} each; bare: tokio's BufWriter and BufReader, a length before each message, the same encoding)\n"
+        "(best of {runs} each; bare: tokio's BufWriter and BufReader, a length before each message, the same encoding)\n"
     )?;
     let heading =
-        format!("{:<8}{:<12}{:>16}{:>8}{:>12}{:>10}{:>8}", "", "", "one way", "share", "round trip", "p99", "times");
+        format!("{:<8}{:<12}{:>16}{:>8}{:>12}{:>10}{:>8}", "", "", "one way", "ratio", "round trip", "p99", "ratio");
     writeln!(out, "{}", paint::bold(&heading))?;
     let micros = |nanos: u64| format!("{:.1} µs", nanos as f64 / 1_000.0);
     for Row { security, bare, quorate, share, times } in &found.rows {
-        let line = |who: &str, best: &Best, share: String, times: String| {
+        let line = |program: &str, best: &Best, share: String, times: String| {
             let rate = format!("{:.2} M/s", best.messages_per_second / 1e6);
             let (p50, p99) = (micros(best.p50_ns), micros(best.p99_ns));
-            format!("{who:<12}{rate:>16}{share:>8}{p50:>12}{p99:>10}{times:>8}")
+            format!("{program:<12}{rate:>16}{share:>8}{p50:>12}{p99:>10}{times:>8}")
         };
         writeln!(out, "{security:<8}{}", line("bare loop", bare, String::new(), String::new()))?;
         let quorate = line("quorate", quorate, format!("{share:.2}"), format!("{times:.2}"));
@@ -191,9 +193,9 @@ fn print(found: &Report, turns: u64) -> anyhow::Result<()> {
     let Some(plain) = found.rows.first() else { return Ok(()) };
     writeln!(
         out,
-        "\nPlain: at least {LEAST_SHARE} of the bare loop's messages {}, at most {MOST_TIMES} times its round trip {}",
-        word(plain.share >= LEAST_SHARE),
-        word(plain.times <= MOST_TIMES)
+        "\nPlain: at least {MIN_SHARE} times the bare loop's message rate {}, at most {MAX_TIMES} times its round trip {}",
+        met_or_missed(plain.share >= MIN_SHARE),
+        met_or_missed(plain.times <= MAX_TIMES)
     )?;
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Two nodes of a protocol that does nothing but send.
+//! Two nodes of a minimal protocol that only sends messages and answers them.
 
-use super::partner::{Ground, Partner, announce, group, here, there};
-use super::{Contender, MESSAGES, ROUND_TRIPS, Small, Turn};
+use super::partner::{Environment, Partner, announce, group, here, there};
+use super::{Contender, Figures, MESSAGES, ROUND_TRIPS, Small};
 use anyhow::Context;
 use quorate_core::{Describe, Effects, Input, Never, NodeId, Protocol, Time};
 use quorate_drive::{Clock, Disk, Found, Parts};
@@ -13,15 +13,16 @@ use std::net::TcpListener;
 use std::time::Instant;
 use tokio::sync::mpsc;
 
-/// How many messages follow from one command.
+/// Number of messages that one command sends.
 const BURST: u64 = 100;
 
-/// A node that sends, or answers what was sent.
+/// A node that sends messages, or answers them.
 struct Racer {
     other: NodeId,
     sent: u64,
-    /// When the last round trip began, and how long each took.
+    /// Start of the current round trip.
     began: Time,
+    /// Durations of the finished round trips in nanoseconds.
     round_trips: Vec<u64>,
 }
 
@@ -82,7 +83,7 @@ impl Protocol for Racer {
             }
             Input::Message { message: Message::Done, .. } => out.emit(Event::Done),
             Input::Message { message: Message::Ping(small), .. } => out.send(self.other, Message::Pong(small)),
-            Input::Message { message: Message::Pong(small), .. } => self.back(now, small, out),
+            Input::Message { message: Message::Pong(small), .. } => self.pong(now, small, out),
             Input::Timer(never) => match never {},
             Input::Start { .. }
             | Input::Saved(_)
@@ -97,7 +98,7 @@ impl Protocol for Racer {
 }
 
 impl Racer {
-    fn back(&mut self, now: Time, small: Small, out: &mut Effects<'_, Self>) {
+    fn pong(&mut self, now: Time, small: Small, out: &mut Effects<'_, Self>) {
         self.round_trips.push(now.since(self.began).nanos());
         self.began = now;
         if small.number < ROUND_TRIPS {
@@ -139,53 +140,62 @@ fn runtime(settings: Settings, listener: TcpListener, other: NodeId) -> Runtime<
     }
 }
 
-pub(super) fn measure(contender: Contender, ground: &Ground) -> anyhow::Result<Turn> {
+pub(super) fn measure(contender: Contender, environment: &Environment) -> anyhow::Result<Figures> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    let partner = Partner::start(contender, ground, &listener.local_addr()?.to_string())?;
-    let settings = settings(here(), there(), &partner.address, ground.certificates.security(contender)?)?;
+    let partner = Partner::start(contender, environment, &listener.local_addr()?.to_string())?;
+    let settings = settings(here(), there(), &partner.address, environment.certificates.security(contender)?)?;
     let tokio = tokio()?;
-    let _inside = tokio.enter();
-    let (tell, mut told) = mpsc::unbounded_channel();
-    let hear = move |events: Vec<Event>| {
-        for event in events {
-            let _ = tell.send(event);
+    let _guard = tokio.enter();
+    let (sender, mut events) = mpsc::unbounded_channel();
+    let forward = move |batch: Vec<Event>| {
+        for event in batch {
+            let _ = sender.send(event);
         }
     };
-    let (handle, node) = runtime(settings, listener, there()).prepare(hear)?;
+    let (handle, node) = runtime(settings, listener, there()).prepare(forward)?;
     tokio.block_on(async {
         let node = ::tokio::spawn(node);
-        // The first trips are not measured: by then the nodes have met.
-        round_trips(&handle, &mut told).await?;
+        // A first batch of round trips is not measured: it waits until the nodes are connected.
+        round_trips(&handle, &mut events).await?;
         let begin = Instant::now();
         for _ in 0..MESSAGES / BURST {
-            handle.command(Command::Burst(BURST)).await.map_err(|_| anyhow::anyhow!("The node has ended."))?;
+            handle
+                .command(Command::Burst(BURST))
+                .await
+                .map_err(|_| anyhow::anyhow!("The node stopped during the measurement."))?;
         }
-        told.recv().await.context("The node has ended.")?;
+        events.recv().await.context("The node stopped during the measurement.")?;
         let messages_per_second = MESSAGES as f64 / begin.elapsed().as_secs_f64();
-        let round_trips = round_trips(&handle, &mut told).await?;
+        let round_trips = round_trips(&handle, &mut events).await?;
         handle.stop();
         node.await?;
-        Ok(Turn { messages_per_second, round_trips })
+        Ok(Figures { messages_per_second, round_trips })
     })
 }
 
-async fn round_trips(handle: &Handle<Command>, told: &mut mpsc::UnboundedReceiver<Event>) -> anyhow::Result<Vec<u64>> {
-    handle.command(Command::RoundTrips).await.map_err(|_| anyhow::anyhow!("The node has ended."))?;
-    match told.recv().await {
-        Some(Event::RoundTrips(lengths)) => Ok(lengths),
-        Some(Event::Done) | None => anyhow::bail!("The node has ended."),
+async fn round_trips(
+    handle: &Handle<Command>,
+    events: &mut mpsc::UnboundedReceiver<Event>,
+) -> anyhow::Result<Vec<u64>> {
+    handle
+        .command(Command::RoundTrips)
+        .await
+        .map_err(|_| anyhow::anyhow!("The node stopped during the measurement."))?;
+    match events.recv().await {
+        Some(Event::RoundTrips(durations)) => Ok(durations),
+        Some(Event::Done) | None => anyhow::bail!("The node stopped during the measurement."),
     }
 }
 
-pub(super) fn serve(security: Security, first: &str) -> anyhow::Result<()> {
+pub(super) fn serve(security: Security, first_address: &str) -> anyhow::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
-    let settings = settings(there(), here(), first, security)?;
+    let settings = settings(there(), here(), first_address, security)?;
     let tokio = tokio()?;
-    let _inside = tokio.enter();
+    let _guard = tokio.enter();
     let (_handle, node) = runtime(settings, listener, here()).prepare(|_| {})?;
     announce(address)?;
-    // A task of its own is woken by others without a look at the sockets in between.
+    // Spawned as a task, because tokio wakes tasks without polling the sockets first.
     tokio.block_on(::tokio::spawn(node))?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The other process: started for a turn, and gone after it.
+//! The second process of the benchmark, which the first one starts for each run.
 
 use super::{Contender, bare, nodes};
 use crate::args::BenchArgs;
@@ -11,13 +11,13 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-pub(super) use places::{cores, settle};
+pub(super) use affinity::{cores, pin};
 
-/// Certificates for one benchmark, gone when it is over.
+/// A temporary folder of certificates, removed on drop.
 pub(super) struct Certificates(PathBuf);
 
-/// What every turn needs.
-pub(super) struct Ground {
+/// Inputs of every run: the certificates, and the core for the second process.
+pub(super) struct Environment {
     pub(super) certificates: Certificates,
     pub(super) core: Option<usize>,
 }
@@ -25,9 +25,9 @@ pub(super) struct Ground {
 impl Certificates {
     pub(super) fn make() -> anyhow::Result<Self> {
         let path = std::env::temp_dir().join(format!("quorate-bench-net-{}", std::process::id()));
-        let made = Self(path);
-        Folder::new(&made.0).make(&group()?, &[here(), there()], Days::default())?;
-        Ok(made)
+        let certificates = Self(path);
+        Folder::new(&certificates.0).make(&group()?, &[here(), there()], Days::default())?;
+        Ok(certificates)
     }
 
     pub(super) fn security(&self, contender: Contender) -> anyhow::Result<Security> {
@@ -37,7 +37,7 @@ impl Certificates {
 
 impl Drop for Certificates {
     fn drop(&mut self) {
-        // What cannot be removed is left for its owner to see.
+        // Nothing else can be done about a folder that cannot be removed.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -62,30 +62,31 @@ pub(super) fn there() -> NodeId {
     NodeId::from_index(1)
 }
 
-/// The other process of a turn. It ends with this, at the latest when its input does.
+/// The second process of a run. Dropping it ends the process.
 pub(super) struct Partner {
     child: Child,
     pub(super) address: String,
 }
 
 impl Partner {
-    /// Starts it and waits until it says where it listens. A node is told where the first one does.
-    pub(super) fn start(contender: Contender, ground: &Ground, here: &str) -> anyhow::Result<Self> {
-        let word = clap::ValueEnum::to_possible_value(&contender).context("Every contender has a name.")?;
+    /// Starts the process and waits until it prints its address. `here` is the address of the first
+    /// process, which a node needs.
+    pub(super) fn start(contender: Contender, environment: &Environment, here: &str) -> anyhow::Result<Self> {
+        let word = clap::ValueEnum::to_possible_value(&contender).context("The contender has no name.")?;
         let mut child = Command::new(std::env::current_exe()?)
             .args(["bench", "net", "--partner", word.get_name(), "--partner-of", here, "--folder"])
-            .arg(&ground.certificates.0)
-            .args(ground.core.map(|core| format!("--partner-core={core}")))
+            .arg(&environment.certificates.0)
+            .args(environment.core.map(|core| format!("--partner-core={core}")))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .context("The second process could not be started")?;
+            .context("Cannot start the second process")?;
         let mut address = String::new();
         let output = child.stdout.take().context("The second process has no output.")?;
         BufReader::new(output).read_line(&mut address)?;
         let address = address.trim().to_owned();
         let partner = Self { child, address };
-        anyhow::ensure!(!partner.address.is_empty(), "The second process ended before it was ready.");
+        anyhow::ensure!(!partner.address.is_empty(), "The second process stopped before it was ready.");
         Ok(partner)
     }
 }
@@ -93,19 +94,19 @@ impl Partner {
 impl Drop for Partner {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        // It has nothing to lose.
+        // The process has no state to save.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Is the other process of a turn until its input ends.
-pub(super) fn be(contender: Contender, args: &BenchArgs) -> anyhow::Result<()> {
+/// Runs as the second process until standard input ends.
+pub(super) fn serve(contender: Contender, args: &BenchArgs) -> anyhow::Result<()> {
     let folder = args.folder.as_deref().context("--partner needs --folder.")?;
     let first = args.partner_of.as_deref().context("--partner needs --partner-of.")?;
     let security = security(contender, there(), folder)?;
     if let Some(core) = args.partner_core {
-        settle(core);
+        pin(core);
     }
     std::thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
@@ -114,12 +115,12 @@ pub(super) fn be(contender: Contender, args: &BenchArgs) -> anyhow::Result<()> {
     if contender.is_bare() { bare::serve(security) } else { nodes::serve(security, first) }
 }
 
-/// The places of the two processes of every contender, where the system lets processes choose.
+/// CPU affinity of the two processes.
 #[cfg(target_os = "linux")]
-mod places {
+mod affinity {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-    /// The first and the last of the cores that this process may use.
+    /// Returns the first and the last core that this process may use.
     pub(in super::super) fn cores() -> Option<(usize, usize)> {
         let allowed = sched_getaffinity(None).ok()?;
         let mut cores = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core));
@@ -127,25 +128,25 @@ mod places {
         Some((first, cores.next_back().unwrap_or(first)))
     }
 
-    /// Keeps this process on one core. Where the system does not let it, the scheduler decides.
-    pub(in super::super) fn settle(core: usize) {
+    /// Keeps this process on one core. If the system refuses, the scheduler chooses.
+    pub(in super::super) fn pin(core: usize) {
         let mut chosen = CpuSet::new();
         chosen.set(core);
         let _ = sched_setaffinity(None, &chosen);
     }
 }
 
-/// The scheduler decides.
+/// Systems without CPU affinity: the scheduler chooses.
 #[cfg(not(target_os = "linux"))]
-mod places {
+mod affinity {
     pub(in super::super) fn cores() -> Option<(usize, usize)> {
         None
     }
 
-    pub(in super::super) fn settle(_core: usize) {}
+    pub(in super::super) fn pin(_core: usize) {}
 }
 
-/// Tells the process that started this one where it listens.
+/// Prints the address of this process for the process that started it.
 pub(super) fn announce(address: std::net::SocketAddr) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{address}")?;

@@ -1,11 +1,11 @@
-//! What `--json` prints of the two armies.
+//! JSON reports of the two armies.
 
 use quorate_core::{Duration, NodeId};
 use quorate_demos::armies::PROFILE;
 use quorate_demos::armies::{Entry, Judged, Outcome, Timeline, War};
 use serde::Serialize;
 
-/// The armies, and how long their messages take.
+/// The armies and the delays of their messages.
 #[derive(Serialize)]
 struct Setting {
     strengths: [u32; 2],
@@ -14,7 +14,7 @@ struct Setting {
     delay_ns: Option<[u64; 2]>,
     fifo: bool,
     drift_ppm: u32,
-    /// How far apart the attacks can be at most; null if nothing bounds that.
+    /// Longest possible time between the attacks; null if it has no bound.
     guarantee_ns: Option<u64>,
 }
 
@@ -31,11 +31,11 @@ impl From<&War> for Setting {
     }
 }
 
-/// What happened when.
+/// The steps of a run with their times.
 #[derive(Serialize)]
-struct Told {
+struct TimelineReport {
     steps: Vec<Step>,
-    /// Null if not both attacked.
+    /// Null if not both armies attacked.
     gap_ns: Option<u64>,
 }
 
@@ -46,14 +46,14 @@ struct Step {
     what: String,
 }
 
-impl From<&Timeline> for Told {
+impl From<&Timeline> for TimelineReport {
     fn from(timeline: &Timeline) -> Self {
         let step = |entry: &Entry| Step { time_ns: entry.time.nanos(), army: entry.army, what: entry.to_string() };
         Self { steps: timeline.entries.iter().map(step).collect(), gap_ns: timeline.gap().map(Duration::nanos) }
     }
 }
 
-/// Every run.
+/// Report of a check of every run.
 #[derive(Serialize)]
 pub(super) struct CheckReport {
     algorithm: &'static str,
@@ -70,7 +70,7 @@ struct Row {
     name: &'static str,
     holds: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    counterexample: Option<Told>,
+    counterexample: Option<TimelineReport>,
 }
 
 impl CheckReport {
@@ -91,7 +91,7 @@ impl CheckReport {
     }
 }
 
-/// One run.
+/// Report of one run.
 #[derive(Serialize)]
 pub(super) struct RunReport {
     algorithm: &'static str,
@@ -99,11 +99,11 @@ pub(super) struct RunReport {
     setting: Setting,
     seed: u64,
     #[serde(flatten)]
-    told: Told,
+    timeline: TimelineReport,
 }
 
 impl RunReport {
     pub(super) fn new(war: &War, seed: u64, timeline: &Timeline) -> Self {
-        Self { algorithm: PROFILE.name, setting: war.into(), seed, told: timeline.into() }
+        Self { algorithm: PROFILE.name, setting: war.into(), seed, timeline: timeline.into() }
     }
 }

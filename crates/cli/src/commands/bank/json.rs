@@ -1,8 +1,8 @@
-//! What came of the deposits, for programs.
+//! JSON report of `quorate bank`.
 
-use super::{Day, Outcome, Row};
+use super::{BankReport, Outcome, Row};
 use crate::picture::Picture;
-use crate::report;
+use crate::report::json;
 use quorate_demos::bank::{Count, Statement, Terms};
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ struct Report<'a> {
     expected: u64,
     seed: u64,
     seeds: u64,
-    /// Whether every lock kept the money.
+    /// Whether no money was lost under any lock.
     holds: bool,
     rows: Vec<RowReport<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -26,7 +26,7 @@ struct RowReport<'a> {
     nodes: usize,
     #[serde(flatten)]
     result: Result<'a>,
-    /// There if the balance is wrong.
+    /// The command that repeats the run; only if the balance is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     again: Option<String>,
 }
@@ -36,30 +36,30 @@ struct RowReport<'a> {
 enum Result<'a> {
     Once(&'a Statement),
     Many(&'a Count),
-    /// Why there is nothing to tell.
+    /// The algorithm has no group of this size.
     NoGroup {
         skipped: &'static str,
     },
 }
 
-pub(super) fn print(day: &Day<'_>) -> anyhow::Result<()> {
-    report::json(&Report {
-        terms: day.terms,
-        expected: day.terms.expected(),
-        seed: day.args.seed,
-        seeds: day.args.seeds,
-        holds: day.wrong().next().is_none(),
-        rows: day.rows.iter().map(|row| of_row(day, row)).collect(),
-        pictures: day.pictures,
+pub(super) fn print(report: &BankReport<'_>) -> anyhow::Result<()> {
+    json(&Report {
+        terms: report.terms,
+        expected: report.terms.expected(),
+        seed: report.args.seed,
+        seeds: report.args.seeds,
+        holds: report.failures().next().is_none(),
+        rows: report.rows.iter().map(|row| row_report(report, row)).collect(),
+        pictures: report.pictures,
     })
 }
 
-fn of_row<'a>(day: &Day<'_>, row: &'a Row) -> RowReport<'a> {
+fn row_report<'a>(report: &BankReport<'_>, row: &'a Row) -> RowReport<'a> {
     let result = match &row.result {
         Outcome::Once(statement) => Result::Once(statement),
         Outcome::Many(count) => Result::Many(count),
         Outcome::NoGroup(sizes) => Result::NoGroup { skipped: sizes },
     };
-    let again = row.wrong().map(|seed| day.again(row, seed));
+    let again = row.first_wrong_seed().map(|seed| report.repeat_command(row, seed));
     RowReport { lock: row.lock, nodes: row.spec.nodes, result, again }
 }

@@ -1,6 +1,6 @@
-//! What came of the deposits, for people.
+//! Text report of `quorate bank`.
 
-use super::{Day, Outcome, Row};
+use super::{BankReport, Outcome, Row};
 use crate::output::{name, output};
 use crate::paint;
 use crate::report::{count, grouped};
@@ -13,10 +13,10 @@ use quorate_journal::words::millis;
 use quorate_journal::workload::Ending;
 use std::io::{self, Write};
 
-pub(super) fn print(day: &Day<'_>) -> io::Result<()> {
+pub(super) fn print(report: &BankReport<'_>) -> io::Result<()> {
     let mut out = output();
-    heading(day, &mut out)?;
-    if let Some(row) = day.rows.first()
+    heading(report, &mut out)?;
+    if let Some(row) = report.rows.first()
         && let Outcome::Once(statement) = &row.result
     {
         let under = if row.lock == super::NONE { "Without a lock".into() } else { format!("Under {}", row.lock) };
@@ -24,27 +24,27 @@ pub(super) fn print(day: &Day<'_>) -> io::Result<()> {
         statement.history.iter().try_for_each(|posting| history(posting, &mut out))?;
         writeln!(out)?;
     }
-    let head = if day.args.seeds == 1 {
+    let head = if report.args.seeds == 1 {
         format!("{:<30}{:>6}{:>16}{:>16}{:>16}", "lock", "nodes", "final", "expected", "lost")
     } else {
-        format!("{:<30}{:>6}{:>16}{:>16}{:>16}", "lock", "nodes", "seeds", "lost money in", "at most")
+        format!("{:<30}{:>6}{:>16}{:>16}{:>16}", "lock", "nodes", "seeds", "with a loss", "largest loss")
     };
     writeln!(out, "  {}", paint::bold(&head))?;
-    day.rows.iter().try_for_each(|row| line(row, &mut out))?;
-    closing(day, &mut out)
+    report.rows.iter().try_for_each(|row| line(row, &mut out))?;
+    closing(report, &mut out)
 }
 
-fn heading(day: &Day<'_>, out: &mut impl Write) -> io::Result<()> {
-    let (tellers, deposit, opening) = (day.terms.tellers(), day.terms.deposit(), day.terms.opening());
-    let who = if tellers == 1 { "One teller deposits".into() } else { format!("{tellers} tellers deposit") };
+fn heading(report: &BankReport<'_>, out: &mut impl Write) -> io::Result<()> {
+    let (tellers, deposit, opening) = (report.terms.tellers(), report.terms.deposit(), report.terms.opening());
+    let subject = if tellers == 1 { "One teller deposits".into() } else { format!("{tellers} tellers deposit") };
     let each = if tellers == 1 { "" } else { " each" };
     writeln!(
         out,
-        "{who} {}{each} into an account of {}: {} is right. A deposit reads the balance, takes its\n\
-         time and writes the sum.\n",
+        "{subject} {}{each} into an account of {}, so that the final balance should be {}. A deposit reads the\n\
+         balance, waits, and writes the sum.\n",
         grouped(deposit),
         grouped(opening),
-        paint::bold(&grouped(day.terms.expected()))
+        paint::bold(&grouped(report.terms.expected()))
     )
 }
 
@@ -54,7 +54,7 @@ fn history(posting: &Posting, out: &mut impl Write) -> io::Result<()> {
         Act::Reads { balance } => format!("reads {}", grouped(*balance)),
         Act::Writes { balance, over: None } => format!("writes {}", grouped(*balance)),
         Act::Writes { balance, over: Some(over) } => {
-            let over = paint::bad(&format!("over {} that it never saw", grouped(*over)));
+            let over = paint::bad(&format!("over {}, which it did not read", grouped(*over)));
             format!("writes {} {over}", grouped(*balance))
         }
     };
@@ -66,7 +66,7 @@ fn line(row: &Row, out: &mut impl Write) -> io::Result<()> {
     match &row.result {
         Outcome::Once(statement) => once(statement, out),
         Outcome::Many(count) => many(count, out),
-        Outcome::NoGroup(sizes) => writeln!(out, "   {}", paint::dim(&format!("no such group: {sizes}"))),
+        Outcome::NoGroup(sizes) => writeln!(out, "   {}", paint::dim(&format!("skipped: {sizes}"))),
     }
 }
 
@@ -90,28 +90,28 @@ fn many(count: &Count, out: &mut impl Write) -> io::Result<()> {
     write!(out, "{:>16}{lost}{:>16}", grouped(*seeds), grouped(*most_lost))?;
     match seeds - right - losing {
         0 => writeln!(out),
-        stuck => writeln!(out, "   {}", paint::bad(&format!("and {} came to no end", grouped(stuck)))),
+        stuck => writeln!(out, "   {}", paint::bad(&format!("and {} did not finish", grouped(stuck)))),
     }
 }
 
-/// Which files were written, and how to see again what is wrong.
-fn closing(day: &Day<'_>, out: &mut impl Write) -> io::Result<()> {
-    if day.args.trace.is_some() || !day.pictures.is_empty() {
+/// Prints the files that were written, and commands that repeat failing runs.
+fn closing(report: &BankReport<'_>, out: &mut impl Write) -> io::Result<()> {
+    if report.args.trace.is_some() || !report.pictures.is_empty() {
         writeln!(out)?;
     }
-    if let Some(path) = &day.args.trace {
+    if let Some(path) = &report.args.trace {
         writeln!(out, "  {}", paint::dim(&format!("journal: {}", name(path))))?;
     }
-    for picture in day.pictures {
+    for picture in report.pictures {
         writeln!(out, "  {}", paint::dim(&picture.line()))?;
     }
-    if !day.is_complete() {
-        writeln!(out, "\nInterrupted: not all seeds were tried.")?;
+    if !report.is_complete() {
+        writeln!(out, "\nInterrupted: not all seeds were run.")?;
     }
-    for (row, seed) in day.wrong() {
+    for (row, seed) in report.failures() {
         let mut spec = row.spec.clone();
         spec.seed = seed;
-        writeln!(out, "\nTo see it again: {}", day.again(row, seed))?;
+        writeln!(out, "\nTo see it again: {}", report.repeat_command(row, seed))?;
         writeln!(out, "To see every step: {} --steps", spec.command("sim"))?;
     }
     Ok(())

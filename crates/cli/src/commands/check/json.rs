@@ -1,4 +1,4 @@
-//! What a check came to, for programs.
+//! JSON report of `quorate check`.
 
 use super::{main_pass, rate};
 use crate::picture::Picture;
@@ -17,7 +17,7 @@ pub(super) struct Report<'a> {
     views: Option<Changes>,
     complete: bool,
     end: &'static str,
-    /// Random walks do not tell states apart.
+    /// Null for random walks, which do not count distinct states.
     states: Option<u64>,
     generated: u64,
     depth: u64,
@@ -26,9 +26,9 @@ pub(super) struct Report<'a> {
     bytes_per_state: Option<f64>,
     collision_probability: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    past: Option<Further>,
+    past: Option<AdditionalSearch>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    fair: Option<Further>,
+    fair: Option<AdditionalSearch>,
     #[serde(skip_serializing_if = "Option::is_none")]
     walks: Option<u64>,
     properties: Vec<Row>,
@@ -58,16 +58,16 @@ impl From<Views> for Changes {
     }
 }
 
-/// One of the further searches.
+/// An additional search, for properties that need history or fairness.
 #[derive(Serialize)]
-struct Further {
+struct AdditionalSearch {
     states: u64,
     generated: u64,
     seconds: f64,
     bytes_per_state: Option<f64>,
 }
 
-impl From<&Pass> for Further {
+impl From<&Pass> for AdditionalSearch {
     fn from(pass: &Pass) -> Self {
         let Pass { states, generated, seconds, bytes_per_state, .. } = *pass;
         Self { states, generated, seconds, bytes_per_state }
@@ -78,7 +78,7 @@ impl From<&Pass> for Further {
 struct Row {
     name: &'static str,
     kind: Kind,
-    /// Null if that is not known.
+    /// Null if the check could not decide.
     holds: Option<bool>,
     counterexample_length: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,8 +125,8 @@ impl<'a> Report<'a> {
             states_per_second: states.map(|states| rate(states, seconds)),
             bytes_per_state,
             collision_probability: findings.collision(),
-            past: findings.past.as_ref().map(Further::from),
-            fair: findings.fair.as_ref().map(Further::from),
+            past: findings.past.as_ref().map(AdditionalSearch::from),
+            fair: findings.fair.as_ref().map(AdditionalSearch::from),
             walks: findings.walks,
             properties: findings.verdicts.iter().map(Row::from).collect(),
             replay,

@@ -1,6 +1,6 @@
-//! What a check came to, for people.
+//! Text report of `quorate check`.
 
-use super::{NAMELESS, Written, main_pass, rate, words};
+use super::{DEFAULT_JOURNAL, Written, main_pass, phase_name, rate};
 use crate::args::{CheckArgs, PictureArgs};
 use crate::memory::Memory;
 use crate::output::{name, output};
@@ -14,7 +14,7 @@ use quorate_lab::check::{CheckRun, CheckSpec, CheckedFamily, draw_command, repla
 use quorate_lab::trace::{self, Trace};
 use std::io::{self, Write};
 
-/// Prints all of it, with the journal and the pictures that were written.
+/// Prints the whole report, with the names of the journal and the pictures that were written.
 pub(super) fn print<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,
@@ -31,7 +31,7 @@ pub(super) fn print<F: CheckedFamily>(
     }
     let broken = run.broken();
     if let Some((verdict, example)) = broken.first() {
-        story(spec, run, verdict, example, &mut out)?;
+        counterexample(spec, run, verdict, example, &mut out)?;
         writeln!(out)?;
         if let Some(Written { path, lines }) = written {
             writeln!(out, "journal: {} ({lines} lines)", name(path))?;
@@ -43,52 +43,52 @@ pub(super) fn print<F: CheckedFamily>(
     }
     if let Some((_, others)) = broken.split_first().filter(|(_, others)| !others.is_empty()) {
         let names: Vec<_> = others.iter().map(|(verdict, _)| verdict.name).collect();
-        let hint = format!("--property NAME shows how another is broken: {}.", names.join(", "));
+        let hint = format!("--property NAME shows the counterexample of another property: {}.", names.join(", "));
         writeln!(out, "{}", paint::dim(&hint))?;
     }
     let timers_alone = spec.setup.timing.is_none() && !spec.is_reliable() && run.findings.timers;
     if timers_alone && !broken.is_empty() {
-        let hint =
-            "It sets timers, and time does not count here, so they fire in any order; --until 3s makes it count.";
+        let hint = "The algorithm sets timers. This check does not model time, so timers fire in any order; --until 3s \
+                    models time.";
         writeln!(out, "{}", paint::dim(hint))?;
     }
     if args.trace.is_some() && broken.is_empty() {
-        writeln!(out, "\nno property fails, so there is no trace to write, and the file is left as it was")?;
+        writeln!(out, "\nno property fails, so no journal was written and an existing file is unchanged")?;
     }
-    tell_if_nothing(&args.picture, run, &mut out)?;
+    note_nothing_to_draw(&args.picture, run, &mut out)?;
     writeln!(out, "\n{}", ending(spec, run))?;
     Ok(())
 }
 
-/// How to see the counterexample again, and how to draw it unless that was done.
+/// Prints the commands that replay the counterexample and, unless it was drawn, that draw it.
 fn hints<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     args: &CheckArgs,
     written: Option<&Written<'_>>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let (again, draw) = match written {
+    let (replay, draw) = match written {
         Some(Written { path, .. }) => {
             let path = path.to_string_lossy();
             (replay_command(&path), draw_command(&path))
         }
-        None => (spec.command_with_trace(NAMELESS), spec.command()),
+        None => (spec.command_with_trace(DEFAULT_JOURNAL), spec.command()),
     };
-    writeln!(out, "To see it again: {again}")?;
+    writeln!(out, "To see it again: {replay}")?;
     if !args.picture.is_wanted() {
-        writeln!(out, "To draw it: {draw} --svg {}", picture::NAMELESS)?;
+        writeln!(out, "To draw it: {draw} --svg {}", picture::DEFAULT_PICTURE)?;
     }
     Ok(())
 }
 
-/// Whoever wants a picture of a counterexample is told that there is none.
-pub(super) fn tell_if_nothing<F: CheckedFamily>(
+/// Notes that there is no counterexample to draw, if a picture was requested.
+pub(super) fn note_nothing_to_draw<F: CheckedFamily>(
     args: &PictureArgs,
     run: &CheckRun<F>,
     out: &mut impl Write,
 ) -> io::Result<()> {
     if args.is_wanted() && !run.findings.is_broken() {
-        writeln!(out, "\nno property fails, so there is nothing to draw, and no file is touched")?;
+        writeln!(out, "\nno property fails, so no picture was drawn and existing files are unchanged")?;
     }
     Ok(())
 }
@@ -97,7 +97,7 @@ fn heading<F: CheckedFamily>(spec: &CheckSpec<F>) -> String {
     let rounds = match spec.rounds {
         _ if !F::IN_ROUNDS => String::new(),
         Some(rounds) => count(rounds.into(), "round"),
-        None => "rounds without end".into(),
+        None => "unbounded rounds".into(),
     };
     let order = if spec.setup.fifo { "FIFO " } else { "" };
     let links = if spec.is_reliable() { "reliable" } else { "bare" };
@@ -109,7 +109,7 @@ fn heading<F: CheckedFamily>(spec: &CheckSpec<F>) -> String {
         format!("{links} {order}links"),
     ];
     if let Some(Views { waits, .. }) = spec.setup.views {
-        parts.push(if waits { "in views" } else { "in views, by an impatient membership" }.into());
+        parts.push(if waits { "in views" } else { "in views, with an impatient membership" }.into());
     }
     if let Some(Timing { drift_ppm, delay, .. }) = spec.setup.timing {
         parts.push(format!("clocks off by {drift_ppm}ppm"));
@@ -118,7 +118,7 @@ fn heading<F: CheckedFamily>(spec: &CheckSpec<F>) -> String {
     parts.join(" · ")
 }
 
-/// What may go wrong, and how often at most.
+/// Describes the faults and their maximum numbers.
 fn faults(setup: &Setup) -> String {
     let Setup { losses, duplicates, crashes, restarts, hasty_timers, views, .. } = *setup;
     let changes = views.map_or(0, |views| views.changes);
@@ -127,13 +127,13 @@ fn faults(setup: &Setup) -> String {
         (duplicates, "duplicate", "duplicates"),
         (crashes, "crash", "crashes"),
         (restarts, "restart", "restarts"),
-        (hasty_timers, "hasty timer", "hasty timers"),
-        (changes, "change of the view", "changes of the view"),
+        (hasty_timers, "early timer", "early timers"),
+        (changes, "view change", "view changes"),
     ];
-    let told = kinds.iter().filter(|(bound, _, _)| *bound > 0);
-    let told: Vec<_> =
-        told.map(|(bound, one, many)| format!("{bound} {}", if *bound == 1 { one } else { many })).collect();
-    if told.is_empty() { "no faults".into() } else { format!("at most {}", told.join(", ")) }
+    let allowed = kinds.iter().filter(|(bound, _, _)| *bound > 0);
+    let allowed: Vec<_> =
+        allowed.map(|(bound, one, many)| format!("{bound} {}", if *bound == 1 { one } else { many })).collect();
+    if allowed.is_empty() { "no faults".into() } else { format!("at most {}", allowed.join(", ")) }
 }
 
 fn figures<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings, out: &mut impl Write) -> io::Result<()> {
@@ -143,7 +143,7 @@ fn figures<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings, out: &mut
     };
     let Pass { states, generated, depth, seconds, bytes_per_state, .. } = *main_pass(findings);
     let whole = |number: f64| grouped(number.round() as u64);
-    let farthest = match spec.effort.search {
+    let depth_meaning = match spec.effort.search {
         Search::Breadth => "steps to the farthest state",
         Search::Depth => "steps on the longest path",
         Search::Walks(_) => "steps of the longest walk",
@@ -151,31 +151,31 @@ fn figures<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings, out: &mut
     if let Some(walks) = findings.walks {
         row("walks", grouped(walks), "")?;
         row("steps", grouped(generated), "")?;
-        row("depth", depth.to_string(), farthest)?;
+        row("depth", depth.to_string(), depth_meaning)?;
         row("seconds", format!("{seconds:.2}"), "")?;
-        return row("steps a second", whole(rate(generated, seconds)), "");
+        return row("steps per second", whole(rate(generated, seconds)), "");
     }
     let only_past = findings.states.generated == 0 && findings.past.is_some();
-    row("states", grouped(states), if only_past { words(Phase::Past) } else { "" })?;
-    row("generated", grouped(generated), "transitions, and initial states")?;
-    row("depth", depth.to_string(), farthest)?;
+    row("states", grouped(states), if only_past { phase_name(Phase::Past) } else { "" })?;
+    row("generated", grouped(generated), "transitions and initial states")?;
+    row("depth", depth.to_string(), depth_meaning)?;
     row("seconds", format!("{seconds:.2}"), "")?;
-    row("states a second", whole(rate(states, seconds)), "")?;
-    row("bytes a state", bytes_per_state.map_or("–".into(), |bytes| format!("{bytes:.1}")), "")?;
+    row("states per second", whole(rate(states, seconds)), "")?;
+    row("bytes per state", bytes_per_state.map_or("–".into(), |bytes| format!("{bytes:.1}")), "")?;
     if let Some(past) = findings.past.as_ref().filter(|_| !only_past) {
         let names = findings.verdicts.iter().map(|verdict| verdict.name);
-        let names: Vec<_> = names.filter(|name| OF_THE_PAST.contains(name)).collect();
-        row(words(Phase::Past), grouped(past.states), &further(past, &names.join(" and ")))?;
+        let names: Vec<_> = names.filter(|name| NEED_HISTORY.contains(name)).collect();
+        row(phase_name(Phase::Past), grouped(past.states), &additional(past, &names.join(" and ")))?;
     }
     if let Some(fair) = &findings.fair {
-        row(words(Phase::Fair), grouped(fair.states), &further(fair, "runs that go on for ever"))?;
+        row(phase_name(Phase::Fair), grouped(fair.states), &additional(fair, "infinite runs"))?;
     }
     Ok(())
 }
 
-/// The figures of a further search, and what it is for.
-fn further(pass: &Pass, purpose: &str) -> String {
-    let bytes = pass.bytes_per_state.map_or(String::new(), |bytes| format!(", {bytes:.1} bytes a state"));
+/// Describes an additional search: its purpose and its figures.
+fn additional(pass: &Pass, purpose: &str) -> String {
+    let bytes = pass.bytes_per_state.map_or(String::new(), |bytes| format!(", {bytes:.1} bytes per state"));
     format!("for {purpose}: {} generated in {:.2} s{bytes}", grouped(pass.generated), pass.seconds)
 }
 
@@ -184,58 +184,58 @@ fn judgement(verdict: &Verdict) -> String {
         (Some(example), _) => {
             let length = |steps: usize| count(steps as u64, "step");
             let how = match example.cycle() {
-                Some(before) => format!(": {}, then {} that repeat for ever", length(before), example.len() - before),
+                Some(before) => format!(": {}, then {} that repeat forever", length(before), example.len() - before),
                 None => format!(" in {}", length(example.len())),
             };
             format!("{}{how}", paint::bad("FAILS"))
         }
         (None, Some(true)) => paint::good("holds"),
         (None, Some(false)) => paint::bad("FAILS"),
-        (None, None) => paint::dim(&format!("not judged: {}", verdict.unknown.unwrap_or("nobody knows why"))),
+        (None, None) => paint::dim(&format!("not judged: {}", verdict.unknown.unwrap_or("no reason is recorded"))),
     }
 }
 
-fn story<F: CheckedFamily>(
+fn counterexample<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,
     verdict: &Verdict,
     example: &Counterexample,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    // Of all runs that go in a circle, the shortest is not looked for.
+    // The search for cycles does not look for the shortest one.
     let shortest = spec.effort.search == Search::Breadth && example.cycle().is_none();
-    let title = if shortest { "The shortest way" } else { "A way" };
+    let title = if shortest { "The shortest run" } else { "A run" };
     let mut lines = Vec::new();
     let mut trace =
         run.show(example, Trace::<F>::new(spec.setup.nodes, |line| lines.push(trace::render(line, paint::ink))))?;
     trace.finish();
     drop(trace);
-    steps::<F>(&format!("{title} to break '{}':", verdict.name), spec.setup.nodes, lines.into_iter(), out)?;
+    steps::<F>(&format!("{title} that violates '{}':", verdict.name), spec.setup.nodes, lines.into_iter(), out)?;
     Ok(())
 }
 
-/// How far the check can be trusted: the last line.
+/// Describes how complete the check is, for the last line.
 fn ending<F: CheckedFamily>(spec: &CheckSpec<F>, run: &CheckRun<F>) -> String {
     let findings = &run.findings;
     if let (Search::Walks(Walks { steps, .. }), Some(walks)) = (spec.effort.search, findings.walks) {
-        let early = if findings.end == End::FirstBreach { ", up to the first breach" } else { "" };
+        let early = if findings.end == End::FirstBreach { ", up to the first violation" } else { "" };
         let walks = if walks == 1 { "1 random walk".into() } else { format!("{} random walks", grouped(walks)) };
         let early = if findings.end == End::Memory { ", up to the memory limit" } else { early };
-        return format!("{walks} of at most {} steps{early}; states beyond them were not seen", grouped(steps));
+        return format!("{walks} of at most {} steps{early}; other states were not explored", grouped(steps));
     }
     let why = match findings.end {
         End::Complete => {
             let word = if run.is_complete() { "complete" } else { "not finished" };
-            return format!("{word}: {}; {}", all_seen(spec, findings), hidden(findings));
+            return format!("{word}: {}; {}", all_seen(spec, findings), collisions(findings));
         }
-        End::FirstBreach => "--first ends a check with its first breach".into(),
+        End::FirstBreach => "--stop-at-first ends a check at the first violation".into(),
         End::Memory => format!("the memory limit of {} was reached", Memory::from_bytes(spec.effort.memory)),
-        End::Numbers => "there are more states, messages or instants than can be numbered".into(),
-        End::Stopped => "it was asked to stop".into(),
+        End::Numbers => "there are more states, messages or instants than the checker can number".into(),
+        End::Stopped => "it was interrupted".into(),
     };
     let Pass { states, depth, .. } = unfinished_pass(findings);
     let states = grouped(*states);
-    format!("not finished: stopped at depth {depth} with {states} states, because {why}; what was found so far stands")
+    format!("not finished: stopped at depth {depth} with {states} states, because {why}; the results so far are valid")
 }
 
 fn all_seen<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings) -> String {
@@ -245,33 +245,32 @@ fn all_seen<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings) -> Strin
     };
     let open = findings.verdicts.iter().filter(|verdict| verdict.holds.is_none());
     let open: Vec<_> = open.map(|verdict| format!("'{}'", verdict.name)).collect();
-    let but =
-        if open.is_empty() { String::new() } else { format!(", though {} could not be judged", open.join(" and ")) };
-    let skipped = if spec.effort.reduce { ", but for those that reduction may skip" } else { "" };
-    format!("{states} was seen{skipped}{but}")
+    let but = if open.is_empty() { String::new() } else { format!(", but {} could not be judged", open.join(" and ")) };
+    let skipped = if spec.effort.reduce { ", except those that the reduction may skip" } else { "" };
+    format!("{states} was explored{skipped}{but}")
 }
 
-/// How far fingerprints can be trusted.
-fn hidden(findings: &Findings) -> String {
-    format!("the chance that a hash collision hid one is at most {}", at_most(findings.collision()))
+/// Describes the probability that two states had the same fingerprint.
+fn collisions(findings: &Findings) -> String {
+    format!("the probability that a hash collision hid a state is at most {}", at_most(findings.collision()))
 }
 
-/// The properties that a search with memory of the past judges.
-const OF_THE_PAST: [&str; 3] = ["fences-grow", "happened-before-order", "one-leader-an-epoch"];
+/// Properties that need a search of states with history.
+const NEED_HISTORY: [&str; 3] = ["fences-grow", "happened-before-order", "one-leader-an-epoch"];
 
-/// The first search that did not finish.
+/// Returns the first search that did not finish.
 fn unfinished_pass(findings: &Findings) -> &Pass {
     let passes = [Some(&findings.states), findings.fair.as_ref(), findings.past.as_ref()];
     passes.into_iter().flatten().find(|pass| pass.end != End::Complete).unwrap_or(&findings.states)
 }
 
-/// A probability to two digits, never rounded down.
+/// Formats a probability with two digits, never rounded down.
 fn at_most(probability: f64) -> String {
     if probability <= 0.0 {
         return "0".into();
     }
     let exponent = probability.log10().floor();
-    // A float is hardly ever quite what it stands for.
+    // The small correction absorbs rounding errors of the division.
     let tenths = (probability / 10_f64.powf(exponent - 1.0) - 1e-9).ceil();
     let (tenths, exponent) = if tenths >= 100.0 { (tenths / 10.0, exponent + 1.0) } else { (tenths, exponent) };
     format!("{:.1}e{exponent}", tenths / 10.0)

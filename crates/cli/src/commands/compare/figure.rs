@@ -1,9 +1,9 @@
-//! The plots of a comparison, from data to a figure.
+//! Converts the chart of a comparison to a figure.
 
 use quorate_draw::plot::{Axis, Figure, Formula, Key, Plot, Point, Series};
 use quorate_lab::compare::{self, Across, Chart, Dot, Law};
 
-pub(super) fn of(chart: Chart) -> Figure {
+pub(super) fn from_chart(chart: Chart) -> Figure {
     let key = Key {
         solid: chart.legend.measured.into(),
         ring: "real".into(),
@@ -30,7 +30,7 @@ fn across(across: Across) -> Axis {
         }
         Across::Names(names) => {
             let names = names.into_iter().enumerate();
-            names.fold(Axis::linear(""), |axis, (place, name)| axis.naming(place as f64, name))
+            names.fold(Axis::linear(""), |axis, (index, name)| axis.naming(index as f64, name))
         }
     }
 }

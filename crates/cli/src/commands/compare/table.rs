@@ -1,15 +1,15 @@
-//! Tables in text. One that is too wide goes into blocks that a terminal has room for: each block repeats who is who, and
-//! has as many groups of columns as fit beside it.
+//! Renders tables as text. A table that is too wide is split into blocks: each block repeats the
+//! columns that name the rows, and has as many groups of columns as fit beside them.
 
 use crate::paint;
 use quorate_lab::compare::{BAD, Column, GOOD, Group, List, SAME, Section, Table};
 
-/// As wide as a table may be.
-const ROOM: usize = 120;
-/// Before the first column, between two columns, and between two groups.
+/// Maximum width of a table.
+const MAX_WIDTH: usize = 120;
+/// Blanks before the first column, between two columns, and between two groups.
 const MARGIN: usize = 2;
 const GAP: usize = 2;
-const BETWEEN: usize = 4;
+const GROUP_GAP: usize = 4;
 
 pub(super) fn render(table: &Table) -> Vec<String> {
     match table {
@@ -18,7 +18,7 @@ pub(super) fn render(table: &Table) -> Vec<String> {
     }
 }
 
-/// A line of titles, and a line for each row.
+/// Returns a line of titles and one line per row.
 fn list(list: &List) -> Vec<String> {
     let line = |cells: &mut dyn Iterator<Item = &str>| {
         let padded = list.headings.iter().zip(cells).map(|(heading, cell)| {
@@ -32,19 +32,19 @@ fn list(list: &List) -> Vec<String> {
     std::iter::once(titles).chain(rows).collect()
 }
 
-/// The lines of a table, with an empty one between blocks.
+/// Returns the lines of a table, with an empty line between blocks.
 fn blocks(section: &Section) -> Vec<String> {
     let stub = Part { name: section.title.into(), columns: section.stub.clone() };
-    let room = ROOM.saturating_sub(MARGIN + stub.width() + BETWEEN);
+    let room = MAX_WIDTH.saturating_sub(MARGIN + stub.width() + GROUP_GAP);
     let parts = section.groups.iter().flat_map(|group| split(group, room));
     let mut blocks: Vec<Vec<Part>> = Vec::new();
     let mut left = 0;
     for part in parts {
-        let width = part.width() + BETWEEN;
+        let width = part.width() + GROUP_GAP;
         match blocks.last_mut().filter(|_| width <= left) {
             Some(block) => block.push(part),
             None => {
-                left = room + BETWEEN;
+                left = room + GROUP_GAP;
                 blocks.push(vec![part]);
             }
         }
@@ -58,7 +58,7 @@ fn width(column: &Column) -> usize {
     column.cells.iter().map(|cell| length(cell)).chain([length(&column.title)]).max().unwrap_or_default()
 }
 
-/// Columns below one name that stay together.
+/// Columns under one name that stay together.
 #[derive(Clone)]
 struct Part {
     name: String,
@@ -66,14 +66,14 @@ struct Part {
 }
 
 impl Part {
-    /// A name may be wider than its columns.
+    /// Returns the width of the columns or of the name, whichever is larger.
     fn width(&self) -> usize {
         let columns: usize = self.columns.iter().map(|column| width(column) + GAP).sum();
         columns.saturating_sub(GAP).max(length(&self.name))
     }
 }
 
-/// A group that is too wide is continued; a column at least goes on each line.
+/// Splits a group that is wider than `room`. Each part has at least one column.
 fn split(group: &Group, room: usize) -> Vec<Part> {
     let whole = |figures: &[Column]| {
         let columns = group.lead.iter().chain(figures).chain(&group.tail).cloned().collect();
@@ -94,9 +94,9 @@ fn split(group: &Group, room: usize) -> Vec<Part> {
     }
 }
 
-/// Two lines of headings and a line for each row.
+/// Returns two lines of headings and one line per row.
 fn block(parts: &[Part]) -> Vec<String> {
-    let heads: Vec<_> = parts.iter().enumerate().map(|(place, part)| head(part, place == 0)).collect();
+    let heads: Vec<_> = parts.iter().enumerate().map(|(index, part)| head(part, index == 0)).collect();
     let rows = parts.iter().flat_map(|part| &part.columns).map(|column| column.cells.len()).max().unwrap_or_default();
     let titles = parts.iter().map(|part| line(part, |column| paint_padded(&column.title, column, paint::bold)));
     let mut lines = vec![joined(heads), joined(titles)];
@@ -112,16 +112,16 @@ fn block(parts: &[Part]) -> Vec<String> {
 
 fn joined(parts: impl IntoIterator<Item = String>) -> String {
     let parts: Vec<_> = parts.into_iter().collect();
-    format!("{}{}", " ".repeat(MARGIN), parts.join(&" ".repeat(BETWEEN))).trim_end().to_owned()
+    format!("{}{}", " ".repeat(MARGIN), parts.join(&" ".repeat(GROUP_GAP))).trim_end().to_owned()
 }
 
-/// The name of the table begins on the left, those of groups stand in the middle.
+/// Returns the heading of a part: the name of the table on the left, names of groups centred.
 fn head(part: &Part, is_stub: bool) -> String {
     let width = part.width();
     if is_stub { paint::bold(&format!("{:<width$}", part.name)) } else { paint::dim(&format!("{:^width$}", part.name)) }
 }
 
-/// One line of a part, as wide as the part.
+/// Returns one line of a part, padded to the width of the part.
 fn line(part: &Part, cell: impl Fn(&Column) -> String) -> String {
     let columns: usize = part.columns.iter().map(|column| width(column) + GAP).sum();
     let blank = " ".repeat(part.width().saturating_sub(columns.saturating_sub(GAP)));
@@ -142,14 +142,14 @@ fn marked(cell: &str) -> String {
     }
 }
 
-/// Every character here is one column wide.
+/// Returns the width of a text. All characters in tables are one column wide.
 fn length(text: &str) -> usize {
     text.chars().count()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Column, Group, ROOM, Section, blocks};
+    use super::{Column, Group, MAX_WIDTH, Section, blocks};
     use expect_test::expect;
 
     fn column(title: &str, cells: [&str; 2]) -> Column {
@@ -163,38 +163,37 @@ mod tests {
             figures: (0..sizes).map(|size| column(&size.to_string(), ["4.25", "3"])).collect(),
             tail: vec![column("", ["✓", "="])],
         };
-        let stub = vec![Column::words("who", vec!["anybody".into(), "me".into()])];
+        let stub = vec![Column::words("name", vec!["central".into(), "me".into()])];
         Section { title: "Costs", stub, groups: (0..groups).map(group).collect() }
     }
 
     #[test]
-    fn what_belongs_together_stands_together() {
+    fn columns_of_a_group_stay_together() {
         expect![[r#"
             |  Costs            group 0                group 1
-            |  who        book     0     1       book     0     1
-            |  anybody      2n  4.25  4.25  ✓      2n  4.25  4.25  ✓
+            |  name       book     0     1       book     0     1
+            |  central      2n  4.25  4.25  ✓      2n  4.25  4.25  ✓
             |  me            3     3     3  =       3     3     3  =
         "#]]
         .assert_eq(&blocks(&section(2, 2)).iter().map(|line| format!("|{line}\n")).collect::<String>());
     }
 
     #[test]
-    fn no_line_is_too_long_and_every_column_is_there() {
+    fn no_line_is_too_long_and_no_column_is_missing() {
         for groups in 1..6 {
             for sizes in [1, 2, 5, 9, 40, 100] {
                 let lines = blocks(&section(groups, sizes));
                 let longest = lines.iter().map(|line| line.chars().count()).max();
-                assert!(longest <= Some(ROOM), "{groups} × {sizes}: {longest:?}");
+                assert!(longest <= Some(MAX_WIDTH), "{groups} × {sizes}: {longest:?}");
                 let figures =
-                    lines.iter().filter(|line| line.starts_with("  anybody")).map(|line| line.matches("4.25").count());
+                    lines.iter().filter(|line| line.starts_with("  central")).map(|line| line.matches("4.25").count());
                 assert_eq!(figures.sum::<usize>(), groups * sizes);
             }
         }
     }
 
-    /// What has no room at all is shown all the same.
     #[test]
-    fn a_column_that_is_too_wide_is_shown() {
+    fn a_column_wider_than_the_table_is_shown() {
         let mut section = section(1, 2);
         section.groups[0].figures[0].cells[0] = "x".repeat(200);
         let lines = blocks(&section);
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn without_figures_there_is_a_line_for_each_row() {
+    fn a_group_without_figures_keeps_its_rows() {
         assert_eq!(blocks(&section(1, 0)).len(), 4);
         assert!(blocks(&section(0, 3)).is_empty());
     }

@@ -1,17 +1,17 @@
-//! What `--json` prints of the race in one process.
+//! JSON reports of the race in one process.
 
 use super::Judged;
 use crate::args::LocalSimArgs;
 use quorate_demos::local::{End, Ending, PROFILE, Race, Run, Schedule, Step};
 use serde::Serialize;
 
-/// One run.
+/// Report of one run.
 #[derive(Serialize)]
 pub(super) struct RunReport {
     algorithm: &'static str,
     lock: &'static str,
     seed: u64,
-    /// Who took each step, by number.
+    /// Number of the thread that took each step.
     schedule: Vec<usize>,
     steps: Vec<String>,
     ending: &'static str,
@@ -41,11 +41,12 @@ impl RunReport {
     }
 }
 
-/// Every order, with one lock or with each.
+/// Report of every order, with one lock or with each.
 #[derive(Serialize)]
 pub(super) struct CheckReport {
     algorithm: &'static str,
-    /// Whether changes are lost exactly where nothing keeps threads apart; of one lock alone, whether none is lost with it.
+    /// Whether updates are lost without a lock and never with one; for one lock, whether no update
+    /// is lost with it.
     holds: bool,
     locks: Vec<Lock>,
 }
@@ -53,7 +54,8 @@ pub(super) struct CheckReport {
 #[derive(Serialize)]
 struct Lock {
     lock: &'static str,
-    /// Whether the counter is right in every end, two are never inside, and nobody is ever stuck.
+    /// Whether every result is correct, the threads are never both in the critical section, and no
+    /// order deadlocks.
     holds: bool,
     right: i64,
     outcomes: Vec<Outcome>,

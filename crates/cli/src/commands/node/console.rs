@@ -1,4 +1,4 @@
-//! Where a node hears its user, and tells what happens: standard input and output.
+//! The console of a node: reads commands from standard input and prints events to standard output.
 
 use super::printer::Printer;
 use crate::Verdict;
@@ -15,13 +15,13 @@ use std::io::{self, BufRead};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// No line of standard input is longer.
-const MOST_BYTES: u64 = 16 << 20;
+/// Maximum length of a line of standard input in bytes.
+const MAX_BYTES: u64 = 16 << 20;
 
-/// How long a command waits for the node to take those before it.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Maximum time that a command waits in front of a full queue.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The node's user.
+/// Prints the node's events and reads its commands.
 #[derive(Clone)]
 pub(super) struct Console {
     json: bool,
@@ -34,25 +34,28 @@ impl Console {
     }
 
     pub(super) fn listening(&self, address: SocketAddr) {
-        self.tell(&json!({ "listening": address.to_string() }), format_args!("listening at {address}"));
+        self.print(&json!({ "listening": address.to_string() }), format_args!("listening on {address}"));
     }
 
     pub(super) fn started(&self, incarnation: Incarnation) {
-        self.tell(&json!({ "started": { "incarnation": incarnation } }), format_args!("started, life {incarnation}"));
+        self.print(
+            &json!({ "started": { "incarnation": incarnation } }),
+            format_args!("started, incarnation {incarnation}"),
+        );
     }
 
     pub(super) fn stopped(&self, links: &BTreeMap<NodeId, LinkStats>) {
-        self.tell(&json!({ "stopped": { "links": described(links) } }), format_args!("stopped"));
+        self.print(&json!({ "stopped": { "links": links_json(links) } }), format_args!("stopped"));
     }
 
-    /// Tells why the node ended although nobody asked it to.
+    /// Logs why the node stopped without a command to do so.
     pub(super) fn fail(&self, why: Arguments<'_>) -> anyhow::Result<Verdict> {
         tracing::error!("{why}");
         Ok(Verdict::Fails)
     }
 
-    fn refuse(&self, sentence: &str) {
-        self.tell(&json!({ "refused": sentence }), format_args!("{sentence}"));
+    fn refuse(&self, reason: &str) {
+        self.print(&json!({ "refused": reason }), format_args!("{reason}"));
     }
 
     fn links(&self, links: &BTreeMap<NodeId, LinkStats>) {
@@ -60,24 +63,30 @@ impl Console {
             let state = if link.is_connected { "connected" } else { "not connected" };
             let LinkStats { connections, held_bytes, repeated, .. } = link;
             let (connections, bytes) = (count(*connections, "connection"), count(*held_bytes as u64, "byte"));
-            format!("node {node}: {state}, {connections} so far, {bytes} not acknowledged, {repeated} came again")
+            format!(
+                "node {node}: {state}, {connections} so far, {bytes} not acknowledged, {repeated} duplicates received"
+            )
         });
         let lines = lines.collect::<Vec<_>>().join("\n");
         let lines = if lines.is_empty() { "no peers".to_owned() } else { lines };
-        self.tell(&json!({ "links": described(links) }), format_args!("{lines}"));
+        self.print(&json!({ "links": links_json(links) }), format_args!("{lines}"));
     }
 
-    pub(super) fn hear<E: Serialize + Display>(&self, clock: Clock) -> impl FnMut(Vec<E>) + Send + 'static + use<E> {
+    /// Returns an event handler that prints each event.
+    pub(super) fn event_printer<E: Serialize + Display>(
+        &self,
+        clock: Clock,
+    ) -> impl FnMut(Vec<E>) + Send + 'static + use<E> {
         let console = self.clone();
         move |events| {
             let time = clock.now().nanos();
             for event in events {
-                console.tell(&json!({ "event": event, "time": time }), format_args!("{event}"));
+                console.print(&json!({ "event": event, "time": time }), format_args!("{event}"));
             }
         }
     }
 
-    fn tell(&self, value: &serde_json::Value, text: Arguments<'_>) {
+    fn print(&self, value: &serde_json::Value, text: Arguments<'_>) {
         let line = if self.json { format!("{value}\n") } else { format!("{text}\n") };
         self.printer.print(line.into_bytes());
     }
@@ -85,39 +94,39 @@ impl Console {
     pub(super) fn first_line(&self) -> anyhow::Result<String> {
         match read_line(&mut io::stdin().lock()) {
             Ok(Some(Ok(line))) => Ok(line),
-            Ok(Some(Err(sentence))) => anyhow::bail!("{sentence}"),
-            Ok(None) => anyhow::bail!("Standard input ended before it said where the others listen."),
-            Err(error) => anyhow::bail!("Standard input could not be read: {error}."),
+            Ok(Some(Err(reason))) => anyhow::bail!("{reason}"),
+            Ok(None) => anyhow::bail!("Standard input ended before the line with the addresses of the peers."),
+            Err(error) => anyhow::bail!("Cannot read standard input: {error}."),
         }
     }
 
-    /// Takes commands on a thread of its own until the input ends, and then stops the node.
-    pub(super) fn take_commands<F: FamilyLab>(&self, handle: &Handle<F::Command>, me: NodeId, life: Incarnation) {
-        let (console, listener) = (self.clone(), handle.clone());
-        let listening = std::thread::Builder::new().name("commands".into()).spawn(move || {
-            console.listen::<F>(&listener, me, life);
-            listener.stop();
+    /// Starts a thread that reads commands until the input ends, and then stops the node.
+    pub(super) fn spawn_reader<F: FamilyLab>(&self, handle: &Handle<F::Command>, me: NodeId, incarnation: Incarnation) {
+        let (console, node) = (self.clone(), handle.clone());
+        let reader = std::thread::Builder::new().name("commands".into()).spawn(move || {
+            console.read_commands::<F>(&node, me, incarnation);
+            node.stop();
         });
-        if let Err(error) = listening {
-            tracing::error!("No thread could be started for commands: {error}.");
+        if let Err(error) = reader {
+            tracing::error!("Cannot start a thread to read commands: {error}.");
             handle.stop();
         }
     }
 
-    fn listen<F: FamilyLab>(&self, handle: &Handle<F::Command>, me: NodeId, life: Incarnation) {
+    fn read_commands<F: FamilyLab>(&self, handle: &Handle<F::Command>, me: NodeId, incarnation: Incarnation) {
         let mut input = io::stdin().lock();
-        let mut numbers = numbers(life);
-        let mut patience = PATIENCE;
+        let mut numbers = numbers(incarnation);
+        let mut timeout = QUEUE_TIMEOUT;
         loop {
             let line = match read_line(&mut input) {
                 Ok(Some(Ok(line))) => line,
-                Ok(Some(Err(sentence))) => {
-                    self.refuse(sentence);
+                Ok(Some(Err(reason))) => {
+                    self.refuse(reason);
                     continue;
                 }
                 Ok(None) => return,
                 Err(error) => {
-                    self.refuse(&format!("Standard input cannot be read: {error}."));
+                    self.refuse(&format!("Cannot read standard input: {error}."));
                     return;
                 }
             };
@@ -127,70 +136,73 @@ impl Console {
                 "links" => self.links(&handle.links()),
                 line => match numbers.next().ok_or_else(out_of_numbers).and_then(|number| F::command(line, me, number))
                 {
-                    Ok(command) => match give(handle, command, patience) {
-                        Ok(()) => patience = PATIENCE,
-                        Err(Untaken::Ended) => return,
-                        Err(Untaken::Crowded) => {
-                            // Whoever waited once in vain does not make the order to stop wait behind the others too.
-                            patience = Duration::ZERO;
+                    Ok(command) => match submit(handle, command, timeout) {
+                        Ok(()) => timeout = QUEUE_TIMEOUT,
+                        Err(SubmitError::Stopped) => return,
+                        Err(SubmitError::QueueFull) => {
+                            // Do not wait again while the queue stays full, so that a `stop` behind
+                            // it is read soon.
+                            timeout = Duration::ZERO;
                             self.refuse(
-                                "Too many commands wait for the node, and this one was not taken; 'links' says which peer \
-                                 does not keep up.",
+                                "The command queue of the node is full, so this command was dropped. The command \
+                                 'links' shows which peer does not keep up.",
                             );
                         }
                     },
-                    Err(sentence) => self.refuse(&sentence),
+                    Err(reason) => self.refuse(&reason),
                 },
             }
         }
     }
 }
 
-/// Why a node did not take a command.
-enum Untaken {
-    Crowded,
-    Ended,
+/// Reason why a node did not accept a command.
+enum SubmitError {
+    QueueFull,
+    Stopped,
 }
 
-fn give<C>(handle: &Handle<C>, command: C, patience: Duration) -> Result<(), Untaken> {
-    let deadline = Instant::now() + patience;
+/// Submits a command, and retries until the timeout while the queue is full.
+fn submit<C>(handle: &Handle<C>, command: C, timeout: Duration) -> Result<(), SubmitError> {
+    let deadline = Instant::now() + timeout;
     let mut command = command;
     loop {
         command = match handle.try_command(command) {
             Ok(()) => return Ok(()),
-            Err(NotTaken::Ended(_)) => return Err(Untaken::Ended),
-            Err(NotTaken::Crowded(_)) if Instant::now() >= deadline => return Err(Untaken::Crowded),
+            Err(NotTaken::Ended(_)) => return Err(SubmitError::Stopped),
+            Err(NotTaken::Crowded(_)) if Instant::now() >= deadline => return Err(SubmitError::QueueFull),
             Err(NotTaken::Crowded(command)) => command,
         };
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Numbers for the commands of a life, above those of all lives before. Lives that are counted leave more room for them than
-/// lives that are told by the clock.
-fn numbers(life: Incarnation) -> std::ops::Range<u64> {
-    let bits = if life.0 < 1 << 22 { 40 } else { 22 };
-    let base = life.0.saturating_mul(1 << bits);
+/// Returns the command numbers of an incarnation, above those of all earlier ones. Counted
+/// incarnations leave more bits for the commands than incarnations taken from the clock.
+fn numbers(incarnation: Incarnation) -> std::ops::Range<u64> {
+    let bits = if incarnation.0 < 1 << 22 { 40 } else { 22 };
+    let base = incarnation.0.saturating_mul(1 << bits);
     base + 1..base.saturating_add((1 << bits) - 1)
 }
 
 fn out_of_numbers() -> String {
-    "This life of the node has taken as many commands as it can; start it again.".into()
+    "This incarnation of the node has no command numbers left; restart the node.".into()
 }
 
-/// The next line, if there is one more, or what is wrong with it: then it was read to its end and means nothing.
+/// Reads the next line. Returns `None` at the end of the input, and an error text for a line that
+/// is too long or not UTF-8, which is skipped.
 fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, &'static str>>> {
     let mut line = Vec::new();
-    let read = io::Read::take(&mut *input, MOST_BYTES).read_until(b'\n', &mut line)?;
-    if read as u64 == MOST_BYTES && !line.ends_with(b"\n") {
+    let read = io::Read::take(&mut *input, MAX_BYTES).read_until(b'\n', &mut line)?;
+    if read as u64 == MAX_BYTES && !line.ends_with(b"\n") {
         input.skip_until(b'\n')?;
-        return Ok(Some(Err("This line is longer than 16 MiB, and means nothing here.")));
+        return Ok(Some(Err("The line is longer than 16 MiB and was ignored.")));
     }
-    let line = String::from_utf8(line).map_err(|_| "This line is not text in UTF-8, and means nothing here.");
+    let line = String::from_utf8(line).map_err(|_| "The line is not valid UTF-8 and was ignored.");
     Ok((read > 0).then_some(line))
 }
 
-fn described(links: &BTreeMap<NodeId, LinkStats>) -> serde_json::Value {
+fn links_json(links: &BTreeMap<NodeId, LinkStats>) -> serde_json::Value {
     let link = |(node, link): (&NodeId, &LinkStats)| {
         json!({
             "node": node,

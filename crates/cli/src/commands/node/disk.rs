@@ -1,4 +1,4 @@
-//! What a node finds on its disk when it starts.
+//! Opens the data folder of a node and recovers its durable state.
 
 use crate::output::name;
 use anyhow::{Context, bail};
@@ -10,75 +10,76 @@ use quorate_store::{
 };
 use std::path::Path;
 
-/// What is kept: what the algorithm saved, and how many writes that were.
-type Kept = Counted<AnyDurable>;
+/// Durable state of the algorithm with the number of writes.
+type CountedState = Counted<AnyDurable>;
 
-/// So many writes wait for the disk at most.
+/// Maximum number of writes queued for the disk.
 const CAPACITY: usize = 1 << 16;
 
-/// What a node starts with.
+/// The state with which a node starts.
 pub(super) struct Opened {
     pub(super) found: Found<AnyDurable>,
-    pub(super) disk: Disk<Kept>,
+    pub(super) disk: Disk<CountedState>,
     pub(super) writes: u64,
 }
 
 impl Opened {
-    pub(super) fn nothing(incarnation: Incarnation) -> Self {
+    pub(super) fn without_disk(incarnation: Incarnation) -> Self {
         let found = Found { durable: AnyDurable::default(), incarnation, is_blank: false };
         Self { found, disk: Disk::None, writes: 0 }
     }
 }
 
-/// What is done with the data folder before it is opened.
+/// Action on the data folder before it is opened.
 #[derive(Clone, Copy)]
-pub(super) enum Begin {
-    /// Nothing: it is there.
-    AsItIs,
-    /// It is made, for a node that never lived.
+pub(super) enum FolderAction {
+    /// None: the folder exists.
+    Existing,
+    /// Create it, for the first start of a node.
     New,
-    /// It is made anew, for a node that lived and lost it.
+    /// Create it again, for a node that lost it.
     Lost,
 }
 
 pub(super) fn open(
     folder: &Path,
-    begin: Begin,
+    action: FolderAction,
     cluster: ClusterId,
     node: NodeId,
     codec: AnyCodec,
-    tell: impl FnMut(Report) + Send + 'static,
+    report: impl FnMut(Report) + Send + 'static,
 ) -> anyhow::Result<Opened> {
     let owner = Owner { cluster, node };
-    match begin {
-        Begin::AsItIs => {}
-        Begin::New => found::<Kept>(folder, owner)?,
-        Begin::Lost => match reseed::<Kept>(folder, owner) {
-            Ok(aside) => tracing::info!("What was in the data folder is in {} now.", name(&aside)),
-            Err(StoreError::NotThere { .. }) => join::<Kept>(folder, owner)?,
+    match action {
+        FolderAction::Existing => {}
+        FolderAction::New => found::<CountedState>(folder, owner)?,
+        FolderAction::Lost => match reseed::<CountedState>(folder, owner) {
+            Ok(aside) => tracing::info!("The previous content of the data folder is now in {}.", name(&aside)),
+            Err(StoreError::NotThere { .. }) => join::<CountedState>(folder, owner)?,
             Err(error) => return Err(error.into()),
         },
     }
-    let (store, kept, recovery) = match Store::<Kept>::open(folder, owner, Settings::default()) {
+    let (store, state, recovery) = match Store::<CountedState>::open(folder, owner, Settings::default()) {
         Err(StoreError::NotThere { .. }) => bail!(
-            "There is no data folder at {}. If this node has never lived before, begin one with --new; if it has, and the \
-             folder is gone, say so with --data-was-lost: what it promised is forgotten, and the group must let it in again.",
+            "There is no data folder at {}. For the first start of this node, create it with --new. If the folder was \
+             lost, use --data-was-lost: the node has then forgotten its promises, and the group must admit it again.",
             name(folder)
         ),
         opened => opened?,
     };
     if recovery.torn_bytes > 0 {
         tracing::info!(
-            "{} bytes of a write that was never acknowledged were cut off the log. Nothing that counts is lost.",
+            "Removed {} bytes of an incomplete write from the end of the log. The write was never acknowledged, so no \
+             data is lost.",
             recovery.torn_bytes
         );
     }
-    let writes = kept.count();
+    let writes = state.count();
     let durable =
-        codec.unseal(kept.into_inner()).with_context(|| format!("In the data folder {}", folder.display()))?;
-    // A folder that was begun anew and has no write yet is what is left of a lost one.
+        codec.unseal(state.into_inner()).with_context(|| format!("Invalid data folder {}", folder.display()))?;
+    // The folder replaces a lost one, and nothing has been written to it yet.
     let is_blank = writes == 0 && store.identity().origin != Origin::Founded;
     let found = Found { durable, incarnation: recovery.incarnation, is_blank };
-    let scribe = Scribe::start(store, CAPACITY, Patience::default(), tell)?;
+    let scribe = Scribe::start(store, CAPACITY, Patience::default(), report)?;
     Ok(Opened { found, disk: Disk::Scribe(scribe), writes })
 }

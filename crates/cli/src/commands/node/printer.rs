@@ -1,5 +1,5 @@
-//! Standard output and standard error of a node: written by threads of their own, so that a node never waits for whoever reads
-//! them.
+//! Writes standard output and standard error of a node on separate threads, so that the node never
+//! waits for their reader.
 
 use crate::output::output;
 use std::io::{self, Write};
@@ -9,19 +9,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::time::{Duration, Instant};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// So many lines wait for their reader at most.
-const MOST_LINES: usize = 10_000;
+/// Maximum number of queued lines.
+const MAX_LINES: usize = 10_000;
 
-/// How long a node that ends waits for its last lines to be read.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Maximum time that a stopping node waits until its last lines are written.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Lines on their way to whoever reads them. Copies lead to the same thread.
+/// A queue of lines to a writer thread. Clones share the thread.
 #[derive(Clone)]
 pub(super) struct Printer {
     lines: SyncSender<Vec<u8>>,
-    /// How many lines are not written yet.
+    /// Number of lines not yet written.
     waiting: Arc<AtomicU64>,
-    left_out: Arc<AtomicU64>,
+    /// Number of lines dropped since the last warning.
+    dropped: Arc<AtomicU64>,
 }
 
 impl Printer {
@@ -34,58 +35,60 @@ impl Printer {
     }
 
     fn new(name: &str, write: impl FnMut(&[u8]) -> io::Result<()> + Send + 'static) -> io::Result<Self> {
-        let (lines, receiver) = sync_channel(MOST_LINES);
-        let printer = Self { lines, waiting: Arc::default(), left_out: Arc::default() };
-        let (waiting, left_out) = (Arc::clone(&printer.waiting), Arc::clone(&printer.left_out));
-        std::thread::Builder::new().name(name.into()).spawn(move || work(&receiver, &waiting, &left_out, write))?;
+        let (lines, receiver) = sync_channel(MAX_LINES);
+        let printer = Self { lines, waiting: Arc::default(), dropped: Arc::default() };
+        let (waiting, dropped) = (Arc::clone(&printer.waiting), Arc::clone(&printer.dropped));
+        std::thread::Builder::new()
+            .name(name.into())
+            .spawn(move || write_lines(&receiver, &waiting, &dropped, write))?;
         Ok(printer)
     }
 
-    /// Prints bytes that end a line. If nobody reads, and too many wait already, they are left out and counted.
+    /// Queues a line to print. If the queue is full, the line is dropped and counted.
     pub(super) fn print(&self, line: Vec<u8>) {
         self.waiting.fetch_add(1, Ordering::SeqCst);
         match self.lines.try_send(line) {
             Ok(()) => {}
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
                 self.waiting.fetch_sub(1, Ordering::SeqCst);
-                self.left_out.fetch_add(1, Ordering::SeqCst);
+                self.dropped.fetch_add(1, Ordering::SeqCst);
             }
         }
     }
 
-    /// Waits until everything is written, but not for ever: perhaps nobody reads.
+    /// Waits until all lines are written, up to [`FLUSH_TIMEOUT`].
     pub(super) fn finish(&self) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + FLUSH_TIMEOUT;
         while self.waiting.load(Ordering::SeqCst) > 0 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 }
 
-fn work(
+fn write_lines(
     lines: &Receiver<Vec<u8>>,
     waiting: &AtomicU64,
-    left_out: &AtomicU64,
+    dropped: &AtomicU64,
     mut write: impl FnMut(&[u8]) -> io::Result<()>,
 ) {
     loop {
-        match lines.recv_timeout(PATIENCE) {
+        match lines.recv_timeout(FLUSH_TIMEOUT) {
             Ok(line) => {
-                // Whoever does not listen any more misses it; the journal has it.
+                // Ignore a closed reader; the journal has the event too.
                 let _ = write(&line);
                 waiting.fetch_sub(1, Ordering::SeqCst);
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        let missing = left_out.swap(0, Ordering::SeqCst);
+        let missing = dropped.swap(0, Ordering::SeqCst);
         if missing > 0 {
-            tracing::warn!("{missing} lines were left out, because nobody read those before them.");
+            tracing::warn!("{missing} lines were dropped, because the reader was too slow.");
         }
     }
 }
 
-/// The log writes whole lines.
+/// Lets the log write whole lines.
 impl<'a> MakeWriter<'a> for Printer {
     type Writer = Line;
     fn make_writer(&'a self) -> Line {
@@ -93,7 +96,7 @@ impl<'a> MakeWriter<'a> for Printer {
     }
 }
 
-/// A line that is being written, and printed when it is complete.
+/// A line under construction. Dropping it queues it.
 pub(super) struct Line {
     printer: Printer,
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! `quorate sweep --family`: every algorithm of a family through the same bad weather.
+//! `quorate sweep --family`: runs every algorithm of a family under the same fault mixes.
 
 use crate::Verdict;
 use crate::args::{SweepArgs, threads};
@@ -21,28 +21,28 @@ struct Report {
     family: Family,
     holds: bool,
     seconds: f64,
-    rows: Vec<Line>,
+    rows: Vec<Row>,
 }
 
-/// What came of one algorithm.
+/// The result of one algorithm.
 #[derive(Serialize)]
-struct Line {
+struct Row {
     algorithm: &'static str,
-    /// What is wrong with it, if that is its purpose.
+    /// The flaw of a faulty variant.
     #[serde(skip_serializing_if = "Option::is_none")]
     flaw: Option<&'static str>,
     seeds: u64,
     failed: u64,
-    /// In how many seeds nothing failed, but a property could not be judged.
+    /// Number of seeds without a failure that leave a property undecided.
     #[serde(skip_serializing_if = "super::is_zero")]
     undecided: u64,
     events: u64,
     properties: Vec<Property>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<Failure>,
-    /// Whether all seeds were tried that were to be, or one failed.
+    /// Whether all seeds were run, or one failed.
     complete: bool,
-    /// Why it was swept without the options that were given, if it does not take them.
+    /// Why the algorithm was swept without the given options, if it does not accept them.
     #[serde(skip_serializing_if = "Option::is_none")]
     without_options: Option<String>,
 }
@@ -61,8 +61,9 @@ struct Failure {
     replay: String,
 }
 
-impl Line {
-    /// Whether it is as it should be. What is wrong on purpose may need more than this weather to show it.
+impl Row {
+    /// Whether the result is as expected. A faulty variant may need other faults to fail, so that
+    /// any result is.
     fn is_right(&self) -> bool {
         self.flaw.is_some() || self.failure.is_none() && self.never_happened().is_none()
     }
@@ -73,41 +74,41 @@ impl Line {
 }
 
 pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
-    let family = known(family)?;
-    anyhow::ensure!(args.seeds > 0, "A sweep needs at least one seed: --seeds 1000.");
+    let family = family_named(family)?;
+    anyhow::ensure!(args.seeds > 0, "--seeds must be at least 1; got 0.");
     anyhow::ensure!(
         !args.picture.is_wanted(),
-        "A sweep of a family draws nothing: sweep the algorithm that fails alone, and draw that."
+        "--family cannot draw pictures. Sweep one algorithm, without --family, to draw its failing run."
     );
     let others: &[Entry] = if args.fixtures { fixtures() } else { &[] };
     let in_views = args.run.wants_views();
-    let is_meant = |entry: &&Entry| entry.family() == family && (!in_views || entry.runs_in_views());
-    let entries: Vec<_> = all().iter().chain(others).filter(is_meant).collect();
-    anyhow::ensure!(!entries.is_empty(), "No algorithm of the {family} family runs in views; leave --views out.");
+    let is_selected = |entry: &&Entry| entry.family() == family && (!in_views || entry.runs_in_views());
+    let entries: Vec<_> = all().iter().chain(others).filter(is_selected).collect();
+    anyhow::ensure!(!entries.is_empty(), "No algorithm of the {family} family supports --views; leave it out.");
     let option = args.run.option_of(family)?;
     if let Some(option) = option {
-        let refusals = entries.iter().map(|entry| of_family(entry, Takes { args })).collect::<Vec<_>>();
+        let refusals = entries.iter().map(|entry| of_family(entry, OptionCheck { args })).collect::<Vec<_>>();
         if let Some(why) = refusals.iter().all(Option::is_some).then(|| refusals.into_iter().flatten().next()).flatten()
         {
-            anyhow::bail!("No algorithm of the {family} family takes --{option} as it is given: {why}");
+            anyhow::bail!("No algorithm of the {family} family accepts --{option} with this value: {why}");
         }
     }
-    let threads = threads(args.threads, "sweep")?;
+    let threads = threads(args.threads)?;
     let begin = Instant::now();
     let bar = progress::bar(entries.len() as u64 * args.seeds, "{pos}/{len} seeds, {per_sec}, {eta} left{msg}");
-    interrupt::watch();
+    interrupt::install_handler();
     let mut rows = Vec::new();
     for entry in entries {
-        if interrupt::came() {
+        if interrupt::was_requested() {
             break;
         }
         bar.set_message(format!(": {}", entry.name()));
-        rows.push(of_family(entry, Through { args, threads, bar: &bar })?);
+        rows.push(of_family(entry, SweepAlgorithm { args, threads, bar: &bar })?);
         bar.set_position(rows.len() as u64 * args.seeds);
     }
     bar.finish_and_clear();
-    let complete = !interrupt::came();
-    let holds = rows.iter().all(Line::is_right);
+    let complete = !interrupt::was_requested();
+    let holds = rows.iter().all(Row::is_right);
     let is_open = !complete || rows.iter().any(|row| row.flaw.is_none() && row.undecided > 0);
     let report = Report { family, holds, seconds: begin.elapsed().as_secs_f64(), rows };
     if args.json {
@@ -115,91 +116,92 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
     } else {
         print(&report, args)?;
     }
-    Ok(if holds && is_open { Verdict::Unfinished } else { Verdict::of(holds) })
+    Ok(if holds && is_open { Verdict::Unfinished } else { Verdict::from_holds(holds) })
 }
 
-fn known(name: &str) -> anyhow::Result<Family> {
+fn family_named(name: &str) -> anyhow::Result<Family> {
     let found = Family::ALL.into_iter().find(|family| family.name() == name);
     found.ok_or_else(|| {
         let close = nearest(name, Family::ALL.map(Family::name));
         let hint = close.map(|close| format!(" Did you mean '{close}'?")).unwrap_or_default();
         anyhow::anyhow!(
-            "There is no family '{}'.{hint} Families are mutex, election, multicast, deadlock and replica.",
+            "There is no family '{}'.{hint} The families are mutex, election, multicast, deadlock and replica.",
             name.escape_debug()
         )
     })
 }
 
-/// Says why an algorithm does not take the options given, if it does not.
-struct Takes<'a> {
+/// Returns why an algorithm does not accept the given options; `None` if it does.
+struct OptionCheck<'a> {
     args: &'a SweepArgs,
 }
 
-impl Task for Takes<'_> {
+impl Task for OptionCheck<'_> {
     type Output = Option<String>;
 
     fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> Option<String> {
-        weather::<F>(self.args, entry).err()
+        fault_mixes::<F>(self.args, entry).err()
     }
 }
 
-/// The weather of an algorithm with the options that were given, wherever these make sense in it; or why they never do.
-fn weather<F: FamilyLab>(args: &SweepArgs, entry: &'static F::Entry) -> Result<Vec<Spec<F>>, String> {
+/// Returns the runs under the fault mixes of an algorithm, with the given options, for all mixes
+/// that accept these. Fails if none does.
+fn fault_mixes<F: FamilyLab>(args: &SweepArgs, entry: &'static F::Entry) -> Result<Vec<Spec<F>>, String> {
     let mut why = String::new();
-    let changed = plain_weather::<F>(args, entry)
+    let changed = default_fault_mixes::<F>(args, entry)
         .into_iter()
         .filter_map(|spec| args.run.changed(&spec).map_err(|error| why = error.to_string()).ok());
     let changed: Vec<_> = changed.collect();
     if changed.is_empty() { Err(why) } else { Ok(changed) }
 }
 
-fn plain_weather<F: FamilyLab>(args: &SweepArgs, entry: &'static F::Entry) -> Vec<Spec<F>> {
+fn default_fault_mixes<F: FamilyLab>(args: &SweepArgs, entry: &'static F::Entry) -> Vec<Spec<F>> {
     if args.run.wants_views() { F::weather_in_views(entry) } else { F::weather(entry) }
 }
 
-/// One algorithm goes through all its weather.
-struct Through<'a> {
+/// The task to run one algorithm under all its fault mixes.
+struct SweepAlgorithm<'a> {
     args: &'a SweepArgs,
     threads: usize,
     bar: &'a ProgressBar,
 }
 
-impl Task for Through<'_> {
-    type Output = anyhow::Result<Line>;
+impl Task for SweepAlgorithm<'_> {
+    type Output = anyhow::Result<Row>;
 
-    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<Line> {
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<Row> {
         let Self { args, threads, bar } = self;
-        let (weather, without_options) = match weather::<F>(args, entry) {
-            Ok(weather) => (weather, None),
-            Err(why) => (plain_weather::<F>(args, entry), Some(why)),
+        let (specs, without_options) = match fault_mixes::<F>(args, entry) {
+            Ok(specs) => (specs, None),
+            Err(why) => (default_fault_mixes::<F>(args, entry), Some(why)),
         };
-        let share = args.seeds.div_ceil(weather.len().max(1) as u64);
+        let share = args.seeds.div_ceil(specs.len().max(1) as u64);
         let (mut total, mut failure, before) = (Summary::default(), None, bar.position());
         let (mut left, mut complete) = (args.seeds, true);
-        for spec in weather {
+        for spec in specs {
             let seeds = share.min(left);
             left -= seeds;
             let sweep = Sweep { spec, seeds, threads, keep_going: args.keep_going };
             let done = total.seeds;
             let summary = sweep::run(&sweep, |so_far| {
                 bar.set_position(before + done + so_far.seeds);
-                !interrupt::came()
+                !interrupt::was_requested()
             })?;
             complete &= summary.seeds == seeds || summary.failed > 0;
             if let Some((seed, verdict)) = &summary.first_failure
                 && failure.is_none()
             {
-                failure = Some(told(&sweep, *seed, verdict));
+                failure = Some(failure_of(&sweep, *seed, verdict));
             }
             total.add(summary);
-            if interrupt::came() || failure.is_some() && !args.keep_going {
+            if interrupt::was_requested() || failure.is_some() && !args.keep_going {
                 break;
             }
         }
         let profile = F::profile(entry);
         let properties =
             total.properties.iter().map(|tally| Property { name: tally.name, kind: tally.kind, seeds: tally.held });
-        Ok(Line {
+        Ok(Row {
             algorithm: profile.name,
             flaw: profile.flaw,
             seeds: total.seeds,
@@ -214,7 +216,7 @@ impl Task for Through<'_> {
     }
 }
 
-fn told<F: FamilyLab>(sweep: &Sweep<F>, seed: u64, verdict: &Judgement) -> Failure {
+fn failure_of<F: FamilyLab>(sweep: &Sweep<F>, seed: u64, verdict: &Judgement) -> Failure {
     let mut spec = sweep.spec.clone();
     spec.seed = seed;
     Failure {
@@ -228,7 +230,7 @@ fn print(report: &Report, args: &SweepArgs) -> anyhow::Result<()> {
     let mut out = output();
     let Report { family, rows, seconds, .. } = report;
     let seeds = count(args.seeds, "seed");
-    writeln!(out, "{} · {seeds} an algorithm · {seconds:.1} s\n", paint::bold(family.name()))?;
+    writeln!(out, "{} · {seeds} per algorithm · {seconds:.1} s\n", paint::bold(family.name()))?;
     let width = rows.iter().map(|row| row.algorithm.len()).max().unwrap_or(0).max("algorithm".len());
     let heading = format!("  {:<width$}  {:>9}  {:>12}  outcome", "algorithm", "seeds", "events");
     writeln!(out, "{}", paint::bold(&heading))?;
@@ -238,17 +240,17 @@ fn print(report: &Report, args: &SweepArgs) -> anyhow::Result<()> {
             (None, None) if row.undecided > 0 => paint::warn(&super::undecided_in(row.undecided, row.seeds)),
             (None, None) => match row.never_happened() {
                 None => paint::good(&format!("holds: {}", names(row))),
-                Some(never) => paint::bad(&format!("'{}' never happened, so this proves little", never.name)),
+                Some(never) => paint::bad(&format!("'{}' never happened, so this shows little", never.name)),
             },
-            (Some(failure), None) => paint::bad(&format!("FAILS: {}", in_a_line(failure))),
-            (Some(failure), Some(_)) => paint::good(&format!("found: {}", in_a_line(failure))),
-            (None, Some(_)) => paint::dim("not found in this weather"),
+            (Some(failure), None) => paint::bad(&format!("FAILS: {}", one_line(failure))),
+            (Some(failure), Some(_)) => paint::good(&format!("found: {}", one_line(failure))),
+            (None, Some(_)) => paint::dim("not found under these faults"),
         };
         writeln!(out, "  {:<width$}  {:>9}  {:>12}  {outcome}", row.algorithm, row.seeds, row.events)?;
     }
     for row in rows {
         if let Some(why) = &row.without_options {
-            writeln!(out, "\n{} was swept without the options given: {why}", row.algorithm)?;
+            writeln!(out, "\n{} was swept without the given options: {why}", row.algorithm)?;
         }
     }
     let failures = rows.iter().filter(|row| row.flaw.is_none()).filter_map(|row| row.failure.as_ref());
@@ -258,12 +260,13 @@ fn print(report: &Report, args: &SweepArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A row of the table has room for the first line; the command that repeats the run prints all of it.
-fn in_a_line(failure: &Failure) -> String {
+/// Returns the first line of the failure for a row of the table. The command that repeats the run
+/// prints all of it.
+fn one_line(failure: &Failure) -> String {
     format!("'{}', {}", failure.property, failure.text.lines().next().unwrap_or_default())
 }
 
-fn names(row: &Line) -> String {
+fn names(row: &Row) -> String {
     let judged = row.properties.iter().filter(|property| property.kind != Kind::Sometimes);
     judged.map(|property| property.name).collect::<Vec<_>>().join(", ")
 }

@@ -1,10 +1,10 @@
-//! Journals that mean no good: whatever they call things is shown as text, and no number breaks a picture.
+//! Hostile journals: their texts are escaped, and extreme numbers do not break a picture.
 
 use super::{RUNS, Recorded, picture, text_of};
 use serde_json::{Value, json};
 
-/// What a journal may call things, if whoever wrote it means no good.
-fn hostile() -> Vec<String> {
+/// Texts that a hostile journal may contain.
+fn hostile_texts() -> Vec<String> {
     let long = "x".repeat(10_000);
     let texts = [
         "<script>alert(1)</script>",
@@ -30,7 +30,7 @@ fn hostile() -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-/// Puts the text wherever a journal has a name or a note that it may choose.
+/// Puts the text into every field of a journal that can hold free text.
 fn poison(journal: &str, text: &str) -> String {
     let mut lines = journal.lines();
     let mut header: Value = serde_json::from_str(lines.next().unwrap()).unwrap();
@@ -52,7 +52,7 @@ fn poison_value(value: &mut Value, text: &str) {
                 match name.as_str() {
                     "kind" | "text" | "changed" => *part = text.into(),
                     "rule" => *part = json!({ "id": text, "text": text }),
-                    // A body may be anything.
+                    // The body of a message is arbitrary JSON.
                     "body" => *part = json!({ text: [text, { "deep": text }] }),
                     _ => poison_value(part, text),
                 }
@@ -62,30 +62,33 @@ fn poison_value(value: &mut Value, text: &str) {
     }
 }
 
-/// Characters that would act where they should be shown.
-fn acts(character: char) -> bool {
+/// Whether a character would act on the output instead of being shown.
+fn is_active(character: char) -> bool {
     (character.is_control() && character != '\n')
         || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2028}' | '\u{2029}' | '\u{200f}' | '\u{fffe}' | '\u{ffff}')
 }
 
 #[test]
-fn hostile_names_are_shown_as_text_and_do_nothing() {
+fn hostile_texts_are_escaped() {
     for line in RUNS {
         let recorded = Recorded::new(line);
         let journal = recorded.read("run.journal");
-        for text in hostile() {
+        for text in hostile_texts() {
             recorded.write("bad.journal", poison(&journal, &text));
-            let told =
+            let printed =
                 recorded.run("draw bad.journal --svg a.svg --mermaid a.mmd --shiviz a.log --clocks both --notes full");
-            assert_eq!((told.code, told.err.as_str()), (Some(0), ""), "{text:?}");
+            assert_eq!((printed.code, printed.err.as_str()), (Some(0), ""), "{text:?}");
             let [svg, mermaid, shiviz] = ["a.svg", "a.mmd", "a.log"].map(|name| recorded.read(name));
             let terminal = recorded.run("draw bad.journal").ok(0);
             for form in [&svg, &mermaid, &shiviz, &terminal] {
-                assert_eq!(form.chars().find(|character| acts(*character)), None, "{text:?} in\n{form}");
+                assert_eq!(form.chars().find(|character| is_active(*character)), None, "{text:?} in\n{form}");
             }
             let shown = text_of(&picture(&svg));
             let start: String = text.chars().take(20).collect();
-            if !text.trim().is_empty() && !text.chars().any(acts) && !text.contains('\n') && !text.contains('\u{200d}')
+            if !text.trim().is_empty()
+                && !text.chars().any(is_active)
+                && !text.contains('\n')
+                && !text.contains('\u{200d}')
             {
                 assert!(shown.contains(&start), "{text:?} is not shown in\n{svg}");
             }
@@ -96,7 +99,7 @@ fn hostile_names_are_shown_as_text_and_do_nothing() {
     }
 }
 
-/// Times and ids at the ends of what a number holds.
+/// Times and origins at the limits of their type.
 #[test]
 fn hostile_numbers_break_nothing() {
     let recorded = Recorded::new("sim ricart-agrawala --entries 3");

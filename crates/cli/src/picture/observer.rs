@@ -1,4 +1,4 @@
-//! What stands before a run while it goes by, and what comes of it.
+//! Observes a run and turns it into pictures.
 
 use super::Picture;
 use super::files::{is_stdout, unwritten};
@@ -17,23 +17,24 @@ use quorate_journal::property::{Kind, Verdict};
 use quorate_journal::record::Header;
 use quorate_journal::settings::Offset;
 use quorate_journal::words;
-use quorate_lab::{Care, FamilyLab, Judge, Spec, entry};
+use quorate_lab::{Care, FamilyLab, Judge as _, Spec, entry};
 use quorate_live::write_whole;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Watches a run for all pictures that are wanted of it. Where none is, it costs next to nothing.
-pub(crate) struct Easel<'a, F: FamilyLab> {
+/// Observes a run for all pictures that the options ask for. Costs almost nothing if there are
+/// none.
+pub(crate) struct PictureObserver<'a, F: FamilyLab> {
     sketch: Option<Sketch<F::Command, F::Event>>,
-    judge: Option<Bench<F>>,
+    judge: Option<PropertyJudge<F>>,
     log: Option<Shiviz<&'a mut dyn Write>>,
-    /// How many nodes are looked at.
+    /// Number of nodes in the picture.
     nodes: usize,
-    /// When the first and the last thing happened.
+    /// Times of the first and the last moment.
     span: Option<(Time, Time)>,
 }
 
-impl<F: FamilyLab> Observer<F::Command, F::Event> for Easel<'_, F> {
+impl<F: FamilyLab> Observer<F::Command, F::Event> for PictureObserver<'_, F> {
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         if self.sketch.is_none() && self.log.is_none() {
             return;
@@ -41,18 +42,18 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Easel<'_, F> {
         let time = moment.time();
         self.span = Some(self.span.map_or((time, time), |(first, last)| (first.min(time), last.max(time))));
         self.sketch.observe(moment);
-        if let Some(bench) = &mut self.judge {
-            bench.properties.observe(moment);
+        if let Some(judge) = &mut self.judge {
+            judge.properties.observe(moment);
         }
         self.log.observe(moment);
     }
 }
 
-impl<F: FamilyLab> Easel<'_, F> {
-    /// The run goes on, but nobody can read how: what must hold in its end is not judged.
-    pub(crate) fn tear(&mut self) {
-        if let Some(bench) = &mut self.judge {
-            bench.whole = false;
+impl<F: FamilyLab> PictureObserver<'_, F> {
+    /// Marks the observed run as incomplete, so that properties of its end are not judged.
+    pub(crate) fn mark_incomplete(&mut self) {
+        if let Some(judge) = &mut self.judge {
+            judge.is_complete = false;
         }
     }
 
@@ -68,35 +69,36 @@ impl<F: FamilyLab> Easel<'_, F> {
             (_, _) => None,
         };
         let mut drawing = self.sketch.map(Sketch::finish);
-        for breach in self.judge.into_iter().flat_map(Bench::breaches) {
+        for breach in self.judge.into_iter().flat_map(PropertyJudge::violations) {
             drawing.iter_mut().for_each(|drawing| drawing.blame(breach.clone()));
         }
         Ok(Drawn { drawing, log })
     }
 }
 
-/// Judges a run that is drawn, so that the picture shows where a property fails.
-struct Bench<F: FamilyLab> {
+/// Judges the properties of a run, so that the picture shows where one fails.
+struct PropertyJudge<F: FamilyLab> {
     properties: F::Properties,
-    /// Whether the run came to its end. What must hold in the end is not judged otherwise.
-    whole: bool,
+    /// Whether the run is complete. Otherwise properties of its end are not judged.
+    is_complete: bool,
 }
 
-impl<F: FamilyLab> Bench<F> {
-    /// The judge of such a run. What one life tells is too little.
+impl<F: FamilyLab> PropertyJudge<F> {
+    /// Returns a judge for the run. `None` for the journal of a single incarnation, which shows too
+    /// little.
     fn new(header: &Header) -> Option<Self> {
         let spec = serde_json::from_value::<Spec<F>>(header.run.clone()).ok().filter(|_| header.live.is_none())?;
         spec.validate().ok()?;
-        let whole = header.found_by.is_none() && !header.recorded;
-        Some(Self { properties: F::properties(&spec, Care::Verdicts), whole })
+        let is_complete = header.found_by.is_none() && !header.recorded;
+        Some(Self { properties: F::properties(&spec, Care::Verdicts), is_complete })
     }
 
-    fn breaches(self) -> Vec<Breach> {
-        let counts = |kind: Kind| kind == Kind::Always || (kind == Kind::Eventually && self.whole);
+    fn violations(self) -> Vec<Breach> {
+        let counts = |kind: Kind| kind == Kind::Always || (kind == Kind::Eventually && self.is_complete);
         let verdicts = self.properties.verdicts().into_iter().filter(|verdict| counts(verdict.kind));
         let breach = |verdict: Verdict| {
             let violation = verdict.violation?;
-            // The header is the journal's first line.
+            // The header is the first line of the journal.
             let (time, line) = (violation.time, violation.line.saturating_add(1));
             Some(Breach { time, line, text: format!("{} fails", verdict.name) })
         };
@@ -104,41 +106,41 @@ impl<F: FamilyLab> Bench<F> {
     }
 }
 
-/// A window that shows nothing was meant to show something.
+/// Rejects a time window that contains no part of the run.
 fn ensure_within(args: &PictureArgs, header: &Header, (first, last): (Time, Time)) -> anyhow::Result<()> {
     let shown = |time: Time| Offset::from_nanos(time.nanos().saturating_sub(header.origin));
     let (first, last) = (shown(first), shown(last));
-    let beside = match (args.from, args.to) {
+    let outside = match (args.from, args.to) {
         (Some(from), _) if from > last => Some(format!("--from {from} is after its end")),
-        (_, Some(to)) if to < first => Some(format!("--to {to} is before its beginning")),
+        (_, Some(to)) if to < first => Some(format!("--to {to} is before its start")),
         (_, _) => None,
     };
     ensure!(
-        beside.is_none(),
-        "The run goes from {first} to {last}, and {}: there is nothing to draw.",
-        beside.unwrap_or_default()
+        outside.is_none(),
+        "The run lasts from {first} to {last}, and {}, so there is nothing to draw.",
+        outside.unwrap_or_default()
     );
     Ok(())
 }
 
-/// What came of a run's drawing.
+/// The pictures of a run, before they are written.
 pub(crate) struct Drawn {
-    /// The data of its diagram, if one is wanted.
+    /// Data of the diagram, if the options ask for one.
     pub(crate) drawing: Option<Drawing>,
-    /// What was written while it went by.
+    /// The ShiViz log, which was written during the run.
     log: Option<Picture>,
 }
 
 impl Drawn {
-    /// Writes the diagrams that are wanted; returns all that was written.
+    /// Writes the diagrams that the options ask for. Returns all pictures that were written.
     pub(crate) fn write(self, args: &PictureArgs) -> anyhow::Result<Vec<Picture>> {
         let mut pictures = Vec::new();
         if let (Some(path), Some(drawing)) = (&args.svg, &self.drawing) {
-            put(path, &svg::draw(drawing, &args.look()))?;
+            write_picture(path, &svg::draw(drawing, &args.svg_options()))?;
             pictures.push(picture("svg", path, drawing));
         }
         if let (Some(path), Some(drawing)) = (&args.mermaid, &self.drawing) {
-            put(path, &sequence(drawing)?)?;
+            write_picture(path, &sequence(drawing)?)?;
             pictures.push(picture("mermaid", path, drawing));
         }
         pictures.extend(self.log);
@@ -146,13 +148,15 @@ impl Drawn {
     }
 }
 
-/// The drawing as a sequence diagram, which has no form for what is too long.
+/// Returns the drawing as a sequence diagram. Fails if it is too large, because a sequence diagram
+/// has no overview.
 fn sequence(drawing: &Drawing) -> anyhow::Result<String> {
     match drawing {
         Drawing::Scene(scene) => Ok(mermaid::draw(scene)),
         Drawing::Overview(overview) => bail!(
-            "This is too much for a sequence diagram: {} steps, {} messages and {} nodes, where at most {MOST_STEPS} steps, \
-             {MOST_ARROWS} messages and {MOST_LANES} nodes fit. Draw a part of the run, with --from and --to, or fewer of its nodes.",
+            "The run is too large for a sequence diagram: it has {} steps, {} messages and {} nodes; the limits are \
+             {MOST_STEPS} steps, {MOST_ARROWS} messages and {MOST_LANES} nodes. Draw a part of the run with --from and \
+             --to, or fewer nodes.",
             grouped(overview.total.steps),
             grouped(overview.total.messages + overview.total.control),
             overview.lanes.len() + overview.more_nodes
@@ -168,8 +172,8 @@ fn picture(form: &'static str, path: &Path, drawing: &Drawing) -> Picture {
     Picture { form, file: name(path), nodes, steps, overview }
 }
 
-/// Writes a picture, to standard output or into a file that is there whole or not at all.
-fn put(path: &Path, text: &str) -> anyhow::Result<()> {
+/// Writes a picture to standard output, or to a file, complete or not at all.
+fn write_picture(path: &Path, text: &str) -> anyhow::Result<()> {
     if is_stdout(path) {
         let mut out = output();
         out.write_all(text.as_bytes())?;
@@ -179,55 +183,57 @@ fn put(path: &Path, text: &str) -> anyhow::Result<()> {
     write_whole(path, failed, |out| out.write_all(text.as_bytes()).map_err(failed))
 }
 
-/// Lets a run go by before an easel, and writes the pictures that are wanted. What came of the run is told even if its
-/// pictures could not be written.
+/// Plays a run before an observer, and writes the pictures that the options ask for. Returns the
+/// result of the run even if the pictures could not be written.
 pub(crate) fn draw<F: FamilyLab, T>(
     args: &PictureArgs,
     header: &Header,
-    play: impl FnOnce(&mut Easel<'_, F>) -> anyhow::Result<T>,
+    play: impl FnOnce(&mut PictureObserver<'_, F>) -> anyhow::Result<T>,
 ) -> anyhow::Result<(T, anyhow::Result<Vec<Picture>>)> {
     let wants_diagram = args.svg.is_some() || args.mermaid.is_some();
     let (played, drawn) = sketch(args, header, wants_diagram, play)?;
     Ok((played, drawn.and_then(|drawn| drawn.write(args))))
 }
 
-/// Lets a run go by before an easel, and returns what came of both. A log for ShiViz is written meanwhile.
+/// Plays a run before an observer, and returns the results of both. A ShiViz log is written during
+/// the run.
 pub(crate) fn sketch<F: FamilyLab, T>(
     args: &PictureArgs,
     header: &Header,
     wants_diagram: bool,
-    play: impl FnOnce(&mut Easel<'_, F>) -> anyhow::Result<T>,
+    play: impl FnOnce(&mut PictureObserver<'_, F>) -> anyhow::Result<T>,
 ) -> anyhow::Result<(T, anyhow::Result<Drawn>)> {
     let (mut play, mut played) = (Some(play), None);
-    let drawn = sketch_of::<F>(args, header, wants_diagram, &mut |easel| {
-        played = play.take().map(|play| play(easel)).transpose()?;
+    let drawn = sketch_erased::<F>(args, header, wants_diagram, &mut |observer| {
+        played = play.take().map(|play| play(observer)).transpose()?;
         Ok(())
     });
     match (played, drawn) {
         (Some(played), drawn) => Ok((played, drawn)),
         (None, Err(error)) => Err(error),
-        (None, Ok(_)) => Err(anyhow!("Nothing was run, so there is nothing to draw.")),
+        (None, Ok(_)) => Err(anyhow!("The run did not start, so there is nothing to draw.")),
     }
 }
 
-/// The same whatever the run returns, so that it is compiled once a family.
-fn sketch_of<F: FamilyLab>(
+/// [`sketch`] without the type of the result, so that it is compiled only once per family.
+fn sketch_erased<F: FamilyLab>(
     args: &PictureArgs,
     header: &Header,
     wants_diagram: bool,
-    play: &mut dyn FnMut(&mut Easel<'_, F>) -> anyhow::Result<()>,
+    play: &mut dyn FnMut(&mut PictureObserver<'_, F>) -> anyhow::Result<()>,
 ) -> anyhow::Result<Drawn> {
     let window = args.window(header)?;
     let nodes = if window.nodes.is_empty() { header.nodes } else { window.nodes.len() };
     let seen = window.clone();
-    let options = Options { window, quiet: args.all, overview: args.overview, ..Options::default() };
+    let options = Options { window, quiet: args.all_steps, overview: args.overview, ..Options::default() };
     let heading = wants_diagram.then(|| heading::<F>(header)).transpose()?;
     let sketch = heading.map(|heading| Sketch::new(header, heading, F::stands, options));
     let work = |log: Option<&mut dyn Write>| -> anyhow::Result<Drawn> {
-        let judge = sketch.as_ref().and_then(|_| Bench::new(header));
-        let mut easel = Easel { sketch, judge, log: log.map(|out| Shiviz::new(out, header, seen)), nodes, span: None };
-        play(&mut easel)?;
-        easel.finish(args, header)
+        let judge = sketch.as_ref().and_then(|_| PropertyJudge::new(header));
+        let mut observer =
+            PictureObserver { sketch, judge, log: log.map(|out| Shiviz::new(out, header, seen)), nodes, span: None };
+        play(&mut observer)?;
+        observer.finish(args, header)
     };
     match args.shiviz.as_deref() {
         None => work(None),
@@ -241,11 +247,11 @@ fn sketch_of<F: FamilyLab>(
     }
 }
 
-/// What stands above a picture, and what its legend says.
+/// Returns the heading of a picture and the entries of its legend.
 fn heading<F: FamilyLab>(header: &Header) -> anyhow::Result<Heading> {
     let profile = entry(&header.algorithm)?.profile();
-    // The algorithm may stand on reliable links, which have rules of their own; and one that is wrong on purpose may keep to
-    // the rules of the right one.
+    // Notes may also name rules of the wrappers around the algorithm, and a faulty variant may use
+    // the rules of the correct algorithm.
     let family = quorate_lab::registry::all()
         .iter()
         .filter(|entry| entry.family() == F::FAMILY)
@@ -261,12 +267,12 @@ fn heading<F: FamilyLab>(header: &Header) -> anyhow::Result<Heading> {
     Ok(Heading { algorithm: profile.name.to_owned(), nodes: header.nodes, detail: detail::<F>(header), roles, rules })
 }
 
-/// Where a run comes from.
+/// Describes the origin of a run.
 fn detail<F: FamilyLab>(header: &Header) -> String {
     match (&header.live, &header.found_by) {
         (Some(live), _) => match live.node {
-            Some(node) => format!("node {node} alone, its life {}", live.incarnation),
-            None => "what was done to the nodes".into(),
+            Some(node) => format!("node {node} only, incarnation {}", live.incarnation),
+            None => "faults of the nodes".into(),
         },
         (None, Some(command)) => format!("found by '{}'", words::clean(command)),
         (None, None) if header.recorded => "recorded from real processes".into(),

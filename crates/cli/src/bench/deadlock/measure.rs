@@ -1,0 +1,92 @@
+//! Measures both graphs with the same waits, and compares their answers.
+
+use super::load::Wait;
+use petgraph::algo::{DfsSpace, has_path_connecting};
+use petgraph::graph::{DiGraph, NodeIndex};
+use quorate_core::deadlock::{Need, WaitForGraph};
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::HashMap;
+use std::time::Instant;
+
+/// Approximate number of petgraph searches to run, in chunks of [`CHUNK`]. Each may visit the whole
+/// graph, so that a search for every wait would take too long.
+const SEARCHES: usize = 400;
+const CHUNK: usize = 20;
+
+/// Result of inserting all waits into our graph.
+pub(super) struct Insertions {
+    pub(super) seconds: f64,
+    /// For each wait, whether the graph refused it.
+    pub(super) refused: Vec<bool>,
+}
+
+pub(super) fn insertions(waits: &[Wait]) -> Insertions {
+    let mut refused = Vec::with_capacity(waits.len());
+    let mut graph = WaitForGraph::new();
+    let begin = cpu_seconds();
+    for Wait { waiter, on } in waits {
+        refused.push(graph.wait(*waiter, Need::All(vec![*on])).is_err());
+    }
+    Insertions { seconds: cpu_seconds() - begin, refused }
+}
+
+/// Returns the times, sorted, in seconds, in which our graph answers whether each wait would close
+/// a cycle.
+pub(super) fn answer_seconds(waits: &[Wait], refused: &[bool]) -> anyhow::Result<Vec<f64>> {
+    let mut graph = WaitForGraph::new();
+    let mut times = Vec::with_capacity(waits.len());
+    for (Wait { waiter, on }, refused) in waits.iter().zip(refused) {
+        let need = Need::All(vec![*on]);
+        let begin = Instant::now();
+        let closes = graph.would_deadlock(*waiter, &need).is_some();
+        times.push(begin.elapsed().as_secs_f64());
+        let same = closes == *refused && (closes || graph.wait(*waiter, need).is_ok());
+        anyhow::ensure!(same, "The graph gave two different answers to whether {waiter} may wait for {on}.");
+    }
+    times.sort_unstable_by(f64::total_cmp);
+    Ok(times)
+}
+
+/// Returns the estimated time in seconds that petgraph needs for all waits: before each wait a
+/// fresh search, then the insertion of the edge. A sample of the waits is measured. A map leads
+/// from owners to nodes, as in a real service.
+pub(super) fn petgraph_seconds(waits: &[Wait], refused: &[bool]) -> anyhow::Result<f64> {
+    let mut graph: DiGraph<u32, ()> = DiGraph::new();
+    let mut nodes: HashMap<u32, NodeIndex> = HashMap::new();
+    let mut space = DfsSpace::new(&graph);
+    let (mut seconds, mut measured) = (0.0, 0_usize);
+    let every = waits.len().div_ceil(SEARCHES).max(1);
+    for (chunk, (waits, refused)) in waits.chunks(CHUNK).zip(refused.chunks(CHUNK)).enumerate() {
+        let searches = chunk % every == every / 2;
+        let begin = cpu_seconds();
+        for (wait, refused) in waits.iter().zip(refused) {
+            let mut node = |owner: u32| *nodes.entry(owner).or_insert_with(|| graph.add_node(owner));
+            let (waiter, on) = (node(wait.waiter), node(wait.on));
+            if searches {
+                let closes = has_path_connecting(&graph, on, waiter, Some(&mut space));
+                anyhow::ensure!(closes == *refused, disagreement(wait, closes));
+            }
+            if !refused {
+                graph.add_edge(waiter, on, ());
+            }
+        }
+        if searches {
+            seconds += cpu_seconds() - begin;
+            measured += waits.len();
+        }
+    }
+    Ok(seconds / measured.max(1) as f64 * waits.len() as f64)
+}
+
+/// Returns the CPU time of this thread in seconds, so that other load on the machine does not
+/// count.
+fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+fn disagreement(wait: &Wait, closes: bool) -> String {
+    let (theirs, ours) = if closes { ("closes a cycle", "does not") } else { ("closes no cycle", "does") };
+    let Wait { waiter, on } = wait;
+    format!("The wait of {waiter} for {on} {theirs} according to petgraph; according to our graph it {ours}.")
+}
