@@ -1,8 +1,10 @@
-//! A run as a log for [ShiViz](https://bestchai.bitbucket.io/shiviz), which draws it as an interactive space-time diagram.
+//! A run as a log for [ShiViz](https://bestchai.bitbucket.io/shiviz), which draws it as an
+//! interactive space-time diagram.
 //!
-//! The log is a file that ShiViz takes as it is. Its first line is the regular expression by which the rest is read, and its
-//! second one, which would be another that divides runs, is empty. Who pastes the log instead of choosing the file puts
-//! the first line into the field for it. Every event is two lines: the host with its vector clock, and when and what.
+//! ShiViz reads the log as it is. The first line is the regular expression with which ShiViz parses
+//! the rest. The second line, an optional expression that separates runs, is empty. To paste a log
+//! instead of opening the file, put its first line into the field for the expression. Every event
+//! takes two lines: the host with its vector clock, then the time and the event.
 //!
 //! ```text
 //! (?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)
@@ -13,17 +15,20 @@
 //! 1.203 request from 1 · RA-2 lets (1, 1) pass · reply → 1
 //! ```
 //!
-//! ShiViz demands that each host counts its own events 1, 2, 3, and that nobody knows of an event that is not there. So
-//! exactly what is written counts, whatever else the journal holds:
+//! ShiViz requires that each host numbers its own events 1, 2, 3, and that no clock refers to an
+//! event that is missing. Therefore exactly the events written are counted, whatever else the
+//! journal holds:
 //!
-//! - A step counts, unless nothing comes of it that anybody else could see: a tick, a confirmation of the disk.
-//! - A crash, a pause, and what ends them, is an event of the node it hits, and counts like a step of it.
-//! - What happens to the network is an event of a host of its own, `world`. A lost message is drawn as an arrow to it: the
-//!   world heard it instead of its receiver.
-//! - In a window, everyone counts from its beginning, and what came before is not known. What a node that is shown hears
-//!   through one that is not, it knows nonetheless.
+//! - A step counts unless it has no effect visible outside the node, such as a tick or a disk
+//!   confirmation.
+//! - A crash, a pause, a stop and a resume are events of the node and count like its steps.
+//! - A network event belongs to a host of its own, `world`. A lost message is drawn as an arrow to
+//!   it, as if `world` had received the message.
+//! - In a window, every node counts from the window's start, and earlier events are unknown. What a
+//!   shown node learns through a hidden one still counts.
 //!
-//! It is written as the run goes by; what is kept is the step in hand and what messages under way know.
+//! The log is written while the run is observed. Memory holds the current step and the clocks of
+//! messages in flight.
 
 mod count;
 mod pending;
@@ -38,10 +43,10 @@ use quorate_journal::words::{self, millis};
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 
-/// The regular expression by which ShiViz reads the log.
+/// The regular expression with which ShiViz parses the log.
 pub const PARSER: &str = r"(?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)";
 
-/// A log under way.
+/// A log that is being written.
 pub struct Shiviz<W: Write> {
     out: W,
     origin: Time,
@@ -54,7 +59,7 @@ pub struct Shiviz<W: Write> {
     failed: Option<io::Error>,
 }
 
-/// Where the run is, as seen from the window. What is between its first and its last line is in it.
+/// Position of the run relative to the window, which reaches from its first line to its last.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Before,
@@ -63,7 +68,7 @@ enum Stage {
 }
 
 impl<W: Write> Shiviz<W> {
-    /// Begins a log of the run that this header tells of, or of a window of it.
+    /// Starts a log of the run with this header, or of a window of it.
     pub fn new(out: W, header: &Header, window: Window) -> Self {
         let mut log = Self {
             out,
@@ -80,7 +85,8 @@ impl<W: Write> Shiviz<W> {
         log
     }
 
-    /// Completes the log, and says how many events it has. ShiViz refuses one that has none.
+    /// Completes the log and returns its number of events. ShiViz refuses a log without events.
+    /// Fails with the first write error, if there was one.
     pub fn finish(mut self) -> io::Result<u64> {
         self.close();
         match self.failed {
@@ -92,7 +98,7 @@ impl<W: Write> Shiviz<W> {
         }
     }
 
-    /// The line in hand goes out.
+    /// Writes the current line. After a failure, nothing more is written.
     fn pass_on(&mut self) {
         if self.failed.is_none()
             && let Err(error) = self.out.write_all(self.line.as_bytes())
@@ -120,7 +126,7 @@ impl<W: Write> Shiviz<W> {
         }
     }
 
-    /// Whether what happens now to a node, or to the world, is written.
+    /// Whether an event of a node, or of the world if `None`, is written.
     fn shows(&self, node: Option<NodeId>) -> bool {
         self.stage == Stage::Within && node.is_none_or(|node| self.window.has(node))
     }
@@ -134,7 +140,7 @@ impl<W: Write> Shiviz<W> {
             Some(node) => self.count.write(node, &self.window, &mut self.line),
             None => self.count.write_world(&self.window, &mut self.line),
         }
-        // ShiViz cuts blanks off at the end of the log, and must find an event there nonetheless.
+        // ShiViz trims the end of the log, and must still find an event there.
         let text = if text.trim().is_empty() { "(no words)" } else { text };
         let _ = writeln!(self.line, "\n{} {text}", millis(shown));
         self.events += 1;

@@ -1,4 +1,5 @@
-//! A scene as text: time runs downwards, each node has a column, and a message is an arrow on the line where it arrives.
+//! A scene as text: time runs downwards, each node has a column, and a message is an arrow on the
+//! line of its arrival.
 //!
 //! ```text
 //!   time  1          2          3
@@ -7,8 +8,8 @@
 //!  2.901  ├──────────┼─request─▶●   RA-2 lets (1, 1) pass · reply → 1
 //! ```
 //!
-//! No line is wider than the terminal: words are cut with `…`, and where there are too many nodes for their columns the
-//! picture says so and is a list.
+//! No line is wider than the terminal: long texts are cut with `…`. If the nodes do not fit side by
+//! side, the picture becomes a list and says so.
 
 mod footer;
 mod layout;
@@ -29,39 +30,39 @@ use row::Row;
 use signs::label;
 use text::{fit, isolated, width};
 
-/// More messages than this that are still under way at the end are counted, not drawn.
+/// Maximum number of messages in flight at the end that are drawn; more are counted.
 const MOST_OPEN: usize = 12;
-/// A picture with more lines than this has the nodes' numbers at its end too.
+/// A picture with more lines repeats the node numbers at its end.
 const LONG: usize = 36;
 
-/// How to draw.
+/// Layout options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// How many columns a line may have. Without a limit, words are never cut.
+    /// Maximum line width in columns; `None` means that texts are never cut.
     pub width: Option<usize>,
 }
 
-/// What a piece of a line is, for those who colour it.
+/// The meaning of a piece of text, by which a caller may colour it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// A node's line, or a step on it, while it stands like this.
+    /// A node's lane, or a step on it, while the node has this role.
     Role(Role),
     Message,
-    /// The arrow of a message that the algorithm does not see.
+    /// The arrow of a control message.
     Control,
-    /// What came, or what followed from it, in words.
+    /// A step's input or one of its effects, as text.
     Part(Sort),
-    /// What goes wrong: a loss, a crash, a cut.
+    /// A fault or violation: a loss, a crash, a partition.
     Alarm,
-    /// Times, and what joins other things.
+    /// Times, separators and remarks.
     Faint,
     Heading,
 }
 
-/// Colours a piece of text, or leaves it as it is.
+/// Colours a piece of text, or returns it unchanged.
 pub type Paint<'a> = &'a dyn Fn(Ink, &str) -> String;
 
-/// Draws a scene. Every line ends with a line break.
+/// Returns the scene as text. Every line ends with a line break.
 pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
     let moments = timeline(scene);
     let layout = Layout::new(scene, &moments, options.width);
@@ -80,8 +81,8 @@ pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
     }
     match open.len().saturating_sub(MOST_OPEN) {
         0 => {}
-        1 => page.say(Ink::Faint, "1 more message is still under way."),
-        more => page.say(Ink::Faint, &format!("{more} more messages are still under way.")),
+        1 => page.say(Ink::Faint, "1 more message is in flight."),
+        more => page.say(Ink::Faint, &format!("{more} more messages are in flight.")),
     }
     if moments.len() > LONG {
         page.nodes(scene);
@@ -90,6 +91,7 @@ pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
     page.text
 }
 
+/// Returns the text without colours.
 pub fn plain(_ink: Ink, text: &str) -> String {
     text.to_owned()
 }
@@ -109,7 +111,7 @@ impl Page<'_> {
         let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
         self.say(Ink::Heading, &parts.join(" · "));
         if scene.beyond.before > 0 {
-            self.say(Ink::Faint, &format!("… {} of the journal before this", footer::lines(scene.beyond.before)));
+            self.say(Ink::Faint, &format!("… {}", counted(scene.beyond.before, "earlier journal line")));
         }
         self.nodes(scene);
     }
@@ -117,7 +119,7 @@ impl Page<'_> {
     fn nodes(&mut self, scene: &Scene) {
         let mut row = Row::new(self.layout.words);
         row.put(self.layout.time - "time".len(), Ink::Faint, "time");
-        // A number that would touch the one before it is left out.
+        // A number that would touch the previous one is left out.
         let mut free = 0;
         for (column, lane) in self.layout.lanes.iter().zip(&scene.lanes) {
             let number = lane.node.to_string();

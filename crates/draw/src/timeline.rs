@@ -1,28 +1,29 @@
-//! What a scene shows, in the one order in which it happened.
+//! The contents of a scene in one total order.
 
 use crate::scene::{Breach, Head, Place, Scene};
 
-/// One thing that happens, by its index in the scene.
+/// The kind of an item, with its index in the scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     Breach(usize),
     View(usize),
     Begins(usize),
-    /// A message will never arrive, as is known now.
+    /// The loss of a message becomes known.
     Lost(usize),
     Ends(usize),
     Mark(usize),
     Step(usize),
 }
 
-/// An entry, and where it stands.
+/// An item of the timeline and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
     pub(crate) place: Place,
     pub(crate) entry: Entry,
 }
 
-/// All that happens. Steps and marks keep their numbers; what has none stands before the one it comes before.
+/// Returns all items of a scene in order. Steps and marks keep their order numbers; an item without
+/// a number comes before the step or mark whose order it shares.
 pub(crate) fn timeline(scene: &Scene) -> Vec<Moment> {
     let steps = (0..).zip(&scene.steps).map(|(index, step)| Moment { place: step.place, entry: Entry::Step(index) });
     let marks = (0..).zip(&scene.marks).map(|(index, mark)| Moment { place: mark.place, entry: Entry::Mark(index) });
@@ -41,7 +42,7 @@ pub(crate) fn timeline(scene: &Scene) -> Vec<Moment> {
         .filter_map(|(index, breach)| Some(Moment { place: seen(scene, breach)?, entry: Entry::Breach(index) }));
     let mut moments: Vec<Moment> =
         breaches.chain(eras).chain(begins).chain(losses).chain(ends).chain(marks).chain(steps).collect();
-    // Stable, so that what has the same key keeps the order of the scene.
+    // A stable sort keeps the scene's order between equal keys.
     moments.sort_by_key(|moment| {
         let numbered = matches!(moment.entry, Entry::Step(_) | Entry::Mark(_));
         (moment.place.order, numbered, moment.place.time, rank(scene, moment.entry))
@@ -49,12 +50,14 @@ pub(crate) fn timeline(scene: &Scene) -> Vec<Moment> {
     moments
 }
 
-/// Where a breach was seen: behind the last step or mark up to its line, if that is shown.
+/// Returns the position after the last step or mark up to the violation's journal line; `None` if
+/// the scene does not show it.
 fn seen(scene: &Scene, breach: &Breach) -> Option<Place> {
     scene.order_of(breach).map(|order| Place { time: breach.time, order: order + 1 })
 }
 
-/// What comes first of things at one place: what was there ends before something else begins, but after it began.
+/// Returns the rank among items at the same position. A fault that was in force ends before another
+/// begins; one that begins and ends here begins first.
 fn rank(scene: &Scene, entry: Entry) -> u8 {
     match entry {
         Entry::Breach(_) => 0,

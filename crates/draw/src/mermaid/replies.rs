@@ -1,12 +1,13 @@
-//! Which messages answer others, as far as the run tells: those are drawn with dots.
+//! Finds the message kinds that are replies, judging by the run; they are drawn with dotted lines.
 
 use crate::scene::{Arrow, Cause, Scene, Tail};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The kinds of messages that answer another kind.
+/// Returns the message kinds that reply to another kind.
 ///
-/// A message answers if a node sends it in the step in which it takes one from the receiver, or when its disk has what
-/// came of that, and sends it to nobody else. Of two kinds that answer each other, the one that was seen first asks.
+/// A message is a reply if its sender sends it in the step in which it receives a message from the
+/// receiver, or after saving the outcome of that step, and sends that kind to no other node. Of two
+/// kinds that reply to each other, the one seen first is the request.
 pub(super) fn replies(scene: &Scene) -> BTreeSet<&str> {
     let mut first_seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut receivers: BTreeMap<(usize, &str), usize> = BTreeMap::new();
@@ -28,7 +29,7 @@ pub(super) fn replies(scene: &Scene) -> BTreeSet<&str> {
     scene.arrows.iter().filter(|arrow| answers(arrow)).map(|arrow| arrow.kind.as_str()).collect()
 }
 
-/// The messages that each step may answer.
+/// Returns the messages to which each step may reply.
 fn asked(scene: &Scene) -> Vec<Vec<&Arrow>> {
     let mut taken: BTreeMap<usize, Vec<&Arrow>> = BTreeMap::new();
     let asked = scene.steps.iter().map(|step| match step.cause {

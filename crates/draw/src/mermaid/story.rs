@@ -1,4 +1,4 @@
-//! The diagram, statement by statement.
+//! Writes a sequence diagram, statement by statement.
 
 use super::MOST_CHARACTERS;
 use super::escape::escaped;
@@ -11,26 +11,26 @@ use quorate_journal::role::Role;
 use quorate_journal::words::{Sort, millis};
 use std::collections::BTreeSet;
 
-/// The colour of a cut, so thin that it suits a light page and a dark one.
+/// Colour of a partition, faint enough for light and dark pages.
 const CUT: &str = "rgba(200, 50, 43, 0.12)";
-/// The colour of anything else that lasts.
+/// Colour of any other lasting fault.
 const ODD: &str = "rgba(232, 164, 23, 0.12)";
-/// What is between two lines of a note.
+/// Line break in a note.
 const BREAK: &str = "<br/>";
 
-/// More nodes than this beside each other nobody can read, and their names alone would fill the diagram.
+/// Maximum number of nodes; the names of more would fill the diagram.
 const MOST_LANES: usize = 300;
-/// More than this that lasts already when the diagram begins is counted.
+/// Maximum number of faults from before the window that are drawn; more are counted.
 const MOST_EARLIER: usize = 12;
 
-/// How much is told.
+/// Amount of detail.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
     All,
     Less,
 }
 
-/// A diagram under way.
+/// A diagram that is being written.
 pub(super) struct Story<'a> {
     scene: &'a Scene,
     lanes: &'a [Lane],
@@ -38,11 +38,11 @@ pub(super) struct Story<'a> {
     replies: BTreeSet<&'a str>,
     moments: Vec<Moment>,
     text: String,
-    /// How long the text is, as Mermaid counts.
+    /// Length of the text as Mermaid counts it.
     length: usize,
     statements: Vec<String>,
     active: BTreeSet<usize>,
-    /// The bands that are drawn as coloured stretches and last, the outermost first.
+    /// The open bands that are drawn as coloured blocks, the outermost first.
     stretches: Vec<usize>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// The diagram, and how many moments did not fit into it.
+    /// Returns the diagram, and the number of items that did not fit.
     pub(super) fn tell(mut self) -> (String, usize) {
         self.begin();
         let moments = std::mem::take(&mut self.moments);
@@ -87,7 +87,7 @@ impl<'a> Story<'a> {
         self.push("sequenceDiagram");
         let heading = &self.scene.heading;
         let nodes = counted(heading.nodes as u64, "node");
-        // A title is cut off where the diagram is narrow, so that the rest is a note.
+        // Mermaid cuts off the title of a narrow diagram, so further details are a note.
         let parts = [&heading.algorithm, &nodes].map(|part| escaped(part));
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.trim().is_empty()).collect();
         self.say(format!("title {}", parts.join(", ")));
@@ -104,7 +104,7 @@ impl<'a> Story<'a> {
             self.band_begins(index, None);
         }
         for era in self.scene.eras.iter().filter(|era| era.from.time < self.scene.from) {
-            self.note_over_all(&[format!("{} goes on", era.view)]);
+            self.note_over_all(&[format!("{} continues", era.view)]);
         }
         for (index, lane) in self.lanes.iter().enumerate() {
             self.stand(index, lane.spans.first().map(|span| span.role).unwrap_or_default());
@@ -112,25 +112,25 @@ impl<'a> Story<'a> {
         self.flush();
     }
 
-    /// Says what the diagram does not show.
+    /// Adds notes about what the diagram leaves out.
     fn confess(&mut self, bands: usize) {
         let beyond = self.scene.beyond;
         if beyond.before > 0 {
-            self.note_over_all(&[format!("{} of the journal before this", counted(beyond.before, "line"))]);
+            self.note_over_all(&[counted(beyond.before, "earlier journal line")]);
         }
-        // What comes before and after is told where it would stand.
+        // Lines before and after are counted in notes of their own.
         let left_out = Beyond { before: 0, after: 0, bands: beyond.bands + bands as u64, ..beyond };
         if let Some(words) = left_out.words() {
             self.note_over_all(&[words]);
         }
         match self.scene.lanes.len() - self.lanes.len() {
             0 => {}
-            1 => self.note_over_all(&["1 more node does not fit into a diagram, choose some of them".into()]),
-            more => self.note_over_all(&[format!("{more} more nodes do not fit into a diagram, choose some of them")]),
+            1 => self.note_over_all(&["1 more node does not fit into the diagram, select fewer nodes".into()]),
+            more => self.note_over_all(&[format!("{more} more nodes do not fit into the diagram, select fewer nodes")]),
         }
         let ruled = self.scene.steps.iter().any(|step| step.parts.iter().any(|(sort, _)| *sort == Sort::Rule));
         if self.detail == Detail::Less && ruled {
-            self.note_over_all(&["What rules say does not fit into a diagram and is left out".into()]);
+            self.note_over_all(&["The notes of rules do not fit into the diagram".into()]);
         }
     }
 
@@ -148,12 +148,13 @@ impl<'a> Story<'a> {
         }
         match missing {
             0 => {}
-            1 => self.note_over_all(&["1 more does not fit into a diagram, choose a window".into()]),
-            missing => self.note_over_all(&[format!("{missing} more do not fit into a diagram, choose a window")]),
+            1 => self.note_over_all(&["1 more event does not fit into the diagram, select a shorter window".into()]),
+            missing => self.note_over_all(&[format!(
+                "{missing} more events do not fit into the diagram, select a shorter window"
+            )]),
         }
         if self.scene.beyond.after > 0 {
-            let after = counted(self.scene.beyond.after, "line");
-            self.note_over_all(&[format!("{after} of the journal after this")]);
+            self.note_over_all(&[counted(self.scene.beyond.after, "later journal line")]);
         }
         self.flush();
     }
@@ -171,7 +172,7 @@ impl<'a> Story<'a> {
                     self.mark(mark);
                 }
             }
-            // A lost message stands where it was sent, unless that is not shown.
+            // A lost message is drawn where it was sent, unless that is not shown.
             Entry::Lost(arrow) => {
                 if let Some(arrow) = self.scene.arrows.get(arrow).filter(|arrow| arrow.tail == Tail::Before) {
                     self.arrow(arrow, Some(arrow.head));
@@ -194,7 +195,7 @@ impl<'a> Story<'a> {
 
     fn step(&mut self, index: usize, step: &Step) {
         let asked = match step.cause {
-            // One from a node that found no room is told in words.
+            // A message from a node without a lane is described in the note.
             Cause::Message(arrow) => {
                 arrow.and_then(|arrow| self.scene.arrows.get(arrow)).filter(|arrow| self.has(arrow.from))
             }
@@ -203,7 +204,7 @@ impl<'a> Story<'a> {
         let mut lines = Vec::new();
         match asked {
             Some(arrow) => self.arrow(arrow, None),
-            // That something is on the disk matters for what comes of it.
+            // A disk confirmation matters only for its consequences.
             None if step.cause == Cause::Disk && !step.parts.is_empty() => {}
             None => lines.push(step.input.clone()),
         }
@@ -234,7 +235,7 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// A node that is inside or leads is active.
+    /// Draws a chosen node as active.
     fn stand(&mut self, lane: usize, role: Role) {
         let name = self.name(lane);
         if role == Role::Chosen && self.active.insert(lane) {
@@ -244,7 +245,7 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// What lasts is a coloured stretch if it ends before the one around it does.
+    /// Begins a lasting fault. It is a coloured block if it ends before the block around it.
     fn band_begins(&mut self, band: usize, here: Option<(usize, &[Moment])>) {
         let Some(told) = self.scene.bands.get(band) else { return };
         let moments = here.map_or(&self.moments[..], |(_, moments)| moments);
@@ -264,17 +265,17 @@ impl<'a> Story<'a> {
     fn band_ends(&mut self, band: usize, time: Time) {
         let stretch = self.stretches.iter().position(|open| *open == band);
         if let Some(place) = stretch {
-            // Those within it that never end are cut off with it.
+            // Inner blocks without an end are closed too.
             for _ in self.stretches.drain(place..).collect::<Vec<_>>() {
                 self.say("end".into());
             }
         }
         if let Some(told) = self.scene.bands.get(band) {
-            self.note_over_all(&[self.timed(time, &format!("{} is over", told.text))]);
+            self.note_over_all(&[self.timed(time, &format!("{} ends", told.text))]);
         }
     }
 
-    /// A message that arrives, unless another fate is told.
+    /// Draws a message. It arrives unless `fate` says otherwise.
     fn arrow(&mut self, arrow: &Arrow, fate: Option<Head>) {
         if !self.has(arrow.from) || !self.has(arrow.to) {
             return;
@@ -283,13 +284,13 @@ impl<'a> Story<'a> {
         let (head, fate) = match fate {
             None | Some(Head::Step(_)) => (">>", None),
             Some(Head::Lost { why, .. }) => ("x", Some(why.to_string())),
-            Some(Head::Open) => (")", Some("still under way".to_owned())),
+            Some(Head::Open) => (")", Some("in flight".to_owned())),
         };
         let shaft = if dotted { "--" } else { "-" };
         let remarks = [
-            arrow.again.then(|| "again".to_owned()),
-            arrow.copy.then(|| "a copy".to_owned()),
-            (arrow.tail == Tail::Before).then(|| "sent before this".to_owned()),
+            arrow.again.then(|| "retransmission".to_owned()),
+            arrow.copy.then(|| "duplicate".to_owned()),
+            (arrow.tail == Tail::Before).then(|| "sent earlier".to_owned()),
             fate,
         ];
         let remarks: Vec<String> = remarks.into_iter().flatten().collect();
@@ -301,7 +302,7 @@ impl<'a> Story<'a> {
         self.say(format!("{from}{shaft}{head}{to}: {text}"));
     }
 
-    /// A note over one node. When it was stands on its first line.
+    /// Adds a note over one node. Its first line starts with the time.
     fn note(&mut self, lane: usize, time: Time, mut lines: Vec<String>) {
         if let Some(first) = lines.first_mut() {
             *first = self.timed(time, first);
@@ -331,7 +332,7 @@ impl<'a> Story<'a> {
         self.statements.push(statement);
     }
 
-    /// How long the text would be if it had to end with the statements in hand.
+    /// Length that the pending statements and the closing lines would add.
     fn pending(&self) -> usize {
         const LONGEST_CLOSING: usize = 32;
         const LAST_NOTES: usize = 240;
@@ -352,13 +353,13 @@ impl<'a> Story<'a> {
     }
 }
 
-/// The lines of a note, none of them too long.
+/// Joins the lines of a note, after breaking long ones.
 fn joined(lines: &[String]) -> String {
     let lines = lines.iter().flat_map(|line| broken(line));
     lines.map(|line| escaped(&line)).collect::<Vec<_>>().join(BREAK)
 }
 
-/// A line as several, if it is too long for one.
+/// Breaks a line that is too long.
 fn broken(line: &str) -> Vec<String> {
     const LONGEST: usize = 44;
     let mut lines = vec![String::new()];
@@ -375,7 +376,7 @@ fn broken(line: &str) -> Vec<String> {
     lines
 }
 
-/// How many characters a text has to a browser.
+/// Number of UTF-16 code units, which is how a browser counts characters.
 fn length(text: &str) -> usize {
     text.encode_utf16().count()
 }

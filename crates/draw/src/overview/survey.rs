@@ -1,4 +1,4 @@
-//! Fills the bins of an overview as a run goes by.
+//! Builds an overview while a run is observed.
 
 use super::{Bin, Overview, Row, Shares};
 use crate::scene::{Band, Beyond, Heading};
@@ -6,20 +6,20 @@ use quorate_core::{Class, Duration, NodeId, Time};
 use quorate_journal::moment::{Done, Happening, Moment, Sent, receivers};
 use quorate_journal::role::{Role, Roles};
 
-/// Never more bins than this.
+/// Maximum number of bins.
 const MOST_BINS: usize = 480;
-/// Never more nodes with a row of their own.
+/// Maximum number of nodes with a row of their own.
 const MOST_ROWS: usize = 40;
-/// How long a bin is at first.
+/// Initial width of a bin, in nanoseconds.
 const FIRST_WIDTH: u64 = 1_000;
 
-/// An overview under way.
+/// An overview that is being built.
 pub struct Survey {
-    /// How each node of the group stands, if it is looked at.
+    /// Role of each node of the group; `None` for nodes that are not selected.
     members: Vec<Option<Role>>,
     more_nodes: usize,
     begin: Option<Time>,
-    /// The latest instant so far; time may go back in a journal that means no good.
+    /// The latest instant so far. Time may go back in a malformed journal.
     latest: Time,
     width: u64,
     bins: Vec<Bin>,
@@ -27,7 +27,7 @@ pub struct Survey {
     total: Bin,
 }
 
-/// A node's row under way.
+/// A node's row that is being built.
 struct Track {
     node: NodeId,
     role: Role,
@@ -59,11 +59,12 @@ impl Survey {
         }
     }
 
+    /// Returns the time of the first moment observed.
     pub fn first(&self) -> Option<Time> {
         self.begin
     }
 
-    /// Takes note of a moment in the window; `roles` have seen it already.
+    /// Records a moment in the window. `roles` must have observed it already.
     pub fn observe<C, E>(&mut self, moment: &Moment<'_, C, E>, roles: &Roles<C, E>) {
         let time = moment.time();
         if self.begin.is_none() {
@@ -111,7 +112,7 @@ impl Survey {
         self.members.get(node.index()).is_some_and(Option::is_some)
     }
 
-    /// The bin of an instant. Bins become wider until it fits.
+    /// Returns the bin of an instant, after widening bins until it fits.
     fn bin(&mut self, time: Time) -> Option<&mut Bin> {
         let index = self.index(time);
         if self.bins.len() <= index {
@@ -128,7 +129,7 @@ impl Survey {
         usize::try_from(since / self.width).unwrap_or_default()
     }
 
-    /// How long after the beginning; what comes before it is taken for it.
+    /// Returns the time since the beginning; 0 for earlier instants.
     fn offset(&self, time: Time) -> u64 {
         let begin = self.begin.unwrap_or(time);
         if time > begin { time.nanos().abs_diff(begin.nanos()) } else { 0 }
@@ -142,14 +143,14 @@ impl Survey {
         }
     }
 
-    /// How a node stands from now on; whether it has become the one.
+    /// Records a node's role. Returns whether the node became chosen.
     fn change(&mut self, node: NodeId, role: Role, time: Time) -> bool {
         let Some(Some(known)) = self.members.get_mut(node.index()) else { return false };
         if *known == role {
             return false;
         }
         let before = std::mem::replace(known, role);
-        // Rows stand in the order of nodes.
+        // Rows are sorted by node.
         if let Ok(place) = self.rows.binary_search_by_key(&node, |row| row.node) {
             self.stood(place, time);
             if let Some(row) = self.rows.get_mut(place) {
@@ -228,7 +229,7 @@ impl Survey {
         for place in 0..self.rows.len() {
             self.stood(place, to);
         }
-        // All of the time has bins, whether something happens in them or not.
+        // Bins cover the whole time, even where nothing happens.
         let count = self.index(to) + 1;
         self.bins.resize(count, Bin::default());
         let row = |mut track: Track| {
@@ -247,7 +248,7 @@ impl Survey {
             bands,
             breaches: Vec::new(),
             total: self.total,
-            // All steps and all nodes count in an overview.
+            // An overview counts all steps and all nodes.
             beyond: Beyond { quiet: 0, idle: 0, ..beyond },
         }
     }

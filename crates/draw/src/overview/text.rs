@@ -1,4 +1,4 @@
-//! An overview as text: a row for each node, one for what lasts, some for the messages, and what it all means.
+//! An overview as text: a row per node, one for lasting faults, some for messages, and a legend.
 
 use super::{Bin, Overview, ROLES, Row, Shares};
 use crate::plural::counted;
@@ -9,7 +9,7 @@ use quorate_journal::role::Role;
 use quorate_journal::words::millis;
 use std::collections::BTreeSet;
 
-/// What a piece of the text is, for those who colour it.
+/// The meaning of a piece of text, by which a caller may colour it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     Role(Role),
@@ -19,22 +19,22 @@ pub enum Ink {
 }
 
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Where a cut lasts.
+/// A partition.
 const CUT: char = '━';
-/// Where something else lasts.
+/// Another lasting fault.
 const ODD: char = '╍';
-/// Where a property is seen not to hold.
+/// A property violation.
 const BREACH: char = '▲';
 
-/// How wide the names of rows are.
+/// Width of row names, in columns.
 const NAMES: usize = 10;
-/// So many things that last, and so many properties, are told in words; the others are counted.
+/// Maximum number of faults and of violations listed as text; the others are counted.
 const MOST_TOLD: usize = 8;
 
 type Paint<'a> = &'a dyn Fn(Ink, &str) -> String;
 type Count = fn(&Bin) -> u64;
 
-/// The overview in so many columns. `paint` may colour each piece.
+/// Returns the overview as text of at most `columns` columns. `paint` may colour each piece.
 pub fn draw(overview: &Overview, columns: usize, paint: Paint<'_>) -> String {
     let mut page = Page::new(overview, columns, paint);
     page.nodes();
@@ -55,7 +55,7 @@ pub fn draw(overview: &Overview, columns: usize, paint: Paint<'_>) -> String {
 #[derive(Clone, Copy)]
 enum Cell {
     Mostly(Role),
-    /// For so many eighths of the time it was the one.
+    /// The node was chosen for this many eighths of the time.
     Chosen(usize),
 }
 
@@ -66,7 +66,7 @@ struct Page<'a> {
     text: String,
     chunk: usize,
     sums: Vec<Bin>,
-    /// How wide a line behind the names may be.
+    /// Width of a row after its name.
     room: usize,
     stood: BTreeSet<char>,
     chosen: bool,
@@ -123,7 +123,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Where something lasts. A cut is worse than anything else.
+    /// Draws the row of lasting faults. A partition hides other faults.
     fn bands(&mut self) {
         if self.overview.bands.is_empty() {
             return;
@@ -137,7 +137,7 @@ impl<'a> Page<'a> {
             }
         }
         let line: String = row.iter().collect();
-        self.signs("lasts", Ink::Alarm, &line);
+        self.signs("faults", Ink::Alarm, &line);
     }
 
     fn messages(&mut self) {
@@ -158,7 +158,7 @@ impl<'a> Page<'a> {
         let columns: BTreeSet<usize> = self.overview.seen().iter().map(|breach| self.column(breach.time)).collect();
         if let Some(last) = columns.last() {
             let row: String = (0..=*last).map(|column| if columns.contains(&column) { BREACH } else { ' ' }).collect();
-            self.signs("breaches", Ink::Alarm, &row);
+            self.signs("violations", Ink::Alarm, &row);
         }
     }
 
@@ -184,7 +184,7 @@ impl<'a> Page<'a> {
         let tell = |band: &Band| format!("{} ms to {}: {}", self.millis(band.from.time), until(band), band.text);
         let told: Vec<String> = overview.bands.iter().take(MOST_TOLD).map(tell).collect();
         told.iter().for_each(|line| self.say(Ink::Faint, line));
-        self.tell_more(overview.bands.len(), "thing that lasts", "things that last");
+        self.tell_more(overview.bands.len(), "lasting fault", "lasting faults");
     }
 
     fn tell_breaches(&mut self) {
@@ -192,7 +192,7 @@ impl<'a> Page<'a> {
         let tell = |breach: &&Breach| format!("{BREACH} {} ms: {}", self.millis(breach.time), breach.text);
         let told: Vec<String> = seen.iter().take(MOST_TOLD).map(tell).collect();
         told.iter().for_each(|line| self.say(Ink::Alarm, line));
-        self.tell_more(seen.len(), "property that does not hold", "properties that do not hold");
+        self.tell_more(seen.len(), "violation", "violations");
     }
 
     fn tell_more(&mut self, count: usize, one: &str, many: &str) {
@@ -225,22 +225,23 @@ impl<'a> Page<'a> {
         let stood = ROLES.into_iter().filter(|role| self.stood.contains(&role.sign()));
         let stood = stood.map(|role| (role.sign().to_string(), heading.words(role).to_owned()));
         let chosen = heading.words(Role::Chosen);
-        let share = (self.chosen && !chosen.is_empty())
-            .then(|| ("▁▂█".to_owned(), format!("{chosen} for a share of the time")));
+        let share =
+            (self.chosen && !chosen.is_empty()).then(|| ("▁▂█".to_owned(), format!("{chosen} for part of the time")));
         let lasts = |cut: bool| self.overview.bands.iter().any(|band| band.cut == cut);
-        let cut = lasts(true).then(|| (CUT.to_string(), "a cut".to_owned()));
-        let odd = lasts(false).then(|| (ODD.to_string(), "an odd link or a full disk".to_owned()));
-        let breach = (!self.overview.seen().is_empty()).then(|| (BREACH.to_string(), "a property fails".to_owned()));
+        let cut = lasts(true).then(|| (CUT.to_string(), "partition".to_owned()));
+        let odd = lasts(false).then(|| (ODD.to_string(), "link fault or full disk".to_owned()));
+        let breach = (!self.overview.seen().is_empty()).then(|| (BREACH.to_string(), "property violated".to_owned()));
         let items = stood.chain(share).chain(cut).chain(odd).chain(breach).filter(|(_, words)| !words.is_empty());
         items.map(|(sign, words)| format!("{sign} {words}")).collect()
     }
 }
 
-/// How a node stood in one column. How much of the time it was the one is what counts, as long as it was at all.
+/// Returns the symbol of a node in one column. Being chosen for any part of the time takes
+/// precedence.
 fn cell(row: &Row, shares: &[Shares]) -> Cell {
     let sum = Shares::sum(shares);
     let (chosen, whole) = (u128::from(sum.of(Role::Chosen)), sum.whole());
-    // The last bin may be but the last instant.
+    // The last bin may contain only the final instant.
     let most = if whole == 0 { row.last } else { sum.most() };
     match most {
         Role::Chosen if whole == 0 => Cell::Chosen(8),
@@ -255,8 +256,8 @@ fn bars(bins: &[Bin], of: impl Fn(&Bin) -> u64) -> String {
     bins.iter().map(|bin| BARS.get(eighths(of(bin).into(), most.into())).copied().unwrap_or(' ')).collect()
 }
 
-/// How many eighths a part is, rounded up so that a little shows.
+/// Returns how many eighths of the whole a part is, rounded up so that a small part stays visible.
 fn eighths(part: u128, whole: u128) -> usize {
-    // Neither is much larger than 64 bits, so that nothing overflows.
+    // Both are barely larger than 64 bits, so the product fits into 128.
     usize::try_from((part * 8).div_ceil(whole.max(1))).unwrap_or_default()
 }

@@ -1,42 +1,45 @@
-//! An axis with everything worked out: from where to where, its ticks, and where on it a value is.
+//! An axis with its value range, its ticks, and the mapping of values to positions.
 
 use super::ticks::{self, Tick, number};
 use super::{Axis, Plot, Scale, Ticks};
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use std::ops;
 
-/// Which way an axis goes.
+/// The direction of an axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Across,
     Up,
 }
 
-/// An axis that knows its values.
+/// An axis with its value range.
 #[derive(Clone, Debug)]
 pub(super) struct Ruler {
     scale: Scale,
     low: f64,
     high: f64,
-    /// Whether a log axis has a place for zero, apart from the rest.
+    /// Whether a log axis has a separate place for zero.
     has_zero: bool,
     pub(super) ticks: Vec<(f64, String)>,
 }
 
-/// What the place for zero takes of an axis.
+/// Part of an axis reserved for zero.
 const ZERO_LANE: f64 = 0.1;
-/// Where in it zero is.
+/// Position of zero within it.
 const ZERO: f64 = 0.25;
-/// The room between the outermost values and the ends of an axis, of its length.
+/// Minimum and maximum margin between the outermost values and the ends of an axis, as parts of its
+/// length.
 const LEAST_MARGIN: f64 = 0.05;
 const MOST_MARGIN: f64 = 0.15;
-/// A range that is narrower, measured by its values, is none: floating-point numbers hardly tell its ends apart.
+/// Relative width below which a range counts as a single value, because floating-point numbers
+/// hardly distinguish its ends.
 const NARROW: f64 = 1e-9;
-/// More places where points are do not all get a tick.
+/// Maximum number of points that all get a tick.
 const FEW: usize = 12;
 
 impl Ruler {
-    /// An axis of a plot, so many pixels long, with at least this much room at its ends.
+    /// Computes an axis of a plot, `length` pixels long, with at least `room` pixels of margin at
+    /// its ends.
     pub(super) fn of(plot: &Plot, way: Way, length: i32, room: i32) -> Self {
         let axis = if way == Way::Across { &plot.x } else { &plot.y };
         let values = values(plot, axis, way);
@@ -58,7 +61,7 @@ impl Ruler {
         let has_few = axis.ticks == Ticks::AtPoints && places.len() <= FEW;
         let places = places.into_iter().filter(|_| has_few).map(|place| (place, number(place)));
         let mut ticks: Vec<_> = places.collect();
-        // One tick alone does not say how long anything is. If there is nothing else, it need not.
+        // One tick shows no scale. It is enough only if there is just one value.
         if ticks.len() > 1 || (ticks.len() == 1 && values.iter().all(|value| values.first() == Some(value))) {
             return ticks;
         }
@@ -74,12 +77,12 @@ impl Ruler {
         ticks
     }
 
-    /// Where zero ends and the rest begins, if zero has a place of its own.
+    /// Returns the position of the gap between zero and the rest, if zero has a separate place.
     pub(super) fn gap(&self) -> Option<f64> {
         self.has_zero.then_some(ZERO_LANE * 0.75)
     }
 
-    /// Where a value is, from 0 at the beginning of the axis to 1 at its end.
+    /// Returns the position of a value, from 0 at the start of the axis to 1 at its end.
     fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
@@ -109,7 +112,7 @@ impl Ranged for Ruler {
     }
 }
 
-/// How many ticks have room: fewer than would fit if they are equally far apart, because few say as much then.
+/// Returns the maximum number of ticks. A linear axis needs fewer than fit.
 fn most_ticks(scale: Scale, way: Way, length: i32) -> usize {
     let fit = match (way, scale) {
         (Way::Across, _) => (length / 64).clamp(2, 12),
@@ -140,7 +143,7 @@ fn values(plot: &Plot, axis: &Axis, way: Way) -> Vec<f64> {
     values
 }
 
-/// Where points are, and what is to be in sight, from the least on.
+/// Returns the values of points and those that the axis must include, in ascending order.
 fn places(plot: &Plot, axis: &Axis, way: Way) -> Vec<f64> {
     let points = plot.series.iter().flat_map(|series| &series.points);
     let points = points.map(|point| if way == Way::Across { point.x } else { point.y });
@@ -158,12 +161,12 @@ fn linear_ends(values: &[f64], way: Way, margin: f64) -> (f64, f64) {
     let (mut low, mut high) = ends(values.iter().copied()).unwrap_or((0.0, 1.0));
     let size = low.abs().max(high.abs());
     if high - low <= NARROW * size || size == 0.0 {
-        // One value alone stands in the middle, with something around it that it can be measured by.
+        // A single value is in the middle of a range that shows its scale.
         let around = if size == 0.0 { 1.0 } else { size / 2.0 };
         (low, high) = if low == 0.0 { (0.0, around) } else { (low - around, high + around) };
     }
     let margin = margin * (high - low);
-    // What begins at zero begins there to be measured from it.
+    // A vertical axis starts at zero if the values do, so that heights can be compared.
     let stands_on_zero = low == 0.0 && way == Way::Up;
     let hangs_from_zero = high == 0.0 && way == Way::Up;
     (if stands_on_zero { low } else { low - margin }, if hangs_from_zero { high } else { high + margin })
@@ -190,7 +193,7 @@ mod tests {
         Ruler::of(&Plot::new("p").y(axis).with(series), Way::Up, 300, 0)
     }
 
-    /// From bottom to top, in order, with room, and with a tick at least.
+    /// Positions are within the axis, in ascending order, and there is at least one tick.
     #[test]
     fn every_value_has_its_place() {
         for scale in [Scale::Linear, Scale::Log] {

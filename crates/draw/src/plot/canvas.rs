@@ -1,6 +1,8 @@
-//! What plotters draws on: an SVG document in which text is text, and colours follow the theme.
+//! The plotters backend: writes an SVG document with selectable text and colours that follow the
+//! theme.
 //!
-//! Plotters counts in whole pixels. A pixel here has ten units, so that curves are smooth and marks are where they belong.
+//! Plotters uses whole coordinates. Ten of these units are one pixel here, so that curves are
+//! smooth and marks are placed exactly.
 
 use super::shape::Shape;
 use super::text::{escape, isolate};
@@ -10,20 +12,20 @@ use plotters_backend::{BackendColor, BackendCoord, BackendStyle, DrawingBackend,
 use std::convert::Infallible;
 use std::fmt::Write;
 
-/// So many units of plotters are one pixel.
+/// Plotters units per pixel.
 pub(super) const UNIT: i32 = 10;
 
-/// A document that is being drawn.
+/// An SVG document that is being drawn.
 pub(super) struct Canvas {
-    /// In units.
+    /// Width and height, in units.
     size: (i32, i32),
     theme: Theme,
     body: String,
-    /// What its style sheet must tell of.
+    /// The colours used so far, for the style sheet.
     used: Vec<Colour>,
 }
 
-/// What a line is drawn with.
+/// Style of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pen {
     pub(super) colour: Colour,
@@ -39,7 +41,7 @@ pub(super) struct Pen {
 pub(super) struct Dashes {
     pub(super) dash: i32,
     pub(super) gap: i32,
-    /// How much comes before the first dash.
+    /// Length before the first dash.
     pub(super) skip: i32,
 }
 
@@ -49,18 +51,18 @@ impl Pen {
     }
 }
 
-/// A mark without its place.
+/// Style of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) shape: Shape,
     pub(super) colour: Colour,
     /// In units.
     pub(super) radius: i32,
-    /// Filled, with a rim of this colour; or drawn around, if there is none.
+    /// Rim colour of a filled mark; `None` draws only the outline.
     pub(super) rim: Option<Colour>,
 }
 
-/// Where a text is held.
+/// Horizontal alignment of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Anchor {
     #[default]
@@ -69,11 +71,11 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A text without its place.
+/// A text with its style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Words {
     pub(super) text: String,
-    /// What follows it in another colour, whichever way the text runs.
+    /// Text that follows in another colour, whatever the text direction.
     pub(super) rest: Option<Rest>,
     /// In pixels.
     pub(super) size: i32,
@@ -83,12 +85,12 @@ pub(super) struct Words {
     pub(super) hover: Option<String>,
 }
 
-/// What follows a text.
+/// Text that follows another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rest {
     pub(super) text: String,
     pub(super) colour: Colour,
-    /// How many pixels it is away, beyond a blank; with none there is no blank either.
+    /// Distance in pixels in addition to a blank; with 0 there is no blank either.
     pub(super) gap: i32,
 }
 
@@ -105,7 +107,7 @@ pub(super) fn rgb(colour: Colour) -> RGBColor {
 }
 
 impl Canvas {
-    /// An empty document of so many pixels.
+    /// Creates an empty document of this size in pixels.
     pub(super) fn new((width, height): (i32, i32), theme: Theme) -> Self {
         Self { size: (width * UNIT, height * UNIT), theme, body: String::new(), used: Vec::new() }
     }
@@ -164,7 +166,7 @@ impl Canvas {
         }
         let rest = words.rest.as_ref().map(|Rest { text, colour, gap }| {
             let colour = self.ink(*colour);
-            // Whoever copies the text wants the blank too.
+            // The blank matters when the text is copied.
             let blank = if *gap > 0 { " " } else { "" };
             format!("{blank}<tspan dx=\"{gap}\" fill=\"{colour}\" font-weight=\"400\">{}</tspan>", isolate(text))
         });
@@ -173,7 +175,7 @@ impl Canvas {
         let _ = writeln!(self.body, "{tag}>{hover}{text}{rest}</text>");
     }
 
-    /// The document, with what is read out to those who do not see it.
+    /// Returns the document, with a name and a description for screen readers.
     pub(super) fn finish(self, name: &str, description: &str) -> String {
         let (width, height) = (pixels(self.size.0), pixels(self.size.1));
         format!(
@@ -187,8 +189,8 @@ impl Canvas {
         )
     }
 
-    /// A document that follows its viewer has the light colours, and a sheet that exchanges them. Who reads no sheets sees
-    /// it light.
+    /// Returns a style sheet that replaces light colours by dark ones, for a document that follows
+    /// the viewer's theme. A viewer that ignores style sheets shows it light.
     fn sheet(&self) -> String {
         if self.theme != Theme::Auto {
             return String::new();
@@ -218,7 +220,8 @@ impl Canvas {
         };
     }
 
-    /// What plotters asks for is of the palette; anything else would be as it is in both themes.
+    /// Returns the themed colour for a colour from plotters. Colours outside the palette are the
+    /// same in both themes.
     fn backend_ink(&mut self, BackendColor { rgb: (red, green, blue), .. }: BackendColor) -> String {
         let hex = format!("#{red:02x}{green:02x}{blue:02x}");
         match colours().find(|colour| colour.light == hex) {
@@ -297,7 +300,7 @@ fn title(text: &str) -> String {
     format!("<title>{}</title>", escape(text))
 }
 
-/// Units as pixels with at most one place.
+/// Formats units as pixels with at most one decimal place.
 fn pixels(units: i32) -> String {
     let sign = if units < 0 { "-" } else { "" };
     let (whole, tenth) = (units.unsigned_abs() / UNIT.unsigned_abs(), units.unsigned_abs() % UNIT.unsigned_abs());
@@ -308,7 +311,7 @@ fn pair((x, y): (i32, i32)) -> String {
     format!("{},{}", pixels(x), pixels(y))
 }
 
-/// The points of a line without those that lie exactly between their neighbours.
+/// Returns the points of a line without those exactly between their neighbours.
 fn straightened(points: &[(i32, i32)]) -> Vec<(i32, i32)> {
     let mut kept: Vec<(i32, i32)> = Vec::with_capacity(points.len());
     for point in points {
@@ -343,12 +346,12 @@ mod tests {
     #[test]
     fn a_line_keeps_its_corners_only() {
         assert_eq!(straightened(&[(0, 0), (1, 1), (2, 2), (3, 2), (9, 2), (9, 2)]), [(0, 0), (2, 2), (9, 2)]);
-        // There and back again is a line that was further away.
+        // A line that turns back keeps its turning point.
         assert_eq!(straightened(&[(0, 0), (5, 0), (2, 0)]), [(0, 0), (5, 0), (2, 0)]);
         assert_eq!(straightened(&[(4, 4)]), [(4, 4)]);
     }
 
-    /// The style sheet finds colours by what they are in the light.
+    /// The style sheet selects elements by their light colour.
     #[test]
     fn no_two_colours_of_the_palette_are_the_same() {
         let mut lights: Vec<_> = colours().map(|colour| colour.light).collect();

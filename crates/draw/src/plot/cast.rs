@@ -1,19 +1,19 @@
-//! Who looks how: a name has one colour and one shape in all plots of a figure.
+//! Styles of series: a name has one colour and one shape in all plots of a figure.
 
 use super::shape::Shape;
 use super::{Figure, Series};
 use crate::style::{Colour, SERIES};
 
-/// How the marks and lines of a series look.
+/// The look of a series' marks and lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     pub(super) colour: Colour,
     pub(super) shape: Shape,
-    /// Whether the colour was given away before, so that lines differ by their dashes.
+    /// Whether another series already has the colour, so that lines differ by dashes.
     pub(super) is_dashed: bool,
 }
 
-/// The names of a figure's series, in the order in which they first appear.
+/// The names of a figure's series in order of first appearance, which determines their styles.
 pub(super) struct Cast<'a>(Vec<&'a str>);
 
 impl<'a> Cast<'a> {

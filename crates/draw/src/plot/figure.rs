@@ -1,4 +1,4 @@
-//! A figure from its first line to its last.
+//! Draws a whole figure.
 
 use super::canvas::{Canvas, Words, rgb};
 use super::cast::Cast;
@@ -12,7 +12,7 @@ use crate::style::{FAINT, INK, PAPER, Theme};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Between the plots and the legend.
+/// Distance between the plots and the legend.
 const ABOVE_LEGEND: i32 = 20;
 
 pub(super) fn draw(figure: &Figure, theme: Theme) -> Result<String, PlotError> {
@@ -33,7 +33,7 @@ pub(super) fn draw(figure: &Figure, theme: Theme) -> Result<String, PlotError> {
     panels.iter().try_for_each(|panel| panel.draw(&page))?;
     legend.draw(&page, (PAGE, layout.bottom + ABOVE_LEGEND))?;
     drop(page);
-    let canvas = Rc::into_inner(canvas).ok_or_else(|| drawing("somebody still draws on it"))?.into_inner();
+    let canvas = Rc::into_inner(canvas).ok_or_else(|| drawing("the canvas is still in use"))?.into_inner();
     Ok(canvas.finish(&title(figure), &description(figure)))
 }
 
@@ -67,7 +67,7 @@ fn description(figure: &Figure) -> String {
 fn describe(plot: &Plot) -> String {
     let title = if plot.title.is_empty() { String::new() } else { format!("{}: ", plot.title) };
     let axes = [&plot.y, &plot.x].map(|axis| match (axis.name.as_str(), axis.unit.as_str()) {
-        ("", "") => "what was measured".to_owned(),
+        ("", "") => "measured value".to_owned(),
         (name, "") | ("", name) => name.to_owned(),
         (name, unit) => format!("{name}, in {unit},"),
     });
@@ -81,7 +81,7 @@ fn outline(series: &Series) -> String {
     let formula = series.formula.as_ref().filter(|formula| !formula.text.is_empty());
     let formula = formula.map(|formula| format!(", formula {}", formula.text)).unwrap_or_default();
     match (&series.points[..], &series.name) {
-        ([], name) => format!("{name}: nothing measured{formula}."),
+        ([], name) => format!("{name}: no data{formula}."),
         ([only], name) => format!("{name}: {}{formula}.", place(only)),
         ([first, .., last], name) => format!("{name}: from {} to {}{formula}.", place(first), place(last)),
     }

@@ -1,4 +1,4 @@
-//! Where everything stands, in pixels.
+//! The layout of a figure, in pixels.
 
 use super::axis::{Ruler, Way};
 use super::canvas::{Rest, UNIT, Words};
@@ -9,34 +9,34 @@ use super::{Figure, Plot, Series};
 use crate::style::FAINT;
 use plotters::coord::ranged1d::Ranged;
 
-/// The sizes of letters.
+/// Font sizes.
 pub(super) const TITLE: i32 = 24;
 pub(super) const SUBTITLE: i32 = 15;
 pub(super) const HEADING: i32 = 17;
 pub(super) const LABEL: i32 = 14;
 pub(super) const TICK: i32 = 13;
 
-/// Around everything.
+/// Margin of the page.
 pub(super) const PAGE: i32 = 36;
-/// Between plots.
+/// Distance between plots.
 const GUTTER: i32 = 44;
 const BETWEEN_ROWS: i32 = 34;
-/// Between a plot's words and the plot: the uppermost mark has room there.
+/// Distance between a plot's heading and its area; the topmost mark extends into it.
 const ABOVE_PLOT: i32 = 18;
 const TICK_LINE: i32 = 24;
 const NAME_LINE: i32 = 20;
-/// Between an axis and what is written at it.
+/// Distance between an axis and its labels.
 pub(super) const AXIS_GAP: i32 = 10;
-/// To the right of a plot, where no names are.
+/// Margin to the right of a plot without labels there.
 const RIGHT: i32 = 12;
-/// Names at the ends of lines are this far apart at least.
+/// Minimum distance between labels at the ends of lines.
 const LABEL_LINE: i32 = 19;
 const WIDEST_LABEL: i32 = 230;
 
-/// So many marks have room beside each other where three plots share a line.
+/// Maximum number of marks that fit side by side in a third of the page.
 const MOST_IN_NARROW_PLOTS: usize = 6;
 
-/// The part of the page that a plot's points are on.
+/// The area of the page with a plot's points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) left: i32,
@@ -55,21 +55,21 @@ impl Frame {
     }
 }
 
-/// One plot with its place.
+/// The layout of one plot.
 pub(super) struct Cell {
     pub(super) frame: Frame,
     pub(super) x: Ruler,
     pub(super) y: Ruler,
-    /// Where its heading begins, and what its name has of the line below; without it if no plot has any.
+    /// Left edge of its heading, and the baselines of the heading and of the name below it.
     pub(super) left: i32,
     pub(super) heading: i32,
     pub(super) name: i32,
     pub(super) width: i32,
-    /// Names at the ends of lines, with their places.
+    /// Labels at the ends of lines, with their vertical positions.
     pub(super) labels: Vec<(i32, Words)>,
 }
 
-/// The whole page but its legend.
+/// The layout of a page without its legend.
 pub(super) struct Layout {
     pub(super) width: i32,
     pub(super) bottom: i32,
@@ -79,7 +79,7 @@ pub(super) struct Layout {
     pub(super) are_all_named: bool,
 }
 
-/// How plots are arranged.
+/// The arrangement of plots.
 struct Grid {
     columns: i32,
     page: i32,
@@ -87,7 +87,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// Where many series meet, their marks need room beside each other.
+    /// With many series, marks need more room side by side.
     fn of(plots: usize, series: usize) -> Self {
         match plots {
             5.. if series > MOST_IN_NARROW_PLOTS => Self { columns: 2, page: 1440, height: 300 },
@@ -158,7 +158,7 @@ fn label_width(words: &Words) -> i32 {
         + words.rest.as_ref().map_or(0, |rest| rest.gap + width(" ", LABEL) + width(&rest.text, LABEL))
 }
 
-/// Names at the right end of what they name, as long as they do not stand in each other's way.
+/// Returns labels at the right ends of series, as long as they do not overlap.
 fn ends(plot: &Plot, cast: &Cast<'_>, y: &Ruler, height: i32) -> Vec<(i32, Words)> {
     let rightmost = plot.series.iter().filter_map(end).map(|(x, _)| x).fold(f64::NEG_INFINITY, f64::max);
     let mut named: Vec<(i32, &Series)> = Vec::new();
@@ -184,7 +184,8 @@ fn label(series: &Series, cast: &Cast<'_>) -> Words {
 fn end(series: &Series) -> Option<(f64, f64)> {
     let line = series.formula.iter().flat_map(|formula| formula.points.last().copied());
     line.chain(series.points.iter().map(|point| (point.x, point.y))).reduce(|last, next| {
-        // The line's end counts before a point's, and an earlier one before its like.
+        // Of equal x, the formula's end takes precedence over a point, and an earlier point over a
+        // later one.
         if next.0 > last.0 { next } else { last }
     })
 }

@@ -1,4 +1,4 @@
-//! What stands below the plots: who is who, what the book says of each, and what marks and lines mean.
+//! The legend below the plots: names, formulas, and the meaning of marks and lines.
 
 use super::canvas::{Pen, Stamp, UNIT, Words};
 use super::cast::{Cast, Look};
@@ -9,20 +9,20 @@ use super::text::{fit, width};
 use super::{Figure, Key, Mark, Plot, PlotError, Series};
 use crate::style::{FAINT, INK, PAPER};
 
-/// One line.
+/// Height of a line.
 const LINE: i32 = 25;
-/// What a sample of a line with its mark takes.
+/// Width of a sample of a line with its mark.
 const SAMPLE: i32 = 30;
-/// Between a sample and its words.
+/// Distance between a sample and its text.
 const GAP: i32 = 10;
-/// Between two entries side by side.
+/// Distance between two entries side by side.
 const BETWEEN: i32 = 36;
-/// Between a name and what the book says, and between two plots' formulas.
+/// Distance between a name and its formula, and between the formulas of two plots.
 const COLUMN_GAP: i32 = 20;
 const WIDEST_NAME: i32 = 300;
 const WIDEST_FORMULA: i32 = 190;
 
-/// The legend, with every piece at its place from its own upper left corner.
+/// The legend, with every piece at its position relative to the upper left corner.
 pub(super) struct Legend {
     pieces: Vec<((i32, i32), Piece)>,
     pub(super) height: i32,
@@ -34,7 +34,7 @@ enum Piece {
     Words(Words),
 }
 
-/// What the key shows.
+/// A sample of a mark or line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sample {
     Solid,
@@ -42,7 +42,7 @@ enum Sample {
     Formula,
     Reach,
     Interval,
-    /// Nothing but words.
+    /// Text only.
     Remark,
 }
 
@@ -56,7 +56,7 @@ impl Legend {
         legend
     }
 
-    /// A table: a line each, with a column for each plot that has formulas.
+    /// Lays out a table with a line per series and a column per plot that has formulas.
     fn names(&mut self, figure: &Figure, cast: &Cast<'_>, room: i32) {
         let plots: Vec<_> = figure.plots.iter().filter(|plot| plot.series.iter().any(has_text)).collect();
         let name = cast.names().iter().map(|name| width(&fit(name, LABEL, WIDEST_NAME).0, LABEL)).max();
@@ -64,7 +64,7 @@ impl Legend {
         let columns: Vec<_> = plots.iter().map(|plot| column_width(plot, plots.len() > 1)).collect();
         let block = name + columns.iter().map(|width| width + COLUMN_GAP).sum::<i32>();
         let entries = cast.names().len() as i32;
-        // A few lines are read more easily than one that is long.
+        // A few short lines are more readable than one long line.
         let wanted = if plots.len() > 1 { (entries + 3) / 4 } else { (entries + 2) / 3 };
         let blocks = ((room + BETWEEN) / (block + BETWEEN)).clamp(1, wanted.max(1));
         let rows = (entries + blocks - 1) / blocks.max(1);
@@ -98,9 +98,9 @@ impl Legend {
         self.say(at, Words { hover, ..Words::new(text, LABEL, FAINT) });
     }
 
-    /// What marks and lines mean, as many beside each other as have room.
+    /// Lays out the meaning of marks and lines, as many side by side as fit.
     fn key(&mut self, samples: &[(Sample, &str)], room: i32) {
-        // One kind alone needs no explanation.
+        // A single kind needs no explanation.
         if samples.len() < 2 {
             return;
         }
@@ -172,7 +172,7 @@ fn samples(figure: &Figure, is_crowded: bool) -> Vec<(Sample, &str)> {
         (Sample::Interval, interval, points().any(|point| point.interval.is_some())),
     ];
     let found = found.into_iter().filter(|(_, words, occurs)| *occurs && !words.is_empty());
-    let remark = is_crowded.then_some((Sample::Remark, "marks at the same place stand side by side"));
+    let remark = is_crowded.then_some((Sample::Remark, "overlapping marks are drawn side by side"));
     found.map(|(sample, words, _)| (sample, words.as_str())).chain(remark).collect()
 }
 

@@ -1,4 +1,4 @@
-//! One plot of a figure: its grid, its lines, its marks and its words.
+//! Draws one plot of a figure: grid, lines, marks and texts.
 
 use super::axis::Ruler;
 use super::canvas::{Anchor, Canvas, Dashes, Pen, Rest, Stamp, UNIT, Words, rgb};
@@ -21,15 +21,15 @@ use std::collections::BTreeMap;
 pub(super) type Page = DrawingArea<Canvas, Shift>;
 type Chart<'a> = ChartContext<'a, Canvas, Cartesian2d<Ruler, Ruler>>;
 
-/// How large marks and rings are, in units.
+/// Radius of marks and rings, in units.
 pub(super) const DOT: i32 = 55;
 pub(super) const RING: i32 = 92;
-/// What a line looks like whose colour is another's too.
+/// Dashes of a line whose colour another series has too.
 pub(super) const DASHES: Dashes = Dashes { dash: 60, gap: 30, skip: 0 };
-/// Each of several lines at the same place shows this much of itself at a time.
+/// Length of the dashes of several lines at the same place.
 const STRIPE: i32 = 120;
 
-/// A plot with its place.
+/// A plot with its layout.
 pub(super) struct Panel<'a> {
     plot: &'a Plot,
     key: &'a Key,
@@ -46,12 +46,12 @@ pub(super) fn put<I: Ink>(page: &Page, at: Vec<(i32, i32)>, ink: I) -> Result<()
     page.draw(&Placed { at, ink }).map_err(drawing)
 }
 
-/// Draws text at a place in pixels.
+/// Draws text at a position in pixels.
 pub(super) fn write(page: &Page, (x, y): (i32, i32), words: Words) -> Result<(), PlotError> {
     put(page, vec![(x * UNIT, y * UNIT)], words)
 }
 
-/// An axis as it is named on so many pixels: what is measured, and in which unit.
+/// Returns the name and the unit of an axis, truncated to `room` pixels.
 fn name(axis: &Axis, room: i32) -> Words {
     if axis.name.is_empty() || axis.unit.is_empty() {
         let full = format!("{}{}", axis.name, axis.unit);
@@ -113,7 +113,7 @@ impl<'a> Panel<'a> {
         let frame = &self.cell.frame;
         let (left, bottom, right) = (frame.left * UNIT, frame.bottom() * UNIT, frame.right() * UNIT);
         put(page, vec![(left, bottom), (right, bottom)], stroke(Pen::new(RULE, UNIT)))?;
-        let words = Words { anchor: Anchor::Middle, ..Words::new("nothing was measured", LABEL, FAINT) };
+        let words = Words { anchor: Anchor::Middle, ..Words::new("no data", LABEL, FAINT) };
         write(page, (frame.left + frame.width / 2, frame.top + frame.height / 2), words)
     }
 
@@ -128,7 +128,7 @@ impl<'a> Panel<'a> {
         self.ticks(page)
     }
 
-    /// Where zero has a place of its own, the rest begins behind a gap.
+    /// Draws the gap between zero and the rest of a log axis.
     fn zero_gaps(&self, page: &Page) -> Result<(), PlotError> {
         let frame = &self.cell.frame;
         let (left, bottom, right, top) =
@@ -165,7 +165,7 @@ impl<'a> Panel<'a> {
         Ok(())
     }
 
-    /// Lines that cover each other exactly take turns along the way.
+    /// Draws the formulas. Lines at exactly the same place alternate in dashes.
     fn formulas(&self, chart: &mut Chart<'_>) -> Result<(), PlotError> {
         let mut ways: BTreeMap<Vec<(i32, i32)>, Vec<usize>> = BTreeMap::new();
         for (place, series) in self.plot.series.iter().enumerate() {
@@ -220,8 +220,8 @@ impl<'a> Panel<'a> {
         Ok(())
     }
 
-    /// From left to right. Where marks have no room beside each other, another one is in front in each column, so that all
-    /// are seen.
+    /// Draws the marks from left to right. Where marks overlap, the one in front differs from
+    /// column to column, so that all can be seen.
     fn marks(&self, chart: &mut Chart<'_>, mark: Mark) -> Result<(), PlotError> {
         let mut dots = Vec::new();
         let count = self.plot.series.len();
@@ -267,7 +267,7 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// Where a point is on its plot, in units.
+/// Returns the position of a point in its plot, in units.
 fn units(cell: &Cell, point: &Point) -> (i32, i32) {
     let (width, height) = (cell.frame.width * UNIT, cell.frame.height * UNIT);
     (cell.x.map(&point.x, (0, width)), cell.y.map(&point.y, (height, 0)))
@@ -282,7 +282,7 @@ fn stroke(pen: Pen) -> Stroke {
     Stroke { pen, shift: 0, hover: String::new() }
 }
 
-/// Of what is to be written along a line, as much as has room: the last first, then from the first on.
+/// Selects the labels along an axis that fit: the last one, then from the first on.
 fn apart(places: Vec<(i32, &String)>, size: impl Fn(&str) -> i32) -> Vec<(i32, &str)> {
     let mut written: Vec<(i32, &str)> = Vec::new();
     let first = places.len().saturating_sub(1);

@@ -1,16 +1,16 @@
-//! Things with a place, as plotters draws them.
+//! Elements with their points, as plotters draws them.
 
 use super::canvas::{Canvas, Pen, Stamp, Words};
 use plotters::element::{Drawable, PointCollection};
 use plotters_backend::{BackendCoord, DrawingErrorKind};
 use std::convert::Infallible;
 
-/// Something that can be drawn when its places on the canvas are known.
+/// An element that can be drawn once its points on the canvas are known.
 pub(super) trait Ink {
     fn draw(&self, at: &[(i32, i32)], canvas: &mut Canvas);
 }
 
-/// Something with its places, in the coordinates of a chart or of the canvas.
+/// An element with its points, in chart or canvas coordinates.
 pub(super) struct Placed<C, I> {
     pub(super) at: Vec<C>,
     pub(super) ink: I,
@@ -37,10 +37,10 @@ impl<C, I: Ink> Drawable<Canvas> for Placed<C, I> {
     }
 }
 
-/// A line through its places.
+/// A line through its points.
 pub(super) struct Stroke {
     pub(super) pen: Pen,
-    /// How far it is moved to the right, in units.
+    /// Shift to the right, in units.
     pub(super) shift: i32,
     pub(super) hover: String,
 }
@@ -52,11 +52,11 @@ impl Ink for Stroke {
     }
 }
 
-/// A bar from its first place to its last, with ends across it.
+/// An error bar from its first point to its last, with a short line across each end.
 pub(super) struct Ends {
     pub(super) pen: Pen,
     pub(super) shift: i32,
-    /// How far the ends go to either side, in units.
+    /// Half length of the lines across the ends, in units.
     pub(super) half: i32,
 }
 
@@ -71,7 +71,7 @@ impl Ink for Ends {
     }
 }
 
-/// A mark at its place.
+/// A mark at each of its points.
 pub(super) struct Dot {
     pub(super) stamp: Stamp,
     pub(super) shift: i32,

@@ -1,4 +1,4 @@
-//! The shapes of marks: what tells series apart for those who do not see their colours.
+//! The shapes of marks, which distinguish series without colours.
 
 /// The shape of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,8 @@ impl Shape {
         Self::Right,
     ];
 
-    /// Its corners around the middle, in hundredths of the radius; a circle has none. All are about equally large.
+    /// Returns its corners relative to the middle, in hundredths of the radius; none for a circle.
+    /// All shapes have about the same area.
     pub(super) fn corners(self) -> &'static [(i32, i32)] {
         match self {
             Self::Circle => &[],

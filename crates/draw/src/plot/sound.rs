@@ -1,33 +1,35 @@
-//! Whether a figure can be drawn at all. What cannot is told before anything is drawn.
+//! Validates a figure before it is drawn.
 
 use super::ticks::number;
 use super::{Axis, Figure, Plot, Point, Scale, Series};
 use quorate_journal::words::clean;
 use thiserror::Error;
 
-/// Why there is no picture.
+/// Why a figure cannot be drawn.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlotError {
-    #[error("A figure without plots is no picture: add at least one.")]
+    #[error("A figure needs at least one plot.")]
     NoPlots,
-    #[error("A figure of {plots} plots is too large to read: at most {most} fit. Make several figures of them.")]
+    #[error("A figure can have at most {most} plots; got {plots}. Split it into several figures.")]
     TooManyPlots { plots: usize, most: usize },
-    #[error("'{plot}' has {series} series, and more than {most} cannot be told apart: show fewer of them.")]
+    #[error("A plot can have at most {most} series; '{plot}' has {series}.")]
     TooManySeries { plot: String, series: usize, most: usize },
-    #[error("'{series}' in '{plot}' has {points} points, and more than {most} do not fit into a picture: sum them up.")]
+    #[error("A series can have at most {most} points; '{series}' in '{plot}' has {points}. Aggregate them.")]
     TooManyPoints { plot: String, series: String, points: usize, most: usize },
-    /// It has no place.
-    #[error(
-        "'{series}' in '{plot}' has {value} as {what}, which has no place on an axis: leave out what was not measured."
-    )]
+    /// A value that is infinite or not a number.
+    #[error("Values must be finite; {what} of '{series}' in '{plot}' is {value}. Leave out missing measurements.")]
     NoNumber { plot: String, series: String, what: &'static str, value: String },
-    #[error("'{series}' in '{plot}' has {value} as {what}, and a log axis ends at zero: use a linear axis.")]
+    #[error(
+        "A logarithmic axis has no negative values; {what} of '{series}' in '{plot}' is {value}. Use a linear axis."
+    )]
     BelowZero { plot: String, series: String, what: &'static str, value: String },
-    #[error("'{series}' in '{plot}' has {value} as {what}, which is beyond all measure: use a larger or smaller unit.")]
+    #[error(
+        "Absolute values must be between 1e-250 and 1e250; {what} of '{series}' in '{plot}' is {value}. Use another unit."
+    )]
     BeyondMeasure { plot: String, series: String, what: &'static str, value: String },
-    #[error("'{series}' in '{plot}' has a range from {low} up to {high}: exchange its ends.")]
+    #[error("The low end of a range must not exceed the high end; '{series}' in '{plot}' has {low} to {high}.")]
     UpsideDown { plot: String, series: String, low: String, high: String },
-    #[error("The picture could not be drawn: {0}.")]
+    #[error("Cannot draw the figure: {0}.")]
     Drawing(String),
 }
 
@@ -35,7 +37,8 @@ pub(super) const MOST_PLOTS: usize = 12;
 pub(super) const MOST_SERIES: usize = 48;
 pub(super) const MOST_POINTS: usize = 20_000;
 
-/// Within these, differences and ratios are numbers too, and so are the ends of an axis with room around them.
+/// Absolute values within which differences and ratios are finite, as are the ends of an axis with
+/// its margins.
 const REACH: std::ops::RangeInclusive<f64> = 1e-250..=1e250;
 
 pub(super) fn check(figure: &Figure) -> Result<(), PlotError> {
@@ -57,12 +60,12 @@ fn check_plot(figure: &Figure, plot: &Plot) -> Result<(), PlotError> {
     }
     for axis in [&plot.x, &plot.y] {
         let judge = Judge { plot: &name, series: &clean(&axis.name), x: &plot.x, y: &plot.y };
-        axis.shown.iter().try_for_each(|value| judge.value(axis, "a value to be shown", *value))?;
+        axis.shown.iter().try_for_each(|value| judge.value(axis, "a value to show", *value))?;
     }
     Ok(())
 }
 
-/// Knows whose values it judges.
+/// Validates the values of one series, and names it in errors.
 struct Judge<'a> {
     plot: &'a str,
     series: &'a str,
@@ -79,15 +82,15 @@ impl Judge<'_> {
             return Err(PlotError::TooManyPoints { plot, series, points, most: MOST_POINTS });
         }
         for (x, y) in line {
-            self.value(self.x, "x of its formula", *x)?;
-            self.value(self.y, "y of its formula", *y)?;
+            self.value(self.x, "the formula's x", *x)?;
+            self.value(self.y, "the formula's y", *y)?;
         }
         series.points.iter().try_for_each(|point| self.point(point))
     }
 
     fn point(&self, point: &Point) -> Result<(), PlotError> {
-        self.value(self.x, "x of a point", point.x)?;
-        self.value(self.y, "y of a point", point.y)?;
+        self.value(self.x, "a point's x", point.x)?;
+        self.value(self.y, "a point's y", point.y)?;
         for range in point.reach.iter().chain(&point.interval) {
             self.value(self.y, "the end of a range", range.low)?;
             self.value(self.y, "the end of a range", range.high)?;

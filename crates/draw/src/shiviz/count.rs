@@ -1,4 +1,4 @@
-//! The vector clocks of what is written.
+//! Vector clocks of the events written.
 
 use super::pending::Pending;
 use crate::Window;
@@ -7,11 +7,11 @@ use quorate_journal::causality::Causality;
 use quorate_journal::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Sent, Taken};
 use std::fmt::Write;
 
-/// Counts events: those of the nodes, and as if it were one node more, those of the world.
+/// Vector clocks of the nodes, and of the world as one more node.
 pub(super) struct Count {
     nodes: usize,
     causality: Causality,
-    /// How many events of each there had been when the window began.
+    /// Event counts of each node at the start of the window.
     before: VectorClock,
 }
 
@@ -20,12 +20,13 @@ impl Count {
         Self { nodes, causality: Causality::new(nodes.saturating_add(1)), before: VectorClock::new() }
     }
 
-    /// Whether there is such a node. A journal may come from anywhere.
+    /// Whether the group has this node. A journal is untrusted input.
     pub(super) fn has(&self, node: NodeId) -> bool {
         node.index() < self.nodes
     }
 
-    /// The window begins. Nobody knows more of a node than it does itself, so what all know together is what there was.
+    /// Begins the window. No node knows of more events of a node than that node itself, so the
+    /// merged clocks are the counts so far.
     pub(super) fn begin(&mut self) {
         for node in (0..=self.nodes).map(NodeId::from_index) {
             if let Some(clock) = self.causality.clock(node) {
@@ -34,8 +35,8 @@ impl Count {
         }
     }
 
-    /// A step of a node. All that it hears in it is known to all that it sends, because that is one event in the log, in
-    /// whichever order it was.
+    /// Counts a step of a node. All that the step receives happens before all that it sends, in
+    /// whichever order the effects were recorded, because the step is one event in the log.
     pub(super) fn step(&mut self, step: &Pending) {
         match step.message {
             Some((id, wrapped)) => self.hears(step.node, id, wrapped),
@@ -46,7 +47,8 @@ impl Count {
         }
         for (to, id, parcel) in step.sent.iter().filter(|(_, id, _)| id.sender == step.node) {
             self.sends(*to, *id, *parcel);
-            // What carries a parcel tells its receiver by that, but the world by itself if it is lost.
+            // The receiver learns of the parcel, but the world learns of the carrying message if it
+            // is lost.
             if parcel.is_some() {
                 self.sends(*to, *id, None);
             }
@@ -60,7 +62,7 @@ impl Count {
         self.effect(id.sender, Done::Send { to, sent });
     }
 
-    /// Something happens to a node that tells it nothing.
+    /// Counts an event from which the node learns nothing.
     pub(super) fn blow(&mut self, node: NodeId) {
         self.input(node, Taken::DiskFull);
     }
@@ -73,7 +75,7 @@ impl Count {
         self.hears(self.world(), id, false);
     }
 
-    /// A message is lost, and nobody is told.
+    /// Drops a lost message that the log does not show.
     pub(super) fn forget(&mut self, id: MessageId, to: NodeId) {
         self.happens(Happening::Lost { id, to, why: Loss::Chance });
     }

@@ -1,12 +1,12 @@
-//! What lasts: cuts, odd links, full disks.
+//! Faults that last for some time: partitions, link faults, full disks.
 
 use crate::scene::{Band, Place};
 use quorate_journal::words;
 
-/// Where there are more, those that come later are not shown; what else there is of such a run is an overview anyway.
+/// Maximum number of bands; later ones are only counted. A run with more is drawn as an overview.
 const MOST_BANDS: usize = 1_000;
 
-/// What lasts, and what has ended.
+/// The open and the closed bands so far.
 #[derive(Default)]
 pub(super) struct Bands {
     open: Vec<Band>,
@@ -15,8 +15,8 @@ pub(super) struct Bands {
 }
 
 impl Bands {
-    /// Takes note of a change, in the words of the fault language; false if it is none that lasts or ends. What ended before
-    /// the window is forgotten.
+    /// Records a change that is described in the fault language. Returns false if the change
+    /// neither starts nor ends a lasting fault. Faults that ended before the window are dropped.
     pub(super) fn note(&mut self, text: &str, place: Place, before_window: bool) -> bool {
         let text = words::clean(text);
         if text == "heal" {
@@ -55,7 +55,7 @@ impl Bands {
         self.open.len() + self.closed.len()
     }
 
-    /// How many there would be besides.
+    /// Number of bands beyond the limit.
     pub(super) fn left_out(&self) -> u64 {
         self.left_out
     }

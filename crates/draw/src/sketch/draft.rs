@@ -1,4 +1,4 @@
-//! A step in hand, which may still do something.
+//! A step whose effects are still being recorded.
 
 use super::views::{BEGINS, LET_IN, OUT};
 use crate::scene::{Cause, Place, Step};
@@ -23,14 +23,14 @@ pub(super) struct Draft {
     sort: News,
 }
 
-/// What is new about a step besides what it does.
+/// Inputs that the picture already shows elsewhere, and all others.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum News {
-    /// A lease, which the line of the lease shows.
+    /// A lease; the lease line shows it.
     Lease,
-    /// A view, which the picture shows where it begins.
+    /// A view; the picture shows where it begins.
     View,
-    /// That something happens at all.
+    /// Any other input.
     Step,
 }
 
@@ -64,7 +64,7 @@ impl Draft {
 
     pub(super) fn add<E: Display>(&mut self, effect: &Done<'_, E>) {
         let Some((sort, text)) = words::effect(effect) else { return };
-        // When a lease ends the picture shows, and its timer is nothing else.
+        // The picture shows when a lease ends, so its timer adds nothing.
         if let Done::SetTimer { timer, .. } | Done::CancelTimer(timer) = effect
             && self.sort != News::Step
             && words::json(timer) == "lease"
@@ -91,14 +91,15 @@ impl Draft {
         self.parts.push((sort, text));
     }
 
-    /// Whether nothing comes of it that anybody else could see: a tick, a confirmation of the disk, a first boot.
+    /// Whether it has no effect visible outside the node: a tick, a disk confirmation, a first
+    /// start.
     pub(super) fn is_quiet(&self) -> bool {
         let inner = matches!(self.cause, Cause::Timer | Cause::Disk | Cause::Start { again: false });
         inner && !self.sends && self.parts.iter().all(|(sort, _)| *sort == Sort::Control)
     }
 
-    /// Whether it shows in the lines of the leases and views anyway: a lease that goes on, or the first view of a group,
-    /// which all members begin in without a word to each other.
+    /// Whether the lines of leases and views already show it: a lease renewal, or the first view of
+    /// a group, which all members enter without exchanging messages.
     pub(super) fn is_plain(&self, founding: bool) -> bool {
         let without_saying = |rule: &str| founding && [LET_IN, BEGINS].contains(&rule);
         let membership = self.sort != News::Step;

@@ -1,4 +1,4 @@
-//! The messages under way, and the arrows that come of them.
+//! Messages in flight, and the arrows that result from them.
 
 use super::lanes::Lanes;
 use crate::lettering::shortened;
@@ -9,18 +9,18 @@ use quorate_journal::words;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// More of a name or of a message than this nobody reads in a diagram.
+/// Maximum lengths of a kind and of a body, in characters; diagrams show no more.
 const MOST_KIND: usize = 200;
 const MOST_BODY: usize = 300;
 
-/// Messages under way by their transmission, and all arrows so far.
+/// The messages in flight by transmission id, and all arrows so far.
 #[derive(Default)]
 pub(super) struct Flights {
     under_way: HashMap<MessageId, Flight>,
     arrows: Vec<Arrow>,
 }
 
-/// What is sent, to however many.
+/// A message as sent, possibly to several receivers.
 pub(super) struct Letter {
     from: NodeId,
     kind: Rc<str>,
@@ -32,7 +32,8 @@ pub(super) struct Letter {
 }
 
 impl Letter {
-    /// A message of a member of this view, if it is in one; what it says is kept only if it is to be told.
+    /// Creates a message from a member of `view`, if it is in one. Its body is kept only if the
+    /// picture shows it.
     pub(super) fn new(from: NodeId, sent: &Sent<'_>, view: Option<Epoch>, told: bool) -> Self {
         let body = if told { Rc::from(&*shortened(&words::json(&sent.body), MOST_BODY)) } else { Rc::from("") };
         let again = sent.again;
@@ -44,7 +45,7 @@ impl Letter {
     }
 }
 
-/// A message under way to one receiver.
+/// A message in flight to one receiver.
 #[derive(Clone)]
 pub(super) struct Flight {
     from: NodeId,
@@ -55,13 +56,13 @@ pub(super) struct Flight {
     again: bool,
     body: Rc<str>,
     report: Option<Epoch>,
-    /// Where it begins, if that is shown.
+    /// Start of its arrow, if that is shown.
     pub(super) tail: Option<Tail>,
-    /// Its arrow, if it has one already.
+    /// Index of its arrow, if it has one already.
     pub(super) arrow: Option<usize>,
-    /// How many copies of it may still arrive.
+    /// Number of copies that may still arrive.
     copies: u32,
-    /// Whether one has arrived.
+    /// Whether a copy has arrived.
     landed: bool,
 }
 
@@ -73,7 +74,7 @@ impl Flight {
         Self { from, to, kind, label, class, again, body, report, tail, arrow: None, copies: 1, landed: false }
     }
 
-    /// Its arrow, if both of its ends have lanes.
+    /// Returns its arrow if both ends have lanes.
     pub(super) fn arrow(&self, lanes: &Lanes, id: MessageId, tail: Tail, head: Head) -> Option<Arrow> {
         let (from, to) = (lanes.index(self.from)?, lanes.index(self.to)?);
         let (kind, body) = (self.kind.to_string(), self.body.to_string());
@@ -94,7 +95,8 @@ impl Flights {
         }
     }
 
-    /// One copy arrives at this node, or never will; and whether another one has arrived before.
+    /// Ends one copy, which arrives at `node` or is lost. Returns the message and whether another
+    /// copy ended before.
     pub(super) fn land(&mut self, id: MessageId, node: NodeId) -> Option<(Flight, bool)> {
         let flight = self.under_way.get_mut(&id).filter(|flight| flight.to == node)?;
         let repeated = std::mem::replace(&mut flight.landed, true);

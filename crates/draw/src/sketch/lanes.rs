@@ -1,14 +1,14 @@
-//! The nodes that are shown, and how each one stands as time goes by.
+//! The lanes of a scene: the roles of each node over time.
 
 use crate::scene::{Lane, Place, Scene, Span};
 use quorate_core::NodeId;
 use quorate_journal::role::{Role, Roles};
 use std::collections::HashMap;
 
-/// In a group beyond this size, nodes that nothing happens to are not shown.
+/// In a larger group, nodes to which nothing happens are not shown.
 const MOST_IDLE: usize = 12;
 
-/// How a node stands, and how under that: it may stand still while it is inside.
+/// A node's role, and its role without a pause.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Stand {
     pub(super) role: Role,
@@ -21,17 +21,17 @@ impl Stand {
     }
 }
 
-/// The lanes under way.
+/// The lanes so far.
 pub(super) struct Lanes {
     places: HashMap<NodeId, usize>,
     nodes: Vec<NodeId>,
-    /// The role of each lane before its first change, then every change with its place.
+    /// The state of each lane before its first change, then every change with its position.
     first: Vec<Stand>,
     changes: Vec<Vec<(Place, Stand)>>,
 }
 
 impl Lanes {
-    /// One lane for each member, of a group of this size.
+    /// Creates one lane per member of a group of `nodes`.
     pub(super) fn new(members: &[NodeId], nodes: usize) -> Self {
         let members: Vec<_> = members.iter().copied().filter(|member| member.index() < nodes).collect();
         Self {
@@ -92,7 +92,7 @@ fn spans(first: Stand, changes: &[(Place, Stand)], from: Place, to: Place) -> Ve
     spans
 }
 
-/// In a large group, leaves out the lanes of nodes that nothing happens to.
+/// Removes the lanes of nodes to which nothing happens, if the group is large.
 pub(super) fn drop_idle(scene: &mut Scene) {
     if scene.lanes.len() <= MOST_IDLE {
         return;

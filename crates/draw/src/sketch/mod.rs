@@ -1,7 +1,7 @@
-//! Watches a run, as it happens or as its journal is read, and makes a picture's data of it.
+//! Builds the data of a picture from a run, observed live or read from its journal.
 //!
-//! Memory does not grow with the run: what is kept is the window, as long as it is not too full for a picture, the messages
-//! under way, and how every node stands.
+//! Memory use does not grow with the length of the run: the sketch keeps the window (until it is
+//! too full for a scene), the messages in flight, and the state of every node.
 
 mod bands;
 mod clocks;
@@ -28,15 +28,15 @@ use quorate_journal::words;
 use std::fmt::Display;
 use views::Views;
 
-/// What to look at.
+/// Which part of a run to show, and how much detail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     pub window: Window,
-    /// Whether steps are shown that do nothing: a tick, a confirmation of the disk.
+    /// Whether to show steps without visible effect, such as a tick or a disk confirmation.
     pub quiet: bool,
-    /// How many steps a scene can have before it becomes an overview.
+    /// Maximum number of steps and marks in a scene; a longer run becomes an overview.
     pub most: usize,
-    /// Whether an overview is wanted however short the run is.
+    /// Whether to build an overview even of a short run.
     pub overview: bool,
 }
 
@@ -46,24 +46,24 @@ impl Default for Options {
     }
 }
 
-/// More than this many steps in one diagram nobody can follow.
+/// Default maximum number of steps and marks in a scene; a larger diagram is unreadable.
 pub const MOST_STEPS: usize = 400;
 
-/// More than this many messages in one diagram are a web.
+/// Maximum number of messages in a scene; more arrows are unreadable.
 pub const MOST_ARROWS: usize = 1_200;
-/// More than this many lines are higher than any page.
+/// Maximum number of lanes in a scene; more do not fit on a page.
 pub const MOST_LANES: usize = 100;
 
-/// What can be drawn.
+/// A finished picture's data.
 #[derive(Clone, Debug)]
 pub enum Drawing {
     Scene(Box<Scene>),
-    /// How the run went on the whole, because it is too long for more.
+    /// A summary over time, because the run is too long for a scene.
     Overview(Box<Overview>),
 }
 
 impl Drawing {
-    /// Shows where a property was seen not to hold.
+    /// Marks where a property was violated.
     pub fn blame(&mut self, breach: Breach) {
         match self {
             Self::Scene(scene) => scene.breaches.push(breach),
@@ -72,7 +72,7 @@ impl Drawing {
     }
 }
 
-/// Watches a run and makes a drawing's data of it.
+/// Observes a run and builds a [`Drawing`] of it.
 pub struct Sketch<C, E> {
     options: Options,
     scene: Scene,
@@ -84,15 +84,15 @@ pub struct Sketch<C, E> {
     queues: Queues,
     flights: Flights,
     survey: Survey,
-    /// The step in hand, if it is in the window.
+    /// The current step, if it is in the window.
     draft: Option<Draft>,
-    /// The number of the line in hand; the header is line 1.
+    /// The current journal line; the header is line 1.
     line: u64,
-    /// Whether there is too much for a scene.
+    /// Whether the run is too large for a scene.
     full: bool,
     /// Whether the window has begun.
     begun: bool,
-    /// When the last line of the window was.
+    /// Time of the last line in the window.
     last: Option<Time>,
 }
 
@@ -119,6 +119,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
         }
     }
 
+    /// Returns the scene, or an overview if the run was too large for one.
     pub fn finish(mut self) -> Drawing {
         self.close_step();
         self.begin_window();
@@ -140,7 +141,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
         scene.lanes = self.lanes.finish(Place { time: from, order: 0 }, Place { time: to, order: count });
         self.views.finish(&mut scene);
         self.queues.finish(&mut scene, Place { time: to, order: count });
-        // Whoever was asked for is shown.
+        // Nodes that the caller selected are always shown.
         if self.options.window.nodes.is_empty() {
             lanes::drop_idle(&mut scene);
         }
@@ -151,17 +152,17 @@ impl<C: Display, E: Display> Sketch<C, E> {
         Drawing::Scene(Box::new(scene))
     }
 
-    /// Where the next step or mark stands.
+    /// Returns the position of the next step or mark.
     fn place(&self, time: Time) -> Place {
         Place { time, order: self.scene.steps.len() + self.scene.marks.len() }
     }
 
-    /// Whether what happens now is drawn.
+    /// Whether a scene shows this instant.
     fn shows(&self, time: Time) -> bool {
         !self.full && self.options.window.shows(time)
     }
 
-    /// A line of the journal begins.
+    /// Begins a journal line.
     fn begin_line(&mut self, time: Time) {
         self.close_step();
         self.line += 1;
@@ -190,7 +191,8 @@ impl<C: Display, E: Display> Sketch<C, E> {
         }
     }
 
-    /// The step in hand is complete. One that did nothing leaves no trace, unless it is wanted.
+    /// Completes the current step. A step without visible effect is dropped, unless the options ask
+    /// for it.
     fn close_step(&mut self) {
         let Some(draft) = self.draft.take() else { return };
         let node = draft.node;
@@ -201,7 +203,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
             return;
         }
         if !is_new && draft.is_quiet() {
-            // That every node boots goes without saying.
+            // Every node starts once; that is not worth counting.
             self.scene.beyond.quiet += u64::from(draft.cause != Cause::Start { again: false });
             return;
         }
@@ -210,7 +212,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
         self.scene.steps.push(step);
     }
 
-    /// Too much for a scene is not kept.
+    /// Discards the scene's data once it is too large to draw.
     fn check_size(&mut self) {
         let things = self.scene.steps.len() + self.scene.marks.len() + self.bands.count();
         if !self.full && (things > self.options.most || self.flights.arrows() > MOST_ARROWS) {
@@ -241,7 +243,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
         self.draft = self.lanes.index(node).map(|_| draft);
     }
 
-    /// This waits in a node's hold-back queue after the step or mark in hand.
+    /// Records the contents of a node's hold-back queue after the current step or mark.
     fn holds(&mut self, time: Time, node: NodeId, waiting: Waiting) {
         if !self.options.window.is_after(time)
             && let Some(lane) = self.lanes.index(node)
@@ -250,13 +252,14 @@ impl<C: Display, E: Display> Sketch<C, E> {
         }
     }
 
-    /// A message arrives with the step in hand; returns its arrow, unless its other end is not shown.
+    /// Ends a message at the current step. Returns its arrow, unless its other end is not shown.
     fn receive(&mut self, id: MessageId, node: NodeId) -> Option<usize> {
         let (flight, repeated) = self.flights.land(id, node)?;
         self.end_flight(id, &flight, repeated, Head::Step(self.scene.steps.len()))
     }
 
-    /// A message ends here. A second copy of it gets an arrow of its own; returns the arrow, unless an end is not shown.
+    /// Ends a message. A duplicate gets an arrow of its own. Returns the arrow, unless an end is
+    /// not shown.
     fn end_flight(&mut self, id: MessageId, flight: &Flight, repeated: bool, head: Head) -> Option<usize> {
         let arrow = flight.arrow(&self.lanes, id, flight.tail.unwrap_or(Tail::Before), head)?;
         match flight.arrow.filter(|_| !repeated) {
@@ -268,7 +271,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
         }
     }
 
-    /// A message leaves. It is remembered only if it can have an arrow.
+    /// Records a message that is sent. It is kept only if it can have an arrow.
     fn sent(&mut self, time: Time, from: NodeId, sent: &Sent<'_>, to: impl Iterator<Item = (NodeId, MessageId)>) {
         if self.full || self.options.window.is_after(time) {
             return;
@@ -294,7 +297,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
     }
 
     fn world(&mut self, time: Time, what: &Happening<'_>) {
-        // What waits is in memory.
+        // The hold-back queue is in memory, so a crash empties it.
         if let Happening::Crashed { node, .. } | Happening::Ended { node } = what {
             self.holds(time, *node, Waiting::default());
         }

@@ -1,15 +1,15 @@
-//! What waits in hold-back queues as time goes by.
+//! Contents of hold-back queues over time.
 
 use crate::lettering::shortened;
 use crate::scene::{Place, Queue, Scene};
 use quorate_journal::words;
 use std::collections::BTreeMap;
 
-/// Nobody reads more names of one queue, or more letters of one name.
+/// Maximum number of names per queue, and of characters per name.
 const MOST_NAMES: usize = 12;
 const MOST_LETTERS: usize = 40;
 
-/// What waits: how many messages, and the names of the first ones.
+/// Contents of a queue: the number of messages, and the names of the first ones.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct Waiting {
     count: usize,
@@ -24,18 +24,18 @@ impl Waiting {
     }
 }
 
-/// The hold-back queues of all nodes that are shown, by their lanes.
+/// The hold-back queues of all nodes shown, by lane.
 #[derive(Default)]
 pub(super) struct Queues {
     now: BTreeMap<usize, Waiting>,
-    /// What waited first, and every change since.
+    /// The initial contents of each queue and every change since.
     changes: BTreeMap<usize, Vec<(Place, Waiting)>>,
-    /// Whether there is too much to draw.
+    /// Whether the run is too large for a scene.
     full: bool,
 }
 
 impl Queues {
-    /// This waits from now on. Of one step only what waits after it counts.
+    /// Records new contents of a queue. Only the last change of a step counts.
     pub(super) fn change(&mut self, lane: usize, place: Place, waiting: Waiting) {
         if self.full || self.now.get(&lane).unwrap_or(&Waiting::default()) == &waiting {
             return;
@@ -48,12 +48,12 @@ impl Queues {
         changes.push((place, waiting));
     }
 
-    /// What is to come is shown, and what waits now waits as it begins.
+    /// Begins the window with the current contents.
     pub(super) fn begin(&mut self, place: Place) {
         self.changes = self.now.iter().map(|(lane, waiting)| (*lane, vec![(place, waiting.clone())])).collect();
     }
 
-    /// Nothing will be drawn.
+    /// Stops recording, because no scene will be drawn.
     pub(super) fn forget(&mut self) {
         *self = Self { full: true, ..Self::default() };
     }

@@ -1,7 +1,7 @@
-//! The views and leases of a group, as its members take them.
+//! Tracks the views and leases of a group as its members receive them.
 //!
-//! What is told here follows from what members take and from the notes of the rules by which they do so, so that it is the same for every
-//! family and every algorithm.
+//! Everything is derived from the inputs of members and from the notes of the view rules (VW-1 to
+//! VW-5), so it works for every family and algorithm.
 
 use crate::scene::{Era, Lease, Place, Scene, Span, Still, Stillness};
 use quorate_core::{Epoch, Incarnation, NodeId, Time, Told, View};
@@ -11,51 +11,51 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The rule by which a member freezes.
 const FREEZES: &str = "VW-1";
-/// The rule by which a member stops in one view, or is let into its first one.
+/// The rule by which a member stops acting in one view, or is admitted to its first.
 pub(super) const LET_IN: &str = "VW-2";
-/// The rule by which a member begins in a view.
+/// The rule by which a member begins to act in a view.
 pub(super) const BEGINS: &str = "VW-3";
-/// The rule by which a stay ends.
+/// The rule by which a member's stay ends.
 pub(super) const OUT: &str = "VW-5";
 
-/// What is known of views.
+/// State of views and leases so far.
 pub(super) struct Views {
     shown: Vec<NodeId>,
     members: BTreeMap<NodeId, Member>,
-    /// The views that somebody acts in; the last one is the present one.
+    /// Views in which some member acts; the last one is current.
     eras: Vec<Era>,
-    /// When leases end, the next one first.
+    /// Ends of leases, the earliest first.
     ends: BTreeSet<(Time, NodeId)>,
-    /// Whether the window has begun. What ended before it is forgotten.
+    /// Whether the window has begun. Leases and views that ended before it are dropped.
     begun: bool,
-    /// Whether there is too much to draw.
+    /// Whether the run is too large for a scene.
     full: bool,
-    /// What the clock of the node shows whose step it is.
+    /// Local clock of the node that takes the current step.
     now: Time,
 }
 
-/// What is known of a node.
+/// State of one node.
 #[derive(Default)]
 struct Member {
     life: Incarnation,
     down: bool,
     view: Option<View>,
-    /// Whether it has begun in that.
+    /// Whether it acts in that view.
     acts: bool,
     lease: Option<Held>,
     leases: Vec<Lease>,
-    /// Why it did nothing from when on, or that it acts.
+    /// Changes of activity: `None` if the node acts from there on, else why it does not.
     changes: Vec<(Place, Option<Stillness>)>,
 }
 
-/// A lease that is not over.
+/// A lease that has not expired.
 struct Held {
     from: Place,
-    /// Up to when, on its node's clock.
+    /// Expiry on its node's clock.
     until: Time,
-    /// Up to when in truth, as far as can be told.
+    /// Expiry in real time, estimated from the latest clock reading.
     end: Time,
-    /// Whose it is.
+    /// Incarnation that holds it.
     life: Incarnation,
     used: bool,
 }
@@ -65,7 +65,8 @@ impl Member {
         view.stay(node).is_some_and(|stay| stay.incarnation == self.life)
     }
 
-    /// Why it does nothing while others act in this view.
+    /// Returns why the node does not act while others act in this view; `None` if it acts or is
+    /// down.
     fn stillness(&self, node: NodeId, era: &View) -> Option<Stillness> {
         let has_lease = self.lease.as_ref().is_some_and(|lease| lease.used);
         if !self.is_in(node, era) {
@@ -88,7 +89,7 @@ impl Views {
         self.members.get(&node)?.view.as_ref().map(View::epoch)
     }
 
-    /// Whether that is the first one of its group.
+    /// Whether the node's view is the first view of its group.
     pub(super) fn is_founding(&self, node: NodeId) -> bool {
         let view = self.members.get(&node).and_then(|member| member.view.as_ref());
         view.is_none_or(|view| view.epoch() == View::FIRST)
@@ -98,7 +99,7 @@ impl Views {
         self.begun = true;
     }
 
-    /// Nothing will be drawn.
+    /// Stops recording, because no scene will be drawn.
     pub(super) fn forget(&mut self) {
         self.full = true;
         for member in self.members.values_mut() {
@@ -107,7 +108,7 @@ impl Views {
         }
     }
 
-    /// Leases end as time goes by, whether anybody takes note of it or not.
+    /// Ends the leases that expire up to this position. No journal line marks an expiry.
     pub(super) fn pass(&mut self, place: Place) {
         while let Some((end, node)) = self.ends.first().copied().filter(|(end, _)| *end <= place.time) {
             self.ends.remove(&(end, node));
@@ -134,7 +135,7 @@ impl Views {
                     | Taken::DiskFree => {}
                 }
             }
-            // A node that keeps the membership itself tells itself.
+            // A node that is part of the membership service notifies itself.
             Moment::Effect { node, effect: Done::Told(Told::View(view)), .. } => self.take(*node, view, place),
             Moment::Effect { node, effect: Done::Told(Told::Lease(until)), .. } => {
                 self.renew(*node, *until, self.now, place);
@@ -148,7 +149,7 @@ impl Views {
         }
     }
 
-    /// A clock that was set or drifts brings the end of its lease nearer, or puts it off.
+    /// Moves the expiry of a lease after its node's clock was set or has drifted.
     fn look_at_clock(&mut self, node: NodeId, time: Time, now: Time, place: Place) {
         let lease = self.members.get(&node).and_then(|member| member.lease.as_ref());
         let Some((until, before)) = lease.filter(|lease| lease.used).map(|lease| (lease.until, lease.end)) else {
@@ -167,7 +168,7 @@ impl Views {
     }
 
     fn start(&mut self, node: NodeId, life: Incarnation, place: Place) {
-        // That everyone starts says nothing of views, and a group may have none.
+        // A first start says nothing about views, and the group may have none.
         if life == Incarnation::FIRST && !self.members.contains_key(&node) {
             return;
         }
@@ -178,7 +179,7 @@ impl Views {
         self.settle(node, place);
     }
 
-    /// A node is down. Its lease is still waited for.
+    /// Records that a node is down. The group still waits for its lease to expire.
     fn fall(&mut self, node: NodeId, place: Place) {
         let Some(member) = self.members.get_mut(&node) else { return };
         member.down = true;
@@ -192,7 +193,7 @@ impl Views {
         self.settle(node, place);
     }
 
-    /// A member takes a view, and stops what it did in the one before.
+    /// Records that a member receives a view and stops acting in the one before.
     fn take(&mut self, node: NodeId, view: &View, place: Place) {
         let member = self.members.entry(node).or_default();
         let known = member.view.as_ref();
@@ -209,7 +210,7 @@ impl Views {
         self.settle(node, place);
     }
 
-    /// A lease that goes on is one.
+    /// Starts or extends a lease. A renewed lease stays one lease.
     fn renew(&mut self, node: NodeId, until: Time, now: Time, place: Place) {
         let Some(member) = self.members.get_mut(&node) else { return };
         if !member.view.as_ref().is_some_and(|view| member.is_in(node, view)) {
@@ -248,7 +249,7 @@ impl Views {
         }
     }
 
-    /// A member begins in its view, and may be the first one to do so.
+    /// Records that a member begins to act in its view, and whether it is the first to do so.
     fn begins(&mut self, node: NodeId, place: Place) {
         let Some(member) = self.members.get_mut(&node) else { return };
         member.acts = true;
@@ -264,7 +265,8 @@ impl Views {
             Some(last) if self.begun && !self.full => last.to = Some(place),
             Some(_) | None => self.eras.clear(),
         }
-        // What nobody can use any more is not waited for once the group has gone on.
+        // Once the group acts in a new view, it no longer waits for leases of incarnations that are
+        // not in it.
         let gone = self.members.iter().filter(|(node, member)| {
             let unused = member.lease.as_ref().filter(|lease| !lease.used);
             unused.is_some_and(|lease| view.stay(**node).is_none_or(|stay| stay.incarnation != lease.life))
@@ -279,7 +281,7 @@ impl Views {
         }
     }
 
-    /// Takes note of whether a node acts from now on, and why not.
+    /// Records whether a node acts from here on, and if not, why.
     fn settle(&mut self, node: NodeId, place: Place) {
         let (Some(era), Some(member)) = (self.eras.last(), self.members.get_mut(&node)) else { return };
         let now = member.stillness(node, &era.view);
@@ -292,7 +294,7 @@ impl Views {
         member.changes.push((place, now));
     }
 
-    /// Puts all of it into the scene, whose lanes are there already.
+    /// Adds everything to the scene, whose lanes exist already.
     pub(super) fn finish(mut self, scene: &mut Scene) {
         let end = Place { time: scene.to, order: scene.steps.len() + scene.marks.len() };
         self.pass(end);
@@ -311,7 +313,8 @@ impl Views {
     }
 }
 
-/// An instant of a node's clock, truly, as long as that goes as it should.
+/// Converts an instant on a node's clock to real time, assuming the clock runs at the right rate
+/// from now on.
 fn truly(until: Time, time: Time, now: Time) -> Time {
     Time::from_nanos(time.nanos().saturating_add(until.nanos().saturating_sub(now.nanos())))
 }
@@ -322,7 +325,7 @@ fn stills(changes: &[(Place, Option<Stillness>)], end: Place) -> Vec<Still> {
     stills.filter(|still| still.from < still.to).collect()
 }
 
-/// A span in which a node was chosen, with the parts of it that no lease covers.
+/// Splits the span of a chosen node where its lease is not in force.
 fn judged(span: &Span, leases: &[Lease]) -> Vec<Span> {
     let held = if span.role == Role::Paused { span.standing } else { span.role };
     if held != Role::Chosen {

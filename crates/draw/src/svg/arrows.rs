@@ -1,4 +1,4 @@
-//! Messages: arrows in the colour of their kind, with their names where there is room.
+//! Draws messages as arrows in the colour of their kind, with names where there is room.
 
 use super::boxes::{self, Area, Boxes};
 use super::canvas::{Canvas, Number};
@@ -14,20 +14,20 @@ use quorate_journal::words::millis;
 use std::collections::{BTreeMap, BTreeSet};
 
 const LETTERS: f64 = 12.5;
-/// Longer names are cut.
+/// Maximum length of a name in characters.
 const MOST_LETTERS: usize = 22;
-/// How far from a step its arrows end, so that the dot stays to be seen.
+/// Distance between a step and the ends of its arrows, so that the dot stays visible.
 const CLEAR: f64 = 6.5;
 
 type Point = (f64, f64);
 
-/// The kinds of messages in the order of their first appearance; each has its colour.
+/// The message kinds in order of first appearance, which determines their colours.
 pub(super) struct Kinds {
-    /// Those that the algorithm sends.
+    /// Kinds of algorithm messages.
     own: Vec<String>,
-    /// Those that only control.
+    /// Kinds of control messages.
     control: Vec<String>,
-    /// What members of a view report by.
+    /// The kind of the reports between members of a view.
     report: Option<String>,
 }
 
@@ -53,13 +53,14 @@ impl Kinds {
         self.own.iter().chain(&self.control).map(String::as_str)
     }
 
-    /// The colour's variable. There are more kinds than colours only in odd journals; then colours are used again.
+    /// Returns the CSS variable of a kind's colour. Colours repeat if there are more kinds than
+    /// colours.
     pub(super) fn colour(&self, kind: &str) -> &'static str {
         let place = self.own.iter().position(|known| known == kind);
         place.and_then(|place| SERIES.get(place % SERIES.len())).map_or("faint", |colour| colour.name)
     }
 
-    /// How a kind's line looks in the legend.
+    /// Returns the CSS class of a kind's line in the legend.
     pub(super) fn manner(&self, kind: &str) -> &'static str {
         if self.own.iter().any(|known| known == kind) {
             "arrow"
@@ -71,26 +72,28 @@ impl Kinds {
     }
 }
 
-/// An arrow on the sheet.
+/// An arrow with its position.
 pub(super) struct Drawn<'a> {
     arrow: &'a Arrow,
-    /// Its place among the arrows of its row.
+    /// Its index among the arrows of its row.
     number: usize,
     from: Point,
     to: Point,
-    /// Where its name stands, if there is room for it.
+    /// Position of its name, if it fits.
     label: Option<Point>,
 }
 
 impl Drawn<'_> {
-    /// A report is named once for all, and an acknowledgement is told by its line alone, or there would be more names than messages that matter.
+    /// Whether the arrow has a name. Only one report per view is named, and acknowledgements have
+    /// no names; there would be too many otherwise.
     fn is_named(&self) -> bool {
         let is_report = self.arrow.report.is_some();
         !is_report && (self.arrow.class != Class::Control || self.arrow.again || self.arrow.copy)
     }
 }
 
-/// Gives every arrow its place, and its name one if there is any. Returns how many names found none.
+/// Places all arrows, and their names where they fit. Returns the arrows with the number of texts
+/// that do not fit.
 pub(super) fn place<'a>(scene: &'a Scene, sheet: &mut Sheet) -> (Vec<Drawn<'a>>, usize) {
     let ends = |(number, arrow): (usize, &'a Arrow)| {
         let (from, to) = ends(scene, sheet, arrow)?;
@@ -98,9 +101,9 @@ pub(super) fn place<'a>(scene: &'a Scene, sheet: &mut Sheet) -> (Vec<Drawn<'a>>,
     };
     let mut drawn: Vec<Drawn<'a>> = scene.arrows.iter().enumerate().filter_map(ends).collect();
     let segments = Segments::new(drawn.iter().map(|drawn| (drawn.from, drawn.to)).collect());
-    // What waits stands where no arrow goes through it, if there is such a place.
+    // Held-back messages are placed first, where no arrow crosses them if possible.
     let mut missing = trays::place(scene, sheet, |area| segments.across(area, None));
-    // Of all the reports to one view, the first that has room is named.
+    // Of all reports for one view, only the first with enough room is named.
     let mut reported: BTreeSet<Epoch> = BTreeSet::new();
     for (index, drawn) in drawn.iter_mut().enumerate() {
         let report = drawn.arrow.report.filter(|view| !drawn.arrow.again && !reported.contains(view));
@@ -134,7 +137,7 @@ fn name(arrow: &Arrow) -> String {
     }
 }
 
-/// Of all free places along an arrow, the one that hides least of the others.
+/// Returns the free position along an arrow that hides the least of other arrows.
 fn best(boxes: &Boxes, index: usize, segments: &Segments, wide: f64) -> Option<Point> {
     let ((x1, y1), (x2, y2)) = segments.all.get(index).copied()?;
     let mut found: Option<(usize, Point)> = None;
@@ -159,7 +162,7 @@ fn best(boxes: &Boxes, index: usize, segments: &Segments, wide: f64) -> Option<P
     found.map(|(_, at)| at)
 }
 
-/// Where all arrows run, by columns, so that only those are looked at that come near.
+/// The lines of all arrows, indexed by columns for fast lookup.
 struct Segments {
     all: Vec<(Point, Point)>,
     columns: BTreeMap<i64, Vec<usize>>,
@@ -176,7 +179,7 @@ impl Segments {
         Self { all, columns }
     }
 
-    /// How many run through an area, but for this one.
+    /// Returns how many lines cross an area, not counting `index`.
     fn across(&self, area: &Area, index: Option<usize>) -> usize {
         let near = boxes::columns(area.left, area.right).filter_map(|column| self.columns.get(&column)).flatten();
         let mut near: Vec<usize> = near.copied().filter(|other| Some(*other) != index).collect();
@@ -186,7 +189,7 @@ impl Segments {
     }
 }
 
-/// Where an arrow begins and ends.
+/// Returns the end points of an arrow.
 fn ends(scene: &Scene, sheet: &Sheet, arrow: &Arrow) -> Option<(Point, Point)> {
     let (from_y, to_y) = (*sheet.lanes.get(arrow.from)?, *sheet.lanes.get(arrow.to)?);
     let place = |step: usize| scene.steps.get(step).map(|step| sheet.axis.of(step.place.order));
@@ -196,7 +199,8 @@ fn ends(scene: &Scene, sheet: &Sheet, arrow: &Arrow) -> Option<(Point, Point)> {
     };
     let (x, y) = sent;
     let towards = |part: f64| y + (to_y - y) * part;
-    // Where something ends on its way, it ends in the gap before its receiver's lane, and not on a lane in between.
+    // A message that does not arrive ends in the gap before its receiver's lane, not on a lane in
+    // between.
     let beside = if arrow.from < arrow.to { arrow.to.checked_sub(1) } else { Some(arrow.to + 1) };
     let before = beside.and_then(|lane| sheet.lanes.get(lane)).copied().unwrap_or(y);
     let gap = |part: f64| before + (to_y - before) * part;
@@ -208,22 +212,23 @@ fn ends(scene: &Scene, sheet: &Sheet, arrow: &Arrow) -> Option<(Point, Point)> {
         },
         Head::Lost { why: Loss::Cut, at } => (sheet.axis.at(at).max(x + 20.0), gap(0.55)),
         Head::Lost { why: Loss::Down, at } => (sheet.axis.at(at).max(x + 20.0), gap(0.78)),
-        // It is under way when the row ends.
+        // The message is in flight at the end of the row.
         Head::Open => ((sheet.axis.right + 14.0).max(x + 16.0), towards(0.42)),
     };
     Some((sent, end))
 }
 
-/// What the network loses at once ends in the gap after its sender's lane.
+/// Returns the height at which a message lost by the network ends: in the gap next to its sender's
+/// lane.
 fn first_gap(sheet: &Sheet, arrow: &Arrow, y: f64) -> f64 {
     let next = if arrow.from < arrow.to { Some(arrow.from + 1) } else { arrow.from.checked_sub(1) };
     let next = next.and_then(|lane| sheet.lanes.get(lane)).copied().unwrap_or(y);
     y + (next - y) * 0.52
 }
 
-/// Draws all arrows; their names come later, above everything.
+/// Draws all arrows; their names are drawn later, on top of everything.
 ///
-/// What is told of a message when the pointer rests on it is told of the `whole` scene's: a row may show one end alone.
+/// Tooltips describe the arrow of the `whole` scene, because a row may contain only one end.
 pub(super) fn draw(canvas: &mut Canvas, whole: &Scene, numbers: &[usize], kinds: &Kinds, drawn: &[Drawn<'_>]) {
     for Drawn { arrow, number, from, to, .. } in drawn {
         let colour = kinds.colour(&arrow.kind);
@@ -283,7 +288,7 @@ fn straight(canvas: &mut Canvas, arrow: &Arrow, manner: &str, stroke: &str, from
     }
 }
 
-/// A message to oneself goes down and comes back, unless it is lost on the way.
+/// Draws a message to the sender itself as a loop, which is open if the message is lost.
 fn loop_back(canvas: &mut Canvas, arrow: &Arrow, manner: &str, stroke: &str, from: Point, to: Point) {
     let (left, right, base) = (from.0, to.0.max(from.0 + 14.0), from.1 + 9.0);
     let middle = (f64::midpoint(left, right), base + 19.0);
@@ -308,7 +313,7 @@ fn loop_back(canvas: &mut Canvas, arrow: &Arrow, manner: &str, stroke: &str, fro
     }
 }
 
-/// What goes wrong here.
+/// Draws a cross.
 pub(super) fn cross(canvas: &mut Canvas, (x, y): Point, half: f64) {
     let [left, top, right, bottom] = [x - half, y - half, x + half, y + half].map(Number);
     canvas.raw(format_args!(

@@ -1,22 +1,22 @@
-//! Where in the picture an instant is: to the right in the order of what happens, and the further the longer it takes.
+//! The horizontal axis: events in order, with gaps that grow with their duration.
 
 use crate::scene::{Place, Scene};
 use quorate_core::Time;
 use std::collections::BTreeMap;
 
-/// Between two instants at least, for the usual gap, and at most.
+/// Distances between two instants: minimum, at the median gap, and maximum.
 const LEAST: f64 = 30.0;
 const USUAL: f64 = 62.0;
 const MOST: f64 = 120.0;
-/// Between two things that happen to one node at one instant.
+/// Distance between two events of one node at the same instant.
 const BESIDE: f64 = 27.0;
 
-/// How much room time takes.
+/// Horizontal scale of time.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
-    /// The usual time between two instants, in nanoseconds.
+    /// The median time between two instants, in nanoseconds.
     usual: i64,
-    /// By how much everything is wider than usual.
+    /// Stretch factor.
     stretch: f64,
 }
 
@@ -30,13 +30,13 @@ impl Scale {
     }
 }
 
-/// The places of all steps and marks.
+/// Horizontal positions of all steps and marks.
 pub(super) struct Axis {
-    /// Of each step and mark, by its order.
+    /// Time and position of each step and mark, by order.
     places: Vec<(Time, f64)>,
-    /// Every instant with its first place.
+    /// Every instant with its first position.
     pub(super) instants: Vec<(Time, f64)>,
-    /// The middle of each gap that is much shorter than its time.
+    /// Middle of each gap that is drawn much shorter than its duration.
     pub(super) breaks: Vec<f64>,
     pub(super) left: f64,
     pub(super) right: f64,
@@ -78,7 +78,7 @@ impl Axis {
         Self { places, instants, breaks, left, right: furthest + USUAL }
     }
 
-    /// The order of the first thing at each instant, and where that is.
+    /// Returns the order and the position of the first event at each instant.
     pub(super) fn beginnings(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let mut last = None;
         let first = move |(order, (time, x)): (usize, &(Time, f64))| {
@@ -88,12 +88,12 @@ impl Axis {
         self.places.iter().enumerate().filter_map(first)
     }
 
-    /// Where a step or mark stands.
+    /// Returns the position of a step or mark.
     pub(super) fn of(&self, order: usize) -> f64 {
         self.places.get(order).map_or(self.right, |(_, x)| *x)
     }
 
-    /// Where something stands that is neither a step nor a mark.
+    /// Returns the position of something that is neither a step nor a mark.
     pub(super) fn at(&self, place: Place) -> f64 {
         match self.places.get(place.order) {
             Some((time, x)) if *time == place.time => *x,
@@ -110,7 +110,7 @@ impl Axis {
     }
 }
 
-/// When steps and marks happen, and to which lane, in their order.
+/// Returns the time and lane of all steps and marks in order.
 fn in_order(scene: &Scene) -> Vec<(Time, Option<usize>)> {
     let steps = scene.steps.iter().map(|step| (step.place.order, (step.place.time, Some(step.lane))));
     let marks = scene.marks.iter().map(|mark| (mark.place.order, (mark.place.time, mark.lane)));
@@ -118,7 +118,7 @@ fn in_order(scene: &Scene) -> Vec<(Time, Option<usize>)> {
     all.into_values().collect()
 }
 
-/// The gap between instants that half of all gaps are below.
+/// Returns the median gap between instants.
 fn usual_gap(happens: &[(Time, Option<usize>)]) -> i64 {
     let mut gaps: Vec<i64> = happens
         .windows(2)

@@ -1,4 +1,4 @@
-//! What lasts, as bands over all lanes with their names above.
+//! Draws lasting faults, views and violations as bands or lines over all lanes, with names above.
 
 use super::canvas::{Anchor, Canvas};
 use super::sheet::{BAND_ROW, Sheet};
@@ -9,18 +9,18 @@ use quorate_journal::words::{self, millis};
 
 const LETTERS: f64 = 12.5;
 
-/// What a sign above the lanes tells of.
+/// The kind of an annotation above the lanes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Cut,
     Odd,
     Breach,
-    /// A view, in one of two tints.
+    /// A view, in one of two alternating tints.
     View(bool),
 }
 
 impl Sort {
-    /// The classes of its area, its edges and its name.
+    /// CSS classes of its area, its edges and its name.
     fn classes(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Cut => ("cut", "edge", "band"),
@@ -32,11 +32,11 @@ impl Sort {
     }
 }
 
-/// A name above the lanes, and the row it stands in.
+/// A name above the lanes, with its area.
 pub(super) struct Sign {
     text: String,
     from: f64,
-    /// Where it ends, if it lasts.
+    /// Right edge, if it lasts for some time.
     to: Option<f64>,
     sort: Sort,
     row: usize,
@@ -49,7 +49,8 @@ impl Sign {
     }
 }
 
-/// Gives every band a row, so that no two names meet; and how many rows there are.
+/// Gives every annotation a row in which its name overlaps no other. Returns them with the number
+/// of rows.
 pub(super) fn place(scene: &Scene, sheet: &Sheet) -> (Vec<Sign>, usize) {
     let axis = &sheet.axis;
     let mut signs: Vec<Sign> = scene.eras.iter().map(|era| view(scene, sheet, era)).collect();
@@ -81,7 +82,7 @@ pub(super) fn place(scene: &Scene, sheet: &Sheet) -> (Vec<Sign>, usize) {
     signs.sort_by(|one, other| one.from.total_cmp(&other.from));
     let mut ends: Vec<f64> = Vec::new();
     for sign in &mut signs {
-        // The next view begins where one ends.
+        // The next view begins where this one ends, so only the name needs room.
         let lasts = sign.to.filter(|_| !sign.is_view()).unwrap_or_default();
         let end = (sign.from + bold(&sign.text, LETTERS)).max(lasts) + 12.0;
         let free = ends.iter().position(|taken| *taken <= sign.from);
@@ -96,15 +97,15 @@ pub(super) fn place(scene: &Scene, sheet: &Sheet) -> (Vec<Sign>, usize) {
 
 fn view(scene: &Scene, sheet: &Sheet, era: &Era) -> Sign {
     let axis = &sheet.axis;
-    // A view is everywhere from its first instant to its last one.
+    // A view's area reaches to the edges of the diagram.
     let from = if era.from.order == 0 { axis.left - 24.0 } else { axis.at(era.from) };
     let to = era.to.map_or(axis.right + 12.0, |place| axis.at(place)).max(from);
-    let title = format!("{}, acted in from {} ms on", era.view, millis(scene.shown(era.from.time)));
+    let title = format!("{}, active from {} ms on", era.view, millis(scene.shown(era.from.time)));
     let sort = Sort::View(era.view.epoch().0.is_multiple_of(2));
     Sign { text: shortened(&words::clean(&era.name()), 60), from, to: Some(to), sort, row: 0, title }
 }
 
-/// How far to the right the names reach.
+/// Returns the right edge of the names.
 pub(super) fn reach(signs: &[Sign]) -> f64 {
     signs.iter().map(|sign| sign.from + bold(&sign.text, LETTERS)).fold(0.0, f64::max)
 }

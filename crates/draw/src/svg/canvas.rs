@@ -1,20 +1,20 @@
-//! Writes SVG: elements, numbers, and text that stays text.
+//! Writes SVG elements, numbers and escaped text.
 
 use crate::lettering::Escaped;
 use crate::style::{MONO, SANS, Theme, variables};
 use std::fmt::{self, Display, Write};
 
-/// An SVG under way.
+/// An SVG document that is being written.
 #[derive(Default)]
 pub(crate) struct Canvas {
     body: String,
-    /// Whether there are views, which need a style of their own.
+    /// Whether the document needs the styles of views.
     views: bool,
-    /// Whether there are hold-back queues, which need one too.
+    /// Whether the document needs the styles of hold-back queues.
     trays: bool,
 }
 
-/// A coordinate, with one decimal place at most.
+/// A coordinate, displayed with at most one decimal place.
 #[derive(Clone, Copy)]
 pub(crate) struct Number(pub(crate) f64);
 
@@ -29,7 +29,7 @@ impl Display for Number {
     }
 }
 
-/// Where a text stands relative to its point.
+/// Horizontal alignment of a text at its point.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -51,6 +51,7 @@ impl Canvas {
         self.body.push('\n');
     }
 
+    /// Draws a group of elements with a tooltip.
     pub(crate) fn titled(&mut self, class: &str, title: &str, draw: impl FnOnce(&mut Self)) {
         self.raw(format_args!("<g class=\"{class}\"><title>{}</title>", Escaped(title)));
         draw(self);
@@ -83,7 +84,7 @@ impl Canvas {
         self.raw(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{}</text>", Escaped(text)));
     }
 
-    /// The whole picture.
+    /// Returns the whole document.
     pub(super) fn finish(self, size: (f64, f64), theme: Theme, name: &str, description: &str) -> String {
         let (view_style, view_patterns) = if self.views { (VIEW_STYLE, VIEW_PATTERNS) } else { ("", "") };
         let tray_style = if self.trays { TRAY_STYLE } else { "" };
@@ -91,7 +92,7 @@ impl Canvas {
         self.finish_in(&style, &format!("{PATTERNS}{view_patterns}"), size, theme, (name, description))
     }
 
-    /// The whole picture, in a style with patterns of its own.
+    /// Returns the whole document with the given styles and patterns.
     pub(crate) fn finish_in(
         self,
         style: &str,
@@ -112,7 +113,7 @@ impl Canvas {
     }
 }
 
-/// Stripes, for what stands still and for what is cut off.
+/// Stripe patterns for paused nodes and for faults.
 const PATTERNS: &str = "<defs>\
 <pattern id=\"cut\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
 <path class=\"cut-stripe\" d=\"M0 0V7\"/></pattern>\

@@ -1,4 +1,4 @@
-//! One row of a diagram: fits a scene onto a sheet, and draws it.
+//! One row of a diagram: chooses its layout and draws it.
 
 use super::Options;
 use super::arrows::{self, Drawn, Kinds};
@@ -14,10 +14,10 @@ use crate::scene::Scene;
 use quorate_core::Time;
 use quorate_journal::words::millis;
 
-/// How much wider than usual a row may become so that every text finds room.
+/// Horizontal stretch factors that are tried until every text fits.
 const STRETCHES: [f64; 5] = [1.0, 1.2, 1.45, 1.75, 2.1];
 
-/// One row of a diagram, which fits.
+/// One row of a diagram with its layout.
 pub(super) struct Frame<'a> {
     row: &'a Row,
     scene: &'a Scene,
@@ -25,13 +25,13 @@ pub(super) struct Frame<'a> {
     signs: Vec<Sign>,
     rows: usize,
     arrows: Vec<Drawn<'a>>,
-    /// How many texts found no room.
+    /// Number of texts that do not fit.
     missing: usize,
 }
 
 impl<'a> Frame<'a> {
-    /// Finds a layout in which every text has room and which is not wider than this, unless it cannot be narrower: narrow
-    /// ones first, and if no text fits, the one that lacks least.
+    /// Returns the narrowest layout in which every text fits. If there is none within `most`,
+    /// returns the one that leaves out the fewest texts.
     pub(super) fn fit(row: &'a Row, options: &Options, depth: Depth, scale: Scale, most: f64) -> Self {
         let mut best: Option<Self> = None;
         for stretch in STRETCHES {
@@ -66,12 +66,12 @@ impl<'a> Frame<'a> {
         self.missing
     }
 
-    /// How far to the right it reaches.
+    /// Returns its right edge.
     pub(super) fn reach(&self) -> f64 {
         self.sheet.reach.max(bands::reach(&self.signs)).max(self.sheet.axis.right + 12.0)
     }
 
-    /// Draws it; returns how high it is.
+    /// Draws the row and returns its height.
     pub(super) fn draw(&self, canvas: &mut Canvas, whole: &Scene, kinds: &Kinds) -> f64 {
         let Self { row, scene, sheet, signs, rows, arrows, .. } = self;
         bands::draw(canvas, scene, sheet, signs, *rows);
@@ -93,7 +93,7 @@ impl<'a> Frame<'a> {
         bottom
     }
 
-    /// The times below the lanes, as many as there is room for; returns where that ends.
+    /// Draws as many times below the lanes as fit. Returns their lower edge.
     fn times(&self, canvas: &mut Canvas) -> f64 {
         let (scene, sheet) = (self.scene, &self.sheet);
         let y = sheet.bottom + 8.0;
@@ -120,7 +120,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Milliseconds without needless zeroes.
+/// Formats milliseconds without trailing zeros.
 pub(super) fn short_millis(time: Time) -> String {
     let text = millis(time);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

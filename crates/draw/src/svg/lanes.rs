@@ -1,4 +1,4 @@
-//! The lines of the nodes: how each one stands, what it does, and what is done to it.
+//! Draws the lanes: the roles of nodes, their steps, and faults that hit them.
 
 use super::arrows::cross;
 use super::canvas::{Anchor, Canvas, Number};
@@ -10,7 +10,7 @@ use crate::scene::{Blow, Cause, Lane, Place, Scene, Span, Step};
 use quorate_journal::role::Role;
 use quorate_journal::words::millis;
 
-/// The class of a ribbon, if it has one.
+/// Returns the CSS class of the ribbon of a role, if it has one.
 pub(super) fn class(role: Role) -> Option<&'static str> {
     match role {
         Role::Idle => None,
@@ -22,7 +22,7 @@ pub(super) fn class(role: Role) -> Option<&'static str> {
     }
 }
 
-/// The class of a ribbon of a node that was chosen and whose lease is over.
+/// CSS class of the ribbon of a chosen node whose lease has expired.
 pub(super) const OVER: &str = "over";
 
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
@@ -47,21 +47,21 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
     }
 }
 
-/// Where a span ends; the last one reaches over the edge.
+/// Returns the right end of a span; the last one extends beyond the axis.
 pub(super) fn end(scene: &Scene, sheet: &Sheet, to: Place) -> f64 {
     let last = scene.steps.len() + scene.marks.len();
     if to.order >= last { sheet.axis.right + 12.0 } else { sheet.axis.at(to) }
 }
 
 fn ribbon(canvas: &mut Canvas, scene: &Scene, lane: &Lane, dots: &[f64], span: &Span, (from, to): (f64, f64), y: f64) {
-    // A node that stands still is what it was before, under the stripes.
+    // A paused node keeps its previous role, drawn under the stripes.
     let under = (span.role == Role::Paused).then_some(span.standing);
     let class = |role: Role| if role == Role::Chosen && span.over { Some(OVER) } else { class(role) };
     let classes: Vec<_> = under.into_iter().chain([span.role]).filter_map(class).collect();
     if classes.is_empty() {
         return;
     }
-    let but = if span.over { ", but its lease is over" } else { "" };
+    let but = if span.over { ", but its lease has expired" } else { "" };
     let title = format!("node {}: {}{but}", lane.node, scene.heading.words(span.role));
     canvas.titled("stand", &title, |canvas| {
         for class in classes {
@@ -77,7 +77,7 @@ fn ribbon(canvas: &mut Canvas, scene: &Scene, lane: &Lane, dots: &[f64], span: &
     });
 }
 
-/// The middle of the widest gap between dots, if so much fits into it.
+/// Returns the middle of the widest gap between dots, if a text of this width fits into it.
 pub(super) fn gap(dots: &[f64], from: f64, to: f64, wide: f64) -> Option<f64> {
     let inner = dots.iter().copied().filter(|dot| from < *dot && *dot < to);
     let edges: Vec<f64> = std::iter::once(from).chain(inner).chain([to]).collect();
@@ -86,7 +86,7 @@ pub(super) fn gap(dots: &[f64], from: f64, to: f64, wide: f64) -> Option<f64> {
     widest.filter(|(left, right)| right - left >= wide).map(|(left, right)| f64::midpoint(left, right))
 }
 
-/// Draws what nodes do and what is done to them, above ribbons and arrows.
+/// Draws steps and marks on top of ribbons and arrows.
 pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
     for step in &scene.steps {
         let Some(y) = sheet.lanes.get(step.lane) else { continue };

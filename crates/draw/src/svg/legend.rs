@@ -1,4 +1,4 @@
-//! What the signs mean, and the rules, below the picture.
+//! The legend below the picture: symbols and rules.
 
 use super::arrows::{Kinds, cross};
 use super::canvas::{Anchor, Canvas, Number};
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 const LETTERS: f64 = 12.5;
 const ROW: f64 = 23.0;
 
-/// A sign and what it means.
+/// A symbol of the legend.
 enum Sign {
     Role(Role),
     Kind(&'static str, &'static str),
@@ -35,7 +35,7 @@ enum Sign {
     HeldBack,
 }
 
-/// Draws the legend from this height on, in this width; returns where it ends.
+/// Draws the legend below `top` and left of `right`. Returns its lower edge.
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, kinds: &Kinds, top: f64, right: f64) -> f64 {
     let mut x = MARGIN;
     let mut y = top + 12.0;
@@ -51,13 +51,13 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, kinds: &Kinds, top: f64, 
     rules(canvas, scene, y + ROW + 3.0, right)
 }
 
-/// The rules that were applied in the picture, as far as they are known.
+/// Draws the rules that are applied in the picture. Returns their lower edge.
 fn rules(canvas: &mut Canvas, scene: &Scene, top: f64, right: f64) -> f64 {
     let used: BTreeSet<&str> = scene.steps.iter().flat_map(|step| &step.rules).map(|(rule, _)| rule.as_str()).collect();
     let known = scene.heading.rules.iter().filter(|(rule, _)| used.contains(rule.as_str()));
     let known: Vec<_> = known.collect();
     let names = known.iter().map(|(rule, _)| width(rule, LETTERS) * 1.2).fold(0.0, f64::max) + 14.0;
-    // Two columns where there is room for them.
+    // Two columns if there is room.
     let columns = if right - MARGIN > 860.0 && known.len() > 2 { 2 } else { 1 };
     let wide = (right - MARGIN) / columns as f64;
     let mut heights = vec![top; columns];
@@ -95,19 +95,19 @@ fn signs(scene: &Scene, kinds: &Kinds) -> Vec<(Sign, String)> {
             signs.push((sign, words.to_owned()));
         }
     };
-    add(steps(|cause| matches!(cause, Cause::Command)), Sign::Command, "a user asks");
-    add(steps(|cause| matches!(cause, Cause::Message(_))), Sign::Message, "a message arrives");
+    add(steps(|cause| matches!(cause, Cause::Command)), Sign::Command, "client command");
+    add(steps(|cause| matches!(cause, Cause::Message(_))), Sign::Message, "message received");
     add(
         steps(|cause| matches!(cause, Cause::Timer | Cause::Disk | Cause::Membership)),
         Sign::Timer,
-        "a timer, the disk or a view",
+        "timer, disk or membership",
     );
     let resumed = scene.marks.iter().any(|mark| mark.what == Blow::Resumed);
-    add(resumed || steps(|cause| matches!(cause, Cause::Start { .. })), Sign::Start, "starts or goes on");
+    add(resumed || steps(|cause| matches!(cause, Cause::Start { .. })), Sign::Start, "starts or resumes");
     add(scene.marks.iter().any(|mark| mark.what == Blow::Crashed), Sign::Crash, "crash");
-    add(arrows(|arrow| matches!(arrow.head, Head::Lost { .. })), Sign::Lost, "never arrives");
-    add(arrows(|arrow| arrow.again && !arrow.copy), Sign::Repeat, "sent again");
-    add(arrows(|arrow| arrow.copy), Sign::Copy, "a copy that the network made");
+    add(arrows(|arrow| matches!(arrow.head, Head::Lost { .. })), Sign::Lost, "message lost");
+    add(arrows(|arrow| arrow.again && !arrow.copy), Sign::Repeat, "retransmission");
+    add(arrows(|arrow| arrow.copy), Sign::Copy, "duplicate made by the network");
     let shared = |arrow: &Arrow| arrow.class == Class::Control && !arrow.again && kinds.manner(&arrow.kind) == "arrow";
     add(scene.arrows.iter().any(shared), Sign::Control, "control message");
     let holds = scene.lanes.iter().any(|lane| !lane.queues.is_empty());
@@ -126,8 +126,8 @@ fn view_signs(scene: &Scene) -> Vec<(Sign, String)> {
         (leases(false), Sign::Lease(false), "lease of a node that is down".to_owned()),
         (stills(Stillness::Frozen), Sign::Frozen, "frozen: no lease, or reports are missing".to_owned()),
         (stills(Stillness::Outside), Sign::Outside, Stillness::Outside.words().to_owned()),
-        (over, Sign::Over, format!("{chosen}, but its lease is over")),
-        (scene.steps.iter().any(|step| step.loses), Sign::Loses, "what it had is lost".to_owned()),
+        (over, Sign::Over, format!("{chosen}, but its lease has expired")),
+        (scene.steps.iter().any(|step| step.loses), Sign::Loses, "removed from the view".to_owned()),
     ];
     signs.into_iter().filter(|(there, _, _)| *there).map(|(_, sign, words)| (sign, words)).collect()
 }

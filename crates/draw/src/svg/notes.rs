@@ -1,4 +1,4 @@
-//! The texts beside a lane: what was asked and told above it, the rules below it, and clocks.
+//! Texts beside a lane: commands and events above it, rules below it, and clocks.
 
 use super::Clocks;
 use super::axis::Axis;
@@ -7,14 +7,14 @@ use super::text::{bold, mono, shortened, width};
 use crate::scene::{Blow, Cause, Scene, Step};
 use std::borrow::Cow;
 
-/// Longer texts are cut; the whole one is told when the pointer rests on the step.
+/// Maximum length of a text in characters; the tooltip of the step has the full text.
 const MOST_LETTERS: usize = 56;
 
-/// A text beside a lane that has no row yet.
+/// A text beside a lane, before it has a row.
 pub(super) struct Beside {
     pub(super) class: &'static str,
     pub(super) text: String,
-    /// Of what it tells about.
+    /// Horizontal position of the step it describes.
     pub(super) x: f64,
     pub(super) left: f64,
     pub(super) width: f64,
@@ -38,13 +38,13 @@ fn steps(scene: &Scene, lane: usize) -> impl Iterator<Item = &Step> {
     scene.steps.iter().filter(move |step| step.lane == lane)
 }
 
-/// What users asked and were told, and what the world did.
+/// Returns the texts above a lane: commands, client events and faults.
 pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<Beside> {
     let mut texts = Vec::new();
     for step in steps(scene, lane) {
         let x = axis.of(step.place.order);
         let asked = match step.cause {
-            // Who is in a view stands above all lanes.
+            // The members of a view are written above all lanes.
             Cause::Membership if !scene.eras.is_empty() && step.input.starts_with("view ") => {
                 step.input.split(" of ").next()
             }
@@ -67,7 +67,7 @@ pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<Beside> {
             Blow::Crashed => "crash",
             Blow::Ended => "stopped",
             Blow::Paused => "pause",
-            Blow::Resumed => "goes on",
+            Blow::Resumed => "resumes",
             Blow::Changed => continue,
         };
         texts.push(Beside::new("mark", word, axis.of(mark.place.order), 12.5, MOST_LETTERS));
@@ -76,7 +76,7 @@ pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<Beside> {
     texts
 }
 
-/// An event as it stands beside a lane. Up to when it holds the line of the lease shows.
+/// Returns the short form of an event. The lease line shows how long it is valid.
 fn brief<'a>(scene: &Scene, event: &'a str) -> Cow<'a, str> {
     let shown = event.split_once(", until ").filter(|_| !scene.eras.is_empty());
     match shown.and_then(|(before, after)| Some((before, after.split_once(" of its clock")?))) {

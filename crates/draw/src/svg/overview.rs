@@ -1,4 +1,4 @@
-//! How a long run went on the whole, as SVG: a ribbon for each node, and the messages as bars.
+//! An overview as SVG: a ribbon per node, and message counts as bars.
 
 use super::Options;
 use super::canvas::{Anchor, Canvas, Number};
@@ -14,13 +14,13 @@ use quorate_journal::role::Role;
 use quorate_journal::words::millis;
 use std::fmt::Write;
 
-/// The width of all bins together.
+/// Total width of all bins.
 const WIDE: f64 = 1_080.0;
 const RIBBON: f64 = 20.0;
 const PITCH: f64 = 29.0;
 const NAME_ROW: f64 = 18.0;
 const BARS: f64 = 84.0;
-/// The letters and the lines of the legend.
+/// Font size and row height of the legend.
 const LETTERS: f64 = 12.5;
 const ROW: f64 = 23.0;
 
@@ -54,14 +54,12 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
     if options.legend {
         y = legend(&mut canvas, overview, y + 10.0, right - MARGIN);
     }
-    let mut closing = vec![format!(
-        "One column of the picture is {} ms.",
-        short_millis(Time::from_nanos(overview.width.nanos() as i64))
-    )];
+    let mut closing =
+        vec![format!("One column covers {} ms.", short_millis(Time::from_nanos(overview.width.nanos() as i64)))];
     match overview.more_nodes {
         0 => {}
-        1 => closing.push("One more node has no line of its own.".into()),
-        more => closing.push(format!("{more} more nodes have no line of their own.")),
+        1 => closing.push("One more node has no row.".into()),
+        more => closing.push(format!("{more} more nodes have no row.")),
     }
     closing.extend(overview.beyond.words());
     for line in wrapped(&closing.join(" "), 12.0, right - 2.0 * MARGIN) {
@@ -73,7 +71,7 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
     canvas.finish((right, y + 12.0), options.theme, &overview.heading.algorithm, &description)
 }
 
-/// Where an instant is.
+/// Horizontal scale of time.
 struct Scale {
     from: Time,
     to: Time,
@@ -96,10 +94,10 @@ impl Scale {
     }
 }
 
-/// In how many rows the names of bands stand at most; the others are told when the pointer rests on them.
+/// Maximum number of rows for the names of bands; the others are only tooltips.
 const NAME_ROWS: usize = 3;
 
-/// The row of each band's name, if there is room for it; and how many rows there are.
+/// Returns the row of each band's name, if it fits, and the number of rows.
 fn name_rows(overview: &Overview, scale: &Scale) -> (Vec<Option<usize>>, usize) {
     let mut ends: Vec<f64> = Vec::new();
     let mut row_of = |band: &Band| {
@@ -132,7 +130,7 @@ fn bands(canvas: &mut Canvas, overview: &Overview, scale: &Scale, rows: &[Option
     }
 }
 
-/// Where properties are seen not to hold in what is shown, and which ones.
+/// Draws the violations within the time shown, with their names.
 fn breaches(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): (f64, f64)) {
     let seen = overview.seen();
     for breach in &seen {
@@ -167,11 +165,11 @@ fn lane(canvas: &mut Canvas, overview: &Overview, row: &Row, scale: &Scale, top:
     }
 }
 
-/// Rectangles of one class, those that go on where another one ends in one piece.
+/// Rectangles of one class; adjacent rectangles of equal height are merged.
 #[derive(Default)]
 struct Areas {
     path: String,
-    /// The last one: from, to, bottom, height.
+    /// The last rectangle: left, right, bottom, height.
     last: Option<(f64, f64, f64, f64)>,
 }
 
@@ -227,13 +225,13 @@ fn bars(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): 
     lost.draw(canvas, "bar-lost");
 }
 
-/// Times at round distances; returns where they end.
+/// Draws times at round intervals. Returns their lower edge.
 fn axis(canvas: &mut Canvas, overview: &Overview, scale: &Scale, y: f64) -> f64 {
     canvas.line("axis", (scale.left, y), (scale.left + WIDE, y));
     let origin = overview.origin.nanos();
     let span = overview.to.nanos().saturating_sub(overview.from.nanos()).max(1);
     let step = round_step(span / 10);
-    // Long runs are told in seconds.
+    // Long runs are labelled in seconds.
     let (unit, name) = if span >= 20_000_000_000 { (1_000, "time in s") } else { (1, "time in ms") };
     let first = overview.from.nanos().saturating_sub(origin).div_euclid(step).saturating_mul(step);
     let mut shown = first;
@@ -258,7 +256,7 @@ fn axis(canvas: &mut Canvas, overview: &Overview, scale: &Scale, y: f64) -> f64 
     y + 30.0
 }
 
-/// The next of 1, 2, 5, 10, 20, …
+/// Returns the next number of the series 1, 2, 5, 10, 20, … that is not less than `least`.
 fn round_step(least: i64) -> i64 {
     let mut step: i64 = 1_000;
     loop {
@@ -271,19 +269,19 @@ fn round_step(least: i64) -> i64 {
     }
 }
 
-/// What the colours mean that are there, on as many lines as that takes; returns where it ends.
+/// Draws the legend of the colours that occur, in as many rows as needed. Returns its lower edge.
 fn legend(canvas: &mut Canvas, overview: &Overview, top: f64, right: f64) -> f64 {
     let stood = |role: Role| overview.lanes.iter().flat_map(|row| &row.shares).any(|shares| shares.of(role) > 0);
     let roles = ROLES.into_iter().filter(|role| stood(*role));
     let roles = roles.filter_map(|role| Some((class(role)?, overview.heading.words(role))));
     let bars = [
-        (overview.total.messages, "bar", "messages of the algorithm"),
+        (overview.total.messages, "bar", "algorithm messages"),
         (overview.total.control, "bar-control", "control messages"),
         (overview.total.lost, "bar-lost", "lost"),
     ];
     let bars = bars.into_iter().filter(|(count, _, _)| *count > 0).map(|(_, class, words)| (class, words));
     let cuts = |cut: bool| overview.bands.iter().any(|band| band.cut == cut);
-    let areas = [(cuts(true), "cut", "a cut"), (cuts(false), "odd", "an odd link or a full disk")];
+    let areas = [(cuts(true), "cut", "partition"), (cuts(false), "odd", "link fault or full disk")];
     let areas = areas.into_iter().filter(|(there, _, _)| *there).map(|(_, class, words)| (class, words));
     let mut at = (MARGIN, top + 10.0);
     for (class, words) in roles.chain(bars).chain(areas) {
@@ -298,7 +296,7 @@ fn legend(canvas: &mut Canvas, overview: &Overview, top: f64, right: f64) -> f64
     at.1 + 26.0
 }
 
-/// Where the next thing of this width stands: behind the one before it, or on another line.
+/// Returns the position of the next legend item: after the previous one, or on a new row.
 fn next((x, y): &mut (f64, f64), wide: f64, right: f64) -> (f64, f64) {
     if *x + wide > right && *x > MARGIN {
         (*x, *y) = (MARGIN, *y + ROW);

@@ -1,4 +1,4 @@
-//! A whole diagram: its heading, its rows, its legend.
+//! A whole diagram: heading, rows and legend.
 
 use super::arrows::Kinds;
 use super::axis::{Axis, Scale};
@@ -12,10 +12,10 @@ use super::{LEAST_WIDTH, Notes, Options};
 use crate::scene::Scene;
 use quorate_journal::words::millis;
 
-/// A note in full is cut after so many letters, where there is room, and else after so many.
+/// Maximum lengths of a full note, in characters: with enough room, and with less.
 const ALL_LETTERS: usize = 100;
 const FEW_LETTERS: usize = 42;
-/// So much is left for the legend of a small picture.
+/// Minimum width of the legend of a small diagram.
 const LEGEND_WIDTH: f64 = 640.0;
 
 pub(super) fn draw(scene: &Scene, options: &Options) -> String {
@@ -28,7 +28,7 @@ pub(super) fn draw(scene: &Scene, options: &Options) -> String {
     let scale = Scale::of(scene);
     let most = f64::from(options.width.max(LEAST_WIDTH));
     let rows = broken(scene, scale, most);
-    // Of all depths, that which leaves out least; the deeper one if that is the same.
+    // Choose the detail level that leaves out the fewest texts, and the most detailed of equals.
     let mut best: Option<(usize, Vec<Frame<'_>>)> = None;
     for depth in depths {
         let frames: Vec<_> = rows.iter().map(|row| Frame::fit(row, options, *depth, scale, most)).collect();
@@ -44,14 +44,14 @@ pub(super) fn draw(scene: &Scene, options: &Options) -> String {
     compose(scene, options, &frames, missing)
 }
 
-/// The scene in rows of about the same width, none wider than a picture should be.
+/// Splits the scene into rows of about the same width, none wider than the target.
 fn broken(scene: &Scene, scale: Scale, most: f64) -> Vec<Row> {
     let left = 120.0;
     let axis = Axis::new(scene, left, scale);
     let count = ((axis.right - left) / (most - left - 60.0)).ceil().max(1.0);
     let part = (axis.right - left) / count;
     let mut cuts: Vec<usize> = Vec::new();
-    // Rows break between instants only.
+    // Rows break only between instants.
     for (order, x) in axis.beginnings() {
         if x > left + part * (cuts.len() as f64 + 1.0) {
             cuts.push(order);
@@ -90,10 +90,8 @@ fn compose(scene: &Scene, options: &Options, rows: &[Frame<'_>], missing: usize)
     }
     let crowded = match missing {
         0 => None,
-        1 => Some("For one text there is no room; it is told when the pointer rests on its place.".to_owned()),
-        missing => {
-            Some(format!("For {missing} texts there is no room; they are told when the pointer rests on their places."))
-        }
+        1 => Some("One text does not fit; hover over its place to read it.".to_owned()),
+        missing => Some(format!("{missing} texts do not fit; hover over their places to read them.")),
     };
     let foot: Vec<String> = scene.beyond.words().into_iter().chain(crowded).collect();
     if !foot.is_empty() {

@@ -1,18 +1,19 @@
-//! Breaks a long scene into rows, as music is broken into lines.
+//! Splits a long scene into rows, like lines of text.
 
 use crate::scene::{Arrow, Band, Cause, Era, Head, Lane, Lease, Mark, Place, Queue, Scene, Span, Step, Still, Tail};
 use quorate_core::Time;
 use quorate_journal::moment::Loss;
 use std::ops::Range;
 
-/// A part of a scene, which is drawn in one row.
+/// One row of a diagram, as a scene of its own.
 pub(super) struct Row {
     pub(super) scene: Scene,
-    /// For each of its messages, the place of that message in the whole scene.
+    /// For each of its arrows, the index of that arrow in the whole scene.
     pub(super) arrows: Vec<usize>,
 }
 
-/// The parts of a scene between these orders. A message from one row to another leaves the one and enters the other.
+/// Splits a scene at these orders. A message between two rows has an arrow in both: one leaves, the
+/// other enters.
 pub(super) fn split(scene: &Scene, cuts: &[usize]) -> Vec<Row> {
     let last = scene.steps.len() + scene.marks.len();
     let begins = std::iter::once(0).chain(cuts.iter().copied());
@@ -24,7 +25,7 @@ pub(super) fn split(scene: &Scene, cuts: &[usize]) -> Vec<Row> {
 struct Part<'a> {
     scene: &'a Scene,
     orders: Range<usize>,
-    /// Where the row's steps begin among all steps.
+    /// Index of the row's first step in the whole scene.
     first_step: usize,
     from: Time,
     to: Time,
@@ -83,14 +84,15 @@ impl<'a> Part<'a> {
         Row { scene, arrows: numbers }
     }
 
-    /// A place of the whole scene in this row; before it and after it are its edges.
+    /// Converts a position of the whole scene to this row, clamped to its edges.
     fn place(&self, place: Place) -> Place {
         let order = place.order.clamp(self.orders.start, self.orders.end) - self.orders.start;
         Place { time: place.time, order }
     }
 
     fn lane(&self, lane: &Lane) -> Lane {
-        // How a node stands at one instant behind all others is told nowhere else than by what is over then.
+        // A span whose lease has expired may begin after the last step or mark; no other row would
+        // show it.
         let touches = |span: &&Span| {
             let begins = span.from.order < self.orders.end || (span.over && self.is_last);
             begins && span.to.order >= self.orders.start
@@ -100,7 +102,7 @@ impl<'a> Part<'a> {
         let still = |still: &Still| self.part(still.from, still.to).map(|(from, to)| Still { from, to, ..*still });
         let queue = |queue: &Queue| {
             let (from, to) = self.part(queue.from, queue.to)?;
-            // What ends with the first thing of a row was told in the row before.
+            // A queue that ends with the first event of this row belongs to the previous row.
             (self.orders.start == 0 || to.order > 0).then(|| Queue { from, to, ..queue.clone() })
         };
         Lane {
@@ -122,7 +124,7 @@ impl<'a> Part<'a> {
         Some(Era { view: era.view.clone(), from, to })
     }
 
-    /// The part of what lasts that is in this row; where it ends, if it does.
+    /// Returns the part of a time range that is in this row, and its end if it ends here.
     fn lasting(&self, from: Place, to: Option<Place>) -> Option<(Place, Option<Place>)> {
         let ended = to.is_some_and(|to| to.order < self.orders.start);
         if ended || from.order >= self.orders.end && !self.is_last {
@@ -137,7 +139,7 @@ impl<'a> Part<'a> {
         Some(Band { from, to, ..band.clone() })
     }
 
-    /// The messages that begin or end here, and the place of each in the whole scene.
+    /// Returns the arrows that begin or end in this row, and their indices in the whole scene.
     fn arrows(&self) -> (Vec<Arrow>, Vec<usize>) {
         let part = |(number, arrow): (usize, &Arrow)| {
             let (tail, head) = match (self.tail(arrow), self.head(arrow)) {
@@ -158,7 +160,7 @@ impl<'a> Part<'a> {
     fn tail(&self, arrow: &Arrow) -> Option<Tail> {
         match arrow.tail {
             Tail::Step(step) => self.step(step).map(Tail::Step),
-            // It enters where it ends.
+            // The arrow enters the row in which it ends.
             Tail::Before => None,
         }
     }
@@ -168,7 +170,7 @@ impl<'a> Part<'a> {
             Head::Step(step) => self.step(step).map(Head::Step),
             Head::Lost { why, at } => {
                 let here = match (why, arrow.tail) {
-                    // What the network loses is lost as it is sent.
+                    // The network loses a message at the time of sending.
                     (Loss::Chance, Tail::Step(step)) => self.step(step).is_some(),
                     (_, _) => self.orders.contains(&at.order) || (self.is_last && at.order >= self.orders.end),
                 };

@@ -1,4 +1,4 @@
-//! Where everything stands: the heights of lanes and the texts beside them.
+//! The layout of one row: heights of lanes, and positions of the texts beside them.
 
 use super::axis::{Axis, Scale};
 use super::boxes::{Area, Boxes};
@@ -9,27 +9,27 @@ use super::{Clocks, Options};
 use crate::scene::Scene;
 use quorate_journal::words::millis;
 
-/// Around everything.
+/// Margin around the diagram.
 pub(super) const MARGIN: f64 = 26.0;
-/// Half of a lane's ribbon.
+/// Half the height of a lane's ribbon.
 pub(super) const RIBBON: f64 = 9.0;
-/// Between the texts of two lanes, for arrows and their names.
+/// Distance between the texts of two lanes, for arrows and their names.
 const BETWEEN: f64 = 66.0;
-/// The same in a large group, which would be too high otherwise.
+/// The same in a large group, whose diagram would be too high otherwise.
 const BETWEEN_MANY: f64 = 38.0;
 const MANY: usize = 8;
-/// A row of texts.
+/// Height of a row of texts.
 const ROW: f64 = 16.0;
-/// A row of bands above the lanes.
+/// Height of a row of annotations above the lanes.
 pub(super) const BAND_ROW: f64 = 21.0;
 
-/// The line of a lease, below its lane.
+/// Height reserved for the lease line below a lane.
 const LEASES: f64 = 6.0;
 
-/// How much is told below each lane.
+/// Detail of the rule notes below each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// Their texts, cut after so many letters.
+    /// Ids and notes, truncated to this many characters.
     Full(usize),
     Names,
     None,
@@ -41,14 +41,14 @@ pub(super) struct Sheet {
     pub(super) lanes: Vec<f64>,
     pub(super) texts: Vec<Text>,
     pub(super) missing: usize,
-    /// Where the lanes' part of the picture begins and ends.
+    /// Upper and lower edge of the lanes.
     pub(super) top: f64,
     pub(super) bottom: f64,
     pub(super) boxes: Boxes,
     pub(super) reach: f64,
-    /// What waits in hold-back queues, where that is told.
+    /// Names of held-back messages that have room.
     pub(super) chips: Vec<Chips>,
-    /// How much leases take below each lane.
+    /// Height reserved for leases below each lane.
     pub(super) leases: f64,
 }
 
@@ -57,18 +57,18 @@ pub(super) struct Text {
     pub(super) class: &'static str,
     pub(super) text: String,
     pub(super) at: (f64, f64),
-    /// From where a thin line leads to it, if it is not next to what it tells about.
+    /// A thin line from the step to the text, if they are not adjacent.
     pub(super) leader: Option<Leader>,
 }
 
-/// A thin line, from one point to another.
+/// The end points of a thin line.
 type Leader = ((f64, f64), (f64, f64));
 
 impl Sheet {
     pub(super) fn new(scene: &Scene, options: &Options, top: f64, scale: Scale, depth: Depth) -> Self {
         let name = |lane: &crate::scene::Lane| width(&format!("node {}", lane.node), 15.0);
         let names = scene.lanes.iter().map(name).fold(0.0, f64::max);
-        // The first time below the lanes may be a long one.
+        // The first time below the lanes may be wide.
         let first = width(&millis(scene.shown(scene.from)), 11.5) / 2.0;
         let axis = Axis::new(scene, MARGIN + names.max(64.0) + first.max(30.0) + 10.0, scale);
         let clocks = options.clocks != Clocks::None;
@@ -95,7 +95,8 @@ impl Sheet {
         sheet
     }
 
-    /// Adds a lane with these texts, that far from the one before, and with so much room for what waits.
+    /// Adds a lane with these texts at a distance of `between` from the previous one, with `tray`
+    /// reserved for its hold-back queue.
     fn lane(&mut self, clocks: Vec<Beside>, above: Vec<Beside>, below: Vec<Beside>, (between, tray): (f64, f64)) {
         let (clock_rows, clock_levels) = packed(&clocks, 3);
         let (above_rows, above_levels) = packed(&above, 3);
@@ -119,7 +120,7 @@ impl Sheet {
         self.bottom = y + RIBBON + leases + below_levels as f64 * ROW + 6.0;
     }
 
-    /// Puts texts into their rows; those that found none are missing.
+    /// Places texts into their rows, and counts texts without a row as missing.
     fn place(
         &mut self,
         texts: Vec<Beside>,
@@ -141,7 +142,8 @@ impl Sheet {
     }
 }
 
-/// Puts texts into as few rows as it takes, none over another; and how many rows those are.
+/// Assigns texts to as few rows as possible without overlaps, at most `most`. Returns the rows, and
+/// how many are used.
 fn packed(texts: &[Beside], most: usize) -> (Vec<Option<usize>>, usize) {
     let mut ends: Vec<f64> = Vec::new();
     let mut rows = Vec::with_capacity(texts.len());

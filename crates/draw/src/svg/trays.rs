@@ -1,4 +1,5 @@
-//! Hold-back queues: below its lane a tray for as long as something waits, and in it the names of what does.
+//! Draws hold-back queues: a tray below the lane while messages are held back, with their names in
+//! it.
 
 use super::boxes::Area;
 use super::canvas::{Anchor, Canvas};
@@ -8,25 +9,25 @@ use super::text::bold;
 use crate::scene::{Queue, Scene};
 use quorate_journal::words::millis;
 
-/// How much room a tray takes below its lane.
+/// Height reserved for a tray below its lane.
 const TRAY: f64 = 21.0;
-/// Between the ribbon and the tray, and how high the tray is.
+/// Distance between ribbon and tray, and height of the tray.
 const ABOVE: f64 = 2.0;
 const HIGH: f64 = 17.0;
-/// The letters of a name, what is left and right of it, and what is between two.
+/// Font size of a name, its horizontal padding, and the distance between two names.
 const LETTERS: f64 = 11.0;
 const PADDING: f64 = 4.0;
 const BETWEEN: f64 = 4.0;
-/// At the ends of a tray.
+/// Inset at both ends of a tray.
 const INSET: f64 = 5.0;
-/// How far the names are moved to get out of the way of arrows, step by step.
+/// Step by which names are shifted to avoid arrows.
 const STRIDE: f64 = 4.0;
 
-/// The names of what waits from one place on.
+/// The names of messages held back from one position on.
 pub(super) struct Chips {
-    /// Where each one begins, how wide it is and what it says.
+    /// Left edge, width and text of each name.
     chips: Vec<(f64, f64, String)>,
-    /// The upper edge of the tray.
+    /// Upper edge of the tray.
     top: f64,
     title: String,
 }
@@ -36,7 +37,8 @@ pub(super) fn height(scene: &Scene, lane: usize) -> f64 {
     if waits { TRAY } else { 0.0 }
 }
 
-/// Puts the names of what waits into every tray, where fewest lines go `across` them. Returns how many find no room.
+/// Places the names of held-back messages in every tray where the fewest lines cross them, as
+/// counted by `across`. Returns the number of trays without room.
 pub(super) fn place(scene: &Scene, sheet: &mut Sheet, across: impl Fn(&Area) -> usize) -> usize {
     let mut missing = 0;
     for (lane, y) in scene.lanes.iter().zip(sheet.lanes.clone()) {
@@ -47,7 +49,7 @@ pub(super) fn place(scene: &Scene, sheet: &mut Sheet, across: impl Fn(&Area) -> 
             sheet.boxes.take(area(from, to));
             let room = to - from - 2.0 * INSET;
             let Some(names) = told(queue, room) else {
-                // Before the first thing there is never more room.
+                // Before the first event there is never enough room.
                 missing += usize::from(queue.to.order > 0);
                 continue;
             };
@@ -55,7 +57,7 @@ pub(super) fn place(scene: &Scene, sheet: &mut Sheet, across: impl Fn(&Area) -> 
             let strides = ((room - wide) / STRIDE).floor().max(0.0) as usize;
             let lefts = (0..=strides).map(|stride| from + INSET + stride as f64 * STRIDE);
             let best = lefts.map(|left| (across(&area(left, left + wide)), left)).reduce(|best, other| {
-                // Of equally good places the first one, which is next to what changed.
+                // Of equally good positions take the first, which is next to the change.
                 if other.0 < best.0 { other } else { best }
             });
             let mut left = best.map_or(from + INSET, |(_, left)| left);
@@ -71,7 +73,8 @@ pub(super) fn place(scene: &Scene, sheet: &mut Sheet, across: impl Fn(&Area) -> 
     missing
 }
 
-/// All names if they fit, else as many as do and how many more there are, else how many there are.
+/// Returns all names if they fit, else as many as fit with the number of the others, else only
+/// their number.
 fn told(queue: &Queue, room: f64) -> Option<Vec<String>> {
     let all = queue.names.len();
     let some = |shown: usize| {
@@ -95,7 +98,7 @@ fn top(sheet: &Sheet, y: f64) -> f64 {
     y + RIBBON + sheet.leases + ABOVE
 }
 
-/// From where to where a queue is the same.
+/// Returns the horizontal range in which a queue does not change.
 fn reach(scene: &Scene, sheet: &Sheet, queue: &Queue) -> (f64, f64) {
     let edge = sheet.axis.left - 24.0;
     let from = if queue.from.order == 0 && queue.from.time < first(scene) { edge } else { sheet.axis.at(queue.from) };
@@ -122,7 +125,7 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
             let (from, mut to) = reach(scene, sheet, queue);
             let mut last = queue;
             let mut changes = Vec::new();
-            // One tray for as long as anything waits.
+            // One tray spans the whole time until the queue is empty.
             while let Some(next) = queues.next_if(|next| next.from == last.to) {
                 changes.push(to);
                 to = reach(scene, sheet, next).1;

@@ -1,4 +1,4 @@
-//! Views, leases and those who do nothing meanwhile.
+//! Draws views, leases and inactive nodes.
 
 use super::canvas::{Anchor, Canvas};
 use super::lanes::{end, gap};
@@ -8,9 +8,9 @@ use crate::scene::{Lane, Lease, Place, Scene, Still, Stillness};
 use quorate_journal::role::Role;
 use quorate_journal::words::millis;
 
-/// How far below the middle of a lane its lease runs.
+/// Distance of a lease line below the middle of its lane.
 pub(super) const LEASE: f64 = RIBBON + 3.0;
-/// Around the ribbon of a node that is outside, the view is not coloured.
+/// Half height of the uncoloured area around the lane of a node outside the view.
 const HOLE: f64 = RIBBON + 7.0;
 const LETTERS: f64 = 11.0;
 
@@ -23,7 +23,7 @@ fn ends(scene: &Scene, to: Place) -> bool {
     to.time <= scene.to || to.order < scene.steps.len() + scene.marks.len()
 }
 
-/// Takes the colour of the view away where a node is outside.
+/// Removes the view's colour around nodes that are not in the view.
 pub(super) fn draw_holes(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
     for (lane, y) in scene.lanes.iter().zip(&sheet.lanes) {
         for still in lane.stills.iter().filter(|still| still.why == Stillness::Outside) {
@@ -35,7 +35,7 @@ pub(super) fn draw_holes(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
     }
 }
 
-/// The parts of a line from here to there, and whether its node is outside.
+/// Splits a horizontal range of a lane into parts, each with whether the node is outside the view.
 pub(super) fn parts(scene: &Scene, sheet: &Sheet, lane: &Lane, (from, to): (f64, f64)) -> Vec<(f64, f64, bool)> {
     let mut parts = Vec::new();
     let mut at = from;
@@ -86,11 +86,11 @@ fn draw_lease(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet, lane: &Lane, le
         return;
     }
     let class = lease_class(lease.used);
-    let whose = if lease.used { "its lease" } else { "the lease of its life before" };
-    let title = format!("node {}: {whose} reaches to {} ms", lane.node, millis(scene.shown(lease.to.time)));
+    let whose = if lease.used { "its lease" } else { "the lease of its previous incarnation" };
+    let title = format!("node {}: {whose} lasts until {} ms", lane.node, millis(scene.shown(lease.to.time)));
     canvas.titled("stand", &title, |canvas| {
         canvas.line(class, (from, y), (to, y));
-        // One that is taken over by its node's fall goes on as another.
+        // The lease of a node that crashes continues as an unused lease.
         let goes_on = lease.used && lane.leases.iter().any(|next| !next.used && next.from == lease.to);
         if ends(scene, lease.to) && !goes_on {
             canvas.line("lease-end", (to, y - 4.0), (to, y + 4.0));

@@ -1,4 +1,4 @@
-//! What stands below the picture: what its signs mean, and what it does not show.
+//! The legend below the picture, and a list of what the picture leaves out.
 
 use super::signs;
 use super::text::width;
@@ -11,25 +11,21 @@ use quorate_journal::role::Role;
 pub(super) fn write(page: &mut Page<'_>, scene: &Scene) {
     let beyond = &scene.beyond;
     if beyond.after > 0 {
-        page.say(Ink::Faint, &format!("… {} of the journal after this", lines(beyond.after)));
+        page.say(Ink::Faint, &format!("… {}", counted(beyond.after, "later journal line")));
     }
     if page.layout.lanes.is_empty() && !scene.lanes.is_empty() {
         let nodes = counted(scene.lanes.len() as u64, "node");
-        page.say(Ink::Alarm, &format!("{nodes} side by side are too wide, so this is a list. Choose some of them."));
+        page.say(Ink::Alarm, &format!("{nodes} do not fit side by side, so this is a list. Select fewer nodes."));
     } else {
         legend(page, &items(scene));
     }
-    // What comes before and after is told where it would stand.
+    // Lines before and after are counted above and below the picture.
     if let Some(left_out) = (Beyond { before: 0, after: 0, ..*beyond }).words() {
         page.say(Ink::Faint, &left_out);
     }
 }
 
-pub(super) fn lines(count: u64) -> String {
-    counted(count, "line")
-}
-
-/// One item after the other, on as many lines as that takes.
+/// Writes the items side by side, on as many lines as needed.
 fn legend(page: &mut Page<'_>, items: &[String]) {
     const BETWEEN: &str = "   ";
     let limit = page.layout.limit.unwrap_or(100);
@@ -61,7 +57,7 @@ fn items(scene: &Scene) -> Vec<String> {
         }
     }
     if scene.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.over) {
-        items.push(format!("{} {}, but its lease is over", signs::OVER, scene.heading.words(Role::Chosen)));
+        items.push(format!("{} {}, but its lease has expired", signs::OVER, scene.heading.words(Role::Chosen)));
     }
     let steps = |sign: &char| scene.steps.iter().any(|step| signs::step(step) == *sign);
     let mut add_steps = |signs: &[char], text: &str| {
@@ -79,8 +75,8 @@ fn items(scene: &Scene) -> Vec<String> {
         }
     };
     let blows = |blow| scene.marks.iter().any(|mark| mark.what == blow);
-    add(blows(Blow::Paused), signs::blow(Blow::Paused), "stands still");
-    add(blows(Blow::Resumed), signs::blow(Blow::Resumed), "goes on");
+    add(blows(Blow::Paused), signs::blow(Blow::Paused), "pauses");
+    add(blows(Blow::Resumed), signs::blow(Blow::Resumed), "resumes");
     add(blows(Blow::Ended), signs::blow(Blow::Ended), "stopped");
     let lost = scene.arrows.iter().any(|arrow| matches!(arrow.head, Head::Lost { .. }));
     match (blows(Blow::Crashed), lost) {
@@ -88,10 +84,10 @@ fn items(scene: &Scene) -> Vec<String> {
         (true, false) => add(true, signs::LOST, "crash"),
         (false, there) => add(there, signs::LOST, "loss"),
     }
-    add(scene.arrows.iter().any(|arrow| arrow.again), signs::AGAIN, "sent again");
-    add(scene.arrows.iter().any(|arrow| arrow.copy), signs::COPY, "a copy");
-    add(scene.arrows.iter().any(|arrow| arrow.tail == Tail::Before), signs::OLD_SHAFT, "sent before this");
-    add(scene.arrows.iter().any(|arrow| arrow.head == Head::Open), signs::head(true, true), "still under way");
+    add(scene.arrows.iter().any(|arrow| arrow.again), signs::AGAIN, "retransmission");
+    add(scene.arrows.iter().any(|arrow| arrow.copy), signs::COPY, "duplicate");
+    add(scene.arrows.iter().any(|arrow| arrow.tail == Tail::Before), signs::OLD_SHAFT, "sent earlier");
+    add(scene.arrows.iter().any(|arrow| arrow.head == Head::Open), signs::head(true, true), "in flight");
     items.push("times in milliseconds".into());
     items
 }

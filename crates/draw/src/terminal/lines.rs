@@ -1,4 +1,4 @@
-//! The lines of the picture, one for each thing that happens.
+//! The lines of the picture, one per event.
 
 use super::Ink;
 use super::layout::Layout;
@@ -11,17 +11,18 @@ use quorate_core::Class;
 use quorate_journal::role::Role;
 use quorate_journal::words::{Sort, millis};
 
-/// A line of the picture: its columns, and the words behind them.
+/// A line of the picture: its columns and the texts after them.
 pub(super) struct Line {
     pub(super) row: Row,
     pub(super) words: Vec<(Ink, String)>,
 }
 
-/// How an arrow ends on the line that is drawn. Of a message that was doubled, a copy may arrive and another be lost.
+/// How an arrow ends on the current line. Of a duplicated message, one copy may arrive and another
+/// be lost.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Here,
-    /// It never will.
+    /// The message is lost.
     Lost,
     Open,
 }
@@ -30,11 +31,11 @@ enum End {
 pub(super) struct Lines<'a> {
     scene: &'a Scene,
     layout: &'a Layout,
-    /// How each lane's node stands, and which of its spans that is.
+    /// Each lane's role, with the index of its span.
     stands: Vec<(usize, Role)>,
-    /// Which of each lane's nodes do nothing in their group, and why.
+    /// Why each lane's node does not act in its group, if it does not.
     stills: Vec<Option<Stillness>>,
-    /// Whether what each lane's node has is over without its knowledge.
+    /// Whether each lane's node believes that it is chosen although its lease has expired.
     overs: Vec<bool>,
     lasting: Vec<usize>,
     told: Option<String>,
@@ -52,13 +53,13 @@ impl<'a> Lines<'a> {
         lines
     }
 
-    /// How everything stands as the picture begins, where nothing that follows would tell: what goes on already, or that
-    /// nothing happens at all.
+    /// Returns a line about the state at the start of the picture: the faults and views that began
+    /// earlier. `None` if there are none and other lines follow.
     pub(super) fn opening(&self, is_empty: bool) -> Option<Line> {
         let eras = self.scene.eras.iter().filter(|era| era.from.time < self.scene.from);
-        let eras = eras.map(|era| (Ink::Heading, format!("{} goes on", era.view)));
+        let eras = eras.map(|era| (Ink::Heading, format!("{} continues", era.view)));
         let bands = self.lasting.iter().filter_map(|band| self.scene.bands.get(*band));
-        let words: Vec<_> = eras.chain(bands.map(|band| (Ink::Alarm, format!("{} goes on", band.text)))).collect();
+        let words: Vec<_> = eras.chain(bands.map(|band| (Ink::Alarm, format!("{} continues", band.text)))).collect();
         (is_empty || !words.is_empty()).then(|| Line { row: self.lanes(), words })
     }
 
@@ -85,15 +86,15 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The line of a message that is still under way at the end.
+    /// Returns the line of a message that is in flight at the end.
     pub(super) fn open(&mut self, arrow: &Arrow) -> Line {
         let mut row = self.lanes();
         self.arrow(&mut row, arrow, End::Open);
-        let text = format!("{} → {} is still under way", signs::label(arrow), self.name(arrow.to));
+        let text = format!("{} → {} is in flight", signs::label(arrow), self.name(arrow.to));
         Line { row, words: vec![(Ink::Faint, text)] }
     }
 
-    /// Takes note of how nodes stand at a place, where a step or mark itself counts.
+    /// Advances all lanes to a position. `itself` includes changes by the step or mark there.
     fn go_on(&mut self, at: Place, itself: bool) {
         let begun = |from: Place| from.order < at.order || (itself && from.order == at.order);
         for (lane, (index, role)) in self.scene.lanes.iter().zip(&mut self.stands) {
@@ -105,7 +106,7 @@ impl<'a> Lines<'a> {
             }
         }
         for ((lane, still), over) in self.scene.lanes.iter().zip(&mut self.stills).zip(&mut self.overs) {
-            // By the time, since these begin where nothing else needs to happen.
+            // By time, because these begin without a step or mark.
             let lasts = |from: Place, to: Place| from <= at && at < to;
             *still = lane.stills.iter().find(|still| lasts(still.from, still.to)).map(|still| still.why);
             *over = lane.spans.iter().any(|span| span.over && lasts(span.from, span.to));
@@ -135,13 +136,14 @@ impl<'a> Lines<'a> {
         row
     }
 
-    /// How a node stands, as others see it: who has what is over has nothing.
+    /// Returns a node's role as others see it: a node whose lease has expired is not chosen.
     fn role(&self, lane: usize) -> Role {
         let is_over = self.overs.get(lane).copied().unwrap_or_default();
         self.stands.get(lane).filter(|_| !is_over).map(|(_, role)| *role).unwrap_or_default()
     }
 
-    /// A node's line. It tells first who is chosen: a member is so even while it gathers reports.
+    /// Returns the symbol of a node's lane. Being chosen takes precedence: a member remains chosen
+    /// while it gathers reports.
     fn line(&self, lane: usize, role: Role) -> char {
         let tells = !matches!(role, Role::Down | Role::Chosen);
         let still = self.stills.get(lane).copied().flatten().filter(|_| tells);
@@ -222,7 +224,7 @@ impl<'a> Lines<'a> {
         Line { row, words: vec![(Ink::Part(Sort::World), text)] }
     }
 
-    /// Draws a line across, behind all lanes.
+    /// Draws a horizontal line behind all lanes.
     fn rule_off(&self, row: &mut Row, ink: Ink, sign: char) {
         if let (Some(first), Some(last)) = (self.layout.lanes.first(), self.layout.lanes.last()) {
             for column in (first.saturating_sub(1)..last + 2).filter(|column| !self.is_taken(*column)) {
@@ -231,7 +233,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Whether a bar or a lane that can be seen stands in this column.
+    /// Whether a visible bar or lane occupies this column.
     fn is_taken(&self, column: usize) -> bool {
         let lane = self.layout.lanes.iter().zip(&self.stands);
         lane.filter(|(_, (_, role))| *role != Role::Down).any(|(lane, _)| *lane == column)
@@ -242,7 +244,7 @@ impl<'a> Lines<'a> {
         self.scene.lanes.get(lane).map(|lane| lane.node.to_string()).unwrap_or_default()
     }
 
-    /// Draws an arrow from lane to lane, and says whether its name found room on it.
+    /// Draws an arrow between lanes. Returns whether its name fits on it.
     fn arrow(&self, row: &mut Row, arrow: &Arrow, end: End) -> bool {
         let (Some(from), Some(to)) = (self.layout.lane(arrow.from), self.layout.lane(arrow.to)) else { return false };
         if from == to {
@@ -275,7 +277,7 @@ impl<'a> Lines<'a> {
         self.put_label(row, arrow, end, ink)
     }
 
-    /// A lost message does not reach the line it was meant for.
+    /// The arrow of a lost message ends before the receiver's lane.
     fn lose(&self, row: &mut Row, tip: usize, right: bool) {
         let short = self.short();
         for gone in 0..short {
@@ -284,7 +286,7 @@ impl<'a> Lines<'a> {
         row.sign(if right { tip - short } else { tip + short }, Ink::Alarm, signs::LOST);
     }
 
-    /// How far from the line it was meant for a message is lost.
+    /// Distance between a lost message's arrow and the receiver's lane.
     fn short(&self) -> usize {
         if self.pitch() > 6 { 2 } else { 0 }
     }
@@ -296,7 +298,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Puts the name of a message into the first gap beside its sender that has room for it.
+    /// Writes a message's name into the gap nearest to its sender that has room for it.
     fn put_label(&self, row: &mut Row, arrow: &Arrow, end: End, ink: Ink) -> bool {
         let label = signs::label(arrow);
         let columns = width(&label);
@@ -309,7 +311,7 @@ impl<'a> Lines<'a> {
                 End::Lost => 1 + self.short(),
                 End::Here | End::Open => 1,
             };
-            // A bit of the arrow shows beside its name.
+            // Part of the arrow stays visible beside its name.
             let room = (pitch - 1).saturating_sub(tip);
             if columns == 0 || columns >= room {
                 continue;

@@ -1,14 +1,14 @@
-//! How wide text is on a terminal, and how it is made to fit.
+//! Width of text on a terminal, and truncation.
 
 use crate::lettering::runs_left;
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
-/// What stands where something is left out.
+/// Marks a truncation.
 const MORE: char = '…';
 
-/// How many columns a character takes. A mark that makes a picture of the character before it takes one more, because
-/// terminals disagree, and a line that is too short harms nobody.
+/// Returns the number of columns a character takes. An emoji variation selector takes one extra
+/// column, because terminals disagree and a line that is too short does no harm.
 fn columns(character: char) -> usize {
     if character == '\u{fe0f}' { 1 } else { character.width().unwrap_or(0) }
 }
@@ -17,6 +17,7 @@ pub(crate) fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
 
+/// Truncates a text to `room` columns.
 pub(crate) fn fit(text: &str, room: usize) -> Cow<'_, str> {
     if width(text) <= room {
         return Cow::Borrowed(text);
@@ -37,7 +38,7 @@ pub(crate) fn fit(text: &str, room: usize) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
-/// The text so that letters that run from right to left do not turn what stands around them.
+/// Isolates right-to-left text, so that it does not reorder its surroundings.
 pub(crate) fn isolated(text: &str) -> Cow<'_, str> {
     if text.chars().any(runs_left) { Cow::Owned(format!("\u{2068}{text}\u{2069}")) } else { Cow::Borrowed(text) }
 }

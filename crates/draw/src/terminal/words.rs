@@ -1,17 +1,17 @@
-//! What happened in words, in as few as there is room for.
+//! Texts of a line, shortened to the available width.
 
 use super::Ink;
 use super::text::width;
 use quorate_journal::words::Sort;
 
-/// What stands between two things that happened.
+/// Separator between two texts.
 pub(super) const BETWEEN: &str = " · ";
 
-/// How it begins what a node does for itself and the algorithm does not see.
+/// Prefixes of texts about local effects.
 const OWN: [&str; 3] = ["saves ", "sets timer ", "cancels timer "];
 
-/// The words in as much detail as there is room for. First what the algorithm does not see is left out, then what is
-/// sent, because arrows show that, and then what rules say, but for their names: what users are told stays longest.
+/// Shortens texts to `room` columns. Control effects are dropped first, then sends (the arrows show
+/// them), then the notes of rules except their ids. Client events stay longest.
 pub(super) fn shortened(words: &[(Ink, String)], room: usize) -> Vec<(Ink, String)> {
     let mut words = together(words);
     if total(&words) > room {
@@ -40,7 +40,8 @@ fn total(words: &[(Ink, String)]) -> usize {
     all.saturating_sub(width(BETWEEN))
 }
 
-/// The same message to one after the other is told once, whatever the node does for itself in between.
+/// Merges consecutive sends of the same message to several receivers, ignoring local effects in
+/// between.
 fn together(words: &[(Ink, String)]) -> Vec<(Ink, String)> {
     let mut told: Vec<(Ink, String)> = Vec::with_capacity(words.len());
     for (ink, text) in words {
@@ -55,7 +56,7 @@ fn together(words: &[(Ink, String)]) -> Vec<(Ink, String)> {
     told
 }
 
-/// The words that tell of the same message last, if only what the algorithm does not see was told since.
+/// Returns the last text about the same message, if only control effects follow it.
 fn told_before<'a>(told: &'a mut [(Ink, String)], ink: Ink, kind: &str) -> Option<&'a mut String> {
     for (last_ink, last) in told.iter_mut().rev() {
         if *last_ink == ink && addressed(ink, last).is_some_and(|(last_kind, _)| last_kind == kind) {
@@ -68,11 +69,13 @@ fn told_before<'a>(told: &'a mut [(Ink, String)], ink: Ink, kind: &str) -> Optio
     None
 }
 
-/// What is sent, and whom to. A message may have any name; its receivers stand last and are numbers.
+/// Splits the text of a send into message and receivers. A message may have any name; its receivers
+/// come last and are numbers.
 fn addressed(ink: Ink, text: &str) -> Option<(&str, &str)> {
     let sent = match ink {
         Ink::Part(Sort::Send) => true,
-        // What a node does for itself may have any text in it. A message that is called like that is told by itself.
+        // The text of a local effect is arbitrary. A message whose name looks like one is not
+        // merged.
         Ink::Part(Sort::Control) => !OWN.iter().any(|own| text.starts_with(own)),
         Ink::Part(Sort::Input | Sort::Rule | Sort::Queue | Sort::Event | Sort::World)
         | Ink::Role(_)

@@ -1,4 +1,5 @@
-//! What stands together: a deadlock with those behind it, or what hangs together otherwise; and where each such cluster goes on the page.
+//! Groups nodes into clusters, each a deadlock with the nodes blocked behind it or another
+//! connected part, and arranges the clusters on the page.
 
 use super::order::{circle, knot};
 use super::radial::Room;
@@ -6,12 +7,12 @@ use super::shape::{Frame, Point, extent};
 use super::{Diagram, Mark, layers, radial};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Between clusters.
+/// Distance between clusters.
 const APART: f64 = 64.0;
-/// How much wider than high the page is to be.
+/// Wanted ratio of width to height of the page.
 const PAGE: f64 = 1.6;
 
-/// Where the boxes stand, each node's in its place, with their upper left corner at zero.
+/// Returns the box of every node, with the upper left corner of the whole at zero.
 pub(super) fn arrange(diagram: &Diagram, sizes: &[Frame]) -> Vec<Frame> {
     let count = sizes.len();
     let pairs = |is_all: bool| {
@@ -40,7 +41,7 @@ pub(super) fn arrange(diagram: &Diagram, sizes: &[Frame]) -> Vec<Frame> {
             grown.into_iter().flat_map(place).collect()
         };
         clusters.push(take(placed, &mut left));
-        // Whatever could not be placed stands alone.
+        // A node that could not be placed is a cluster of its own.
         if left.remove(&first) {
             clusters.push(vec![(first, Point::ZERO)]);
         }
@@ -58,12 +59,12 @@ fn deadlocks(diagram: &Diagram) -> Vec<Vec<usize>> {
     found.into_values().collect()
 }
 
-/// Takes those who have a place out of those who are left.
+/// Keeps the placed nodes that are not placed yet, and removes them from the rest.
 fn take(placed: Vec<(usize, Point)>, left: &mut BTreeSet<usize>) -> Vec<(usize, Point)> {
     placed.into_iter().filter(|(node, _)| left.remove(node)).collect()
 }
 
-/// Whether arrows run across a circle: there are more than it takes to close it.
+/// Returns whether arrows run across a circle: there are more of them than it takes to close it.
 fn room(core: &[usize], edges: &[(usize, usize)]) -> Room {
     let inside: BTreeSet<_> = within(edges, core).into_iter().collect();
     if inside.len() > core.len() { Room::Across } else { Room::Round }
@@ -71,7 +72,7 @@ fn room(core: &[usize], edges: &[(usize, usize)]) -> Room {
 
 type Children = BTreeMap<usize, Vec<usize>>;
 
-/// Each core with those who are nearest to it, as a tree.
+/// Returns each core with the tree of nodes that are nearest to it.
 fn grown(cores: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<(Vec<usize>, Children)> {
     let mut owner: BTreeMap<usize, usize> = BTreeMap::new();
     for (number, core) in cores.iter().enumerate() {
@@ -104,7 +105,7 @@ fn neighbours(node: usize, edges: &[(usize, usize)]) -> BTreeSet<usize> {
     others.collect()
 }
 
-/// Those who hang together with one of those left.
+/// Returns the nodes of the rest that are connected to the first.
 fn connected(first: usize, edges: &[(usize, usize)], left: &BTreeSet<usize>) -> Vec<usize> {
     let mut seen = BTreeSet::from([first]);
     let mut open = vec![first];
@@ -122,7 +123,7 @@ fn within(edges: &[(usize, usize)], members: &[usize]) -> Vec<(usize, usize)> {
 /// The boxes of a cluster.
 type Boxes = Vec<(usize, Frame)>;
 
-/// Puts clusters side by side like words, in lines that make the page as wide as it should be.
+/// Places clusters side by side in lines, like words, to reach the wanted width.
 fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[Frame]) -> Vec<Frame> {
     let boxes = |cluster: &[(usize, Point)]| -> Boxes {
         cluster.iter().filter_map(|(node, at)| Some((*node, sizes.get(*node)?.at(*at)))).collect()

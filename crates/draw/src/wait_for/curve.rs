@@ -1,23 +1,23 @@
-//! Arrows as curves.
+//! Curves of arrows.
 
 use super::shape::{Frame, Point};
 
-/// Between an arrow and the box that it begins or ends at.
+/// Distances between an arrow and the boxes at its start and its end.
 const TAIL: f64 = 2.0;
 const TIP: f64 = 3.5;
 
-/// A curve with one bend, or a loop that leads back to where it begins.
+/// A Bézier curve with one bend, or a loop back to its start.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Curve {
-    /// Its corners: three for a bend, four for a loop.
+    /// Control points: three for a bend, four for a loop.
     corners: Vec<Point>,
-    /// Which part of it is drawn: what is in the boxes is not.
+    /// The visible part: the parts inside the boxes are not drawn.
     from: f64,
     to: f64,
 }
 
 impl Curve {
-    /// From one box to another, with a bend of so much of its length to the left.
+    /// Creates a curve between two boxes that bends to the left by `bend` of its length.
     pub(super) fn between(from: &Frame, to: &Frame, bend: f64) -> Self {
         let (a, b) = (from.middle, to.middle);
         let middle = a.toward(b, 0.5);
@@ -28,7 +28,7 @@ impl Curve {
         curve
     }
 
-    /// From a box back to itself, below it.
+    /// Creates a loop from a box to itself, below it.
     pub(super) fn around(own: &Frame) -> Self {
         let (half, low) = (own.wide * 0.4, own.high + 58.0);
         let at = |x: f64, y: f64| own.middle.plus(x, y);
@@ -39,12 +39,12 @@ impl Curve {
         curve
     }
 
-    /// The last moment in a box, from its beginning.
+    /// Returns where the curve leaves its first box.
     fn leaves(&self, own: &Frame, margin: f64) -> f64 {
         steps().find(|part| !own.has(self.at(*part), margin)).unwrap_or(0.0)
     }
 
-    /// The first moment in a box, from its end.
+    /// Returns where the curve enters its last box.
     fn enters(&self, own: &Frame, margin: f64) -> f64 {
         steps().map(|part| 1.0 - part).find(|part| !own.has(self.at(*part), margin)).unwrap_or(1.0)
     }
@@ -57,13 +57,13 @@ impl Curve {
         level.first().copied().unwrap_or(Point::ZERO)
     }
 
-    /// The part that is drawn, in so many pieces.
+    /// Returns the visible part as `pieces` line segments.
     pub(super) fn points(&self, pieces: u32) -> Vec<Point> {
         let part = |piece: u32| self.from + (self.to - self.from) * f64::from(piece) / f64::from(pieces);
         (0..=pieces).map(|piece| self.at(part(piece))).collect()
     }
 
-    /// The place so far from where it becomes visible.
+    /// Returns the point at this distance from the visible start.
     pub(super) fn after(&self, far: f64) -> Point {
         let points = self.points(40);
         let mut gone = 0.0;
@@ -77,20 +77,20 @@ impl Curve {
         points.last().copied().unwrap_or(Point::ZERO)
     }
 
-    /// Where it ends, and where it comes from shortly before.
+    /// Returns the visible end, and a point at least `before` away from it.
     pub(super) fn end(&self, before: f64) -> (Point, Point) {
         let end = self.at(self.to);
         let back = steps().map(|part| self.to - part).find(|part| self.at(*part).distance(end) >= before);
         (end, self.at(back.unwrap_or(self.from)))
     }
 
-    /// The corners of the part that is drawn: the same curve, cut at both ends.
+    /// Returns the control points of the visible part up to `to`.
     pub(super) fn cut(&self, to: f64) -> Vec<Point> {
         let first = split(&self.corners, to).0;
         split(&first, if to > 0.0 { self.from / to } else { 0.0 }).1
     }
 
-    /// The part at which it is so far from its end.
+    /// Returns the parameter of the point at this distance from the end.
     pub(super) fn short_of_end(&self, far: f64) -> f64 {
         let end = self.at(self.to);
         let back = steps().map(|part| self.to - part).find(|part| self.at(*part).distance(end) >= far);
@@ -102,7 +102,7 @@ fn steps() -> impl Iterator<Item = f64> {
     (0..=250_u32).map(|step| f64::from(step) / 250.0)
 }
 
-/// A curve's two halves (de Casteljau).
+/// Splits a curve in two (de Casteljau).
 fn split(corners: &[Point], part: f64) -> (Vec<Point>, Vec<Point>) {
     let mut level = corners.to_vec();
     let (mut before, mut after) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! What the signs of the graph mean: those that occur in it.
+//! The legend: the symbols that occur in the graph.
 
 use super::page::{MARGIN, arrow};
 use super::shape::{Frame, Point};
@@ -8,7 +8,7 @@ use crate::svg::text::width;
 
 const LETTERS: f64 = 12.5;
 const ROW: f64 = 25.0;
-/// A sign, and the blank behind it.
+/// Width of a symbol and the space after it.
 const SIGN: f64 = 42.0;
 
 enum Sign {
@@ -17,7 +17,7 @@ enum Sign {
     Victim,
 }
 
-/// Draws it from this height on, within this width; returns where it ends.
+/// Draws the legend below `top` and left of `right`. Returns its lower edge.
 pub(super) fn draw(canvas: &mut Canvas, diagram: &Diagram, top: f64, right: f64) -> f64 {
     let (mut x, mut y) = (MARGIN, top);
     for (sign, words) in signs(diagram) {
@@ -32,7 +32,7 @@ pub(super) fn draw(canvas: &mut Canvas, diagram: &Diagram, top: f64, right: f64)
     y + ROW / 2.0
 }
 
-/// How wide it is if it has one row; no picture needs to be wider.
+/// Returns its width in one row; no picture needs to be wider.
 pub(super) fn wide(diagram: &Diagram) -> f64 {
     signs(diagram).iter().map(|(_, words)| SIGN + width(words, LETTERS) + 24.0).sum()
 }
@@ -47,19 +47,23 @@ fn signs(diagram: &Diagram) -> Vec<(Sign, &'static str)> {
             Sign::Box(Kind::Process, Mark::Deadlock(0)),
             "in a deadlock",
         ),
-        (node(|node| node.is_victim), Sign::Victim, "is to give up"),
-        (node(|node| node.mark == Mark::Behind), Sign::Box(Kind::Process, Mark::Behind), "stuck behind it"),
+        (node(|node| node.is_victim), Sign::Victim, "victim"),
+        (node(|node| node.mark == Mark::Behind), Sign::Box(Kind::Process, Mark::Behind), "blocked behind a deadlock"),
         (
             diagram.nodes.iter().any(|node| is_process(node) && matches!(node.mark, Mark::Free | Mark::Waits)),
             Sign::Box(Kind::Process, Mark::Free),
-            "goes on",
+            "not blocked for ever",
         ),
         (node(|node| node.kind != Kind::Process), Sign::Box(Kind::Resource(None), Mark::Free), "resource"),
         (edge(|edge| edge.link == Link::All && !edge.is_marked), Sign::Arrow(Link::All, false), "waits for"),
-        (edge(|edge| edge.is_marked), Sign::Arrow(Link::All, true), "keeps the deadlock together"),
+        (edge(|edge| edge.is_marked), Sign::Arrow(Link::All, true), "part of a deadlock"),
         (edge(|edge| edge.link == Link::Held), Sign::Arrow(Link::Held, false), "is held by"),
-        (edge(|edge| matches!(edge.link, Link::Any(_))), Sign::Arrow(Link::Any(0), false), "one of these is enough"),
-        (edge(|edge| edge.link == Link::Queue), Sign::Arrow(Link::Queue, false), "is behind it in a queue"),
+        (
+            edge(|edge| matches!(edge.link, Link::Any(_))),
+            Sign::Arrow(Link::Any(0), false),
+            "waits for any one of these",
+        ),
+        (edge(|edge| edge.link == Link::Queue), Sign::Arrow(Link::Queue, false), "is queued behind"),
     ];
     signs.into_iter().filter(|(there, _, _)| *there).map(|(_, sign, words)| (sign, words)).collect()
 }

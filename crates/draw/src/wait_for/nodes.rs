@@ -1,4 +1,4 @@
-//! Boxes: processes are round, resources are square.
+//! Draws nodes as boxes: processes with round corners, resources with square ones.
 
 use super::shape::{Frame, Point};
 use super::{Kind, Mark, Node};
@@ -6,7 +6,7 @@ use crate::svg::canvas::{Anchor, Canvas};
 use crate::svg::text::{bold, shortened};
 
 const LETTERS: f64 = 14.5;
-/// How many letters of a name are shown; hovering tells the rest.
+/// Maximum number of characters of a name; the tooltip shows the rest.
 const MOST_LETTERS: usize = 26;
 const HIGH: f64 = 19.0;
 
@@ -56,7 +56,7 @@ pub(super) fn draw(canvas: &mut Canvas, node: &Node, frame: &Frame) {
     });
 }
 
-/// The box itself, on a ground that hides what runs below it.
+/// Draws the box on an opaque background that hides arrows behind it.
 pub(super) fn outline(canvas: &mut Canvas, kind: Kind, frame: &Frame) {
     let corner = frame.middle.plus(-frame.wide, -frame.high);
     let size = (frame.wide * 2.0, frame.high * 2.0);

@@ -1,4 +1,4 @@
-//! The whole page: head, arrows, boxes, legend.
+//! Draws the whole page: heading, arrows, boxes and legend.
 
 use super::cluster::arrange;
 use super::curve::Curve;
@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 pub(super) const MARGIN: f64 = 28.0;
-/// How wide a page is at least, so that its head has room.
+/// Minimum width of a page, so that its heading has room.
 const LEAST: f64 = 420.0;
-/// How wide the head alone may make it.
+/// Maximum width of a page because of its heading.
 const HEAD: f64 = 760.0;
-/// The widest angle that an arc spans from one arrow to the next.
+/// Maximum angle that an arc spans between two arrows.
 const WIDE: f64 = 2.55;
 
 pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
@@ -66,7 +66,7 @@ pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
 fn covered(frames: &[Frame], routed: &[Option<Curve>]) -> (Point, Point) {
     let points = routed.iter().flatten().flat_map(|curve| curve.points(16));
     let dots: Vec<Frame> = points.map(|middle| Frame { middle, wide: 4.0, high: 4.0 }).collect();
-    // The badge of a victim stands out of its box.
+    // The badge of a victim extends beyond its box.
     let boxes: Vec<Frame> =
         frames.iter().map(|frame| Frame { wide: frame.wide + 7.0, high: frame.high + 7.0, ..*frame }).collect();
     extent(boxes.iter().chain(&dots))
@@ -75,14 +75,14 @@ fn covered(frames: &[Frame], routed: &[Option<Curve>]) -> (Point, Point) {
 fn draw_edge(canvas: &mut Canvas, diagram: &Diagram, edge: &Edge, curve: &Curve) {
     let name = |node: usize| diagram.nodes.get(node).map_or("", |node| node.name.as_str());
     let verb = match edge.link {
-        Link::All if diagram.nodes.get(edge.to).is_some_and(|node| node.kind != Kind::Process) => "wants",
+        Link::All if diagram.nodes.get(edge.to).is_some_and(|node| node.kind != Kind::Process) => "requests",
         Link::All => "waits for",
         Link::Any(_) if diagram.nodes.get(edge.from).is_some_and(|node| node.kind != Kind::Process) => {
             "has a permit held by"
         }
-        Link::Any(_) => "waits for any of several, one of them",
+        Link::Any(_) => "waits for any one of several, among them",
         Link::Held => "is held by",
-        Link::Queue => "is in a queue behind",
+        Link::Queue => "is queued behind",
     };
     let mark = if edge.is_marked { " marked" } else { "" };
     let title = format!("{} {verb} {}", name(edge.from), name(edge.to));
@@ -97,7 +97,8 @@ fn tip(is_marked: bool) -> (f64, f64) {
     if is_marked { (13.0, 5.6) } else { (10.0, 4.2) }
 }
 
-/// An arrow along a curve of these corners, to an end that it reaches from somewhere.
+/// Draws an arrow along a curve with these control points, to an end that it approaches from
+/// `from`.
 pub(super) fn arrow(canvas: &mut Canvas, link: Link, is_marked: bool, line: &[Point], (end, from): (Point, Point)) {
     let class = match link {
         Link::All => "edge",
@@ -131,7 +132,7 @@ pub(super) fn arrow(canvas: &mut Canvas, link: Link, is_marked: bool, line: &[Po
     canvas.raw(format_args!("<path class=\"tip\" d=\"M{x1} {y1}L{x2} {y2}L{x3} {y3}Z\"/>"));
 }
 
-/// An arc across the arrows of which one is enough.
+/// Draws an arc across alternative arrows, of which one suffices.
 fn forks(canvas: &mut Canvas, diagram: &Diagram, frames: &[Frame], routed: &[Option<Curve>]) {
     let mut groups: BTreeMap<(usize, usize), Vec<(Point, bool)>> = BTreeMap::new();
     for (edge, curve) in diagram.edges.iter().zip(routed) {
@@ -147,7 +148,7 @@ fn forks(canvas: &mut Canvas, diagram: &Diagram, frames: &[Frame], routed: &[Opt
     }
 }
 
-/// Through these points around a middle, all but the widest gap between them.
+/// Returns an arc through these points around a middle, without the widest gap between them.
 fn arc(middle: Point, mut points: Vec<Point>) -> String {
     let angle = |point: &Point| (point.y - middle.y).atan2(point.x - middle.x);
     points.sort_by(|one, other| angle(one).total_cmp(&angle(other)));
@@ -159,7 +160,7 @@ fn arc(middle: Point, mut points: Vec<Point>) -> String {
     let first = (widest + 1) % points.len().max(1);
     points.rotate_left(first);
     let mut path = String::new();
-    // Arrows that lead in opposite directions have no arc between them; their dashes say enough.
+    // Arrows in opposite directions have no arc between them; their dashes suffice.
     let is_wide = |one: &Point, other: &Point| (angle(other) - angle(one)).rem_euclid(std::f64::consts::TAU) > WIDE;
     let mut before: Option<Point> = None;
     for point in points {
@@ -168,7 +169,7 @@ fn arc(middle: Point, mut points: Vec<Point>) -> String {
             None => write!(path, "M{} {}", Number(point.x), Number(point.y)),
             Some(last) => {
                 let half = last.toward(point, 0.5);
-                // Bulges away from the middle.
+                // The arc bulges away from the middle.
                 let far = half.distance(middle).max(1.0);
                 let out = 1.0 + last.distance(point) * 0.22 / far;
                 let bend = middle.toward(half, out);

@@ -1,32 +1,32 @@
-//! How arrows run: with the bend that leads them past boxes, and across as few other arrows as possible.
+//! Routes arrows: chooses bends that avoid boxes and cross few other arrows.
 
 use super::curve::Curve;
 use super::shape::{Frame, Point, cross};
 use super::{Diagram, Edge, Mark};
 use std::collections::BTreeMap;
 
-/// The bends that are tried, either way.
+/// Bends that are tried, to both sides.
 const BENDS: [f64; 7] = [0.0, 0.09, 0.17, 0.26, 0.37, 0.5, 0.68];
-/// What keeps two opposite arrows apart.
+/// Bend that keeps two opposite arrows apart.
 const OPPOSITE: f64 = 0.15;
-/// How round the arrows of a circle are.
+/// Bend of the arrows of a circle.
 const ROUND: f64 = 0.09;
-/// How near an arrow may come to a box that it has nothing to do with.
+/// Minimum distance between an arrow and a box that is not one of its ends.
 const CLEAR: f64 = 7.0;
 
-/// An arrow that was routed.
+/// A routed arrow.
 struct Routed {
     edge: (usize, usize),
     bend: f64,
     points: Vec<Point>,
 }
 
-/// A curve for every arrow, in the order of the arrows; none for those that lead nowhere.
+/// Returns a curve for every arrow, in their order; `None` for arrows to or from missing nodes.
 pub(super) fn curves(diagram: &Diagram, frames: &[Frame]) -> Vec<Option<Curve>> {
     let middles = middles(diagram, frames);
     let mut routed: Vec<Routed> = Vec::new();
     let mut curves: Vec<Option<Curve>> = vec![None; diagram.edges.len()];
-    // Those that matter most have the first choice.
+    // Arrows of deadlocks are routed first.
     let mut order: Vec<usize> = (0..diagram.edges.len()).collect();
     order.sort_by_key(|place| diagram.edges.get(*place).is_none_or(|edge| !edge.is_marked));
     for place in order {
@@ -61,21 +61,21 @@ fn middles(diagram: &Diagram, frames: &[Frame]) -> BTreeMap<usize, Point> {
     sums.into_iter().map(|(number, (sum, count))| (number, Point { x: sum.x / count, y: sum.y / count })).collect()
 }
 
-/// The bend that an arrow would have if it were alone: outwards along a circle, else none.
+/// Returns the preferred bend of an arrow: outwards along a circle, else none.
 fn wanted(diagram: &Diagram, edge: &Edge, (from, to): (&Frame, &Frame), middles: &BTreeMap<usize, Point>) -> f64 {
     let mark = |node: usize| diagram.nodes.get(node).map(|node| node.mark);
     let (Some(Mark::Deadlock(one)), Some(Mark::Deadlock(other))) = (mark(edge.from), mark(edge.to)) else { return 0.0 };
     let Some(middle) = middles.get(&one).filter(|_| one == other && edge.is_marked) else { return 0.0 };
     let half = from.middle.toward(to.middle, 0.5);
-    // Positive bends go to the left of the arrow.
+    // Positive bends are to the left of the arrow.
     let (along_x, along_y) = (to.middle.x - from.middle.x, to.middle.y - from.middle.y);
     let (out_x, out_y) = (half.x - middle.x, half.y - middle.y);
     let left = along_y * out_x - along_x * out_y;
-    // An arrow through the middle has no outside.
+    // An arrow through the middle has no outer side.
     if out_x.hypot(out_y) < 12.0 { 0.0 } else { ROUND.copysign(left) }
 }
 
-/// What an arrow must get past.
+/// Boxes and arrows to avoid.
 struct Obstacles<'a> {
     diagram: &'a Diagram,
     frames: &'a [Frame],
@@ -105,7 +105,7 @@ impl Obstacles<'_> {
         hits as f64
     }
 
-    /// How many other arrows it crosses, or lies upon.
+    /// Returns the number of other arrows it crosses or covers.
     fn crossings(&self, edge: &Edge, bend: f64, points: &[Point]) -> f64 {
         let mut count = 0.0;
         for other in self.routed {

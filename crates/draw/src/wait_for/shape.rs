@@ -1,6 +1,6 @@
 //! Points and boxes.
 
-/// A place on the paper.
+/// A position in the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
     pub(super) x: f64,
@@ -14,7 +14,7 @@ impl Point {
         Self { x: self.x + x, y: self.y + y }
     }
 
-    /// So far on the way to another.
+    /// Returns the point at this part of the way to another.
     pub(super) fn toward(self, other: Self, part: f64) -> Self {
         Self { x: self.x + (other.x - self.x) * part, y: self.y + (other.y - self.y) * part }
     }
@@ -24,7 +24,7 @@ impl Point {
     }
 }
 
-/// A box around its middle.
+/// A box, given by its middle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Frame {
     pub(super) middle: Point,
@@ -39,7 +39,7 @@ impl Frame {
         (point.x - self.middle.x).abs() < self.wide + margin && (point.y - self.middle.y).abs() < self.high + margin
     }
 
-    /// Whether two come closer to each other than this, sideways and upwards.
+    /// Whether two boxes are closer than these horizontal and vertical distances.
     pub(super) fn is_near(&self, other: &Self, (sideways, upwards): (f64, f64)) -> bool {
         let (x, y) = ((self.middle.x - other.middle.x).abs(), (self.middle.y - other.middle.y).abs());
         x < self.wide + other.wide + sideways && y < self.high + other.high + upwards
@@ -50,7 +50,7 @@ impl Frame {
     }
 }
 
-/// What some boxes cover: the upper left corner and the lower right one.
+/// Returns the bounding box of some boxes: its upper left and lower right corners.
 pub(super) fn extent<'a>(frames: impl Iterator<Item = &'a Frame>) -> (Point, Point) {
     let (mut low, mut high) = (Point::ZERO, Point::ZERO);
     for (place, frame) in frames.enumerate() {
@@ -68,6 +68,7 @@ pub(super) fn extent<'a>(frames: impl Iterator<Item = &'a Frame>) -> (Point, Poi
     (low, high)
 }
 
+/// Whether two line segments cross.
 pub(super) fn cross((a, b): (Point, Point), (c, d): (Point, Point)) -> bool {
     let side =
         |from: Point, to: Point, of: Point| (to.x - from.x) * (of.y - from.y) - (to.y - from.y) * (of.x - from.x);

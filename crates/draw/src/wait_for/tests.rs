@@ -1,4 +1,4 @@
-//! Where boxes and arrows are: apart, the same every time, and past each other.
+//! Tests of the layout: boxes do not overlap, arrows avoid boxes, and the result is deterministic.
 
 use super::cluster::arrange;
 use super::nodes::frame;
@@ -39,7 +39,7 @@ fn opposite_arrows_run_apart() {
 
 #[test]
 fn an_arrow_runs_past_the_box_in_between() {
-    // In a row of four, the first one also waits for the last.
+    // A chain of four, in which the first node also waits for the last.
     let row = diagram(
         &[Mark::Waits, Mark::Waits, Mark::Waits, Mark::Free],
         &[(0, 1, false), (1, 2, false), (2, 3, false), (0, 3, false)],
@@ -67,7 +67,7 @@ fn the_members_of_a_cycle_stand_in_its_order() {
 }
 
 #[test]
-fn an_arrow_to_itself_leaves_its_box_and_one_to_nobody_is_left_out() {
+fn a_loop_leaves_its_box_and_an_arrow_to_a_missing_node_is_left_out() {
     let alone = diagram(&[Mark::Deadlock(0)], &[(0, 0, true), (0, 7, false), (9, 0, false)]);
     let curves = curves(&alone, &frames(&alone));
     let frame = frames(&alone)[0];
@@ -78,15 +78,15 @@ fn an_arrow_to_itself_leaves_its_box_and_one_to_nobody_is_left_out() {
 }
 
 #[test]
-fn a_thicket_is_refused_in_a_sentence() {
-    let thicket = diagram(&[Mark::Free; MOST_NODES + 1], &[]);
-    let refused = thicket.svg(Theme::Auto).expect_err("too many");
+fn a_graph_that_is_too_large_is_refused() {
+    let large = diagram(&[Mark::Free; MOST_NODES + 1], &[]);
+    let refused = large.svg(Theme::Auto).expect_err("too many");
     assert_eq!(refused, NotDrawn::TooLarge { nodes: MOST_NODES + 1, edges: 0 });
     assert!(refused.to_string().ends_with("or read the report."), "{refused}");
     assert!(diagram(&[Mark::Free; MOST_NODES], &[]).svg(Theme::Auto).is_ok());
 }
 
-/// Graphs of up to thirty, with marks that need not make sense.
+/// Graphs of up to 30 nodes with arbitrary marks.
 fn graphs() -> impl Strategy<Value = Diagram> {
     let mark = prop_oneof![
         2 => (0..3usize).prop_map(Mark::Deadlock),

@@ -1,4 +1,4 @@
-//! Overviews: what they count, where they end, and that no journal breaks them.
+//! Tests of overviews: counts, time range, and robustness.
 
 use crate::common::{Act, Tale, any_tale, between, header, heading, ms, node};
 use expect_test::expect;
@@ -12,7 +12,7 @@ use quorate_journal::moment::{Done, Loss, Moment, Observer, Taken};
 use quorate_journal::role::Role;
 use unicode_width::UnicodeWidthStr;
 
-/// Who asks waits, and who is told so is inside or out again.
+/// A node waits after `acquire`, is chosen after `ENTERS` and idle after `LEAVES`.
 fn stands(moment: &Moment<'_, String, String>, _before: &[Role]) -> Option<(NodeId, Role)> {
     match moment {
         Moment::Effect { node, effect: Done::Emit(text), .. } if *text == "ENTERS" => Some((*node, Role::Chosen)),
@@ -30,7 +30,7 @@ fn sketch(nodes: usize, window: Window) -> Sketch<String, String> {
 fn finish(sketch: Sketch<String, String>) -> Overview {
     match sketch.finish() {
         Drawing::Overview(overview) => *overview,
-        Drawing::Scene(_) => panic!("an overview is wanted"),
+        Drawing::Scene(_) => panic!("expected an overview, got a scene"),
     }
 }
 
@@ -58,7 +58,7 @@ fn send(to: u32) -> Act {
     Act::Send(to, "request".into(), Class::Algorithm)
 }
 
-/// Some of everything, for thirty milliseconds.
+/// Every kind of event within thirty milliseconds.
 fn trouble() -> Vec<Act> {
     vec![
         command(1),
@@ -87,45 +87,45 @@ fn trouble() -> Vec<Act> {
 }
 
 #[test]
-fn the_text_tells_of_everything() {
+fn the_text_shows_everything() {
     let mut overview = overview_of(3, Window::default(), &trouble());
     overview.breaches.push(Breach { time: ms(15), line: 9, text: "safety fails".into() });
-    overview.breaches.push(Breach { time: ms(99), line: 99, text: "what comes later fails".into() });
-    // A line that is not indented keeps the others where they are.
+    overview.breaches.push(Breach { time: ms(99), line: 99, text: "a later property fails".into() });
+    // An unindented first line keeps the indentation of the others.
     expect![[r#"
-        told
+        text
             node 1  ?????????▂███████████████████▃·····························
             node 2  ····················✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗
             node 3  ·······································‖‖‖‖‖‖‖‖‖‖‖‖‖‖‖‖‖‖‖‖
-             lasts                     ━━━━━━━━━━━━━━━━━━━━━╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍
+            faults                     ━━━━━━━━━━━━━━━━━━━━━╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍
           messages  █
            control     █
               lost     █
            crashes                     █
-          breaches                               ▲
+        violations                               ▲
                     0.000                                             30.000 ms
                     10.000 ms to 20.000 ms: cut 1 | 2,3
                     15.000 ms to the end: link 1 > 3 loss 0.5
                     ▲ 15.000 ms: safety fails
                     · outside   ? waiting   ‖ paused   ✗ down
-                    ▁▂█ inside for a share of the time   ━ a cut
-                    ╍ an odd link or a full disk   ▲ a property fails
+                    ▁▂█ inside for part of the time   ━ partition
+                    ╍ link fault or full disk   ▲ property violated
     "#]]
-    .assert_eq(&format!("told\n{}", text_of(&overview, 72)));
+    .assert_eq(&format!("text\n{}", text_of(&overview, 72)));
 }
 
 #[test]
-fn a_window_says_what_is_beyond_it_and_not_what_a_scene_would_leave_out() {
+fn a_window_reports_hidden_lines_but_not_omissions_of_scenes() {
     let mut acts = trouble();
     acts.extend([Act::Timer(1), Act::Timer(2)]);
     let overview = overview_of(20, between(5, 30), &acts);
     assert_eq!((overview.beyond.quiet, overview.beyond.idle), (0, 0));
     let (text, svg) = (text_of(&overview, 100), svg_of(&overview));
-    assert!(text.contains("Not shown: 3 lines of the journal before.\n"), "{text}");
+    assert!(text.contains("Not shown: 3 earlier journal lines.\n"), "{text}");
     for told in [text, svg] {
-        assert!(!told.contains("do nothing") && !told.contains("nothing happens to"), "{told}");
+        assert!(!told.contains("without visible effect") && !told.contains("idle"), "{told}");
     }
-    // One that became an overview only after a while has counted some.
+    // A run that becomes an overview only later has counted some already.
     let options = Options { most: 3, ..Options::default() };
     let full = Sketch::new(&header(20), heading(20), stands, options);
     let quiet: Vec<Act> = (0..9).flat_map(|_| [Act::Timer(1), command(2)]).collect();
@@ -190,11 +190,11 @@ fn nodes_without_a_row_count() {
     assert!(text_of(&overview, 80).contains("and 10 more nodes\n"));
     let one = overview_of(41, Window::default(), &acts[..2]);
     assert!(text_of(&one, 80).contains("and 1 more node\n"));
-    assert!(svg_of(&one).contains("One more node has no line of its own."));
+    assert!(svg_of(&one).contains("One more node has no row."));
     assert_eq!(one.totals(|count| count.to_string()), "1 step, 0 messages, inside 1 time");
 }
 
-/// The time after the last thing that is counted is time nonetheless.
+/// The time after the last counted event is covered too.
 #[test]
 fn all_of_the_time_has_bins() {
     let acts = [command(1), told("ENTERS"), Act::Wait(1_000), Act::Change("skew 2 by 3ms".into())];
@@ -218,13 +218,14 @@ fn time_that_goes_back_ends_where_it_was_latest() {
     svg_of(&overview);
 }
 
-/// As long as time can be, to and fro.
+/// The longest possible times, back and forth.
 #[test]
 fn no_time_is_too_long() {
     for (one, other) in [(0, i64::MAX), (i64::MIN, i64::MAX), (i64::MAX, i64::MIN)] {
         let mut sketch = sketch(2, Window::default());
         let [enters, leaves] = ["ENTERS", "LEAVES"].map(String::from);
-        // It is inside for all of the time, and outside for all of it, so often that no sum of that is a number.
+        // The node is inside for the whole time and outside for the whole time, so often that the
+        // sums exceed 64 bits.
         let inside = [(one, &enters), (other, &leaves)];
         let outside = [(one, &enters), (one, &leaves), (other, &enters), (other, &leaves)];
         for (time, said) in (0..600).flat_map(|_| inside.into_iter().chain(outside)) {
@@ -242,9 +243,9 @@ fn no_time_is_too_long() {
     }
 }
 
-/// The legend is as long as there are signs, and the picture is not wider for it.
+/// A long legend takes more rows but no more width.
 #[test]
-fn a_long_legend_takes_another_line() {
+fn a_long_legend_takes_another_row() {
     let mut overview = overview_of(3, Window::default(), &trouble());
     let wide = |overview: &Overview| {
         let svg = svg_of(overview);
@@ -264,22 +265,22 @@ fn a_long_legend_takes_another_line() {
     let before = (wide(&overview), lines(&overview));
     assert_eq!(before.1, 1);
     for (_, words) in &mut overview.heading.roles {
-        *words = "a word that is as long as words can be, and then some more of it, on and on it goes".into();
+        *words = "a role whose name is as long as a name can be, and even a little longer than that".into();
     }
     assert_eq!(wide(&overview).to_bits(), before.0.to_bits());
     assert!(lines(&overview) > 1);
 }
 
 #[test]
-fn many_things_that_last_are_counted() {
+fn many_lasting_faults_are_counted() {
     let mut overview = overview_of(3, Window::default(), &trouble());
     let place = Place { time: ms(3), order: 0 };
     let band = |number: usize| Band { text: format!("cut {number} | rest"), cut: true, from: place, to: None };
     overview.bands = (0..9).map(band).collect();
-    assert!(text_of(&overview, 100).contains("and 1 more thing that lasts\n"));
+    assert!(text_of(&overview, 100).contains("and 1 more lasting fault\n"));
     overview.bands = (0..30).map(band).collect();
     let text = text_of(&overview, 100);
-    assert!(text.contains("and 22 more things that last\n") && text.contains("3.000 ms to the end: cut 7 | rest\n"));
+    assert!(text.contains("and 22 more lasting faults\n") && text.contains("3.000 ms to the end: cut 7 | rest\n"));
 }
 
 proptest! {

@@ -1,4 +1,5 @@
-//! Logs for ShiViz: as they read, that ShiViz takes them, and that their clocks tell what happened before what.
+//! Tests of ShiViz logs: golden outputs, that ShiViz accepts them, and that clocks match
+//! happened-before.
 
 mod grammar;
 mod oracle;
@@ -29,7 +30,7 @@ fn send(to: u32, kind: &str) -> Act {
 }
 
 #[test]
-fn three_want_in_at_once() {
+fn three_nodes_request_entry_at_once() {
     let mut bytes = Vec::new();
     let log = Contest::of(3, 2, 1).ricart_agrawala(Shiviz::new(&mut bytes, &header(3), Window::default()));
     assert_eq!(log.finish().unwrap(), 12);
@@ -65,7 +66,7 @@ fn three_want_in_at_once() {
 }
 
 #[test]
-fn the_world_hears_what_is_lost_and_its_blows_are_events_of_whom_they_hit() {
+fn the_world_receives_lost_messages_and_faults_are_events_of_their_node() {
     let acts = [
         Act::Command(1, "ask".into()),
         send(2, "request"),
@@ -100,7 +101,7 @@ fn the_world_hears_what_is_lost_and_its_blows_are_events_of_whom_they_hit() {
 }
 
 #[test]
-fn in_a_window_everyone_counts_from_its_beginning_and_hears_through_those_who_are_not_shown() {
+fn a_window_counts_from_its_start_and_includes_paths_through_hidden_nodes() {
     let acts = [
         Act::Command(1, "early".into()),
         send(2, "old"),
@@ -131,8 +132,9 @@ fn in_a_window_everyone_counts_from_its_beginning_and_hears_through_those_who_ar
 }
 
 #[test]
-fn what_comes_of_one_step_knows_all_that_was_heard_in_it() {
-    // The second frame comes first and is held back; the first one then hands both on, and is answered in between.
+fn all_sends_of_a_step_depend_on_all_its_receipts() {
+    // The second frame arrives first and is held back. The first one then releases both, and a
+    // reply is sent in between.
     let acts = [
         Act::Command(1, "first".into()),
         Act::Parcel(2, "frame".into(), 0),
@@ -149,7 +151,7 @@ fn what_comes_of_one_step_knows_all_that_was_heard_in_it() {
 }
 
 #[test]
-fn runs_of_every_algorithm_that_is_wrong_on_purpose_are_accepted() {
+fn runs_of_every_faulty_variant_are_accepted() {
     let windows = || [Window::default(), between(3, 20), Window { nodes: [node(1), node(3)].into(), ..between(2, 70) }];
     for seed in 1..4 {
         for window in windows() {
@@ -164,7 +166,7 @@ fn runs_of_every_algorithm_that_is_wrong_on_purpose_are_accepted() {
     }
 }
 
-/// Takes a log and reads it as ShiViz does when it is complete.
+/// Collects a log and parses it like ShiViz when it is flushed.
 #[derive(Default)]
 struct Shared(Vec<u8>);
 
@@ -180,7 +182,7 @@ impl Write for Shared {
     }
 }
 
-/// A disk that is full after so many bytes.
+/// A writer that fails after this many bytes.
 struct Full(usize);
 
 impl Write for Full {
@@ -195,7 +197,7 @@ impl Write for Full {
 }
 
 #[test]
-fn a_disk_that_is_full_is_told_at_the_end() {
+fn a_write_error_is_reported_at_the_end() {
     for room in [0, 80, 200] {
         let log = Contest::of(3, 2, 1).ricart_agrawala(Shiviz::new(Full(room), &header(3), Window::default()));
         assert_eq!(log.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
@@ -203,7 +205,7 @@ fn a_disk_that_is_full_is_told_at_the_end() {
 }
 
 #[test]
-fn a_node_that_the_header_does_not_know_is_nobody() {
+fn events_of_nodes_outside_the_group_are_ignored() {
     let acts =
         [Act::Command(5, "ask".into()), send(1, "x"), Act::Crash(5), Act::Deliver(0), Act::Command(1, "ask".into())];
     let (log, events) = log_of(Window::default(), &acts);
@@ -218,8 +220,8 @@ fn the_rules_of_the_tests_refuse_what_shiviz_refuses() {
         "",
         "n1 {\"n1\":2}\n0 late\n",
         "n1 {\"n1\":1}\n0 x\nn1 {\"n1\":3}\n0 a jump\n",
-        "n1 {\"n2\":1}\n0 not of itself\n",
-        "n1 {\"n1\":1,\"n2\":1}\n0 of nobody\n",
+        "n1 {\"n2\":1}\n0 without its host\n",
+        "n1 {\"n1\":1,\"n2\":1}\n0 unknown host\n",
         "n1 {\"n1\":1}\nx\n",
         "n1 {\"n1\":1\n0 no clock\n",
         "n1 {\"n1\":1}\n0 x\nforged\n",
@@ -246,7 +248,7 @@ proptest! {
     }
 
     #[test]
-    fn a_text_is_seen_as_it_is(text in hostile(), rule in hostile()) {
+    fn texts_are_written_unchanged(text in hostile(), rule in hostile()) {
         let acts = [Act::Command(1, text), Act::Rule("R-1".into(), rule), Act::Wait(1), Act::Command(2, "ask".into())];
         let (log, _) = log_of(Window::default(), &acts);
         let events = accepted(&log);
@@ -259,8 +261,8 @@ proptest! {
     }
 
     #[test]
-    fn the_clocks_are_what_happened_before(acts in any_tale(4), from in -2..12i64, length in 0..60i64, some: bool) {
-        // Of frames and parcels the oracle knows nothing.
+    fn clocks_match_happened_before(acts in any_tale(4), from in -2..12i64, length in 0..60i64, some: bool) {
+        // The oracle does not know frames and parcels.
         let is_bare = |act: &Act| !matches!(act, Act::Parcel(..) | Act::Hand(..));
         let acts: Vec<_> = acts.into_iter().filter(is_bare).collect();
         let nodes = if some { vec![node(2), node(3)] } else { Vec::new() };

@@ -1,4 +1,4 @@
-//! Space-time diagrams: what is drawn is there, is text, and is in nobody's way.
+//! Tests of space-time diagrams: everything is drawn, text is escaped, and texts do not overlap.
 
 use crate::common::{check_layout, parsed};
 use quorate_core::{NodeId, Time};
@@ -32,7 +32,7 @@ fn scene(drawing: &Drawing) -> &Scene {
     }
 }
 
-/// Runs in which everything goes wrong that can.
+/// Runs with every kind of fault.
 fn rough(seed: u64) -> Spec<Mutex> {
     let mut spec = Spec::<Mutex>::named("ricart-agrawala").unwrap();
     spec.seed = seed;
@@ -50,7 +50,7 @@ fn rough(seed: u64) -> Spec<Mutex> {
 }
 
 #[test]
-fn no_text_lies_on_another_and_nothing_is_cut_off() {
+fn texts_do_not_overlap_and_are_not_cut_off() {
     for seed in 1..=12 {
         let drawing = drawn(&rough(seed), Options::default());
         for clocks in [Clocks::None, Clocks::Logical, Clocks::Vector, Clocks::Both] {
@@ -62,7 +62,7 @@ fn no_text_lies_on_another_and_nothing_is_cut_off() {
     }
 }
 
-/// Members fall, stand still and are cut off, with leases that are short enough for a picture.
+/// Members crash, pause and are partitioned, with leases short enough for a picture.
 fn in_views(seed: u64, fault: &str) -> Spec<Mutex> {
     let mut spec = Spec::<Mutex>::named("token-request").unwrap();
     spec.nodes = 4;
@@ -79,7 +79,7 @@ const VIEW_FAULTS: [&str; 4] =
     ["crash 2 at 9ms", "pause 1 at 5ms for 70ms", "cut 1,2 | 3,4 at 9ms for 60ms", "crash 3 at 9ms for 20ms"];
 
 #[test]
-fn no_text_lies_on_another_in_views_either() {
+fn texts_do_not_overlap_with_views() {
     for (seed, fault) in (1..=8).zip(VIEW_FAULTS.iter().cycle()) {
         let drawing = drawn(&in_views(seed, fault), Options::default());
         for width in [700, svg::USUAL_WIDTH] {
@@ -116,12 +116,13 @@ fn the_same_run_gives_the_same_bytes() {
 }
 
 #[test]
-fn everything_that_goes_wrong_is_to_be_seen() {
+fn every_fault_is_shown() {
     let drawing = drawn(&rough(5), Options::default());
     let svg = svg::draw(&drawing, &svg::Options::default());
     let (_, texts) = parsed(&svg);
     let told = |wanted: &str| texts.iter().any(|text| text.text.contains(wanted));
-    for wanted in ["cut 1 | 2,3", "link 1 > 3", "pause", "goes on", "crash", "never arrives", "sent again", "inside"] {
+    for wanted in ["cut 1 | 2,3", "link 1 > 3", "pause", "resumes", "crash", "message lost", "retransmission", "inside"]
+    {
         assert!(told(wanted), "no '{wanted}'");
     }
 }
@@ -150,9 +151,9 @@ fn a_window_is_a_part_of_the_whole() {
     }
 }
 
-/// Spans follow each other without gaps, and arrows lead from earlier steps to later ones.
+/// Spans are contiguous, and arrows lead from earlier steps to later ones.
 #[test]
-fn a_scene_hangs_together() {
+fn a_scene_is_consistent() {
     for seed in 1..=40 {
         let drawing = drawn(&rough(seed), Options::default());
         let scene = scene(&drawing);
@@ -176,7 +177,8 @@ fn arrows(scene: &Scene) -> impl Iterator<Item = (&Step, &Step, &Arrow)> {
     })
 }
 
-/// Behind bare links every message tells its receiver what its sender knew. The first thing anybody does is the first step.
+/// Over plain links, every message carries its sender's clock. The first action of the run has
+/// clock 1.
 #[test]
 fn clocks_grow_along_every_message() {
     for seed in 1..=20 {
@@ -194,7 +196,7 @@ fn clocks_grow_along_every_message() {
     }
 }
 
-/// Of two copies, one arrives and the other is lost: both are told.
+/// Of two copies, one arrives and the other is lost; both are shown.
 #[test]
 fn a_copy_that_is_lost_leaves_the_one_that_arrived() {
     let journal = concat!(
@@ -221,7 +223,7 @@ fn too_much_for_a_scene_becomes_an_overview() {
     spec.until = None;
     spec.faults.pop();
     let drawing = drawn(&spec, Options::default());
-    let Drawing::Overview(overview) = &drawing else { panic!("a scene of everything") };
+    let Drawing::Overview(overview) = &drawing else { panic!("expected an overview, got a scene") };
     assert!(overview.bins.len() <= 480 && overview.bins.len() > 200, "{} bins", overview.bins.len());
     assert_eq!(overview.bins.iter().map(|bin| bin.steps).sum::<u64>(), overview.total.steps);
     assert_eq!(overview.total.chosen, 400);
@@ -240,31 +242,31 @@ fn a_theme_can_be_forced() {
 }
 
 #[test]
-fn a_breach_is_told_where_it_was_seen() {
+fn a_violation_is_shown_where_it_was_detected() {
     let mut drawing = drawn(&rough(2), Options::default());
     let (time, line) = scene(&drawing).steps.get(9).map(|step| (step.place.time, step.line)).unwrap();
     drawing.blame(Breach { time, line, text: "exclusion <fails>".into() });
     let svg = svg::draw(&drawing, &svg::Options::default());
     let (_, texts) = parsed(&svg);
     assert!(texts.iter().any(|text| text.class == "breach-name" && text.text == "exclusion <fails>"));
-    check_layout(&svg, "a breach");
+    check_layout(&svg, "a violation");
 }
 
 fn read(journal: &str, name: &str) -> Drawing {
-    fn nobody(_: &Moment<'_, Value, Value>, _: &[Role]) -> Option<(NodeId, Role)> {
+    fn no_roles(_: &Moment<'_, Value, Value>, _: &[Role]) -> Option<(NodeId, Role)> {
         None
     }
     let mut journal = Journal::open(journal.as_bytes()).unwrap();
     let header = journal.header().clone();
     let heading = Heading { algorithm: name.to_owned(), nodes: 2, detail: name.to_owned(), ..Heading::default() };
-    let mut sketch = Sketch::<Value, Value>::new(&header, heading, nobody, Options::default());
+    let mut sketch = Sketch::<Value, Value>::new(&header, heading, no_roles, Options::default());
     journal.show_all(&mut sketch).unwrap();
     sketch.finish()
 }
 
-/// Nothing in a journal is trusted.
+/// A journal is untrusted input.
 #[test]
-fn hostile_names_are_text() {
+fn hostile_names_are_escaped() {
     let names = [
         "<script>alert(1)</script>",
         "\"'><svg onload=alert(1)>",
@@ -297,7 +299,7 @@ fn hostile_names_are_text() {
 }
 
 #[test]
-fn nothing_at_all_can_be_drawn() {
+fn an_empty_run_can_be_drawn() {
     let header = experiment::header(&Spec::<Mutex>::named("central").unwrap()).unwrap();
     for nodes in [0, 1] {
         let header = quorate_journal::record::Header { nodes, ..header.clone() };
@@ -307,11 +309,11 @@ fn nothing_at_all_can_be_drawn() {
             Mutex::stands,
             Options::default(),
         );
-        check_layout(&svg::draw(&sketch.finish(), &svg::Options::default()), "nothing");
+        check_layout(&svg::draw(&sketch.finish(), &svg::Options::default()), "an empty run");
     }
 }
 
-/// A run that takes several rows, with losses all over.
+/// A run of several rows with many losses.
 fn long() -> Drawing {
     let mut spec = rough(7);
     spec.settings.entries = 9;
@@ -324,9 +326,9 @@ fn rows(svg: &str) -> usize {
     svg.matches("<g transform=\"translate(0 ").count()
 }
 
-/// Wherever a property fails, one row says so, even where the step itself is not drawn.
+/// Wherever a property is violated, exactly one row shows it, even if the step itself is not drawn.
 #[test]
-fn a_breach_is_told_in_one_of_many_rows() {
+fn a_violation_is_shown_in_one_of_many_rows() {
     let whole = long();
     let lines: Vec<_> = scene(&whole).steps.iter().map(|step| (step.place.time, step.line)).collect();
     for (time, line) in lines {
@@ -340,9 +342,10 @@ fn a_breach_is_told_in_one_of_many_rows() {
     }
 }
 
-/// A message whose ends are in two rows is drawn twice, and told as one. What is lost is lost once.
+/// A message whose ends are in two rows is drawn twice with the same tooltip. A lost message has
+/// one cross.
 #[test]
-fn rows_tell_of_messages_as_the_whole_does() {
+fn rows_describe_messages_like_the_whole_scene() {
     let whole = long();
     let svg = svg::draw(&whole, &svg::Options::default());
     assert!(rows(&svg) > 2);
@@ -357,9 +360,10 @@ fn rows_tell_of_messages_as_the_whole_does() {
     assert_eq!(crosses, lost + crashes + 2 * pauses + 2);
 }
 
-/// A node that is inside all the time is to be seen in a window in which nothing happens, and in a large group.
+/// A node that holds the lock throughout a window in which nothing happens is shown, also in a
+/// large group.
 #[test]
-fn how_nodes_stand_does_not_depend_on_what_happens_in_the_window() {
+fn roles_do_not_depend_on_events_in_the_window() {
     let mut spec = Spec::<Mutex>::named("central").unwrap();
     spec.nodes = 20;
     spec.settings.entries = 1;
@@ -375,9 +379,9 @@ fn how_nodes_stand_does_not_depend_on_what_happens_in_the_window() {
     assert_eq!(scene(&part).beyond.idle, 19);
 }
 
-/// More messages than anybody can follow are shown on the whole, however few steps there are.
+/// A scene with too many messages becomes an overview, however few steps it has.
 #[test]
-fn a_web_of_messages_becomes_an_overview() {
+fn too_many_messages_become_an_overview() {
     let mut spec = Spec::<Mutex>::named("ricart-agrawala").unwrap();
     spec.nodes = 60;
     spec.settings.entries = 20;

@@ -1,4 +1,4 @@
-//! Pictures for the terminal: as they look, and that no journal can make them look wrong.
+//! Tests of pictures for terminals: golden outputs, and robustness against any journal.
 
 use crate::common::{Act, Contest, any_tale, between, scene, scene_of};
 use expect_test::{Expect, expect};
@@ -29,7 +29,7 @@ fn send(to: u32, kind: &str) -> Act {
 }
 
 #[test]
-fn three_want_in_at_once() {
+fn three_nodes_request_entry_at_once() {
     check(
         &Contest::of(3, 3, 1).scene(),
         100,
@@ -60,7 +60,7 @@ fn three_want_in_at_once() {
 }
 
 #[test]
-fn on_a_narrow_terminal_words_are_cut_and_lines_are_not_broken() {
+fn on_a_narrow_terminal_texts_are_truncated() {
     check(
         &Contest::of(3, 3, 1).scene(),
         60,
@@ -92,7 +92,7 @@ fn on_a_narrow_terminal_words_are_cut_and_lines_are_not_broken() {
 }
 
 #[test]
-fn losses_copies_a_cut_a_pause_a_crash_and_a_restart() {
+fn losses_duplicates_a_partition_a_pause_a_crash_and_a_restart() {
     let contest = Contest::trouble(5);
     check(
         &scene(contest.reliable(contest.sketch("reliable", Window::default()))),
@@ -150,24 +150,23 @@ fn losses_copies_a_cut_a_pause_a_crash_and_a_restart() {
              69.461    ├───reply↻──┼────────✗      reply↻ → 3: its receiver is down
              70.000    │           │           ◆   starts again (life 1)
              89.064    │           ●           │   timer {retransmit:3} · RL-2 sends 1 to 3 again
-                       │           ├──reply↻──▷│   reply↻ → 3 is still under way
+                       │           ├──reply↻──▷│   reply↻ → 3 is in flight
                time    1           2           3
             │ outside   ┆ waiting   █ inside   ┊ paused   no line: down   ● ◘ sends   ○ ◙ sends nothing   ◆ starts
-            ‖ stands still   ▸ goes on   ✗ crash, loss   ↻ sent again   ⇉ a copy   ▷ still under way
-            times in milliseconds
+            ‖ pauses   ▸ resumes   ✗ crash, loss   ↻ retransmission   ⇉ duplicate   ▷ in flight   times in milliseconds
         "#]],
     );
 }
 
 #[test]
-fn a_window_says_what_comes_before_and_after_it() {
+fn a_window_reports_lines_before_and_after_it() {
     let contest = Contest::trouble(5);
     check(
         &scene(contest.reliable(contest.sketch("reliable", between(10, 34)))),
         100,
         expect![[r#"
             reliable · 3 nodes · seed 5
-            … 34 lines of the journal before this
+            … 34 earlier journal lines
                time    1          2          3
              10.212    █          ├╌╌╌ack╌╌╌▶○   sets timer {retransmit:2} (15ms..20ms)
              10.775    ●          ┆          ┆   release · LEAVES · RA-4 lets (1, 2) pass at last · RA-4
@@ -182,15 +181,15 @@ fn a_window_says_what_comes_before_and_after_it() {
                     ┃  ├──reply↻──┼───────✗  ┆   reply↻ → 3: stopped by a cut
              31.827 ┃  │          ├───ack───▶○   cancels timer {retransmit:2}
              32.000 ┗╍╍│╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍┆╍  end of cut 1 | 2,3
-            … 10 lines of the journal after this
-            │ outside   ┆ waiting   █ inside   ● sends   ○ sends nothing   ✗ loss   ↻ sent again
-            ╌ sent before this   times in milliseconds
+            … 10 later journal lines
+            │ outside   ┆ waiting   █ inside   ● sends   ○ sends nothing   ✗ loss   ↻ retransmission
+            ╌ sent earlier   times in milliseconds
         "#]],
     );
 }
 
 #[test]
-fn what_a_parcel_of_every_fate_looks_like() {
+fn messages_with_every_fate() {
     let acts = [
         command(1, "acquire"),
         send(2, "first"),
@@ -216,7 +215,7 @@ fn what_a_parcel_of_every_fate_looks_like() {
         &scene_of(3, Window::default(), &acts),
         90,
         expect![[r#"
-            told-by-hand · 3 nodes · seed 1
+            scripted · 3 nodes · seed 1
               time  1            2            3
              0.000  ●            │            │   acquire · first → 2 · second → 3 · to itself → 1
              1.000  ├───first───▶○            │
@@ -225,16 +224,16 @@ fn what_a_parcel_of_every_fate_looks_like() {
              4.000  ├───first⇉──▶◙            │   ENTERS
              5.000  ┆            ◘            │   ask · late → 1
                     ┆            ■            │   node 2 is stopped
-                    ├─────ack────────────────▷│   ack → 3 is still under way
-                    ┆◁────late───╴            │   late → 1 is still under way
+                    ├─────ack────────────────▷│   ack → 3 is in flight
+                    ┆◁────late───╴            │   late → 1 is in flight
             │ outside   ┆ waiting   █ inside   no line: down   ● ◘ sends   ○ ◙ sends nothing
-            ■ stopped   ✗ loss   ⇉ a copy   ▷ still under way   times in milliseconds
+            ■ stopped   ✗ loss   ⇉ duplicate   ▷ in flight   times in milliseconds
         "#]],
     );
 }
 
 #[test]
-fn bands_overlap_beside_each_other() {
+fn overlapping_faults_are_side_by_side() {
     let acts = [
         Act::Change("cut 1 | 2,3".into()),
         Act::Wait(1),
@@ -251,22 +250,22 @@ fn bands_overlap_beside_each_other() {
         &scene_of(3, Window::default(), &acts),
         80,
         expect![[r#"
-        told-by-hand · 3 nodes · seed 1
-          time     1       2       3
-         0.000 ┏╍╍╍│╍╍╍╍╍╍╍│╍╍╍╍╍╍╍│╍  cut 1 | 2,3
-         1.000 ┃   ○       │       │   ask
-               ┃┏╍╍│╍╍╍╍╍╍╍│╍╍╍╍╍╍╍│╍  link 1 > 2 loss 0.5
-         2.000 ┃┃  │       ○       │   ask
-               ┗┃╍╍│╍╍╍╍╍╍╍│╍╍╍╍╍╍╍│╍  end of cut 1 | 2,3
-         3.000  ┃  │       │       ○   ask
-                ┃ ┄│┄┄┄┄┄┄┄│┄┄┄┄┄┄┄│┄  skew 2 by 3ms
-        │ outside   ○ sends nothing   times in milliseconds
-    "#]],
+            scripted · 3 nodes · seed 1
+              time     1       2       3
+             0.000 ┏╍╍╍│╍╍╍╍╍╍╍│╍╍╍╍╍╍╍│╍  cut 1 | 2,3
+             1.000 ┃   ○       │       │   ask
+                   ┃┏╍╍│╍╍╍╍╍╍╍│╍╍╍╍╍╍╍│╍  link 1 > 2 loss 0.5
+             2.000 ┃┃  │       ○       │   ask
+                   ┗┃╍╍│╍╍╍╍╍╍╍│╍╍╍╍╍╍╍│╍  end of cut 1 | 2,3
+             3.000  ┃  │       │       ○   ask
+                    ┃ ┄│┄┄┄┄┄┄┄│┄┄┄┄┄┄┄│┄  skew 2 by 3ms
+            │ outside   ○ sends nothing   times in milliseconds
+        "#]],
     );
 }
 
 #[test]
-fn a_breach_stands_where_it_was_seen() {
+fn a_violation_is_shown_where_it_was_detected() {
     let enters = |who| [command(who, "acquire"), Act::Emit("ENTERS".into())];
     let acts: Vec<_> = [enters(1), enters(2), enters(3)].into_iter().flatten().collect();
     let mut scene = scene_of(3, Window::default(), &acts);
@@ -275,25 +274,25 @@ fn a_breach_stands_where_it_was_seen() {
     scene.breaches.push(Breach {
         time: crate::common::ms(99),
         line: 99,
-        text: "What comes after this is not shown.".into(),
+        text: "A violation after the run is not shown.".into(),
     });
     check(
         &scene,
         80,
         expect![[r#"
-        told-by-hand · 3 nodes · seed 1
-          time  1       2       3
-         0.000  ◙       │       │   acquire · ENTERS
-                █       ◙       │   acquire · ENTERS
-               ━█━━━━━━━█━━━━━━━│━  ✗ Two are inside: 1 and 2.
-                █       █       ◙   acquire · ENTERS
-        │ outside   █ inside   ◙ sends nothing   times in milliseconds
-    "#]],
+            scripted · 3 nodes · seed 1
+              time  1       2       3
+             0.000  ◙       │       │   acquire · ENTERS
+                    █       ◙       │   acquire · ENTERS
+                   ━█━━━━━━━█━━━━━━━│━  ✗ Two are inside: 1 and 2.
+                    █       █       ◙   acquire · ENTERS
+            │ outside   █ inside   ◙ sends nothing   times in milliseconds
+        "#]],
     );
     assert!(mermaid::draw(&scene).contains(&format!("Note over n1,n3: 0.000 ms · ✗ {text}\n")));
 }
 
-/// What a node saves may look like anything; it is no message.
+/// A node may save any text; that is not a message.
 #[test]
 fn a_step_sends_only_if_a_message_leaves() {
     let acts = [
@@ -313,20 +312,19 @@ fn a_step_sends_only_if_a_message_leaves() {
         &scene,
         80,
         expect![[r#"
-        told-by-hand · 2 nodes · seed 1
-          time  1       2
-         0.000  ○       │   timer tick · saved · saves a → 2 · saves a → 3
-         1.000  │       ●   timer tick · ack → 1
-         2.000  │       ○   ask
-                │◁──ack─┤   ack → 1 is still under way
-        │ outside   ● sends   ○ sends nothing   ▷ still under way
-        times in milliseconds
-    "#]],
+            scripted · 2 nodes · seed 1
+              time  1       2
+             0.000  ○       │   timer tick · saved · saves a → 2 · saves a → 3
+             1.000  │       ●   timer tick · ack → 1
+             2.000  │       ○   ask
+                    │◁──ack─┤   ack → 1 is in flight
+            │ outside   ● sends   ○ sends nothing   ▷ in flight   times in milliseconds
+        "#]],
     );
 }
 
 #[test]
-fn one_is_one_and_two_are_two() {
+fn counts_have_a_singular_and_a_plural() {
     let acts = |count: u32| -> Vec<Act> {
         let mut acts = vec![command(1, "early"), Act::Wait(10), command(1, "ask")];
         acts.extend((0..count).map(|_| send(2, "request")));
@@ -337,50 +335,50 @@ fn one_is_one_and_two_are_two() {
     let text = |scene: &Scene| draw(scene, &Options { width: Some(100) }, &plain);
     let one = text(&scene_of(2, between(5, 50), &acts(13)));
     for told in [
-        "\n1 more message is still under way.\n",
-        "\n… 1 line of the journal before this\n",
-        "\n… 1 line of the journal after this\n",
-        "\nNot shown: one step that does nothing.\n",
+        "\n1 more message is in flight.\n",
+        "\n… 1 earlier journal line\n",
+        "\n… 1 later journal line\n",
+        "\nNot shown: one step without visible effect.\n",
     ] {
         assert!(one.contains(told), "{told}\n{one}");
     }
     let two = text(&scene_of(2, between(5, 50), &acts(14)));
-    assert!(two.contains("\n2 more messages are still under way.\n"), "{two}");
-    assert!(two.contains("\nNot shown: 2 steps that do nothing.\n"), "{two}");
-    assert!(text(&scene_of(1, Window::default(), &[])).starts_with("told-by-hand · 1 node · seed 1\n"));
+    assert!(two.contains("\n2 more messages are in flight.\n"), "{two}");
+    assert!(two.contains("\nNot shown: 2 steps without visible effect.\n"), "{two}");
+    assert!(text(&scene_of(1, Window::default(), &[])).starts_with("scripted · 1 node · seed 1\n"));
 }
 
 #[test]
-fn many_nodes_stand_close_together() {
+fn many_nodes_are_drawn_close_together() {
     let acts = [command(12, "ask"), send(3, "request"), Act::Wait(1), Act::Deliver(0)];
     check(
         &scene_of(12, Window::default(), &acts),
         60,
         expect![[r#"
-        told-by-hand · 12 nodes · seed 1
-          time  1 2 3 4 5 6 7 8 9  11
-         0.000  │ │ │ │ │ │ │ │ │ │ │ ●   ask · request → 3
-         1.000  │ │ ○◀┼─┼─┼─┼─┼─┼─┼─┼─┤   request from 12
-        │ outside   ● sends   ○ sends nothing
-        times in milliseconds
-    "#]],
+            scripted · 12 nodes · seed 1
+              time  1 2 3 4 5 6 7 8 9  11
+             0.000  │ │ │ │ │ │ │ │ │ │ │ ●   ask · request → 3
+             1.000  │ │ ○◀┼─┼─┼─┼─┼─┼─┼─┼─┤   request from 12
+            │ outside   ● sends   ○ sends nothing
+            times in milliseconds
+        "#]],
     );
 }
 
 #[test]
-fn too_many_nodes_are_a_list_that_says_so() {
+fn too_many_nodes_become_a_list() {
     let mut acts = vec![command(1, "ask"), send(2, "request"), Act::Wait(1), Act::Deliver(0)];
     acts.extend((3..=60).map(|who| command(who, "ask")));
     let text = draw(&scene_of(60, Window::default(), &acts), &Options { width: Some(80) }, &plain);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[2], " 0.000  node 1 · ask · request → 2");
     assert_eq!(lines[3], " 1.000  node 2 · request from 1");
-    let last = "60 nodes side by side are too wide, so this is a list. Choose some of them.";
+    let last = "60 nodes do not fit side by side, so this is a list. Select fewer nodes.";
     assert_eq!(lines.last().copied(), Some(last));
 }
 
 #[test]
-fn names_from_right_to_left_and_wide_ones_keep_to_their_places() {
+fn right_to_left_and_wide_names_keep_their_columns() {
     let acts = [
         command(1, "שאל"),
         send(2, "שלום"),
@@ -393,7 +391,7 @@ fn names_from_right_to_left_and_wide_ones_keep_to_their_places() {
     let text = draw(&scene_of(3, Window::default(), &acts), &Options { width: Some(60) }, &plain);
     let shown = text.replace('\u{2068}', "⟨").replace('\u{2069}', "⟩");
     expect![[r#"
-        told-by-hand · 3 nodes · seed 1
+        scripted · 3 nodes · seed 1
           time  1       2       3
          0.000  ●       │       │   ⟨שאל⟩ · ⟨שלום → 2⟩ · 要求 → 3
          1.000  ├─⟨שלום⟩─▶○       │   ⟨مرحبا⟩
@@ -405,12 +403,12 @@ fn names_from_right_to_left_and_wide_ones_keep_to_their_places() {
 }
 
 #[test]
-fn nothing_at_all_is_a_picture_too() {
+fn an_empty_scene_can_be_drawn() {
     check(
         &scene_of(2, Window::default(), &[]),
         80,
         expect![[r#"
-            told-by-hand · 2 nodes · seed 1
+            scripted · 2 nodes · seed 1
              time  1       2
                    │       │
             │ outside   times in milliseconds
@@ -433,7 +431,7 @@ fn colours_change_nothing_but_the_colour() {
     let contest = Contest::trouble(5);
     let scene = scene(contest.reliable(contest.sketch("reliable", Window::default())));
     let options = Options { width: Some(100) };
-    // Signs for private use, which no journal of this test has.
+    // Private-use characters, which no journal of this test contains.
     let paint = |ink: Ink, text: &str| format!("\u{e000}{ink:?}\u{e001}{text}\u{e002}");
     let coloured = draw(&scene, &options, &paint);
     for ink in ["Role(Waiting)", "Role(Chosen)", "Message", "Control", "Part(Event)", "Alarm", "Faint", "Heading"] {
@@ -444,21 +442,21 @@ fn colours_change_nothing_but_the_colour() {
     assert_eq!(bare, draw(&scene, &options, &plain));
 }
 
-/// What any picture must be, whoever wrote the journal.
-fn is_sound(scene: &Scene, width: Option<usize>) -> Result<(), TestCaseError> {
+/// Checks what every picture must satisfy, whatever the journal.
+fn check_picture(scene: &Scene, width: Option<usize>) -> Result<(), TestCaseError> {
     let text = draw(scene, &Options { width }, &plain);
     prop_assert!(text.ends_with('\n'));
     for line in text.lines() {
-        prop_assert!(!line.chars().any(char::is_control), "no sign steers the terminal: {line:?}");
+        prop_assert!(!line.chars().any(char::is_control), "control character in {line:?}");
         let (opened, closed) = (line.matches('\u{2068}').count(), line.matches('\u{2069}').count());
-        prop_assert_eq!(opened, closed, "what is isolated ends within the line: {:?}", line);
+        prop_assert_eq!(opened, closed, "isolation must end within the line: {:?}", line);
         if let Some(width) = width {
             prop_assert!(line.width() <= width, "{} columns of {width}: {line:?}", line.width());
         }
     }
     let told = text.lines().count();
-    prop_assert!(told >= 3 + scene.steps.len() + scene.marks.len(), "every step and every blow has a line");
-    prop_assert_eq!(&text, &draw(scene, &Options { width }, &plain), "the same scene is drawn the same way");
+    prop_assert!(told >= 3 + scene.steps.len() + scene.marks.len(), "every step and every mark has a line");
+    prop_assert_eq!(&text, &draw(scene, &Options { width }, &plain), "drawing must be deterministic");
     Ok(())
 }
 
@@ -468,12 +466,12 @@ proptest! {
     #[test]
     fn no_journal_breaks_the_picture(acts in any_tale(4), width in 30..130usize, limited in any::<bool>()) {
         let scene = scene_of(4, Window::default(), &acts);
-        is_sound(&scene, limited.then_some(width))?;
+        check_picture(&scene, limited.then_some(width))?;
     }
 
     #[test]
     fn no_window_breaks_the_picture(acts in any_tale(4), from in -2..40i64, length in 0..30i64, width in 30..130usize) {
         let scene = scene_of(4, between(from, from + length), &acts);
-        is_sound(&scene, Some(width))?;
+        check_picture(&scene, Some(width))?;
     }
 }

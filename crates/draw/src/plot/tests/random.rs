@@ -1,4 +1,4 @@
-//! Figures that nobody would make: each is a sound picture, or an error.
+//! Random figures: each gives a valid picture or an error.
 
 use super::sound;
 use crate::plot::{Axis, Figure, Plot, Point, Scale, Series, Ticks};
@@ -6,7 +6,7 @@ use crate::style::Theme;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use proptest::{collection::vec, option};
 
-/// Numbers as they are measured, and rarely such as are not.
+/// Mostly realistic numbers, and a few extreme ones.
 fn value() -> impl Strategy<Value = f64> {
     prop_oneof![
         120 => (0_i32..40).prop_map(f64::from),
@@ -22,7 +22,7 @@ fn value() -> impl Strategy<Value = f64> {
 fn point() -> impl Strategy<Value = Point> {
     (value(), value(), any::<bool>(), option::of((value(), value()))).prop_map(|(x, y, is_ring, range)| {
         let point = if is_ring { Point::new(x, y).ring() } else { Point::new(x, y) };
-        // Most ranges are the right way up.
+        // Ranges have their ends in order.
         range.map_or(point, |(one, other)| point.reach(one.min(other), other.max(one)))
     })
 }
@@ -54,7 +54,7 @@ fn plot() -> impl Strategy<Value = Plot> {
 
 proptest! {
     #[test]
-    fn any_figure_is_a_sound_picture_or_an_error(title in ".{0,90}", plots in vec(plot(), 0..5)) {
+    fn any_figure_is_a_valid_picture_or_an_error(title in ".{0,90}", plots in vec(plot(), 0..5)) {
         let figure = plots.into_iter().fold(Figure::new(title), Figure::with);
         if let Ok(svg) = figure.svg(Theme::Auto) {
             sound(&svg);
@@ -62,9 +62,9 @@ proptest! {
         }
     }
 
-    /// Only with numbers that can be measured, so that there is always a picture.
+    /// With realistic numbers there is always a picture.
     #[test]
-    fn whatever_can_be_measured_can_be_drawn(
+    fn realistic_measurements_can_be_drawn(
         values in vec((1_u32..100_000, 0_u32..1_000_000), 0..30),
         is_log in any::<bool>(),
         names in 1..15_usize,

@@ -1,4 +1,4 @@
-//! Tales that chance tells.
+//! Random scripts.
 
 use super::{Act, hostile};
 use proptest::collection;
@@ -7,7 +7,7 @@ use proptest::sample;
 use quorate_core::Class;
 use quorate_journal::moment::Loss;
 
-/// A tale of a group of this size, with names as bad as they can be.
+/// A script for a group of this size, with hostile names and texts.
 pub(crate) fn any_tale(nodes: u32) -> impl Strategy<Value = Vec<Act>> {
     collection::vec(act(nodes), 0..60)
 }

@@ -1,4 +1,4 @@
-//! What tests of pictures share: tales told by hand, tales that chance tells, and runs of the simulator.
+//! Helpers for tests of pictures: hand-written and random scripts, and simulated runs.
 
 mod chance;
 mod hostile;
@@ -33,7 +33,7 @@ pub(crate) fn between(from: i64, to: i64) -> Window {
 pub(crate) fn heading(nodes: usize) -> Heading {
     let roles = [(Role::Idle, "outside"), (Role::Waiting, "waiting"), (Role::Chosen, "inside")];
     Heading {
-        algorithm: "told-by-hand".into(),
+        algorithm: "scripted".into(),
         nodes,
         detail: "seed 1".into(),
         roles: roles.map(|(role, word)| (role, word.into())).into(),
@@ -49,7 +49,7 @@ pub(crate) fn sketch(nodes: usize, window: Window) -> Sketch<String, String> {
 pub(crate) fn scene<C: std::fmt::Display, E: std::fmt::Display>(sketch: Sketch<C, E>) -> Scene {
     match sketch.finish() {
         Drawing::Scene(scene) => *scene,
-        Drawing::Overview(_) => panic!("a short run is a scene"),
+        Drawing::Overview(_) => panic!("expected a scene, got an overview"),
     }
 }
 

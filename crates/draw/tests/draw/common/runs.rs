@@ -1,4 +1,4 @@
-//! Runs of the simulator: a contest for the critical section, with whatever goes wrong.
+//! Simulated runs: nodes compete for the critical section, with faults.
 
 use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
@@ -20,7 +20,7 @@ use quorate_sim::run::{Limits, run};
 use quorate_sim::{Setup, Wire, World};
 use serde::Serialize;
 
-/// Nodes that all want in, and the world they do it in.
+/// A run in which all nodes request entry.
 #[derive(Clone)]
 pub(crate) struct Contest {
     setup: Setup,
@@ -29,7 +29,7 @@ pub(crate) struct Contest {
 }
 
 impl Contest {
-    /// A message takes from one to five milliseconds, and nothing is lost.
+    /// Messages take from one to five milliseconds, and none are lost.
     pub(crate) fn of(nodes: usize, entries: u64, seed: u64) -> Self {
         let instant = Latency::Fixed(Duration::ZERO);
         let latency = "uniform:1ms..5ms".parse().expect("a latency");
@@ -37,7 +37,7 @@ impl Contest {
         Self { setup: Setup { nodes, seed, wire, processing: instant, sync: instant }, entries, faults: Vec::new() }
     }
 
-    /// One in which everything goes wrong at least once, for algorithms over reliable links.
+    /// A run with every kind of fault, for algorithms over reliable links.
     pub(crate) fn trouble(seed: u64) -> Self {
         let contest = Self::of(3, 3, seed).loss("0.1").duplicate("0.1");
         contest.fault("cut 1 | 2,3 at 12ms for 20ms").fault("pause 2 at 3ms for 4ms").fault("crash 3 at 60ms for 10ms")
@@ -76,7 +76,7 @@ impl Contest {
         self.watched(move |me| Central::new(me, group.clone()), observer)
     }
 
-    /// What an observer makes of each algorithm that is wrong on purpose, one after the other.
+    /// Runs each faulty algorithm variant and returns the observer of each run.
     pub(crate) fn fixtures<O: Observer<Command, Event>>(&self, mut observer: impl FnMut() -> O) -> Vec<O> {
         let group = Group::of_size(self.setup.nodes);
         let flaws = [Flaw::BareReplies, Flaw::ClockOnly, Flaw::NodeOnly, Flaw::FirstOnly];

@@ -1,4 +1,4 @@
-//! A tale: what nodes and the world do, one act after the other, told to any observer.
+//! Scripts: a list of actions by nodes and faults, replayed to any observer.
 
 use quorate_core::{Class, Epoch, Group, Incarnation, NodeId, Parcel, Span, Stay, Time, View};
 use quorate_journal::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Sent, Taken};
@@ -8,31 +8,33 @@ use std::collections::BTreeMap;
 
 use super::node;
 
-/// One act of a tale. Those that begin a step name its node; the others belong to the step before them.
+/// One action of a script. Actions that begin a step name its node; the others belong to the step
+/// before them.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
     /// Time passes, in milliseconds.
     Wait(i64),
-    /// A node boots, in this life.
+    /// A node starts, in this incarnation.
     Start(u32, u64),
     Command(u32, String),
     Timer(u32),
-    /// A node takes the view of this number, in which these members have been since those views, in these lives.
+    /// A node receives the view of this number, with its members, their incarnations and the views
+    /// they joined in.
     View(u32, u64, Vec<(u32, u64, u64)>),
-    /// A node has a lease for so many milliseconds more.
+    /// A node receives a lease for this many milliseconds.
     Lease(u32, i64),
     Saved(u32),
-    /// One of the messages under way arrives, by its place among them; with a parcel it is handed on.
+    /// A message in flight arrives, by its index; its parcel is handed over.
     Deliver(usize),
-    /// One of the messages under way arrives, but its parcel is held back.
+    /// A message in flight arrives, but its parcel is held back.
     Hold(usize),
-    /// A parcel of this sender and number is handed on in this step.
+    /// The step hands over the parcel with this sender and number.
     Hand(u32, u64),
     Send(u32, String, Class),
     Multicast(String),
-    /// The step sends a letter that is called this to all others.
+    /// The step multicasts a message with this label.
     Letter(String),
-    /// So many messages with these names wait in the hold-back queue after this step.
+    /// The hold-back queue contains this many messages with these names after the step.
     Queue(usize, String),
     /// The step sends a frame with a parcel of this number.
     Parcel(u32, String, u64),
@@ -45,11 +47,11 @@ pub(crate) enum Act {
     End(u32),
     Pause(u32),
     Resume(u32),
-    /// The world changes otherwise.
+    /// Another fault or change.
     Change(String),
 }
 
-/// Tells a tale to an observer.
+/// Replays a script to an observer.
 pub(crate) struct Tale<O> {
     observer: O,
     nodes: usize,
@@ -86,7 +88,7 @@ impl<O: Observer<String, String>> Tale<O> {
 
     fn act(&mut self, act: &Act) {
         match act {
-            // A step takes no time, so it is over.
+            // A step takes no time, so it ends here.
             Act::Wait(millis) => {
                 self.time = Time::from_nanos(self.time.nanos() + millis * 1_000_000);
                 self.stepping = None;
@@ -114,7 +116,7 @@ impl<O: Observer<String, String>> Tale<O> {
             Act::Send(to, kind, class) => self.send(node(*to), kind, *class, None),
             Act::Parcel(to, kind, number) => self.send(node(*to), kind, Class::Algorithm, Some(parcel(*number))),
             Act::Multicast(kind) => self.multicast(kind, None),
-            Act::Letter(label) => self.multicast("letter", Some(label)),
+            Act::Letter(label) => self.multicast("data", Some(label)),
             Act::Queue(count, names) => {
                 self.effect(Done::HoldBack { count: *count, names: format_args!("{names}") });
             }
@@ -216,7 +218,7 @@ fn ms(millis: u64) -> quorate_core::Duration {
     quorate_core::Duration::from_millis(millis)
 }
 
-/// Who asks waits, and who is told so is inside or out again.
+/// A node waits after `acquire`, is chosen after `ENTERS` and idle after `LEAVES`.
 pub(crate) fn stands(moment: &Moment<'_, String, String>, _before: &[Role]) -> Option<(NodeId, Role)> {
     match moment {
         Moment::Input { node, input: Taken::Command(text), .. } if *text == "acquire" => Some((*node, Role::Waiting)),
@@ -232,7 +234,7 @@ pub(crate) fn stands(moment: &Moment<'_, String, String>, _before: &[Role]) -> O
 pub(crate) fn header(nodes: usize) -> Header {
     Header {
         journal: FORMAT,
-        algorithm: "told-by-hand".into(),
+        algorithm: "scripted".into(),
         family: "mutex".into(),
         nodes,
         seed: 1,

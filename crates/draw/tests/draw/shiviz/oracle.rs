@@ -1,16 +1,17 @@
-//! Happened-before by sets: slow, and so simple that it is right.
+//! Happened-before computed with sets of events: slow, but obviously correct.
 
 use quorate_core::NodeId;
 use quorate_draw::Window;
 use quorate_journal::moment::{Done, Happening, MessageId, Moment, Observer, Taken, receivers};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A thing that happens, by the number of its line.
+/// An event, by its line number.
 type Number = usize;
-/// Everything that happened before something.
+/// All events that happened before an event.
 type Past = BTreeSet<Number>;
 
-/// Watches a tale without wrappers. Each line is a thing of its own, and knows what its node knew and what it hears.
+/// Observes a script without wrappers. Each line is an event that depends on the node's earlier
+/// events and on the message it receives.
 pub(crate) struct Oracle {
     window: Window,
     nodes: BTreeMap<NodeId, Past>,
@@ -19,7 +20,7 @@ pub(crate) struct Oracle {
     lines: Vec<Line>,
 }
 
-/// A line of the journal.
+/// A journal line.
 struct Line {
     host: String,
     shown: bool,
@@ -33,7 +34,8 @@ impl Oracle {
         Self { window, nodes, world, letters, lines }
     }
 
-    /// For each thing that belongs into the log: its host, and how many things of each host happened before it or are it.
+    /// For each event in the log, returns its host and how many events of each host happened before
+    /// it, itself included.
     pub(crate) fn expected(&self) -> Vec<(String, BTreeMap<String, u64>)> {
         let logged = |line: &&Line| line.shown && !line.quiet;
         let count = |line: &Line| {
