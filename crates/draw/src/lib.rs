@@ -6,7 +6,6 @@
 //! that is too long for a scene is drawn as an [`overview`]. [`wait_for`] draws wait-for graphs,
 //! [`plot`] draws measurements.
 
-mod lettering;
 pub mod mermaid;
 pub mod overview;
 pub mod plot;
@@ -17,6 +16,7 @@ pub mod sketch;
 pub mod style;
 pub mod svg;
 pub mod terminal;
+mod text;
 mod timeline;
 pub mod wait_for;
 mod window;

@@ -10,20 +10,20 @@
 //! diagram loses its rule notes first and then its end, and says so in a note. A note also gives
 //! the number of nodes left out of a very large group.
 
+mod diagram;
 mod escape;
 mod replies;
-mod story;
 
 use crate::scene::Scene;
-use story::{Detail, Story};
+use diagram::{Detail, SequenceDiagram};
 
 /// Maximum number of characters that Mermaid accepts by default.
-pub const MOST_CHARACTERS: usize = 50_000;
+pub const MAX_CHARACTERS: usize = 50_000;
 
 /// Returns the scene as the source text of a sequence diagram.
 pub fn draw(scene: &Scene) -> String {
-    match Story::new(scene, Detail::All).tell() {
+    match SequenceDiagram::new(scene, Detail::All).write() {
         (text, 0) => text,
-        _ => Story::new(scene, Detail::Less).tell().0,
+        _ => SequenceDiagram::new(scene, Detail::Less).write().0,
     }
 }

@@ -28,21 +28,21 @@
 
 mod axis;
 mod canvas;
-mod cast;
-mod crowd;
+mod element;
 mod figure;
 mod layout;
 mod legend;
+mod offsets;
 mod panel;
-mod place;
+mod series_style;
 mod shape;
-mod sound;
 #[cfg(test)]
 mod tests;
 mod text;
 mod ticks;
+mod validate;
 
-pub use sound::PlotError;
+pub use validate::PlotError;
 
 use crate::style::Theme;
 

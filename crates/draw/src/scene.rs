@@ -8,7 +8,7 @@ mod queue;
 mod views;
 
 pub use queue::Queue;
-pub use views::{Era, Lease, Still, Stillness};
+pub use views::{InactiveReason, InactiveSpan, Lease, ViewSpan};
 
 use quorate_core::{Class, Epoch, NodeId, Time};
 use quorate_journal::moment::{Loss, MessageId};
@@ -34,9 +34,9 @@ pub struct Scene {
     /// Faults of the network, the clocks or the disks that last for some time, by their start.
     pub bands: Vec<Band>,
     /// Views in which some member acts, in order; empty if the group has no views.
-    pub eras: Vec<Era>,
-    pub breaches: Vec<Breach>,
-    pub beyond: Beyond,
+    pub view_spans: Vec<ViewSpan>,
+    pub violations: Vec<Breach>,
+    pub omitted: Omitted,
 }
 
 /// A property violation.
@@ -70,7 +70,7 @@ pub struct Lane {
     /// Its leases, if the group has views.
     pub leases: Vec<Lease>,
     /// When it does not act in its group, if the group has views.
-    pub stills: Vec<Still>,
+    pub inactive_spans: Vec<InactiveSpan>,
     /// Contents of its hold-back queue whenever that is not empty, by their start.
     pub queues: Vec<Queue>,
 }
@@ -80,9 +80,9 @@ pub struct Lane {
 pub struct Span {
     pub role: Role,
     /// Its role without the pause: a paused node may still hold the lock.
-    pub standing: Role,
+    pub underlying: Role,
     /// Whether the node still believes that it is chosen although its lease has expired.
-    pub over: bool,
+    pub lease_expired: bool,
     /// Start, with its order, so that events at one instant stay in sequence.
     pub from: Place,
     pub to: Place,
@@ -112,7 +112,7 @@ pub struct Step {
     pub events: Vec<String>,
     /// Whether its event reports that the node lost its entry or leadership because the group
     /// continued without it.
-    pub loses: bool,
+    pub revoked: bool,
     /// Descriptions of all effects in order, sends included.
     pub parts: Vec<(Sort, String)>,
     pub sends: bool,
@@ -146,13 +146,13 @@ pub struct Mark {
     pub place: Place,
     /// Index of its lane; `None` if it affects the whole group.
     pub lane: Option<usize>,
-    pub what: Blow,
+    pub kind: MarkKind,
     pub text: String,
 }
 
 /// The kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blow {
+pub enum MarkKind {
     Crashed,
     Ended,
     Paused,
@@ -216,7 +216,7 @@ pub enum Head {
 #[derive(Clone, Debug)]
 pub struct Band {
     pub text: String,
-    pub cut: bool,
+    pub is_cut: bool,
     /// Start; before `Scene::from` if the fault began earlier.
     pub from: Place,
     pub to: Option<Place>,
@@ -224,7 +224,7 @@ pub struct Band {
 
 /// Counts of what the picture leaves out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Beyond {
+pub struct Omitted {
     pub before: u64,
     pub after: u64,
     /// Steps in the window without visible effect, such as a tick or a disk confirmation.
@@ -238,7 +238,7 @@ pub struct Beyond {
 
 impl Heading {
     /// Returns the family's word for a role; empty if it has none.
-    pub fn words(&self, role: Role) -> &str {
+    pub fn role_name(&self, role: Role) -> &str {
         match role {
             Role::Paused => "paused",
             Role::Down => "down",
@@ -249,9 +249,9 @@ impl Heading {
     }
 }
 
-impl Beyond {
+impl Omitted {
     /// Returns a sentence about what is left out; `None` if nothing is.
-    pub fn words(&self) -> Option<String> {
+    pub fn summary(&self) -> Option<String> {
         let part = |count: u64, one: &str, many: &str| match count {
             0 => None,
             1 => Some(format!("one {one}")),
@@ -273,15 +273,15 @@ impl Beyond {
 impl Scene {
     /// Returns the order of the step or mark at which a violation was detected: the one on its
     /// journal line, or the last one before. `None` if the scene does not show it.
-    pub fn order_of(&self, breach: &Breach) -> Option<usize> {
+    pub fn order_of(&self, violation: &Breach) -> Option<usize> {
         let steps = self.steps.iter().map(|step| (step.line, step.place.order));
         let marks = self.marks.iter().map(|mark| (mark.line, mark.place.order));
-        let before = steps.chain(marks).filter(|(line, _)| *line <= breach.line);
-        before.max().map(|(_, order)| order).filter(|_| breach.time >= self.from && breach.time <= self.to)
+        let before = steps.chain(marks).filter(|(line, _)| *line <= violation.line);
+        before.max().map(|(_, order)| order).filter(|_| violation.time >= self.from && violation.time <= self.to)
     }
 
     /// Returns a time relative to the origin, as it is displayed.
-    pub fn shown(&self, time: Time) -> Time {
+    pub fn relative(&self, time: Time) -> Time {
         Time::from_nanos(time.nanos().saturating_sub(self.origin.nanos()))
     }
 }

@@ -30,11 +30,11 @@
 //! The log is written while the run is observed. Memory holds the current step and the clocks of
 //! messages in flight.
 
-mod count;
+mod clocks;
 mod pending;
 
 use crate::Window;
-use count::Count;
+use clocks::VectorClocks;
 use pending::Pending;
 use quorate_core::{NodeId, Time};
 use quorate_journal::moment::{Happening, Moment, Observer};
@@ -51,8 +51,8 @@ pub struct Shiviz<W: Write> {
     out: W,
     origin: Time,
     window: Window,
-    stage: Stage,
-    count: Count,
+    phase: WindowPhase,
+    clocks: VectorClocks,
     pending: Option<Pending>,
     events: u64,
     line: String,
@@ -61,7 +61,7 @@ pub struct Shiviz<W: Write> {
 
 /// Position of the run relative to the window, which reaches from its first line to its last.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum WindowPhase {
     Before,
     Within,
     After,
@@ -74,14 +74,14 @@ impl<W: Write> Shiviz<W> {
             out,
             origin: Time::from_nanos(header.origin),
             window,
-            stage: Stage::Before,
-            count: Count::new(header.nodes),
+            phase: WindowPhase::Before,
+            clocks: VectorClocks::new(header.nodes),
             pending: None,
             events: 0,
             line: format!("{PARSER}\n\n"),
             failed: None,
         };
-        log.pass_on();
+        log.write_line();
         log
     }
 
@@ -99,7 +99,7 @@ impl<W: Write> Shiviz<W> {
     }
 
     /// Writes the current line. After a failure, nothing more is written.
-    fn pass_on(&mut self) {
+    fn write_line(&mut self) {
         if self.failed.is_none()
             && let Err(error) = self.out.write_all(self.line.as_bytes())
         {
@@ -110,25 +110,25 @@ impl<W: Write> Shiviz<W> {
 
     fn advance(&mut self, time: Time) {
         self.close();
-        if self.stage == Stage::Before && !self.window.is_before(time) {
-            self.stage = Stage::Within;
-            self.count.begin();
+        if self.phase == WindowPhase::Before && !self.window.is_before(time) {
+            self.phase = WindowPhase::Within;
+            self.clocks.begin();
         }
-        if self.stage == Stage::Within && self.window.is_after(time) {
-            self.stage = Stage::After;
+        if self.phase == WindowPhase::Within && self.window.is_after(time) {
+            self.phase = WindowPhase::After;
         }
     }
 
     fn close(&mut self) {
         if let Some(step) = self.pending.take().filter(|step| !step.is_quiet()) {
-            self.count.step(&step);
+            self.clocks.step(&step);
             self.event(Some(step.node), step.time, &step.text);
         }
     }
 
     /// Whether an event of a node, or of the world if `None`, is written.
     fn shows(&self, node: Option<NodeId>) -> bool {
-        self.stage == Stage::Within && node.is_none_or(|node| self.window.has(node))
+        self.phase == WindowPhase::Within && node.is_none_or(|node| self.window.has(node))
     }
 
     fn event(&mut self, node: Option<NodeId>, time: Time, text: &str) {
@@ -137,14 +137,14 @@ impl<W: Write> Shiviz<W> {
         }
         let shown = Time::from_nanos(time.nanos().saturating_sub(self.origin.nanos()));
         match node {
-            Some(node) => self.count.write(node, &self.window, &mut self.line),
-            None => self.count.write_world(&self.window, &mut self.line),
+            Some(node) => self.clocks.write(node, &self.window, &mut self.line),
+            None => self.clocks.write_world(&self.window, &mut self.line),
         }
         // ShiViz trims the end of the log, and must still find an event there.
         let text = if text.trim().is_empty() { "(no words)" } else { text };
         let _ = writeln!(self.line, "\n{} {text}", millis(shown));
         self.events += 1;
-        self.pass_on();
+        self.write_line();
     }
 
     fn world(&mut self, time: Time, what: &Happening<'_>) {
@@ -154,30 +154,30 @@ impl<W: Write> Shiviz<W> {
             | Happening::Ended { node }
             | Happening::Paused { node }
             | Happening::Resumed { node } => {
-                if self.count.has(*node) {
-                    self.count.blow(*node);
+                if self.clocks.has(*node) {
+                    self.clocks.local_event(*node);
                     self.event(Some(*node), time, &text);
                 }
             }
             Happening::Lost { id, to, .. } => {
                 let seen = self.window.has(id.sender) || self.window.has(*to);
-                if self.stage == Stage::Within && seen {
-                    self.count.world_hears(*id);
+                if self.phase == WindowPhase::Within && seen {
+                    self.clocks.world_receives(*id);
                     self.event(None, time, &text);
                 } else {
-                    self.count.forget(*id, *to);
+                    self.clocks.drop_message(*id, *to);
                 }
             }
             Happening::Duplicated { id } => {
-                self.count.double(*id);
-                if self.stage == Stage::Within && self.window.has(id.sender) {
-                    self.count.world_acts();
+                self.clocks.duplicate(*id);
+                if self.phase == WindowPhase::Within && self.window.has(id.sender) {
+                    self.clocks.world_event();
                     self.event(None, time, &text);
                 }
             }
             Happening::Changed { .. } => {
-                if self.stage == Stage::Within {
-                    self.count.world_acts();
+                if self.phase == WindowPhase::Within {
+                    self.clocks.world_event();
                     self.event(None, time, &text);
                 }
             }
@@ -190,13 +190,13 @@ impl<W: Write, C: Display, E: Display> Observer<C, E> for Shiviz<W> {
         if !matches!(moment, Moment::Effect { .. }) {
             self.advance(moment.time());
         }
-        if self.stage == Stage::After {
+        if self.phase == WindowPhase::After {
             return;
         }
         match moment {
             Moment::Input { time, node, input, .. } => {
                 let shown = self.shows(Some(*node));
-                self.pending = self.count.has(*node).then(|| Pending::new(*time, *node, input, shown));
+                self.pending = self.clocks.has(*node).then(|| Pending::new(*time, *node, input, shown));
             }
             Moment::Effect { effect, .. } => {
                 if let Some(step) = &mut self.pending {

@@ -15,7 +15,7 @@ mod footer;
 mod layout;
 mod lines;
 mod row;
-mod signs;
+mod symbols;
 pub(crate) mod text;
 mod words;
 
@@ -23,15 +23,15 @@ use crate::plural::counted;
 use crate::scene::{Head, Scene};
 use crate::timeline::timeline;
 use layout::Layout;
-use lines::{Line, Lines};
+use lines::{Line, LineWriter};
 use quorate_journal::role::Role;
 use quorate_journal::words::Sort;
-use row::Row;
-use signs::label;
+use row::TextRow;
+use symbols::label;
 use text::{fit, isolated, width};
 
 /// Maximum number of messages in flight at the end that are drawn; more are counted.
-const MOST_OPEN: usize = 12;
+const MAX_OPEN: usize = 12;
 /// A picture with more lines repeats the node numbers at its end.
 const LONG: usize = 36;
 
@@ -64,27 +64,27 @@ pub type Paint<'a> = &'a dyn Fn(Ink, &str) -> String;
 
 /// Returns the scene as text. Every line ends with a line break.
 pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
-    let moments = timeline(scene);
-    let layout = Layout::new(scene, &moments, options.width);
+    let items = timeline(scene);
+    let layout = Layout::new(scene, &items, options.width);
     let mut page = Page { layout: &layout, paint, text: String::new() };
     page.heading(scene);
-    let mut lines = Lines::new(scene, &layout);
-    if let Some(opening) = lines.opening(moments.is_empty()) {
+    let mut lines = LineWriter::new(scene, &layout);
+    if let Some(opening) = lines.opening(items.is_empty()) {
         page.line(opening);
     }
-    for moment in &moments {
-        page.line(lines.next(moment));
+    for item in &items {
+        page.line(lines.next(item));
     }
     let open: Vec<_> = scene.arrows.iter().filter(|arrow| arrow.head == Head::Open).collect();
-    for arrow in open.iter().take(MOST_OPEN) {
+    for arrow in open.iter().take(MAX_OPEN) {
         page.line(lines.open(arrow));
     }
-    match open.len().saturating_sub(MOST_OPEN) {
+    match open.len().saturating_sub(MAX_OPEN) {
         0 => {}
-        1 => page.say(Ink::Faint, "1 more message is in flight."),
-        more => page.say(Ink::Faint, &format!("{more} more messages are in flight.")),
+        1 => page.remark(Ink::Faint, "1 more message is in flight."),
+        more => page.remark(Ink::Faint, &format!("{more} more messages are in flight.")),
     }
-    if moments.len() > LONG {
+    if items.len() > LONG {
         page.nodes(scene);
     }
     footer::write(&mut page, scene);
@@ -109,15 +109,15 @@ impl Page<'_> {
         let nodes = counted(heading.nodes as u64, "node");
         let parts = [heading.algorithm.as_str(), &nodes, &heading.detail].into_iter();
         let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
-        self.say(Ink::Heading, &parts.join(" · "));
-        if scene.beyond.before > 0 {
-            self.say(Ink::Faint, &format!("… {}", counted(scene.beyond.before, "earlier journal line")));
+        self.remark(Ink::Heading, &parts.join(" · "));
+        if scene.omitted.before > 0 {
+            self.remark(Ink::Faint, &format!("… {}", counted(scene.omitted.before, "earlier journal line")));
         }
         self.nodes(scene);
     }
 
     fn nodes(&mut self, scene: &Scene) {
-        let mut row = Row::new(self.layout.words);
+        let mut row = TextRow::new(self.layout.words);
         row.put(self.layout.time - "time".len(), Ink::Faint, "time");
         // A number that would touch the previous one is left out.
         let mut free = 0;
@@ -157,7 +157,7 @@ impl Page<'_> {
         line
     }
 
-    fn say(&mut self, ink: Ink, text: &str) {
+    fn remark(&mut self, ink: Ink, text: &str) {
         let text = fit(text, self.layout.limit.unwrap_or(usize::MAX));
         let text = (self.paint)(ink, &isolated(&text));
         self.end(&text);

@@ -1,10 +1,10 @@
 //! Escapes text for Mermaid.
 
-use crate::lettering::shortened;
+use crate::text::shortened;
 use std::fmt::Write;
 
 /// Maximum length of a text in characters.
-const MOST: usize = 160;
+const MAX_CHARS: usize = 160;
 
 /// Returns the text in a form that Mermaid shows unchanged; the end of a long text is cut off.
 ///
@@ -12,7 +12,7 @@ const MOST: usize = 160;
 /// (`#35;`). This escapes every ASCII character with a meaning to either, the characters that
 /// Mermaid uses internally for such code points, and the keyword that ends a block.
 pub(super) fn escaped(text: &str) -> String {
-    let short = shortened(text, MOST);
+    let short = shortened(text, MAX_CHARS);
     let setting = [":", "wrap:", "nowrap:"].iter().any(|setting| short.trim_start().starts_with(setting));
     let mut safe = String::with_capacity(text.len() + 16);
     let mut rest: &str = &short;

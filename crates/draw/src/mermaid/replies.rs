@@ -17,22 +17,22 @@ pub(super) fn replies(scene: &Scene) -> BTreeSet<&str> {
             *receivers.entry((step, &arrow.kind)).or_default() += 1;
         }
     }
-    let asked = asked(scene);
-    let answers = |arrow: &Arrow| {
+    let requests = requests(scene);
+    let is_reply = |arrow: &Arrow| {
         let Tail::Step(step) = arrow.tail else { return false };
-        let asks = |asked: &&Arrow| {
-            asked.from == arrow.to && first_seen.get(asked.kind.as_str()) < first_seen.get(arrow.kind.as_str())
+        let is_request = |requests: &&Arrow| {
+            requests.from == arrow.to && first_seen.get(requests.kind.as_str()) < first_seen.get(arrow.kind.as_str())
         };
         let alone = receivers.get(&(step, arrow.kind.as_str())) == Some(&1);
-        alone && asked.get(step).is_some_and(|asked| asked.iter().any(asks))
+        alone && requests.get(step).is_some_and(|requests| requests.iter().any(is_request))
     };
-    scene.arrows.iter().filter(|arrow| answers(arrow)).map(|arrow| arrow.kind.as_str()).collect()
+    scene.arrows.iter().filter(|arrow| is_reply(arrow)).map(|arrow| arrow.kind.as_str()).collect()
 }
 
 /// Returns the messages to which each step may reply.
-fn asked(scene: &Scene) -> Vec<Vec<&Arrow>> {
+fn requests(scene: &Scene) -> Vec<Vec<&Arrow>> {
     let mut taken: BTreeMap<usize, Vec<&Arrow>> = BTreeMap::new();
-    let asked = scene.steps.iter().map(|step| match step.cause {
+    let requests = scene.steps.iter().map(|step| match step.cause {
         Cause::Message(arrow) => {
             let arrow: Vec<_> = arrow.and_then(|arrow| scene.arrows.get(arrow)).into_iter().collect();
             taken.entry(step.lane).or_default().extend(&arrow);
@@ -41,5 +41,5 @@ fn asked(scene: &Scene) -> Vec<Vec<&Arrow>> {
         Cause::Disk => taken.remove(&step.lane).unwrap_or_default(),
         Cause::Start { .. } | Cause::Command | Cause::Timer | Cause::Membership => Vec::new(),
     });
-    asked.collect()
+    requests.collect()
 }

@@ -3,13 +3,13 @@
 //! Time is divided into bins. As the run continues, adjacent bins are merged, so there are never
 //! more than a few hundred.
 
-mod survey;
+mod builder;
 mod text;
 
-pub use survey::Survey;
+pub use builder::OverviewBuilder;
 pub use text::{Ink, draw as draw_text};
 
-use crate::scene::{Band, Beyond, Breach, Heading};
+use crate::scene::{Band, Breach, Heading, Omitted};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::role::Role;
 
@@ -24,14 +24,14 @@ pub struct Overview {
     pub width: Duration,
     /// Counts per bin. The first bin starts at `from`, the last one contains `to`.
     pub bins: Vec<Bin>,
-    pub lanes: Vec<Row>,
+    pub lanes: Vec<NodeRow>,
     /// Number of further nodes without a row. Their activity counts nonetheless.
     pub more_nodes: usize,
     /// Lasting faults: partitions, link faults, full disks; the first ones if there are very many.
     pub bands: Vec<Band>,
-    pub breaches: Vec<Breach>,
+    pub violations: Vec<Breach>,
     pub total: Bin,
-    pub beyond: Beyond,
+    pub omitted: Omitted,
 }
 
 /// Counts of what happened during one bin.
@@ -50,8 +50,8 @@ pub struct Bin {
 
 impl Overview {
     /// Returns the violations within the time shown.
-    pub fn seen(&self) -> Vec<&Breach> {
-        self.breaches.iter().filter(|breach| (self.from..=self.to).contains(&breach.time)).collect()
+    pub fn shown_violations(&self) -> Vec<&Breach> {
+        self.violations.iter().filter(|violation| (self.from..=self.to).contains(&violation.time)).collect()
     }
 
     /// Returns the totals as text, with counts formatted by `number`.
@@ -69,15 +69,15 @@ impl Overview {
         if crashes > 0 {
             parts.push(things(crashes, "crash", "crashes"));
         }
-        let stood = self.heading.words(Role::Chosen);
-        if chosen > 0 && !stood.is_empty() {
-            parts.push(format!("{stood} {}", things(chosen, "time", "times")));
+        let add_share = self.heading.role_name(Role::Chosen);
+        if chosen > 0 && !add_share.is_empty() {
+            parts.push(format!("{add_share} {}", things(chosen, "time", "times")));
         }
         parts.join(", ")
     }
 
     /// Returns a time relative to the origin, as it is displayed.
-    pub fn shown(&self, time: Time) -> Time {
+    pub fn relative(&self, time: Time) -> Time {
         Time::from_nanos(time.nanos().saturating_sub(self.origin.nanos()))
     }
 
@@ -114,7 +114,7 @@ impl Bin {
 
 /// The roles of one node over time.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct NodeRow {
     pub node: NodeId,
     /// Time spent in each role, per bin.
     pub shares: Vec<Shares>,
@@ -130,7 +130,7 @@ pub(crate) const ROLES: [Role; 6] = [Role::Idle, Role::Waiting, Role::Follows, R
 
 impl Shares {
     /// Returns the time spent in a role, in nanoseconds.
-    pub fn of(&self, role: Role) -> u64 {
+    pub fn time_in(&self, role: Role) -> u64 {
         let Self([idle, waiting, follows, chosen, paused, down]) = self;
         match role {
             Role::Idle => *idle,
@@ -143,19 +143,19 @@ impl Shares {
     }
 
     pub fn total(&self) -> u64 {
-        u64::try_from(self.whole()).unwrap_or(u64::MAX)
+        u64::try_from(self.exact_total()).unwrap_or(u64::MAX)
     }
 
     /// Returns the total time without overflow: a journal whose time goes back and forth can exceed
     /// 64 bits.
-    pub(crate) fn whole(&self) -> u128 {
+    pub(crate) fn exact_total(&self) -> u128 {
         self.0.iter().copied().map(u128::from).sum()
     }
 
     /// Returns the role that took most of the time.
-    pub fn most(&self) -> Role {
-        let longest = ROLES.into_iter().max_by_key(|role| self.of(*role));
-        longest.filter(|_| self.whole() > 0).unwrap_or_default()
+    pub fn longest_role(&self) -> Role {
+        let longest = ROLES.into_iter().max_by_key(|role| self.time_in(*role));
+        longest.filter(|_| self.exact_total() > 0).unwrap_or_default()
     }
 
     fn add(&mut self, role: Role, nanos: u64) {

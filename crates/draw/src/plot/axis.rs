@@ -7,14 +7,14 @@ use std::ops;
 
 /// The direction of an axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Direction {
     Across,
     Up,
 }
 
 /// An axis with its value range.
 #[derive(Clone, Debug)]
-pub(super) struct Ruler {
+pub(super) struct ScaledAxis {
     scale: Scale,
     low: f64,
     high: f64,
@@ -29,29 +29,34 @@ const ZERO_LANE: f64 = 0.1;
 const ZERO: f64 = 0.25;
 /// Minimum and maximum margin between the outermost values and the ends of an axis, as parts of its
 /// length.
-const LEAST_MARGIN: f64 = 0.05;
-const MOST_MARGIN: f64 = 0.15;
+const MIN_MARGIN: f64 = 0.05;
+const MAX_MARGIN: f64 = 0.15;
 /// Relative width below which a range counts as a single value, because floating-point numbers
 /// hardly distinguish its ends.
 const NARROW: f64 = 1e-9;
 /// Maximum number of points that all get a tick.
 const FEW: usize = 12;
 
-impl Ruler {
+impl ScaledAxis {
     /// Computes an axis of a plot, `length` pixels long, with at least `room` pixels of margin at
     /// its ends.
-    pub(super) fn of(plot: &Plot, way: Way, length: i32, room: i32) -> Self {
-        let axis = if way == Way::Across { &plot.x } else { &plot.y };
-        let values = values(plot, axis, way);
+    pub(super) fn of(plot: &Plot, direction: Direction, length: i32, room: i32) -> Self {
+        let axis = if direction == Direction::Across { &plot.x } else { &plot.y };
+        let values = values(plot, axis, direction);
         let has_zero = axis.scale == Scale::Log && values.contains(&0.0);
-        let margin = (f64::from(room) / f64::from(length.max(1))).clamp(LEAST_MARGIN, MOST_MARGIN);
+        let margin = (f64::from(room) / f64::from(length.max(1))).clamp(MIN_MARGIN, MAX_MARGIN);
         let (low, high) = match axis.scale {
-            Scale::Linear => linear_ends(&values, way, margin),
+            Scale::Linear => linear_ends(&values, direction, margin),
             Scale::Log => log_ends(&values, margin),
         };
-        let mut ruler = Self { scale: axis.scale, low, high, has_zero, ticks: Vec::new() };
-        ruler.ticks = ruler.find_ticks(axis, places(plot, axis, way), &values, most_ticks(axis.scale, way, length));
-        ruler
+        let mut scaled_axis = Self { scale: axis.scale, low, high, has_zero, ticks: Vec::new() };
+        scaled_axis.ticks = scaled_axis.find_ticks(
+            axis,
+            places(plot, axis, direction),
+            &values,
+            most_ticks(axis.scale, direction, length),
+        );
+        scaled_axis
     }
 
     fn find_ticks(&self, axis: &Axis, places: Vec<f64>, values: &[f64], most: usize) -> Vec<(f64, String)> {
@@ -95,7 +100,7 @@ impl Ruler {
     }
 }
 
-impl Ranged for Ruler {
+impl Ranged for ScaledAxis {
     type FormatOption = DefaultFormatting;
     type ValueType = f64;
 
@@ -113,25 +118,25 @@ impl Ranged for Ruler {
 }
 
 /// Returns the maximum number of ticks. A linear axis needs fewer than fit.
-fn most_ticks(scale: Scale, way: Way, length: i32) -> usize {
-    let fit = match (way, scale) {
-        (Way::Across, _) => (length / 64).clamp(2, 12),
-        (Way::Up, Scale::Linear) => (length / 40).clamp(2, 7),
-        (Way::Up, Scale::Log) => (length / 34).clamp(2, 12),
+fn most_ticks(scale: Scale, direction: Direction, length: i32) -> usize {
+    let fit = match (direction, scale) {
+        (Direction::Across, _) => (length / 64).clamp(2, 12),
+        (Direction::Up, Scale::Linear) => (length / 40).clamp(2, 7),
+        (Direction::Up, Scale::Log) => (length / 34).clamp(2, 12),
     };
     fit.unsigned_abs() as usize
 }
 
-fn values(plot: &Plot, axis: &Axis, way: Way) -> Vec<f64> {
+fn values(plot: &Plot, axis: &Axis, direction: Direction) -> Vec<f64> {
     let mut values = axis.shown.clone();
     for series in &plot.series {
         let line = series.formula.iter().flat_map(|formula| &formula.points);
-        match way {
-            Way::Across => {
+        match direction {
+            Direction::Across => {
                 values.extend(line.map(|(x, _)| x));
                 values.extend(series.points.iter().map(|point| point.x));
             }
-            Way::Up => {
+            Direction::Up => {
                 values.extend(line.map(|(_, y)| y));
                 let ranges = |point: &super::Point| [point.reach, point.interval];
                 let ends = series.points.iter().flat_map(ranges).flatten();
@@ -144,9 +149,9 @@ fn values(plot: &Plot, axis: &Axis, way: Way) -> Vec<f64> {
 }
 
 /// Returns the values of points and those that the axis must include, in ascending order.
-fn places(plot: &Plot, axis: &Axis, way: Way) -> Vec<f64> {
+fn places(plot: &Plot, axis: &Axis, direction: Direction) -> Vec<f64> {
     let points = plot.series.iter().flat_map(|series| &series.points);
-    let points = points.map(|point| if way == Way::Across { point.x } else { point.y });
+    let points = points.map(|point| if direction == Direction::Across { point.x } else { point.y });
     let mut places: Vec<_> = points.chain(axis.shown.iter().copied()).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
@@ -157,7 +162,7 @@ fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.map(|value| (value, value)).reduce(|(low, high), (value, _)| (low.min(value), high.max(value)))
 }
 
-fn linear_ends(values: &[f64], way: Way, margin: f64) -> (f64, f64) {
+fn linear_ends(values: &[f64], direction: Direction, margin: f64) -> (f64, f64) {
     let (mut low, mut high) = ends(values.iter().copied()).unwrap_or((0.0, 1.0));
     let size = low.abs().max(high.abs());
     if high - low <= NARROW * size || size == 0.0 {
@@ -167,8 +172,8 @@ fn linear_ends(values: &[f64], way: Way, margin: f64) -> (f64, f64) {
     }
     let margin = margin * (high - low);
     // A vertical axis starts at zero if the values do, so that heights can be compared.
-    let stands_on_zero = low == 0.0 && way == Way::Up;
-    let hangs_from_zero = high == 0.0 && way == Way::Up;
+    let stands_on_zero = low == 0.0 && direction == Direction::Up;
+    let hangs_from_zero = high == 0.0 && direction == Direction::Up;
     (if stands_on_zero { low } else { low - margin }, if hangs_from_zero { high } else { high + margin })
 }
 
@@ -183,14 +188,14 @@ fn log_ends(values: &[f64], margin: f64) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ruler, Way};
+    use super::{Direction, ScaledAxis};
     use crate::plot::{Axis, Plot, Point, Scale, Series};
     use plotters::coord::ranged1d::Ranged;
 
-    fn ruler(scale: Scale, values: &[f64]) -> Ruler {
+    fn scaled_axis(scale: Scale, values: &[f64]) -> ScaledAxis {
         let axis = Axis { scale, ..Axis::linear("") };
         let series = Series::new("s").points(values.iter().map(|value| Point::new(1.0, *value)));
-        Ruler::of(&Plot::new("p").y(axis).with(series), Way::Up, 300, 0)
+        ScaledAxis::of(&Plot::new("p").y(axis).with(series), Direction::Up, 300, 0)
     }
 
     /// Positions are within the axis, in ascending order, and there is at least one tick.
@@ -208,23 +213,24 @@ mod tests {
                 &[1.0, 1.0 + 1e-12],
                 &[2.0, 6.0, 14.0],
             ] {
-                let ruler = ruler(scale, values);
-                let places: Vec<_> = values.iter().map(|value| ruler.map(value, (4000, 0))).collect();
+                let scaled_axis = scaled_axis(scale, values);
+                let places: Vec<_> = values.iter().map(|value| scaled_axis.map(value, (4000, 0))).collect();
                 assert!(places.iter().all(|place| (0..=4000).contains(place)), "{scale:?} {values:?}: {places:?}");
                 assert!(places.windows(2).all(|pair| pair[0] >= pair[1]), "{scale:?} {values:?}: {places:?}");
-                assert!(!ruler.ticks.is_empty(), "{scale:?} {values:?}");
-                let ticks: Vec<_> = ruler.ticks.iter().map(|(value, _)| ruler.map(value, (4000, 0))).collect();
-                assert!(ticks.iter().all(|tick| (0..=4000).contains(tick)), "{scale:?} {values:?}: {ruler:?}");
+                assert!(!scaled_axis.ticks.is_empty(), "{scale:?} {values:?}");
+                let ticks: Vec<_> =
+                    scaled_axis.ticks.iter().map(|(value, _)| scaled_axis.map(value, (4000, 0))).collect();
+                assert!(ticks.iter().all(|tick| (0..=4000).contains(tick)), "{scale:?} {values:?}: {scaled_axis:?}");
             }
         }
     }
 
     #[test]
     fn zero_stands_apart_on_a_log_axis() {
-        let ruler = ruler(Scale::Log, &[0.0, 1.0, 100.0]);
-        let [zero, one, hundred] = [0.0, 1.0, 100.0].map(|value| ruler.map(&value, (1000, 0)));
+        let scaled_axis = scaled_axis(Scale::Log, &[0.0, 1.0, 100.0]);
+        let [zero, one, hundred] = [0.0, 1.0, 100.0].map(|value| scaled_axis.map(&value, (1000, 0)));
         assert!(zero < 1000 && zero - one > 60 && one - hundred > 700, "{zero} {one} {hundred}");
-        assert_eq!(ruler.ticks.first().map(|(_, text)| text.as_str()), Some("0"));
+        assert_eq!(scaled_axis.ticks.first().map(|(_, text)| text.as_str()), Some("0"));
     }
 
     #[test]
@@ -234,8 +240,8 @@ mod tests {
             Plot::new("p").x(Axis::log("nodes").at_points()).with(Series::new("s").points(points))
         };
         let texts = |plot: &Plot| {
-            let ruler = Ruler::of(plot, Way::Across, 520, 0);
-            ruler.ticks.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(" ")
+            let scaled_axis = ScaledAxis::of(plot, Direction::Across, 520, 0);
+            scaled_axis.ticks.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(texts(&plot(3..7)), "3 4 5 6");
         assert_eq!(texts(&plot(3..5).x(Axis::log("nodes").at_points().showing(8.0).showing(2.0))), "2 3 4 8");

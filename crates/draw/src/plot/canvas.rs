@@ -53,7 +53,7 @@ impl Pen {
 
 /// Style of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct MarkerStyle {
     pub(super) shape: Shape,
     pub(super) colour: Colour,
     /// In units.
@@ -73,10 +73,10 @@ pub(super) enum Anchor {
 
 /// A text with its style.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct TextRun {
     pub(super) text: String,
     /// Text that follows in another colour, whatever the text direction.
-    pub(super) rest: Option<Rest>,
+    pub(super) suffix: Option<Suffix>,
     /// In pixels.
     pub(super) size: i32,
     pub(super) colour: Colour,
@@ -87,17 +87,17 @@ pub(super) struct Words {
 
 /// Text that follows another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rest {
+pub(super) struct Suffix {
     pub(super) text: String,
     pub(super) colour: Colour,
     /// Distance in pixels in addition to a blank; with 0 there is no blank either.
     pub(super) gap: i32,
 }
 
-impl Words {
+impl TextRun {
     pub(super) fn new(text: impl Into<String>, size: i32, colour: Colour) -> Self {
         let text = text.into();
-        Self { text, rest: None, size, colour, anchor: Anchor::Start, is_bold: false, hover: None }
+        Self { text, suffix: None, size, colour, anchor: Anchor::Start, is_bold: false, hover: None }
     }
 }
 
@@ -113,7 +113,7 @@ impl Canvas {
     }
 
     pub(super) fn line(&mut self, at: &[(i32, i32)], pen: &Pen, hover: &str) {
-        let colour = self.ink(pen.colour);
+        let colour = self.themed(pen.colour);
         let points: Vec<_> = straightened(at).into_iter().map(pair).collect();
         let mut tag = format!("<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\"", points.join(" "));
         let _ = write!(tag, " stroke-width=\"{}\" stroke-linejoin=\"round\"", pixels(pen.width));
@@ -129,50 +129,51 @@ impl Canvas {
         self.element("polyline", &tag, hover);
     }
 
-    pub(super) fn stamp(&mut self, (x, y): (i32, i32), stamp: &Stamp, hover: &str) {
-        let colour = self.ink(stamp.colour);
-        let paint = match stamp.rim {
+    pub(super) fn marker(&mut self, (x, y): (i32, i32), marker: &MarkerStyle, hover: &str) {
+        let colour = self.themed(marker.colour);
+        let paint = match marker.rim {
             Some(rim) => {
-                let rim = self.ink(rim);
-                let width = pixels(stamp.radius * 22 / 100);
+                let rim = self.themed(rim);
+                let width = pixels(marker.radius * 22 / 100);
                 format!("fill=\"{colour}\" stroke=\"{rim}\" stroke-width=\"{width}\"")
             }
             None => format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\""),
         };
-        if stamp.shape == Shape::Circle {
-            let (x, y, radius) = (pixels(x), pixels(y), pixels(stamp.radius));
+        if marker.shape == Shape::Circle {
+            let (x, y, radius) = (pixels(x), pixels(y), pixels(marker.radius));
             return self.element("circle", &format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" {paint}"), hover);
         }
-        let corner = |(right, down): &(i32, i32)| pair((x + right * stamp.radius / 100, y + down * stamp.radius / 100));
-        let points: Vec<_> = stamp.shape.corners().iter().map(corner).collect();
+        let corner =
+            |(right, down): &(i32, i32)| pair((x + right * marker.radius / 100, y + down * marker.radius / 100));
+        let points: Vec<_> = marker.shape.corners().iter().map(corner).collect();
         let tag = format!("<polygon points=\"{}\" {paint} stroke-linejoin=\"round\"", points.join(" "));
         self.element("polygon", &tag, hover);
     }
 
-    pub(super) fn words(&mut self, (x, y): (i32, i32), words: &Words) {
-        if words.text.is_empty() {
+    pub(super) fn text_run(&mut self, (x, y): (i32, i32), text_run: &TextRun) {
+        if text_run.text.is_empty() {
             return;
         }
-        let colour = self.ink(words.colour);
-        let mut tag = format!("<text x=\"{}\" y=\"{}\" font-size=\"{}\"", pixels(x), pixels(y), words.size);
+        let colour = self.themed(text_run.colour);
+        let mut tag = format!("<text x=\"{}\" y=\"{}\" font-size=\"{}\"", pixels(x), pixels(y), text_run.size);
         let _ = write!(tag, " fill=\"{colour}\"");
-        if words.is_bold {
+        if text_run.is_bold {
             tag.push_str(" font-weight=\"600\"");
         }
-        match words.anchor {
+        match text_run.anchor {
             Anchor::Start => {}
             Anchor::Middle => tag.push_str(" text-anchor=\"middle\""),
             Anchor::End => tag.push_str(" text-anchor=\"end\""),
         }
-        let rest = words.rest.as_ref().map(|Rest { text, colour, gap }| {
-            let colour = self.ink(*colour);
+        let suffix = text_run.suffix.as_ref().map(|Suffix { text, colour, gap }| {
+            let colour = self.themed(*colour);
             // The blank matters when the text is copied.
             let blank = if *gap > 0 { " " } else { "" };
             format!("{blank}<tspan dx=\"{gap}\" fill=\"{colour}\" font-weight=\"400\">{}</tspan>", isolate(text))
         });
-        let hover = words.hover.as_ref().map(|hover| title(hover)).unwrap_or_default();
-        let (text, rest) = (isolate(&words.text), rest.unwrap_or_default());
-        let _ = writeln!(self.body, "{tag}>{hover}{text}{rest}</text>");
+        let hover = text_run.hover.as_ref().map(|hover| title(hover)).unwrap_or_default();
+        let (text, suffix) = (isolate(&text_run.text), suffix.unwrap_or_default());
+        let _ = writeln!(self.body, "{tag}>{hover}{text}{suffix}</text>");
     }
 
     /// Returns the document, with a name and a description for screen readers.
@@ -203,7 +204,7 @@ impl Canvas {
         format!("<style>\n@media (prefers-color-scheme:dark){{\n{}}}\n</style>\n", used.map(rule).collect::<String>())
     }
 
-    fn ink(&mut self, colour: Colour) -> &'static str {
+    fn themed(&mut self, colour: Colour) -> &'static str {
         if !self.used.contains(&colour) {
             self.used.push(colour);
         }
@@ -222,10 +223,10 @@ impl Canvas {
 
     /// Returns the themed colour for a colour from plotters. Colours outside the palette are the
     /// same in both themes.
-    fn backend_ink(&mut self, BackendColor { rgb: (red, green, blue), .. }: BackendColor) -> String {
+    fn themed_backend(&mut self, BackendColor { rgb: (red, green, blue), .. }: BackendColor) -> String {
         let hex = format!("#{red:02x}{green:02x}{blue:02x}");
         match colours().find(|colour| colour.light == hex) {
-            Some(colour) => self.ink(colour).to_owned(),
+            Some(colour) => self.themed(colour).to_owned(),
             None => hex,
         }
     }
@@ -257,7 +258,7 @@ impl DrawingBackend for Canvas {
         style: &S,
         is_filled: bool,
     ) -> Result<(), DrawingErrorKind<Infallible>> {
-        let colour = self.backend_ink(style.color());
+        let colour = self.themed_backend(style.color());
         let (fill, stroke) = if is_filled { (colour.as_str(), "none") } else { ("none", colour.as_str()) };
         let _ = writeln!(
             self.body,
@@ -285,7 +286,7 @@ impl DrawingBackend for Canvas {
         style: &S,
     ) -> Result<(), DrawingErrorKind<Infallible>> {
         let points: Vec<_> = path.into_iter().map(pair).collect();
-        let colour = self.backend_ink(style.color());
+        let colour = self.themed_backend(style.color());
         let width = pixels(i32::try_from(style.stroke_width()).unwrap_or(UNIT));
         let _ = writeln!(
             self.body,

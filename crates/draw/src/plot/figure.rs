@@ -1,13 +1,13 @@
 //! Draws a whole figure.
 
-use super::canvas::{Canvas, Words, rgb};
-use super::cast::Cast;
+use super::canvas::{Canvas, TextRun, rgb};
 use super::layout::{Layout, PAGE, SUBTITLE, TITLE};
 use super::legend::Legend;
 use super::panel::{Page, Panel, drawing, write};
+use super::series_style::SeriesStyles;
 use super::text::{bold, fit};
 use super::ticks::number;
-use super::{Figure, Plot, PlotError, Series, sound};
+use super::{Figure, Plot, PlotError, Series, validate};
 use crate::style::{FAINT, INK, PAPER, Theme};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,13 +16,13 @@ use std::rc::Rc;
 const ABOVE_LEGEND: i32 = 20;
 
 pub(super) fn draw(figure: &Figure, theme: Theme) -> Result<String, PlotError> {
-    sound::check(figure)?;
-    let cast = Cast::of(figure);
-    let layout = Layout::of(figure, &cast);
+    validate::check(figure)?;
+    let styles = SeriesStyles::of(figure);
+    let layout = Layout::of(figure, &styles);
     let cells = figure.plots.iter().zip(&layout.cells);
-    let panels: Vec<_> = cells.map(|(plot, cell)| Panel::new(plot, &figure.key, cell, &cast)).collect();
-    let is_crowded = panels.iter().any(Panel::is_crowded);
-    let legend = Legend::of(figure, &cast, layout.width - 2 * PAGE, layout.are_all_named, is_crowded);
+    let panels: Vec<_> = cells.map(|(plot, cell)| Panel::new(plot, &figure.key, cell, &styles)).collect();
+    let has_offsets = panels.iter().any(Panel::has_offsets);
+    let legend = Legend::of(figure, &styles, layout.width - 2 * PAGE, layout.are_all_named, has_offsets);
     let below = if legend.height > 0 { ABOVE_LEGEND + legend.height } else { 0 };
     let size = (layout.width, layout.bottom + below + PAGE - 6);
 
@@ -39,15 +39,15 @@ pub(super) fn draw(figure: &Figure, theme: Theme) -> Result<String, PlotError> {
 
 fn head(figure: &Figure, layout: &Layout, page: &Page) -> Result<(), PlotError> {
     let lines = [
-        (layout.title, &figure.title, Words { is_bold: true, ..Words::new("", TITLE, INK) }),
-        (layout.subtitle, &figure.subtitle, Words::new("", SUBTITLE, FAINT)),
+        (layout.title, &figure.title, TextRun { is_bold: true, ..TextRun::new("", TITLE, INK) }),
+        (layout.subtitle, &figure.subtitle, TextRun::new("", SUBTITLE, FAINT)),
     ];
     for (baseline, full, words) in lines {
         let Some(baseline) = baseline else { continue };
         let size = if words.is_bold { bold(words.size) } else { words.size };
         let (text, is_whole) = fit(full, size, layout.width - 2 * PAGE);
         let hover = (!is_whole).then(|| full.clone());
-        write(page, (PAGE, baseline), Words { text, hover, ..words })?;
+        write(page, (PAGE, baseline), TextRun { text, hover, ..words })?;
     }
     Ok(())
 }

@@ -58,7 +58,7 @@ fn texts(root: &Element) -> Vec<&Element> {
 
 /// Parses a picture and checks what every picture must satisfy: it is well-formed, everything is
 /// within its bounds, and texts do not overlap.
-fn sound(svg: &str) -> Element {
+fn checked(svg: &str) -> Element {
     let root = read(svg);
     let (page, high) = (root.number("width"), root.number("height"));
     assert_eq!(root.get("viewBox"), Some(format!("0 0 {page} {high}").as_str()));
@@ -88,8 +88,8 @@ fn sound(svg: &str) -> Element {
 fn area(element: &Element) -> (&str, f64, f64, f64, f64) {
     let (x, y, size) = (element.number("x"), element.number("y"), element.number("font-size"));
     let shown = element.text.replace(['\u{2068}', '\u{2069}'], "");
-    let letters = if element.get("font-weight").is_some() { bold(size as i32) } else { size as i32 };
-    let wide = f64::from(width(&shown, letters));
+    let font_size = if element.get("font-weight").is_some() { bold(size as i32) } else { size as i32 };
+    let wide = f64::from(width(&shown, font_size));
     let left = match element.get("text-anchor") {
         Some("middle") => x - wide / 2.0,
         Some("end") => x - wide,
@@ -115,7 +115,7 @@ fn the_same_figure_gives_the_same_bytes() {
 #[test]
 fn every_point_has_a_mark_with_a_tooltip() {
     let svg = Figure::new("Costs").with(delays()).svg(Theme::Light).unwrap();
-    let root = sound(&svg);
+    let root = checked(&svg);
     let marks = marks(&root);
     assert_eq!(marks.len(), 12);
     let tooltips: Vec<_> = marks.iter().filter_map(|mark| mark.hover()).step_by(6).collect();
@@ -128,11 +128,11 @@ fn every_point_has_a_mark_with_a_tooltip() {
 #[test]
 fn lines_that_end_apart_are_named_there_and_others_in_a_legend() {
     let has = |root: &Element, text: &str| texts(root).iter().filter(|element| element.text == text).count();
-    let root = sound(&messages().svg(Theme::Light).unwrap());
+    let root = checked(&messages().svg(Theme::Light).unwrap());
     // Name and formula are one text at the line's end, which needs no legend.
     assert_eq!((has(&root, "ricart-agrawala 2(n−1)"), has(&root, "ricart-agrawala")), (1, 0));
     let twin = Series { name: "twin".into(), ..ricart_agrawala() };
-    let root = sound(&messages().with(twin).svg(Theme::Light).unwrap());
+    let root = checked(&messages().with(twin).svg(Theme::Light).unwrap());
     assert_eq!((has(&root, "ricart-agrawala 2(n−1)"), has(&root, "twin 2(n−1)")), (1, 0));
     assert_eq!((has(&root, "ricart-agrawala"), has(&root, "twin"), has(&root, "2(n−1)")), (1, 1, 2));
 }
@@ -143,7 +143,7 @@ fn names_at_close_ends_make_room_for_each_other() {
     for gap in [0.1, 1.0, 3.0, 10.0, 30.0] {
         let series = |place: u8| Series::new(format!("line {place}")).points([Point::new(1.0, f64::from(place) * gap)]);
         let plot = (0..12).map(series).fold(Plot::new("p").y(Axis::linear("").showing(0.0).showing(300.0)), Plot::with);
-        let root = sound(&plot.svg(Theme::Light).unwrap());
+        let root = checked(&plot.svg(Theme::Light).unwrap());
         let named = |bold: bool| {
             let is_it = |text: &&&Element| text.text.starts_with("line ") && text.get("font-weight").is_some() == bold;
             texts(&root).iter().filter(is_it).count()
@@ -157,15 +157,15 @@ fn names_at_close_ends_make_room_for_each_other() {
 fn a_series_looks_the_same_in_every_plot() {
     let mut other = delays();
     other.series.reverse();
-    let root = sound(&Figure::new("Costs").with(messages()).with(other).svg(Theme::Light).unwrap());
-    let mut looks: Vec<_> = marks(&root)
+    let root = checked(&Figure::new("Costs").with(messages()).with(other).svg(Theme::Light).unwrap());
+    let mut styles: Vec<_> = marks(&root)
         .into_iter()
         .filter(|mark| mark.get("fill") != Some("none"))
         .map(|mark| (mark.hover().unwrap().split(" · ").next().unwrap(), mark.name.as_str(), mark.get("fill").unwrap()))
         .collect();
-    looks.sort_unstable();
-    looks.dedup();
-    assert_eq!(looks.len(), 2, "{looks:?}");
+    styles.sort_unstable();
+    styles.dedup();
+    assert_eq!(styles.len(), 2, "{styles:?}");
 }
 
 #[test]
@@ -187,31 +187,32 @@ fn only_the_auto_theme_needs_a_style_sheet() {
 fn degenerate_plots_are_drawn() {
     let points = |points: &[(f64, f64)]| Series::new("s").points(points.iter().map(|(x, y)| Point::new(*x, *y)));
     let log = || Plot::new("p").x(Axis::log("x").at_points()).y(Axis::log("y"));
-    let says =
-        |plot: Plot, text: &str| texts(&sound(&plot.svg(Theme::Auto).unwrap())).iter().any(|found| found.text == text);
-    assert!(says(log(), "no data"));
-    assert!(says(log().with(Series::new("empty")), "no data"));
-    assert!(!says(log().with(points(&[(4.0, 6.0)])), "no data"));
+    let shows_text = |plot: Plot, text: &str| {
+        texts(&checked(&plot.svg(Theme::Auto).unwrap())).iter().any(|found| found.text == text)
+    };
+    assert!(shows_text(log(), "no data"));
+    assert!(shows_text(log().with(Series::new("empty")), "no data"));
+    assert!(!shows_text(log().with(points(&[(4.0, 6.0)])), "no data"));
     // Zero has a separate tick on a log axis, and there is another tick.
-    assert!(says(log().with(points(&[(1.0, 0.0), (2.0, 40.0)])), "0"));
-    assert!(says(log().with(points(&[(1.0, 0.0), (2.0, 0.0)])), "0"));
+    assert!(shows_text(log().with(points(&[(1.0, 0.0), (2.0, 40.0)])), "0"));
+    assert!(shows_text(log().with(points(&[(1.0, 0.0), (2.0, 0.0)])), "0"));
     for values in
         [&[(1e-250, 1e250), (1e250, 1e-250)][..], &[(1.0, 1.0); 50], &[(0.0, 0.0)], &[(1e9, 1e9), (1e9 + 1.0, 1e9)]]
     {
         for plot in [log(), Plot::new("")] {
-            sound(&plot.with(points(values)).svg(Theme::Auto).unwrap());
+            checked(&plot.with(points(values)).svg(Theme::Auto).unwrap());
         }
     }
-    sound(&Plot::new("").svg(Theme::Auto).unwrap());
-    sound(&Plot::new("a formula alone").with(Series::new("s").formula("f", [(1.0, 1.0)])).svg(Theme::Auto).unwrap());
-    sound(&Plot::new("a formula without a line").with(Series::new("s").formula("f", [])).svg(Theme::Auto).unwrap());
+    checked(&Plot::new("").svg(Theme::Auto).unwrap());
+    checked(&Plot::new("a formula alone").with(Series::new("s").formula("f", [(1.0, 1.0)])).svg(Theme::Auto).unwrap());
+    checked(&Plot::new("a formula without a line").with(Series::new("s").formula("f", [])).svg(Theme::Auto).unwrap());
 }
 
 #[test]
 fn twelve_overlapping_series_are_all_visible() {
     let series = |place: usize| Series { name: format!("number {place}"), ..ricart_agrawala() };
     let plot = (0..12).map(series).fold(Plot::new("p").x(Axis::log("n").at_points()).y(Axis::log("m")), Plot::with);
-    let root = sound(&plot.svg(Theme::Light).unwrap());
+    let root = checked(&plot.svg(Theme::Light).unwrap());
     let mut places: Vec<_> = marks(&root).into_iter().map(middle).collect();
     places.sort_unstable();
     assert_eq!(places.len(), 36);
@@ -237,7 +238,7 @@ fn hostile_names_are_escaped() {
         let key = Key { solid: name.into(), formula: name.into(), ..Key::default() };
         let figure = Figure::new(name).subtitle(name).key(key).with(plot.clone()).with(delays().with(series()));
         for svg in [plot.svg(Theme::Auto).unwrap(), figure.svg(Theme::Dark).unwrap()] {
-            let root = sound(&svg);
+            let root = checked(&svg);
             assert!(
                 root.all().iter().all(|element| element.attributes.iter().all(|(name, _)| !name.starts_with("on")))
             );

@@ -1,11 +1,11 @@
 //! Widths and truncation of text, and its escaping.
 
-use crate::lettering::{Escaped, hundredths, runs_left};
+use crate::text::{Escaped, is_right_to_left, width_hundredths};
 use quorate_journal::words::clean;
 
 /// Returns an upper bound on the width of a text of this size in the common fonts, in pixels.
 pub(super) fn width(text: &str, size: i32) -> i32 {
-    hundredths(text).saturating_mul(size).saturating_add(99) / 100
+    width_hundredths(text).saturating_mul(size).saturating_add(99) / 100
 }
 
 /// Returns the regular font size whose text is as wide as bold text of this size.
@@ -38,7 +38,7 @@ pub(super) fn escape(text: &str) -> String {
 /// Escapes a text, and isolates right-to-left text so that it does not reorder its surroundings.
 pub(super) fn isolate(text: &str) -> String {
     let escaped = escape(text);
-    if text.chars().any(runs_left) { format!("&#x2068;{escaped}&#x2069;") } else { escaped }
+    if text.chars().any(is_right_to_left) { format!("&#x2068;{escaped}&#x2069;") } else { escaped }
 }
 
 #[cfg(test)]

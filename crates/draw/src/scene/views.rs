@@ -5,7 +5,7 @@ use quorate_core::View;
 
 /// A view, from the first to the last instant at which a member acts in it.
 #[derive(Clone, Debug)]
-pub struct Era {
+pub struct ViewSpan {
     pub view: View,
     /// When the first member begins to act in it; before `Scene::from` if that was earlier.
     pub from: Place,
@@ -13,7 +13,7 @@ pub struct Era {
     pub to: Option<Place>,
 }
 
-impl Era {
+impl ViewSpan {
     /// Returns the view's number and members, abbreviated.
     pub fn name(&self) -> String {
         format!("view {}: {}", self.view.epoch(), self.view.members())
@@ -32,23 +32,23 @@ pub struct Lease {
 
 /// A time span in which a node does not act in its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Still {
-    pub why: Stillness,
+pub struct InactiveSpan {
+    pub reason: InactiveReason,
     pub from: Place,
     pub to: Place,
 }
 
 /// Why a node does not act in its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stillness {
+pub enum InactiveReason {
     /// It is in the view, but has no lease or is missing reports.
     Frozen,
     /// It is not in the view in which others act.
     Outside,
 }
 
-impl Stillness {
-    pub const fn words(self) -> &'static str {
+impl InactiveReason {
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Frozen => "frozen",
             Self::Outside => "not in the view",

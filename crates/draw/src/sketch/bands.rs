@@ -4,7 +4,7 @@ use crate::scene::{Band, Place};
 use quorate_journal::words;
 
 /// Maximum number of bands; later ones are only counted. A run with more is drawn as an overview.
-const MOST_BANDS: usize = 1_000;
+const MAX_BANDS: usize = 1_000;
 
 /// The open and the closed bands so far.
 #[derive(Default)]
@@ -20,10 +20,10 @@ impl Bands {
     pub(super) fn note(&mut self, text: &str, place: Place, before_window: bool) -> bool {
         let text = words::clean(text);
         if text == "heal" {
-            let (cuts, others) = self.open.drain(..).partition(|band| band.cut);
+            let (cuts, others) = self.open.drain(..).partition(|band| band.is_cut);
             self.open = others;
-            for cut in Vec::from_iter::<Vec<_>>(cuts) {
-                self.close(cut, place, before_window);
+            for is_cut in Vec::from_iter::<Vec<_>>(cuts) {
+                self.close(is_cut, place, before_window);
             }
             return true;
         }
@@ -35,12 +35,12 @@ impl Bands {
             }
             return found.is_some();
         }
-        let cut = text.starts_with("cut ");
-        let lasts = cut || text.starts_with("link ") || (text.starts_with("disk ") && text.ends_with(" full"));
-        let fits = self.count() < MOST_BANDS;
+        let is_cut = text.starts_with("cut ");
+        let lasts = is_cut || text.starts_with("link ") || (text.starts_with("disk ") && text.ends_with(" full"));
+        let fits = self.count() < MAX_BANDS;
         self.left_out += u64::from(lasts && !fits);
         if lasts && fits {
-            self.open.push(Band { text: text.into_owned(), cut, from: place, to: None });
+            self.open.push(Band { text: text.into_owned(), is_cut, from: place, to: None });
         }
         lasts
     }

@@ -9,14 +9,14 @@ use quorate_journal::moment::{Done, Moment, Observer, Taken};
 
 /// Maximum group size with vector clocks; larger ones are unreadable and take much memory for the
 /// messages in flight.
-const MOST_NODES: usize = 64;
+const MAX_NODES: usize = 64;
 
 /// Logical clocks, and vector clocks if the group is small.
 pub(super) struct Clocks {
     logical: Causality<Clock>,
     vectors: Option<Causality>,
     /// Whether the journal is that of one real process, in which no message it sends arrives.
-    alone: bool,
+    is_single_process: bool,
     /// State of each node's first start.
     boots: Vec<Boot>,
 }
@@ -25,16 +25,16 @@ pub(super) struct Clocks {
 enum Boot {
     /// It was not observed, or other nodes received a message sent in it.
     Counts,
-    InHand,
+    Pending,
     /// It sent nothing.
     Silent,
 }
 
 impl Clocks {
-    pub(super) fn new(nodes: usize, alone: bool) -> Self {
-        let small = nodes <= MOST_NODES;
+    pub(super) fn new(nodes: usize, is_single_process: bool) -> Self {
+        let small = nodes <= MAX_NODES;
         Self {
-            alone,
+            is_single_process,
             logical: Causality::of(nodes),
             vectors: small.then(|| Causality::new(nodes)),
             boots: vec![Boot::Counts; if small { nodes } else { 0 }],
@@ -42,7 +42,7 @@ impl Clocks {
     }
 
     pub(super) fn observe<C, E>(&mut self, moment: &Moment<'_, C, E>) {
-        if self.alone && !matches!(moment, Moment::Input { .. }) {
+        if self.is_single_process && !matches!(moment, Moment::Input { .. }) {
             return;
         }
         let first = matches!(moment, Moment::Input { input: Taken::Start { incarnation, .. }, .. } if *incarnation == Incarnation::FIRST);
@@ -55,13 +55,13 @@ impl Clocks {
             Moment::Input { node, .. } => {
                 let boot = self.boots.get_mut(node.index());
                 boot.into_iter().for_each(|boot| match (first, *boot) {
-                    (true, _) => *boot = Boot::InHand,
-                    (false, Boot::InHand) => *boot = Boot::Silent,
+                    (true, _) => *boot = Boot::Pending,
+                    (false, Boot::Pending) => *boot = Boot::Silent,
                     (false, Boot::Counts | Boot::Silent) => {}
                 });
             }
             Moment::Effect { node, effect: Done::Send { .. } | Done::Multicast { .. }, .. } => {
-                let boot = self.boots.get_mut(node.index()).filter(|boot| **boot == Boot::InHand);
+                let boot = self.boots.get_mut(node.index()).filter(|boot| **boot == Boot::Pending);
                 boot.into_iter().for_each(|boot| *boot = Boot::Counts);
             }
             Moment::Effect { .. } | Moment::World { .. } => {}

@@ -5,24 +5,24 @@ use quorate_core::Time;
 use std::collections::BTreeMap;
 
 /// Distances between two instants: minimum, at the median gap, and maximum.
-const LEAST: f64 = 30.0;
-const USUAL: f64 = 62.0;
-const MOST: f64 = 120.0;
+const MIN_GAP: f64 = 30.0;
+const MEDIAN_GAP: f64 = 62.0;
+const MAX_GAP: f64 = 120.0;
 /// Distance between two events of one node at the same instant.
-const BESIDE: f64 = 27.0;
+const SAME_INSTANT_GAP: f64 = 27.0;
 
 /// Horizontal scale of time.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
     /// The median time between two instants, in nanoseconds.
-    usual: i64,
+    median: i64,
     /// Stretch factor.
     stretch: f64,
 }
 
 impl Scale {
     pub(super) fn of(scene: &Scene) -> Self {
-        Self { usual: usual_gap(&in_order(scene)).max(1), stretch: 1.0 }
+        Self { median: median_gap(&in_order(scene)).max(1), stretch: 1.0 }
     }
 
     pub(super) fn stretched(self, stretch: f64) -> Self {
@@ -45,20 +45,20 @@ pub(super) struct Axis {
 impl Axis {
     pub(super) fn new(scene: &Scene, left: f64, scale: Scale) -> Self {
         let happens = in_order(scene);
-        let Scale { usual, stretch } = scale;
+        let Scale { median, stretch } = scale;
         let mut places = Vec::with_capacity(happens.len());
         let mut instants: Vec<(Time, f64)> = Vec::new();
-        let mut beside: BTreeMap<Option<usize>, u32> = BTreeMap::new();
+        let mut same_instant: BTreeMap<Option<usize>, u32> = BTreeMap::new();
         let mut furthest = left;
         let mut breaks = Vec::new();
         for (time, lane) in happens {
             let base = match instants.last() {
                 Some((last, x)) if *last == time => *x,
                 Some((last, _)) => {
-                    beside.clear();
-                    let gap = time.nanos().saturating_sub(last.nanos()) as f64 / usual as f64 * USUAL;
-                    let x = furthest + gap.clamp(LEAST, MOST) * stretch;
-                    if gap > 4.0 * MOST {
+                    same_instant.clear();
+                    let gap = time.nanos().saturating_sub(last.nanos()) as f64 / median as f64 * MEDIAN_GAP;
+                    let x = furthest + gap.clamp(MIN_GAP, MAX_GAP) * stretch;
+                    if gap > 4.0 * MAX_GAP {
                         breaks.push(f64::midpoint(furthest, x));
                     }
                     instants.push((time, x));
@@ -69,13 +69,13 @@ impl Axis {
                     left
                 }
             };
-            let before = beside.entry(lane).or_default();
-            let x = base + f64::from(*before) * BESIDE * stretch;
+            let before = same_instant.entry(lane).or_default();
+            let x = base + f64::from(*before) * SAME_INSTANT_GAP * stretch;
             *before += 1;
             furthest = furthest.max(x);
             places.push((time, x));
         }
-        Self { places, instants, breaks, left, right: furthest + USUAL }
+        Self { places, instants, breaks, left, right: furthest + MEDIAN_GAP }
     }
 
     /// Returns the order and the position of the first event at each instant.
@@ -99,7 +99,7 @@ impl Axis {
             Some((time, x)) if *time == place.time => *x,
             Some((time, x)) => {
                 let Some((earlier, start)) = place.order.checked_sub(1).and_then(|last| self.places.get(last)) else {
-                    return self.left - USUAL / 2.0;
+                    return self.left - MEDIAN_GAP / 2.0;
                 };
                 let whole = time.nanos().saturating_sub(earlier.nanos()).max(1) as f64;
                 let part = place.time.nanos().saturating_sub(earlier.nanos()) as f64 / whole;
@@ -119,7 +119,7 @@ fn in_order(scene: &Scene) -> Vec<(Time, Option<usize>)> {
 }
 
 /// Returns the median gap between instants.
-fn usual_gap(happens: &[(Time, Option<usize>)]) -> i64 {
+fn median_gap(happens: &[(Time, Option<usize>)]) -> i64 {
     let mut gaps: Vec<i64> = happens
         .windows(2)
         .filter_map(|pair| match pair {

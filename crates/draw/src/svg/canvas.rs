@@ -1,7 +1,7 @@
 //! Writes SVG elements, numbers and escaped text.
 
-use crate::lettering::Escaped;
 use crate::style::{MONO, SANS, Theme, variables};
+use crate::text::Escaped;
 use std::fmt::{self, Display, Write};
 
 /// An SVG document that is being written.
@@ -133,7 +133,7 @@ path{fill:none}\
 .waiting{fill:var(--wait);fill-opacity:.3}.follows{fill:var(--follow);fill-opacity:.28}\
 .chosen{fill:var(--chosen)}.paused{fill:url(#still)}.down{fill:var(--alarm);fill-opacity:.16}\
 .inside{font-size:12px;font-weight:650;fill:var(--paper);paint-order:stroke;stroke:var(--chosen);stroke-width:4px}\
-.dot{fill:var(--ink);stroke:var(--paper);stroke-width:1.5}.asked{fill:var(--paper);stroke:var(--ink);stroke-width:2.2}\
+.dot{fill:var(--ink);stroke:var(--paper);stroke-width:1.5}.command{fill:var(--paper);stroke:var(--ink);stroke-width:2.2}\
 .boot{fill:var(--chosen);stroke:var(--paper);stroke-width:1.5}.tick{fill:var(--faint);stroke:var(--paper);stroke-width:1.5}\
 .label{font-size:12.5px;font-weight:550}.event{font-size:12.5px;font-weight:600;fill:var(--chosen)}\
 .rule{font-size:11.5px;fill:var(--faint)}.clock{font-size:11px;fill:var(--faint)}\
@@ -149,7 +149,7 @@ path{fill:none}\
 .still-stripe{stroke:var(--faint);stroke-width:2.4}\
 .edge{stroke:var(--alarm);stroke-opacity:.55;stroke-dasharray:3 4}.odd-edge{stroke:var(--wait);stroke-opacity:.7;stroke-dasharray:3 4}\
 .band{font-size:12.5px;font-weight:600;fill:var(--alarm)}.odd-band{font-size:12.5px;font-weight:600;fill:var(--wait)}\
-.breach{stroke:var(--alarm);stroke-width:2}.breach-name{font-size:13px;font-weight:700;fill:var(--alarm)}\
+.violation{stroke:var(--alarm);stroke-width:2}.violation-name{font-size:13px;font-weight:700;fill:var(--alarm)}\
 .legend{font-size:12.5px}.legend-rule{font-size:12.5px;font-weight:600}.foot{font-size:12px;fill:var(--faint)}\
 .bar{fill:var(--series-1)}.bar-control{fill:var(--rule)}.bar-lost{fill:var(--alarm)}.groove{fill:var(--panel)}\
 g.step:hover circle,g.arrow-group:hover path{stroke-width:3.2}\n";

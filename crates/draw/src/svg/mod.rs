@@ -4,19 +4,19 @@
 //! horizontal axis follows the order of events: a gap grows with its duration, within a minimum
 //! that keeps events apart and a maximum that keeps long waits short.
 
+mod areas;
 mod arrows;
 mod axis;
 mod bands;
-mod boxes;
 pub(crate) mod canvas;
-mod frame;
 mod lanes;
+mod layout;
 mod legend;
 mod notes;
 mod overview;
 mod page;
+mod row_layout;
 mod rows;
-mod sheet;
 pub(crate) mod text;
 mod trays;
 mod views;
@@ -37,13 +37,13 @@ pub struct Options {
 }
 
 /// Default width, which fits on a page or a slide.
-pub const USUAL_WIDTH: u32 = 1_500;
+pub const DEFAULT_WIDTH: u32 = 1_500;
 /// Minimum width of a legible diagram.
-pub const LEAST_WIDTH: u32 = 400;
+pub const MIN_WIDTH: u32 = 400;
 
 impl Default for Options {
     fn default() -> Self {
-        Self { theme: Theme::Auto, clocks: Clocks::None, notes: Notes::Auto, legend: true, width: USUAL_WIDTH }
+        Self { theme: Theme::Auto, clocks: Clocks::None, notes: Notes::Auto, legend: true, width: DEFAULT_WIDTH }
     }
 }
 

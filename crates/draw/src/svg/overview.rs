@@ -2,11 +2,11 @@
 
 use super::Options;
 use super::canvas::{Anchor, Canvas, Number};
-use super::frame::short_millis;
 use super::lanes::class;
-use super::sheet::MARGIN;
+use super::layout::MARGIN;
+use super::row_layout::short_millis;
 use super::text::{bold, shortened, width, wrapped};
-use crate::overview::{Bin, Overview, ROLES, Row};
+use crate::overview::{Bin, NodeRow, Overview, ROLES};
 use crate::plural::counted;
 use crate::scene::Band;
 use quorate_core::Time;
@@ -15,13 +15,13 @@ use quorate_journal::words::millis;
 use std::fmt::Write;
 
 /// Total width of all bins.
-const WIDE: f64 = 1_080.0;
+const TOTAL_WIDTH: f64 = 1_080.0;
 const RIBBON: f64 = 20.0;
 const PITCH: f64 = 29.0;
 const NAME_ROW: f64 = 18.0;
 const BARS: f64 = 84.0;
 /// Font size and row height of the legend.
-const LETTERS: f64 = 12.5;
+const LEGEND_FONT: f64 = 12.5;
 const ROW: f64 = 23.0;
 
 /// Roles from the bottom of a ribbon to its top.
@@ -31,12 +31,14 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
     let mut canvas = Canvas::default();
     let names = overview.lanes.iter().map(|row| width(&format!("node {}", row.node), 15.0)).fold(70.0, f64::max);
     let left = MARGIN + names + 18.0;
-    let right = left + WIDE + MARGIN;
+    let right = left + TOTAL_WIDTH + MARGIN;
     canvas.text("title", (MARGIN, MARGIN + 16.0), Anchor::Start, &overview.heading.algorithm);
     let mut y = MARGIN + 38.0;
-    for line in
-        wrapped(&format!("{} · {}", overview.heading.detail, overview.totals(|count| count.to_string())), 13.0, WIDE)
-    {
+    for line in wrapped(
+        &format!("{} · {}", overview.heading.detail, overview.totals(|count| count.to_string())),
+        13.0,
+        TOTAL_WIDTH,
+    ) {
         canvas.text("detail", (MARGIN, y), Anchor::Start, &line);
         y += 19.0;
     }
@@ -49,7 +51,7 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
         lane(&mut canvas, overview, row, &scale, top + index as f64 * PITCH);
     }
     bars(&mut canvas, overview, &scale, (bottom - BARS, bottom));
-    breaches(&mut canvas, overview, &scale, (top, bottom));
+    violations(&mut canvas, overview, &scale, (top, bottom));
     let mut y = axis(&mut canvas, overview, &scale, bottom + 6.0);
     if options.legend {
         y = legend(&mut canvas, overview, y + 10.0, right - MARGIN);
@@ -61,7 +63,7 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
         1 => closing.push("One more node has no row.".into()),
         more => closing.push(format!("{more} more nodes have no row.")),
     }
-    closing.extend(overview.beyond.words());
+    closing.extend(overview.omitted.summary());
     for line in wrapped(&closing.join(" "), 12.0, right - 2.0 * MARGIN) {
         canvas.text("foot", (MARGIN, y), Anchor::Start, &line);
         y += 17.0;
@@ -82,7 +84,7 @@ impl Scale {
     fn x(&self, time: Time) -> f64 {
         let since = |time: Time| if time > self.from { time.nanos().abs_diff(self.from.nanos()) } else { 0 };
         let part = since(time) as f64 / since(self.to).max(1) as f64;
-        self.left + part.clamp(0.0, 1.0) * WIDE
+        self.left + part.clamp(0.0, 1.0) * TOTAL_WIDTH
     }
 
     fn bin(&self, overview: &Overview, index: usize) -> (f64, f64) {
@@ -104,7 +106,7 @@ fn name_rows(overview: &Overview, scale: &Scale) -> (Vec<Option<usize>>, usize) 
         let from = scale.x(band.from.time);
         let end = from + bold(&shortened(&band.text, 40), 12.5) + 12.0;
         let free = ends.iter().position(|taken| *taken < from);
-        let row = free.or((ends.len() < NAME_ROWS).then_some(ends.len())).filter(|_| end < scale.left + WIDE)?;
+        let row = free.or((ends.len() < NAME_ROWS).then_some(ends.len())).filter(|_| end < scale.left + TOTAL_WIDTH)?;
         match ends.get_mut(row) {
             Some(taken) => *taken = end,
             None => ends.push(end),
@@ -117,8 +119,9 @@ fn name_rows(overview: &Overview, scale: &Scale) -> (Vec<Option<usize>>, usize) 
 
 fn bands(canvas: &mut Canvas, overview: &Overview, scale: &Scale, rows: &[Option<usize>], (top, bottom): (f64, f64)) {
     for (band, row) in overview.bands.iter().zip(rows) {
-        let (from, to) = (scale.x(band.from.time), band.to.map_or(scale.left + WIDE, |place| scale.x(place.time)));
-        let (area, edge, class) = if band.cut { ("cut", "edge", "band") } else { ("odd", "odd-edge", "odd-band") };
+        let (from, to) =
+            (scale.x(band.from.time), band.to.map_or(scale.left + TOTAL_WIDTH, |place| scale.x(place.time)));
+        let (area, edge, class) = if band.is_cut { ("cut", "edge", "band") } else { ("odd", "odd-edge", "odd-band") };
         canvas.titled("lasting", &band.text, |canvas| {
             canvas.rectangle(area, (from, top - 4.0), ((to - from).max(1.5), bottom - top + 4.0), 0.0);
             if let Some(row) = row {
@@ -131,31 +134,33 @@ fn bands(canvas: &mut Canvas, overview: &Overview, scale: &Scale, rows: &[Option
 }
 
 /// Draws the violations within the time shown, with their names.
-fn breaches(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): (f64, f64)) {
-    let seen = overview.seen();
-    for breach in &seen {
-        let x = scale.x(breach.time);
-        let title = format!("{} ms: {}", millis(overview.shown(breach.time)), breach.text);
-        canvas.titled("lasting", &title, |canvas| canvas.line("breach", (x, top - 4.0), (x, bottom)));
+fn violations(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): (f64, f64)) {
+    let seen = overview.shown_violations();
+    for violation in &seen {
+        let x = scale.x(violation.time);
+        let title = format!("{} ms: {}", millis(overview.relative(violation.time)), violation.text);
+        canvas.titled("lasting", &title, |canvas| canvas.line("violation", (x, top - 4.0), (x, bottom)));
     }
-    if let Some(first) = seen.iter().map(|breach| breach.time).min() {
-        let told: Vec<&str> = seen.iter().map(|breach| breach.text.as_str()).collect();
-        let told = shortened(&told.join(" · "), 120);
-        let at = (scale.x(first) + 5.0).min(scale.left + WIDE - bold(&told, 13.0));
-        canvas.text("breach-name", (at.max(scale.left), bottom - BARS + 8.0), Anchor::Start, &told);
+    if let Some(first) = seen.iter().map(|violation| violation.time).min() {
+        let names: Vec<&str> = seen.iter().map(|violation| violation.text.as_str()).collect();
+        let names = shortened(&names.join(" · "), 120);
+        let at = (scale.x(first) + 5.0).min(scale.left + TOTAL_WIDTH - bold(&names, 13.0));
+        canvas.text("violation-name", (at.max(scale.left), bottom - BARS + 8.0), Anchor::Start, &names);
     }
 }
 
-fn lane(canvas: &mut Canvas, overview: &Overview, row: &Row, scale: &Scale, top: f64) {
+fn lane(canvas: &mut Canvas, overview: &Overview, row: &NodeRow, scale: &Scale, top: f64) {
     canvas.text("node", (MARGIN, top + 15.0), Anchor::Start, &format!("node {}", row.node));
-    canvas.rectangle("groove", (scale.left, top), (WIDE, RIBBON), 3.0);
+    canvas.rectangle("groove", (scale.left, top), (TOTAL_WIDTH, RIBBON), 3.0);
     for role in STACK {
         let Some(class) = class(role) else { continue };
         let mut area = Areas::default();
         for (index, shares) in row.shares.iter().enumerate() {
-            let total = shares.whole().max(1) as f64;
-            let below = STACK.iter().take_while(|other| **other != role).map(|other| u128::from(shares.of(*other)));
-            let (base, part) = (below.sum::<u128>() as f64 / total * RIBBON, shares.of(role) as f64 / total * RIBBON);
+            let total = shares.exact_total().max(1) as f64;
+            let below =
+                STACK.iter().take_while(|other| **other != role).map(|other| u128::from(shares.time_in(*other)));
+            let (base, part) =
+                (below.sum::<u128>() as f64 / total * RIBBON, shares.time_in(role) as f64 / total * RIBBON);
             if part > 0.0 {
                 let (from, to) = scale.bin(overview, index);
                 area.add(from, to, top + RIBBON - base, part.max(0.8));
@@ -227,7 +232,7 @@ fn bars(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): 
 
 /// Draws times at round intervals. Returns their lower edge.
 fn axis(canvas: &mut Canvas, overview: &Overview, scale: &Scale, y: f64) -> f64 {
-    canvas.line("axis", (scale.left, y), (scale.left + WIDE, y));
+    canvas.line("axis", (scale.left, y), (scale.left + TOTAL_WIDTH, y));
     let origin = overview.origin.nanos();
     let span = overview.to.nanos().saturating_sub(overview.from.nanos()).max(1);
     let step = round_step(span / 10);
@@ -271,27 +276,27 @@ fn round_step(least: i64) -> i64 {
 
 /// Draws the legend of the colours that occur, in as many rows as needed. Returns its lower edge.
 fn legend(canvas: &mut Canvas, overview: &Overview, top: f64, right: f64) -> f64 {
-    let stood = |role: Role| overview.lanes.iter().flat_map(|row| &row.shares).any(|shares| shares.of(role) > 0);
-    let roles = ROLES.into_iter().filter(|role| stood(*role));
-    let roles = roles.filter_map(|role| Some((class(role)?, overview.heading.words(role))));
+    let occurs = |role: Role| overview.lanes.iter().flat_map(|row| &row.shares).any(|shares| shares.time_in(role) > 0);
+    let roles = ROLES.into_iter().filter(|role| occurs(*role));
+    let roles = roles.filter_map(|role| Some((class(role)?, overview.heading.role_name(role))));
     let bars = [
         (overview.total.messages, "bar", "algorithm messages"),
         (overview.total.control, "bar-control", "control messages"),
         (overview.total.lost, "bar-lost", "lost"),
     ];
     let bars = bars.into_iter().filter(|(count, _, _)| *count > 0).map(|(_, class, words)| (class, words));
-    let cuts = |cut: bool| overview.bands.iter().any(|band| band.cut == cut);
+    let cuts = |cut: bool| overview.bands.iter().any(|band| band.is_cut == cut);
     let areas = [(cuts(true), "cut", "partition"), (cuts(false), "odd", "link fault or full disk")];
     let areas = areas.into_iter().filter(|(there, _, _)| *there).map(|(_, class, words)| (class, words));
     let mut at = (MARGIN, top + 10.0);
     for (class, words) in roles.chain(bars).chain(areas) {
-        let (x, y) = next(&mut at, 34.0 + width(words, LETTERS) + 22.0, right);
+        let (x, y) = next(&mut at, 34.0 + width(words, LEGEND_FONT) + 22.0, right);
         canvas.rectangle(class, (x, y - 11.0), (26.0, 13.0), 3.0);
         canvas.text("legend", (x + 34.0, y), Anchor::Start, words);
     }
-    let [from, to] = [overview.from, overview.to].map(|time| millis(overview.shown(time)));
+    let [from, to] = [overview.from, overview.to].map(|time| millis(overview.relative(time)));
     let times = format!("{from} ms to {to} ms");
-    let place = next(&mut at, width(&times, LETTERS), right);
+    let place = next(&mut at, width(&times, LEGEND_FONT), right);
     canvas.text("foot", place, Anchor::Start, &times);
     at.1 + 26.0
 }

@@ -3,12 +3,12 @@
 use super::arrows::Kinds;
 use super::axis::{Axis, Scale};
 use super::canvas::{Anchor, Canvas, Number};
-use super::frame::Frame;
+use super::layout::{MARGIN, NoteDetail};
 use super::legend;
-use super::rows::{Row, split};
-use super::sheet::{Depth, MARGIN};
+use super::row_layout::RowLayout;
+use super::rows::{SceneRow, split};
 use super::text::{bold, width, wrapped};
-use super::{LEAST_WIDTH, Notes, Options};
+use super::{MIN_WIDTH, Notes, Options};
 use crate::scene::Scene;
 use quorate_journal::words::millis;
 
@@ -19,20 +19,20 @@ const FEW_LETTERS: usize = 42;
 const LEGEND_WIDTH: f64 = 640.0;
 
 pub(super) fn draw(scene: &Scene, options: &Options) -> String {
-    let depths: &[Depth] = match options.notes {
-        Notes::Auto => &[Depth::Full(ALL_LETTERS), Depth::Full(FEW_LETTERS), Depth::Names],
-        Notes::Full => &[Depth::Full(ALL_LETTERS), Depth::Full(FEW_LETTERS)],
-        Notes::Names => &[Depth::Names],
-        Notes::None => &[Depth::None],
+    let details: &[NoteDetail] = match options.notes {
+        Notes::Auto => &[NoteDetail::Full(ALL_LETTERS), NoteDetail::Full(FEW_LETTERS), NoteDetail::Names],
+        Notes::Full => &[NoteDetail::Full(ALL_LETTERS), NoteDetail::Full(FEW_LETTERS)],
+        Notes::Names => &[NoteDetail::Names],
+        Notes::None => &[NoteDetail::None],
     };
     let scale = Scale::of(scene);
-    let most = f64::from(options.width.max(LEAST_WIDTH));
+    let most = f64::from(options.width.max(MIN_WIDTH));
     let rows = broken(scene, scale, most);
     // Choose the detail level that leaves out the fewest texts, and the most detailed of equals.
-    let mut best: Option<(usize, Vec<Frame<'_>>)> = None;
-    for depth in depths {
-        let frames: Vec<_> = rows.iter().map(|row| Frame::fit(row, options, *depth, scale, most)).collect();
-        let missing: usize = frames.iter().map(Frame::missing).sum();
+    let mut best: Option<(usize, Vec<RowLayout<'_>>)> = None;
+    for detail in details {
+        let frames: Vec<_> = rows.iter().map(|row| RowLayout::fit(row, options, *detail, scale, most)).collect();
+        let missing: usize = frames.iter().map(RowLayout::missing).sum();
         if best.as_ref().is_none_or(|(least, _)| missing < *least) {
             best = Some((missing, frames));
         }
@@ -45,7 +45,7 @@ pub(super) fn draw(scene: &Scene, options: &Options) -> String {
 }
 
 /// Splits the scene into rows of about the same width, none wider than the target.
-fn broken(scene: &Scene, scale: Scale, most: f64) -> Vec<Row> {
+fn broken(scene: &Scene, scale: Scale, most: f64) -> Vec<SceneRow> {
     let left = 120.0;
     let axis = Axis::new(scene, left, scale);
     let count = ((axis.right - left) / (most - left - 60.0)).ceil().max(1.0);
@@ -60,16 +60,16 @@ fn broken(scene: &Scene, scale: Scale, most: f64) -> Vec<Row> {
     split(scene, &cuts)
 }
 
-fn compose(scene: &Scene, options: &Options, rows: &[Frame<'_>], missing: usize) -> String {
+fn compose(scene: &Scene, options: &Options, rows: &[RowLayout<'_>], missing: usize) -> String {
     let mut canvas = Canvas::default();
-    canvas.has_views(!scene.eras.is_empty());
+    canvas.has_views(!scene.view_spans.is_empty());
     canvas.has_trays(scene.lanes.iter().any(|lane| !lane.queues.is_empty()));
     let kinds = Kinds::of(scene);
     let name = &scene.heading.algorithm;
     let detail = wrapped(&scene.heading.detail, 13.0, f64::from(options.width) * 0.75);
     let longest = detail.iter().map(|line| width(line, 13.0)).fold(bold(name, 20.0), f64::max);
-    let reach = rows.iter().map(Frame::reach).fold(longest + MARGIN, f64::max);
-    let right = (reach + MARGIN).max(LEGEND_WIDTH.min(f64::from(options.width)));
+    let right_edge = rows.iter().map(RowLayout::right_edge).fold(longest + MARGIN, f64::max);
+    let right = (right_edge + MARGIN).max(LEGEND_WIDTH.min(f64::from(options.width)));
     canvas.text("title", (MARGIN, MARGIN + 16.0), Anchor::Start, name);
     let mut y = MARGIN + 38.0;
     for line in detail.iter().filter(|line| !line.is_empty()) {
@@ -93,7 +93,7 @@ fn compose(scene: &Scene, options: &Options, rows: &[Frame<'_>], missing: usize)
         1 => Some("One text does not fit; hover over its place to read it.".to_owned()),
         missing => Some(format!("{missing} texts do not fit; hover over their places to read them.")),
     };
-    let foot: Vec<String> = scene.beyond.words().into_iter().chain(crowded).collect();
+    let foot: Vec<String> = scene.omitted.summary().into_iter().chain(crowded).collect();
     if !foot.is_empty() {
         y += 8.0;
         for line in wrapped(&foot.join(" "), 12.0, right - 2.0 * MARGIN) {
@@ -110,7 +110,7 @@ fn description(scene: &Scene) -> String {
         scene.lanes.len(),
         scene.steps.len(),
         scene.arrows.len(),
-        millis(scene.shown(scene.from)),
-        millis(scene.shown(scene.to))
+        millis(scene.relative(scene.from)),
+        millis(scene.relative(scene.to))
     )
 }

@@ -1,9 +1,9 @@
 //! Text widths, accurate enough to keep texts apart, and truncation.
 
-use crate::lettering::hundredths;
+use crate::text::width_hundredths;
 
 pub(crate) fn width(text: &str, size: f64) -> f64 {
-    f64::from(hundredths(text)) * size / 100.0
+    f64::from(width_hundredths(text)) * size / 100.0
 }
 
 pub(crate) fn bold(text: &str, size: f64) -> f64 {
@@ -27,8 +27,8 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
 pub(crate) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     // A word wider than a line is truncated.
-    let letters = ((most / size / 0.7) as usize).max(8);
-    for word in text.split_whitespace().map(|word| shortened(word, letters)) {
+    let max_chars = ((most / size / 0.7) as usize).max(8);
+    for word in text.split_whitespace().map(|word| shortened(word, max_chars)) {
         let word = word.as_str();
         let Some(line) = lines.last_mut() else { break };
         if line.is_empty() {

@@ -3,18 +3,18 @@
 use super::label;
 use super::text::width;
 use crate::scene::{Band, Head, Place, Scene};
-use crate::timeline::Moment;
+use crate::timeline::TimelineItem;
 use quorate_journal::words::millis;
 
 /// Maximum number of bars side by side. A fault without a bar still has lines where it begins and
 /// ends.
-const MOST_BARS: usize = 3;
+const MAX_BARS: usize = 3;
 /// Maximum distance between two lanes; longer arrows are hard to follow.
-const WIDEST_PITCH: usize = 18;
+const MAX_PITCH: usize = 18;
 /// Minimum distance between two lanes; less leaves no room for an arrow.
-const NARROWEST_PITCH: usize = 2;
+const MIN_PITCH: usize = 2;
 /// Width used for the layout if there is no limit. Texts may then be longer.
-const USUAL_WIDTH: usize = 120;
+const DEFAULT_WIDTH: usize = 120;
 
 /// Columns of everything in the picture.
 pub(super) struct Layout {
@@ -29,9 +29,9 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(scene: &Scene, moments: &[Moment], limit: Option<usize>) -> Self {
-        let available = limit.unwrap_or(USUAL_WIDTH);
-        let times = moments.iter().map(|moment| millis(scene.shown(moment.place.time)).len());
+    pub(super) fn new(scene: &Scene, items: &[TimelineItem], limit: Option<usize>) -> Self {
+        let available = limit.unwrap_or(DEFAULT_WIDTH);
+        let times = items.iter().map(|item| millis(scene.relative(item.place.time)).len());
         let time = times.chain(["time".len()]).max().unwrap_or_default() + 1;
         let bars = bars(scene);
         let bar_columns = bars.iter().flatten().max().map_or(0, |last| last + 2);
@@ -40,8 +40,8 @@ impl Layout {
         let least_words = (available * 2 / 5).clamp(24, 48);
         let gaps = scene.lanes.len().saturating_sub(1);
         let room = available.saturating_sub(first + 4 + least_words);
-        let pitch = room.checked_div(gaps).unwrap_or(WIDEST_PITCH).min(wanted_pitch(scene));
-        if pitch < NARROWEST_PITCH {
+        let pitch = room.checked_div(gaps).unwrap_or(MAX_PITCH).min(wanted_pitch(scene));
+        if pitch < MIN_PITCH {
             return Self { limit, time, bars, lanes: Vec::new(), words: first };
         }
         let lanes: Vec<usize> = (0..scene.lanes.len()).map(|lane| first + lane * pitch).collect();
@@ -71,12 +71,12 @@ fn wanted_pitch(scene: &Scene) -> usize {
         // The arrow of a lost message is shorter.
         Head::Lost { .. } => width(&label(arrow)) + 5,
     });
-    needed.max().unwrap_or_default().clamp(8, WIDEST_PITCH)
+    needed.max().unwrap_or_default().clamp(8, MAX_PITCH)
 }
 
 /// Gives each band the first bar that is free during the whole band.
 fn bars(scene: &Scene) -> Vec<Option<usize>> {
-    let mut busy: [Option<Option<Place>>; MOST_BARS] = [None; MOST_BARS];
+    let mut busy: [Option<Option<Place>>; MAX_BARS] = [None; MAX_BARS];
     let free = |busy: Option<Option<Place>>, from: Place| match busy {
         None => true,
         Some(until) => until.is_some_and(|until| until <= from),

@@ -4,7 +4,7 @@ use super::text::{isolated, width};
 use super::{Ink, Paint};
 
 /// A line that is being drawn. A text wider than one column covers the columns after it.
-pub(super) struct Row {
+pub(super) struct TextRow {
     cells: Vec<Cell>,
 }
 
@@ -14,7 +14,7 @@ struct Cell {
     text: String,
 }
 
-impl Row {
+impl TextRow {
     pub(super) fn new(columns: usize) -> Self {
         Self { cells: vec![Cell { ink: Ink::Faint, text: " ".into() }; columns] }
     }
@@ -30,7 +30,7 @@ impl Row {
         }
     }
 
-    pub(super) fn sign(&mut self, column: usize, ink: Ink, sign: char) {
+    pub(super) fn put_char(&mut self, column: usize, ink: Ink, sign: char) {
         self.put(column, ink, sign.encode_utf8(&mut [0; 4]));
     }
 

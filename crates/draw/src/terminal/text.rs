@@ -1,6 +1,6 @@
 //! Width of text on a terminal, and truncation.
 
-use crate::lettering::runs_left;
+use crate::text::is_right_to_left;
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
@@ -40,7 +40,7 @@ pub(crate) fn fit(text: &str, room: usize) -> Cow<'_, str> {
 
 /// Isolates right-to-left text, so that it does not reorder its surroundings.
 pub(crate) fn isolated(text: &str) -> Cow<'_, str> {
-    if text.chars().any(runs_left) { Cow::Owned(format!("\u{2068}{text}\u{2069}")) } else { Cow::Borrowed(text) }
+    if text.chars().any(is_right_to_left) { Cow::Owned(format!("\u{2068}{text}\u{2069}")) } else { Cow::Borrowed(text) }
 }
 
 #[cfg(test)]
@@ -58,7 +58,7 @@ mod tests {
     fn a_cut_never_takes_more_than_its_room() {
         assert_eq!(fit("request", 7), "request");
         assert_eq!(fit("request", 4), "req…");
-        assert_eq!(fit("要求要求", 4), "要…", "half a letter cannot be shown");
+        assert_eq!(fit("要求要求", 4), "要…", "half a character cannot be shown");
         assert_eq!(fit("要求", 1), "…");
         assert_eq!(fit("要求", 0), "");
     }

@@ -8,18 +8,18 @@ use quorate_journal::words::Sort;
 pub(super) const BETWEEN: &str = " · ";
 
 /// Prefixes of texts about local effects.
-const OWN: [&str; 3] = ["saves ", "sets timer ", "cancels timer "];
+const LOCAL_PREFIXES: [&str; 3] = ["saves ", "sets timer ", "cancels timer "];
 
 /// Shortens texts to `room` columns. Control effects are dropped first, then sends (the arrows show
 /// them), then the notes of rules except their ids. Client events stay longest.
 pub(super) fn shortened(words: &[(Ink, String)], room: usize) -> Vec<(Ink, String)> {
-    let mut words = together(words);
+    let mut words = merge_sends(words);
     if total(&words) > room {
         words.retain(|(ink, _)| *ink != Ink::Part(Sort::Control));
     }
     let there = |sort| words.iter().any(|(ink, _)| *ink == Ink::Part(sort));
-    let (ruled, told) = (there(Sort::Rule), there(Sort::Event));
-    if total(&words) > room && (ruled || told) {
+    let (has_rules, has_events) = (there(Sort::Rule), there(Sort::Event));
+    if total(&words) > room && (has_rules || has_events) {
         words.retain(|(ink, _)| *ink != Ink::Part(Sort::Send));
     }
     for index in (0..words.len()).rev() {
@@ -27,7 +27,7 @@ pub(super) fn shortened(words: &[(Ink, String)], room: usize) -> Vec<(Ink, Strin
             break;
         }
         if let Some((Ink::Part(Sort::Rule), text)) = words.get_mut(index)
-            && let Some(end) = text.find(' ').filter(|_| told)
+            && let Some(end) = text.find(' ').filter(|_| has_events)
         {
             text.truncate(end);
         }
@@ -42,24 +42,24 @@ fn total(words: &[(Ink, String)]) -> usize {
 
 /// Merges consecutive sends of the same message to several receivers, ignoring local effects in
 /// between.
-fn together(words: &[(Ink, String)]) -> Vec<(Ink, String)> {
-    let mut told: Vec<(Ink, String)> = Vec::with_capacity(words.len());
+fn merge_sends(words: &[(Ink, String)]) -> Vec<(Ink, String)> {
+    let mut merged: Vec<(Ink, String)> = Vec::with_capacity(words.len());
     for (ink, text) in words {
-        match addressed(*ink, text).and_then(|(kind, to)| Some((told_before(&mut told, *ink, kind)?, to))) {
+        match split_receivers(*ink, text).and_then(|(kind, to)| Some((previous_send(&mut merged, *ink, kind)?, to))) {
             Some((before, to)) => {
                 before.push(',');
                 before.push_str(to);
             }
-            None => told.push((*ink, text.clone())),
+            None => merged.push((*ink, text.clone())),
         }
     }
-    told
+    merged
 }
 
 /// Returns the last text about the same message, if only control effects follow it.
-fn told_before<'a>(told: &'a mut [(Ink, String)], ink: Ink, kind: &str) -> Option<&'a mut String> {
-    for (last_ink, last) in told.iter_mut().rev() {
-        if *last_ink == ink && addressed(ink, last).is_some_and(|(last_kind, _)| last_kind == kind) {
+fn previous_send<'a>(merged: &'a mut [(Ink, String)], ink: Ink, kind: &str) -> Option<&'a mut String> {
+    for (last_ink, last) in merged.iter_mut().rev() {
+        if *last_ink == ink && split_receivers(ink, last).is_some_and(|(last_kind, _)| last_kind == kind) {
             return Some(last);
         }
         if *last_ink != Ink::Part(Sort::Control) {
@@ -71,12 +71,12 @@ fn told_before<'a>(told: &'a mut [(Ink, String)], ink: Ink, kind: &str) -> Optio
 
 /// Splits the text of a send into message and receivers. A message may have any name; its receivers
 /// come last and are numbers.
-fn addressed(ink: Ink, text: &str) -> Option<(&str, &str)> {
+fn split_receivers(ink: Ink, text: &str) -> Option<(&str, &str)> {
     let sent = match ink {
         Ink::Part(Sort::Send) => true,
         // The text of a local effect is arbitrary. A message whose name looks like one is not
         // merged.
-        Ink::Part(Sort::Control) => !OWN.iter().any(|own| text.starts_with(own)),
+        Ink::Part(Sort::Control) => !LOCAL_PREFIXES.iter().any(|own| text.starts_with(own)),
         Ink::Part(Sort::Input | Sort::Rule | Sort::Queue | Sort::Event | Sort::World)
         | Ink::Role(_)
         | Ink::Message
@@ -90,15 +90,15 @@ fn addressed(ink: Ink, text: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::together;
+    use super::merge_sends;
     use crate::terminal::Ink;
     use quorate_core::{Class, Duration, NodeId, Span};
     use quorate_journal::moment::{Body, Done, MessageId, Sent};
     use quorate_journal::words::effect;
 
-    fn told(effects: &[Done<'_, String>]) -> Vec<String> {
+    fn merged(effects: &[Done<'_, String>]) -> Vec<String> {
         let words: Vec<_> = effects.iter().filter_map(effect).map(|(sort, text)| (Ink::Part(sort), text)).collect();
-        together(&words).into_iter().map(|(_, text)| text).collect()
+        merge_sends(&words).into_iter().map(|(_, text)| text).collect()
     }
 
     fn sent<'a>(to: usize, kind: &'a str, class: Class) -> Done<'a, String> {
@@ -111,17 +111,17 @@ mod tests {
     #[test]
     fn one_message_to_several_is_told_once() {
         for class in [Class::Algorithm, Class::Control] {
-            assert_eq!(told(&[sent(1, "ack", class), sent(2, "ack", class)]), ["ack → 2,3"]);
-            assert_eq!(told(&[sent(1, "a → b", class), sent(2, "a → c", class)]), ["a → b → 2", "a → c → 3"]);
+            assert_eq!(merged(&[sent(1, "ack", class), sent(2, "ack", class)]), ["ack → 2,3"]);
+            assert_eq!(merged(&[sent(1, "a → b", class), sent(2, "a → c", class)]), ["a → b → 2", "a → c → 3"]);
         }
     }
 
     #[test]
     fn what_a_node_does_for_itself_is_no_message_whatever_stands_in_it() {
         let (one, other): (Body<'_>, Body<'_>) = (&"a → 2", &"a → 3");
-        assert_eq!(told(&[Done::Save(one), Done::Save(other)]), ["saves a → 2", "saves a → 3"]);
-        assert_eq!(told(&[Done::CancelTimer(one), Done::CancelTimer(other)]).len(), 2);
+        assert_eq!(merged(&[Done::Save(one), Done::Save(other)]), ["saves a → 2", "saves a → 3"]);
+        assert_eq!(merged(&[Done::CancelTimer(one), Done::CancelTimer(other)]).len(), 2);
         let set = |timer| Done::SetTimer { timer, span: Span::exactly(Duration::ZERO) };
-        assert_eq!(told(&[set(one), set(other)]).len(), 2);
+        assert_eq!(merged(&[set(one), set(other)]).len(), 2);
     }
 }

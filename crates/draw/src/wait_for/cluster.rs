@@ -1,9 +1,9 @@
 //! Groups nodes into clusters, each a deadlock with the nodes blocked behind it or another
 //! connected part, and arranges the clusters on the page.
 
-use super::order::{circle, knot};
-use super::radial::Room;
-use super::shape::{Frame, Point, extent};
+use super::order::{circular_order, largest_component};
+use super::radial::CoreArrows;
+use super::shape::{NodeBox, Point, extent};
 use super::{Diagram, Mark, layers, radial};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -13,32 +13,37 @@ const APART: f64 = 64.0;
 const PAGE: f64 = 1.6;
 
 /// Returns the box of every node, with the upper left corner of the whole at zero.
-pub(super) fn arrange(diagram: &Diagram, sizes: &[Frame]) -> Vec<Frame> {
+pub(super) fn arrange(diagram: &Diagram, sizes: &[NodeBox]) -> Vec<NodeBox> {
     let count = sizes.len();
     let pairs = |is_all: bool| {
         let kept = diagram.edges.iter().filter(move |edge| is_all || edge.is_marked);
         kept.map(|edge| (edge.from, edge.to)).filter(|(from, to)| *from < count && *to < count).collect::<Vec<_>>()
     };
     let (edges, marked) = (pairs(true), pairs(false));
-    let frame = |node: usize| sizes.get(node).copied().unwrap_or(Frame { middle: Point::ZERO, wide: 0.0, high: 0.0 });
+    let node_box =
+        |node: usize| sizes.get(node).copied().unwrap_or(NodeBox { middle: Point::ZERO, wide: 0.0, high: 0.0 });
     let mut clusters = Vec::new();
-    let cores: Vec<Vec<usize>> =
-        deadlocks(diagram).iter().map(|members| circle(members, &marked)).filter(|core| !core.is_empty()).collect();
+    let cores: Vec<Vec<usize>> = deadlocks(diagram)
+        .iter()
+        .map(|members| circular_order(members, &marked))
+        .filter(|core| !core.is_empty())
+        .collect();
     let mut left: BTreeSet<usize> = (0..count).collect();
-    for (core, children) in grown(cores, &edges) {
-        let room = room(&core, &edges);
-        clusters.push(take(radial::place(&core, &children, room, &frame), &mut left));
+    for (core, children) in with_trees(cores, &edges) {
+        let core_arrows = core_arrows(&core, &edges);
+        clusters.push(take(radial::place(&core, &children, core_arrows, &node_box), &mut left));
     }
     while let Some(first) = left.first().copied() {
         let members = connected(first, &edges, &left);
-        let round = knot(&members, &edges);
+        let round = largest_component(&members, &edges);
         let placed = if round.is_empty() {
-            layers::place(&members, &within(&edges, &members), &frame)
+            layers::place(&members, &within(&edges, &members), &node_box)
         } else {
-            let grown = grown(vec![circle(&round, &edges)], &within(&edges, &members));
-            let place =
-                |(core, children): (Vec<usize>, Children)| radial::place(&core, &children, room(&core, &edges), &frame);
-            grown.into_iter().flat_map(place).collect()
+            let with_trees = with_trees(vec![circular_order(&round, &edges)], &within(&edges, &members));
+            let place = |(core, children): (Vec<usize>, Children)| {
+                radial::place(&core, &children, core_arrows(&core, &edges), &node_box)
+            };
+            with_trees.into_iter().flat_map(place).collect()
         };
         clusters.push(take(placed, &mut left));
         // A node that could not be placed is a cluster of its own.
@@ -65,15 +70,15 @@ fn take(placed: Vec<(usize, Point)>, left: &mut BTreeSet<usize>) -> Vec<(usize, 
 }
 
 /// Returns whether arrows run across a circle: there are more of them than it takes to close it.
-fn room(core: &[usize], edges: &[(usize, usize)]) -> Room {
+fn core_arrows(core: &[usize], edges: &[(usize, usize)]) -> CoreArrows {
     let inside: BTreeSet<_> = within(edges, core).into_iter().collect();
-    if inside.len() > core.len() { Room::Across } else { Room::Round }
+    if inside.len() > core.len() { CoreArrows::Across } else { CoreArrows::Neighbours }
 }
 
 type Children = BTreeMap<usize, Vec<usize>>;
 
 /// Returns each core with the tree of nodes that are nearest to it.
-fn grown(cores: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<(Vec<usize>, Children)> {
+fn with_trees(cores: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<(Vec<usize>, Children)> {
     let mut owner: BTreeMap<usize, usize> = BTreeMap::new();
     for (number, core) in cores.iter().enumerate() {
         owner.extend(core.iter().map(|node| (*node, number)));
@@ -121,16 +126,16 @@ fn within(edges: &[(usize, usize)], members: &[usize]) -> Vec<(usize, usize)> {
 }
 
 /// The boxes of a cluster.
-type Boxes = Vec<(usize, Frame)>;
+type Boxes = Vec<(usize, NodeBox)>;
 
 /// Places clusters side by side in lines, like words, to reach the wanted width.
-fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[Frame]) -> Vec<Frame> {
+fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[NodeBox]) -> Vec<NodeBox> {
     let boxes = |cluster: &[(usize, Point)]| -> Boxes {
         cluster.iter().filter_map(|(node, at)| Some((*node, sizes.get(*node)?.at(*at)))).collect()
     };
     let clusters: Vec<Boxes> = clusters.iter().map(|cluster| boxes(cluster)).collect();
-    let size = |cluster: &[(usize, Frame)]| {
-        let (low, high) = extent(cluster.iter().map(|(_, frame)| frame));
+    let size = |cluster: &[(usize, NodeBox)]| {
+        let (low, high) = extent(cluster.iter().map(|(_, node_box)| node_box));
         (low, high.x - low.x, high.y - low.y)
     };
     let area: f64 =
@@ -149,7 +154,7 @@ fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[Frame]) -> Vec<Frame> {
         }
     }
     let page = lines.iter().map(|(used, _)| *used).fold(0.0, f64::max);
-    let mut frames = sizes.to_vec();
+    let mut boxes = sizes.to_vec();
     let mut top = 0.0;
     for (used, line) in lines {
         let tallest = line.iter().map(|cluster| size(cluster).2).fold(0.0, f64::max);
@@ -157,14 +162,14 @@ fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[Frame]) -> Vec<Frame> {
         for cluster in line {
             let (low, wide, high) = size(cluster);
             let (right, down) = (x - low.x, top + (tallest - high) / 2.0 - low.y);
-            for (node, frame) in cluster {
-                if let Some(own) = frames.get_mut(*node) {
-                    own.middle = frame.middle.plus(right, down);
+            for (node, node_box) in cluster {
+                if let Some(own) = boxes.get_mut(*node) {
+                    own.middle = node_box.middle.plus(right, down);
                 }
             }
             x += wide + APART;
         }
         top += tallest + APART;
     }
-    frames
+    boxes
 }

@@ -1,6 +1,6 @@
 //! Curves of arrows.
 
-use super::shape::{Frame, Point};
+use super::shape::{NodeBox, Point};
 
 /// Distances between an arrow and the boxes at its start and its end.
 const TAIL: f64 = 2.0;
@@ -18,7 +18,7 @@ pub(super) struct Curve {
 
 impl Curve {
     /// Creates a curve between two boxes that bends to the left by `bend` of its length.
-    pub(super) fn between(from: &Frame, to: &Frame, bend: f64) -> Self {
+    pub(super) fn between(from: &NodeBox, to: &NodeBox, bend: f64) -> Self {
         let (a, b) = (from.middle, to.middle);
         let middle = a.toward(b, 0.5);
         let control = middle.plus((b.y - a.y) * bend * 2.0, (a.x - b.x) * bend * 2.0);
@@ -29,7 +29,7 @@ impl Curve {
     }
 
     /// Creates a loop from a box to itself, below it.
-    pub(super) fn around(own: &Frame) -> Self {
+    pub(super) fn around(own: &NodeBox) -> Self {
         let (half, low) = (own.wide * 0.4, own.high + 58.0);
         let at = |x: f64, y: f64| own.middle.plus(x, y);
         let corners = vec![at(-half, 0.0), at(-half - 26.0, low), at(half + 26.0, low), at(half, 0.0)];
@@ -40,13 +40,13 @@ impl Curve {
     }
 
     /// Returns where the curve leaves its first box.
-    fn leaves(&self, own: &Frame, margin: f64) -> f64 {
-        steps().find(|part| !own.has(self.at(*part), margin)).unwrap_or(0.0)
+    fn leaves(&self, own: &NodeBox, margin: f64) -> f64 {
+        steps().find(|part| !own.contains(self.at(*part), margin)).unwrap_or(0.0)
     }
 
     /// Returns where the curve enters its last box.
-    fn enters(&self, own: &Frame, margin: f64) -> f64 {
-        steps().map(|part| 1.0 - part).find(|part| !own.has(self.at(*part), margin)).unwrap_or(1.0)
+    fn enters(&self, own: &NodeBox, margin: f64) -> f64 {
+        steps().map(|part| 1.0 - part).find(|part| !own.contains(self.at(*part), margin)).unwrap_or(1.0)
     }
 
     fn at(&self, part: f64) -> Point {
@@ -66,11 +66,11 @@ impl Curve {
     /// Returns the point at this distance from the visible start.
     pub(super) fn after(&self, far: f64) -> Point {
         let points = self.points(40);
-        let mut gone = 0.0;
+        let mut travelled = 0.0;
         for pair in points.windows(2) {
             let [one, other] = pair else { continue };
-            gone += one.distance(*other);
-            if gone >= far {
+            travelled += one.distance(*other);
+            if travelled >= far {
                 return *other;
             }
         }

@@ -1,7 +1,7 @@
 //! Places acyclic graphs in rows: running processes at the top, and waiters below the nodes they
 //! wait for.
 
-use super::shape::{Frame, Point};
+use super::shape::{NodeBox, Point};
 use std::collections::BTreeMap;
 
 /// Distance between rows.
@@ -12,11 +12,15 @@ const APART: f64 = 44.0;
 const SWEEPS: usize = 12;
 
 /// Places the nodes of an acyclic graph in rows. Returns their middles.
-pub(super) fn place(nodes: &[usize], edges: &[(usize, usize)], frame: &dyn Fn(usize) -> Frame) -> Vec<(usize, Point)> {
+pub(super) fn place(
+    nodes: &[usize],
+    edges: &[(usize, usize)],
+    node_box: &dyn Fn(usize) -> NodeBox,
+) -> Vec<(usize, Point)> {
     let mut rows = rows(nodes, edges);
     let mut at: BTreeMap<usize, f64> = BTreeMap::new();
     for row in &rows {
-        spread(row, &mut at, frame, |_, place| place as f64);
+        spread(row, &mut at, node_box, |_, place| place as f64);
     }
     for sweep in 0..SWEEPS {
         let from_below = sweep % 2 == 1;
@@ -26,7 +30,7 @@ pub(super) fn place(nodes: &[usize], edges: &[(usize, usize)], frame: &dyn Fn(us
             let pulled: BTreeMap<usize, f64> = row.iter().map(|node| (*node, pull(*node, edges, &at))).collect();
             let wanted = |node: usize| pulled.get(&node).copied().unwrap_or_default();
             row.sort_by(|one, other| wanted(*one).total_cmp(&wanted(*other)).then(one.cmp(other)));
-            spread(row, &mut at, frame, |node, _| wanted(node));
+            spread(row, &mut at, node_box, |node, _| wanted(node));
         }
     }
     let place = |(level, row): (usize, &Vec<usize>)| {
@@ -72,14 +76,14 @@ fn pull(node: usize, edges: &[(usize, usize)], at: &BTreeMap<usize, f64>) -> f64
 fn spread(
     row: &[usize],
     at: &mut BTreeMap<usize, f64>,
-    frame: &dyn Fn(usize) -> Frame,
+    node_box: &dyn Fn(usize) -> NodeBox,
     wanted: impl Fn(usize, usize) -> f64,
 ) {
     let mut right = f64::NEG_INFINITY;
     let mut off = 0.0;
     let mut places = Vec::new();
     for (place, node) in row.iter().enumerate() {
-        let half = frame(*node).wide;
+        let half = node_box(*node).wide;
         let x = wanted(*node, place).max(right + half);
         off += x - wanted(*node, place);
         right = x + half + APART;

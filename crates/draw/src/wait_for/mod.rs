@@ -22,10 +22,10 @@ use crate::style::Theme;
 use thiserror::Error;
 
 /// Maximum number of processes and resources in a picture; more are unreadable.
-pub const MOST_NODES: usize = 80;
+pub const MAX_NODES: usize = 80;
 
 /// Maximum number of arrows in a picture.
-pub const MOST_EDGES: usize = 240;
+pub const MAX_EDGES: usize = 240;
 
 /// A wait-for graph with the deadlocks found in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,10 +92,10 @@ pub enum Link {
 
 /// Why a graph is not drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum NotDrawn {
+pub enum DiagramError {
     /// It has too many nodes or arrows.
     #[error(
-        "A picture can have at most {MOST_NODES} processes and resources and {MOST_EDGES} arrows; this graph has {nodes} \
+        "A picture can have at most {MAX_NODES} processes and resources and {MAX_EDGES} arrows; this graph has {nodes} \
          and {edges}. Leave out processes that are not blocked, or read the report."
     )]
     TooLarge { nodes: usize, edges: usize },
@@ -104,10 +104,10 @@ pub enum NotDrawn {
 impl Diagram {
     /// Returns the graph as an SVG document. Arrows to or from missing nodes are left out. Fails if
     /// the graph is too large.
-    pub fn svg(&self, theme: Theme) -> Result<String, NotDrawn> {
+    pub fn svg(&self, theme: Theme) -> Result<String, DiagramError> {
         let (nodes, edges) = (self.nodes.len(), self.edges.len());
-        if nodes > MOST_NODES || edges > MOST_EDGES {
-            return Err(NotDrawn::TooLarge { nodes, edges });
+        if nodes > MAX_NODES || edges > MAX_EDGES {
+            return Err(DiagramError::TooLarge { nodes, edges });
         }
         Ok(page::draw(self, theme))
     }

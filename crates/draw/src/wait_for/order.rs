@@ -7,7 +7,7 @@ const STEPS: usize = 20_000;
 
 /// Returns the members in an order in which each has an arrow to the next and the last to the
 /// first, if the search finds one; else starts with the longest path found.
-pub(super) fn circle(members: &[usize], edges: &[(usize, usize)]) -> Vec<usize> {
+pub(super) fn circular_order(members: &[usize], edges: &[(usize, usize)]) -> Vec<usize> {
     let Some(first) = members.iter().copied().min() else { return Vec::new() };
     let inside: BTreeSet<usize> = members.iter().copied().collect();
     let next = |from: usize| {
@@ -43,7 +43,7 @@ pub(super) fn circle(members: &[usize], edges: &[(usize, usize)]) -> Vec<usize> 
 }
 
 /// Returns the largest set of members that can all reach each other; empty if there is no cycle.
-pub(super) fn knot(members: &[usize], edges: &[(usize, usize)]) -> Vec<usize> {
+pub(super) fn largest_component(members: &[usize], edges: &[(usize, usize)]) -> Vec<usize> {
     let reach = |from: usize| {
         let mut seen = BTreeSet::new();
         let mut open = vec![from];

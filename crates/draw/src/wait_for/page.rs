@@ -3,7 +3,7 @@
 use super::cluster::arrange;
 use super::curve::Curve;
 use super::route::curves;
-use super::shape::{Frame, Point, extent};
+use super::shape::{NodeBox, Point, extent};
 use super::style::{PATTERNS, STYLE};
 use super::{Diagram, Edge, Kind, Link, legend, nodes};
 use crate::style::Theme;
@@ -14,22 +14,22 @@ use std::fmt::Write;
 
 pub(super) const MARGIN: f64 = 28.0;
 /// Minimum width of a page, so that its heading has room.
-const LEAST: f64 = 420.0;
+const MIN_WIDTH: f64 = 420.0;
 /// Maximum width of a page because of its heading.
-const HEAD: f64 = 760.0;
+const MAX_HEADING_WIDTH: f64 = 760.0;
 /// Maximum angle that an arc spans between two arrows.
-const WIDE: f64 = 2.55;
+const MAX_ARC: f64 = 2.55;
 
 pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
-    let sizes: Vec<Frame> = diagram.nodes.iter().map(nodes::frame).collect();
-    let frames = arrange(diagram, &sizes);
-    let routed = curves(diagram, &frames);
-    let (low, high) = covered(&frames, &routed);
+    let sizes: Vec<NodeBox> = diagram.nodes.iter().map(nodes::node_box).collect();
+    let boxes = arrange(diagram, &sizes);
+    let routed = curves(diagram, &boxes);
+    let (low, high) = covered(&boxes, &routed);
     let inner = (high.x - low.x)
-        .max(LEAST - 2.0 * MARGIN)
-        .max(bold(&diagram.title, 20.0).min(HEAD))
-        .max(width(&diagram.subtitle, 13.0).min(HEAD * 0.8))
-        .max(legend::wide(diagram).min(HEAD * 0.75));
+        .max(MIN_WIDTH - 2.0 * MARGIN)
+        .max(bold(&diagram.title, 20.0).min(MAX_HEADING_WIDTH))
+        .max(width(&diagram.subtitle, 13.0).min(MAX_HEADING_WIDTH * 0.8))
+        .max(legend::wide(diagram).min(MAX_HEADING_WIDTH * 0.75));
 
     let mut canvas = Canvas::default();
     let mut top = MARGIN + 16.0;
@@ -52,9 +52,9 @@ pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
             draw_edge(&mut canvas, diagram, edge, curve);
         }
     }
-    forks(&mut canvas, diagram, &frames, &routed);
-    for (node, frame) in diagram.nodes.iter().zip(&frames) {
-        nodes::draw(&mut canvas, node, frame);
+    forks(&mut canvas, diagram, &boxes, &routed);
+    for (node, node_box) in diagram.nodes.iter().zip(&boxes) {
+        nodes::draw(&mut canvas, node, node_box);
     }
     canvas.raw(format_args!("</g>"));
     let end = legend::draw(&mut canvas, diagram, bottom + 44.0, MARGIN + inner);
@@ -63,12 +63,14 @@ pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
     canvas.finish_in(STYLE, PATTERNS, size, theme, (title, &description(diagram)))
 }
 
-fn covered(frames: &[Frame], routed: &[Option<Curve>]) -> (Point, Point) {
+fn covered(boxes: &[NodeBox], routed: &[Option<Curve>]) -> (Point, Point) {
     let points = routed.iter().flatten().flat_map(|curve| curve.points(16));
-    let dots: Vec<Frame> = points.map(|middle| Frame { middle, wide: 4.0, high: 4.0 }).collect();
+    let dots: Vec<NodeBox> = points.map(|middle| NodeBox { middle, wide: 4.0, high: 4.0 }).collect();
     // The badge of a victim extends beyond its box.
-    let boxes: Vec<Frame> =
-        frames.iter().map(|frame| Frame { wide: frame.wide + 7.0, high: frame.high + 7.0, ..*frame }).collect();
+    let boxes: Vec<NodeBox> = boxes
+        .iter()
+        .map(|node_box| NodeBox { wide: node_box.wide + 7.0, high: node_box.high + 7.0, ..*node_box })
+        .collect();
     extent(boxes.iter().chain(&dots))
 }
 
@@ -108,7 +110,7 @@ pub(super) fn arrow(canvas: &mut Canvas, link: Link, is_marked: bool, line: &[Po
     };
     let mut path = String::new();
     for (place, point) in line.iter().enumerate() {
-        let letter = match (place, line.len()) {
+        let command = match (place, line.len()) {
             (0, _) => "M",
             (1, 3) => "Q",
             (1, 4) => "C",
@@ -116,7 +118,7 @@ pub(super) fn arrow(canvas: &mut Canvas, link: Link, is_marked: bool, line: &[Po
             (_, _) => " ",
         };
         // Writing into memory cannot fail.
-        let _ = write!(path, "{letter}{} {}", Number(point.x), Number(point.y));
+        let _ = write!(path, "{command}{} {}", Number(point.x), Number(point.y));
     }
     canvas.raw(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
     if let (Link::Held, Some(start)) = (link, line.first()) {
@@ -133,7 +135,7 @@ pub(super) fn arrow(canvas: &mut Canvas, link: Link, is_marked: bool, line: &[Po
 }
 
 /// Draws an arc across alternative arrows, of which one suffices.
-fn forks(canvas: &mut Canvas, diagram: &Diagram, frames: &[Frame], routed: &[Option<Curve>]) {
+fn forks(canvas: &mut Canvas, diagram: &Diagram, boxes: &[NodeBox], routed: &[Option<Curve>]) {
     let mut groups: BTreeMap<(usize, usize), Vec<(Point, bool)>> = BTreeMap::new();
     for (edge, curve) in diagram.edges.iter().zip(routed) {
         if let (Link::Any(fork), Some(curve)) = (edge.link, curve) {
@@ -141,9 +143,9 @@ fn forks(canvas: &mut Canvas, diagram: &Diagram, frames: &[Frame], routed: &[Opt
         }
     }
     for ((from, _), points) in groups {
-        let Some(frame) = frames.get(from).filter(|_| points.len() > 1) else { continue };
+        let Some(node_box) = boxes.get(from).filter(|_| points.len() > 1) else { continue };
         let mark = if points.iter().all(|(_, is_marked)| *is_marked) { " marked" } else { "" };
-        let path = arc(frame.middle, points.into_iter().map(|(point, _)| point).collect());
+        let path = arc(node_box.middle, points.into_iter().map(|(point, _)| point).collect());
         canvas.raw(format_args!("<path class=\"fork{mark}\" d=\"{path}\"/>"));
     }
 }
@@ -161,7 +163,7 @@ fn arc(middle: Point, mut points: Vec<Point>) -> String {
     points.rotate_left(first);
     let mut path = String::new();
     // Arrows in opposite directions have no arc between them; their dashes suffice.
-    let is_wide = |one: &Point, other: &Point| (angle(other) - angle(one)).rem_euclid(std::f64::consts::TAU) > WIDE;
+    let is_wide = |one: &Point, other: &Point| (angle(other) - angle(one)).rem_euclid(std::f64::consts::TAU) > MAX_ARC;
     let mut before: Option<Point> = None;
     for point in points {
         let _ = match before {
@@ -183,6 +185,6 @@ fn arc(middle: Point, mut points: Vec<Point>) -> String {
 }
 
 fn description(diagram: &Diagram) -> String {
-    let told = diagram.nodes.iter().filter(|node| !node.hover.is_empty()).map(|node| node.hover.as_str());
-    told.collect::<Vec<_>>().join(" ")
+    let tooltips = diagram.nodes.iter().filter(|node| !node.hover.is_empty()).map(|node| node.hover.as_str());
+    tooltips.collect::<Vec<_>>().join(" ")
 }

@@ -1,6 +1,6 @@
 //! Places a cycle on a circle, and nodes blocked behind it on rings around it.
 
-use super::shape::{Frame, Point};
+use super::shape::{NodeBox, Point};
 use std::collections::BTreeMap;
 use std::f64::consts::{PI, TAU};
 
@@ -17,9 +17,9 @@ const SPREAD: f64 = 0.9;
 
 /// Where the arrows of the circle run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum CoreArrows {
     /// Only between neighbours on the circle.
-    Round,
+    Neighbours,
     /// Across the circle too, which needs more room.
     Across,
 }
@@ -36,16 +36,16 @@ struct Branch {
 pub(super) fn place(
     core: &[usize],
     children: &BTreeMap<usize, Vec<usize>>,
-    room: Room,
-    frame: &dyn Fn(usize) -> Frame,
+    core_arrows: CoreArrows,
+    node_box: &dyn Fn(usize) -> NodeBox,
 ) -> Vec<(usize, Point)> {
     let mut ring = sectors(core, children);
-    let mut placed: Vec<(usize, Frame)> = Vec::new();
-    let mut radius: f64 = match (core.len(), room) {
+    let mut placed: Vec<(usize, NodeBox)> = Vec::new();
+    let mut radius: f64 = match (core.len(), core_arrows) {
         (1, _) => 0.0,
         (2, _) => 66.0,
-        (_, Room::Round) => 44.0,
-        (_, Room::Across) => 92.0,
+        (_, CoreArrows::Neighbours) => 44.0,
+        (_, CoreArrows::Across) => 92.0,
     };
     let mut is_core = true;
     while !ring.is_empty() {
@@ -53,8 +53,8 @@ pub(super) fn place(
         let step = if is_core { 4.0 } else { 8.0 };
         // Boxes move apart as the circle grows, so this ends.
         let fits = (0..3_000_u32).map(|steps| radius + f64::from(steps) * step).find_map(|radius| {
-            let at = |branch: &Branch| (branch.node, frame(branch.node).at(on_ring(radius, branch.angle)));
-            let boxes: Vec<(usize, Frame)> = ring.iter().map(at).collect();
+            let at = |branch: &Branch| (branch.node, node_box(branch.node).at(on_ring(radius, branch.angle)));
+            let boxes: Vec<(usize, NodeBox)> = ring.iter().map(at).collect();
             is_apart(&boxes, &placed, apart).then_some((radius, boxes))
         });
         let Some((reached, boxes)) = fits else { break };
@@ -63,14 +63,14 @@ pub(super) fn place(
         ring = ring.iter().flat_map(|branch| next(branch, children, is_core)).collect();
         is_core = false;
     }
-    placed.into_iter().map(|(node, frame)| (node, frame.middle)).collect()
+    placed.into_iter().map(|(node, node_box)| (node, node_box.middle)).collect()
 }
 
 fn on_ring(radius: f64, angle: f64) -> Point {
     Point { x: FLAT * radius * angle.cos(), y: radius * angle.sin() }
 }
 
-fn is_apart(boxes: &[(usize, Frame)], placed: &[(usize, Frame)], apart: (f64, f64)) -> bool {
+fn is_apart(boxes: &[(usize, NodeBox)], placed: &[(usize, NodeBox)], apart: (f64, f64)) -> bool {
     let before = |place: usize| boxes.iter().take(place).chain(placed);
     boxes.iter().enumerate().all(|(place, (_, one))| before(place).all(|(_, other)| !one.is_near(other, apart)))
 }

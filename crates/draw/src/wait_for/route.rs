@@ -1,7 +1,7 @@
 //! Routes arrows: chooses bends that avoid boxes and cross few other arrows.
 
 use super::curve::Curve;
-use super::shape::{Frame, Point, cross};
+use super::shape::{NodeBox, Point, cross};
 use super::{Diagram, Edge, Mark};
 use std::collections::BTreeMap;
 
@@ -22,8 +22,8 @@ struct Routed {
 }
 
 /// Returns a curve for every arrow, in their order; `None` for arrows to or from missing nodes.
-pub(super) fn curves(diagram: &Diagram, frames: &[Frame]) -> Vec<Option<Curve>> {
-    let middles = middles(diagram, frames);
+pub(super) fn curves(diagram: &Diagram, boxes: &[NodeBox]) -> Vec<Option<Curve>> {
+    let middles = middles(diagram, boxes);
     let mut routed: Vec<Routed> = Vec::new();
     let mut curves: Vec<Option<Curve>> = vec![None; diagram.edges.len()];
     // Arrows of deadlocks are routed first.
@@ -31,12 +31,12 @@ pub(super) fn curves(diagram: &Diagram, frames: &[Frame]) -> Vec<Option<Curve>> 
     order.sort_by_key(|place| diagram.edges.get(*place).is_none_or(|edge| !edge.is_marked));
     for place in order {
         let Some(edge) = diagram.edges.get(place) else { continue };
-        let (Some(from), Some(to)) = (frames.get(edge.from), frames.get(edge.to)) else { continue };
+        let (Some(from), Some(to)) = (boxes.get(edge.from), boxes.get(edge.to)) else { continue };
         let curve = if edge.from == edge.to {
             Curve::around(from)
         } else {
             let wanted = wanted(diagram, edge, (from, to), &middles);
-            let obstacles = Obstacles { diagram, frames, routed: &routed };
+            let obstacles = Obstacles { diagram, boxes, routed: &routed };
             let bend = best(edge, (from, to), wanted, &obstacles);
             let curve = Curve::between(from, to, bend);
             routed.push(Routed { edge: (edge.from, edge.to), bend, points: curve.points(10) });
@@ -49,12 +49,12 @@ pub(super) fn curves(diagram: &Diagram, frames: &[Frame]) -> Vec<Option<Curve>> 
     curves
 }
 
-fn middles(diagram: &Diagram, frames: &[Frame]) -> BTreeMap<usize, Point> {
+fn middles(diagram: &Diagram, boxes: &[NodeBox]) -> BTreeMap<usize, Point> {
     let mut sums: BTreeMap<usize, (Point, f64)> = BTreeMap::new();
-    for (node, frame) in diagram.nodes.iter().zip(frames) {
+    for (node, node_box) in diagram.nodes.iter().zip(boxes) {
         if let Mark::Deadlock(number) = node.mark {
             let (sum, count) = sums.entry(number).or_insert((Point::ZERO, 0.0));
-            *sum = sum.plus(frame.middle.x, frame.middle.y);
+            *sum = sum.plus(node_box.middle.x, node_box.middle.y);
             *count += 1.0;
         }
     }
@@ -62,7 +62,7 @@ fn middles(diagram: &Diagram, frames: &[Frame]) -> BTreeMap<usize, Point> {
 }
 
 /// Returns the preferred bend of an arrow: outwards along a circle, else none.
-fn wanted(diagram: &Diagram, edge: &Edge, (from, to): (&Frame, &Frame), middles: &BTreeMap<usize, Point>) -> f64 {
+fn wanted(diagram: &Diagram, edge: &Edge, (from, to): (&NodeBox, &NodeBox), middles: &BTreeMap<usize, Point>) -> f64 {
     let mark = |node: usize| diagram.nodes.get(node).map(|node| node.mark);
     let (Some(Mark::Deadlock(one)), Some(Mark::Deadlock(other))) = (mark(edge.from), mark(edge.to)) else { return 0.0 };
     let Some(middle) = middles.get(&one).filter(|_| one == other && edge.is_marked) else { return 0.0 };
@@ -78,11 +78,11 @@ fn wanted(diagram: &Diagram, edge: &Edge, (from, to): (&Frame, &Frame), middles:
 /// Boxes and arrows to avoid.
 struct Obstacles<'a> {
     diagram: &'a Diagram,
-    frames: &'a [Frame],
+    boxes: &'a [NodeBox],
     routed: &'a [Routed],
 }
 
-fn best(edge: &Edge, (from, to): (&Frame, &Frame), wanted: f64, obstacles: &Obstacles<'_>) -> f64 {
+fn best(edge: &Edge, (from, to): (&NodeBox, &NodeBox), wanted: f64, obstacles: &Obstacles<'_>) -> f64 {
     let opposite = obstacles.diagram.edges.iter().any(|other| (other.from, other.to) == (edge.to, edge.from));
     let bends = BENDS.iter().flat_map(|bend| [*bend, -bend]);
     // Both arrows bend to their own left, and so apart.
@@ -99,9 +99,9 @@ fn best(edge: &Edge, (from, to): (&Frame, &Frame), wanted: f64, obstacles: &Obst
 
 impl Obstacles<'_> {
     fn hits(&self, edge: &Edge, points: &[Point]) -> f64 {
-        let others = self.frames.iter().enumerate().filter(|(place, _)| *place != edge.from && *place != edge.to);
+        let others = self.boxes.iter().enumerate().filter(|(place, _)| *place != edge.from && *place != edge.to);
         let hits: usize =
-            others.map(|(_, frame)| points.iter().filter(|point| frame.has(**point, CLEAR)).count()).sum();
+            others.map(|(_, node_box)| points.iter().filter(|point| node_box.contains(**point, CLEAR)).count()).sum();
         hits as f64
     }
 

@@ -26,7 +26,7 @@ impl Point {
 
 /// A box, given by its middle.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Frame {
+pub(super) struct NodeBox {
     pub(super) middle: Point,
     /// Half of its width.
     pub(super) wide: f64,
@@ -34,8 +34,8 @@ pub(super) struct Frame {
     pub(super) high: f64,
 }
 
-impl Frame {
-    pub(super) fn has(&self, point: Point, margin: f64) -> bool {
+impl NodeBox {
+    pub(super) fn contains(&self, point: Point, margin: f64) -> bool {
         (point.x - self.middle.x).abs() < self.wide + margin && (point.y - self.middle.y).abs() < self.high + margin
     }
 
@@ -51,10 +51,11 @@ impl Frame {
 }
 
 /// Returns the bounding box of some boxes: its upper left and lower right corners.
-pub(super) fn extent<'a>(frames: impl Iterator<Item = &'a Frame>) -> (Point, Point) {
+pub(super) fn extent<'a>(boxes: impl Iterator<Item = &'a NodeBox>) -> (Point, Point) {
     let (mut low, mut high) = (Point::ZERO, Point::ZERO);
-    for (place, frame) in frames.enumerate() {
-        let (from, to) = (frame.middle.plus(-frame.wide, -frame.high), frame.middle.plus(frame.wide, frame.high));
+    for (place, node_box) in boxes.enumerate() {
+        let (from, to) =
+            (node_box.middle.plus(-node_box.wide, -node_box.high), node_box.middle.plus(node_box.wide, node_box.high));
         let is_first = place == 0;
         low = Point {
             x: if is_first { from.x } else { low.x.min(from.x) },

@@ -3,12 +3,12 @@
 
 mod grammar;
 
-use crate::common::{Act, Contest, any_tale, between, hostile, scene, scene_of};
+use crate::common::{Action, MutexRun, any_script, between, hostile, scene, scene_of};
 use expect_test::expect;
 use grammar::{Statement, parse};
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 use quorate_core::{Class, NodeId, Time};
-use quorate_draw::mermaid::{MOST_CHARACTERS, draw};
+use quorate_draw::mermaid::{MAX_CHARACTERS, draw};
 use quorate_draw::scene::{Arrow, Band, Cause, Head, Lane, Place, Step, Tail};
 use quorate_draw::{Scene, Window};
 
@@ -44,12 +44,12 @@ fn three_nodes_request_entry_at_once() {
             Note over n2: 22.699 ms · release<br/>LEAVES
             deactivate n2
     "#]]
-    .assert_eq(&draw(&Contest::of(3, 2, 1).scene()));
+    .assert_eq(&draw(&MutexRun::of(3, 2, 1).scene()));
 }
 
 #[test]
 fn faults_in_a_window() {
-    let contest = Contest::trouble(5);
+    let run = MutexRun::with_faults(5);
     expect![[r#"
         sequenceDiagram
             title reliable, 3 nodes
@@ -79,19 +79,19 @@ fn faults_in_a_window() {
             end
             Note over n1,n3: 32.000 ms · cut 1 | 2,3 ends
             Note over n1,n3: 10 later journal lines
-    "#]].assert_eq(&draw(&scene(contest.reliable(contest.sketch("reliable", between(8, 32))))));
+    "#]].assert_eq(&draw(&scene(run.reliable(run.sketch("reliable", between(8, 32))))));
 }
 
 #[test]
 fn a_fault_that_overlaps_another_is_shown_by_notes() {
-    let acts = [
-        Act::Change("link 1 > 2 loss 0.5".into()),
-        Act::Command(1, "ask".into()),
-        Act::Change("cut 1 | 2,3".into()),
-        Act::Command(2, "ask".into()),
-        Act::Change("end of link 1 > 2 loss 0.5".into()),
-        Act::Command(3, "ask".into()),
-        Act::Change("heal".into()),
+    let actions = [
+        Action::Change("link 1 > 2 loss 0.5".into()),
+        Action::Command(1, "ask".into()),
+        Action::Change("cut 1 | 2,3".into()),
+        Action::Command(2, "ask".into()),
+        Action::Change("end of link 1 > 2 loss 0.5".into()),
+        Action::Command(3, "ask".into()),
+        Action::Change("heal".into()),
     ];
     expect![[r#"
         sequenceDiagram
@@ -110,37 +110,37 @@ fn a_fault_that_overlaps_another_is_shown_by_notes() {
             Note over n3: 0.000 ms · ask
             Note over n1,n3: 0.000 ms · cut 1 | 2,3 ends
     "#]]
-    .assert_eq(&draw(&scene_of(3, Window::default(), &acts)));
+    .assert_eq(&draw(&scene_of(3, Window::default(), &actions)));
 }
 
 #[test]
 fn a_reply_is_dotted_and_a_forwarded_request_is_not() {
-    let acts = [
-        Act::Command(1, "ask".into()),
-        Act::Multicast("request".into()),
-        Act::Deliver(0),
-        Act::Send(1, "reply".into(), Class::Algorithm),
-        Act::Deliver(1),
-        Act::Send(2, "request".into(), Class::Algorithm),
-        Act::Deliver(0),
-        Act::Deliver(0),
+    let actions = [
+        Action::Command(1, "ask".into()),
+        Action::Multicast("request".into()),
+        Action::Deliver(0),
+        Action::Send(1, "reply".into(), Class::Algorithm),
+        Action::Deliver(1),
+        Action::Send(2, "request".into(), Class::Algorithm),
+        Action::Deliver(0),
+        Action::Deliver(0),
     ];
-    let text = draw(&scene_of(3, Window::default(), &acts));
+    let text = draw(&scene_of(3, Window::default(), &actions));
     assert!(text.contains("n2-->>n1: reply\n"), "a reply is dotted: {text}");
     assert!(text.contains("n1->>n2: request\n"), "a multicast is not dotted: {text}");
 }
 
 #[test]
 fn a_reply_after_a_save_is_dotted() {
-    let acts = [
-        Act::Command(1, "ask".into()),
-        Act::Multicast("vote".into()),
-        Act::Deliver(0),
-        Act::Saved(2),
-        Act::Send(1, "vote-reply".into(), Class::Algorithm),
-        Act::Deliver(1),
+    let actions = [
+        Action::Command(1, "ask".into()),
+        Action::Multicast("vote".into()),
+        Action::Deliver(0),
+        Action::Saved(2),
+        Action::Send(1, "vote-reply".into(), Class::Algorithm),
+        Action::Deliver(1),
     ];
-    let text = draw(&scene_of(3, Window::default(), &acts));
+    let text = draw(&scene_of(3, Window::default(), &actions));
     assert!(text.contains("n2-->>n1: vote-reply\n"), "{text}");
     assert!(!text.contains("saved"), "a disk confirmation needs no note: {text}");
 }
@@ -148,22 +148,23 @@ fn a_reply_after_a_save_is_dotted() {
 #[test]
 fn runs_of_every_faulty_variant_are_accepted() {
     for seed in 1..4 {
-        let contest = Contest::of(3, 4, seed).duplicate("0.05").fault("pause 2 at 3ms for 4ms");
-        for sketch in contest.fixtures(|| contest.sketch("fixture", Window::default())) {
+        let run = MutexRun::of(3, 4, seed).duplicate("0.05").fault("pause 2 at 3ms for 4ms");
+        for sketch in run.fixtures(|| run.sketch("fixture", Window::default())) {
             accepted(&scene(sketch));
         }
     }
-    let contest = Contest::trouble(5);
-    accepted(&scene(contest.reliable(contest.sketch("reliable", Window::default()))));
-    accepted(&scene(contest.central(contest.sketch("central", Window::default()))));
+    let run = MutexRun::with_faults(5);
+    accepted(&scene(run.reliable(run.sketch("reliable", Window::default()))));
+    accepted(&scene(run.central(run.sketch("central", Window::default()))));
 }
 
 #[test]
 fn a_diagram_that_is_too_long_loses_its_rules_and_then_its_end() {
-    let asks = |count: u32, text: &str| -> Vec<Act> {
-        let rule = || Act::Rule("R-1".into(), text.into());
-        let ask =
-            |number: u32| [Act::Command(1 + number % 3, format!("ask {number}")), rule(), Act::Emit("ENTERS".into())];
+    let asks = |count: u32, text: &str| -> Vec<Action> {
+        let rule = || Action::Rule("R-1".into(), text.into());
+        let ask = |number: u32| {
+            [Action::Command(1 + number % 3, format!("ask {number}")), rule(), Action::Emit("ENTERS".into())]
+        };
         (0..count).flat_map(ask).collect()
     };
     let shorter = draw(&scene_of(3, Window::default(), &asks(600, "has a note that is too long to show")));
@@ -173,26 +174,26 @@ fn a_diagram_that_is_too_long_loses_its_rules_and_then_its_end() {
     let cut = draw(&scene_of(3, Window::default(), &asks(3_000, "")));
     let length = cut.encode_utf16().count();
     assert!(
-        (MOST_CHARACTERS - 500..=MOST_CHARACTERS).contains(&length),
+        (MAX_CHARACTERS - 500..=MAX_CHARACTERS).contains(&length),
         "the diagram must use the allowed length; got {length}"
     );
     assert!(parse(&cut).is_ok());
     assert!(cut.contains("more events do not fit into"), "a note must say so");
-    let bare: Vec<Act> = (0..3_000).map(|number| Act::Command(1, format!("ask {number}"))).collect();
+    let bare: Vec<Action> = (0..3_000).map(|number| Action::Command(1, format!("ask {number}"))).collect();
     let bare = draw(&scene_of(3, Window::default(), &bare));
     assert!(!bare.contains("notes of rules"), "there are no rules to leave out");
 }
 
 #[test]
 fn omissions_are_reported() {
-    let acts = |count: u32| -> Vec<Act> {
-        let early = (0..count).map(|_| Act::Command(1, "early".into()));
-        let late = (0..count).map(|_| Act::Command(1, "late".into()));
-        let quiet = (0..count).flat_map(|_| [Act::Wait(1), Act::Timer(1)]);
-        let now = [Act::Wait(10), Act::Command(1, "ask".into())];
-        early.chain(now).chain(quiet).chain([Act::Wait(90)]).chain(late).collect()
+    let actions = |count: u32| -> Vec<Action> {
+        let early = (0..count).map(|_| Action::Command(1, "early".into()));
+        let late = (0..count).map(|_| Action::Command(1, "late".into()));
+        let quiet = (0..count).flat_map(|_| [Action::Wait(1), Action::Timer(1)]);
+        let now = [Action::Wait(10), Action::Command(1, "ask".into())];
+        early.chain(now).chain(quiet).chain([Action::Wait(90)]).chain(late).collect()
     };
-    let of = |count: u32, nodes: usize| draw(&scene_of(nodes, between(5, 50), &acts(count)));
+    let of = |count: u32, nodes: usize| draw(&scene_of(nodes, between(5, 50), &actions(count)));
     expect![[r#"
         sequenceDiagram
             title scripted, 3 nodes
@@ -221,8 +222,9 @@ fn omissions_are_reported() {
 
 /// A scene with this many lanes. The first one sends to all others and receives from the last.
 fn wide(lanes: usize) -> Scene {
-    let acts = [Act::Command(1, "ask".into()), Act::Multicast("request".into()), Act::Command(2, "ask too".into())];
-    let mut scene = scene_of(2, Window::default(), &acts);
+    let actions =
+        [Action::Command(1, "ask".into()), Action::Multicast("request".into()), Action::Command(2, "ask too".into())];
+    let mut scene = scene_of(2, Window::default(), &actions);
     let (lane, step, arrow) = (scene.lanes[0].clone(), scene.steps[1].clone(), scene.arrows[0].clone());
     scene.lanes = (0..lanes).map(|index| Lane { node: NodeId::from_index(index), ..lane.clone() }).collect();
     scene.arrows = (1..lanes).map(|to| Arrow { to, ..arrow.clone() }).collect();
@@ -258,9 +260,9 @@ fn the_names_of_very_many_nodes_do_not_fill_the_diagram() {
 
 #[test]
 fn faults_from_before_the_window_do_not_fill_the_diagram() {
-    let mut scene = scene_of(3, between(1, 9), &[Act::Wait(5), Act::Command(1, "ask".into())]);
+    let mut scene = scene_of(3, between(1, 9), &[Action::Wait(5), Action::Command(1, "ask".into())]);
     let from = Place { time: Time::ZERO, order: 0 };
-    let band = |number: usize| Band { text: format!("{}{number}", "<".repeat(150)), cut: true, from, to: None };
+    let band = |number: usize| Band { text: format!("{}{number}", "<".repeat(150)), is_cut: true, from, to: None };
     scene.bands = (0..1_000).map(band).collect();
     accepted(&scene);
     let text = draw(&scene);
@@ -322,8 +324,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn no_journal_can_inject_statements(acts in any_tale(4), from in -2..20i64, length in 0..60i64) {
-        let scene = scene_of(4, between(from, from + length), &acts);
+    fn no_journal_can_inject_statements(actions in any_script(4), from in -2..20i64, length in 0..60i64) {
+        let scene = scene_of(4, between(from, from + length), &actions);
         let text = draw(&scene);
         let statements = parse(&text);
         prop_assert!(statements.is_ok(), "{:?}\n{text}", statements.err());
@@ -341,14 +343,14 @@ proptest! {
 
     #[test]
     fn names_are_shown_unchanged(kind in hostile(), rule in hostile(), event in hostile()) {
-        let acts = [
-            Act::Command(1, "ask".into()),
-            Act::Send(2, kind, Class::Algorithm),
-            Act::Rule(rule, "said".into()),
-            Act::Emit(event),
-            Act::Deliver(0),
+        let actions = [
+            Action::Command(1, "ask".into()),
+            Action::Send(2, kind, Class::Algorithm),
+            Action::Rule(rule, "note".into()),
+            Action::Emit(event),
+            Action::Deliver(0),
         ];
-        let scene = scene_of(2, Window::default(), &acts);
+        let scene = scene_of(2, Window::default(), &actions);
         let statements = accepted(&scene);
         let name = shown(&statements)[0].3.trim().to_owned();
         prop_assert_eq!(name, seen(&scene.arrows[0].kind));
@@ -358,7 +360,7 @@ proptest! {
         });
         let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
         let (rule, event) = (&scene.steps[0].rules[0], &scene.steps[0].events[0]);
-        let told = format!("0.000 ms · ask {} {} {event}", rule.0, rule.1);
-        prop_assert_eq!(words(&note.unwrap()), words(&told));
+        let expected = format!("0.000 ms · ask {} {} {event}", rule.0, rule.1);
+        prop_assert_eq!(words(&note.unwrap()), words(&expected));
     }
 }

@@ -33,7 +33,7 @@ fn scene(drawing: &Drawing) -> &Scene {
 }
 
 /// Runs with every kind of fault.
-fn rough(seed: u64) -> Spec<Mutex> {
+fn with_faults(seed: u64) -> Spec<Mutex> {
     let mut spec = Spec::<Mutex>::named("ricart-agrawala").unwrap();
     spec.seed = seed;
     spec.loss = "0.1".parse().unwrap();
@@ -52,7 +52,7 @@ fn rough(seed: u64) -> Spec<Mutex> {
 #[test]
 fn texts_do_not_overlap_and_are_not_cut_off() {
     for seed in 1..=12 {
-        let drawing = drawn(&rough(seed), Options::default());
+        let drawing = drawn(&with_faults(seed), Options::default());
         for clocks in [Clocks::None, Clocks::Logical, Clocks::Vector, Clocks::Both] {
             for notes in [Notes::Auto, Notes::Full, Notes::Names, Notes::None] {
                 let options = svg::Options { clocks, notes, ..svg::Options::default() };
@@ -82,7 +82,7 @@ const VIEW_FAULTS: [&str; 4] =
 fn texts_do_not_overlap_with_views() {
     for (seed, fault) in (1..=8).zip(VIEW_FAULTS.iter().cycle()) {
         let drawing = drawn(&in_views(seed, fault), Options::default());
-        for width in [700, svg::USUAL_WIDTH] {
+        for width in [700, svg::DEFAULT_WIDTH] {
             let svg = svg::draw(&drawing, &svg::Options { width, ..svg::Options::default() });
             check_layout(&svg, &format!("seed {seed}, {fault}, {width}"));
             assert!(svg.contains("view 1: 1,2,3,4"), "seed {seed}, {fault}");
@@ -96,7 +96,7 @@ fn every_family_can_be_drawn() {
     election.nodes = 5;
     election.faults = vec!["crash 1 at 5ms for 300ms".parse().unwrap()];
     check_layout(
-        &svg::draw(&drawn(&election, Options { most: 4_000, ..Options::default() }), &svg::Options::default()),
+        &svg::draw(&drawn(&election, Options { max_steps: 4_000, ..Options::default() }), &svg::Options::default()),
         "raft",
     );
     let window = Window { to: Some(Time::from_nanos(200_000_000)), ..Window::default() };
@@ -111,19 +111,19 @@ fn every_family_can_be_drawn() {
 
 #[test]
 fn the_same_run_gives_the_same_bytes() {
-    let bytes = || svg::draw(&drawn(&rough(3), Options::default()), &svg::Options::default());
+    let bytes = || svg::draw(&drawn(&with_faults(3), Options::default()), &svg::Options::default());
     assert_eq!(bytes(), bytes());
 }
 
 #[test]
 fn every_fault_is_shown() {
-    let drawing = drawn(&rough(5), Options::default());
+    let drawing = drawn(&with_faults(5), Options::default());
     let svg = svg::draw(&drawing, &svg::Options::default());
     let (_, texts) = parsed(&svg);
-    let told = |wanted: &str| texts.iter().any(|text| text.text.contains(wanted));
+    let is_shown = |wanted: &str| texts.iter().any(|text| text.text.contains(wanted));
     for wanted in ["cut 1 | 2,3", "link 1 > 3", "pause", "resumes", "crash", "message lost", "retransmission", "inside"]
     {
-        assert!(told(wanted), "no '{wanted}'");
+        assert!(is_shown(wanted), "no '{wanted}'");
     }
 }
 
@@ -131,12 +131,12 @@ fn every_fault_is_shown() {
 #[test]
 fn a_window_is_a_part_of_the_whole() {
     for seed in 1..=8 {
-        let whole = drawn(&rough(seed), Options::default());
+        let whole = drawn(&with_faults(seed), Options::default());
         let whole = scene(&whole);
         let (from, to) = (Time::from_nanos(6_000_000), Time::from_nanos(40_000_000));
         let nodes = BTreeSet::from([NodeId::new(1).unwrap(), NodeId::new(3).unwrap()]);
         let window = Window { from: Some(from), to: Some(to), nodes: nodes.clone() };
-        let part = drawn(&rough(seed), Options { window, ..Options::default() });
+        let part = drawn(&with_faults(seed), Options { window, ..Options::default() });
         let part = scene(&part);
         let lines = |scene: &Scene| -> Vec<(u64, String, Role, u64)> {
             let shown = scene.steps.iter().filter(|step| (from..=to).contains(&step.place.time));
@@ -146,7 +146,7 @@ fn a_window_is_a_part_of_the_whole() {
         };
         assert_eq!(lines(whole), lines(part));
         assert_eq!(part.lanes.iter().map(|lane| lane.node).collect::<BTreeSet<_>>(), nodes);
-        assert!(part.beyond.before > 0 && part.beyond.after > 0);
+        assert!(part.omitted.before > 0 && part.omitted.after > 0);
         check_layout(&svg::draw_scene(part, &svg::Options::default()), "a window");
     }
 }
@@ -155,7 +155,7 @@ fn a_window_is_a_part_of_the_whole() {
 #[test]
 fn a_scene_is_consistent() {
     for seed in 1..=40 {
-        let drawing = drawn(&rough(seed), Options::default());
+        let drawing = drawn(&with_faults(seed), Options::default());
         let scene = scene(&drawing);
         for lane in &scene.lanes {
             for pair in lane.spans.windows(2) {
@@ -218,7 +218,7 @@ fn a_copy_that_is_lost_leaves_the_one_that_arrived() {
 
 #[test]
 fn too_much_for_a_scene_becomes_an_overview() {
-    let mut spec = rough(1);
+    let mut spec = with_faults(1);
     spec.settings.entries = 400;
     spec.until = None;
     spec.faults.pop();
@@ -234,7 +234,7 @@ fn too_much_for_a_scene_becomes_an_overview() {
 
 #[test]
 fn a_theme_can_be_forced() {
-    let drawing = drawn(&rough(2), Options::default());
+    let drawing = drawn(&with_faults(2), Options::default());
     let of = |theme| svg::draw(&drawing, &svg::Options { theme, ..svg::Options::default() });
     assert!(of(Theme::Auto).contains("prefers-color-scheme:dark"));
     assert!(!of(Theme::Light).contains("prefers-color-scheme") && !of(Theme::Dark).contains("prefers-color-scheme"));
@@ -243,12 +243,12 @@ fn a_theme_can_be_forced() {
 
 #[test]
 fn a_violation_is_shown_where_it_was_detected() {
-    let mut drawing = drawn(&rough(2), Options::default());
+    let mut drawing = drawn(&with_faults(2), Options::default());
     let (time, line) = scene(&drawing).steps.get(9).map(|step| (step.place.time, step.line)).unwrap();
     drawing.blame(Breach { time, line, text: "exclusion <fails>".into() });
     let svg = svg::draw(&drawing, &svg::Options::default());
     let (_, texts) = parsed(&svg);
-    assert!(texts.iter().any(|text| text.class == "breach-name" && text.text == "exclusion <fails>"));
+    assert!(texts.iter().any(|text| text.class == "violation-name" && text.text == "exclusion <fails>"));
     check_layout(&svg, "a violation");
 }
 
@@ -315,7 +315,7 @@ fn an_empty_run_can_be_drawn() {
 
 /// A run of several rows with many losses.
 fn long() -> Drawing {
-    let mut spec = rough(7);
+    let mut spec = with_faults(7);
     spec.settings.entries = 9;
     spec.loss = "0.3".parse().unwrap();
     spec.until = Some("120ms".parse().unwrap());
@@ -337,7 +337,7 @@ fn a_violation_is_shown_in_one_of_many_rows() {
             drawing.blame(Breach { time, line: line + beside, text: "exclusion fails".into() });
             let svg = svg::draw(&drawing, &svg::Options::default());
             assert!(rows(&svg) > 1);
-            assert_eq!(svg.matches("class=\"breach-name\"").count(), 1, "line {line} + {beside}");
+            assert_eq!(svg.matches("class=\"violation-name\"").count(), 1, "line {line} + {beside}");
         }
     }
 }
@@ -354,8 +354,8 @@ fn rows_describe_messages_like_the_whole_scene() {
     assert_eq!(svg.matches("sent before this picture").count(), 0);
     let lost = scene(&whole).arrows.iter().filter(|arrow| matches!(arrow.head, Head::Lost { .. })).count();
     let crosses = svg.matches("class=\"cross\"").count();
-    let crashes = scene(&whole).marks.iter().filter(|mark| mark.what == quorate_draw::scene::Blow::Crashed).count();
-    let pauses = scene(&whole).marks.iter().filter(|mark| mark.what == quorate_draw::scene::Blow::Paused).count();
+    let crashes = scene(&whole).marks.iter().filter(|mark| mark.kind == quorate_draw::scene::MarkKind::Crashed).count();
+    let pauses = scene(&whole).marks.iter().filter(|mark| mark.kind == quorate_draw::scene::MarkKind::Paused).count();
     // Two of them are in the legend, and a pause has two bars.
     assert_eq!(crosses, lost + crashes + 2 * pauses + 2);
 }
@@ -376,7 +376,7 @@ fn roles_do_not_depend_on_events_in_the_window() {
     let part = drawn(&spec, Options { window, ..Options::default() });
     let lanes: Vec<_> = scene(&part).lanes.iter().map(|lane| (lane.node.index() + 1, lane.spans[0].role)).collect();
     assert_eq!(lanes, [(3, Role::Chosen)]);
-    assert_eq!(scene(&part).beyond.idle, 19);
+    assert_eq!(scene(&part).omitted.idle, 19);
 }
 
 /// A scene with too many messages becomes an overview, however few steps it has.
@@ -388,6 +388,6 @@ fn too_many_messages_become_an_overview() {
     let drawing =
         drawn(&spec, Options { window: Window { to: Some(Time::ZERO), ..Window::default() }, ..Options::default() });
     assert!(matches!(drawing, Drawing::Scene(_)), "a single request is few enough");
-    let drawing = drawn(&spec, Options { most: 100_000, ..Options::default() });
+    let drawing = drawn(&spec, Options { max_steps: 100_000, ..Options::default() });
     assert!(matches!(drawing, Drawing::Overview(_)));
 }

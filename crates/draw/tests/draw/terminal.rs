@@ -1,6 +1,6 @@
 //! Tests of pictures for terminals: golden outputs, and robustness against any journal.
 
-use crate::common::{Act, Contest, any_tale, between, scene, scene_of};
+use crate::common::{Action, MutexRun, any_script, between, scene, scene_of};
 use expect_test::{Expect, expect};
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use proptest::test_runner::TestCaseError;
@@ -16,22 +16,22 @@ fn check(scene: &Scene, width: usize, expected: Expect) {
     expected.assert_eq(&draw(scene, &Options { width: Some(width) }, &plain));
 }
 
-fn command(who: u32, text: &str) -> Act {
-    Act::Command(who, text.into())
+fn command(id: u32, text: &str) -> Action {
+    Action::Command(id, text.into())
 }
 
-fn told(text: &str) -> Act {
-    Act::Emit(text.into())
+fn emit(text: &str) -> Action {
+    Action::Emit(text.into())
 }
 
-fn send(to: u32, kind: &str) -> Act {
-    Act::Send(to, kind.into(), Class::Algorithm)
+fn send(to: u32, kind: &str) -> Action {
+    Action::Send(to, kind.into(), Class::Algorithm)
 }
 
 #[test]
 fn three_nodes_request_entry_at_once() {
     check(
-        &Contest::of(3, 3, 1).scene(),
+        &MutexRun::of(3, 3, 1).scene(),
         100,
         expect![[r#"
         ricart-agrawala · 3 nodes · seed 1
@@ -62,7 +62,7 @@ fn three_nodes_request_entry_at_once() {
 #[test]
 fn on_a_narrow_terminal_texts_are_truncated() {
     check(
-        &Contest::of(3, 3, 1).scene(),
+        &MutexRun::of(3, 3, 1).scene(),
         60,
         expect![[r#"
         ricart-agrawala · 3 nodes · seed 1
@@ -93,9 +93,9 @@ fn on_a_narrow_terminal_texts_are_truncated() {
 
 #[test]
 fn losses_duplicates_a_partition_a_pause_a_crash_and_a_restart() {
-    let contest = Contest::trouble(5);
+    let run = MutexRun::with_faults(5);
     check(
-        &scene(contest.reliable(contest.sketch("reliable", Window::default()))),
+        &scene(run.reliable(run.sketch("reliable", Window::default()))),
         110,
         expect![[r#"
             reliable · 3 nodes · seed 5
@@ -160,9 +160,9 @@ fn losses_duplicates_a_partition_a_pause_a_crash_and_a_restart() {
 
 #[test]
 fn a_window_reports_lines_before_and_after_it() {
-    let contest = Contest::trouble(5);
+    let run = MutexRun::with_faults(5);
     check(
-        &scene(contest.reliable(contest.sketch("reliable", between(10, 34)))),
+        &scene(run.reliable(run.sketch("reliable", between(10, 34)))),
         100,
         expect![[r#"
             reliable · 3 nodes · seed 5
@@ -190,29 +190,29 @@ fn a_window_reports_lines_before_and_after_it() {
 
 #[test]
 fn messages_with_every_fate() {
-    let acts = [
+    let actions = [
         command(1, "acquire"),
         send(2, "first"),
         send(3, "second"),
         send(1, "to itself"),
-        Act::Send(3, "ack".into(), Class::Control),
-        Act::Double(0),
-        Act::Wait(1),
-        Act::Deliver(0),
-        Act::Wait(1),
-        Act::Lose(0, Loss::Down),
-        Act::Wait(1),
-        Act::Deliver(0),
-        Act::Wait(1),
-        Act::Deliver(1),
-        Act::Emit("ENTERS".into()),
-        Act::Wait(1),
+        Action::Send(3, "ack".into(), Class::Control),
+        Action::Double(0),
+        Action::Wait(1),
+        Action::Deliver(0),
+        Action::Wait(1),
+        Action::Lose(0, Loss::Down),
+        Action::Wait(1),
+        Action::Deliver(0),
+        Action::Wait(1),
+        Action::Deliver(1),
+        Action::Emit("ENTERS".into()),
+        Action::Wait(1),
         command(2, "ask"),
         send(1, "late"),
-        Act::End(2),
+        Action::End(2),
     ];
     check(
-        &scene_of(3, Window::default(), &acts),
+        &scene_of(3, Window::default(), &actions),
         90,
         expect![[r#"
             scripted · 3 nodes · seed 1
@@ -234,20 +234,20 @@ fn messages_with_every_fate() {
 
 #[test]
 fn overlapping_faults_are_side_by_side() {
-    let acts = [
-        Act::Change("cut 1 | 2,3".into()),
-        Act::Wait(1),
+    let actions = [
+        Action::Change("cut 1 | 2,3".into()),
+        Action::Wait(1),
         command(1, "ask"),
-        Act::Change("link 1 > 2 loss 0.5".into()),
-        Act::Wait(1),
+        Action::Change("link 1 > 2 loss 0.5".into()),
+        Action::Wait(1),
         command(2, "ask"),
-        Act::Change("heal".into()),
-        Act::Wait(1),
+        Action::Change("heal".into()),
+        Action::Wait(1),
         command(3, "ask"),
-        Act::Change("skew 2 by 3ms".into()),
+        Action::Change("skew 2 by 3ms".into()),
     ];
     check(
-        &scene_of(3, Window::default(), &acts),
+        &scene_of(3, Window::default(), &actions),
         80,
         expect![[r#"
             scripted · 3 nodes · seed 1
@@ -266,12 +266,12 @@ fn overlapping_faults_are_side_by_side() {
 
 #[test]
 fn a_violation_is_shown_where_it_was_detected() {
-    let enters = |who| [command(who, "acquire"), Act::Emit("ENTERS".into())];
-    let acts: Vec<_> = [enters(1), enters(2), enters(3)].into_iter().flatten().collect();
-    let mut scene = scene_of(3, Window::default(), &acts);
+    let enters = |id| [command(id, "acquire"), Action::Emit("ENTERS".into())];
+    let actions: Vec<_> = [enters(1), enters(2), enters(3)].into_iter().flatten().collect();
+    let mut scene = scene_of(3, Window::default(), &actions);
     let text = "Two are inside: 1 and 2.".to_owned();
-    scene.breaches.push(Breach { time: scene.from, line: scene.steps[1].line, text: text.clone() });
-    scene.breaches.push(Breach {
+    scene.violations.push(Breach { time: scene.from, line: scene.steps[1].line, text: text.clone() });
+    scene.violations.push(Breach {
         time: crate::common::ms(99),
         line: 99,
         text: "A violation after the run is not shown.".into(),
@@ -295,16 +295,16 @@ fn a_violation_is_shown_where_it_was_detected() {
 /// A node may save any text; that is not a message.
 #[test]
 fn a_step_sends_only_if_a_message_leaves() {
-    let acts = [
-        Act::Timer(1),
-        told("saved"),
-        Act::Wait(1),
-        Act::Timer(2),
-        Act::Send(1, "ack".into(), Class::Control),
-        Act::Wait(1),
+    let actions = [
+        Action::Timer(1),
+        emit("saved"),
+        Action::Wait(1),
+        Action::Timer(2),
+        Action::Send(1, "ack".into(), Class::Control),
+        Action::Wait(1),
         command(2, "ask"),
     ];
-    let mut scene = scene_of(2, Window::default(), &acts);
+    let mut scene = scene_of(2, Window::default(), &actions);
     for save in ["saves a → 2", "saves a → 3"] {
         scene.steps[0].parts.push((Sort::Control, save.into()));
     }
@@ -325,24 +325,24 @@ fn a_step_sends_only_if_a_message_leaves() {
 
 #[test]
 fn counts_have_a_singular_and_a_plural() {
-    let acts = |count: u32| -> Vec<Act> {
-        let mut acts = vec![command(1, "early"), Act::Wait(10), command(1, "ask")];
-        acts.extend((0..count).map(|_| send(2, "request")));
-        acts.extend((12..count).flat_map(|_| [Act::Wait(1), Act::Timer(1)]));
-        acts.extend([Act::Wait(90), command(2, "late")]);
-        acts
+    let actions = |count: u32| -> Vec<Action> {
+        let mut actions = vec![command(1, "early"), Action::Wait(10), command(1, "ask")];
+        actions.extend((0..count).map(|_| send(2, "request")));
+        actions.extend((12..count).flat_map(|_| [Action::Wait(1), Action::Timer(1)]));
+        actions.extend([Action::Wait(90), command(2, "late")]);
+        actions
     };
     let text = |scene: &Scene| draw(scene, &Options { width: Some(100) }, &plain);
-    let one = text(&scene_of(2, between(5, 50), &acts(13)));
-    for told in [
+    let one = text(&scene_of(2, between(5, 50), &actions(13)));
+    for expected in [
         "\n1 more message is in flight.\n",
         "\n… 1 earlier journal line\n",
         "\n… 1 later journal line\n",
         "\nNot shown: one step without visible effect.\n",
     ] {
-        assert!(one.contains(told), "{told}\n{one}");
+        assert!(one.contains(expected), "{expected}\n{one}");
     }
-    let two = text(&scene_of(2, between(5, 50), &acts(14)));
+    let two = text(&scene_of(2, between(5, 50), &actions(14)));
     assert!(two.contains("\n2 more messages are in flight.\n"), "{two}");
     assert!(two.contains("\nNot shown: 2 steps without visible effect.\n"), "{two}");
     assert!(text(&scene_of(1, Window::default(), &[])).starts_with("scripted · 1 node · seed 1\n"));
@@ -350,9 +350,9 @@ fn counts_have_a_singular_and_a_plural() {
 
 #[test]
 fn many_nodes_are_drawn_close_together() {
-    let acts = [command(12, "ask"), send(3, "request"), Act::Wait(1), Act::Deliver(0)];
+    let actions = [command(12, "ask"), send(3, "request"), Action::Wait(1), Action::Deliver(0)];
     check(
-        &scene_of(12, Window::default(), &acts),
+        &scene_of(12, Window::default(), &actions),
         60,
         expect![[r#"
             scripted · 12 nodes · seed 1
@@ -367,9 +367,9 @@ fn many_nodes_are_drawn_close_together() {
 
 #[test]
 fn too_many_nodes_become_a_list() {
-    let mut acts = vec![command(1, "ask"), send(2, "request"), Act::Wait(1), Act::Deliver(0)];
-    acts.extend((3..=60).map(|who| command(who, "ask")));
-    let text = draw(&scene_of(60, Window::default(), &acts), &Options { width: Some(80) }, &plain);
+    let mut actions = vec![command(1, "ask"), send(2, "request"), Action::Wait(1), Action::Deliver(0)];
+    actions.extend((3..=60).map(|id| command(id, "ask")));
+    let text = draw(&scene_of(60, Window::default(), &actions), &Options { width: Some(80) }, &plain);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[2], " 0.000  node 1 · ask · request → 2");
     assert_eq!(lines[3], " 1.000  node 2 · request from 1");
@@ -379,16 +379,16 @@ fn too_many_nodes_become_a_list() {
 
 #[test]
 fn right_to_left_and_wide_names_keep_their_columns() {
-    let acts = [
+    let actions = [
         command(1, "שאל"),
         send(2, "שלום"),
         send(3, "要求"),
-        Act::Wait(1),
-        Act::Deliver(0),
-        Act::Emit("مرحبا".into()),
-        Act::Deliver(0),
+        Action::Wait(1),
+        Action::Deliver(0),
+        Action::Emit("مرحبا".into()),
+        Action::Deliver(0),
     ];
-    let text = draw(&scene_of(3, Window::default(), &acts), &Options { width: Some(60) }, &plain);
+    let text = draw(&scene_of(3, Window::default(), &actions), &Options { width: Some(60) }, &plain);
     let shown = text.replace('\u{2068}', "⟨").replace('\u{2069}', "⟩");
     expect![[r#"
         scripted · 3 nodes · seed 1
@@ -428,8 +428,8 @@ fn an_empty_scene_can_be_drawn() {
 
 #[test]
 fn colours_change_nothing_but_the_colour() {
-    let contest = Contest::trouble(5);
-    let scene = scene(contest.reliable(contest.sketch("reliable", Window::default())));
+    let run = MutexRun::with_faults(5);
+    let scene = scene(run.reliable(run.sketch("reliable", Window::default())));
     let options = Options { width: Some(100) };
     // Private-use characters, which no journal of this test contains.
     let paint = |ink: Ink, text: &str| format!("\u{e000}{ink:?}\u{e001}{text}\u{e002}");
@@ -454,8 +454,8 @@ fn check_picture(scene: &Scene, width: Option<usize>) -> Result<(), TestCaseErro
             prop_assert!(line.width() <= width, "{} columns of {width}: {line:?}", line.width());
         }
     }
-    let told = text.lines().count();
-    prop_assert!(told >= 3 + scene.steps.len() + scene.marks.len(), "every step and every mark has a line");
+    let lines = text.lines().count();
+    prop_assert!(lines >= 3 + scene.steps.len() + scene.marks.len(), "every step and every mark has a line");
     prop_assert_eq!(&text, &draw(scene, &Options { width }, &plain), "drawing must be deterministic");
     Ok(())
 }
@@ -464,14 +464,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn no_journal_breaks_the_picture(acts in any_tale(4), width in 30..130usize, limited in any::<bool>()) {
-        let scene = scene_of(4, Window::default(), &acts);
+    fn no_journal_breaks_the_picture(actions in any_script(4), width in 30..130usize, limited in any::<bool>()) {
+        let scene = scene_of(4, Window::default(), &actions);
         check_picture(&scene, limited.then_some(width))?;
     }
 
     #[test]
-    fn no_window_breaks_the_picture(acts in any_tale(4), from in -2..40i64, length in 0..30i64, width in 30..130usize) {
-        let scene = scene_of(4, between(from, from + length), &acts);
+    fn no_window_breaks_the_picture(actions in any_script(4), from in -2..40i64, length in 0..30i64, width in 30..130usize) {
+        let scene = scene_of(4, between(from, from + length), &actions);
         check_picture(&scene, Some(width))?;
     }
 }

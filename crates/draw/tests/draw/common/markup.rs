@@ -64,7 +64,7 @@ fn attributes_of(text: &str) -> Vec<(String, String)> {
     let mut rest = text.trim();
     while !rest.is_empty() {
         let (name, after) = rest.split_once("=\"").unwrap_or_else(|| panic!("no attribute: {rest}"));
-        assert!(name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-:".contains(letter)), "{name}");
+        assert!(name.chars().all(|character| character.is_ascii_alphanumeric() || "-:".contains(character)), "{name}");
         let (value, after) = after.split_once('"').expect("a value without an end");
         attributes.push((name.to_owned(), unescaped(value)));
         rest = after.trim();
@@ -73,7 +73,10 @@ fn attributes_of(text: &str) -> Vec<(String, String)> {
 }
 
 fn unescaped(text: &str) -> String {
-    assert!(!text.chars().any(|letter| letter.is_control() && letter != '\n' && letter != '\t'), "{text:?}");
+    assert!(
+        !text.chars().any(|character| character.is_control() && character != '\n' && character != '\t'),
+        "{text:?}"
+    );
     for entity in text.split('&').skip(1) {
         let known = ["amp;", "lt;", "gt;", "quot;", "#39;"];
         assert!(known.iter().any(|known| entity.starts_with(known)), "a bare & before {entity}");

@@ -16,7 +16,7 @@ pub(crate) struct Oracle {
     window: Window,
     nodes: BTreeMap<NodeId, Past>,
     world: Past,
-    letters: BTreeMap<MessageId, Past>,
+    messages: BTreeMap<MessageId, Past>,
     lines: Vec<Line>,
 }
 
@@ -30,8 +30,8 @@ struct Line {
 
 impl Oracle {
     pub(crate) fn new(window: Window) -> Self {
-        let (nodes, world, letters, lines) = Default::default();
-        Self { window, nodes, world, letters, lines }
+        let (nodes, world, messages, lines) = Default::default();
+        Self { window, nodes, world, messages, lines }
     }
 
     /// For each event in the log, returns its host and how many events of each host happened before
@@ -54,22 +54,22 @@ impl Oracle {
         past
     }
 
-    fn node(&mut self, node: NodeId, shown: bool, quiet: bool, heard: Past) {
+    fn node(&mut self, node: NodeId, shown: bool, quiet: bool, received: Past) {
         let mut past = self.nodes.get(&node).cloned().unwrap_or_default();
-        past.extend(heard);
+        past.extend(received);
         let shown = shown && self.window.has(node);
         let past = self.line(format!("n{node}"), shown, quiet, past);
         self.nodes.insert(node, past);
     }
 
-    fn world(&mut self, shown: bool, heard: Past) {
+    fn world(&mut self, shown: bool, received: Past) {
         let mut past = self.world.clone();
-        past.extend(heard);
+        past.extend(received);
         self.world = self.line("world".into(), shown, false, past);
     }
 
     fn sends(&mut self, node: NodeId, id: MessageId) {
-        self.letters.insert(id, self.nodes.get(&node).cloned().unwrap_or_default());
+        self.messages.insert(id, self.nodes.get(&node).cloned().unwrap_or_default());
     }
 }
 
@@ -78,13 +78,13 @@ impl Observer<String, String> for Oracle {
         let shown = self.window.shows(moment.time());
         match moment {
             Moment::Input { node, input, .. } => {
-                let (quiet, heard) = match input {
-                    Taken::Message { id, .. } => (false, self.letters.get(id).cloned().unwrap_or_default()),
+                let (quiet, received) = match input {
+                    Taken::Message { id, .. } => (false, self.messages.get(id).cloned().unwrap_or_default()),
                     Taken::Start { incarnation, .. } => (incarnation.0 == 0, Past::new()),
                     Taken::Timer(_) | Taken::Saved(_) => (true, Past::new()),
                     _ => (false, Past::new()),
                 };
-                self.node(*node, shown, quiet, heard);
+                self.node(*node, shown, quiet, received);
             }
             Moment::Effect { node, effect, .. } => {
                 let (ids, seen) = match effect {
@@ -102,8 +102,8 @@ impl Observer<String, String> for Oracle {
                 Happening::Lost { id, to, .. } => {
                     let seen = self.window.has(id.sender) || self.window.has(*to);
                     if shown && seen {
-                        let heard = self.letters.get(id).cloned().unwrap_or_default();
-                        self.world(true, heard);
+                        let received = self.messages.get(id).cloned().unwrap_or_default();
+                        self.world(true, received);
                     }
                 }
                 Happening::Duplicated { id } => {

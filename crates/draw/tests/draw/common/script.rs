@@ -11,7 +11,7 @@ use super::node;
 /// One action of a script. Actions that begin a step name its node; the others belong to the step
 /// before them.
 #[derive(Clone, Debug)]
-pub(crate) enum Act {
+pub(crate) enum Action {
     /// Time passes, in milliseconds.
     Wait(i64),
     /// A node starts, in this incarnation.
@@ -33,7 +33,7 @@ pub(crate) enum Act {
     Send(u32, String, Class),
     Multicast(String),
     /// The step multicasts a message with this label.
-    Letter(String),
+    Labelled(String),
     /// The hold-back queue contains this many messages with these names after the step.
     Queue(usize, String),
     /// The step sends a frame with a parcel of this number.
@@ -52,102 +52,102 @@ pub(crate) enum Act {
 }
 
 /// Replays a script to an observer.
-pub(crate) struct Tale<O> {
+pub(crate) struct Script<O> {
     observer: O,
     nodes: usize,
     time: Time,
     stepping: Option<NodeId>,
     numbers: BTreeMap<NodeId, u64>,
-    under_way: Vec<Letter>,
+    in_flight: Vec<InFlight>,
 }
 
 #[derive(Clone)]
-struct Letter {
+struct InFlight {
     id: MessageId,
     to: NodeId,
     kind: String,
     parcel: Option<Parcel>,
 }
 
-impl<O: Observer<String, String>> Tale<O> {
-    pub(crate) fn to(observer: O) -> Self {
-        let (numbers, under_way) = Default::default();
-        Self { observer, nodes: 3, time: Time::ZERO, stepping: None, numbers, under_way }
+impl<O: Observer<String, String>> Script<O> {
+    pub(crate) fn new(observer: O) -> Self {
+        let (numbers, in_flight) = Default::default();
+        Self { observer, nodes: 3, time: Time::ZERO, stepping: None, numbers, in_flight }
     }
 
     pub(crate) fn of(self, nodes: usize) -> Self {
         Self { nodes, ..self }
     }
 
-    pub(crate) fn tell(mut self, acts: &[Act]) -> O {
-        for act in acts {
-            self.act(act);
+    pub(crate) fn run(mut self, actions: &[Action]) -> O {
+        for action in actions {
+            self.action(action);
         }
         self.observer
     }
 
-    fn act(&mut self, act: &Act) {
-        match act {
+    fn action(&mut self, action: &Action) {
+        match action {
             // A step takes no time, so it ends here.
-            Act::Wait(millis) => {
+            Action::Wait(millis) => {
                 self.time = Time::from_nanos(self.time.nanos() + millis * 1_000_000);
                 self.stepping = None;
             }
-            Act::Start(who, life) => {
-                self.input(node(*who), Taken::Start { incarnation: Incarnation(*life), blank: false });
+            Action::Start(id, life) => {
+                self.input(node(*id), Taken::Start { incarnation: Incarnation(*life), blank: false });
             }
-            Act::Command(who, text) => self.input(node(*who), Taken::Command(text)),
-            Act::Timer(who) => self.input(node(*who), Taken::Timer(&"tick")),
-            Act::View(who, epoch, members) => {
-                let stay = |(who, life, since): &(u32, u64, u64)| {
-                    (node(*who), Stay { incarnation: Incarnation(*life), since: Epoch(*since) })
+            Action::Command(id, text) => self.input(node(*id), Taken::Command(text)),
+            Action::Timer(id) => self.input(node(*id), Taken::Timer(&"tick")),
+            Action::View(id, epoch, members) => {
+                let stay = |(id, life, since): &(u32, u64, u64)| {
+                    (node(*id), Stay { incarnation: Incarnation(*life), since: Epoch(*since) })
                 };
                 let view = View::new(Epoch(*epoch), members.iter().map(stay));
-                self.input(node(*who), Taken::View(&view));
+                self.input(node(*id), Taken::View(&view));
             }
-            Act::Lease(who, millis) => {
+            Action::Lease(id, millis) => {
                 let until = Time::from_nanos(self.time.nanos() + millis * 1_000_000);
-                self.input(node(*who), Taken::Lease(until));
+                self.input(node(*id), Taken::Lease(until));
             }
-            Act::Saved(who) => self.input(node(*who), Taken::Saved(1)),
-            Act::Deliver(which) => self.deliver(*which, true),
-            Act::Hold(which) => self.deliver(*which, false),
-            Act::Hand(from, number) => self.effect(Done::Handed { from: node(*from), parcel: parcel(*number) }),
-            Act::Send(to, kind, class) => self.send(node(*to), kind, *class, None),
-            Act::Parcel(to, kind, number) => self.send(node(*to), kind, Class::Algorithm, Some(parcel(*number))),
-            Act::Multicast(kind) => self.multicast(kind, None),
-            Act::Letter(label) => self.multicast("data", Some(label)),
-            Act::Queue(count, names) => {
+            Action::Saved(id) => self.input(node(*id), Taken::Saved(1)),
+            Action::Deliver(which) => self.deliver(*which, true),
+            Action::Hold(which) => self.deliver(*which, false),
+            Action::Hand(from, number) => self.effect(Done::Handed { from: node(*from), parcel: parcel(*number) }),
+            Action::Send(to, kind, class) => self.send(node(*to), kind, *class, None),
+            Action::Parcel(to, kind, number) => self.send(node(*to), kind, Class::Algorithm, Some(parcel(*number))),
+            Action::Multicast(kind) => self.multicast(kind, None),
+            Action::Labelled(label) => self.multicast("data", Some(label)),
+            Action::Queue(count, names) => {
                 self.effect(Done::HoldBack { count: *count, names: format_args!("{names}") });
             }
-            Act::Rule(rule, text) => self.effect(Done::Rule { rule, text: format_args!("{text}") }),
-            Act::Emit(text) => self.effect(Done::Emit(text)),
-            Act::Set => self.effect(Done::SetTimer { timer: &"tick", span: Span::between(ms(1), ms(2)) }),
-            Act::Lose(which, why) => {
-                if let Some(Letter { id, to, .. }) = self.take(*which) {
+            Action::Rule(rule, text) => self.effect(Done::Rule { rule, text: format_args!("{text}") }),
+            Action::Emit(text) => self.effect(Done::Emit(text)),
+            Action::Set => self.effect(Done::SetTimer { timer: &"tick", span: Span::between(ms(1), ms(2)) }),
+            Action::Lose(which, why) => {
+                if let Some(InFlight { id, to, .. }) = self.take(*which) {
                     self.world(Happening::Lost { id, to, why: *why });
                 }
             }
-            Act::Double(which) => {
-                if let Some(letter) = self.under_way.get(*which).cloned() {
-                    self.world(Happening::Duplicated { id: letter.id });
-                    self.under_way.push(letter);
+            Action::Double(which) => {
+                if let Some(message) = self.in_flight.get(*which).cloned() {
+                    self.world(Happening::Duplicated { id: message.id });
+                    self.in_flight.push(message);
                 }
             }
-            Act::Crash(who) => self.world(Happening::Crashed { node: node(*who), lost_writes: 0 }),
-            Act::End(who) => self.world(Happening::Ended { node: node(*who) }),
-            Act::Pause(who) => self.world(Happening::Paused { node: node(*who) }),
-            Act::Resume(who) => self.world(Happening::Resumed { node: node(*who) }),
-            Act::Change(text) => self.world(Happening::Changed { text }),
+            Action::Crash(id) => self.world(Happening::Crashed { node: node(*id), lost_writes: 0 }),
+            Action::End(id) => self.world(Happening::Ended { node: node(*id) }),
+            Action::Pause(id) => self.world(Happening::Paused { node: node(*id) }),
+            Action::Resume(id) => self.world(Happening::Resumed { node: node(*id) }),
+            Action::Change(text) => self.world(Happening::Changed { text }),
         }
     }
 
-    fn take(&mut self, which: usize) -> Option<Letter> {
-        (which < self.under_way.len()).then(|| self.under_way.remove(which))
+    fn take(&mut self, which: usize) -> Option<InFlight> {
+        (which < self.in_flight.len()).then(|| self.in_flight.remove(which))
     }
 
     fn deliver(&mut self, which: usize, hand: bool) {
-        let Some(Letter { id, to, kind, parcel }) = self.take(which) else { return };
+        let Some(InFlight { id, to, kind, parcel }) = self.take(which) else { return };
         let wrapped = parcel.is_some();
         self.input(to, Taken::Message { id, kind: &kind, wrapped, life: Incarnation::FIRST });
         if let Some(parcel) = parcel.filter(|_| hand) {
@@ -177,7 +177,7 @@ impl<O: Observer<String, String>> Tale<O> {
             body: &kind,
         };
         self.effect(Done::Send { to, sent });
-        self.under_way.push(Letter { id, to, kind: kind.into(), parcel });
+        self.in_flight.push(InFlight { id, to, kind: kind.into(), parcel });
     }
 
     fn multicast(&mut self, kind: &str, label: Option<&String>) {
@@ -189,7 +189,7 @@ impl<O: Observer<String, String>> Tale<O> {
         let sent = Sent { id, kind, label, class, on_behalf_of, bytes: 1, parcel, again, body: &kind };
         self.effect(Done::Multicast { to: &group, sent });
         for (to, id) in quorate_journal::moment::receivers(&group, id) {
-            self.under_way.push(Letter { id, to, kind: kind.into(), parcel: None });
+            self.in_flight.push(InFlight { id, to, kind: kind.into(), parcel: None });
         }
     }
 
@@ -219,7 +219,7 @@ fn ms(millis: u64) -> quorate_core::Duration {
 }
 
 /// A node waits after `acquire`, is chosen after `ENTERS` and idle after `LEAVES`.
-pub(crate) fn stands(moment: &Moment<'_, String, String>, _before: &[Role]) -> Option<(NodeId, Role)> {
+pub(crate) fn roles(moment: &Moment<'_, String, String>, _before: &[Role]) -> Option<(NodeId, Role)> {
     match moment {
         Moment::Input { node, input: Taken::Command(text), .. } if *text == "acquire" => Some((*node, Role::Waiting)),
         Moment::Effect { node, effect: Done::Emit(text), .. } if *text == "ENTERS" => Some((*node, Role::Chosen)),

@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Write};
 
 /// Returns an upper bound on the width of a text in the common sans-serif fonts, in hundredths of
 /// the font size.
-pub(crate) fn hundredths(text: &str) -> i32 {
+pub(crate) fn width_hundredths(text: &str) -> i32 {
     text.chars().map(character_width).fold(0, i32::saturating_add)
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
 
 /// Whether a character belongs to Hebrew, Arabic or a related script that is written from right to
 /// left.
-pub(crate) fn runs_left(character: char) -> bool {
+pub(crate) fn is_right_to_left(character: char) -> bool {
     matches!(character, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}')
         || matches!(character, '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }

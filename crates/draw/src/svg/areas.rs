@@ -34,27 +34,27 @@ impl Area {
         enters <= leaves
     }
 
-    fn meets(&self, other: &Self) -> bool {
+    fn overlaps(&self, other: &Self) -> bool {
         self.left < other.right && other.left < self.right && self.top < other.bottom && other.top < self.bottom
     }
 }
 
 /// Occupied areas, in columns, so that only neighbours are compared.
 #[derive(Default)]
-pub(super) struct Boxes {
+pub(super) struct OccupiedAreas {
     columns: std::collections::BTreeMap<i64, Vec<Area>>,
 }
 
 const COLUMN: f64 = 80.0;
 
-impl Boxes {
+impl OccupiedAreas {
     /// Whether an area overlaps no occupied one.
     pub(super) fn is_free(&self, area: &Area) -> bool {
         columns(area.left, area.right)
-            .all(|column| self.columns.get(&column).is_none_or(|taken| taken.iter().all(|other| !other.meets(area))))
+            .all(|column| self.columns.get(&column).is_none_or(|taken| taken.iter().all(|other| !other.overlaps(area))))
     }
 
-    pub(super) fn take(&mut self, area: Area) {
+    pub(super) fn occupy(&mut self, area: Area) {
         for column in columns(area.left, area.right) {
             self.columns.entry(column).or_default().push(area);
         }

@@ -14,7 +14,7 @@ const RING_STEP: i32 = 215;
 const SHARE: i32 = 8;
 
 /// Sideways offsets of a plot's marks.
-pub(super) struct Crowd {
+pub(super) struct MarkOffsets {
     shifts: BTreeMap<(i32, i32, usize), i32>,
     /// Horizontal positions of marks, numbered from the left.
     columns: BTreeMap<i32, usize>,
@@ -43,7 +43,7 @@ impl Member {
     }
 }
 
-impl Crowd {
+impl MarkOffsets {
     /// Computes the offsets for a plot that is `width` units wide, with `across` and `upwards` as
     /// its axes.
     pub(super) fn of(plot: &Plot, width: i32, across: impl Fn(f64) -> i32, upwards: impl Fn(f64) -> i32) -> Self {
@@ -54,14 +54,14 @@ impl Crowd {
                 columns.entry(across(point.x)).or_default().push(Member::new(point, first, &upwards));
             }
         }
-        let mut crowd = Self { shifts: BTreeMap::new(), columns: columns.keys().copied().zip(0..).collect() };
+        let mut offsets = Self { shifts: BTreeMap::new(), columns: columns.keys().copied().zip(0..).collect() };
         for (x, members) in columns {
-            let room = crowd.room(x, width);
+            let room = offsets.room(x, width);
             for group in groups(members) {
-                crowd.part(plot, x, &group, room);
+                offsets.separate(plot, x, &group, room);
             }
         }
-        crowd
+        offsets
     }
 
     /// Returns the width available to the marks of a column.
@@ -73,17 +73,17 @@ impl Crowd {
         (gap * SHARE / 10).min(2 * edge)
     }
 
-    fn part(&mut self, plot: &Plot, x: i32, group: &[Member], room: i32) {
-        let mut crew: Vec<usize> = group.iter().map(|member| member.series).collect();
-        crew.sort_unstable();
-        crew.dedup();
+    fn separate(&mut self, plot: &Plot, x: i32, group: &[Member], room: i32) {
+        let mut series_indices: Vec<usize> = group.iter().map(|member| member.series).collect();
+        series_indices.sort_unstable();
+        series_indices.dedup();
         // A mark on a line is not moved.
-        crew.retain(|series| plot.series.get(*series).is_some_and(|series| !series.is_joined));
+        series_indices.retain(|series| plot.series.get(*series).is_some_and(|series| !series.is_joined));
         let has_ring = group.iter().any(|member| member.mark == Mark::Ring);
-        let count = crew.len() as i32;
+        let count = series_indices.len() as i32;
         let step = (if has_ring { RING_STEP } else { DOT_STEP }).min(room / count.max(1));
         for Member { y, series, .. } in group {
-            let turn = crew.iter().position(|other| other == series).map(|turn| turn as i32);
+            let turn = series_indices.iter().position(|other| other == series).map(|turn| turn as i32);
             let shift = turn.map_or(0, |turn| step * (2 * turn - (count - 1)) / 2);
             if shift != 0 {
                 self.shifts.insert((x, *y, *series), shift);
@@ -91,7 +91,7 @@ impl Crowd {
         }
     }
 
-    pub(super) fn is_there(&self) -> bool {
+    pub(super) fn is_moved(&self) -> bool {
         !self.shifts.is_empty()
     }
 
@@ -149,19 +149,19 @@ pub(super) fn widest(plot: &Plot) -> i32 {
         }
     }
     let step = if points().any(|point| point.mark == Mark::Ring) { RING_STEP } else { DOT_STEP };
-    places.values().map(|crew| crew.len() as i32).max().unwrap_or_default() * step / UNIT
+    places.values().map(|series_indices| series_indices.len() as i32).max().unwrap_or_default() * step / UNIT
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Crowd;
+    use super::MarkOffsets;
     use crate::plot::{Plot, Point, Series};
 
     fn shifts(plot: &Plot, width: i32) -> Vec<i32> {
         let place = |point: &Point| (point.x as i32, point.y as i32);
-        let crowd = Crowd::of(plot, width, |x| x as i32, |y| y as i32);
+        let offsets = MarkOffsets::of(plot, width, |x| x as i32, |y| y as i32);
         let points = plot.series.iter().flat_map(|series| series.points.iter().map(move |point| (series, point)));
-        points.map(|(series, point)| crowd.shift(plot, series, place(point))).collect()
+        points.map(|(series, point)| offsets.shift(plot, series, place(point))).collect()
     }
 
     fn plot(names: &str) -> Plot {

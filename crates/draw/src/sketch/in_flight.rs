@@ -1,8 +1,8 @@
 //! Messages in flight, and the arrows that result from them.
 
 use super::lanes::Lanes;
-use crate::lettering::shortened;
 use crate::scene::{Arrow, Head, Tail};
+use crate::text::shortened;
 use quorate_core::{Class, Epoch, NodeId};
 use quorate_journal::moment::{MessageId, Sent};
 use quorate_journal::words;
@@ -10,18 +10,18 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Maximum lengths of a kind and of a body, in characters; diagrams show no more.
-const MOST_KIND: usize = 200;
-const MOST_BODY: usize = 300;
+const MAX_KIND: usize = 200;
+const MAX_BODY: usize = 300;
 
 /// The messages in flight by transmission id, and all arrows so far.
 #[derive(Default)]
-pub(super) struct Flights {
-    under_way: HashMap<MessageId, Flight>,
+pub(super) struct InFlightMessages {
+    messages: HashMap<MessageId, InFlightMessage>,
     arrows: Vec<Arrow>,
 }
 
 /// A message as sent, possibly to several receivers.
-pub(super) struct Letter {
+pub(super) struct SentMessage {
     from: NodeId,
     kind: Rc<str>,
     label: Option<Rc<str>>,
@@ -31,15 +31,15 @@ pub(super) struct Letter {
     report: Option<Epoch>,
 }
 
-impl Letter {
+impl SentMessage {
     /// Creates a message from a member of `view`, if it is in one. Its body is kept only if the
     /// picture shows it.
-    pub(super) fn new(from: NodeId, sent: &Sent<'_>, view: Option<Epoch>, told: bool) -> Self {
-        let body = if told { Rc::from(&*shortened(&words::json(&sent.body), MOST_BODY)) } else { Rc::from("") };
+    pub(super) fn new(from: NodeId, sent: &Sent<'_>, view: Option<Epoch>, with_body: bool) -> Self {
+        let body = if with_body { Rc::from(&*shortened(&words::json(&sent.body), MAX_BODY)) } else { Rc::from("") };
         let again = sent.again;
         let report = view.filter(|_| sent.class == Class::Control && sent.kind == "report");
-        let kind = Rc::from(&*shortened(&words::clean(sent.kind), MOST_KIND));
-        let label = |label: String| Rc::from(&*shortened(&words::clean(&label), MOST_KIND));
+        let kind = Rc::from(&*shortened(&words::clean(sent.kind), MAX_KIND));
+        let label = |label: String| Rc::from(&*shortened(&words::clean(&label), MAX_KIND));
         let label = sent.label.map(|words| label(words.to_string()));
         Self { from, kind, label, class: sent.class, again, body, report }
     }
@@ -47,7 +47,7 @@ impl Letter {
 
 /// A message in flight to one receiver.
 #[derive(Clone)]
-pub(super) struct Flight {
+pub(super) struct InFlightMessage {
     from: NodeId,
     to: NodeId,
     kind: Rc<str>,
@@ -63,15 +63,15 @@ pub(super) struct Flight {
     /// Number of copies that may still arrive.
     copies: u32,
     /// Whether a copy has arrived.
-    landed: bool,
+    has_ended: bool,
 }
 
-impl Flight {
-    pub(super) fn new(to: NodeId, letter: &Letter, tail: Option<Tail>) -> Self {
-        let Letter { from, kind, label, class, again, body, report } = letter;
+impl InFlightMessage {
+    pub(super) fn new(to: NodeId, sent_message: &SentMessage, tail: Option<Tail>) -> Self {
+        let SentMessage { from, kind, label, class, again, body, report } = sent_message;
         let (from, class, again, report) = (*from, *class, *again, *report);
         let (kind, label, body) = (Rc::clone(kind), label.clone(), Rc::clone(body));
-        Self { from, to, kind, label, class, again, body, report, tail, arrow: None, copies: 1, landed: false }
+        Self { from, to, kind, label, class, again, body, report, tail, arrow: None, copies: 1, has_ended: false }
     }
 
     /// Returns its arrow if both ends have lanes.
@@ -84,26 +84,26 @@ impl Flight {
     }
 }
 
-impl Flights {
-    pub(super) fn launch(&mut self, id: MessageId, flight: Flight) {
-        self.under_way.insert(id, flight);
+impl InFlightMessages {
+    pub(super) fn insert(&mut self, id: MessageId, message: InFlightMessage) {
+        self.messages.insert(id, message);
     }
 
-    pub(super) fn double(&mut self, id: MessageId) {
-        if let Some(flight) = self.under_way.get_mut(&id) {
-            flight.copies = flight.copies.saturating_add(1);
+    pub(super) fn duplicate(&mut self, id: MessageId) {
+        if let Some(message) = self.messages.get_mut(&id) {
+            message.copies = message.copies.saturating_add(1);
         }
     }
 
     /// Ends one copy, which arrives at `node` or is lost. Returns the message and whether another
     /// copy ended before.
-    pub(super) fn land(&mut self, id: MessageId, node: NodeId) -> Option<(Flight, bool)> {
-        let flight = self.under_way.get_mut(&id).filter(|flight| flight.to == node)?;
-        let repeated = std::mem::replace(&mut flight.landed, true);
-        flight.copies -= 1;
-        let left = flight.copies;
-        let flight = if left == 0 { self.under_way.remove(&id) } else { Some(flight.clone()) };
-        flight.map(|flight| (flight, repeated))
+    pub(super) fn end_copy(&mut self, id: MessageId, node: NodeId) -> Option<(InFlightMessage, bool)> {
+        let message = self.messages.get_mut(&id).filter(|message| message.to == node)?;
+        let repeated = std::mem::replace(&mut message.has_ended, true);
+        message.copies -= 1;
+        let left = message.copies;
+        let message = if left == 0 { self.messages.remove(&id) } else { Some(message.clone()) };
+        message.map(|message| (message, repeated))
     }
 
     pub(super) fn push(&mut self, arrow: Arrow) -> usize {
@@ -111,7 +111,7 @@ impl Flights {
         self.arrows.len() - 1
     }
 
-    pub(super) fn end(&mut self, index: usize, head: Head) {
+    pub(super) fn set_head(&mut self, index: usize, head: Head) {
         if let Some(arrow) = self.arrows.get_mut(index) {
             arrow.head = head;
         }

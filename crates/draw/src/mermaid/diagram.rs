@@ -1,27 +1,27 @@
 //! Writes a sequence diagram, statement by statement.
 
-use super::MOST_CHARACTERS;
+use super::MAX_CHARACTERS;
 use super::escape::escaped;
 use super::replies::replies;
 use crate::plural::counted;
-use crate::scene::{Arrow, Beyond, Cause, Head, Lane, Mark, Scene, Step, Tail};
-use crate::timeline::{Entry, Moment, timeline};
+use crate::scene::{Arrow, Cause, Head, Lane, Mark, Omitted, Scene, Step, Tail};
+use crate::timeline::{ItemKind, TimelineItem, timeline};
 use quorate_core::{Class, Time};
 use quorate_journal::role::Role;
 use quorate_journal::words::{Sort, millis};
 use std::collections::BTreeSet;
 
 /// Colour of a partition, faint enough for light and dark pages.
-const CUT: &str = "rgba(200, 50, 43, 0.12)";
+const PARTITION: &str = "rgba(200, 50, 43, 0.12)";
 /// Colour of any other lasting fault.
-const ODD: &str = "rgba(232, 164, 23, 0.12)";
+const OTHER_FAULT: &str = "rgba(232, 164, 23, 0.12)";
 /// Line break in a note.
 const BREAK: &str = "<br/>";
 
 /// Maximum number of nodes; the names of more would fill the diagram.
-const MOST_LANES: usize = 300;
+const MAX_LANES: usize = 300;
 /// Maximum number of faults from before the window that are drawn; more are counted.
-const MOST_EARLIER: usize = 12;
+const MAX_EARLIER: usize = 12;
 
 /// Amount of detail.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,54 +31,54 @@ pub(super) enum Detail {
 }
 
 /// A diagram that is being written.
-pub(super) struct Story<'a> {
+pub(super) struct SequenceDiagram<'a> {
     scene: &'a Scene,
     lanes: &'a [Lane],
     detail: Detail,
     replies: BTreeSet<&'a str>,
-    moments: Vec<Moment>,
+    items: Vec<TimelineItem>,
     text: String,
     /// Length of the text as Mermaid counts it.
     length: usize,
     statements: Vec<String>,
     active: BTreeSet<usize>,
     /// The open bands that are drawn as coloured blocks, the outermost first.
-    stretches: Vec<usize>,
+    blocks: Vec<usize>,
 }
 
-impl<'a> Story<'a> {
+impl<'a> SequenceDiagram<'a> {
     pub(super) fn new(scene: &'a Scene, detail: Detail) -> Self {
         Self {
             scene,
-            lanes: scene.lanes.get(..MOST_LANES).unwrap_or(&scene.lanes),
+            lanes: scene.lanes.get(..MAX_LANES).unwrap_or(&scene.lanes),
             detail,
             replies: replies(scene),
-            moments: timeline(scene),
+            items: timeline(scene),
             text: String::new(),
             length: 0,
             statements: Vec::new(),
             active: BTreeSet::new(),
-            stretches: Vec::new(),
+            blocks: Vec::new(),
         }
     }
 
     /// Returns the diagram, and the number of items that did not fit.
-    pub(super) fn tell(mut self) -> (String, usize) {
+    pub(super) fn write(mut self) -> (String, usize) {
         self.begin();
-        let moments = std::mem::take(&mut self.moments);
-        let mut told = 0;
-        for (index, moment) in moments.iter().enumerate() {
-            let before = (self.active.clone(), self.stretches.clone());
-            self.moment(index, moment, &moments);
-            if self.length + self.pending() > MOST_CHARACTERS {
+        let items = std::mem::take(&mut self.items);
+        let mut written = 0;
+        for (index, item) in items.iter().enumerate() {
+            let before = (self.active.clone(), self.blocks.clone());
+            self.item(index, item, &items);
+            if self.length + self.pending() > MAX_CHARACTERS {
                 self.statements.clear();
-                (self.active, self.stretches) = before;
+                (self.active, self.blocks) = before;
                 break;
             }
             self.flush();
-            told = index + 1;
+            written = index + 1;
         }
-        let missing = moments.len() - told;
+        let missing = items.len() - written;
         self.end(missing);
         (self.text, missing)
     }
@@ -90,37 +90,37 @@ impl<'a> Story<'a> {
         // Mermaid cuts off the title of a narrow diagram, so further details are a note.
         let parts = [&heading.algorithm, &nodes].map(|part| escaped(part));
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.trim().is_empty()).collect();
-        self.say(format!("title {}", parts.join(", ")));
+        self.add(format!("title {}", parts.join(", ")));
         for lane in self.lanes {
-            self.say(format!("participant n{0} as Node {0}", lane.node));
+            self.add(format!("participant n{0} as Node {0}", lane.node));
         }
         if !heading.detail.trim().is_empty() {
             self.note_over_all(std::slice::from_ref(&heading.detail));
         }
         let earlier = self.scene.bands.iter().enumerate().filter(|(_, band)| band.from.time < self.scene.from);
         let earlier: Vec<usize> = earlier.map(|(index, _)| index).collect();
-        self.confess(earlier.len().saturating_sub(MOST_EARLIER));
-        for index in earlier.into_iter().take(MOST_EARLIER) {
+        self.note_omissions(earlier.len().saturating_sub(MAX_EARLIER));
+        for index in earlier.into_iter().take(MAX_EARLIER) {
             self.band_begins(index, None);
         }
-        for era in self.scene.eras.iter().filter(|era| era.from.time < self.scene.from) {
-            self.note_over_all(&[format!("{} continues", era.view)]);
+        for view_span in self.scene.view_spans.iter().filter(|view_span| view_span.from.time < self.scene.from) {
+            self.note_over_all(&[format!("{} continues", view_span.view)]);
         }
         for (index, lane) in self.lanes.iter().enumerate() {
-            self.stand(index, lane.spans.first().map(|span| span.role).unwrap_or_default());
+            self.set_role(index, lane.spans.first().map(|span| span.role).unwrap_or_default());
         }
         self.flush();
     }
 
     /// Adds notes about what the diagram leaves out.
-    fn confess(&mut self, bands: usize) {
-        let beyond = self.scene.beyond;
-        if beyond.before > 0 {
-            self.note_over_all(&[counted(beyond.before, "earlier journal line")]);
+    fn note_omissions(&mut self, bands: usize) {
+        let omitted = self.scene.omitted;
+        if omitted.before > 0 {
+            self.note_over_all(&[counted(omitted.before, "earlier journal line")]);
         }
         // Lines before and after are counted in notes of their own.
-        let left_out = Beyond { before: 0, after: 0, bands: beyond.bands + bands as u64, ..beyond };
-        if let Some(words) = left_out.words() {
+        let left_out = Omitted { before: 0, after: 0, bands: omitted.bands + bands as u64, ..omitted };
+        if let Some(words) = left_out.summary() {
             self.note_over_all(&[words]);
         }
         match self.scene.lanes.len() - self.lanes.len() {
@@ -141,10 +141,10 @@ impl<'a> Story<'a> {
     fn end(&mut self, missing: usize) {
         for lane in std::mem::take(&mut self.active) {
             let name = self.name(lane);
-            self.say(format!("deactivate {name}"));
+            self.add(format!("deactivate {name}"));
         }
-        for _ in std::mem::take(&mut self.stretches) {
-            self.say("end".into());
+        for _ in std::mem::take(&mut self.blocks) {
+            self.add("end".into());
         }
         match missing {
             0 => {}
@@ -153,48 +153,48 @@ impl<'a> Story<'a> {
                 "{missing} more events do not fit into the diagram, select a shorter window"
             )]),
         }
-        if self.scene.beyond.after > 0 {
-            self.note_over_all(&[counted(self.scene.beyond.after, "later journal line")]);
+        if self.scene.omitted.after > 0 {
+            self.note_over_all(&[counted(self.scene.omitted.after, "later journal line")]);
         }
         self.flush();
     }
 
-    fn moment(&mut self, index: usize, moment: &Moment, moments: &[Moment]) {
-        match moment.entry {
-            Entry::Step(step) => {
-                if let Some(told) = self.scene.steps.get(step).filter(|step| self.has(step.lane)) {
-                    self.step(step, told);
+    fn item(&mut self, index: usize, item: &TimelineItem, items: &[TimelineItem]) {
+        match item.kind {
+            ItemKind::Step(step) => {
+                if let Some(shown) = self.scene.steps.get(step).filter(|step| self.has(step.lane)) {
+                    self.step(step, shown);
                 }
             }
-            Entry::Mark(mark) => {
+            ItemKind::Mark(mark) => {
                 let mark = self.scene.marks.get(mark);
                 if let Some(mark) = mark.filter(|mark| mark.lane.is_none_or(|lane| self.has(lane))) {
                     self.mark(mark);
                 }
             }
             // A lost message is drawn where it was sent, unless that is not shown.
-            Entry::Lost(arrow) => {
+            ItemKind::Loss(arrow) => {
                 if let Some(arrow) = self.scene.arrows.get(arrow).filter(|arrow| arrow.tail == Tail::Before) {
                     self.arrow(arrow, Some(arrow.head));
                 }
             }
-            Entry::Breach(breach) => {
-                if let Some(breach) = self.scene.breaches.get(breach) {
-                    self.note_over_all(&[self.timed(moment.place.time, &format!("✗ {}", breach.text))]);
+            ItemKind::Violation(violation) => {
+                if let Some(violation) = self.scene.violations.get(violation) {
+                    self.note_over_all(&[self.timed(item.place.time, &format!("✗ {}", violation.text))]);
                 }
             }
-            Entry::View(era) => {
-                if let Some(era) = self.scene.eras.get(era) {
-                    self.note_over_all(&[self.timed(moment.place.time, &era.view.to_string())]);
+            ItemKind::View(view_span) => {
+                if let Some(view_span) = self.scene.view_spans.get(view_span) {
+                    self.note_over_all(&[self.timed(item.place.time, &view_span.view.to_string())]);
                 }
             }
-            Entry::Begins(band) => self.band_begins(band, Some((index, moments))),
-            Entry::Ends(band) => self.band_ends(band, moment.place.time),
+            ItemKind::BandStart(band) => self.band_begins(band, Some((index, items))),
+            ItemKind::BandEnd(band) => self.band_ends(band, item.place.time),
         }
     }
 
     fn step(&mut self, index: usize, step: &Step) {
-        let asked = match step.cause {
+        let received = match step.cause {
             // A message from a node without a lane is described in the note.
             Cause::Message(arrow) => {
                 arrow.and_then(|arrow| self.scene.arrows.get(arrow)).filter(|arrow| self.has(arrow.from))
@@ -202,20 +202,20 @@ impl<'a> Story<'a> {
             Cause::Start { .. } | Cause::Command | Cause::Timer | Cause::Disk | Cause::Membership => None,
         };
         let mut lines = Vec::new();
-        match asked {
+        match received {
             Some(arrow) => self.arrow(arrow, None),
             // A disk confirmation matters only for its consequences.
             None if step.cause == Cause::Disk && !step.parts.is_empty() => {}
             None => lines.push(step.input.clone()),
         }
-        let told = step.parts.iter().filter(|(sort, _)| match sort {
+        let shown = step.parts.iter().filter(|(sort, _)| match sort {
             Sort::Rule => self.detail == Detail::All,
             Sort::Event | Sort::Queue => true,
             Sort::Input | Sort::Send | Sort::Control | Sort::World => false,
         });
-        lines.extend(told.map(|(_, text)| text.clone()));
+        lines.extend(shown.map(|(_, text)| text.clone()));
         self.note(step.lane, step.place.time, lines);
-        self.stand(step.lane, step.role);
+        self.set_role(step.lane, step.role);
         let leaves = |arrow: &&Arrow| arrow.tail == Tail::Step(index) && !matches!(arrow.head, Head::Step(_));
         for arrow in self.scene.arrows.iter().filter(leaves) {
             self.arrow(arrow, Some(arrow.head));
@@ -226,52 +226,52 @@ impl<'a> Story<'a> {
         match mark.lane {
             Some(lane) => {
                 self.note(lane, mark.place.time, vec![mark.text.clone()]);
-                let stands = self.lanes.get(lane).and_then(|lane| {
+                let role = self.lanes.get(lane).and_then(|lane| {
                     lane.spans.iter().rev().find(|span| span.from.order <= mark.place.order).map(|span| span.role)
                 });
-                self.stand(lane, stands.unwrap_or_default());
+                self.set_role(lane, role.unwrap_or_default());
             }
             None => self.note_over_all(&[self.timed(mark.place.time, &mark.text)]),
         }
     }
 
     /// Draws a chosen node as active.
-    fn stand(&mut self, lane: usize, role: Role) {
+    fn set_role(&mut self, lane: usize, role: Role) {
         let name = self.name(lane);
         if role == Role::Chosen && self.active.insert(lane) {
-            self.say(format!("activate {name}"));
+            self.add(format!("activate {name}"));
         } else if role != Role::Chosen && self.active.remove(&lane) {
-            self.say(format!("deactivate {name}"));
+            self.add(format!("deactivate {name}"));
         }
     }
 
     /// Begins a lasting fault. It is a coloured block if it ends before the block around it.
-    fn band_begins(&mut self, band: usize, here: Option<(usize, &[Moment])>) {
-        let Some(told) = self.scene.bands.get(band) else { return };
-        let moments = here.map_or(&self.moments[..], |(_, moments)| moments);
+    fn band_begins(&mut self, band: usize, here: Option<(usize, &[TimelineItem])>) {
+        let Some(fault) = self.scene.bands.get(band) else { return };
+        let items = here.map_or(&self.items[..], |(_, items)| items);
         let end = |band: usize| {
-            let end = moments.iter().position(|moment| moment.entry == Entry::Ends(band));
+            let end = items.iter().position(|item| item.kind == ItemKind::BandEnd(band));
             end.unwrap_or(usize::MAX)
         };
-        let nests = self.stretches.last().is_none_or(|around| end(band) <= end(*around));
+        let nests = self.blocks.last().is_none_or(|around| end(band) <= end(*around));
         if nests {
-            self.stretches.push(band);
-            self.say(format!("rect {}", if told.cut { CUT } else { ODD }));
+            self.blocks.push(band);
+            self.add(format!("rect {}", if fault.is_cut { PARTITION } else { OTHER_FAULT }));
         }
-        let text = if here.is_some() { self.timed(told.from.time, &told.text) } else { told.text.clone() };
+        let text = if here.is_some() { self.timed(fault.from.time, &fault.text) } else { fault.text.clone() };
         self.note_over_all(&[text]);
     }
 
     fn band_ends(&mut self, band: usize, time: Time) {
-        let stretch = self.stretches.iter().position(|open| *open == band);
-        if let Some(place) = stretch {
+        let block = self.blocks.iter().position(|open| *open == band);
+        if let Some(place) = block {
             // Inner blocks without an end are closed too.
-            for _ in self.stretches.drain(place..).collect::<Vec<_>>() {
-                self.say("end".into());
+            for _ in self.blocks.drain(place..).collect::<Vec<_>>() {
+                self.add("end".into());
             }
         }
-        if let Some(told) = self.scene.bands.get(band) {
-            self.note_over_all(&[self.timed(time, &format!("{} ends", told.text))]);
+        if let Some(fault) = self.scene.bands.get(band) {
+            self.note_over_all(&[self.timed(time, &format!("{} ends", fault.text))]);
         }
     }
 
@@ -299,7 +299,7 @@ impl<'a> Story<'a> {
             text = format!("{text} ({})", escaped(&remarks.join(", ")));
         }
         let (from, to) = (self.name(arrow.from), self.name(arrow.to));
-        self.say(format!("{from}{shaft}{head}{to}: {text}"));
+        self.add(format!("{from}{shaft}{head}{to}: {text}"));
     }
 
     /// Adds a note over one node. Its first line starts with the time.
@@ -308,7 +308,7 @@ impl<'a> Story<'a> {
             *first = self.timed(time, first);
             let text = joined(&lines);
             let name = self.name(lane);
-            self.say(format!("Note over {name}: {text}"));
+            self.add(format!("Note over {name}: {text}"));
         }
     }
 
@@ -317,18 +317,18 @@ impl<'a> Story<'a> {
         let (first, last) = (self.name(0), self.name(last));
         let over = if first == last { first } else { format!("{first},{last}") };
         let text = joined(lines);
-        self.say(format!("Note over {over}: {text}"));
+        self.add(format!("Note over {over}: {text}"));
     }
 
     fn timed(&self, time: Time, text: &str) -> String {
-        format!("{} ms · {text}", millis(self.scene.shown(time)))
+        format!("{} ms · {text}", millis(self.scene.relative(time)))
     }
 
     fn name(&self, lane: usize) -> String {
         self.lanes.get(lane).map(|lane| format!("n{}", lane.node)).unwrap_or_default()
     }
 
-    fn say(&mut self, statement: String) {
+    fn add(&mut self, statement: String) {
         self.statements.push(statement);
     }
 
@@ -337,7 +337,7 @@ impl<'a> Story<'a> {
         const LONGEST_CLOSING: usize = 32;
         const LAST_NOTES: usize = 240;
         let statements: usize = self.statements.iter().map(|statement| length(statement) + 5).sum();
-        statements + (self.active.len() + self.stretches.len()) * LONGEST_CLOSING + LAST_NOTES
+        statements + (self.active.len() + self.blocks.len()) * LONGEST_CLOSING + LAST_NOTES
     }
 
     fn flush(&mut self) {

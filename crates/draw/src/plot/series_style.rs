@@ -6,7 +6,7 @@ use crate::style::{Colour, SERIES};
 
 /// The look of a series' marks and lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct SeriesStyle {
     pub(super) colour: Colour,
     pub(super) shape: Shape,
     /// Whether another series already has the colour, so that lines differ by dashes.
@@ -14,9 +14,9 @@ pub(super) struct Look {
 }
 
 /// The names of a figure's series in order of first appearance, which determines their styles.
-pub(super) struct Cast<'a>(Vec<&'a str>);
+pub(super) struct SeriesStyles<'a>(Vec<&'a str>);
 
-impl<'a> Cast<'a> {
+impl<'a> SeriesStyles<'a> {
     pub(super) fn of(figure: &'a Figure) -> Self {
         let mut names: Vec<&str> = Vec::new();
         for series in figure.plots.iter().flat_map(|plot| &plot.series) {
@@ -31,19 +31,19 @@ impl<'a> Cast<'a> {
         &self.0
     }
 
-    pub(super) fn look(&self, series: &Series) -> Look {
-        look(self.0.iter().position(|name| *name == series.name).unwrap_or_default())
+    pub(super) fn style(&self, series: &Series) -> SeriesStyle {
+        style(self.0.iter().position(|name| *name == series.name).unwrap_or_default())
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = (&'a str, Look)> + '_ {
-        self.0.iter().enumerate().map(|(place, name)| (*name, look(place)))
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'a str, SeriesStyle)> + '_ {
+        self.0.iter().enumerate().map(|(place, name)| (*name, style(place)))
     }
 }
 
-fn look(place: usize) -> Look {
+fn style(place: usize) -> SeriesStyle {
     let pick = |place: usize| (SERIES.get(place % SERIES.len()), Shape::ALL.get(place % Shape::ALL.len()));
     let (colour, shape) = pick(place);
-    Look {
+    SeriesStyle {
         colour: colour.copied().unwrap_or(crate::style::INK),
         shape: shape.copied().unwrap_or(Shape::Circle),
         is_dashed: (place / SERIES.len()) % 2 == 1,

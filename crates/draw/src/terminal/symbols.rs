@@ -1,6 +1,6 @@
 //! The symbols of the picture.
 
-use crate::scene::{Arrow, Blow, Cause, Step, Stillness};
+use crate::scene::{Arrow, Cause, InactiveReason, MarkKind, Step};
 use quorate_journal::role::Role;
 
 pub(super) fn line(role: Role) -> char {
@@ -14,15 +14,15 @@ pub(super) fn line(role: Role) -> char {
     }
 }
 
-pub(super) fn still(still: Stillness) -> char {
-    match still {
-        Stillness::Frozen => '░',
-        Stillness::Outside => '·',
+pub(super) fn inactive(reason: InactiveReason) -> char {
+    match reason {
+        InactiveReason::Frozen => '░',
+        InactiveReason::Outside => '·',
     }
 }
 
 /// The lane of a node that believes it is chosen although its lease has expired.
-pub(super) const OVER: char = '▒';
+pub(super) const LEASE_EXPIRED: char = '▒';
 
 /// Returns the symbol of a lane where an arrow starts to the right, or else to the left.
 pub(super) fn branch(role: Role, right: bool) -> char {
@@ -56,7 +56,7 @@ pub(super) const EDGE: char = '╍';
 pub(super) const VIEW: char = '═';
 
 /// Line across all lanes where a property is violated.
-pub(super) const BREACH: char = '━';
+pub(super) const VIOLATION: char = '━';
 
 pub(super) fn head(right: bool, open: bool) -> char {
     match (right, open) {
@@ -88,13 +88,13 @@ pub(super) const CHOSEN_STEPS: char = '◙';
 /// A start.
 pub(super) const START: char = '◆';
 
-pub(super) fn blow(blow: Blow) -> char {
-    match blow {
-        Blow::Crashed => '✗',
-        Blow::Ended => '■',
-        Blow::Paused => '‖',
-        Blow::Resumed => '▸',
-        Blow::Changed => '┄',
+pub(super) fn mark(kind: MarkKind) -> char {
+    match kind {
+        MarkKind::Crashed => '✗',
+        MarkKind::Ended => '■',
+        MarkKind::Paused => '‖',
+        MarkKind::Resumed => '▸',
+        MarkKind::Changed => '┄',
     }
 }
 

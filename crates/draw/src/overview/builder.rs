@@ -1,20 +1,20 @@
 //! Builds an overview while a run is observed.
 
-use super::{Bin, Overview, Row, Shares};
-use crate::scene::{Band, Beyond, Heading};
+use super::{Bin, NodeRow, Overview, Shares};
+use crate::scene::{Band, Heading, Omitted};
 use quorate_core::{Class, Duration, NodeId, Time};
 use quorate_journal::moment::{Done, Happening, Moment, Sent, receivers};
 use quorate_journal::role::{Role, Roles};
 
 /// Maximum number of bins.
-const MOST_BINS: usize = 480;
+const MAX_BINS: usize = 480;
 /// Maximum number of nodes with a row of their own.
-const MOST_ROWS: usize = 40;
+const MAX_ROWS: usize = 40;
 /// Initial width of a bin, in nanoseconds.
-const FIRST_WIDTH: u64 = 1_000;
+const INITIAL_BIN_WIDTH: u64 = 1_000;
 
 /// An overview that is being built.
-pub struct Survey {
+pub struct OverviewBuilder {
     /// Role of each node of the group; `None` for nodes that are not selected.
     members: Vec<Option<Role>>,
     more_nodes: usize,
@@ -23,38 +23,39 @@ pub struct Survey {
     latest: Time,
     width: u64,
     bins: Vec<Bin>,
-    rows: Vec<Track>,
+    rows: Vec<RowBuilder>,
     total: Bin,
 }
 
 /// A node's row that is being built.
-struct Track {
+struct RowBuilder {
     node: NodeId,
     role: Role,
     since: Time,
     shares: Vec<Shares>,
 }
 
-impl Survey {
+impl OverviewBuilder {
     pub fn new(members: &[NodeId], nodes: usize) -> Self {
         let mut members: Vec<_> = members.iter().copied().filter(|member| member.index() < nodes).collect();
         members.sort_unstable();
         members.dedup();
-        let mut stands = vec![None; members.last().map_or(0, |member| member.index() + 1)];
+        let mut roles = vec![None; members.last().map_or(0, |member| member.index() + 1)];
         for member in &members {
-            if let Some(role) = stands.get_mut(member.index()) {
+            if let Some(role) = roles.get_mut(member.index()) {
                 *role = Some(Role::default());
             }
         }
-        let track = |node: &NodeId| Track { node: *node, role: Role::default(), since: Time::ZERO, shares: Vec::new() };
+        let track =
+            |node: &NodeId| RowBuilder { node: *node, role: Role::default(), since: Time::ZERO, shares: Vec::new() };
         Self {
-            members: stands,
-            more_nodes: members.len().saturating_sub(MOST_ROWS),
+            members: roles,
+            more_nodes: members.len().saturating_sub(MAX_ROWS),
             begin: None,
             latest: Time::ZERO,
-            width: FIRST_WIDTH,
+            width: INITIAL_BIN_WIDTH,
             bins: Vec::new(),
-            rows: members.iter().take(MOST_ROWS).map(track).collect(),
+            rows: members.iter().take(MAX_ROWS).map(track).collect(),
             total: Bin::default(),
         }
     }
@@ -123,7 +124,7 @@ impl Survey {
 
     fn index(&mut self, time: Time) -> usize {
         let since = self.offset(time);
-        while since / self.width >= MOST_BINS as u64 {
+        while since / self.width >= MAX_BINS as u64 {
             self.widen();
         }
         usize::try_from(since / self.width).unwrap_or_default()
@@ -152,7 +153,7 @@ impl Survey {
         let before = std::mem::replace(known, role);
         // Rows are sorted by node.
         if let Ok(place) = self.rows.binary_search_by_key(&node, |row| row.node) {
-            self.stood(place, time);
+            self.add_share(place, time);
             if let Some(row) = self.rows.get_mut(place) {
                 (row.role, row.since) = (role, time);
             }
@@ -160,7 +161,7 @@ impl Survey {
         role == Role::Chosen && before != Role::Paused
     }
 
-    fn stood(&mut self, place: usize, until: Time) {
+    fn add_share(&mut self, place: usize, until: Time) {
         self.index(until);
         let Some(since) = self.rows.get(place).map(|row| row.since) else { return };
         let (mut from, to, width) = (self.offset(since), self.offset(until), self.width);
@@ -222,19 +223,19 @@ impl Survey {
         origin: Time,
         (from, to): (Time, Time),
         bands: Vec<Band>,
-        beyond: Beyond,
+        omitted: Omitted,
     ) -> Overview {
         let from = self.begin.unwrap_or(from);
         let to = if self.begin.is_some() { to.max(self.latest) } else { to };
         for place in 0..self.rows.len() {
-            self.stood(place, to);
+            self.add_share(place, to);
         }
         // Bins cover the whole time, even where nothing happens.
         let count = self.index(to) + 1;
         self.bins.resize(count, Bin::default());
-        let row = |mut track: Track| {
+        let row = |mut track: RowBuilder| {
             track.shares.resize(count, Shares::default());
-            Row { node: track.node, shares: track.shares, last: track.role }
+            NodeRow { node: track.node, shares: track.shares, last: track.role }
         };
         Overview {
             heading,
@@ -246,10 +247,10 @@ impl Survey {
             lanes: self.rows.into_iter().map(row).collect(),
             more_nodes: self.more_nodes,
             bands,
-            breaches: Vec::new(),
+            violations: Vec::new(),
             total: self.total,
             // An overview counts all steps and all nodes.
-            beyond: Beyond { quiet: 0, idle: 0, ..beyond },
+            omitted: Omitted { quiet: 0, idle: 0, ..omitted },
         }
     }
 }

@@ -8,14 +8,14 @@ use quorate_journal::moment::{Done, Happening, Loss, MessageId, Moment, Observer
 use std::fmt::Write;
 
 /// Vector clocks of the nodes, and of the world as one more node.
-pub(super) struct Count {
+pub(super) struct VectorClocks {
     nodes: usize,
     causality: Causality,
     /// Event counts of each node at the start of the window.
     before: VectorClock,
 }
 
-impl Count {
+impl VectorClocks {
     pub(super) fn new(nodes: usize) -> Self {
         Self { nodes, causality: Causality::new(nodes.saturating_add(1)), before: VectorClock::new() }
     }
@@ -39,8 +39,8 @@ impl Count {
     /// whichever order the effects were recorded, because the step is one event in the log.
     pub(super) fn step(&mut self, step: &Pending) {
         match step.message {
-            Some((id, wrapped)) => self.hears(step.node, id, wrapped),
-            None => self.blow(step.node),
+            Some((id, wrapped)) => self.receives(step.node, id, wrapped),
+            None => self.local_event(step.node),
         }
         for (from, parcel) in &step.handed {
             self.effect(step.node, Done::Handed { from: *from, parcel: *parcel });
@@ -63,25 +63,25 @@ impl Count {
     }
 
     /// Counts an event from which the node learns nothing.
-    pub(super) fn blow(&mut self, node: NodeId) {
+    pub(super) fn local_event(&mut self, node: NodeId) {
         self.input(node, Taken::DiskFull);
     }
 
-    pub(super) fn world_acts(&mut self) {
-        self.blow(self.world());
+    pub(super) fn world_event(&mut self) {
+        self.local_event(self.world());
     }
 
-    pub(super) fn world_hears(&mut self, id: MessageId) {
-        self.hears(self.world(), id, false);
+    pub(super) fn world_receives(&mut self, id: MessageId) {
+        self.receives(self.world(), id, false);
     }
 
     /// Drops a lost message that the log does not show.
-    pub(super) fn forget(&mut self, id: MessageId, to: NodeId) {
-        self.happens(Happening::Lost { id, to, why: Loss::Chance });
+    pub(super) fn drop_message(&mut self, id: MessageId, to: NodeId) {
+        self.world_moment(Happening::Lost { id, to, why: Loss::Chance });
     }
 
-    pub(super) fn double(&mut self, id: MessageId) {
-        self.happens(Happening::Duplicated { id });
+    pub(super) fn duplicate(&mut self, id: MessageId) {
+        self.world_moment(Happening::Duplicated { id });
     }
 
     pub(super) fn write(&self, node: NodeId, window: &Window, line: &mut String) {
@@ -115,23 +115,23 @@ impl Count {
         NodeId::from_index(self.nodes)
     }
 
-    fn hears(&mut self, node: NodeId, id: MessageId, wrapped: bool) {
+    fn receives(&mut self, node: NodeId, id: MessageId, wrapped: bool) {
         self.input(node, Taken::Message { id, kind: "", wrapped, life: Incarnation::FIRST });
     }
 
     fn input(&mut self, node: NodeId, input: Taken<'_, ()>) {
-        self.tell(&Moment::Input { time: Time::ZERO, now: Time::ZERO, node, input });
+        self.observe(&Moment::Input { time: Time::ZERO, now: Time::ZERO, node, input });
     }
 
     fn effect(&mut self, node: NodeId, effect: Done<'_, ()>) {
-        self.tell(&Moment::Effect { time: Time::ZERO, node, effect });
+        self.observe(&Moment::Effect { time: Time::ZERO, node, effect });
     }
 
-    fn happens(&mut self, what: Happening<'_>) {
-        self.tell(&Moment::World { time: Time::ZERO, what });
+    fn world_moment(&mut self, what: Happening<'_>) {
+        self.observe(&Moment::World { time: Time::ZERO, what });
     }
 
-    fn tell(&mut self, moment: &Moment<'_, (), ()>) {
+    fn observe(&mut self, moment: &Moment<'_, (), ()>) {
         self.causality.observe(moment);
     }
 }
