@@ -141,7 +141,7 @@ impl<W: Write> Shiviz<W> {
             None => self.clocks.write_world(&self.window, &mut self.line),
         }
         // ShiViz trims the end of the log, and must still find an event there.
-        let text = if text.trim().is_empty() { "(no words)" } else { text };
+        let text = if text.trim().is_empty() { "(no text)" } else { text };
         let _ = writeln!(self.line, "\n{} {text}", millis(shown));
         self.events += 1;
         self.write_line();

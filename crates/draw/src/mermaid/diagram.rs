@@ -128,8 +128,8 @@ impl<'a> SequenceDiagram<'a> {
             1 => self.note_over_all(&["1 more node does not fit into the diagram, select fewer nodes".into()]),
             more => self.note_over_all(&[format!("{more} more nodes do not fit into the diagram, select fewer nodes")]),
         }
-        let ruled = self.scene.steps.iter().any(|step| step.parts.iter().any(|(sort, _)| *sort == Sort::Rule));
-        if self.detail == Detail::Less && ruled {
+        let has_rules = self.scene.steps.iter().any(|step| step.parts.iter().any(|(sort, _)| *sort == Sort::Rule));
+        if self.detail == Detail::Less && has_rules {
             self.note_over_all(&["The notes of rules do not fit into the diagram".into()]);
         }
     }

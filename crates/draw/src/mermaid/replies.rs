@@ -20,8 +20,8 @@ pub(super) fn replies(scene: &Scene) -> BTreeSet<&str> {
     let requests = requests(scene);
     let is_reply = |arrow: &Arrow| {
         let Tail::Step(step) = arrow.tail else { return false };
-        let is_request = |requests: &&Arrow| {
-            requests.from == arrow.to && first_seen.get(requests.kind.as_str()) < first_seen.get(arrow.kind.as_str())
+        let is_request = |request: &&Arrow| {
+            request.from == arrow.to && first_seen.get(request.kind.as_str()) < first_seen.get(arrow.kind.as_str())
         };
         let alone = receivers.get(&(step, arrow.kind.as_str())) == Some(&1);
         alone && requests.get(step).is_some_and(|requests| requests.iter().any(is_request))

@@ -40,7 +40,7 @@ const FEW: usize = 12;
 impl ScaledAxis {
     /// Computes an axis of a plot, `length` pixels long, with at least `room` pixels of margin at
     /// its ends.
-    pub(super) fn of(plot: &Plot, direction: Direction, length: i32, room: i32) -> Self {
+    pub(super) fn new(plot: &Plot, direction: Direction, length: i32, room: i32) -> Self {
         let axis = if direction == Direction::Across { &plot.x } else { &plot.y };
         let values = values(plot, axis, direction);
         let has_zero = axis.scale == Scale::Log && values.contains(&0.0);
@@ -75,7 +75,7 @@ impl ScaledAxis {
             Scale::Linear => ticks::linear(self.low, self.high, most, is_whole && self.high - self.low >= 1.0),
             Scale::Log => ticks::log(self.low, self.high, most, is_whole && self.high - self.low >= 2.0),
         };
-        let zero = self.has_zero.then(|| Tick::of(0.0));
+        let zero = self.has_zero.then(|| Tick::from_f64(0.0));
         ticks.extend(zero.into_iter().chain(round).map(|tick| (tick.value(), tick.text())));
         ticks.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         ticks.dedup_by(|(one, _), (other, _)| one == other);
@@ -172,9 +172,9 @@ fn linear_ends(values: &[f64], direction: Direction, margin: f64) -> (f64, f64) 
     }
     let margin = margin * (high - low);
     // A vertical axis starts at zero if the values do, so that heights can be compared.
-    let stands_on_zero = low == 0.0 && direction == Direction::Up;
-    let hangs_from_zero = high == 0.0 && direction == Direction::Up;
-    (if stands_on_zero { low } else { low - margin }, if hangs_from_zero { high } else { high + margin })
+    let starts_at_zero = low == 0.0 && direction == Direction::Up;
+    let ends_at_zero = high == 0.0 && direction == Direction::Up;
+    (if starts_at_zero { low } else { low - margin }, if ends_at_zero { high } else { high + margin })
 }
 
 fn log_ends(values: &[f64], margin: f64) -> (f64, f64) {
@@ -195,12 +195,12 @@ mod tests {
     fn scaled_axis(scale: Scale, values: &[f64]) -> ScaledAxis {
         let axis = Axis { scale, ..Axis::linear("") };
         let series = Series::new("s").points(values.iter().map(|value| Point::new(1.0, *value)));
-        ScaledAxis::of(&Plot::new("p").y(axis).with(series), Direction::Up, 300, 0)
+        ScaledAxis::new(&Plot::new("p").y(axis).with(series), Direction::Up, 300, 0)
     }
 
     /// Positions are within the axis, in ascending order, and there is at least one tick.
     #[test]
-    fn every_value_has_its_place() {
+    fn every_value_has_a_position_on_the_axis() {
         for scale in [Scale::Linear, Scale::Log] {
             for values in [
                 &[][..],
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_stands_apart_on_a_log_axis() {
+    fn zero_has_a_separate_place_on_a_log_axis() {
         let scaled_axis = scaled_axis(Scale::Log, &[0.0, 1.0, 100.0]);
         let [zero, one, hundred] = [0.0, 1.0, 100.0].map(|value| scaled_axis.map(&value, (1000, 0)));
         assert!(zero < 1000 && zero - one > 60 && one - hundred > 700, "{zero} {one} {hundred}");
@@ -234,13 +234,13 @@ mod tests {
     }
 
     #[test]
-    fn few_places_have_a_tick_each_and_many_have_round_ones() {
+    fn few_points_have_a_tick_each_and_many_have_round_ones() {
         let plot = |sizes: std::ops::Range<u32>| {
             let points = sizes.map(|size| Point::new(f64::from(size), 1.0));
             Plot::new("p").x(Axis::log("nodes").at_points()).with(Series::new("s").points(points))
         };
         let texts = |plot: &Plot| {
-            let scaled_axis = ScaledAxis::of(plot, Direction::Across, 520, 0);
+            let scaled_axis = ScaledAxis::new(plot, Direction::Across, 520, 0);
             scaled_axis.ticks.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(texts(&plot(3..7)), "3 4 5 6");

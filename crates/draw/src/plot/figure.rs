@@ -17,12 +17,12 @@ const ABOVE_LEGEND: i32 = 20;
 
 pub(super) fn draw(figure: &Figure, theme: Theme) -> Result<String, PlotError> {
     validate::check(figure)?;
-    let styles = SeriesStyles::of(figure);
-    let layout = Layout::of(figure, &styles);
+    let styles = SeriesStyles::new(figure);
+    let layout = Layout::new(figure, &styles);
     let cells = figure.plots.iter().zip(&layout.cells);
     let panels: Vec<_> = cells.map(|(plot, cell)| Panel::new(plot, &figure.key, cell, &styles)).collect();
     let has_offsets = panels.iter().any(Panel::has_offsets);
-    let legend = Legend::of(figure, &styles, layout.width - 2 * PAGE, layout.are_all_named, has_offsets);
+    let legend = Legend::new(figure, &styles, layout.width - 2 * PAGE, layout.are_all_named, has_offsets);
     let below = if legend.height > 0 { ABOVE_LEGEND + legend.height } else { 0 };
     let size = (layout.width, layout.bottom + below + PAGE - 6);
 
@@ -42,12 +42,12 @@ fn head(figure: &Figure, layout: &Layout, page: &Page) -> Result<(), PlotError> 
         (layout.title, &figure.title, TextRun { is_bold: true, ..TextRun::new("", TITLE, INK) }),
         (layout.subtitle, &figure.subtitle, TextRun::new("", SUBTITLE, FAINT)),
     ];
-    for (baseline, full, words) in lines {
+    for (baseline, full, text_run) in lines {
         let Some(baseline) = baseline else { continue };
-        let size = if words.is_bold { bold(words.size) } else { words.size };
+        let size = if text_run.is_bold { bold(text_run.size) } else { text_run.size };
         let (text, is_whole) = fit(full, size, layout.width - 2 * PAGE);
         let hover = (!is_whole).then(|| full.clone());
-        write(page, (PAGE, baseline), TextRun { text, hover, ..words })?;
+        write(page, (PAGE, baseline), TextRun { text, hover, ..text_run })?;
     }
     Ok(())
 }

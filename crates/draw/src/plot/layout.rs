@@ -88,7 +88,7 @@ struct Grid {
 
 impl Grid {
     /// With many series, marks need more room side by side.
-    fn of(plots: usize, series: usize) -> Self {
+    fn new(plots: usize, series: usize) -> Self {
         match plots {
             5.. if series > MAX_MARKS_IN_NARROW_PLOTS => Self { columns: 2, page: 1440, height: 300 },
             0 | 1 => Self { columns: 1, page: 960, height: 420 },
@@ -105,19 +105,19 @@ impl Grid {
 }
 
 impl Layout {
-    pub(super) fn of(figure: &Figure, styles: &SeriesStyles<'_>) -> Self {
-        let grid = Grid::of(figure.plots.len(), styles.names().len());
+    pub(super) fn new(figure: &Figure, styles: &SeriesStyles<'_>) -> Self {
+        let grid = Grid::new(figure.plots.len(), styles.names().len());
         let mut y = PAGE;
-        let mut line = |is_moved: bool, size: i32, height: i32| {
+        let mut line = |is_present: bool, size: i32, height: i32| {
             let baseline = y + size;
-            y += if is_moved { height } else { 0 };
-            is_moved.then_some(baseline)
+            y += if is_present { height } else { 0 };
+            is_present.then_some(baseline)
         };
         let title = line(!figure.title.is_empty(), TITLE - 5, 34);
         let subtitle = line(!figure.subtitle.is_empty(), SUBTITLE - 3, 24);
         line(title.or(subtitle).is_some(), 0, 18);
         let scaled_axes: Vec<_> =
-            figure.plots.iter().map(|plot| ScaledAxis::of(plot, Direction::Up, grid.height, 0)).collect();
+            figure.plots.iter().map(|plot| ScaledAxis::new(plot, Direction::Up, grid.height, 0)).collect();
         let axis =
             scaled_axes.iter().flat_map(|scaled_axis| &scaled_axis.ticks).map(|(_, text)| width(text, TICK)).max();
         let mut layout = Self { width: grid.page, bottom: y, title, subtitle, cells: Vec::new(), are_all_named: false };
@@ -147,24 +147,27 @@ impl Layout {
             self.bottom = self.bottom.max(top + height);
             let names = if figure.plots.len() == 1 { ends(plot, styles, &y, grid.height) } else { Vec::new() };
             self.are_all_named = names.len() == styles.names().len() && !names.is_empty();
-            let right =
-                names.iter().map(|(_, words)| label_width(words)).max().map_or(RIGHT, |width| width + 2 * AXIS_GAP);
+            let right = names
+                .iter()
+                .map(|(_, text_run)| label_width(text_run))
+                .max()
+                .map_or(RIGHT, |width| width + 2 * AXIS_GAP);
             let frame = Frame {
                 left: left + axis,
                 top: top + heading + name + ABOVE_PLOT,
                 width: grid.cell() - axis - right,
                 height: grid.height,
             };
-            let x = ScaledAxis::of(plot, Direction::Across, frame.width, offsets::widest(plot) / 2);
+            let x = ScaledAxis::new(plot, Direction::Across, frame.width, offsets::widest(plot) / 2);
             let (heading, name) = (top + HEADING - 2, top + heading + TICK);
             self.cells.push(Cell { frame, x, y, left, heading, name, width: grid.cell(), labels: names });
         }
     }
 }
 
-fn label_width(words: &TextRun) -> i32 {
-    width(&words.text, bold(LABEL))
-        + words.suffix.as_ref().map_or(0, |suffix| suffix.gap + width(" ", LABEL) + width(&suffix.text, LABEL))
+fn label_width(text_run: &TextRun) -> i32 {
+    width(&text_run.text, bold(LABEL))
+        + text_run.suffix.as_ref().map_or(0, |suffix| suffix.gap + width(" ", LABEL) + width(&suffix.text, LABEL))
 }
 
 /// Returns labels at the right ends of series, as long as they do not overlap.

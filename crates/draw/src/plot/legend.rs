@@ -47,7 +47,7 @@ enum Sample {
 }
 
 impl Legend {
-    pub(super) fn of(
+    pub(super) fn new(
         figure: &Figure,
         styles: &SeriesStyles<'_>,
         room: i32,

@@ -46,7 +46,7 @@ impl Member {
 impl MarkOffsets {
     /// Computes the offsets for a plot that is `width` units wide, with `across` and `upwards` as
     /// its axes.
-    pub(super) fn of(plot: &Plot, width: i32, across: impl Fn(f64) -> i32, upwards: impl Fn(f64) -> i32) -> Self {
+    pub(super) fn new(plot: &Plot, width: i32, across: impl Fn(f64) -> i32, upwards: impl Fn(f64) -> i32) -> Self {
         let mut columns: BTreeMap<i32, Vec<Member>> = BTreeMap::new();
         for series in &plot.series {
             let first = first_of(plot, series);
@@ -91,7 +91,7 @@ impl MarkOffsets {
         }
     }
 
-    pub(super) fn is_moved(&self) -> bool {
+    pub(super) fn has_moved(&self) -> bool {
         !self.shifts.is_empty()
     }
 
@@ -159,7 +159,7 @@ mod tests {
 
     fn shifts(plot: &Plot, width: i32) -> Vec<i32> {
         let place = |point: &Point| (point.x as i32, point.y as i32);
-        let offsets = MarkOffsets::of(plot, width, |x| x as i32, |y| y as i32);
+        let offsets = MarkOffsets::new(plot, width, |x| x as i32, |y| y as i32);
         let points = plot.series.iter().flat_map(|series| series.points.iter().map(move |point| (series, point)));
         points.map(|(series, point)| offsets.shift(plot, series, place(point))).collect()
     }

@@ -47,8 +47,8 @@ pub(super) fn put<E: Draw>(page: &Page, at: Vec<(i32, i32)>, element: E) -> Resu
 }
 
 /// Draws text at a position in pixels.
-pub(super) fn write(page: &Page, (x, y): (i32, i32), words: TextRun) -> Result<(), PlotError> {
-    put(page, vec![(x * UNIT, y * UNIT)], words)
+pub(super) fn write(page: &Page, (x, y): (i32, i32), text_run: TextRun) -> Result<(), PlotError> {
+    put(page, vec![(x * UNIT, y * UNIT)], text_run)
 }
 
 /// Returns the name and the unit of an axis, truncated to `room` pixels.
@@ -68,12 +68,12 @@ impl<'a> Panel<'a> {
     pub(super) fn new(plot: &'a Plot, key: &'a Key, cell: &'a Cell, styles: &SeriesStyles<'_>) -> Self {
         let styles = plot.series.iter().map(|series| styles.style(series)).collect();
         let (wide, high) = (cell.frame.width * UNIT, cell.frame.height * UNIT);
-        let offsets = MarkOffsets::of(plot, wide, |x| cell.x.map(&x, (0, wide)), |y| cell.y.map(&y, (high, 0)));
+        let offsets = MarkOffsets::new(plot, wide, |x| cell.x.map(&x, (0, wide)), |y| cell.y.map(&y, (high, 0)));
         Self { plot, key, cell, styles, offsets }
     }
 
     pub(super) fn has_offsets(&self) -> bool {
-        self.offsets.is_moved()
+        self.offsets.has_moved()
     }
 
     fn shift(&self, series: &Series, point: &Point) -> i32 {
@@ -105,16 +105,16 @@ impl<'a> Panel<'a> {
         let hover = (!is_whole).then(|| self.plot.title.clone());
         write(page, (left, heading), TextRun { is_bold: true, hover, ..TextRun::new(text, HEADING, INK) })?;
         write(page, (left, line), name(&self.plot.y, width))?;
-        let words = TextRun { anchor: Anchor::Middle, ..name(&self.plot.x, frame.width) };
-        write(page, (frame.left + frame.width / 2, frame.bottom() + 41), words)
+        let text_run = TextRun { anchor: Anchor::Middle, ..name(&self.plot.x, frame.width) };
+        write(page, (frame.left + frame.width / 2, frame.bottom() + 41), text_run)
     }
 
     fn no_data(&self, page: &Page) -> Result<(), PlotError> {
         let frame = &self.cell.frame;
         let (left, bottom, right) = (frame.left * UNIT, frame.bottom() * UNIT, frame.right() * UNIT);
         put(page, vec![(left, bottom), (right, bottom)], stroke(Pen::new(RULE, UNIT)))?;
-        let words = TextRun { anchor: Anchor::Middle, ..TextRun::new("no data", LABEL, FAINT) };
-        write(page, (frame.left + frame.width / 2, frame.top + frame.height / 2), words)
+        let text_run = TextRun { anchor: Anchor::Middle, ..TextRun::new("no data", LABEL, FAINT) };
+        write(page, (frame.left + frame.width / 2, frame.top + frame.height / 2), text_run)
     }
 
     fn grid(&self, page: &Page, chart: &Chart<'_>) -> Result<(), PlotError> {
@@ -153,14 +153,14 @@ impl<'a> Panel<'a> {
         let rows =
             up.ticks.iter().map(|(value, text)| (up.map(value, (frame.bottom() * UNIT, frame.top * UNIT)), text));
         for (y, text) in spaced(rows.collect(), |_| TICK + 5) {
-            let words = TextRun { anchor: Anchor::End, ..TextRun::new(text, TICK, FAINT) };
-            put(page, vec![((frame.left - AXIS_GAP) * UNIT, y + 45)], words)?;
+            let text_run = TextRun { anchor: Anchor::End, ..TextRun::new(text, TICK, FAINT) };
+            put(page, vec![((frame.left - AXIS_GAP) * UNIT, y + 45)], text_run)?;
         }
         let columns = across.ticks.iter();
         let columns = columns.map(|(value, text)| (across.map(value, (frame.left * UNIT, frame.right() * UNIT)), text));
         for (x, text) in spaced(columns.collect(), |text| width(text, TICK) + 8) {
-            let words = TextRun { anchor: Anchor::Middle, ..TextRun::new(text, TICK, FAINT) };
-            put(page, vec![(x, (frame.bottom() + 20) * UNIT)], words)?;
+            let text_run = TextRun { anchor: Anchor::Middle, ..TextRun::new(text, TICK, FAINT) };
+            put(page, vec![(x, (frame.bottom() + 20) * UNIT)], text_run)?;
         }
         Ok(())
     }
@@ -264,8 +264,8 @@ impl<'a> Panel<'a> {
 
     fn labels(&self, page: &Page) -> Result<(), PlotError> {
         let frame = &self.cell.frame;
-        for (y, words) in &self.cell.labels {
-            put(page, vec![((frame.right() + AXIS_GAP) * UNIT, frame.top * UNIT + y + 50)], words.clone())?;
+        for (y, text_run) in &self.cell.labels {
+            put(page, vec![((frame.right() + AXIS_GAP) * UNIT, frame.top * UNIT + y + 50)], text_run.clone())?;
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ pub(super) struct SeriesStyle {
 pub(super) struct SeriesStyles<'a>(Vec<&'a str>);
 
 impl<'a> SeriesStyles<'a> {
-    pub(super) fn of(figure: &'a Figure) -> Self {
+    pub(super) fn new(figure: &'a Figure) -> Self {
         let mut names: Vec<&str> = Vec::new();
         for series in figure.plots.iter().flat_map(|plot| &plot.series) {
             if !names.contains(&series.name.as_str()) {
@@ -36,16 +36,16 @@ impl<'a> SeriesStyles<'a> {
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = (&'a str, SeriesStyle)> + '_ {
-        self.0.iter().enumerate().map(|(place, name)| (*name, style(place)))
+        self.0.iter().enumerate().map(|(index, name)| (*name, style(index)))
     }
 }
 
-fn style(place: usize) -> SeriesStyle {
-    let pick = |place: usize| (SERIES.get(place % SERIES.len()), Shape::ALL.get(place % Shape::ALL.len()));
-    let (colour, shape) = pick(place);
+fn style(index: usize) -> SeriesStyle {
+    let pick = |index: usize| (SERIES.get(index % SERIES.len()), Shape::ALL.get(index % Shape::ALL.len()));
+    let (colour, shape) = pick(index);
     SeriesStyle {
         colour: colour.copied().unwrap_or(crate::style::INK),
         shape: shape.copied().unwrap_or(Shape::Circle),
-        is_dashed: (place / SERIES.len()) % 2 == 1,
+        is_dashed: (index / SERIES.len()) % 2 == 1,
     }
 }

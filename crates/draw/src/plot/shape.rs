@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn no_two_marks_look_alike_and_all_are_about_equally_large() {
-        for (place, shape) in Shape::ALL.iter().enumerate() {
-            assert!(Shape::ALL.iter().skip(place + 1).all(|other| other.corners() != shape.corners()));
+        for (index, shape) in Shape::ALL.iter().enumerate() {
+            assert!(Shape::ALL.iter().skip(index + 1).all(|other| other.corners() != shape.corners()));
             let corners = shape.corners();
             let next = corners.iter().cycle().skip(1);
             let doubled: i32 = corners.iter().zip(next).map(|((x, y), (right, below))| x * below - right * y).sum();

@@ -75,9 +75,9 @@ fn checked(svg: &str) -> Element {
         }
     }
     let boxes: Vec<_> = texts(&root).into_iter().filter(|text| !text.text.is_empty()).map(area).collect();
-    for (place, (one, left, top, right, bottom)) in boxes.iter().enumerate() {
+    for (index, (one, left, top, right, bottom)) in boxes.iter().enumerate() {
         assert!(*left >= -1.0 && *right <= page + 1.0 && *top >= 0.0 && *bottom <= high, "'{one}' is cut off");
-        for (other, from, above, to, below) in boxes.iter().skip(place + 1) {
+        for (other, from, above, to, below) in boxes.iter().skip(index + 1) {
             let is_apart = right <= from || to <= left || bottom <= above || below <= top;
             assert!(is_apart, "'{one}' and '{other}' overlap");
         }
@@ -141,7 +141,7 @@ fn lines_that_end_apart_are_named_there_and_others_in_a_legend() {
 #[test]
 fn names_at_close_ends_make_room_for_each_other() {
     for gap in [0.1, 1.0, 3.0, 10.0, 30.0] {
-        let series = |place: u8| Series::new(format!("line {place}")).points([Point::new(1.0, f64::from(place) * gap)]);
+        let series = |index: u8| Series::new(format!("line {index}")).points([Point::new(1.0, f64::from(index) * gap)]);
         let plot = (0..12).map(series).fold(Plot::new("p").y(Axis::linear("").showing(0.0).showing(300.0)), Plot::with);
         let root = checked(&plot.svg(Theme::Light).unwrap());
         let named = |bold: bool| {
@@ -210,7 +210,7 @@ fn degenerate_plots_are_drawn() {
 
 #[test]
 fn twelve_overlapping_series_are_all_visible() {
-    let series = |place: usize| Series { name: format!("number {place}"), ..ricart_agrawala() };
+    let series = |index: usize| Series { name: format!("number {index}"), ..ricart_agrawala() };
     let plot = (0..12).map(series).fold(Plot::new("p").x(Axis::log("n").at_points()).y(Axis::log("m")), Plot::with);
     let root = checked(&plot.svg(Theme::Light).unwrap());
     let mut places: Vec<_> = marks(&root).into_iter().map(middle).collect();
@@ -251,7 +251,7 @@ fn hostile_names_are_escaped() {
 #[test]
 fn invalid_figures_are_refused() {
     let point = |x: f64, y: f64| Plot::new("p").y(Axis::log("m")).with(Series::new("s").points([Point::new(x, y)]));
-    let many = (0..49).fold(Plot::new("p"), |plot, place| plot.with(Series::new(place.to_string())));
+    let many = (0..49).fold(Plot::new("p"), |plot, index| plot.with(Series::new(index.to_string())));
     let long = Plot::new("p").with(Series::new("s").points((0..20_001).map(|n| Point::new(f64::from(n), 1.0))));
     let range = Plot::new("p").with(Series::new("s").points([Point::new(1.0, 1.0).reach(3.0, 2.0)]));
     let formula = Plot::new("p\u{1b}").with(Series::new("s\n").formula("f", [(1.0, f64::NAN)]));

@@ -26,7 +26,7 @@ impl Tick {
     }
 
     /// Rounds a fraction to the significant digits; whole numbers stay exact.
-    pub(super) fn of(value: f64) -> Self {
+    pub(super) fn from_f64(value: f64) -> Self {
         if value.fract() == 0.0 && value.abs() < LARGEST_WHOLE {
             return Self::new(value as i64, 0);
         }
@@ -60,7 +60,7 @@ impl Tick {
 }
 
 pub(super) fn number(value: f64) -> String {
-    Tick::of(value).text()
+    Tick::from_f64(value).text()
 }
 
 /// Formats a number with `before` digits before the point, and a narrow space between thousands.
@@ -229,8 +229,8 @@ mod tests {
     fn ticks_are_sound_over_many_ranges() {
         let edges =
             [1e-300, 3.7e-90, 1e-9, 0.004, 0.1, 0.99, 1.0, 2.0, 7.3, 10.0, 64.0, 999.0, 12_345.6, 1e9, 4e77, 1e300];
-        for (place, low) in edges.iter().enumerate() {
-            for high in edges.iter().skip(place + 1).chain([&(low * 1.3), &(low * 2.0)]) {
+        for (index, low) in edges.iter().enumerate() {
+            for high in edges.iter().skip(index + 1).chain([&(low * 1.3), &(low * 2.0)]) {
                 for most in 1..12 {
                     for (ticks, bound) in
                         [(linear(*low, *high, most, false), most + 1), (log(*low, *high, most, false), most.max(12))]

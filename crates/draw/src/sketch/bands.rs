@@ -17,13 +17,13 @@ pub(super) struct Bands {
 impl Bands {
     /// Records a change that is described in the fault language. Returns false if the change
     /// neither starts nor ends a lasting fault. Faults that ended before the window are dropped.
-    pub(super) fn note(&mut self, text: &str, place: Place, before_window: bool) -> bool {
+    pub(super) fn record(&mut self, text: &str, place: Place, before_window: bool) -> bool {
         let text = words::clean(text);
         if text == "heal" {
             let (cuts, others) = self.open.drain(..).partition(|band| band.is_cut);
             self.open = others;
-            for is_cut in Vec::from_iter::<Vec<_>>(cuts) {
-                self.close(is_cut, place, before_window);
+            for cut in Vec::from_iter::<Vec<_>>(cuts) {
+                self.close(cut, place, before_window);
             }
             return true;
         }

@@ -62,7 +62,7 @@ pub(super) struct InFlightMessage {
     pub(super) arrow: Option<usize>,
     /// Number of copies that may still arrive.
     copies: u32,
-    /// Whether a copy has arrived.
+    /// Whether a copy has arrived or was lost.
     has_ended: bool,
 }
 

@@ -6,7 +6,7 @@ use quorate_journal::role::{Role, Roles};
 use std::collections::HashMap;
 
 /// In a larger group, nodes to which nothing happens are not shown.
-const MAX_IDLE: usize = 12;
+const LARGE_GROUP: usize = 12;
 
 /// A node's role, and its role without a pause.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl LaneState {
 
 /// The lanes so far.
 pub(super) struct Lanes {
-    places: HashMap<NodeId, usize>,
+    indices: HashMap<NodeId, usize>,
     nodes: Vec<NodeId>,
     /// The state of each lane before its first change, then every change with its position.
     first: Vec<LaneState>,
@@ -35,7 +35,7 @@ impl Lanes {
     pub(super) fn new(members: &[NodeId], nodes: usize) -> Self {
         let members: Vec<_> = members.iter().copied().filter(|member| member.index() < nodes).collect();
         Self {
-            places: members.iter().copied().zip(0..).collect(),
+            indices: members.iter().copied().zip(0..).collect(),
             first: vec![LaneState::default(); members.len()],
             changes: vec![Vec::new(); members.len()],
             nodes: members,
@@ -43,7 +43,7 @@ impl Lanes {
     }
 
     pub(super) fn index(&self, node: NodeId) -> Option<usize> {
-        self.places.get(&node).copied()
+        self.indices.get(&node).copied()
     }
 
     pub(super) fn begin(&mut self, state: impl Fn(NodeId) -> LaneState) {
@@ -94,7 +94,7 @@ fn spans(first: LaneState, changes: &[(Place, LaneState)], from: Place, to: Plac
 
 /// Removes the lanes of nodes to which nothing happens, if the group is large.
 pub(super) fn drop_idle(scene: &mut Scene) {
-    if scene.lanes.len() <= MAX_IDLE {
+    if scene.lanes.len() <= LARGE_GROUP {
         return;
     }
     let mut busy = vec![false; scene.lanes.len()];
@@ -105,8 +105,8 @@ pub(super) fn drop_idle(scene: &mut Scene) {
         let has_queue = !lane.queues.is_empty();
         has_queue || lane.spans.iter().any(|span| !matches!(span.role, Role::Idle | Role::Follows))
     };
-    let underlying = scene.lanes.iter().enumerate().filter(|(_, lane)| is_active(lane)).map(|(index, _)| index);
-    for lane in steps.chain(marks).chain(ends).chain(underlying) {
+    let active = scene.lanes.iter().enumerate().filter(|(_, lane)| is_active(lane)).map(|(index, _)| index);
+    for lane in steps.chain(marks).chain(ends).chain(active) {
         if let Some(busy) = busy.get_mut(lane) {
             *busy = true;
         }

@@ -317,9 +317,9 @@ impl<C: Display, E: Display> Sketch<C, E> {
             Happening::Resumed { node } => self.mark(time, Some(*node), MarkKind::Resumed, what),
             Happening::Changed { text } => {
                 let (place, before) = (self.place(time), self.options.window.is_before(time));
-                let noted = self.options.window.is_after(time) || self.bands.note(text, place, before);
+                let is_band = self.options.window.is_after(time) || self.bands.record(text, place, before);
                 self.scene.omitted.bands = self.bands.left_out();
-                if !noted {
+                if !is_band {
                     self.mark(time, None, MarkKind::Changed, what);
                 }
             }

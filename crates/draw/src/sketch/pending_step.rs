@@ -94,17 +94,21 @@ impl PendingStep {
     /// Whether it has no effect visible outside the node: a tick, a disk confirmation, a first
     /// start.
     pub(super) fn is_quiet(&self) -> bool {
-        let inner = matches!(self.cause, Cause::Timer | Cause::Disk | Cause::Start { again: false });
-        inner && !self.sends && self.parts.iter().all(|(sort, _)| *sort == Sort::Control)
+        let is_local = matches!(self.cause, Cause::Timer | Cause::Disk | Cause::Start { again: false });
+        is_local && !self.sends && self.parts.iter().all(|(sort, _)| *sort == Sort::Control)
     }
 
     /// Whether the lines of leases and views already show it: a lease renewal, or the first view of
     /// a group, which all members enter without exchanging messages.
     pub(super) fn is_implied(&self, founding: bool) -> bool {
-        let without_saying = |rule: &str| founding && [ADMIT_RULE, BEGIN_RULE].contains(&rule);
+        let is_implied_rule = |rule: &str| founding && [ADMIT_RULE, BEGIN_RULE].contains(&rule);
         let membership = self.input_kind != InputKind::Other;
         let queues = self.parts.iter().any(|(sort, _)| *sort == Sort::Queue);
-        membership && !self.sends && !self.revoked && !queues && self.rules.iter().all(|(rule, _)| without_saying(rule))
+        membership
+            && !self.sends
+            && !self.revoked
+            && !queues
+            && self.rules.iter().all(|(rule, _)| is_implied_rule(rule))
     }
 
     pub(super) fn finish(self, lane: usize, role: Role, logical: u64, vector: Option<Vec<u64>>) -> Step {

@@ -67,9 +67,9 @@ impl Member {
 
     /// Returns why the node does not act while others act in this view; `None` if it acts or is
     /// down.
-    fn inactive_reason(&self, node: NodeId, view_span: &View) -> Option<InactiveReason> {
+    fn inactive_reason(&self, node: NodeId, view: &View) -> Option<InactiveReason> {
         let has_lease = self.lease.as_ref().is_some_and(|lease| lease.used);
-        if !self.is_in(node, view_span) {
+        if !self.is_in(node, view) {
             Some(InactiveReason::Outside)
         } else if self.down || (self.is_acting && has_lease) {
             None
@@ -325,7 +325,7 @@ fn inactive_spans(changes: &[(Place, Option<InactiveReason>)], end: Place) -> Ve
         .iter()
         .zip(ends)
         .filter_map(|((from, reason), to)| Some(InactiveSpan { reason: (*reason)?, from: *from, to }));
-    inactive_spans.filter(|still| still.from < still.to).collect()
+    inactive_spans.filter(|span| span.from < span.to).collect()
 }
 
 /// Splits the span of a chosen node where its lease is not in force.

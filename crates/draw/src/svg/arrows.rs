@@ -32,7 +32,7 @@ pub(super) struct Kinds {
 }
 
 impl Kinds {
-    pub(super) fn of(scene: &Scene) -> Self {
+    pub(super) fn new(scene: &Scene) -> Self {
         let kinds = |wanted: fn(&Arrow) -> bool| {
             let mut kinds: Vec<String> = Vec::new();
             for arrow in scene.arrows.iter().filter(|arrow| wanted(arrow)) {
@@ -100,17 +100,17 @@ pub(super) fn place<'a>(scene: &'a Scene, layout: &mut Layout) -> (Vec<PlacedArr
         Some(PlacedArrow { arrow, number, from, to, label: None })
     };
     let mut arrows: Vec<PlacedArrow<'a>> = scene.arrows.iter().enumerate().filter_map(ends).collect();
-    let segments = Segments::new(arrows.iter().map(|arrows| (arrows.from, arrows.to)).collect());
+    let segments = Segments::new(arrows.iter().map(|placed| (placed.from, placed.to)).collect());
     // Held-back messages are placed first, where no arrow crosses them if possible.
     let mut missing = trays::place(scene, layout, |area| segments.across(area, None));
     // Of all reports for one view, only the first with enough room is named.
     let mut reported: BTreeSet<Epoch> = BTreeSet::new();
-    for (index, arrows) in arrows.iter_mut().enumerate() {
-        let report = arrows.arrow.report.filter(|view| !arrows.arrow.again && !reported.contains(view));
-        if !arrows.is_named() && report.is_none() {
+    for (index, placed) in arrows.iter_mut().enumerate() {
+        let report = placed.arrow.report.filter(|view| !placed.arrow.again && !reported.contains(view));
+        if !placed.is_named() && report.is_none() {
             continue;
         }
-        let name = name(arrows.arrow);
+        let name = name(placed.arrow);
         let wide = bold(&name, FONT_SIZE) + 4.0;
         let found = best(&layout.occupied, index, &segments, wide);
         match found {
@@ -118,7 +118,7 @@ pub(super) fn place<'a>(scene: &'a Scene, layout: &mut Layout) -> (Vec<PlacedArr
                 let area = Area::of_text((at.0 - 2.0, at.1), wide, FONT_SIZE);
                 layout.right_edge = layout.right_edge.max(area.right);
                 layout.occupied.occupy(area);
-                arrows.label = Some(at);
+                placed.label = Some(at);
                 reported.extend(report);
             }
             None if report.is_some() => {}
@@ -192,7 +192,7 @@ impl Segments {
 /// Returns the end points of an arrow.
 fn ends(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, Point)> {
     let (from_y, to_y) = (*layout.lanes.get(arrow.from)?, *layout.lanes.get(arrow.to)?);
-    let place = |step: usize| scene.steps.get(step).map(|step| layout.axis.of(step.place.order));
+    let place = |step: usize| scene.steps.get(step).map(|step| layout.axis.x_of(step.place.order));
     let sent = match arrow.tail {
         Tail::Step(step) => (place(step)?, from_y),
         Tail::Before => (layout.axis.left - 24.0, from_y + (to_y - from_y) * 0.35),
@@ -201,8 +201,8 @@ fn ends(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, Point)>
     let towards = |part: f64| y + (to_y - y) * part;
     // A message that does not arrive ends in the gap before its receiver's lane, not on a lane in
     // between.
-    let lane_text = if arrow.from < arrow.to { arrow.to.checked_sub(1) } else { Some(arrow.to + 1) };
-    let before = lane_text.and_then(|lane| layout.lanes.get(lane)).copied().unwrap_or(y);
+    let neighbour = if arrow.from < arrow.to { arrow.to.checked_sub(1) } else { Some(arrow.to + 1) };
+    let before = neighbour.and_then(|lane| layout.lanes.get(lane)).copied().unwrap_or(y);
     let gap = |part: f64| before + (to_y - before) * part;
     let end = match arrow.head {
         Head::Step(step) => (place(step)?, to_y),
@@ -210,8 +210,8 @@ fn ends(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, Point)>
             Tail::Step(_) => (x + 34.0, first_gap(layout, arrow, y)),
             Tail::Before => (x + 34.0, towards(0.5)),
         },
-        Head::Lost { why: Loss::Cut, at } => (layout.axis.at(at).max(x + 20.0), gap(0.55)),
-        Head::Lost { why: Loss::Down, at } => (layout.axis.at(at).max(x + 20.0), gap(0.78)),
+        Head::Lost { why: Loss::Cut, at } => (layout.axis.x_at(at).max(x + 20.0), gap(0.55)),
+        Head::Lost { why: Loss::Down, at } => (layout.axis.x_at(at).max(x + 20.0), gap(0.78)),
         // The message is in flight at the end of the row.
         Head::Open => ((layout.axis.right + 14.0).max(x + 16.0), towards(0.42)),
     };

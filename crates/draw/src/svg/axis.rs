@@ -21,7 +21,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    pub(super) fn of(scene: &Scene) -> Self {
+    pub(super) fn new(scene: &Scene) -> Self {
         Self { median: median_gap(&in_order(scene)).max(1), stretch: 1.0 }
     }
 
@@ -44,14 +44,14 @@ pub(super) struct Axis {
 
 impl Axis {
     pub(super) fn new(scene: &Scene, left: f64, scale: Scale) -> Self {
-        let happens = in_order(scene);
+        let events = in_order(scene);
         let Scale { median, stretch } = scale;
-        let mut places = Vec::with_capacity(happens.len());
+        let mut places = Vec::with_capacity(events.len());
         let mut instants: Vec<(Time, f64)> = Vec::new();
         let mut same_instant: BTreeMap<Option<usize>, u32> = BTreeMap::new();
         let mut furthest = left;
         let mut breaks = Vec::new();
-        for (time, lane) in happens {
+        for (time, lane) in events {
             let base = match instants.last() {
                 Some((last, x)) if *last == time => *x,
                 Some((last, _)) => {
@@ -89,12 +89,12 @@ impl Axis {
     }
 
     /// Returns the position of a step or mark.
-    pub(super) fn of(&self, order: usize) -> f64 {
+    pub(super) fn x_of(&self, order: usize) -> f64 {
         self.places.get(order).map_or(self.right, |(_, x)| *x)
     }
 
     /// Returns the position of something that is neither a step nor a mark.
-    pub(super) fn at(&self, place: Place) -> f64 {
+    pub(super) fn x_at(&self, place: Place) -> f64 {
         match self.places.get(place.order) {
             Some((time, x)) if *time == place.time => *x,
             Some((time, x)) => {
@@ -119,8 +119,8 @@ fn in_order(scene: &Scene) -> Vec<(Time, Option<usize>)> {
 }
 
 /// Returns the median gap between instants.
-fn median_gap(happens: &[(Time, Option<usize>)]) -> i64 {
-    let mut gaps: Vec<i64> = happens
+fn median_gap(events: &[(Time, Option<usize>)]) -> i64 {
+    let mut gaps: Vec<i64> = events
         .windows(2)
         .filter_map(|pair| match pair {
             [(before, _), (after, _)] => Some(after.nanos().saturating_sub(before.nanos())),

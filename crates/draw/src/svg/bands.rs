@@ -56,8 +56,8 @@ pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) 
     let mut annotations: Vec<Annotation> =
         scene.view_spans.iter().map(|view_span| view(scene, layout, view_span)).collect();
     for band in &scene.bands {
-        let from = if band.from.time < scene.from { axis.left - 24.0 } else { axis.at(band.from) };
-        let to = band.to.map_or(axis.right + 12.0, |place| axis.at(place)).max(from + 4.0);
+        let from = if band.from.time < scene.from { axis.left - 24.0 } else { axis.x_at(band.from) };
+        let to = band.to.map_or(axis.right + 12.0, |place| axis.x_at(place)).max(from + 4.0);
         let until =
             band.to.map_or_else(|| "on".into(), |place| format!("to {} ms", millis(scene.relative(place.time))));
         let title = format!("{}, from {} ms {until}", band.text, millis(scene.relative(band.from.time)));
@@ -72,7 +72,7 @@ pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) 
     }
     for mark in scene.marks.iter().filter(|mark| mark.kind == MarkKind::Changed) {
         let title = format!("{} ms: {}", millis(scene.relative(mark.place.time)), mark.text);
-        let from = axis.of(mark.place.order);
+        let from = axis.x_of(mark.place.order);
         annotations.push(Annotation {
             text: shortened(&mark.text, 60),
             from,
@@ -88,7 +88,7 @@ pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) 
         let text = shortened(&violation.text, 60);
         annotations.push(Annotation {
             text,
-            from: axis.of(order),
+            from: axis.x_of(order),
             to: None,
             kind: AnnotationKind::Violation,
             row: 0,
@@ -114,8 +114,8 @@ pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) 
 fn view(scene: &Scene, layout: &Layout, view_span: &ViewSpan) -> Annotation {
     let axis = &layout.axis;
     // A view's area reaches to the edges of the diagram.
-    let from = if view_span.from.order == 0 { axis.left - 24.0 } else { axis.at(view_span.from) };
-    let to = view_span.to.map_or(axis.right + 12.0, |place| axis.at(place)).max(from);
+    let from = if view_span.from.order == 0 { axis.left - 24.0 } else { axis.x_at(view_span.from) };
+    let to = view_span.to.map_or(axis.right + 12.0, |place| axis.x_at(place)).max(from);
     let title = format!("{}, active from {} ms on", view_span.view, millis(scene.relative(view_span.from.time)));
     let kind = AnnotationKind::View(view_span.view.epoch().0.is_multiple_of(2));
     Annotation { text: shortened(&words::clean(&view_span.name()), 60), from, to: Some(to), kind, row: 0, title }

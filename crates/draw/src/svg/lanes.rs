@@ -29,10 +29,10 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     for (number, (lane, y)) in scene.lanes.iter().zip(&layout.lanes).enumerate() {
         canvas.text("node", (MARGIN, y + 5.0), Anchor::Start, &format!("node {}", lane.node));
         let steps = scene.steps.iter().filter(|step| step.lane == number);
-        let mut dots: Vec<f64> = steps.map(|step| layout.axis.of(step.place.order)).collect();
+        let mut dots: Vec<f64> = steps.map(|step| layout.axis.x_of(step.place.order)).collect();
         dots.sort_by(f64::total_cmp);
         for (index, span) in lane.spans.iter().enumerate() {
-            let begin = if index == 0 { layout.axis.left - 24.0 } else { layout.axis.at(span.from) };
+            let begin = if index == 0 { layout.axis.left - 24.0 } else { layout.axis.x_at(span.from) };
             let (from, to) = (begin, end(scene, layout, span.to));
             let line = if span.role == Role::Down { "gone" } else { "lane" };
             for (from, to, is_outside) in views::parts(scene, layout, lane, (from, to)) {
@@ -50,7 +50,7 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
 /// Returns the right end of a span; the last one extends beyond the axis.
 pub(super) fn end(scene: &Scene, layout: &Layout, to: Place) -> f64 {
     let last = scene.steps.len() + scene.marks.len();
-    if to.order >= last { layout.axis.right + 12.0 } else { layout.axis.at(to) }
+    if to.order >= last { layout.axis.right + 12.0 } else { layout.axis.x_at(to) }
 }
 
 fn ribbon(canvas: &mut Canvas, scene: &Scene, lane: &Lane, dots: &[f64], span: &Span, (from, to): (f64, f64), y: f64) {
@@ -90,7 +90,7 @@ pub(super) fn gap(dots: &[f64], from: f64, to: f64, wide: f64) -> Option<f64> {
 pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     for step in &scene.steps {
         let Some(y) = layout.lanes.get(step.lane) else { continue };
-        let at = (layout.axis.of(step.place.order), *y);
+        let at = (layout.axis.x_of(step.place.order), *y);
         canvas.titled("step", &title(scene, step), |canvas| match step.cause {
             Cause::Command => canvas.circle("command", at, 5.2),
             Cause::Start { .. } => triangle(canvas, at),
@@ -101,7 +101,7 @@ pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     }
     for mark in &scene.marks {
         let Some(y) = mark.lane.and_then(|lane| layout.lanes.get(lane)) else { continue };
-        let (x, y) = (layout.axis.of(mark.place.order), *y);
+        let (x, y) = (layout.axis.x_of(mark.place.order), *y);
         let title = format!("{} ms: {}", millis(scene.relative(mark.place.time)), mark.text);
         canvas.titled("fault", &title, |canvas| match mark.kind {
             MarkKind::Crashed => cross(canvas, (x, y), 6.5),

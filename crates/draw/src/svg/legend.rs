@@ -119,8 +119,9 @@ fn symbols(scene: &Scene, kinds: &Kinds) -> Vec<(Symbol, String)> {
 
 fn view_symbols(scene: &Scene) -> Vec<(Symbol, String)> {
     let leases = |used: bool| scene.lanes.iter().flat_map(|lane| &lane.leases).any(|lease| lease.used == used);
-    let inactive_spans =
-        |why: InactiveReason| scene.lanes.iter().flat_map(|lane| &lane.inactive_spans).any(|still| still.reason == why);
+    let inactive_spans = |reason: InactiveReason| {
+        scene.lanes.iter().flat_map(|lane| &lane.inactive_spans).any(|span| span.reason == reason)
+    };
     let expired = scene.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.lease_expired);
     let chosen = scene.heading.role_name(Role::Chosen);
     let symbols = [

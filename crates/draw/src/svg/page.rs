@@ -25,7 +25,7 @@ pub(super) fn draw(scene: &Scene, options: &Options) -> String {
         Notes::Names => &[NoteDetail::Names],
         Notes::None => &[NoteDetail::None],
     };
-    let scale = Scale::of(scene);
+    let scale = Scale::new(scene);
     let most = f64::from(options.width.max(MIN_WIDTH));
     let rows = broken(scene, scale, most);
     // Choose the detail level that leaves out the fewest texts, and the most detailed of equals.
@@ -64,7 +64,7 @@ fn compose(scene: &Scene, options: &Options, rows: &[RowLayout<'_>], missing: us
     let mut canvas = Canvas::default();
     canvas.has_views(!scene.view_spans.is_empty());
     canvas.has_trays(scene.lanes.iter().any(|lane| !lane.queues.is_empty()));
-    let kinds = Kinds::of(scene);
+    let kinds = Kinds::new(scene);
     let name = &scene.heading.algorithm;
     let detail = wrapped(&scene.heading.detail, 13.0, f64::from(options.width) * 0.75);
     let longest = detail.iter().map(|line| width(line, 13.0)).fold(bold(name, 20.0), f64::max);

@@ -101,8 +101,8 @@ impl<'a> SceneSlice<'a> {
         };
         let span = |span: &Span| Span { from: self.place(span.from), to: self.place(span.to), ..*span };
         let lease = |lease: &Lease| self.part(lease.from, lease.to).map(|(from, to)| Lease { from, to, ..*lease });
-        let still = |still: &InactiveSpan| {
-            self.part(still.from, still.to).map(|(from, to)| InactiveSpan { from, to, ..*still })
+        let inactive = |inactive: &InactiveSpan| {
+            self.part(inactive.from, inactive.to).map(|(from, to)| InactiveSpan { from, to, ..*inactive })
         };
         let queue = |queue: &Queue| {
             let (from, to) = self.part(queue.from, queue.to)?;
@@ -113,7 +113,7 @@ impl<'a> SceneSlice<'a> {
             node: lane.node,
             spans: lane.spans.iter().filter(touches).map(span).collect(),
             leases: lane.leases.iter().filter_map(lease).collect(),
-            inactive_spans: lane.inactive_spans.iter().filter_map(still).collect(),
+            inactive_spans: lane.inactive_spans.iter().filter_map(inactive).collect(),
             queues: lane.queues.iter().filter_map(queue).collect(),
         }
     }

@@ -101,7 +101,8 @@ fn top(layout: &Layout, y: f64) -> f64 {
 /// Returns the horizontal range in which a queue does not change.
 fn x_range(scene: &Scene, layout: &Layout, queue: &Queue) -> (f64, f64) {
     let edge = layout.axis.left - 24.0;
-    let from = if queue.from.order == 0 && queue.from.time < first(scene) { edge } else { layout.axis.at(queue.from) };
+    let from =
+        if queue.from.order == 0 && queue.from.time < first(scene) { edge } else { layout.axis.x_at(queue.from) };
     (from.max(edge), end(scene, layout, queue.to).max(edge))
 }
 

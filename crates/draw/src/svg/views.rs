@@ -16,7 +16,7 @@ const FONT_SIZE: f64 = 11.0;
 
 fn x_range(scene: &Scene, layout: &Layout, from: Place, to: Place) -> (f64, f64) {
     let edge = layout.axis.left - 24.0;
-    (layout.axis.at(from).max(edge), end(scene, layout, to).max(edge))
+    (layout.axis.x_at(from).max(edge), end(scene, layout, to).max(edge))
 }
 
 fn ends(scene: &Scene, to: Place) -> bool {

@@ -106,11 +106,11 @@ impl<'a> LineWriter<'a> {
                 *role = span.role;
             }
         }
-        for ((lane, span), lease_expired) in self.scene.lanes.iter().zip(&mut self.inactive).zip(&mut self.expired) {
+        for ((lane, inactive), expired) in self.scene.lanes.iter().zip(&mut self.inactive).zip(&mut self.expired) {
             // By time, because these begin without a step or mark.
             let lasts = |from: Place, to: Place| from <= at && at < to;
-            *span = lane.inactive_spans.iter().find(|span| lasts(span.from, span.to)).map(|span| span.reason);
-            *lease_expired = lane.spans.iter().any(|span| span.lease_expired && lasts(span.from, span.to));
+            *inactive = lane.inactive_spans.iter().find(|span| lasts(span.from, span.to)).map(|span| span.reason);
+            *expired = lane.spans.iter().any(|span| span.lease_expired && lasts(span.from, span.to));
         }
     }
 
@@ -139,18 +139,18 @@ impl<'a> LineWriter<'a> {
 
     /// Returns a node's role as others see it: a node whose lease has expired is not chosen.
     fn role(&self, lane: usize) -> Role {
-        let is_over = self.expired.get(lane).copied().unwrap_or_default();
-        self.roles.get(lane).filter(|_| !is_over).map(|(_, role)| *role).unwrap_or_default()
+        let is_expired = self.expired.get(lane).copied().unwrap_or_default();
+        self.roles.get(lane).filter(|_| !is_expired).map(|(_, role)| *role).unwrap_or_default()
     }
 
     /// Returns the symbol of a node's lane. Being chosen takes precedence: a member remains chosen
     /// while it gathers reports.
     fn line(&self, lane: usize, role: Role) -> char {
         let may_be_inactive = !matches!(role, Role::Down | Role::Chosen);
-        let span = self.inactive.get(lane).copied().flatten().filter(|_| may_be_inactive);
-        match (self.expired.get(lane), span) {
+        let reason = self.inactive.get(lane).copied().flatten().filter(|_| may_be_inactive);
+        match (self.expired.get(lane), reason) {
             (Some(true), _) => symbols::LEASE_EXPIRED,
-            (_, Some(span)) => symbols::inactive(span),
+            (_, Some(reason)) => symbols::inactive(reason),
             (_, None) => symbols::line(role),
         }
     }
@@ -176,10 +176,10 @@ impl<'a> LineWriter<'a> {
     }
 
     fn mark(&self, mut row: TextRow, mark: &Mark) -> Line {
-        let sign = symbols::mark(mark.kind);
+        let symbol = symbols::mark(mark.kind);
         match mark.lane.and_then(|lane| self.layout.lane(lane)) {
-            Some(column) => row.put_char(column, Ink::Alarm, sign),
-            None => self.horizontal_line(&mut row, Ink::Alarm, sign),
+            Some(column) => row.put_char(column, Ink::Alarm, symbol),
+            None => self.horizontal_line(&mut row, Ink::Alarm, symbol),
         }
         Line { row, words: vec![(Ink::Part(Sort::World), mark.text.clone())] }
     }
@@ -207,7 +207,7 @@ impl<'a> LineWriter<'a> {
     }
 
     fn edge(&mut self, mut row: TextRow, band: usize, begins: bool) -> Line {
-        self.open_bands.retain(|open_bands| *open_bands != band);
+        self.open_bands.retain(|open| *open != band);
         if begins {
             self.open_bands.push(band);
         }
@@ -226,10 +226,10 @@ impl<'a> LineWriter<'a> {
     }
 
     /// Draws a horizontal line behind all lanes.
-    fn horizontal_line(&self, row: &mut TextRow, ink: Ink, sign: char) {
+    fn horizontal_line(&self, row: &mut TextRow, ink: Ink, symbol: char) {
         if let (Some(first), Some(last)) = (self.layout.lanes.first(), self.layout.lanes.last()) {
             for column in (first.saturating_sub(1)..last + 2).filter(|column| !self.is_occupied(*column)) {
-                row.put_char(column, ink, sign);
+                row.put_char(column, ink, symbol);
             }
         }
     }

@@ -28,9 +28,9 @@ pub(super) fn curves(diagram: &Diagram, boxes: &[NodeBox]) -> Vec<Option<Curve>>
     let mut curves: Vec<Option<Curve>> = vec![None; diagram.edges.len()];
     // Arrows of deadlocks are routed first.
     let mut order: Vec<usize> = (0..diagram.edges.len()).collect();
-    order.sort_by_key(|place| diagram.edges.get(*place).is_none_or(|edge| !edge.is_marked));
-    for place in order {
-        let Some(edge) = diagram.edges.get(place) else { continue };
+    order.sort_by_key(|index| diagram.edges.get(*index).is_none_or(|edge| !edge.is_marked));
+    for index in order {
+        let Some(edge) = diagram.edges.get(index) else { continue };
         let (Some(from), Some(to)) = (boxes.get(edge.from), boxes.get(edge.to)) else { continue };
         let curve = if edge.from == edge.to {
             Curve::around(from)
@@ -42,7 +42,7 @@ pub(super) fn curves(diagram: &Diagram, boxes: &[NodeBox]) -> Vec<Option<Curve>>
             routed.push(Routed { edge: (edge.from, edge.to), bend, points: curve.points(10) });
             curve
         };
-        if let Some(own) = curves.get_mut(place) {
+        if let Some(own) = curves.get_mut(index) {
             *own = Some(curve);
         }
     }
@@ -99,7 +99,7 @@ fn best(edge: &Edge, (from, to): (&NodeBox, &NodeBox), wanted: f64, obstacles: &
 
 impl Obstacles<'_> {
     fn hits(&self, edge: &Edge, points: &[Point]) -> f64 {
-        let others = self.boxes.iter().enumerate().filter(|(place, _)| *place != edge.from && *place != edge.to);
+        let others = self.boxes.iter().enumerate().filter(|(index, _)| *index != edge.from && *index != edge.to);
         let hits: usize =
             others.map(|(_, node_box)| points.iter().filter(|point| node_box.contains(**point, CLEAR)).count()).sum();
         hits as f64

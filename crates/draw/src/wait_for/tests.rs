@@ -14,7 +14,7 @@ fn node(name: &str, mark: Mark) -> Node {
 }
 
 fn diagram(marks: &[Mark], edges: &[(usize, usize, bool)]) -> Diagram {
-    let nodes = marks.iter().enumerate().map(|(place, mark)| node(&format!("P{place}"), *mark)).collect();
+    let nodes = marks.iter().enumerate().map(|(index, mark)| node(&format!("P{index}"), *mark)).collect();
     let edge = |(from, to, is_marked): &(usize, usize, bool)| Edge {
         from: *from,
         to: *to,
@@ -33,7 +33,7 @@ fn boxes(diagram: &Diagram) -> Vec<NodeBox> {
 fn opposite_arrows_run_apart() {
     let pair = diagram(&[Mark::Deadlock(0); 2], &[(0, 1, true), (1, 0, true)]);
     let curves = curves(&pair, &boxes(&pair));
-    let half = |place: usize| curves[place].as_ref().expect("a curve").points(2)[1];
+    let half = |index: usize| curves[index].as_ref().expect("a curve").points(2)[1];
     assert!(half(0).distance(half(1)) > 20.0, "{:?} and {:?}", half(0), half(1));
 }
 
@@ -112,8 +112,8 @@ proptest! {
     #[test]
     fn no_two_boxes_touch(diagram in graphs()) {
         let boxes = boxes(&diagram);
-        for (place, one) in boxes.iter().enumerate() {
-            for other in &boxes[..place] {
+        for (index, one) in boxes.iter().enumerate() {
+            for other in &boxes[..index] {
                 assert!(!one.is_near(other, (8.0, 8.0)), "{one:?} and {other:?}");
             }
         }
