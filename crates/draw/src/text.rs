@@ -78,7 +78,7 @@ mod tests {
     use super::Escaped;
 
     #[test]
-    fn markup_is_text() {
+    fn markup_is_escaped() {
         assert_eq!(
             Escaped("<a href='x'>&\"\u{0}]]>").to_string(),
             "&lt;a href=&#39;x&#39;&gt;&amp;&quot;\u{fffd}]]&gt;"

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_keeps_its_corners_only() {
+    fn a_line_keeps_only_its_corners() {
         assert_eq!(straightened(&[(0, 0), (1, 1), (2, 2), (3, 2), (9, 2), (9, 2)]), [(0, 0), (2, 2), (9, 2)]);
         // A line that turns back keeps its turning point.
         assert_eq!(straightened(&[(0, 0), (5, 0), (2, 0)]), [(0, 0), (5, 0), (2, 0)]);

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_at_one_place_stand_side_by_side() {
+    fn overlapping_marks_are_drawn_side_by_side() {
         assert_eq!(shifts(&plot("a"), 4000), [0, 0]);
         assert_eq!(shifts(&plot("ab"), 4000), [-62, -62, 62, 62]);
         assert_eq!(shifts(&plot("abc"), 4000), [-125, -125, 0, 0, 125, 125]);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn many_share_the_room_there_is() {
+    fn many_marks_share_the_available_room() {
         let shifts = shifts(&plot("abcdefghijkl"), 4000);
         assert!(shifts.iter().all(|shift| shift.abs() <= 4000 / 3 / 2), "{shifts:?}");
         let mut first: Vec<_> = shifts.iter().step_by(2).collect();

@@ -226,7 +226,7 @@ mod tests {
     /// In every range, ticks are inside it, in order, limited in number, at least one, and true to
     /// their labels.
     #[test]
-    fn ticks_are_sound_over_many_ranges() {
+    fn ticks_are_valid_over_many_ranges() {
         let edges =
             [1e-300, 3.7e-90, 1e-9, 0.004, 0.1, 0.99, 1.0, 2.0, 7.3, 10.0, 64.0, 999.0, 12_345.6, 1e9, 4e77, 1e300];
         for (index, low) in edges.iter().enumerate() {

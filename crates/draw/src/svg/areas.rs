@@ -70,7 +70,7 @@ mod tests {
     use super::Area;
 
     #[test]
-    fn a_line_crosses_what_lies_in_its_way() {
+    fn a_line_crosses_the_areas_in_its_way() {
         let area = Area { left: 10.0, top: 10.0, right: 20.0, bottom: 20.0 };
         assert!(area.is_crossed((0.0, 0.0), (30.0, 30.0)));
         assert!(area.is_crossed((15.0, 0.0), (15.0, 30.0)));

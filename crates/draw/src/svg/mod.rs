@@ -50,7 +50,7 @@ impl Default for Options {
 /// The clocks written beside each step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clocks {
-    /// None; the tooltip of a step shows them.
+    /// No clocks; the tooltip of a step shows them.
     #[default]
     None,
     Logical,

@@ -48,14 +48,14 @@ mod tests {
     use super::{shortened, width, wrapped};
 
     #[test]
-    fn a_text_is_cut_between_letters_and_says_so() {
+    fn text_is_truncated_between_characters() {
         assert_eq!(shortened("request", 7), "request");
         assert_eq!(shortened("requests", 7), "reques…");
         assert_eq!(shortened("שלום עולם", 5), "שלום…");
     }
 
     #[test]
-    fn no_line_is_wider_than_it_may_be_if_its_words_are_not() {
+    fn wrapped_lines_stay_within_their_width() {
         let lines = wrapped("an older request or a holder defers the reply", 10.0, 90.0);
         assert!(lines.len() > 2);
         assert!(lines.iter().all(|line| width(line, 10.0) <= 90.0), "{lines:?}");

@@ -48,14 +48,14 @@ mod tests {
     use super::{fit, isolated, width};
 
     #[test]
-    fn wide_letters_take_two_columns_and_marks_none() {
+    fn wide_characters_take_two_columns_and_combining_marks_none() {
         assert_eq!(width("request"), 7);
         assert_eq!(width("要求"), 4);
         assert_eq!(width("e\u{301}"), 1);
     }
 
     #[test]
-    fn a_cut_never_takes_more_than_its_room() {
+    fn truncated_text_fits_its_room() {
         assert_eq!(fit("request", 7), "request");
         assert_eq!(fit("request", 4), "req…");
         assert_eq!(fit("要求要求", 4), "要…", "half a character cannot be shown");
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn only_letters_that_run_left_are_isolated() {
+    fn only_right_to_left_text_is_isolated() {
         assert_eq!(isolated("request → 2"), "request → 2");
         assert_eq!(isolated("שלום"), "\u{2068}שלום\u{2069}");
     }

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn one_message_to_several_is_told_once() {
+    fn sends_of_one_message_are_merged() {
         for class in [Class::Algorithm, Class::Control] {
             assert_eq!(merged(&[sent(1, "ack", class), sent(2, "ack", class)]), ["ack → 2,3"]);
             assert_eq!(merged(&[sent(1, "a → b", class), sent(2, "a → c", class)]), ["a → b → 2", "a → c → 3"]);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_node_does_for_itself_is_no_message_whatever_stands_in_it() {
+    fn local_effects_are_never_merged_as_messages() {
         let (one, other): (Body<'_>, Body<'_>) = (&"a → 2", &"a → 3");
         assert_eq!(merged(&[Done::Save(one), Done::Save(other)]), ["saves a → 2", "saves a → 3"]);
         assert_eq!(merged(&[Done::CancelTimer(one), Done::CancelTimer(other)]).len(), 2);

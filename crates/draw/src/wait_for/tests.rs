@@ -53,7 +53,7 @@ fn an_arrow_runs_past_the_box_in_between() {
 }
 
 #[test]
-fn the_members_of_a_cycle_stand_in_its_order() {
+fn the_members_of_a_cycle_are_placed_in_its_order() {
     // Numbered so that the cycle is 0, 3, 1, 4, 2.
     let cycle =
         diagram(&[Mark::Deadlock(0); 5], &[(0, 3, true), (3, 1, true), (1, 4, true), (4, 2, true), (2, 0, true)]);

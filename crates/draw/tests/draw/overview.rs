@@ -154,7 +154,7 @@ fn only_violations_in_the_window_are_shown() {
 }
 
 #[test]
-fn what_other_nodes_do_does_not_count() {
+fn activity_of_hidden_nodes_does_not_count() {
     let actions = [
         command(1),
         send(2),
@@ -199,7 +199,7 @@ fn nodes_without_a_row_count() {
 
 /// The time after the last counted event is covered too.
 #[test]
-fn all_of_the_time_has_bins() {
+fn bins_cover_the_whole_time() {
     let actions = [command(1), emit("ENTERS"), Action::Wait(1_000), Action::Change("skew 2 by 3ms".into())];
     let overview = overview_of(2, Window::default(), &actions);
     assert_eq!(overview.to, ms(1_000));
@@ -224,7 +224,7 @@ fn time_that_goes_back_ends_where_it_was_latest() {
 
 /// The longest possible times, back and forth.
 #[test]
-fn no_time_is_too_long() {
+fn extreme_times_do_not_overflow() {
     for (one, other) in [(0, i64::MAX), (i64::MIN, i64::MAX), (i64::MAX, i64::MIN)] {
         let mut sketch = sketch(2, Window::default());
         let [enters, leaves] = ["ENTERS", "LEAVES"].map(String::from);

@@ -24,7 +24,7 @@ fn founding() -> Vec<Action> {
     let members = vec![(1, 0, 1), (2, 0, 1), (3, 0, 1)];
     let member = |id| {
         let view = Action::View(id, 1, members.clone());
-        [view, rule("VW-2", "is let in"), Action::Lease(id, 30), Action::Set, rule("VW-3", "begins")]
+        [view, rule("VW-2", "is admitted"), Action::Lease(id, 30), Action::Set, rule("VW-3", "begins")]
     };
     (1..=3).flat_map(member).collect()
 }
@@ -52,7 +52,7 @@ fn script() -> Vec<Action> {
             Action::Wait(5),
             Action::Resume(1),
             Action::Timer(1),
-            rule("VW-1", "freezes: its lease is over"),
+            rule("VW-1", "freezes: its lease has expired"),
             Action::Wait(1),
         ],
         vec![Action::View(1, 2, members), rule("VW-5", "is out"), emit("LEAVES"), rule("VW-5", "takes no part")],
@@ -146,8 +146,8 @@ fn a_lease_belongs_to_one_incarnation() {
             rule("VW-3", "begins"),
             Action::Wait(1),
         ],
-        vec![Action::View(1, 2, members), rule("VW-2", "is let in"), Action::Wait(1)],
-        vec![Action::Lease(1, 30), rule("VW-3", "begins"), Action::Wait(1), Action::Timer(1), rule("X-1", "goes on")],
+        vec![Action::View(1, 2, members), rule("VW-2", "is admitted"), Action::Wait(1)],
+        vec![Action::Lease(1, 30), rule("VW-3", "begins"), Action::Wait(1), Action::Timer(1), rule("X-1", "continues")],
     ];
     let actions: Vec<_> = founding().into_iter().chain(actions.into_iter().flatten()).collect();
     let scene = scene_of(3, Window::default(), &actions);
@@ -218,7 +218,7 @@ fn a_terminal_shows_views() {
                      ▒         ├─report─▶○   VW-3 begins
              45.000  ▒         ○◀─report─┤   VW-3 begins
              50.000  ▸         │         │   node 1 goes on
-                     ◙         │         │   timer tick · VW-1 freezes: its lease is over
+                     ◙         │         │   timer tick · VW-1 freezes: its lease has expired
              51.000  ○         │         │   view 2 of 2,3 · VW-5 is out · LEAVES · VW-5 takes no part
             │ outside   █ inside   ┊ paused   ░ frozen   · not in the view
             ▒ inside, but its lease has expired   ● sends   ○ ◙ sends nothing   ‖ pauses   ▸ resumes

@@ -98,7 +98,7 @@ fn when_all_start_only_the_highest_does_not_ask_the_crashed_node() {
 
 /// The bounds hold for every order of arrival and any number of starters.
 #[test]
-fn every_run_stays_within_the_book_and_elects_the_highest() {
+fn every_run_stays_within_the_expected_bounds_and_elects_the_highest() {
     for (nodes, seed) in (2..=9).flat_map(|nodes| (0..40).map(move |seed| (nodes, seed))) {
         for (starters, starting) in [("lowest", Starting::Lowest), ("1-2", Starting::Several(2)), ("2", Starting::One)]
         {

@@ -7,7 +7,7 @@ use quorate_journal::metrics::Messages;
 use quorate_journal::record::{Journal, Writer};
 use quorate_lab::mutex::run::{Expectations, Measures, OrderWatch, Properties};
 
-const HEADER: &str = r#"{"journal":1,"algorithm":"puppet","family":"toys","nodes":3,"seed":1,"run":null}"#;
+const HEADER: &str = r#"{"journal":1,"algorithm":"scripted","family":"toys","nodes":3,"seed":1,"run":null}"#;
 
 /// Replays a journal to every observer of the mutex family, as far as it can be read.
 fn watch(text: &[u8]) {

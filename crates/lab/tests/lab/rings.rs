@@ -78,7 +78,7 @@ fn larger_rings_keep_to_their_formulas() {
 
 /// The same node wins whatever the starters, the order, the attributes and the link speeds.
 #[test]
-fn the_result_does_not_depend_on_who_starts() {
+fn the_result_does_not_depend_on_the_starters() {
     for entry in rings() {
         for (prefer, winner) in [(Prefer::Highest, 3), (Prefer::Lowest, 5)] {
             for starters in ["lowest", "highest", "all", "successor-of-highest", "2,5", "4"] {

@@ -68,7 +68,7 @@ fn a_master_that_ends_its_term_may_be_replaced_at_once() {
 }
 
 #[test]
-fn what_other_nodes_believe_does_not_matter() {
+fn beliefs_of_other_nodes_do_not_matter() {
     let run = run().leads(1, 1, 1, 50).emits(2, 2, Event::elected(node(1), Epoch(1)));
     run.ends(3, 2, 1).emits(3, 3, Event::elected(node(1), Epoch(1))).leads(60, 2, 2, 90).is_fine();
 }

@@ -250,7 +250,7 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
 
     impl Describe for Reply {
         fn kind(&self) -> &'static str {
-            "word"
+            "message"
         }
     }
 

@@ -36,7 +36,7 @@ struct Message(u8);
 
 impl Describe for Message {
     fn kind(&self) -> &'static str {
-        "word"
+        "message"
     }
 }
 
