@@ -306,7 +306,7 @@ impl<'a> SequenceDiagram<'a> {
     fn note(&mut self, lane: usize, time: Time, mut lines: Vec<String>) {
         if let Some(first) = lines.first_mut() {
             *first = self.timed(time, first);
-            let text = joined(&lines);
+            let text = note_text(&lines);
             let name = self.name(lane);
             self.add(format!("Note over {name}: {text}"));
         }
@@ -316,7 +316,7 @@ impl<'a> SequenceDiagram<'a> {
         let Some(last) = self.lanes.len().checked_sub(1) else { return };
         let (first, last) = (self.name(0), self.name(last));
         let over = if first == last { first } else { format!("{first},{last}") };
-        let text = joined(lines);
+        let text = note_text(lines);
         self.add(format!("Note over {over}: {text}"));
     }
 
@@ -354,13 +354,13 @@ impl<'a> SequenceDiagram<'a> {
 }
 
 /// Joins the lines of a note, after breaking long ones.
-fn joined(lines: &[String]) -> String {
-    let lines = lines.iter().flat_map(|line| broken(line));
+fn note_text(lines: &[String]) -> String {
+    let lines = lines.iter().flat_map(|line| wrap(line));
     lines.map(|line| escaped(&line)).collect::<Vec<_>>().join(BREAK)
 }
 
 /// Breaks a line that is too long.
-fn broken(line: &str) -> Vec<String> {
+fn wrap(line: &str) -> Vec<String> {
     const LONGEST: usize = 44;
     let mut lines = vec![String::new()];
     for word in line.split(' ') {

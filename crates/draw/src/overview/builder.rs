@@ -46,7 +46,7 @@ impl OverviewBuilder {
                 *role = Some(Role::default());
             }
         }
-        let track =
+        let builder =
             |node: &NodeId| RowBuilder { node: *node, role: Role::default(), since: Time::ZERO, shares: Vec::new() };
         Self {
             members: roles,
@@ -55,7 +55,7 @@ impl OverviewBuilder {
             latest: Time::ZERO,
             width: INITIAL_BIN_WIDTH,
             bins: Vec::new(),
-            rows: members.iter().take(MAX_ROWS).map(track).collect(),
+            rows: members.iter().take(MAX_ROWS).map(builder).collect(),
             total: Bin::default(),
         }
     }
@@ -233,9 +233,9 @@ impl OverviewBuilder {
         // Bins cover the whole time, even where nothing happens.
         let count = self.index(to) + 1;
         self.bins.resize(count, Bin::default());
-        let row = |mut track: RowBuilder| {
-            track.shares.resize(count, Shares::default());
-            NodeRow { node: track.node, shares: track.shares, last: track.role }
+        let row = |mut builder: RowBuilder| {
+            builder.shares.resize(count, Shares::default());
+            NodeRow { node: builder.node, shares: builder.shares, last: builder.role }
         };
         Overview {
             heading,

@@ -69,9 +69,9 @@ impl Overview {
         if crashes > 0 {
             parts.push(things(crashes, "crash", "crashes"));
         }
-        let add_share = self.heading.role_name(Role::Chosen);
-        if chosen > 0 && !add_share.is_empty() {
-            parts.push(format!("{add_share} {}", things(chosen, "time", "times")));
+        let chosen_name = self.heading.role_name(Role::Chosen);
+        if chosen > 0 && !chosen_name.is_empty() {
+            parts.push(format!("{chosen_name} {}", things(chosen, "time", "times")));
         }
         parts.join(", ")
     }
@@ -159,8 +159,8 @@ impl Shares {
     }
 
     fn add(&mut self, role: Role, nanos: u64) {
-        let place = ROLES.iter().position(|known| *known == role);
-        if let Some(share) = place.and_then(|place| self.0.get_mut(place)) {
+        let index = ROLES.iter().position(|known| *known == role);
+        if let Some(share) = index.and_then(|index| self.0.get_mut(index)) {
             *share = share.saturating_add(nanos);
         }
     }

@@ -350,7 +350,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
             | Done::Handed { .. }
             | Done::Told(_) => {}
             Done::HoldBack { count, names } => {
-                self.set_queue(time, node, QueueContents::new(*count, &names.to_string()))
+                self.set_queue(time, node, QueueContents::new(*count, &names.to_string()));
             }
         }
         if let Some(pending) = &mut self.pending {

@@ -13,39 +13,39 @@ use crate::scene::Scene;
 use quorate_journal::words::millis;
 
 /// Maximum lengths of a full note, in characters: with enough room, and with less.
-const ALL_LETTERS: usize = 100;
-const FEW_LETTERS: usize = 42;
+const LONG_NOTE_CHARS: usize = 100;
+const SHORT_NOTE_CHARS: usize = 42;
 /// Minimum width of the legend of a small diagram.
 const LEGEND_WIDTH: f64 = 640.0;
 
 pub(super) fn draw(scene: &Scene, options: &Options) -> String {
     let details: &[NoteDetail] = match options.notes {
-        Notes::Auto => &[NoteDetail::Full(ALL_LETTERS), NoteDetail::Full(FEW_LETTERS), NoteDetail::Names],
-        Notes::Full => &[NoteDetail::Full(ALL_LETTERS), NoteDetail::Full(FEW_LETTERS)],
+        Notes::Auto => &[NoteDetail::Full(LONG_NOTE_CHARS), NoteDetail::Full(SHORT_NOTE_CHARS), NoteDetail::Names],
+        Notes::Full => &[NoteDetail::Full(LONG_NOTE_CHARS), NoteDetail::Full(SHORT_NOTE_CHARS)],
         Notes::Names => &[NoteDetail::Names],
         Notes::None => &[NoteDetail::None],
     };
     let scale = Scale::new(scene);
     let most = f64::from(options.width.max(MIN_WIDTH));
-    let rows = broken(scene, scale, most);
+    let rows = split_into_rows(scene, scale, most);
     // Choose the detail level that leaves out the fewest texts, and the most detailed of equals.
     let mut best: Option<(usize, Vec<RowLayout<'_>>)> = None;
     for detail in details {
-        let frames: Vec<_> = rows.iter().map(|row| RowLayout::fit(row, options, *detail, scale, most)).collect();
-        let missing: usize = frames.iter().map(RowLayout::missing).sum();
+        let layouts: Vec<_> = rows.iter().map(|row| RowLayout::fit(row, options, *detail, scale, most)).collect();
+        let missing: usize = layouts.iter().map(RowLayout::missing).sum();
         if best.as_ref().is_none_or(|(least, _)| missing < *least) {
-            best = Some((missing, frames));
+            best = Some((missing, layouts));
         }
         if missing == 0 {
             break;
         }
     }
-    let (missing, frames) = best.unwrap_or_default();
-    compose(scene, options, &frames, missing)
+    let (missing, layouts) = best.unwrap_or_default();
+    compose(scene, options, &layouts, missing)
 }
 
 /// Splits the scene into rows of about the same width, none wider than the target.
-fn broken(scene: &Scene, scale: Scale, most: f64) -> Vec<SceneRow> {
+fn split_into_rows(scene: &Scene, scale: Scale, most: f64) -> Vec<SceneRow> {
     let left = 120.0;
     let axis = Axis::new(scene, left, scale);
     let count = ((axis.right - left) / (most - left - 60.0)).ceil().max(1.0);
@@ -88,12 +88,12 @@ fn compose(scene: &Scene, options: &Options, rows: &[RowLayout<'_>], missing: us
     if options.legend {
         y = legend::draw(&mut canvas, scene, &kinds, y + 12.0, right - MARGIN);
     }
-    let crowded = match missing {
+    let remark = match missing {
         0 => None,
         1 => Some("One text does not fit; hover over its place to read it.".to_owned()),
         missing => Some(format!("{missing} texts do not fit; hover over their places to read them.")),
     };
-    let foot: Vec<String> = scene.omitted.summary().into_iter().chain(crowded).collect();
+    let foot: Vec<String> = scene.omitted.summary().into_iter().chain(remark).collect();
     if !foot.is_empty() {
         y += 8.0;
         for line in wrapped(&foot.join(" "), 12.0, right - 2.0 * MARGIN) {

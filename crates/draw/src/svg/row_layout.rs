@@ -35,14 +35,14 @@ impl<'a> RowLayout<'a> {
     pub(super) fn fit(row: &'a SceneRow, options: &Options, detail: NoteDetail, scale: Scale, most: f64) -> Self {
         let mut best: Option<Self> = None;
         for stretch in STRETCHES {
-            let frame = Self::lay_out(row, options, scale.stretched(stretch), detail);
-            let wide = frame.right_edge();
-            if wide > most && best.is_some() {
+            let candidate = Self::lay_out(row, options, scale.stretched(stretch), detail);
+            let right = candidate.right_edge();
+            if right > most && best.is_some() {
                 break;
             }
-            let enough = frame.missing == 0;
-            if best.as_ref().is_none_or(|known| frame.missing < known.missing) {
-                best = Some(frame);
+            let enough = candidate.missing == 0;
+            if best.as_ref().is_none_or(|known| candidate.missing < known.missing) {
+                best = Some(candidate);
             }
             if enough {
                 break;

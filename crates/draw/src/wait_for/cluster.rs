@@ -20,8 +20,9 @@ pub(super) fn arrange(diagram: &Diagram, sizes: &[NodeBox]) -> Vec<NodeBox> {
         kept.map(|edge| (edge.from, edge.to)).filter(|(from, to)| *from < count && *to < count).collect::<Vec<_>>()
     };
     let (edges, marked) = (pairs(true), pairs(false));
-    let node_box =
-        |node: usize| sizes.get(node).copied().unwrap_or(NodeBox { middle: Point::ZERO, wide: 0.0, high: 0.0 });
+    let node_box = |node: usize| {
+        sizes.get(node).copied().unwrap_or(NodeBox { middle: Point::ZERO, half_width: 0.0, half_height: 0.0 })
+    };
     let mut clusters = Vec::new();
     let cores: Vec<Vec<usize>> = deadlocks(diagram)
         .iter()

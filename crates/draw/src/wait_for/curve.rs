@@ -30,7 +30,7 @@ impl Curve {
 
     /// Creates a loop from a box to itself, below it.
     pub(super) fn around(own: &NodeBox) -> Self {
-        let (half, low) = (own.wide * 0.4, own.high + 58.0);
+        let (half, low) = (own.half_width * 0.4, own.half_height + 58.0);
         let at = |x: f64, y: f64| own.middle.plus(x, y);
         let corners = vec![at(-half, 0.0), at(-half - 26.0, low), at(half + 26.0, low), at(half, 0.0)];
         let mut curve = Self { corners, from: 0.0, to: 1.0 };

@@ -83,7 +83,7 @@ fn spread(
     let mut off = 0.0;
     let mut places = Vec::new();
     for (place, node) in row.iter().enumerate() {
-        let half = node_box(*node).wide;
+        let half = node_box(*node).half_width;
         let x = wanted(*node, place).max(right + half);
         off += x - wanted(*node, place);
         right = x + half + APART;

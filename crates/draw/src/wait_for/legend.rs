@@ -33,7 +33,7 @@ pub(super) fn draw(canvas: &mut Canvas, diagram: &Diagram, top: f64, right: f64)
 }
 
 /// Returns its width in one row; no picture needs to be wider.
-pub(super) fn wide(diagram: &Diagram) -> f64 {
+pub(super) fn single_row_width(diagram: &Diagram) -> f64 {
     symbols(diagram).iter().map(|(_, words)| SYMBOL_WIDTH + width(words, FONT_SIZE) + 24.0).sum()
 }
 
@@ -71,7 +71,7 @@ fn symbols(diagram: &Diagram) -> Vec<(Symbol, &'static str)> {
 fn swatch(canvas: &mut Canvas, symbol: &Symbol, at: Point) {
     match symbol {
         Symbol::Box(kind, mark) => {
-            let node_box = NodeBox { middle: at.plus(16.0, 0.0), wide: 15.0, high: 8.5 };
+            let node_box = NodeBox { middle: at.plus(16.0, 0.0), half_width: 15.0, half_height: 8.5 };
             canvas.raw(format_args!("<g class=\"sign {}\">", nodes::class(*mark)));
             nodes::outline(canvas, *kind, &node_box);
             canvas.raw(format_args!("</g>"));

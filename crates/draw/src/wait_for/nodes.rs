@@ -11,10 +11,10 @@ const MAX_CHARS: usize = 26;
 const HALF_HEIGHT: f64 = 19.0;
 
 pub(super) fn node_box(node: &Node) -> NodeBox {
-    let wide = (bold(&short_name(node), FONT_SIZE) / 2.0 + 15.0).max(30.0);
-    let high = if permits(node).is_some() { HALF_HEIGHT + 5.0 } else { HALF_HEIGHT };
-    let wide = if permits(node).is_some() { wide.max(44.0) } else { wide };
-    NodeBox { middle: Point::ZERO, wide, high }
+    let half_width = (bold(&short_name(node), FONT_SIZE) / 2.0 + 15.0).max(30.0);
+    let half_height = if permits(node).is_some() { HALF_HEIGHT + 5.0 } else { HALF_HEIGHT };
+    let half_width = if permits(node).is_some() { half_width.max(44.0) } else { half_width };
+    NodeBox { middle: Point::ZERO, half_width, half_height }
 }
 
 fn short_name(node: &Node) -> String {
@@ -51,17 +51,17 @@ pub(super) fn draw(canvas: &mut Canvas, node: &Node, node_box: &NodeBox) {
             canvas.text("permits", (x, y + 14.5), Anchor::Middle, &permits);
         }
         if node.is_victim {
-            badge(canvas, node_box.middle.plus(node_box.wide - 3.0, 3.0 - node_box.high));
+            badge(canvas, node_box.middle.plus(node_box.half_width - 3.0, 3.0 - node_box.half_height));
         }
     });
 }
 
 /// Draws the box on an opaque background that hides arrows behind it.
 pub(super) fn outline(canvas: &mut Canvas, kind: Kind, node_box: &NodeBox) {
-    let corner = node_box.middle.plus(-node_box.wide, -node_box.high);
-    let size = (node_box.wide * 2.0, node_box.high * 2.0);
+    let corner = node_box.middle.plus(-node_box.half_width, -node_box.half_height);
+    let size = (node_box.half_width * 2.0, node_box.half_height * 2.0);
     let (class, round) = match kind {
-        Kind::Process => ("process", node_box.high.min(16.0)),
+        Kind::Process => ("process", node_box.half_height.min(16.0)),
         Kind::Resource(_) => ("resource", 1.5),
     };
     canvas.rectangle("ground", (corner.x, corner.y), size, round);

@@ -29,7 +29,7 @@ pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
         .max(MIN_WIDTH - 2.0 * MARGIN)
         .max(bold(&diagram.title, 20.0).min(MAX_HEADING_WIDTH))
         .max(width(&diagram.subtitle, 13.0).min(MAX_HEADING_WIDTH * 0.8))
-        .max(legend::wide(diagram).min(MAX_HEADING_WIDTH * 0.75));
+        .max(legend::single_row_width(diagram).min(MAX_HEADING_WIDTH * 0.75));
 
     let mut canvas = Canvas::default();
     let mut top = MARGIN + 16.0;
@@ -65,11 +65,15 @@ pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
 
 fn covered(boxes: &[NodeBox], routed: &[Option<Curve>]) -> (Point, Point) {
     let points = routed.iter().flatten().flat_map(|curve| curve.points(16));
-    let dots: Vec<NodeBox> = points.map(|middle| NodeBox { middle, wide: 4.0, high: 4.0 }).collect();
+    let dots: Vec<NodeBox> = points.map(|middle| NodeBox { middle, half_width: 4.0, half_height: 4.0 }).collect();
     // The badge of a victim extends beyond its box.
     let boxes: Vec<NodeBox> = boxes
         .iter()
-        .map(|node_box| NodeBox { wide: node_box.wide + 7.0, high: node_box.high + 7.0, ..*node_box })
+        .map(|node_box| NodeBox {
+            half_width: node_box.half_width + 7.0,
+            half_height: node_box.half_height + 7.0,
+            ..*node_box
+        })
         .collect();
     extent(boxes.iter().chain(&dots))
 }

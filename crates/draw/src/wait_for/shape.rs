@@ -28,21 +28,20 @@ impl Point {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NodeBox {
     pub(super) middle: Point,
-    /// Half of its width.
-    pub(super) wide: f64,
-    /// Half of its height.
-    pub(super) high: f64,
+    pub(super) half_width: f64,
+    pub(super) half_height: f64,
 }
 
 impl NodeBox {
     pub(super) fn contains(&self, point: Point, margin: f64) -> bool {
-        (point.x - self.middle.x).abs() < self.wide + margin && (point.y - self.middle.y).abs() < self.high + margin
+        (point.x - self.middle.x).abs() < self.half_width + margin
+            && (point.y - self.middle.y).abs() < self.half_height + margin
     }
 
     /// Whether two boxes are closer than these horizontal and vertical distances.
     pub(super) fn is_near(&self, other: &Self, (sideways, upwards): (f64, f64)) -> bool {
         let (x, y) = ((self.middle.x - other.middle.x).abs(), (self.middle.y - other.middle.y).abs());
-        x < self.wide + other.wide + sideways && y < self.high + other.high + upwards
+        x < self.half_width + other.half_width + sideways && y < self.half_height + other.half_height + upwards
     }
 
     pub(super) fn at(self, middle: Point) -> Self {
@@ -54,8 +53,10 @@ impl NodeBox {
 pub(super) fn extent<'a>(boxes: impl Iterator<Item = &'a NodeBox>) -> (Point, Point) {
     let (mut low, mut high) = (Point::ZERO, Point::ZERO);
     for (place, node_box) in boxes.enumerate() {
-        let (from, to) =
-            (node_box.middle.plus(-node_box.wide, -node_box.high), node_box.middle.plus(node_box.wide, node_box.high));
+        let (from, to) = (
+            node_box.middle.plus(-node_box.half_width, -node_box.half_height),
+            node_box.middle.plus(node_box.half_width, node_box.half_height),
+        );
         let is_first = place == 0;
         low = Point {
             x: if is_first { from.x } else { low.x.min(from.x) },

@@ -72,7 +72,7 @@ fn a_loop_leaves_its_box_and_an_arrow_to_a_missing_node_is_left_out() {
     let curves = curves(&alone, &boxes(&alone));
     let node_box = boxes(&alone)[0];
     let lowest = curves[0].as_ref().expect("a curve").points(20).iter().map(|point| point.y).fold(0.0, f64::max);
-    assert!(lowest > node_box.middle.y + node_box.high + 15.0);
+    assert!(lowest > node_box.middle.y + node_box.half_height + 15.0);
     assert_eq!((&curves[1], &curves[2]), (&None, &None));
     assert_eq!(alone.svg(Theme::Light).expect("a picture").matches("<g class=\"arrow").count(), 1);
 }

@@ -277,7 +277,7 @@ fn an_expired_entry_excludes_no_other_and_a_valid_one_does() {
         "{}",
         violations(&early)
     );
-    let extended = first().is_extended_until(5, 1, 15).enters_until(10, 2, 2, 20);
+    let extended = first().extends_until(5, 1, 15).enters_until(10, 2, 2, 20);
     assert!(violations(&extended).contains("node 2 entered while node 1 was inside"), "{}", violations(&extended));
 }
 
@@ -292,10 +292,10 @@ fn the_holders_clock_decides() {
 #[test]
 fn an_expired_entry_may_be_extended_only_if_no_other_node_entered() {
     let lapsed = || with_leases().requests(0, 1).requests(0, 2).enters_until(1, 1, 1, 10);
-    assert_eq!(violations(&lapsed().is_extended_until(15, 1, 25).releases(20, 1).enters(21, 2, 2)), "");
-    let beside = lapsed().enters_until(11, 2, 2, 20).is_extended_until(15, 1, 25);
+    assert_eq!(violations(&lapsed().extends_until(15, 1, 25).releases(20, 1).enters(21, 2, 2)), "");
+    let beside = lapsed().enters_until(11, 2, 2, 20).extends_until(15, 1, 25);
     assert!(violations(&beside).contains("node 1 went on inside while node 2 was inside"), "{}", violations(&beside));
-    let after = lapsed().enters_until(11, 2, 2, 20).releases(12, 2).is_extended_until(15, 1, 25);
+    let after = lapsed().enters_until(11, 2, 2, 20).releases(12, 2).extends_until(15, 1, 25);
     assert!(violations(&after).contains("node 1 went on inside after node 2 had entered"), "{}", violations(&after));
     let again = lapsed()
         .enters_until(11, 2, 2, 20)
@@ -303,5 +303,5 @@ fn an_expired_entry_may_be_extended_only_if_no_other_node_entered() {
         .releases(12, 2)
         .requests(13, 1)
         .enters_until(14, 1, 3, 20);
-    assert_eq!(violations(&again.is_extended_until(15, 1, 25)), "");
+    assert_eq!(violations(&again.extends_until(15, 1, 25)), "");
 }

@@ -52,7 +52,7 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
         self.effect(millis, number, Done::Emit(&Event::Entered { fence, until: ms(until) }))
     }
 
-    pub(crate) fn is_extended_until(self, millis: i64, number: u32, until: i64) -> Self {
+    pub(crate) fn extends_until(self, millis: i64, number: u32, until: i64) -> Self {
         self.effect(millis, number, Done::Emit(&Event::Extended { until: ms(until) }))
     }
 

@@ -418,7 +418,7 @@ impl<'a> StepContext<'a> {
         for logged in log.0 {
             match logged {
                 Logged::Handed { from, parcel } => {
-                    self.state.past.receives_parcel(from, NodeId::from_index(self.node), parcel)
+                    self.state.past.receives_parcel(from, NodeId::from_index(self.node), parcel);
                 }
                 Logged::Effect(effect) => {
                     if let Some(effect) = self.at().disk.admit(effect) {
