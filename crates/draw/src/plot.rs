@@ -77,7 +77,7 @@ impl Default for Key {
             ring: "measured elsewhere".into(),
             formula: "formula".into(),
             reach: "minimum to maximum".into(),
-            interval: "95 % confidence interval of the mean".into(),
+            interval: "95 % confidence interval".into(),
         }
     }
 }

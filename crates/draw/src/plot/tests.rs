@@ -121,7 +121,7 @@ fn every_point_has_a_mark_with_a_tooltip() {
     let tooltips: Vec<_> = marks.iter().filter_map(|mark| mark.hover()).step_by(6).collect();
     expect![[r#"
         central · measured elsewhere · nodes 2 · delay 2 T
-        central · measured · nodes 2 · delay 2 T · minimum to maximum: 1 to 3 · 95 % confidence interval of the mean: 1.5 to 2.5"#]]
+        central · measured · nodes 2 · delay 2 T · minimum to maximum: 1 to 3 · 95 % confidence interval: 1.5 to 2.5"#]]
     .assert_eq(&tooltips.join("\n"));
 }
 
