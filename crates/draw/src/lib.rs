@@ -1,11 +1,11 @@
 //! Pictures: any journal as a space-time diagram, any comparison as a plot.
 //!
-//! A [`Sketch`] watches a run, as it happens or as its journal is read, and makes a [`Scene`] of it, or of a window of it.
-//! A scene is drawn as [`svg`], as text for a [`terminal`], or as a [`mermaid`] sequence diagram; [`shiviz`] writes a log
-//! for the tool of that name as the run goes by. What is too long for a scene is shown as an [`overview`].
-//! Who waits for whom is a graph of its own, [`wait_for`].
+//! A [`Sketch`] observes a run, live or from its journal, and builds a [`Scene`] of it or of a
+//! [`Window`] of it. A scene is drawn as [`svg`], as text for a [`terminal`] or as a [`mermaid`]
+//! sequence diagram. [`shiviz`] writes a log for the ShiViz tool while the run is observed. A run
+//! that is too long for a scene is drawn as an [`overview`]. [`wait_for`] draws wait-for graphs,
+//! [`plot`] draws measurements.
 
-mod lettering;
 pub mod mermaid;
 pub mod overview;
 pub mod plot;
@@ -16,6 +16,7 @@ pub mod sketch;
 pub mod style;
 pub mod svg;
 pub mod terminal;
+mod text;
 mod timeline;
 pub mod wait_for;
 mod window;

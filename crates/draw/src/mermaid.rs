@@ -1,26 +1,29 @@
 //! A scene as a [Mermaid](https://mermaid.js.org) sequence diagram.
 //!
-//! Messages stand in the order in which they arrive, because an arrow there has no slope; a lost one stands where it was
-//! sent. What nodes do is a note over them, a node that is inside or leads is active, and what lasts is a coloured
-//! stretch, or two notes where it overlaps with another one.
+//! Messages appear in the order of their arrival, because arrows in Mermaid have no slope; a lost
+//! message appears where it was sent. A note over a node describes its step. A node in the critical
+//! section and a leader are drawn as active. A lasting fault is a coloured block, or two notes
+//! where it overlaps another one.
 //!
-//! Everything that comes from a journal is text: whatever Mermaid could take for something else is written by its number.
-//! By default Mermaid refuses diagrams of more than 50,000 characters. One that would be longer loses its rules first, and
-//! then its end, and says so in a note. It also says how many nodes it leaves out, if there are very many.
+//! All texts from a journal are escaped: every character with a meaning in Mermaid is written as
+//! its code point. By default Mermaid refuses diagrams of more than 50,000 characters. A longer
+//! diagram loses its rule notes first and then its end, and says so in a note. A note also gives
+//! the number of nodes left out of a very large group.
 
+mod diagram;
 mod escape;
 mod replies;
-mod story;
 
 use crate::scene::Scene;
-use story::{Detail, Story};
+use diagram::{Detail, SequenceDiagram};
 
-/// How many characters Mermaid takes, unless somebody allowed it more.
-pub const MOST_CHARACTERS: usize = 50_000;
+/// Maximum number of characters that Mermaid accepts by default.
+pub const MAX_CHARACTERS: usize = 50_000;
 
+/// Returns the scene as the source text of a sequence diagram.
 pub fn draw(scene: &Scene) -> String {
-    match Story::new(scene, Detail::All).tell() {
+    match SequenceDiagram::new(scene, Detail::All).write() {
         (text, 0) => text,
-        _ => Story::new(scene, Detail::Less).tell().0,
+        _ => SequenceDiagram::new(scene, Detail::Less).write().0,
     }
 }

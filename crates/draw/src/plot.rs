@@ -1,8 +1,9 @@
-//! Plots of what was measured, with the formula behind it.
+//! Plots of measurements, with the formulas they are compared with.
 //!
-//! A [`Plot`] says what is shown, never how: points with a name, the formula that they are held against, two axes. A
-//! [`Figure`] puts several of them side by side, with one legend for all. Whatever has the same name has the same colour
-//! and the same mark in every plot of a figure, and marks differ in shape too, so that they are told apart in grey.
+//! A [`Plot`] describes contents, not layout: named series of points, the formula each is compared
+//! with, two axes. A [`Figure`] puts several plots side by side with one legend. Series of the same
+//! name have the same colour and mark in every plot of a figure. Marks also differ in shape, so
+//! that they can be distinguished without colours.
 //!
 //! ```
 //! use quorate_draw::plot::{Axis, Plot, Point, Series};
@@ -21,49 +22,51 @@
 //! # Ok::<(), quorate_draw::plot::PlotError>(())
 //! ```
 //!
-//! Scales, areas and the order of drawing are those of plotters; what it draws on is a canvas of our own, which writes
-//! text as text, tenths of a pixel, names on hover, and the colours of [`style`](crate::style) for light and dark.
+//! Scales, areas and drawing order come from the plotters crate. It draws on our own SVG canvas,
+//! which writes selectable text, coordinates in tenths of a pixel, tooltips, and the colours of
+//! [`style`](crate::style) for light and dark themes.
 
 mod axis;
 mod canvas;
-mod cast;
-mod crowd;
+mod element;
 mod figure;
 mod layout;
 mod legend;
+mod offsets;
 mod panel;
-mod place;
+mod series_style;
 mod shape;
-mod sound;
 #[cfg(test)]
 mod tests;
 mod text;
 mod ticks;
+mod validate;
 
-pub use sound::PlotError;
+pub use validate::PlotError;
 
 use crate::style::Theme;
 
 /// Plots that belong together, with one legend.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
-    /// What it is about; may be empty.
+    /// Title; may be empty.
     pub title: String,
-    /// What a reader must know of how it was measured; may be empty.
+    /// How the data was measured; may be empty.
     pub subtitle: String,
     pub key: Key,
     pub plots: Vec<Plot>,
 }
 
-/// What the kinds of marks and lines mean. Only those that occur are shown, and of them only those that have words.
+/// Legend texts for the kinds of marks and lines. The legend shows those that occur and whose text
+/// is not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     pub solid: String,
     pub ring: String,
     pub formula: String,
-    /// The line through all that was measured at a point, such as from the least to the most.
+    /// The line through all measurements at a point, such as from minimum to maximum.
     pub reach: String,
-    /// The bar with ends, such as where the mean is with 95 %.
+    /// The error bar, such as a 95 % confidence interval.
     pub interval: String,
 }
 
@@ -73,21 +76,21 @@ impl Default for Key {
             solid: "measured".into(),
             ring: "measured elsewhere".into(),
             formula: "formula".into(),
-            reach: "from the least to the most".into(),
-            interval: "where the mean is, with 95 %".into(),
+            reach: "minimum to maximum".into(),
+            interval: "95 % confidence interval".into(),
         }
     }
 }
 
-/// Some series over two axes.
+/// Series over two axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
-    /// What it shows; may be empty.
+    /// Title; may be empty.
     pub title: String,
-    /// What a reader must know of how it was measured, where the plot stands alone; may be empty.
+    /// How the data was measured, if the plot is drawn alone; may be empty.
     pub subtitle: String,
     pub x: Axis,
-    /// Upwards. Its name stands below the title.
+    /// Vertical axis. Its name is below the title.
     pub y: Axis,
     pub series: Vec<Series>,
 }
@@ -96,22 +99,23 @@ pub struct Plot {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     pub name: String,
-    /// In which unit; may be empty.
+    /// Unit; may be empty.
     pub unit: String,
     pub scale: Scale,
     pub ticks: Ticks,
-    /// Values that are in sight even if nothing was measured there.
+    /// Values that the axis includes even if no point has them.
     pub shown: Vec<f64>,
-    /// Values that have names instead of numbers. Where there are any, only these have ticks.
+    /// Values with names instead of numbers. If there are any, only these have ticks.
     pub names: Vec<(f64, String)>,
 }
 
-/// How values are spread along an axis.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Equal differences are equally long.
+    /// Equal distances are equal differences.
     Linear,
-    /// Equal ratios are equally long. Zero has a place of its own, apart from the rest; less than zero has none.
+    /// Equal distances are equal ratios. Zero has a separate place; negative values are not
+    /// allowed.
     Log,
 }
 
@@ -119,49 +123,49 @@ pub enum Scale {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ticks {
     Round,
-    /// Where points are and at all values to be in sight, if these places are few, else at round numbers.
+    /// At all points and values in `shown` if these are few, else at round numbers.
     AtPoints,
 }
 
-/// What was measured of one thing.
+/// Measurements of one thing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// What it is called. Series of one name in several plots of a figure are about the same thing.
+    /// Name. Series of the same name in several plots of a figure are about the same thing.
     pub name: String,
     pub points: Vec<Point>,
-    /// Whether the points are joined by a line, in the order given.
+    /// Whether a line joins the points, in the order given.
     pub is_joined: bool,
     pub formula: Option<Formula>,
 }
 
-/// A line that somebody worked out.
+/// A computed line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
-    /// As the book writes it; may be empty.
+    /// The formula as text, in the notation of the literature; may be empty.
     pub text: String,
-    /// What it comes to, from left to right.
+    /// Its values, from left to right.
     pub points: Vec<(f64, f64)>,
 }
 
-/// Something that was measured.
+/// One measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     pub x: f64,
     pub y: f64,
     pub mark: Mark,
     pub reach: Option<Range>,
-    /// Where it is with the confidence that the key tells of.
+    /// Confidence interval; [`Key::interval`] says of which level.
     pub interval: Option<Range>,
 }
 
-/// How a point is marked.
+/// The mark of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     Solid,
     Ring,
 }
 
-/// From one value up to another.
+/// A range of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     pub low: f64,
@@ -191,7 +195,8 @@ impl Figure {
         self
     }
 
-    /// The picture. The same figure gives the same bytes.
+    /// Returns the figure as an SVG document. Equal figures give equal bytes. Fails if the figure
+    /// has too much data or invalid values.
     pub fn svg(&self, theme: Theme) -> Result<String, PlotError> {
         figure::draw(self, theme)
     }
@@ -227,6 +232,7 @@ impl Plot {
         self
     }
 
+    /// Returns the plot alone as an SVG document, like [`Figure::svg`].
     pub fn svg(&self, theme: Theme) -> Result<String, PlotError> {
         let mut plot = self.clone();
         let (title, subtitle) = (std::mem::take(&mut plot.title), std::mem::take(&mut plot.subtitle));
@@ -235,13 +241,13 @@ impl Plot {
 }
 
 impl Axis {
-    /// Equal differences are equally long.
+    /// Creates an axis with a linear scale.
     pub fn linear(name: impl Into<String>) -> Self {
         let (name, unit) = (name.into(), String::new());
         Self { name, unit, scale: Scale::Linear, ticks: Ticks::Round, shown: Vec::new(), names: Vec::new() }
     }
 
-    /// Equal ratios are equally long.
+    /// Creates an axis with a logarithmic scale.
     pub fn log(name: impl Into<String>) -> Self {
         Self { scale: Scale::Log, ..Self::linear(name) }
     }
@@ -252,18 +258,21 @@ impl Axis {
         self
     }
 
+    /// Puts ticks at the points instead of at round numbers.
     #[must_use]
     pub fn at_points(mut self) -> Self {
         self.ticks = Ticks::AtPoints;
         self
     }
 
+    /// Makes the axis include this value.
     #[must_use]
     pub fn showing(mut self, value: f64) -> Self {
         self.shown.push(value);
         self
     }
 
+    /// Shows a name instead of a number at this value.
     #[must_use]
     pub fn naming(mut self, value: f64, name: impl Into<String>) -> Self {
         self.names.push((value, name.into()));
@@ -305,12 +314,13 @@ impl Point {
         Self { mark: Mark::Ring, ..self }
     }
 
+    /// Adds the range of all measurements at this point, such as minimum to maximum.
     #[must_use]
     pub fn reach(self, low: f64, high: f64) -> Self {
         Self { reach: Some(Range { low, high }), ..self }
     }
 
-    /// Within these with the confidence that the key tells of.
+    /// Adds a confidence interval; [`Key::interval`] says of which level.
     #[must_use]
     pub fn interval(self, low: f64, high: f64) -> Self {
         Self { interval: Some(Range { low, high }), ..self }

@@ -1,6 +1,6 @@
-//! One thing, or so many things.
+//! Counts with their noun in the singular or plural.
 
-/// So many of a thing: `1 step`, `2 steps`.
+/// Returns the count with its noun: `1 step`, `2 steps`.
 pub(crate) fn counted(count: u64, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }

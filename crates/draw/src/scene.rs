@@ -1,239 +1,244 @@
-//! A run, or a window of one, as data that can be drawn.
+//! A run, or a window of it, as data that a renderer can draw.
 //!
-//! Every text in it comes from a journal or from an algorithm and has gone through
-//! [`clean`](quorate_journal::words::clean): it has no control characters, and may have anything else.
+//! All texts come from a journal or an algorithm and have passed
+//! [`clean`](quorate_journal::words::clean): they contain no control characters, but may contain
+//! anything else.
 
 mod queue;
 mod views;
 
 pub use queue::Queue;
-pub use views::{Era, Lease, Still, Stillness};
+pub use views::{InactiveReason, InactiveSpan, Lease, ViewSpan};
 
 use quorate_core::{Class, Epoch, NodeId, Time};
 use quorate_journal::moment::{Loss, MessageId};
 use quorate_journal::role::Role;
 use quorate_journal::words::Sort;
 
-/// What is drawn.
+/// A picture's contents.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
     pub heading: Heading,
-    /// The time that is shown as 0.
+    /// The time displayed as 0.
     pub origin: Time,
-    /// The first and the last instant that are shown; equal if there is only one.
+    /// First and last instant shown; equal if there is only one.
     pub from: Time,
     pub to: Time,
     pub lanes: Vec<Lane>,
-    /// What nodes do, in the order of the journal.
+    /// Steps of nodes, in journal order.
     pub steps: Vec<Step>,
-    /// What the world does to nodes, in the order of the journal.
+    /// Faults and other changes from outside that affect nodes, in journal order.
     pub marks: Vec<Mark>,
-    /// The messages of which an end is shown, in the order in which they were sent.
+    /// Messages with at least one end in the picture, in sending order.
     pub arrows: Vec<Arrow>,
-    /// What is wrong with the network, the clocks or the disks for a while, in the order of beginnings.
+    /// Faults of the network, the clocks or the disks that last for some time, by their start.
     pub bands: Vec<Band>,
-    /// The views that somebody acts in, in their order; none if the group has no views.
-    pub eras: Vec<Era>,
-    pub breaches: Vec<Breach>,
-    pub beyond: Beyond,
+    /// Views in which some member acts, in order; empty if the group has no views.
+    pub view_spans: Vec<ViewSpan>,
+    pub violations: Vec<Breach>,
+    pub omitted: Omitted,
 }
 
-/// A property that does not hold.
+/// A property violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breach {
     pub time: Time,
-    /// On which line of the journal, where the header is line 1.
+    /// Line in the journal, where the header is line 1.
     pub line: u64,
     pub text: String,
 }
 
-/// What was run.
+/// What was run, for the title and the legend.
 #[derive(Clone, Debug, Default)]
 pub struct Heading {
     pub algorithm: String,
     pub nodes: usize,
-    /// What else is worth a line: the seed, the command that found it, that it was real.
+    /// More about the run on one line: the seed, the command that found it, or that it was a real
+    /// run.
     pub detail: String,
     pub roles: Vec<(Role, String)>,
-    /// What the rules of the algorithm say, for the legend: id and text.
+    /// The algorithm's rules for the legend: id and text.
     pub rules: Vec<(String, String)>,
 }
 
-/// A node's line.
+/// A node's lane: its state over time.
 #[derive(Clone, Debug)]
 pub struct Lane {
     pub node: NodeId,
-    /// How it stands, one span after the other without gaps from `Scene::from` to `Scene::to`.
+    /// Its roles: consecutive spans without gaps from `Scene::from` to `Scene::to`.
     pub spans: Vec<Span>,
-    /// For how long it may act in its group, if that has views.
+    /// Its leases, if the group has views.
     pub leases: Vec<Lease>,
-    /// While it does nothing in its group, if that has views.
-    pub stills: Vec<Still>,
-    /// What waits in its hold-back queue while that is not empty, in the order of beginnings.
+    /// When it does not act in its group, if the group has views.
+    pub inactive_spans: Vec<InactiveSpan>,
+    /// Contents of its hold-back queue whenever that is not empty, by their start.
     pub queues: Vec<Queue>,
 }
 
-/// How a node stands for a while.
+/// A time span in which a node has one role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     pub role: Role,
-    /// How it stands under that: a node may stand still while it is inside.
-    pub standing: Role,
-    /// Whether it is so only as far as the node knows: it was chosen, and its lease is over.
-    pub over: bool,
-    /// Since when, and since which of the scene's moments, so that things at one instant keep their order.
+    /// Its role without the pause: a paused node may still hold the lock.
+    pub underlying: Role,
+    /// Whether the node still believes that it is chosen although its lease has expired.
+    pub lease_expired: bool,
+    /// Start, with its order, so that events at one instant stay in sequence.
     pub from: Place,
     pub to: Place,
 }
 
-/// Where something stands in time: when, and after how many of the scene's steps and marks together.
+/// A position on the time axis: an instant, and the number of steps and marks before it.
 ///
-/// A picture may give each step and mark a place of its own even if they are simultaneous; `order` is the number of steps
-/// and marks that come before.
+/// A renderer may draw simultaneous steps and marks beside each other, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub time: Time,
     pub order: usize,
 }
 
-/// One step of a node: what it took, and what it did.
+/// One step of a node: its input and its effects.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Which line of the journal it is, where the first step after the header is line 2.
+    /// Its journal line; the header is line 1.
     pub line: u64,
     pub place: Place,
-    /// The index of its lane.
+    /// Index of its lane.
     pub lane: usize,
     pub cause: Cause,
     pub input: String,
-    /// The rules it applied: id, and what that did.
+    /// Rules it applied: id and note.
     pub rules: Vec<(String, String)>,
     pub events: Vec<String>,
-    /// Whether that is that what it had is over, because the group went on without it.
-    pub loses: bool,
-    /// All that it did in words, sends included, in order.
+    /// Whether its event reports that the node lost its entry or leadership because the group
+    /// continued without it.
+    pub revoked: bool,
+    /// Descriptions of all effects in order, sends included.
     pub parts: Vec<(Sort, String)>,
     pub sends: bool,
     pub role: Role,
-    /// Its logical clock: one more than that of any step that happened before it.
+    /// Its logical clock: one more than the clock of any step that happened before it.
     pub logical: u64,
-    /// Its vector clock, a count for every node, unless the group is too large.
+    /// Its vector clock, one count per node; `None` if the group is too large.
     pub vector: Option<Vec<u64>>,
 }
 
-/// What made a node step.
+/// The input that caused a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// It boots for the first time, or again.
+    /// The node starts; `again` if it restarts.
     Start {
         again: bool,
     },
     Command,
-    /// A message: the index of its arrow, unless its other end is not shown.
+    /// A message, with the index of its arrow unless its other end is not shown.
     Message(Option<usize>),
     Timer,
     Disk,
-    /// What the group's membership says: a view, a suspicion.
+    /// A view, a lease or a suspicion from the membership service.
     Membership,
 }
 
-/// What the world does to a node, or to all.
+/// A fault or other change from outside that affects one node or the whole group.
 #[derive(Clone, Debug)]
 pub struct Mark {
     pub line: u64,
     pub place: Place,
-    /// The index of its lane; none if it is about all.
+    /// Index of its lane; `None` if it affects the whole group.
     pub lane: Option<usize>,
-    pub what: Blow,
+    pub kind: MarkKind,
     pub text: String,
 }
 
-/// What the world does.
+/// The kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blow {
+pub enum MarkKind {
     Crashed,
     Ended,
     Paused,
     Resumed,
-    /// Something else, which has no end that is shown as a band.
+    /// Any other change, such as one that is not drawn as a band.
     Changed,
 }
 
-/// A message under way.
+/// A message on its way from sender to receiver.
 #[derive(Clone, Debug)]
 pub struct Arrow {
     pub id: MessageId,
     pub kind: String,
-    /// What it is called, if its kind is not enough.
+    /// Its label, if the kind alone is not enough.
     pub label: Option<String>,
     pub class: Class,
-    /// Whether it repeats a parcel that was sent before.
+    /// Whether it retransmits an earlier parcel.
     pub again: bool,
     pub copy: bool,
-    /// What it says, shortened if it is long.
+    /// Its body, shortened if it is long.
     pub body: String,
-    /// The view that it reports to, if it is what a member brings along from the views before.
+    /// The view it reports to, if it is a member's report on earlier views.
     pub report: Option<Epoch>,
-    /// The index of the sender's lane.
+    /// Index of the sender's lane.
     pub from: usize,
-    /// The index of the receiver's lane.
+    /// Index of the receiver's lane.
     pub to: usize,
     pub tail: Tail,
     pub head: Head,
 }
 
 impl Arrow {
+    /// Returns its label, or its kind if it has no label.
     pub fn name(&self) -> &str {
         self.label.as_deref().unwrap_or(&self.kind)
     }
 }
 
-/// Where a message begins.
+/// Start of an arrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
     Step(usize),
     Before,
 }
 
-/// Where a message ends.
+/// End of an arrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
     Step(usize),
     Lost {
         why: Loss,
-        /// When that was known: at once if the network lost it, when it would have arrived otherwise.
+        /// When the loss is known: at once if the network lost the message, else when it would have
+        /// arrived.
         at: Place,
     },
-    /// After what is shown, or never.
+    /// The message arrives after the window, or never.
     Open,
 }
 
-/// Something that lasts: a cut, an odd link, a clock that is off.
+/// A fault that lasts for some time: a partition, a link fault, a full disk.
 #[derive(Clone, Debug)]
 pub struct Band {
     pub text: String,
-    pub cut: bool,
-    /// Since when; before `Scene::from` if it began earlier.
+    pub is_cut: bool,
+    /// Start; before `Scene::from` if the fault began earlier.
     pub from: Place,
     pub to: Option<Place>,
 }
 
-/// What there is beyond what is shown.
+/// Counts of what the picture leaves out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Beyond {
+pub struct Omitted {
     pub before: u64,
     pub after: u64,
-    /// Steps within it that do nothing and are left out: a tick, a confirmation of the disk.
+    /// Steps in the window without visible effect, such as a tick or a disk confirmation.
     pub quiet: u64,
-    /// Nodes that nothing happens to and that are left out, in a large group.
+    /// Nodes of a large group to which nothing happens.
     pub idle: usize,
-    /// Cuts and the like that are left out because there are very many.
+    /// Lasting faults beyond the limit.
     pub bands: u64,
     pub messages: u64,
 }
 
 impl Heading {
-    pub fn words(&self, role: Role) -> &str {
+    /// Returns the family's word for a role; empty if it has none.
+    pub fn role_name(&self, role: Role) -> &str {
         match role {
             Role::Paused => "paused",
             Role::Down => "down",
@@ -244,20 +249,21 @@ impl Heading {
     }
 }
 
-impl Beyond {
-    pub fn words(&self) -> Option<String> {
+impl Omitted {
+    /// Returns a sentence about what is left out; `None` if nothing is.
+    pub fn summary(&self) -> Option<String> {
         let part = |count: u64, one: &str, many: &str| match count {
             0 => None,
             1 => Some(format!("one {one}")),
             count => Some(format!("{count} {many}")),
         };
         let parts = [
-            part(self.before, "line of the journal before", "lines of the journal before"),
-            part(self.after, "line after", "lines after"),
-            part(self.quiet, "step that does nothing", "steps that do nothing"),
-            part(self.idle as u64, "node that nothing happens to", "nodes that nothing happens to"),
-            part(self.messages, "message to or from another node", "messages to or from other nodes"),
-            part(self.bands, "cut or odd link", "cuts and odd links"),
+            part(self.before, "earlier journal line", "earlier journal lines"),
+            part(self.after, "later journal line", "later journal lines"),
+            part(self.quiet, "step without visible effect", "steps without visible effect"),
+            part(self.idle as u64, "idle node", "idle nodes"),
+            part(self.messages, "message to or from a hidden node", "messages to or from hidden nodes"),
+            part(self.bands, "partition or link fault", "partitions and link faults"),
         ];
         let parts: Vec<_> = parts.into_iter().flatten().collect();
         (!parts.is_empty()).then(|| format!("Not shown: {}.", parts.join(", ")))
@@ -265,17 +271,17 @@ impl Beyond {
 }
 
 impl Scene {
-    /// The order of the step or mark with which a property was seen not to hold: that on its line, or the last one before.
-    /// None if that is not shown.
-    pub fn order_of(&self, breach: &Breach) -> Option<usize> {
+    /// Returns the order of the step or mark at which a violation was detected: the one on its
+    /// journal line, or the last one before. `None` if the scene does not show it.
+    pub fn order_of(&self, violation: &Breach) -> Option<usize> {
         let steps = self.steps.iter().map(|step| (step.line, step.place.order));
         let marks = self.marks.iter().map(|mark| (mark.line, mark.place.order));
-        let before = steps.chain(marks).filter(|(line, _)| *line <= breach.line);
-        before.max().map(|(_, order)| order).filter(|_| breach.time >= self.from && breach.time <= self.to)
+        let before = steps.chain(marks).filter(|(line, _)| *line <= violation.line);
+        before.max().map(|(_, order)| order).filter(|_| violation.time >= self.from && violation.time <= self.to)
     }
 
-    /// The time as people see it, in nanoseconds since what they call 0.
-    pub fn shown(&self, time: Time) -> Time {
+    /// Returns a time relative to the origin, as it is displayed.
+    pub fn relative(&self, time: Time) -> Time {
         Time::from_nanos(time.nanos().saturating_sub(self.origin.nanos()))
     }
 }

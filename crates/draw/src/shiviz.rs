@@ -1,8 +1,10 @@
-//! A run as a log for [ShiViz](https://bestchai.bitbucket.io/shiviz), which draws it as an interactive space-time diagram.
+//! A run as a log for [ShiViz](https://bestchai.bitbucket.io/shiviz), which draws it as an
+//! interactive space-time diagram.
 //!
-//! The log is a file that ShiViz takes as it is. Its first line is the regular expression by which the rest is read, and its
-//! second one, which would be another that divides runs, is empty. Who pastes the log instead of choosing the file puts
-//! the first line into the field for it. Every event is two lines: the host with its vector clock, and when and what.
+//! ShiViz reads the log as it is. The first line is the regular expression with which ShiViz parses
+//! the rest. The second line, an optional expression that separates runs, is empty. To paste a log
+//! instead of opening the file, put its first line into the field for the expression. Every event
+//! takes two lines: the host with its vector clock, then the time and the event.
 //!
 //! ```text
 //! (?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)
@@ -13,23 +15,26 @@
 //! 1.203 request from 1 · RA-2 lets (1, 1) pass · reply → 1
 //! ```
 //!
-//! ShiViz demands that each host counts its own events 1, 2, 3, and that nobody knows of an event that is not there. So
-//! exactly what is written counts, whatever else the journal holds:
+//! ShiViz requires that each host numbers its own events 1, 2, 3, and that no clock refers to an
+//! event that is missing. Therefore exactly the events written are counted, whatever else the
+//! journal holds:
 //!
-//! - A step counts, unless nothing comes of it that anybody else could see: a tick, a confirmation of the disk.
-//! - A crash, a pause, and what ends them, is an event of the node it hits, and counts like a step of it.
-//! - What happens to the network is an event of a host of its own, `world`. A lost message is drawn as an arrow to it: the
-//!   world heard it instead of its receiver.
-//! - In a window, everyone counts from its beginning, and what came before is not known. What a node that is shown hears
-//!   through one that is not, it knows nonetheless.
+//! - A step counts unless it has no effect visible outside the node, such as a tick or a disk
+//!   confirmation.
+//! - A crash, a pause, a stop and a resume are events of the node and count like its steps.
+//! - A network event belongs to a host of its own, `world`. A lost message is drawn as an arrow to
+//!   it, as if `world` had received the message.
+//! - In a window, every node counts from the window's start, and earlier events are unknown. What a
+//!   shown node learns through a hidden one still counts.
 //!
-//! It is written as the run goes by; what is kept is the step in hand and what messages under way know.
+//! The log is written while the run is observed. Memory holds the current step and the clocks of
+//! messages in flight.
 
-mod count;
+mod clocks;
 mod pending;
 
 use crate::Window;
-use count::Count;
+use clocks::VectorClocks;
 use pending::Pending;
 use quorate_core::{NodeId, Time};
 use quorate_journal::moment::{Happening, Moment, Observer};
@@ -38,49 +43,50 @@ use quorate_journal::words::{self, millis};
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 
-/// The regular expression by which ShiViz reads the log.
+/// The regular expression with which ShiViz parses the log.
 pub const PARSER: &str = r"(?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)";
 
-/// A log under way.
+/// A log that is being written.
 pub struct Shiviz<W: Write> {
     out: W,
     origin: Time,
     window: Window,
-    stage: Stage,
-    count: Count,
+    phase: WindowPhase,
+    clocks: VectorClocks,
     pending: Option<Pending>,
     events: u64,
     line: String,
     failed: Option<io::Error>,
 }
 
-/// Where the run is, as seen from the window. What is between its first and its last line is in it.
+/// Position of the run relative to the window, which reaches from its first line to its last.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum WindowPhase {
     Before,
     Within,
     After,
 }
 
 impl<W: Write> Shiviz<W> {
-    /// Begins a log of the run that this header tells of, or of a window of it.
+    /// Starts a log of the run with this header, or of a window of it.
     pub fn new(out: W, header: &Header, window: Window) -> Self {
         let mut log = Self {
             out,
             origin: Time::from_nanos(header.origin),
             window,
-            stage: Stage::Before,
-            count: Count::new(header.nodes),
+            phase: WindowPhase::Before,
+            clocks: VectorClocks::new(header.nodes),
             pending: None,
             events: 0,
             line: format!("{PARSER}\n\n"),
             failed: None,
         };
-        log.pass_on();
+        log.write_line();
         log
     }
 
-    /// Completes the log, and says how many events it has. ShiViz refuses one that has none.
+    /// Completes the log and returns its number of events. ShiViz refuses a log without events.
+    /// Fails with the first write error, if there was one.
     pub fn finish(mut self) -> io::Result<u64> {
         self.close();
         match self.failed {
@@ -92,8 +98,8 @@ impl<W: Write> Shiviz<W> {
         }
     }
 
-    /// The line in hand goes out.
-    fn pass_on(&mut self) {
+    /// Writes the current line. After a failure, nothing more is written.
+    fn write_line(&mut self) {
         if self.failed.is_none()
             && let Err(error) = self.out.write_all(self.line.as_bytes())
         {
@@ -104,25 +110,25 @@ impl<W: Write> Shiviz<W> {
 
     fn advance(&mut self, time: Time) {
         self.close();
-        if self.stage == Stage::Before && !self.window.is_before(time) {
-            self.stage = Stage::Within;
-            self.count.begin();
+        if self.phase == WindowPhase::Before && !self.window.is_before(time) {
+            self.phase = WindowPhase::Within;
+            self.clocks.begin();
         }
-        if self.stage == Stage::Within && self.window.is_after(time) {
-            self.stage = Stage::After;
+        if self.phase == WindowPhase::Within && self.window.is_after(time) {
+            self.phase = WindowPhase::After;
         }
     }
 
     fn close(&mut self) {
         if let Some(step) = self.pending.take().filter(|step| !step.is_quiet()) {
-            self.count.step(&step);
+            self.clocks.step(&step);
             self.event(Some(step.node), step.time, &step.text);
         }
     }
 
-    /// Whether what happens now to a node, or to the world, is written.
+    /// Whether an event of a node, or of the world if `None`, is written.
     fn shows(&self, node: Option<NodeId>) -> bool {
-        self.stage == Stage::Within && node.is_none_or(|node| self.window.has(node))
+        self.phase == WindowPhase::Within && node.is_none_or(|node| self.window.has(node))
     }
 
     fn event(&mut self, node: Option<NodeId>, time: Time, text: &str) {
@@ -131,14 +137,14 @@ impl<W: Write> Shiviz<W> {
         }
         let shown = Time::from_nanos(time.nanos().saturating_sub(self.origin.nanos()));
         match node {
-            Some(node) => self.count.write(node, &self.window, &mut self.line),
-            None => self.count.write_world(&self.window, &mut self.line),
+            Some(node) => self.clocks.write(node, &self.window, &mut self.line),
+            None => self.clocks.write_world(&self.window, &mut self.line),
         }
-        // ShiViz cuts blanks off at the end of the log, and must find an event there nonetheless.
-        let text = if text.trim().is_empty() { "(no words)" } else { text };
+        // ShiViz trims the end of the log, and must still find an event there.
+        let text = if text.trim().is_empty() { "(no text)" } else { text };
         let _ = writeln!(self.line, "\n{} {text}", millis(shown));
         self.events += 1;
-        self.pass_on();
+        self.write_line();
     }
 
     fn world(&mut self, time: Time, what: &Happening<'_>) {
@@ -148,30 +154,30 @@ impl<W: Write> Shiviz<W> {
             | Happening::Ended { node }
             | Happening::Paused { node }
             | Happening::Resumed { node } => {
-                if self.count.has(*node) {
-                    self.count.blow(*node);
+                if self.clocks.has(*node) {
+                    self.clocks.local_event(*node);
                     self.event(Some(*node), time, &text);
                 }
             }
             Happening::Lost { id, to, .. } => {
                 let seen = self.window.has(id.sender) || self.window.has(*to);
-                if self.stage == Stage::Within && seen {
-                    self.count.world_hears(*id);
+                if self.phase == WindowPhase::Within && seen {
+                    self.clocks.world_receives(*id);
                     self.event(None, time, &text);
                 } else {
-                    self.count.forget(*id, *to);
+                    self.clocks.drop_message(*id, *to);
                 }
             }
             Happening::Duplicated { id } => {
-                self.count.double(*id);
-                if self.stage == Stage::Within && self.window.has(id.sender) {
-                    self.count.world_acts();
+                self.clocks.duplicate(*id);
+                if self.phase == WindowPhase::Within && self.window.has(id.sender) {
+                    self.clocks.world_event();
                     self.event(None, time, &text);
                 }
             }
             Happening::Changed { .. } => {
-                if self.stage == Stage::Within {
-                    self.count.world_acts();
+                if self.phase == WindowPhase::Within {
+                    self.clocks.world_event();
                     self.event(None, time, &text);
                 }
             }
@@ -184,13 +190,13 @@ impl<W: Write, C: Display, E: Display> Observer<C, E> for Shiviz<W> {
         if !matches!(moment, Moment::Effect { .. }) {
             self.advance(moment.time());
         }
-        if self.stage == Stage::After {
+        if self.phase == WindowPhase::After {
             return;
         }
         match moment {
             Moment::Input { time, node, input, .. } => {
                 let shown = self.shows(Some(*node));
-                self.pending = self.count.has(*node).then(|| Pending::new(*time, *node, input, shown));
+                self.pending = self.clocks.has(*node).then(|| Pending::new(*time, *node, input, shown));
             }
             Moment::Effect { effect, .. } => {
                 if let Some(step) = &mut self.pending {

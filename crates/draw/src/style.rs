@@ -1,6 +1,6 @@
-//! One style for all pictures: colours for light and dark, and the letters.
+//! The style of all pictures: colours for light and dark themes, and font families.
 
-/// Whether a picture is light or dark.
+/// Colour theme of a picture; `Auto` follows the viewer's setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
     #[default]
@@ -9,15 +9,15 @@ pub enum Theme {
     Dark,
 }
 
-/// The letters of labels.
+/// Font families of labels.
 pub const SANS: &str = "ui-sans-serif, system-ui, 'Segoe UI', 'Noto Sans', Helvetica, Arial, sans-serif";
-/// The letters of names and figures that stand in columns.
+/// Font families of names and figures that are aligned in columns.
 pub const MONO: &str = "ui-monospace, 'SF Mono', 'Noto Sans Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace";
 
-/// One colour on a light ground and on a dark one.
+/// A colour, with one value for light and one for dark backgrounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour {
-    /// What it is called in a style sheet, without the two dashes.
+    /// Name of its CSS variable, without the two dashes.
     pub name: &'static str,
     pub light: &'static str,
     pub dark: &'static str,
@@ -27,26 +27,27 @@ const fn colour(name: &'static str, light: &'static str, dark: &'static str) -> 
     Colour { name, light, dark }
 }
 
-/// What everything stands on.
+/// Background of the picture.
 pub const PAPER: Colour = colour("paper", "#ffffff", "#14171c");
-/// A panel on it.
+/// Background of a panel.
 pub const PANEL: Colour = colour("panel", "#f5f7fa", "#1c2128");
-/// Text and lines that matter.
+/// Primary text and lines.
 pub const INK: Colour = colour("ink", "#1b2330", "#e8ecf2");
-/// Text and lines that matter less.
+/// Secondary text and lines.
 pub const FAINT: Colour = colour("faint", "#667085", "#98a2b3");
-/// Grids and rules.
+/// Grid lines.
 pub const RULE: Colour = colour("rule", "#d9dfe8", "#343b46");
-/// What goes wrong.
+/// Faults, losses and violations.
 pub const ALARM: Colour = colour("alarm", "#c8322b", "#ff7b72");
-/// Somebody waits.
+/// A waiting node.
 pub const WAIT: Colour = colour("wait", "#e8a417", "#d9a032");
-/// Somebody is inside, or leads.
+/// A node that is in the critical section or leads.
 pub const CHOSEN: Colour = colour("chosen", "#2a9d6a", "#3fb984");
-/// Somebody follows.
+/// A follower.
 pub const FOLLOW: Colour = colour("follow", "#7aa7d9", "#5682b8");
 
-/// Colours that tell kinds of messages and series of a plot apart, also for those who see fewer of them.
+/// Colours of message kinds and plot series; they can be distinguished with colour-vision
+/// deficiency too.
 pub const SERIES: [Colour; 8] = [
     colour("series-1", "#2563b8", "#6ea8fe"),
     colour("series-2", "#c2570c", "#f59e5b"),
@@ -58,11 +59,13 @@ pub const SERIES: [Colour; 8] = [
     colour("series-8", "#0e7490", "#53c7e0"),
 ];
 
+/// Returns every colour of the palette.
 pub fn colours() -> impl Iterator<Item = Colour> {
     [PAPER, PANEL, INK, FAINT, RULE, ALARM, WAIT, CHOSEN, FOLLOW].into_iter().chain(SERIES)
 }
 
-/// The colours as variables of a style sheet: `var(--ink)` is the ink of the picture's theme.
+/// Returns a style sheet that defines the colours as CSS variables: `var(--ink)` is the ink colour
+/// of the picture's theme.
 pub fn variables(theme: Theme) -> String {
     let list = |dark: bool| -> String {
         colours()

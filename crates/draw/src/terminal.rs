@@ -1,4 +1,5 @@
-//! A scene as text: time runs downwards, each node has a column, and a message is an arrow on the line where it arrives.
+//! A scene as text: time runs downwards, each node has a column, and a message is an arrow on the
+//! line of its arrival.
 //!
 //! ```text
 //!   time  1          2          3
@@ -7,14 +8,14 @@
 //!  2.901  ├──────────┼─request─▶●   RA-2 lets (1, 1) pass · reply → 1
 //! ```
 //!
-//! No line is wider than the terminal: words are cut with `…`, and where there are too many nodes for their columns the
-//! picture says so and is a list.
+//! No line is wider than the terminal: long texts are cut with `…`. If the nodes do not fit side by
+//! side, the picture becomes a list and says so.
 
 mod footer;
 mod layout;
 mod lines;
 mod row;
-mod signs;
+mod symbols;
 pub(crate) mod text;
 mod words;
 
@@ -22,74 +23,75 @@ use crate::plural::counted;
 use crate::scene::{Head, Scene};
 use crate::timeline::timeline;
 use layout::Layout;
-use lines::{Line, Lines};
+use lines::{Line, LineWriter};
 use quorate_journal::role::Role;
 use quorate_journal::words::Sort;
-use row::Row;
-use signs::label;
+use row::TextRow;
+use symbols::label;
 use text::{fit, isolated, width};
 
-/// More messages than this that are still under way at the end are counted, not drawn.
-const MOST_OPEN: usize = 12;
-/// A picture with more lines than this has the nodes' numbers at its end too.
+/// Maximum number of messages in flight at the end that are drawn; more are counted.
+const MAX_OPEN: usize = 12;
+/// A picture with more lines repeats the node numbers at its end.
 const LONG: usize = 36;
 
-/// How to draw.
+/// Layout options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// How many columns a line may have. Without a limit, words are never cut.
+    /// Maximum line width in columns; `None` means that texts are never cut.
     pub width: Option<usize>,
 }
 
-/// What a piece of a line is, for those who colour it.
+/// The meaning of a piece of text, by which a caller may colour it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// A node's line, or a step on it, while it stands like this.
+    /// A node's lane, or a step on it, while the node has this role.
     Role(Role),
     Message,
-    /// The arrow of a message that the algorithm does not see.
+    /// The arrow of a control message.
     Control,
-    /// What came, or what followed from it, in words.
+    /// A step's input or one of its effects, as text.
     Part(Sort),
-    /// What goes wrong: a loss, a crash, a cut.
+    /// A fault or violation: a loss, a crash, a partition.
     Alarm,
-    /// Times, and what joins other things.
+    /// Times, separators and remarks.
     Faint,
     Heading,
 }
 
-/// Colours a piece of text, or leaves it as it is.
+/// Colours a piece of text, or returns it unchanged.
 pub type Paint<'a> = &'a dyn Fn(Ink, &str) -> String;
 
-/// Draws a scene. Every line ends with a line break.
+/// Returns the scene as text. Every line ends with a line break.
 pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
-    let moments = timeline(scene);
-    let layout = Layout::new(scene, &moments, options.width);
+    let items = timeline(scene);
+    let layout = Layout::new(scene, &items, options.width);
     let mut page = Page { layout: &layout, paint, text: String::new() };
     page.heading(scene);
-    let mut lines = Lines::new(scene, &layout);
-    if let Some(opening) = lines.opening(moments.is_empty()) {
+    let mut lines = LineWriter::new(scene, &layout);
+    if let Some(opening) = lines.opening(items.is_empty()) {
         page.line(opening);
     }
-    for moment in &moments {
-        page.line(lines.next(moment));
+    for item in &items {
+        page.line(lines.next(item));
     }
     let open: Vec<_> = scene.arrows.iter().filter(|arrow| arrow.head == Head::Open).collect();
-    for arrow in open.iter().take(MOST_OPEN) {
+    for arrow in open.iter().take(MAX_OPEN) {
         page.line(lines.open(arrow));
     }
-    match open.len().saturating_sub(MOST_OPEN) {
+    match open.len().saturating_sub(MAX_OPEN) {
         0 => {}
-        1 => page.say(Ink::Faint, "1 more message is still under way."),
-        more => page.say(Ink::Faint, &format!("{more} more messages are still under way.")),
+        1 => page.remark(Ink::Faint, "1 more message is in flight."),
+        more => page.remark(Ink::Faint, &format!("{more} more messages are in flight.")),
     }
-    if moments.len() > LONG {
+    if items.len() > LONG {
         page.nodes(scene);
     }
     footer::write(&mut page, scene);
     page.text
 }
 
+/// Returns the text without colours.
 pub fn plain(_ink: Ink, text: &str) -> String {
     text.to_owned()
 }
@@ -107,17 +109,17 @@ impl Page<'_> {
         let nodes = counted(heading.nodes as u64, "node");
         let parts = [heading.algorithm.as_str(), &nodes, &heading.detail].into_iter();
         let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
-        self.say(Ink::Heading, &parts.join(" · "));
-        if scene.beyond.before > 0 {
-            self.say(Ink::Faint, &format!("… {} of the journal before this", footer::lines(scene.beyond.before)));
+        self.remark(Ink::Heading, &parts.join(" · "));
+        if scene.omitted.before > 0 {
+            self.remark(Ink::Faint, &format!("… {}", counted(scene.omitted.before, "earlier journal line")));
         }
         self.nodes(scene);
     }
 
     fn nodes(&mut self, scene: &Scene) {
-        let mut row = Row::new(self.layout.words);
+        let mut row = TextRow::new(self.layout.words);
         row.put(self.layout.time - "time".len(), Ink::Faint, "time");
-        // A number that would touch the one before it is left out.
+        // A number that would touch the previous one is left out.
         let mut free = 0;
         for (column, lane) in self.layout.lanes.iter().zip(&scene.lanes) {
             let number = lane.node.to_string();
@@ -155,7 +157,7 @@ impl Page<'_> {
         line
     }
 
-    fn say(&mut self, ink: Ink, text: &str) {
+    fn remark(&mut self, ink: Ink, text: &str) {
         let text = fit(text, self.layout.limit.unwrap_or(usize::MAX));
         let text = (self.paint)(ink, &isolated(&text));
         self.end(&text);

@@ -1,68 +1,75 @@
-//! What a scene shows, in the one order in which it happened.
+//! The contents of a scene in one total order.
 
 use crate::scene::{Breach, Head, Place, Scene};
 
-/// One thing that happens, by its index in the scene.
+/// The kind of an item, with its index in the scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entry {
-    Breach(usize),
+pub(crate) enum ItemKind {
+    Violation(usize),
     View(usize),
-    Begins(usize),
-    /// A message will never arrive, as is known now.
-    Lost(usize),
-    Ends(usize),
+    BandStart(usize),
+    /// The loss of a message becomes known.
+    Loss(usize),
+    BandEnd(usize),
     Mark(usize),
     Step(usize),
 }
 
-/// An entry, and where it stands.
+/// An item of the timeline and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Moment {
+pub(crate) struct TimelineItem {
     pub(crate) place: Place,
-    pub(crate) entry: Entry,
+    pub(crate) kind: ItemKind,
 }
 
-/// All that happens. Steps and marks keep their numbers; what has none stands before the one it comes before.
-pub(crate) fn timeline(scene: &Scene) -> Vec<Moment> {
-    let steps = (0..).zip(&scene.steps).map(|(index, step)| Moment { place: step.place, entry: Entry::Step(index) });
-    let marks = (0..).zip(&scene.marks).map(|(index, mark)| Moment { place: mark.place, entry: Entry::Mark(index) });
-    let begins = (0..).zip(&scene.bands).filter(|(_, band)| band.from.time >= scene.from);
-    let begins = begins.map(|(index, band)| Moment { place: band.from, entry: Entry::Begins(index) });
+/// Returns all items of a scene in order. Steps and marks keep their order numbers; an item without
+/// a number comes before the step or mark whose order it shares.
+pub(crate) fn timeline(scene: &Scene) -> Vec<TimelineItem> {
+    let steps =
+        (0..).zip(&scene.steps).map(|(index, step)| TimelineItem { place: step.place, kind: ItemKind::Step(index) });
+    let marks =
+        (0..).zip(&scene.marks).map(|(index, mark)| TimelineItem { place: mark.place, kind: ItemKind::Mark(index) });
+    let starts = (0..).zip(&scene.bands).filter(|(_, band)| band.from.time >= scene.from);
+    let starts = starts.map(|(index, band)| TimelineItem { place: band.from, kind: ItemKind::BandStart(index) });
     let ends = (0..).zip(&scene.bands);
-    let ends = ends.filter_map(|(index, band)| Some(Moment { place: band.to?, entry: Entry::Ends(index) }));
+    let ends = ends.filter_map(|(index, band)| Some(TimelineItem { place: band.to?, kind: ItemKind::BandEnd(index) }));
     let losses = (0..).zip(&scene.arrows).filter_map(|(index, arrow)| match arrow.head {
-        Head::Lost { at, .. } => Some(Moment { place: at, entry: Entry::Lost(index) }),
+        Head::Lost { at, .. } => Some(TimelineItem { place: at, kind: ItemKind::Loss(index) }),
         Head::Step(_) | Head::Open => None,
     });
-    let eras = (0..).zip(&scene.eras).filter(|(_, era)| era.from.time >= scene.from);
-    let eras = eras.map(|(index, era)| Moment { place: era.from, entry: Entry::View(index) });
-    let breaches = (0..).zip(&scene.breaches);
-    let breaches = breaches
-        .filter_map(|(index, breach)| Some(Moment { place: seen(scene, breach)?, entry: Entry::Breach(index) }));
-    let mut moments: Vec<Moment> =
-        breaches.chain(eras).chain(begins).chain(losses).chain(ends).chain(marks).chain(steps).collect();
-    // Stable, so that what has the same key keeps the order of the scene.
-    moments.sort_by_key(|moment| {
-        let numbered = matches!(moment.entry, Entry::Step(_) | Entry::Mark(_));
-        (moment.place.order, numbered, moment.place.time, rank(scene, moment.entry))
+    let view_spans = (0..).zip(&scene.view_spans).filter(|(_, view_span)| view_span.from.time >= scene.from);
+    let view_spans =
+        view_spans.map(|(index, view_span)| TimelineItem { place: view_span.from, kind: ItemKind::View(index) });
+    let violations = (0..).zip(&scene.violations);
+    let violations = violations.filter_map(|(index, violation)| {
+        Some(TimelineItem { place: violation_place(scene, violation)?, kind: ItemKind::Violation(index) })
     });
-    moments
+    let mut items: Vec<TimelineItem> =
+        violations.chain(view_spans).chain(starts).chain(losses).chain(ends).chain(marks).chain(steps).collect();
+    // A stable sort keeps the scene's order between equal keys.
+    items.sort_by_key(|item| {
+        let numbered = matches!(item.kind, ItemKind::Step(_) | ItemKind::Mark(_));
+        (item.place.order, numbered, item.place.time, rank(scene, item.kind))
+    });
+    items
 }
 
-/// Where a breach was seen: behind the last step or mark up to its line, if that is shown.
-fn seen(scene: &Scene, breach: &Breach) -> Option<Place> {
-    scene.order_of(breach).map(|order| Place { time: breach.time, order: order + 1 })
+/// Returns the position after the last step or mark up to the violation's journal line; `None` if
+/// the scene does not show it.
+fn violation_place(scene: &Scene, violation: &Breach) -> Option<Place> {
+    scene.order_of(violation).map(|order| Place { time: violation.time, order: order + 1 })
 }
 
-/// What comes first of things at one place: what was there ends before something else begins, but after it began.
-fn rank(scene: &Scene, entry: Entry) -> u8 {
-    match entry {
-        Entry::Breach(_) => 0,
-        Entry::Ends(band) if scene.bands.get(band).is_some_and(|band| band.to != Some(band.from)) => 1,
-        Entry::Begins(_) => 2,
-        Entry::Lost(_) => 3,
-        Entry::Ends(_) => 4,
-        Entry::View(_) => 5,
-        Entry::Mark(_) | Entry::Step(_) => 6,
+/// Returns the rank among items at the same position. A fault that was in force ends before another
+/// begins; one that begins and ends here begins first.
+fn rank(scene: &Scene, kind: ItemKind) -> u8 {
+    match kind {
+        ItemKind::Violation(_) => 0,
+        ItemKind::BandEnd(band) if scene.bands.get(band).is_some_and(|band| band.to != Some(band.from)) => 1,
+        ItemKind::BandStart(_) => 2,
+        ItemKind::Loss(_) => 3,
+        ItemKind::BandEnd(_) => 4,
+        ItemKind::View(_) => 5,
+        ItemKind::Mark(_) | ItemKind::Step(_) => 6,
     }
 }

@@ -1,16 +1,16 @@
-//! The part of a run that is looked at.
+//! The part of a run to show.
 
 use quorate_core::{NodeId, Time};
 use std::collections::BTreeSet;
 
-/// A part of a run: some time, and some nodes.
+/// A part of a run: a time range and a set of nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// From this instant on; from the beginning if none.
+    /// First instant shown; `None` means the start of the run.
     pub from: Option<Time>,
-    /// Up to this instant, which is part of it; to the end if none.
+    /// Last instant shown, inclusive; `None` means the end of the run.
     pub to: Option<Time>,
-    /// These nodes; all if there are none.
+    /// The nodes shown; empty means all nodes.
     pub nodes: BTreeSet<NodeId>,
 }
 
@@ -31,6 +31,7 @@ impl Window {
         self.nodes.is_empty() || self.nodes.contains(&node)
     }
 
+    /// Returns the nodes shown, of a group of `nodes`.
     pub fn members(&self, nodes: usize) -> Vec<NodeId> {
         if self.nodes.is_empty() {
             return (0..nodes).map(NodeId::from_index).collect();

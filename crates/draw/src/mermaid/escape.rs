@@ -1,18 +1,18 @@
-//! Text that Mermaid shows as it is.
+//! Escapes text for Mermaid.
 
-use crate::lettering::shortened;
+use crate::text::shortened;
 use std::fmt::Write;
 
-/// More of one text than this nobody reads in a diagram.
-const MOST: usize = 160;
+/// Maximum length of a text in characters.
+const MAX_CHARS: usize = 160;
 
-/// The text in the form in which Mermaid shows it, whatever it says; too much of it is left out.
+/// Returns the text in a form that Mermaid shows unchanged; the end of a long text is cut off.
 ///
-/// A character by its number (`#35;`) is one that neither the grammar nor the renderer looks at. That is done to every
-/// sign of ASCII that means something to either, to the letters that Mermaid itself uses to remember such numbers, and to
-/// the word that ends a block.
+/// Neither Mermaid's grammar nor its renderer interprets a character written as its code point
+/// (`#35;`). This escapes every ASCII character with a meaning to either, the characters that
+/// Mermaid uses internally for such code points, and the keyword that ends a block.
 pub(super) fn escaped(text: &str) -> String {
-    let short = shortened(text, MOST);
+    let short = shortened(text, MAX_CHARS);
     let setting = [":", "wrap:", "nowrap:"].iter().any(|setting| short.trim_start().starts_with(setting));
     let mut safe = String::with_capacity(text.len() + 16);
     let mut rest: &str = &short;
@@ -30,14 +30,14 @@ pub(super) fn escaped(text: &str) -> String {
     safe
 }
 
-/// Whether a text begins with the word that ends a block.
+/// Whether a text starts with the keyword that ends a block.
 fn is_end(text: &str) -> bool {
     text.get(..3).is_some_and(|word| word.eq_ignore_ascii_case("end"))
         && !text.get(3..).is_some_and(|behind| behind.starts_with(char::is_alphanumeric))
 }
 
-/// Whether a character can stand there as it is. A colon can only where a space follows: before a number of ours, Mermaid
-/// may take it for a style.
+/// Whether a character needs no escape. A colon needs none only before a space: before an escape,
+/// Mermaid may parse it as a style.
 fn is_plain(character: char) -> bool {
     match character {
         'ﬂ' | '°' | '¶' | 'ß' => false,
@@ -50,7 +50,7 @@ mod tests {
     use super::escaped;
 
     #[test]
-    fn what_mermaid_could_take_for_something_else_is_written_by_its_number() {
+    fn characters_with_a_meaning_in_mermaid_are_escaped() {
         assert_eq!(escaped("RA-2 defers (1, 2): ours goes first"), "RA-2 defers (1, 2): ours goes first");
         assert_eq!(escaped("a;b#c%%d"), "a#59;b#35;c#37;#37;d");
         assert_eq!(escaped("<br/>&lt;"), "#60;br/#62;#38;lt#59;");

@@ -1,12 +1,13 @@
-//! Which messages answer others, as far as the run tells: those are drawn with dots.
+//! Finds the message kinds that are replies, judging by the run; they are drawn with dotted lines.
 
 use crate::scene::{Arrow, Cause, Scene, Tail};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The kinds of messages that answer another kind.
+/// Returns the message kinds that reply to another kind.
 ///
-/// A message answers if a node sends it in the step in which it takes one from the receiver, or when its disk has what
-/// came of that, and sends it to nobody else. Of two kinds that answer each other, the one that was seen first asks.
+/// A message is a reply if its sender sends it in the step in which it receives a message from the
+/// receiver, or after saving the outcome of that step, and sends that kind to no other node. Of two
+/// kinds that reply to each other, the one seen first is the request.
 pub(super) fn replies(scene: &Scene) -> BTreeSet<&str> {
     let mut first_seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut receivers: BTreeMap<(usize, &str), usize> = BTreeMap::new();
@@ -16,22 +17,22 @@ pub(super) fn replies(scene: &Scene) -> BTreeSet<&str> {
             *receivers.entry((step, &arrow.kind)).or_default() += 1;
         }
     }
-    let asked = asked(scene);
-    let answers = |arrow: &Arrow| {
+    let requests = requests(scene);
+    let is_reply = |arrow: &Arrow| {
         let Tail::Step(step) = arrow.tail else { return false };
-        let asks = |asked: &&Arrow| {
-            asked.from == arrow.to && first_seen.get(asked.kind.as_str()) < first_seen.get(arrow.kind.as_str())
+        let is_request = |request: &&Arrow| {
+            request.from == arrow.to && first_seen.get(request.kind.as_str()) < first_seen.get(arrow.kind.as_str())
         };
         let alone = receivers.get(&(step, arrow.kind.as_str())) == Some(&1);
-        alone && asked.get(step).is_some_and(|asked| asked.iter().any(asks))
+        alone && requests.get(step).is_some_and(|requests| requests.iter().any(is_request))
     };
-    scene.arrows.iter().filter(|arrow| answers(arrow)).map(|arrow| arrow.kind.as_str()).collect()
+    scene.arrows.iter().filter(|arrow| is_reply(arrow)).map(|arrow| arrow.kind.as_str()).collect()
 }
 
-/// The messages that each step may answer.
-fn asked(scene: &Scene) -> Vec<Vec<&Arrow>> {
+/// Returns the messages to which each step may reply.
+fn requests(scene: &Scene) -> Vec<Vec<&Arrow>> {
     let mut taken: BTreeMap<usize, Vec<&Arrow>> = BTreeMap::new();
-    let asked = scene.steps.iter().map(|step| match step.cause {
+    let requests = scene.steps.iter().map(|step| match step.cause {
         Cause::Message(arrow) => {
             let arrow: Vec<_> = arrow.and_then(|arrow| scene.arrows.get(arrow)).into_iter().collect();
             taken.entry(step.lane).or_default().extend(&arrow);
@@ -40,5 +41,5 @@ fn asked(scene: &Scene) -> Vec<Vec<&Arrow>> {
         Cause::Disk => taken.remove(&step.lane).unwrap_or_default(),
         Cause::Start { .. } | Cause::Command | Cause::Timer | Cause::Membership => Vec::new(),
     });
-    asked.collect()
+    requests.collect()
 }

@@ -1,66 +1,67 @@
-//! How a run went on the whole: for those that are too long for a scene.
+//! Summaries over time of runs that are too long for a scene.
 //!
-//! Time is divided into bins. As the run goes on they become wider, two into one, so that there are never more than a few
-//! hundred of them however long it is.
+//! Time is divided into bins. As the run continues, adjacent bins are merged, so there are never
+//! more than a few hundred.
 
-mod survey;
+mod builder;
 mod text;
 
-pub use survey::Survey;
+pub use builder::OverviewBuilder;
 pub use text::{Ink, draw as draw_text};
 
-use crate::scene::{Band, Beyond, Breach, Heading};
+use crate::scene::{Band, Breach, Heading, Omitted};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::role::Role;
 
-/// A run on the whole.
+/// A summary of a run over time.
 #[derive(Clone, Debug)]
 pub struct Overview {
     pub heading: Heading,
-    /// The time that is shown as 0.
+    /// The time displayed as 0.
     pub origin: Time,
     pub from: Time,
     pub to: Time,
     pub width: Duration,
-    /// What the nodes did in each bin, the first of which begins at `from` and the last of which has `to` in it.
+    /// Counts per bin. The first bin starts at `from`, the last one contains `to`.
     pub bins: Vec<Bin>,
-    pub lanes: Vec<Row>,
-    /// How many nodes there are besides. What they did counts nonetheless.
+    pub lanes: Vec<NodeRow>,
+    /// Number of further nodes without a row. Their activity counts nonetheless.
     pub more_nodes: usize,
-    /// What lasted: cuts, odd links, full disks; the first ones, if there are very many.
+    /// Lasting faults: partitions, link faults, full disks; the first ones if there are very many.
     pub bands: Vec<Band>,
-    pub breaches: Vec<Breach>,
+    pub violations: Vec<Breach>,
     pub total: Bin,
-    pub beyond: Beyond,
+    pub omitted: Omitted,
 }
 
-/// What happened in some time.
+/// Counts of what happened during one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
     pub steps: u64,
     pub messages: u64,
-    /// Messages that only repeat, acknowledge or keep alive.
+    /// Control messages: retransmissions, acknowledgements and heartbeats.
     pub control: u64,
-    /// Messages that never arrived.
+    /// Messages that were lost.
     pub lost: u64,
-    /// How often a node became the one: entered, or was elected.
+    /// Number of times a node became chosen: entered the critical section or was elected.
     pub chosen: u64,
     pub crashes: u64,
 }
 
 impl Overview {
-    /// The properties that are seen not to hold in what is shown.
-    pub fn seen(&self) -> Vec<&Breach> {
-        self.breaches.iter().filter(|breach| (self.from..=self.to).contains(&breach.time)).collect()
+    /// Returns the violations within the time shown.
+    pub fn shown_violations(&self) -> Vec<&Breach> {
+        self.violations.iter().filter(|violation| (self.from..=self.to).contains(&violation.time)).collect()
     }
 
+    /// Returns the totals as text, with counts formatted by `number`.
     pub fn totals(&self, number: impl Fn(u64) -> String) -> String {
         let Bin { steps, messages, control, lost, chosen, crashes } = self.total;
         let things =
             |count: u64, one: &str, many: &str| format!("{} {}", number(count), if count == 1 { one } else { many });
         let mut parts = vec![things(steps, "step", "steps"), things(messages, "message", "messages")];
         if control > 0 {
-            parts.push(format!("{} of control", number(control)));
+            parts.push(format!("{} control", number(control)));
         }
         if lost > 0 {
             parts.push(format!("{} lost", number(lost)));
@@ -68,19 +69,19 @@ impl Overview {
         if crashes > 0 {
             parts.push(things(crashes, "crash", "crashes"));
         }
-        let stood = self.heading.words(Role::Chosen);
-        if chosen > 0 && !stood.is_empty() {
-            parts.push(format!("{stood} {}", things(chosen, "time", "times")));
+        let chosen_name = self.heading.role_name(Role::Chosen);
+        if chosen > 0 && !chosen_name.is_empty() {
+            parts.push(format!("{chosen_name} {}", things(chosen, "time", "times")));
         }
         parts.join(", ")
     }
 
-    /// The time as people see it, in nanoseconds since what they call 0.
-    pub fn shown(&self, time: Time) -> Time {
+    /// Returns a time relative to the origin, as it is displayed.
+    pub fn relative(&self, time: Time) -> Time {
         Time::from_nanos(time.nanos().saturating_sub(self.origin.nanos()))
     }
 
-    /// The bin of an instant; the first or the last one if it is in none.
+    /// Returns the bin of an instant, clamped to the first and the last one.
     pub fn bin_of(&self, time: Time) -> usize {
         let since = if time > self.from { time.nanos().abs_diff(self.from.nanos()) } else { 0 };
         let index = since.checked_div(self.width.nanos()).unwrap_or_default();
@@ -89,7 +90,7 @@ impl Overview {
 }
 
 impl Bin {
-    // A journal may claim anything, and no count of it may end in a panic.
+    // A journal is untrusted input, so no count may overflow.
     fn add(&mut self, other: Self) {
         let Self { steps, messages, control, lost, chosen, crashes } = self;
         let pairs = [
@@ -111,24 +112,25 @@ impl Bin {
     }
 }
 
-/// How a node stood.
+/// The roles of one node over time.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct NodeRow {
     pub node: NodeId,
-    /// In each bin, how long it stood in which way.
+    /// Time spent in each role, per bin.
     pub shares: Vec<Shares>,
     pub last: Role,
 }
 
-/// How long a node stood in which way, in nanoseconds.
+/// Time that a node spent in each role, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shares([u64; 6]);
 
-/// All ways to stand.
+/// All roles.
 pub(crate) const ROLES: [Role; 6] = [Role::Idle, Role::Waiting, Role::Follows, Role::Chosen, Role::Paused, Role::Down];
 
 impl Shares {
-    pub fn of(&self, role: Role) -> u64 {
+    /// Returns the time spent in a role, in nanoseconds.
+    pub fn time_in(&self, role: Role) -> u64 {
         let Self([idle, waiting, follows, chosen, paused, down]) = self;
         match role {
             Role::Idle => *idle,
@@ -141,22 +143,24 @@ impl Shares {
     }
 
     pub fn total(&self) -> u64 {
-        u64::try_from(self.whole()).unwrap_or(u64::MAX)
+        u64::try_from(self.exact_total()).unwrap_or(u64::MAX)
     }
 
-    /// How long in all, where time that goes to and fro makes that more than there is.
-    pub(crate) fn whole(&self) -> u128 {
+    /// Returns the total time without overflow: a journal whose time goes back and forth can exceed
+    /// 64 bits.
+    pub(crate) fn exact_total(&self) -> u128 {
         self.0.iter().copied().map(u128::from).sum()
     }
 
-    pub fn most(&self) -> Role {
-        let longest = ROLES.into_iter().max_by_key(|role| self.of(*role));
-        longest.filter(|_| self.whole() > 0).unwrap_or_default()
+    /// Returns the role that took most of the time.
+    pub fn longest_role(&self) -> Role {
+        let longest = ROLES.into_iter().max_by_key(|role| self.time_in(*role));
+        longest.filter(|_| self.exact_total() > 0).unwrap_or_default()
     }
 
     fn add(&mut self, role: Role, nanos: u64) {
-        let place = ROLES.iter().position(|known| *known == role);
-        if let Some(share) = place.and_then(|place| self.0.get_mut(place)) {
+        let index = ROLES.iter().position(|known| *known == role);
+        if let Some(share) = index.and_then(|index| self.0.get_mut(index)) {
             *share = share.saturating_add(nanos);
         }
     }

@@ -1,6 +1,6 @@
-//! An overview as text: a row for each node, one for what lasts, some for the messages, and what it all means.
+//! An overview as text: a row per node, one for lasting faults, some for messages, and a legend.
 
-use super::{Bin, Overview, ROLES, Row, Shares};
+use super::{Bin, NodeRow, Overview, ROLES, Shares};
 use crate::plural::counted;
 use crate::scene::{Band, Breach};
 use crate::terminal::text::{fit, isolated, width};
@@ -9,7 +9,7 @@ use quorate_journal::role::Role;
 use quorate_journal::words::millis;
 use std::collections::BTreeSet;
 
-/// What a piece of the text is, for those who colour it.
+/// The meaning of a piece of text, by which a caller may colour it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     Role(Role),
@@ -19,34 +19,34 @@ pub enum Ink {
 }
 
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Where a cut lasts.
-const CUT: char = '━';
-/// Where something else lasts.
-const ODD: char = '╍';
-/// Where a property is seen not to hold.
-const BREACH: char = '▲';
+/// A partition.
+const PARTITION: char = '━';
+/// Another lasting fault.
+const OTHER_FAULT: char = '╍';
+/// A property violation.
+const VIOLATION: char = '▲';
 
-/// How wide the names of rows are.
+/// Width of row names, in columns.
 const NAMES: usize = 10;
-/// So many things that last, and so many properties, are told in words; the others are counted.
-const MOST_TOLD: usize = 8;
+/// Maximum number of faults and of violations listed as text; the others are counted.
+const MAX_LISTED: usize = 8;
 
 type Paint<'a> = &'a dyn Fn(Ink, &str) -> String;
 type Count = fn(&Bin) -> u64;
 
-/// The overview in so many columns. `paint` may colour each piece.
+/// Returns the overview as text of at most `columns` columns. `paint` may colour each piece.
 pub fn draw(overview: &Overview, columns: usize, paint: Paint<'_>) -> String {
     let mut page = Page::new(overview, columns, paint);
     page.nodes();
     page.bands();
     page.messages();
-    page.breaches();
+    page.violations();
     page.times();
-    page.tell_bands();
-    page.tell_breaches();
+    page.list_bands();
+    page.list_violations();
     page.legend();
-    if let Some(beyond) = overview.beyond.words() {
-        page.say(Ink::Faint, &beyond);
+    if let Some(omitted) = overview.omitted.summary() {
+        page.remark(Ink::Faint, &omitted);
     }
     page.text
 }
@@ -55,7 +55,7 @@ pub fn draw(overview: &Overview, columns: usize, paint: Paint<'_>) -> String {
 #[derive(Clone, Copy)]
 enum Cell {
     Mostly(Role),
-    /// For so many eighths of the time it was the one.
+    /// The node was chosen for this many eighths of the time.
     Chosen(usize),
 }
 
@@ -66,9 +66,9 @@ struct Page<'a> {
     text: String,
     chunk: usize,
     sums: Vec<Bin>,
-    /// How wide a line behind the names may be.
+    /// Width of a row after its name.
     room: usize,
-    stood: BTreeSet<char>,
+    roles_seen: BTreeSet<char>,
     chosen: bool,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Page<'a> {
         let room = columns.saturating_sub(NAMES + 2).max(20);
         let chunk = overview.bins.len().div_ceil(room.min(200)).max(1);
         let sums = overview.bins.chunks(chunk).map(Bin::sum).collect();
-        Self { overview, paint, text: String::new(), chunk, sums, room, stood: BTreeSet::new(), chosen: false }
+        Self { overview, paint, text: String::new(), chunk, sums, room, roles_seen: BTreeSet::new(), chosen: false }
     }
 
     fn row(&mut self, name: &str, row: &str) {
@@ -91,7 +91,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn say(&mut self, ink: Ink, text: &str) {
+    fn remark(&mut self, ink: Ink, text: &str) {
         let line = (self.paint)(ink, &isolated(&fit(text, self.room)));
         self.row("", &line);
     }
@@ -105,14 +105,14 @@ impl<'a> Page<'a> {
         }
         if overview.more_nodes > 0 {
             let more = counted(overview.more_nodes as u64, "more node");
-            self.say(Ink::Faint, &format!("and {more}"));
+            self.remark(Ink::Faint, &format!("and {more}"));
         }
     }
 
     fn sign(&mut self, cell: Cell) -> String {
         match cell {
             Cell::Mostly(role) => {
-                self.stood.insert(role.sign());
+                self.roles_seen.insert(role.sign());
                 (self.paint)(Ink::Role(role), role.sign().encode_utf8(&mut [0; 4]))
             }
             Cell::Chosen(eighths) => {
@@ -123,7 +123,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Where something lasts. A cut is worse than anything else.
+    /// Draws the row of lasting faults. A partition hides other faults.
     fn bands(&mut self) {
         if self.overview.bands.is_empty() {
             return;
@@ -132,12 +132,12 @@ impl<'a> Page<'a> {
         for band in &self.overview.bands {
             let last = band.to.map_or(self.overview.to, |place| place.time);
             let (from, to) = (self.column(band.from.time), self.column(last));
-            for sign in row.iter_mut().take(to + 1).skip(from).filter(|sign| **sign != CUT) {
-                *sign = if band.cut { CUT } else { ODD };
+            for sign in row.iter_mut().take(to + 1).skip(from).filter(|sign| **sign != PARTITION) {
+                *sign = if band.is_cut { PARTITION } else { OTHER_FAULT };
             }
         }
         let line: String = row.iter().collect();
-        self.signs("lasts", Ink::Alarm, &line);
+        self.signs("faults", Ink::Alarm, &line);
     }
 
     fn messages(&mut self) {
@@ -154,11 +154,13 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn breaches(&mut self) {
-        let columns: BTreeSet<usize> = self.overview.seen().iter().map(|breach| self.column(breach.time)).collect();
+    fn violations(&mut self) {
+        let columns: BTreeSet<usize> =
+            self.overview.shown_violations().iter().map(|violation| self.column(violation.time)).collect();
         if let Some(last) = columns.last() {
-            let row: String = (0..=*last).map(|column| if columns.contains(&column) { BREACH } else { ' ' }).collect();
-            self.signs("breaches", Ink::Alarm, &row);
+            let row: String =
+                (0..=*last).map(|column| if columns.contains(&column) { VIOLATION } else { ' ' }).collect();
+            self.signs("violations", Ink::Alarm, &row);
         }
     }
 
@@ -167,7 +169,7 @@ impl<'a> Page<'a> {
     }
 
     fn millis(&self, time: Time) -> String {
-        millis(self.overview.shown(time))
+        millis(self.overview.relative(time))
     }
 
     fn times(&mut self) {
@@ -177,38 +179,38 @@ impl<'a> Page<'a> {
         self.row("", &line);
     }
 
-    fn tell_bands(&mut self) {
+    fn list_bands(&mut self) {
         let overview = self.overview;
         let until =
             |band: &Band| band.to.map_or("the end".to_owned(), |place| format!("{} ms", self.millis(place.time)));
-        let tell = |band: &Band| format!("{} ms to {}: {}", self.millis(band.from.time), until(band), band.text);
-        let told: Vec<String> = overview.bands.iter().take(MOST_TOLD).map(tell).collect();
-        told.iter().for_each(|line| self.say(Ink::Faint, line));
-        self.tell_more(overview.bands.len(), "thing that lasts", "things that last");
+        let line = |band: &Band| format!("{} ms to {}: {}", self.millis(band.from.time), until(band), band.text);
+        let lines: Vec<String> = overview.bands.iter().take(MAX_LISTED).map(line).collect();
+        lines.iter().for_each(|line| self.remark(Ink::Faint, line));
+        self.count_rest(overview.bands.len(), "lasting fault", "lasting faults");
     }
 
-    fn tell_breaches(&mut self) {
-        let seen = self.overview.seen();
-        let tell = |breach: &&Breach| format!("{BREACH} {} ms: {}", self.millis(breach.time), breach.text);
-        let told: Vec<String> = seen.iter().take(MOST_TOLD).map(tell).collect();
-        told.iter().for_each(|line| self.say(Ink::Alarm, line));
-        self.tell_more(seen.len(), "property that does not hold", "properties that do not hold");
+    fn list_violations(&mut self) {
+        let seen = self.overview.shown_violations();
+        let line = |violation: &&Breach| format!("{VIOLATION} {} ms: {}", self.millis(violation.time), violation.text);
+        let lines: Vec<String> = seen.iter().take(MAX_LISTED).map(line).collect();
+        lines.iter().for_each(|line| self.remark(Ink::Alarm, line));
+        self.count_rest(seen.len(), "violation", "violations");
     }
 
-    fn tell_more(&mut self, count: usize, one: &str, many: &str) {
-        match count.saturating_sub(MOST_TOLD) {
+    fn count_rest(&mut self, count: usize, one: &str, many: &str) {
+        match count.saturating_sub(MAX_LISTED) {
             0 => {}
-            1 => self.say(Ink::Faint, &format!("and 1 more {one}")),
-            more => self.say(Ink::Faint, &format!("and {more} more {many}")),
+            1 => self.remark(Ink::Faint, &format!("and 1 more {one}")),
+            more => self.remark(Ink::Faint, &format!("and {more} more {many}")),
         }
     }
 
     fn legend(&mut self) {
         const BETWEEN: &str = "   ";
         let mut line = String::new();
-        for item in self.meanings() {
+        for item in self.legend_items() {
             if !line.is_empty() && width(&line) + width(BETWEEN) + width(&item) > self.room {
-                self.say(Ink::Faint, &std::mem::take(&mut line));
+                self.remark(Ink::Faint, &std::mem::take(&mut line));
             }
             if !line.is_empty() {
                 line.push_str(BETWEEN);
@@ -216,32 +218,35 @@ impl<'a> Page<'a> {
             line.push_str(&item);
         }
         if !line.is_empty() {
-            self.say(Ink::Faint, &line);
+            self.remark(Ink::Faint, &line);
         }
     }
 
-    fn meanings(&self) -> Vec<String> {
+    fn legend_items(&self) -> Vec<String> {
         let heading = &self.overview.heading;
-        let stood = ROLES.into_iter().filter(|role| self.stood.contains(&role.sign()));
-        let stood = stood.map(|role| (role.sign().to_string(), heading.words(role).to_owned()));
-        let chosen = heading.words(Role::Chosen);
-        let share = (self.chosen && !chosen.is_empty())
-            .then(|| ("▁▂█".to_owned(), format!("{chosen} for a share of the time")));
-        let lasts = |cut: bool| self.overview.bands.iter().any(|band| band.cut == cut);
-        let cut = lasts(true).then(|| (CUT.to_string(), "a cut".to_owned()));
-        let odd = lasts(false).then(|| (ODD.to_string(), "an odd link or a full disk".to_owned()));
-        let breach = (!self.overview.seen().is_empty()).then(|| (BREACH.to_string(), "a property fails".to_owned()));
-        let items = stood.chain(share).chain(cut).chain(odd).chain(breach).filter(|(_, words)| !words.is_empty());
+        let roles_seen = ROLES.into_iter().filter(|role| self.roles_seen.contains(&role.sign()));
+        let roles_seen = roles_seen.map(|role| (role.sign().to_string(), heading.role_name(role).to_owned()));
+        let chosen = heading.role_name(Role::Chosen);
+        let share =
+            (self.chosen && !chosen.is_empty()).then(|| ("▁▂█".to_owned(), format!("{chosen} for part of the time")));
+        let lasts = |cut: bool| self.overview.bands.iter().any(|band| band.is_cut == cut);
+        let cut = lasts(true).then(|| (PARTITION.to_string(), "partition".to_owned()));
+        let other = lasts(false).then(|| (OTHER_FAULT.to_string(), "link fault or full disk".to_owned()));
+        let violation = (!self.overview.shown_violations().is_empty())
+            .then(|| (VIOLATION.to_string(), "property violated".to_owned()));
+        let items =
+            roles_seen.chain(share).chain(cut).chain(other).chain(violation).filter(|(_, words)| !words.is_empty());
         items.map(|(sign, words)| format!("{sign} {words}")).collect()
     }
 }
 
-/// How a node stood in one column. How much of the time it was the one is what counts, as long as it was at all.
-fn cell(row: &Row, shares: &[Shares]) -> Cell {
+/// Returns the symbol of a node in one column. Being chosen for any part of the time takes
+/// precedence.
+fn cell(row: &NodeRow, shares: &[Shares]) -> Cell {
     let sum = Shares::sum(shares);
-    let (chosen, whole) = (u128::from(sum.of(Role::Chosen)), sum.whole());
-    // The last bin may be but the last instant.
-    let most = if whole == 0 { row.last } else { sum.most() };
+    let (chosen, whole) = (u128::from(sum.time_in(Role::Chosen)), sum.exact_total());
+    // The last bin may contain only the final instant.
+    let most = if whole == 0 { row.last } else { sum.longest_role() };
     match most {
         Role::Chosen if whole == 0 => Cell::Chosen(8),
         Role::Down | Role::Paused => Cell::Mostly(most),
@@ -255,8 +260,8 @@ fn bars(bins: &[Bin], of: impl Fn(&Bin) -> u64) -> String {
     bins.iter().map(|bin| BARS.get(eighths(of(bin).into(), most.into())).copied().unwrap_or(' ')).collect()
 }
 
-/// How many eighths a part is, rounded up so that a little shows.
+/// Returns how many eighths of the whole a part is, rounded up so that a small part stays visible.
 fn eighths(part: u128, whole: u128) -> usize {
-    // Neither is much larger than 64 bits, so that nothing overflows.
+    // Both are barely larger than 64 bits, so the product fits into 128.
     usize::try_from((part * 8).div_ceil(whole.max(1))).unwrap_or_default()
 }

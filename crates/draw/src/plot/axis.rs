@@ -1,54 +1,62 @@
-//! An axis with everything worked out: from where to where, its ticks, and where on it a value is.
+//! An axis with its value range, its ticks, and the mapping of values to positions.
 
 use super::ticks::{self, Tick, number};
 use super::{Axis, Plot, Scale, Ticks};
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use std::ops;
 
-/// Which way an axis goes.
+/// The direction of an axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Direction {
     Across,
     Up,
 }
 
-/// An axis that knows its values.
+/// An axis with its value range.
 #[derive(Clone, Debug)]
-pub(super) struct Ruler {
+pub(super) struct ScaledAxis {
     scale: Scale,
     low: f64,
     high: f64,
-    /// Whether a log axis has a place for zero, apart from the rest.
+    /// Whether a log axis has a separate place for zero.
     has_zero: bool,
     pub(super) ticks: Vec<(f64, String)>,
 }
 
-/// What the place for zero takes of an axis.
+/// Part of an axis reserved for zero.
 const ZERO_LANE: f64 = 0.1;
-/// Where in it zero is.
+/// Position of zero within it.
 const ZERO: f64 = 0.25;
-/// The room between the outermost values and the ends of an axis, of its length.
-const LEAST_MARGIN: f64 = 0.05;
-const MOST_MARGIN: f64 = 0.15;
-/// A range that is narrower, measured by its values, is none: floating-point numbers hardly tell its ends apart.
+/// Minimum and maximum margin between the outermost values and the ends of an axis, as parts of its
+/// length.
+const MIN_MARGIN: f64 = 0.05;
+const MAX_MARGIN: f64 = 0.15;
+/// Relative width below which a range counts as a single value, because floating-point numbers
+/// hardly distinguish its ends.
 const NARROW: f64 = 1e-9;
-/// More places where points are do not all get a tick.
+/// Maximum number of points that all get a tick.
 const FEW: usize = 12;
 
-impl Ruler {
-    /// An axis of a plot, so many pixels long, with at least this much room at its ends.
-    pub(super) fn of(plot: &Plot, way: Way, length: i32, room: i32) -> Self {
-        let axis = if way == Way::Across { &plot.x } else { &plot.y };
-        let values = values(plot, axis, way);
+impl ScaledAxis {
+    /// Computes an axis of a plot, `length` pixels long, with at least `room` pixels of margin at
+    /// its ends.
+    pub(super) fn new(plot: &Plot, direction: Direction, length: i32, room: i32) -> Self {
+        let axis = if direction == Direction::Across { &plot.x } else { &plot.y };
+        let values = values(plot, axis, direction);
         let has_zero = axis.scale == Scale::Log && values.contains(&0.0);
-        let margin = (f64::from(room) / f64::from(length.max(1))).clamp(LEAST_MARGIN, MOST_MARGIN);
+        let margin = (f64::from(room) / f64::from(length.max(1))).clamp(MIN_MARGIN, MAX_MARGIN);
         let (low, high) = match axis.scale {
-            Scale::Linear => linear_ends(&values, way, margin),
+            Scale::Linear => linear_ends(&values, direction, margin),
             Scale::Log => log_ends(&values, margin),
         };
-        let mut ruler = Self { scale: axis.scale, low, high, has_zero, ticks: Vec::new() };
-        ruler.ticks = ruler.find_ticks(axis, places(plot, axis, way), &values, most_ticks(axis.scale, way, length));
-        ruler
+        let mut scaled_axis = Self { scale: axis.scale, low, high, has_zero, ticks: Vec::new() };
+        scaled_axis.ticks = scaled_axis.find_ticks(
+            axis,
+            places(plot, axis, direction),
+            &values,
+            most_ticks(axis.scale, direction, length),
+        );
+        scaled_axis
     }
 
     fn find_ticks(&self, axis: &Axis, places: Vec<f64>, values: &[f64], most: usize) -> Vec<(f64, String)> {
@@ -58,7 +66,7 @@ impl Ruler {
         let has_few = axis.ticks == Ticks::AtPoints && places.len() <= FEW;
         let places = places.into_iter().filter(|_| has_few).map(|place| (place, number(place)));
         let mut ticks: Vec<_> = places.collect();
-        // One tick alone does not say how long anything is. If there is nothing else, it need not.
+        // One tick shows no scale. It is enough only if there is just one value.
         if ticks.len() > 1 || (ticks.len() == 1 && values.iter().all(|value| values.first() == Some(value))) {
             return ticks;
         }
@@ -67,19 +75,19 @@ impl Ruler {
             Scale::Linear => ticks::linear(self.low, self.high, most, is_whole && self.high - self.low >= 1.0),
             Scale::Log => ticks::log(self.low, self.high, most, is_whole && self.high - self.low >= 2.0),
         };
-        let zero = self.has_zero.then(|| Tick::of(0.0));
+        let zero = self.has_zero.then(|| Tick::from_f64(0.0));
         ticks.extend(zero.into_iter().chain(round).map(|tick| (tick.value(), tick.text())));
         ticks.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         ticks.dedup_by(|(one, _), (other, _)| one == other);
         ticks
     }
 
-    /// Where zero ends and the rest begins, if zero has a place of its own.
+    /// Returns the position of the gap between zero and the rest, if zero has a separate place.
     pub(super) fn gap(&self) -> Option<f64> {
         self.has_zero.then_some(ZERO_LANE * 0.75)
     }
 
-    /// Where a value is, from 0 at the beginning of the axis to 1 at its end.
+    /// Returns the position of a value, from 0 at the start of the axis to 1 at its end.
     fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
@@ -92,7 +100,7 @@ impl Ruler {
     }
 }
 
-impl Ranged for Ruler {
+impl Ranged for ScaledAxis {
     type FormatOption = DefaultFormatting;
     type ValueType = f64;
 
@@ -109,26 +117,26 @@ impl Ranged for Ruler {
     }
 }
 
-/// How many ticks have room: fewer than would fit if they are equally far apart, because few say as much then.
-fn most_ticks(scale: Scale, way: Way, length: i32) -> usize {
-    let fit = match (way, scale) {
-        (Way::Across, _) => (length / 64).clamp(2, 12),
-        (Way::Up, Scale::Linear) => (length / 40).clamp(2, 7),
-        (Way::Up, Scale::Log) => (length / 34).clamp(2, 12),
+/// Returns the maximum number of ticks. A linear axis needs fewer than fit.
+fn most_ticks(scale: Scale, direction: Direction, length: i32) -> usize {
+    let fit = match (direction, scale) {
+        (Direction::Across, _) => (length / 64).clamp(2, 12),
+        (Direction::Up, Scale::Linear) => (length / 40).clamp(2, 7),
+        (Direction::Up, Scale::Log) => (length / 34).clamp(2, 12),
     };
     fit.unsigned_abs() as usize
 }
 
-fn values(plot: &Plot, axis: &Axis, way: Way) -> Vec<f64> {
+fn values(plot: &Plot, axis: &Axis, direction: Direction) -> Vec<f64> {
     let mut values = axis.shown.clone();
     for series in &plot.series {
         let line = series.formula.iter().flat_map(|formula| &formula.points);
-        match way {
-            Way::Across => {
+        match direction {
+            Direction::Across => {
                 values.extend(line.map(|(x, _)| x));
                 values.extend(series.points.iter().map(|point| point.x));
             }
-            Way::Up => {
+            Direction::Up => {
                 values.extend(line.map(|(_, y)| y));
                 let ranges = |point: &super::Point| [point.reach, point.interval];
                 let ends = series.points.iter().flat_map(ranges).flatten();
@@ -140,10 +148,10 @@ fn values(plot: &Plot, axis: &Axis, way: Way) -> Vec<f64> {
     values
 }
 
-/// Where points are, and what is to be in sight, from the least on.
-fn places(plot: &Plot, axis: &Axis, way: Way) -> Vec<f64> {
+/// Returns the values of points and those that the axis must include, in ascending order.
+fn places(plot: &Plot, axis: &Axis, direction: Direction) -> Vec<f64> {
     let points = plot.series.iter().flat_map(|series| &series.points);
-    let points = points.map(|point| if way == Way::Across { point.x } else { point.y });
+    let points = points.map(|point| if direction == Direction::Across { point.x } else { point.y });
     let mut places: Vec<_> = points.chain(axis.shown.iter().copied()).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
@@ -154,19 +162,19 @@ fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.map(|value| (value, value)).reduce(|(low, high), (value, _)| (low.min(value), high.max(value)))
 }
 
-fn linear_ends(values: &[f64], way: Way, margin: f64) -> (f64, f64) {
+fn linear_ends(values: &[f64], direction: Direction, margin: f64) -> (f64, f64) {
     let (mut low, mut high) = ends(values.iter().copied()).unwrap_or((0.0, 1.0));
     let size = low.abs().max(high.abs());
     if high - low <= NARROW * size || size == 0.0 {
-        // One value alone stands in the middle, with something around it that it can be measured by.
+        // A single value is in the middle of a range that shows its scale.
         let around = if size == 0.0 { 1.0 } else { size / 2.0 };
         (low, high) = if low == 0.0 { (0.0, around) } else { (low - around, high + around) };
     }
     let margin = margin * (high - low);
-    // What begins at zero begins there to be measured from it.
-    let stands_on_zero = low == 0.0 && way == Way::Up;
-    let hangs_from_zero = high == 0.0 && way == Way::Up;
-    (if stands_on_zero { low } else { low - margin }, if hangs_from_zero { high } else { high + margin })
+    // A vertical axis starts at zero if the values do, so that heights can be compared.
+    let starts_at_zero = low == 0.0 && direction == Direction::Up;
+    let ends_at_zero = high == 0.0 && direction == Direction::Up;
+    (if starts_at_zero { low } else { low - margin }, if ends_at_zero { high } else { high + margin })
 }
 
 fn log_ends(values: &[f64], margin: f64) -> (f64, f64) {
@@ -180,19 +188,19 @@ fn log_ends(values: &[f64], margin: f64) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ruler, Way};
+    use super::{Direction, ScaledAxis};
     use crate::plot::{Axis, Plot, Point, Scale, Series};
     use plotters::coord::ranged1d::Ranged;
 
-    fn ruler(scale: Scale, values: &[f64]) -> Ruler {
+    fn scaled_axis(scale: Scale, values: &[f64]) -> ScaledAxis {
         let axis = Axis { scale, ..Axis::linear("") };
         let series = Series::new("s").points(values.iter().map(|value| Point::new(1.0, *value)));
-        Ruler::of(&Plot::new("p").y(axis).with(series), Way::Up, 300, 0)
+        ScaledAxis::new(&Plot::new("p").y(axis).with(series), Direction::Up, 300, 0)
     }
 
-    /// From bottom to top, in order, with room, and with a tick at least.
+    /// Positions are within the axis, in ascending order, and there is at least one tick.
     #[test]
-    fn every_value_has_its_place() {
+    fn every_value_has_a_position_on_the_axis() {
         for scale in [Scale::Linear, Scale::Log] {
             for values in [
                 &[][..],
@@ -205,34 +213,35 @@ mod tests {
                 &[1.0, 1.0 + 1e-12],
                 &[2.0, 6.0, 14.0],
             ] {
-                let ruler = ruler(scale, values);
-                let places: Vec<_> = values.iter().map(|value| ruler.map(value, (4000, 0))).collect();
+                let scaled_axis = scaled_axis(scale, values);
+                let places: Vec<_> = values.iter().map(|value| scaled_axis.map(value, (4000, 0))).collect();
                 assert!(places.iter().all(|place| (0..=4000).contains(place)), "{scale:?} {values:?}: {places:?}");
                 assert!(places.windows(2).all(|pair| pair[0] >= pair[1]), "{scale:?} {values:?}: {places:?}");
-                assert!(!ruler.ticks.is_empty(), "{scale:?} {values:?}");
-                let ticks: Vec<_> = ruler.ticks.iter().map(|(value, _)| ruler.map(value, (4000, 0))).collect();
-                assert!(ticks.iter().all(|tick| (0..=4000).contains(tick)), "{scale:?} {values:?}: {ruler:?}");
+                assert!(!scaled_axis.ticks.is_empty(), "{scale:?} {values:?}");
+                let ticks: Vec<_> =
+                    scaled_axis.ticks.iter().map(|(value, _)| scaled_axis.map(value, (4000, 0))).collect();
+                assert!(ticks.iter().all(|tick| (0..=4000).contains(tick)), "{scale:?} {values:?}: {scaled_axis:?}");
             }
         }
     }
 
     #[test]
-    fn zero_stands_apart_on_a_log_axis() {
-        let ruler = ruler(Scale::Log, &[0.0, 1.0, 100.0]);
-        let [zero, one, hundred] = [0.0, 1.0, 100.0].map(|value| ruler.map(&value, (1000, 0)));
+    fn zero_has_a_separate_place_on_a_log_axis() {
+        let scaled_axis = scaled_axis(Scale::Log, &[0.0, 1.0, 100.0]);
+        let [zero, one, hundred] = [0.0, 1.0, 100.0].map(|value| scaled_axis.map(&value, (1000, 0)));
         assert!(zero < 1000 && zero - one > 60 && one - hundred > 700, "{zero} {one} {hundred}");
-        assert_eq!(ruler.ticks.first().map(|(_, text)| text.as_str()), Some("0"));
+        assert_eq!(scaled_axis.ticks.first().map(|(_, text)| text.as_str()), Some("0"));
     }
 
     #[test]
-    fn few_places_have_a_tick_each_and_many_have_round_ones() {
+    fn few_points_have_a_tick_each_and_many_have_round_ones() {
         let plot = |sizes: std::ops::Range<u32>| {
             let points = sizes.map(|size| Point::new(f64::from(size), 1.0));
             Plot::new("p").x(Axis::log("nodes").at_points()).with(Series::new("s").points(points))
         };
         let texts = |plot: &Plot| {
-            let ruler = Ruler::of(plot, Way::Across, 520, 0);
-            ruler.ticks.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(" ")
+            let scaled_axis = ScaledAxis::new(plot, Direction::Across, 520, 0);
+            scaled_axis.ticks.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(texts(&plot(3..7)), "3 4 5 6");
         assert_eq!(texts(&plot(3..5).x(Axis::log("nodes").at_points().showing(8.0).showing(2.0))), "2 3 4 8");

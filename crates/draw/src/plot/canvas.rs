@@ -1,6 +1,8 @@
-//! What plotters draws on: an SVG document in which text is text, and colours follow the theme.
+//! The plotters backend: writes an SVG document with selectable text and colours that follow the
+//! theme.
 //!
-//! Plotters counts in whole pixels. A pixel here has ten units, so that curves are smooth and marks are where they belong.
+//! Plotters uses whole coordinates. Ten of these units are one pixel here, so that curves are
+//! smooth and marks are placed exactly.
 
 use super::shape::Shape;
 use super::text::{escape, isolate};
@@ -10,20 +12,20 @@ use plotters_backend::{BackendColor, BackendCoord, BackendStyle, DrawingBackend,
 use std::convert::Infallible;
 use std::fmt::Write;
 
-/// So many units of plotters are one pixel.
+/// Plotters units per pixel.
 pub(super) const UNIT: i32 = 10;
 
-/// A document that is being drawn.
+/// An SVG document that is being drawn.
 pub(super) struct Canvas {
-    /// In units.
+    /// Width and height, in units.
     size: (i32, i32),
     theme: Theme,
     body: String,
-    /// What its style sheet must tell of.
+    /// The colours used so far, for the style sheet.
     used: Vec<Colour>,
 }
 
-/// What a line is drawn with.
+/// Style of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pen {
     pub(super) colour: Colour,
@@ -39,7 +41,7 @@ pub(super) struct Pen {
 pub(super) struct Dashes {
     pub(super) dash: i32,
     pub(super) gap: i32,
-    /// How much comes before the first dash.
+    /// Length before the first dash.
     pub(super) skip: i32,
 }
 
@@ -49,18 +51,18 @@ impl Pen {
     }
 }
 
-/// A mark without its place.
+/// Style of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct MarkerStyle {
     pub(super) shape: Shape,
     pub(super) colour: Colour,
     /// In units.
     pub(super) radius: i32,
-    /// Filled, with a rim of this colour; or drawn around, if there is none.
+    /// Rim colour of a filled mark; `None` draws only the outline.
     pub(super) rim: Option<Colour>,
 }
 
-/// Where a text is held.
+/// Horizontal alignment of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Anchor {
     #[default]
@@ -69,12 +71,12 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A text without its place.
+/// A text with its style.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct TextRun {
     pub(super) text: String,
-    /// What follows it in another colour, whichever way the text runs.
-    pub(super) rest: Option<Rest>,
+    /// Text that follows in another colour, whatever the text direction.
+    pub(super) suffix: Option<Suffix>,
     /// In pixels.
     pub(super) size: i32,
     pub(super) colour: Colour,
@@ -83,19 +85,19 @@ pub(super) struct Words {
     pub(super) hover: Option<String>,
 }
 
-/// What follows a text.
+/// Text that follows another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rest {
+pub(super) struct Suffix {
     pub(super) text: String,
     pub(super) colour: Colour,
-    /// How many pixels it is away, beyond a blank; with none there is no blank either.
+    /// Distance in pixels in addition to a blank; with 0 there is no blank either.
     pub(super) gap: i32,
 }
 
-impl Words {
+impl TextRun {
     pub(super) fn new(text: impl Into<String>, size: i32, colour: Colour) -> Self {
         let text = text.into();
-        Self { text, rest: None, size, colour, anchor: Anchor::Start, is_bold: false, hover: None }
+        Self { text, suffix: None, size, colour, anchor: Anchor::Start, is_bold: false, hover: None }
     }
 }
 
@@ -105,13 +107,13 @@ pub(super) fn rgb(colour: Colour) -> RGBColor {
 }
 
 impl Canvas {
-    /// An empty document of so many pixels.
+    /// Creates an empty document of this size in pixels.
     pub(super) fn new((width, height): (i32, i32), theme: Theme) -> Self {
         Self { size: (width * UNIT, height * UNIT), theme, body: String::new(), used: Vec::new() }
     }
 
     pub(super) fn line(&mut self, at: &[(i32, i32)], pen: &Pen, hover: &str) {
-        let colour = self.ink(pen.colour);
+        let colour = self.themed(pen.colour);
         let points: Vec<_> = straightened(at).into_iter().map(pair).collect();
         let mut tag = format!("<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\"", points.join(" "));
         let _ = write!(tag, " stroke-width=\"{}\" stroke-linejoin=\"round\"", pixels(pen.width));
@@ -127,53 +129,54 @@ impl Canvas {
         self.element("polyline", &tag, hover);
     }
 
-    pub(super) fn stamp(&mut self, (x, y): (i32, i32), stamp: &Stamp, hover: &str) {
-        let colour = self.ink(stamp.colour);
-        let paint = match stamp.rim {
+    pub(super) fn marker(&mut self, (x, y): (i32, i32), marker: &MarkerStyle, hover: &str) {
+        let colour = self.themed(marker.colour);
+        let paint = match marker.rim {
             Some(rim) => {
-                let rim = self.ink(rim);
-                let width = pixels(stamp.radius * 22 / 100);
+                let rim = self.themed(rim);
+                let width = pixels(marker.radius * 22 / 100);
                 format!("fill=\"{colour}\" stroke=\"{rim}\" stroke-width=\"{width}\"")
             }
             None => format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\""),
         };
-        if stamp.shape == Shape::Circle {
-            let (x, y, radius) = (pixels(x), pixels(y), pixels(stamp.radius));
+        if marker.shape == Shape::Circle {
+            let (x, y, radius) = (pixels(x), pixels(y), pixels(marker.radius));
             return self.element("circle", &format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" {paint}"), hover);
         }
-        let corner = |(right, down): &(i32, i32)| pair((x + right * stamp.radius / 100, y + down * stamp.radius / 100));
-        let points: Vec<_> = stamp.shape.corners().iter().map(corner).collect();
+        let corner =
+            |(right, down): &(i32, i32)| pair((x + right * marker.radius / 100, y + down * marker.radius / 100));
+        let points: Vec<_> = marker.shape.corners().iter().map(corner).collect();
         let tag = format!("<polygon points=\"{}\" {paint} stroke-linejoin=\"round\"", points.join(" "));
         self.element("polygon", &tag, hover);
     }
 
-    pub(super) fn words(&mut self, (x, y): (i32, i32), words: &Words) {
-        if words.text.is_empty() {
+    pub(super) fn text_run(&mut self, (x, y): (i32, i32), text_run: &TextRun) {
+        if text_run.text.is_empty() {
             return;
         }
-        let colour = self.ink(words.colour);
-        let mut tag = format!("<text x=\"{}\" y=\"{}\" font-size=\"{}\"", pixels(x), pixels(y), words.size);
+        let colour = self.themed(text_run.colour);
+        let mut tag = format!("<text x=\"{}\" y=\"{}\" font-size=\"{}\"", pixels(x), pixels(y), text_run.size);
         let _ = write!(tag, " fill=\"{colour}\"");
-        if words.is_bold {
+        if text_run.is_bold {
             tag.push_str(" font-weight=\"600\"");
         }
-        match words.anchor {
+        match text_run.anchor {
             Anchor::Start => {}
             Anchor::Middle => tag.push_str(" text-anchor=\"middle\""),
             Anchor::End => tag.push_str(" text-anchor=\"end\""),
         }
-        let rest = words.rest.as_ref().map(|Rest { text, colour, gap }| {
-            let colour = self.ink(*colour);
-            // Whoever copies the text wants the blank too.
+        let suffix = text_run.suffix.as_ref().map(|Suffix { text, colour, gap }| {
+            let colour = self.themed(*colour);
+            // The blank matters when the text is copied.
             let blank = if *gap > 0 { " " } else { "" };
             format!("{blank}<tspan dx=\"{gap}\" fill=\"{colour}\" font-weight=\"400\">{}</tspan>", isolate(text))
         });
-        let hover = words.hover.as_ref().map(|hover| title(hover)).unwrap_or_default();
-        let (text, rest) = (isolate(&words.text), rest.unwrap_or_default());
-        let _ = writeln!(self.body, "{tag}>{hover}{text}{rest}</text>");
+        let hover = text_run.hover.as_ref().map(|hover| title(hover)).unwrap_or_default();
+        let (text, suffix) = (isolate(&text_run.text), suffix.unwrap_or_default());
+        let _ = writeln!(self.body, "{tag}>{hover}{text}{suffix}</text>");
     }
 
-    /// The document, with what is read out to those who do not see it.
+    /// Returns the document, with a name and a description for screen readers.
     pub(super) fn finish(self, name: &str, description: &str) -> String {
         let (width, height) = (pixels(self.size.0), pixels(self.size.1));
         format!(
@@ -187,8 +190,8 @@ impl Canvas {
         )
     }
 
-    /// A document that follows its viewer has the light colours, and a sheet that exchanges them. Who reads no sheets sees
-    /// it light.
+    /// Returns a style sheet that replaces light colours by dark ones, for a document that follows
+    /// the viewer's theme. A viewer that ignores style sheets shows it light.
     fn sheet(&self) -> String {
         if self.theme != Theme::Auto {
             return String::new();
@@ -201,7 +204,7 @@ impl Canvas {
         format!("<style>\n@media (prefers-color-scheme:dark){{\n{}}}\n</style>\n", used.map(rule).collect::<String>())
     }
 
-    fn ink(&mut self, colour: Colour) -> &'static str {
+    fn themed(&mut self, colour: Colour) -> &'static str {
         if !self.used.contains(&colour) {
             self.used.push(colour);
         }
@@ -218,11 +221,12 @@ impl Canvas {
         };
     }
 
-    /// What plotters asks for is of the palette; anything else would be as it is in both themes.
-    fn backend_ink(&mut self, BackendColor { rgb: (red, green, blue), .. }: BackendColor) -> String {
+    /// Returns the themed colour for a colour from plotters. Colours outside the palette are the
+    /// same in both themes.
+    fn themed_backend(&mut self, BackendColor { rgb: (red, green, blue), .. }: BackendColor) -> String {
         let hex = format!("#{red:02x}{green:02x}{blue:02x}");
         match colours().find(|colour| colour.light == hex) {
-            Some(colour) => self.ink(colour).to_owned(),
+            Some(colour) => self.themed(colour).to_owned(),
             None => hex,
         }
     }
@@ -254,7 +258,7 @@ impl DrawingBackend for Canvas {
         style: &S,
         is_filled: bool,
     ) -> Result<(), DrawingErrorKind<Infallible>> {
-        let colour = self.backend_ink(style.color());
+        let colour = self.themed_backend(style.color());
         let (fill, stroke) = if is_filled { (colour.as_str(), "none") } else { ("none", colour.as_str()) };
         let _ = writeln!(
             self.body,
@@ -282,7 +286,7 @@ impl DrawingBackend for Canvas {
         style: &S,
     ) -> Result<(), DrawingErrorKind<Infallible>> {
         let points: Vec<_> = path.into_iter().map(pair).collect();
-        let colour = self.backend_ink(style.color());
+        let colour = self.themed_backend(style.color());
         let width = pixels(i32::try_from(style.stroke_width()).unwrap_or(UNIT));
         let _ = writeln!(
             self.body,
@@ -297,7 +301,7 @@ fn title(text: &str) -> String {
     format!("<title>{}</title>", escape(text))
 }
 
-/// Units as pixels with at most one place.
+/// Formats units as pixels with at most one decimal place.
 fn pixels(units: i32) -> String {
     let sign = if units < 0 { "-" } else { "" };
     let (whole, tenth) = (units.unsigned_abs() / UNIT.unsigned_abs(), units.unsigned_abs() % UNIT.unsigned_abs());
@@ -308,7 +312,7 @@ fn pair((x, y): (i32, i32)) -> String {
     format!("{},{}", pixels(x), pixels(y))
 }
 
-/// The points of a line without those that lie exactly between their neighbours.
+/// Returns the points of a line without those exactly between their neighbours.
 fn straightened(points: &[(i32, i32)]) -> Vec<(i32, i32)> {
     let mut kept: Vec<(i32, i32)> = Vec::with_capacity(points.len());
     for point in points {
@@ -341,14 +345,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_keeps_its_corners_only() {
+    fn a_line_keeps_only_its_corners() {
         assert_eq!(straightened(&[(0, 0), (1, 1), (2, 2), (3, 2), (9, 2), (9, 2)]), [(0, 0), (2, 2), (9, 2)]);
-        // There and back again is a line that was further away.
+        // A line that turns back keeps its turning point.
         assert_eq!(straightened(&[(0, 0), (5, 0), (2, 0)]), [(0, 0), (5, 0), (2, 0)]);
         assert_eq!(straightened(&[(4, 4)]), [(4, 4)]);
     }
 
-    /// The style sheet finds colours by what they are in the light.
+    /// The style sheet selects elements by their light colour.
     #[test]
     fn no_two_colours_of_the_palette_are_the_same() {
         let mut lights: Vec<_> = colours().map(|colour| colour.light).collect();

@@ -1,28 +1,28 @@
-//! A figure from its first line to its last.
+//! Draws a whole figure.
 
-use super::canvas::{Canvas, Words, rgb};
-use super::cast::Cast;
+use super::canvas::{Canvas, TextRun, rgb};
 use super::layout::{Layout, PAGE, SUBTITLE, TITLE};
 use super::legend::Legend;
 use super::panel::{Page, Panel, drawing, write};
+use super::series_style::SeriesStyles;
 use super::text::{bold, fit};
 use super::ticks::number;
-use super::{Figure, Plot, PlotError, Series, sound};
+use super::{Figure, Plot, PlotError, Series, validate};
 use crate::style::{FAINT, INK, PAPER, Theme};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Between the plots and the legend.
+/// Distance between the plots and the legend.
 const ABOVE_LEGEND: i32 = 20;
 
 pub(super) fn draw(figure: &Figure, theme: Theme) -> Result<String, PlotError> {
-    sound::check(figure)?;
-    let cast = Cast::of(figure);
-    let layout = Layout::of(figure, &cast);
+    validate::check(figure)?;
+    let styles = SeriesStyles::new(figure);
+    let layout = Layout::new(figure, &styles);
     let cells = figure.plots.iter().zip(&layout.cells);
-    let panels: Vec<_> = cells.map(|(plot, cell)| Panel::new(plot, &figure.key, cell, &cast)).collect();
-    let is_crowded = panels.iter().any(Panel::is_crowded);
-    let legend = Legend::of(figure, &cast, layout.width - 2 * PAGE, layout.are_all_named, is_crowded);
+    let panels: Vec<_> = cells.map(|(plot, cell)| Panel::new(plot, &figure.key, cell, &styles)).collect();
+    let has_offsets = panels.iter().any(Panel::has_offsets);
+    let legend = Legend::new(figure, &styles, layout.width - 2 * PAGE, layout.are_all_named, has_offsets);
     let below = if legend.height > 0 { ABOVE_LEGEND + legend.height } else { 0 };
     let size = (layout.width, layout.bottom + below + PAGE - 6);
 
@@ -33,21 +33,21 @@ pub(super) fn draw(figure: &Figure, theme: Theme) -> Result<String, PlotError> {
     panels.iter().try_for_each(|panel| panel.draw(&page))?;
     legend.draw(&page, (PAGE, layout.bottom + ABOVE_LEGEND))?;
     drop(page);
-    let canvas = Rc::into_inner(canvas).ok_or_else(|| drawing("somebody still draws on it"))?.into_inner();
+    let canvas = Rc::into_inner(canvas).ok_or_else(|| drawing("the canvas is still in use"))?.into_inner();
     Ok(canvas.finish(&title(figure), &description(figure)))
 }
 
 fn head(figure: &Figure, layout: &Layout, page: &Page) -> Result<(), PlotError> {
     let lines = [
-        (layout.title, &figure.title, Words { is_bold: true, ..Words::new("", TITLE, INK) }),
-        (layout.subtitle, &figure.subtitle, Words::new("", SUBTITLE, FAINT)),
+        (layout.title, &figure.title, TextRun { is_bold: true, ..TextRun::new("", TITLE, INK) }),
+        (layout.subtitle, &figure.subtitle, TextRun::new("", SUBTITLE, FAINT)),
     ];
-    for (baseline, full, words) in lines {
+    for (baseline, full, text_run) in lines {
         let Some(baseline) = baseline else { continue };
-        let size = if words.is_bold { bold(words.size) } else { words.size };
+        let size = if text_run.is_bold { bold(text_run.size) } else { text_run.size };
         let (text, is_whole) = fit(full, size, layout.width - 2 * PAGE);
         let hover = (!is_whole).then(|| full.clone());
-        write(page, (PAGE, baseline), Words { text, hover, ..words })?;
+        write(page, (PAGE, baseline), TextRun { text, hover, ..text_run })?;
     }
     Ok(())
 }
@@ -67,7 +67,7 @@ fn description(figure: &Figure) -> String {
 fn describe(plot: &Plot) -> String {
     let title = if plot.title.is_empty() { String::new() } else { format!("{}: ", plot.title) };
     let axes = [&plot.y, &plot.x].map(|axis| match (axis.name.as_str(), axis.unit.as_str()) {
-        ("", "") => "what was measured".to_owned(),
+        ("", "") => "measured value".to_owned(),
         (name, "") | ("", name) => name.to_owned(),
         (name, unit) => format!("{name}, in {unit},"),
     });
@@ -81,7 +81,7 @@ fn outline(series: &Series) -> String {
     let formula = series.formula.as_ref().filter(|formula| !formula.text.is_empty());
     let formula = formula.map(|formula| format!(", formula {}", formula.text)).unwrap_or_default();
     match (&series.points[..], &series.name) {
-        ([], name) => format!("{name}: nothing measured{formula}."),
+        ([], name) => format!("{name}: no data{formula}."),
         ([only], name) => format!("{name}: {}{formula}.", place(only)),
         ([first, .., last], name) => format!("{name}: from {} to {}{formula}.", place(first), place(last)),
     }

@@ -1,42 +1,42 @@
-//! Where everything stands, in pixels.
+//! The layout of a figure, in pixels.
 
-use super::axis::{Ruler, Way};
-use super::canvas::{Rest, UNIT, Words};
-use super::cast::Cast;
-use super::crowd;
+use super::axis::{Direction, ScaledAxis};
+use super::canvas::{Suffix, TextRun, UNIT};
+use super::offsets;
+use super::series_style::SeriesStyles;
 use super::text::{bold, fit, width};
 use super::{Figure, Plot, Series};
 use crate::style::FAINT;
 use plotters::coord::ranged1d::Ranged;
 
-/// The sizes of letters.
+/// Font sizes.
 pub(super) const TITLE: i32 = 24;
 pub(super) const SUBTITLE: i32 = 15;
 pub(super) const HEADING: i32 = 17;
 pub(super) const LABEL: i32 = 14;
 pub(super) const TICK: i32 = 13;
 
-/// Around everything.
+/// Margin of the page.
 pub(super) const PAGE: i32 = 36;
-/// Between plots.
+/// Distance between plots.
 const GUTTER: i32 = 44;
 const BETWEEN_ROWS: i32 = 34;
-/// Between a plot's words and the plot: the uppermost mark has room there.
+/// Distance between a plot's heading and its area; the topmost mark extends into it.
 const ABOVE_PLOT: i32 = 18;
 const TICK_LINE: i32 = 24;
 const NAME_LINE: i32 = 20;
-/// Between an axis and what is written at it.
+/// Distance between an axis and its labels.
 pub(super) const AXIS_GAP: i32 = 10;
-/// To the right of a plot, where no names are.
+/// Margin to the right of a plot without labels there.
 const RIGHT: i32 = 12;
-/// Names at the ends of lines are this far apart at least.
+/// Minimum distance between labels at the ends of lines.
 const LABEL_LINE: i32 = 19;
-const WIDEST_LABEL: i32 = 230;
+const MAX_LABEL_WIDTH: i32 = 230;
 
-/// So many marks have room beside each other where three plots share a line.
-const MOST_IN_NARROW_PLOTS: usize = 6;
+/// Maximum number of marks that fit side by side in a third of the page.
+const MAX_MARKS_IN_NARROW_PLOTS: usize = 6;
 
-/// The part of the page that a plot's points are on.
+/// The area of the page with a plot's points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) left: i32,
@@ -55,21 +55,21 @@ impl Frame {
     }
 }
 
-/// One plot with its place.
+/// The layout of one plot.
 pub(super) struct Cell {
     pub(super) frame: Frame,
-    pub(super) x: Ruler,
-    pub(super) y: Ruler,
-    /// Where its heading begins, and what its name has of the line below; without it if no plot has any.
+    pub(super) x: ScaledAxis,
+    pub(super) y: ScaledAxis,
+    /// Left edge of its heading, and the baselines of the heading and of the name below it.
     pub(super) left: i32,
     pub(super) heading: i32,
     pub(super) name: i32,
     pub(super) width: i32,
-    /// Names at the ends of lines, with their places.
-    pub(super) labels: Vec<(i32, Words)>,
+    /// Labels at the ends of lines, with their vertical positions.
+    pub(super) labels: Vec<(i32, TextRun)>,
 }
 
-/// The whole page but its legend.
+/// The layout of a page without its legend.
 pub(super) struct Layout {
     pub(super) width: i32,
     pub(super) bottom: i32,
@@ -79,7 +79,7 @@ pub(super) struct Layout {
     pub(super) are_all_named: bool,
 }
 
-/// How plots are arranged.
+/// The arrangement of plots.
 struct Grid {
     columns: i32,
     page: i32,
@@ -87,10 +87,10 @@ struct Grid {
 }
 
 impl Grid {
-    /// Where many series meet, their marks need room beside each other.
-    fn of(plots: usize, series: usize) -> Self {
+    /// With many series, marks need more room side by side.
+    fn new(plots: usize, series: usize) -> Self {
         match plots {
-            5.. if series > MOST_IN_NARROW_PLOTS => Self { columns: 2, page: 1440, height: 300 },
+            5.. if series > MAX_MARKS_IN_NARROW_PLOTS => Self { columns: 2, page: 1440, height: 300 },
             0 | 1 => Self { columns: 1, page: 960, height: 420 },
             2 => Self { columns: 2, page: 1200, height: 340 },
             4 => Self { columns: 2, page: 1200, height: 260 },
@@ -105,25 +105,34 @@ impl Grid {
 }
 
 impl Layout {
-    pub(super) fn of(figure: &Figure, cast: &Cast<'_>) -> Self {
-        let grid = Grid::of(figure.plots.len(), cast.names().len());
+    pub(super) fn new(figure: &Figure, styles: &SeriesStyles<'_>) -> Self {
+        let grid = Grid::new(figure.plots.len(), styles.names().len());
         let mut y = PAGE;
-        let mut line = |is_there: bool, size: i32, height: i32| {
+        let mut line = |is_present: bool, size: i32, height: i32| {
             let baseline = y + size;
-            y += if is_there { height } else { 0 };
-            is_there.then_some(baseline)
+            y += if is_present { height } else { 0 };
+            is_present.then_some(baseline)
         };
         let title = line(!figure.title.is_empty(), TITLE - 5, 34);
         let subtitle = line(!figure.subtitle.is_empty(), SUBTITLE - 3, 24);
         line(title.or(subtitle).is_some(), 0, 18);
-        let rulers: Vec<_> = figure.plots.iter().map(|plot| Ruler::of(plot, Way::Up, grid.height, 0)).collect();
-        let axis = rulers.iter().flat_map(|ruler| &ruler.ticks).map(|(_, text)| width(text, TICK)).max();
+        let scaled_axes: Vec<_> =
+            figure.plots.iter().map(|plot| ScaledAxis::new(plot, Direction::Up, grid.height, 0)).collect();
+        let axis =
+            scaled_axes.iter().flat_map(|scaled_axis| &scaled_axis.ticks).map(|(_, text)| width(text, TICK)).max();
         let mut layout = Self { width: grid.page, bottom: y, title, subtitle, cells: Vec::new(), are_all_named: false };
-        layout.arrange(figure, cast, &grid, rulers, axis.unwrap_or_default() + AXIS_GAP);
+        layout.arrange(figure, styles, &grid, scaled_axes, axis.unwrap_or_default() + AXIS_GAP);
         layout
     }
 
-    fn arrange(&mut self, figure: &Figure, cast: &Cast<'_>, grid: &Grid, rulers: Vec<Ruler>, axis: i32) {
+    fn arrange(
+        &mut self,
+        figure: &Figure,
+        styles: &SeriesStyles<'_>,
+        grid: &Grid,
+        scaled_axes: Vec<ScaledAxis>,
+        axis: i32,
+    ) {
         let any = |has: fn(&Plot) -> bool| figure.plots.iter().any(has);
         let heading = if any(|plot| !plot.title.is_empty()) { 26 } else { 0 };
         let name = if any(|plot| !plot.y.name.is_empty() || !plot.y.unit.is_empty()) { NAME_LINE } else { 0 };
@@ -131,35 +140,38 @@ impl Layout {
             TICK_LINE + if any(|plot| !plot.x.name.is_empty() || !plot.x.unit.is_empty()) { NAME_LINE } else { 0 };
         let top = self.bottom;
         let height = heading + name + ABOVE_PLOT + grid.height + below;
-        for (place, (plot, y)) in figure.plots.iter().zip(rulers).enumerate() {
+        for (place, (plot, y)) in figure.plots.iter().zip(scaled_axes).enumerate() {
             let place = place as i32;
             let left = PAGE + (place % grid.columns) * (grid.cell() + GUTTER);
             let top = top + (place / grid.columns) * (height + BETWEEN_ROWS);
             self.bottom = self.bottom.max(top + height);
-            let names = if figure.plots.len() == 1 { ends(plot, cast, &y, grid.height) } else { Vec::new() };
-            self.are_all_named = names.len() == cast.names().len() && !names.is_empty();
-            let right =
-                names.iter().map(|(_, words)| label_width(words)).max().map_or(RIGHT, |width| width + 2 * AXIS_GAP);
+            let names = if figure.plots.len() == 1 { ends(plot, styles, &y, grid.height) } else { Vec::new() };
+            self.are_all_named = names.len() == styles.names().len() && !names.is_empty();
+            let right = names
+                .iter()
+                .map(|(_, text_run)| label_width(text_run))
+                .max()
+                .map_or(RIGHT, |width| width + 2 * AXIS_GAP);
             let frame = Frame {
                 left: left + axis,
                 top: top + heading + name + ABOVE_PLOT,
                 width: grid.cell() - axis - right,
                 height: grid.height,
             };
-            let x = Ruler::of(plot, Way::Across, frame.width, crowd::widest(plot) / 2);
+            let x = ScaledAxis::new(plot, Direction::Across, frame.width, offsets::widest(plot) / 2);
             let (heading, name) = (top + HEADING - 2, top + heading + TICK);
             self.cells.push(Cell { frame, x, y, left, heading, name, width: grid.cell(), labels: names });
         }
     }
 }
 
-fn label_width(words: &Words) -> i32 {
-    width(&words.text, bold(LABEL))
-        + words.rest.as_ref().map_or(0, |rest| rest.gap + width(" ", LABEL) + width(&rest.text, LABEL))
+fn label_width(text_run: &TextRun) -> i32 {
+    width(&text_run.text, bold(LABEL))
+        + text_run.suffix.as_ref().map_or(0, |suffix| suffix.gap + width(" ", LABEL) + width(&suffix.text, LABEL))
 }
 
-/// Names at the right end of what they name, as long as they do not stand in each other's way.
-fn ends(plot: &Plot, cast: &Cast<'_>, y: &Ruler, height: i32) -> Vec<(i32, Words)> {
+/// Returns labels at the right ends of series, as long as they do not overlap.
+fn ends(plot: &Plot, styles: &SeriesStyles<'_>, y: &ScaledAxis, height: i32) -> Vec<(i32, TextRun)> {
     let rightmost = plot.series.iter().filter_map(end).map(|(x, _)| x).fold(f64::NEG_INFINITY, f64::max);
     let mut named: Vec<(i32, &Series)> = Vec::new();
     for series in &plot.series {
@@ -170,21 +182,22 @@ fn ends(plot: &Plot, cast: &Cast<'_>, y: &Ruler, height: i32) -> Vec<(i32, Words
             named.push((place, series));
         }
     }
-    named.into_iter().map(|(place, series)| (place, label(series, cast))).collect()
+    named.into_iter().map(|(place, series)| (place, label(series, styles))).collect()
 }
 
-fn label(series: &Series, cast: &Cast<'_>) -> Words {
-    let (text, is_whole) = fit(&series.name, bold(LABEL), WIDEST_LABEL);
-    let formula = series.formula.as_ref().map(|formula| fit(&formula.text, LABEL, WIDEST_LABEL / 2).0);
-    let rest = formula.filter(|text| !text.is_empty()).map(|text| Rest { text, colour: FAINT, gap: 4 });
+fn label(series: &Series, styles: &SeriesStyles<'_>) -> TextRun {
+    let (text, is_whole) = fit(&series.name, bold(LABEL), MAX_LABEL_WIDTH);
+    let formula = series.formula.as_ref().map(|formula| fit(&formula.text, LABEL, MAX_LABEL_WIDTH / 2).0);
+    let suffix = formula.filter(|text| !text.is_empty()).map(|text| Suffix { text, colour: FAINT, gap: 4 });
     let hover = (!is_whole).then(|| series.name.clone());
-    Words { rest, hover, is_bold: true, ..Words::new(text, LABEL, cast.look(series).colour) }
+    TextRun { suffix, hover, is_bold: true, ..TextRun::new(text, LABEL, styles.style(series).colour) }
 }
 
 fn end(series: &Series) -> Option<(f64, f64)> {
     let line = series.formula.iter().flat_map(|formula| formula.points.last().copied());
     line.chain(series.points.iter().map(|point| (point.x, point.y))).reduce(|last, next| {
-        // The line's end counts before a point's, and an earlier one before its like.
+        // Of equal x, the formula's end takes precedence over a point, and an earlier point over a
+        // later one.
         if next.0 > last.0 { next } else { last }
     })
 }

@@ -1,11 +1,11 @@
-//! One plot of a figure: its grid, its lines, its marks and its words.
+//! Draws one plot of a figure: grid, lines, marks and texts.
 
-use super::axis::Ruler;
-use super::canvas::{Anchor, Canvas, Dashes, Pen, Rest, Stamp, UNIT, Words, rgb};
-use super::cast::{Cast, Look};
-use super::crowd::Crowd;
+use super::axis::ScaledAxis;
+use super::canvas::{Anchor, Canvas, Dashes, MarkerStyle, Pen, Suffix, TextRun, UNIT, rgb};
+use super::element::{Draw, ErrorBar, Marker, Placed, Stroke};
 use super::layout::{AXIS_GAP, Cell, HEADING, LABEL, TICK};
-use super::place::{Dot, Ends, Ink, Placed, Stroke};
+use super::offsets::MarkOffsets;
+use super::series_style::{SeriesStyle, SeriesStyles};
 use super::text::{bold, fit, width};
 use super::ticks::number;
 use super::{Axis, Key, Mark, Plot, PlotError, Point, Range, Series};
@@ -19,65 +19,65 @@ use plotters::style::ShapeStyle;
 use std::collections::BTreeMap;
 
 pub(super) type Page = DrawingArea<Canvas, Shift>;
-type Chart<'a> = ChartContext<'a, Canvas, Cartesian2d<Ruler, Ruler>>;
+type Chart<'a> = ChartContext<'a, Canvas, Cartesian2d<ScaledAxis, ScaledAxis>>;
 
-/// How large marks and rings are, in units.
+/// Radius of marks and rings, in units.
 pub(super) const DOT: i32 = 55;
 pub(super) const RING: i32 = 92;
-/// What a line looks like whose colour is another's too.
+/// Dashes of a line whose colour another series has too.
 pub(super) const DASHES: Dashes = Dashes { dash: 60, gap: 30, skip: 0 };
-/// Each of several lines at the same place shows this much of itself at a time.
+/// Length of the dashes of several lines at the same place.
 const STRIPE: i32 = 120;
 
-/// A plot with its place.
+/// A plot with its layout.
 pub(super) struct Panel<'a> {
     plot: &'a Plot,
     key: &'a Key,
     cell: &'a Cell,
-    looks: Vec<Look>,
-    crowd: Crowd,
+    styles: Vec<SeriesStyle>,
+    offsets: MarkOffsets,
 }
 
 pub(super) fn drawing(error: impl std::fmt::Display) -> PlotError {
     PlotError::Drawing(error.to_string())
 }
 
-pub(super) fn put<I: Ink>(page: &Page, at: Vec<(i32, i32)>, ink: I) -> Result<(), PlotError> {
-    page.draw(&Placed { at, ink }).map_err(drawing)
+pub(super) fn put<E: Draw>(page: &Page, at: Vec<(i32, i32)>, element: E) -> Result<(), PlotError> {
+    page.draw(&Placed { at, element }).map_err(drawing)
 }
 
-/// Draws text at a place in pixels.
-pub(super) fn write(page: &Page, (x, y): (i32, i32), words: Words) -> Result<(), PlotError> {
-    put(page, vec![(x * UNIT, y * UNIT)], words)
+/// Draws text at a position in pixels.
+pub(super) fn write(page: &Page, (x, y): (i32, i32), text_run: TextRun) -> Result<(), PlotError> {
+    put(page, vec![(x * UNIT, y * UNIT)], text_run)
 }
 
-/// An axis as it is named on so many pixels: what is measured, and in which unit.
-fn name(axis: &Axis, room: i32) -> Words {
+/// Returns the name and the unit of an axis, truncated to `room` pixels.
+fn name(axis: &Axis, room: i32) -> TextRun {
     if axis.name.is_empty() || axis.unit.is_empty() {
         let full = format!("{}{}", axis.name, axis.unit);
         let (text, is_whole) = fit(&full, LABEL, room);
-        return Words { hover: (!is_whole).then_some(full), ..Words::new(text, LABEL, FAINT) };
+        return TextRun { hover: (!is_whole).then_some(full), ..TextRun::new(text, LABEL, FAINT) };
     }
     let (unit, is_unit_whole) = fit(&format!(", in {}", axis.unit), LABEL, room / 2);
     let (text, is_whole) = fit(&axis.name, LABEL, room - width(&unit, LABEL));
     let hover = (!is_whole || !is_unit_whole).then(|| format!("{}, in {}", axis.name, axis.unit));
-    Words { rest: Some(Rest { text: unit, colour: FAINT, gap: 0 }), hover, ..Words::new(text, LABEL, FAINT) }
+    TextRun { suffix: Some(Suffix { text: unit, colour: FAINT, gap: 0 }), hover, ..TextRun::new(text, LABEL, FAINT) }
 }
 
 impl<'a> Panel<'a> {
-    pub(super) fn new(plot: &'a Plot, key: &'a Key, cell: &'a Cell, cast: &Cast<'_>) -> Self {
-        let looks = plot.series.iter().map(|series| cast.look(series)).collect();
+    pub(super) fn new(plot: &'a Plot, key: &'a Key, cell: &'a Cell, styles: &SeriesStyles<'_>) -> Self {
+        let styles = plot.series.iter().map(|series| styles.style(series)).collect();
         let (wide, high) = (cell.frame.width * UNIT, cell.frame.height * UNIT);
-        let crowd = Crowd::of(plot, wide, |x| cell.x.map(&x, (0, wide)), |y| cell.y.map(&y, (high, 0)));
-        Self { plot, key, cell, looks, crowd }
+        let offsets = MarkOffsets::new(plot, wide, |x| cell.x.map(&x, (0, wide)), |y| cell.y.map(&y, (high, 0)));
+        Self { plot, key, cell, styles, offsets }
     }
 
-    pub(super) fn is_crowded(&self) -> bool {
-        self.crowd.is_there()
+    pub(super) fn has_offsets(&self) -> bool {
+        self.offsets.has_moved()
     }
 
     fn shift(&self, series: &Series, point: &Point) -> i32 {
-        self.crowd.shift(self.plot, series, units(self.cell, point))
+        self.offsets.shift(self.plot, series, units(self.cell, point))
     }
 
     pub(super) fn draw(&self, page: &Page) -> Result<(), PlotError> {
@@ -88,7 +88,7 @@ impl<'a> Panel<'a> {
         let mut chart = ChartBuilder::on(&area).build_cartesian_2d(x, y).map_err(drawing)?;
         self.head(page)?;
         if self.plot.series.iter().all(|series| series.points.is_empty() && series.formula.is_none()) {
-            return self.nothing(page);
+            return self.no_data(page);
         }
         self.grid(page, &chart)?;
         self.formulas(&mut chart)?;
@@ -103,23 +103,23 @@ impl<'a> Panel<'a> {
         let Cell { left, heading, name: line, width, frame, .. } = *self.cell;
         let (text, is_whole) = fit(&self.plot.title, bold(HEADING), width);
         let hover = (!is_whole).then(|| self.plot.title.clone());
-        write(page, (left, heading), Words { is_bold: true, hover, ..Words::new(text, HEADING, INK) })?;
+        write(page, (left, heading), TextRun { is_bold: true, hover, ..TextRun::new(text, HEADING, INK) })?;
         write(page, (left, line), name(&self.plot.y, width))?;
-        let words = Words { anchor: Anchor::Middle, ..name(&self.plot.x, frame.width) };
-        write(page, (frame.left + frame.width / 2, frame.bottom() + 41), words)
+        let text_run = TextRun { anchor: Anchor::Middle, ..name(&self.plot.x, frame.width) };
+        write(page, (frame.left + frame.width / 2, frame.bottom() + 41), text_run)
     }
 
-    fn nothing(&self, page: &Page) -> Result<(), PlotError> {
+    fn no_data(&self, page: &Page) -> Result<(), PlotError> {
         let frame = &self.cell.frame;
         let (left, bottom, right) = (frame.left * UNIT, frame.bottom() * UNIT, frame.right() * UNIT);
         put(page, vec![(left, bottom), (right, bottom)], stroke(Pen::new(RULE, UNIT)))?;
-        let words = Words { anchor: Anchor::Middle, ..Words::new("nothing was measured", LABEL, FAINT) };
-        write(page, (frame.left + frame.width / 2, frame.top + frame.height / 2), words)
+        let text_run = TextRun { anchor: Anchor::Middle, ..TextRun::new("no data", LABEL, FAINT) };
+        write(page, (frame.left + frame.width / 2, frame.top + frame.height / 2), text_run)
     }
 
     fn grid(&self, page: &Page, chart: &Chart<'_>) -> Result<(), PlotError> {
         let style = ShapeStyle { color: rgb(RULE).into(), filled: false, stroke_width: UNIT.unsigned_abs() };
-        let rule = |canvas: &mut Canvas, line: MeshLine<'_, Ruler, Ruler>| line.draw(canvas, &style);
+        let rule = |canvas: &mut Canvas, line: MeshLine<'_, ScaledAxis, ScaledAxis>| line.draw(canvas, &style);
         chart.plotting_area().draw_mesh(rule, self.cell.y.ticks.len(), self.cell.x.ticks.len()).map_err(drawing)?;
         let frame = &self.cell.frame;
         let (left, bottom, right) = (frame.left * UNIT, frame.bottom() * UNIT, frame.right() * UNIT);
@@ -128,7 +128,7 @@ impl<'a> Panel<'a> {
         self.ticks(page)
     }
 
-    /// Where zero has a place of its own, the rest begins behind a gap.
+    /// Draws the gap between zero and the rest of a log axis.
     fn zero_gaps(&self, page: &Page) -> Result<(), PlotError> {
         let frame = &self.cell.frame;
         let (left, bottom, right, top) =
@@ -152,58 +152,61 @@ impl<'a> Panel<'a> {
         let (across, up) = (&self.cell.x, &self.cell.y);
         let rows =
             up.ticks.iter().map(|(value, text)| (up.map(value, (frame.bottom() * UNIT, frame.top * UNIT)), text));
-        for (y, text) in apart(rows.collect(), |_| TICK + 5) {
-            let words = Words { anchor: Anchor::End, ..Words::new(text, TICK, FAINT) };
-            put(page, vec![((frame.left - AXIS_GAP) * UNIT, y + 45)], words)?;
+        for (y, text) in spaced(rows.collect(), |_| TICK + 5) {
+            let text_run = TextRun { anchor: Anchor::End, ..TextRun::new(text, TICK, FAINT) };
+            put(page, vec![((frame.left - AXIS_GAP) * UNIT, y + 45)], text_run)?;
         }
         let columns = across.ticks.iter();
         let columns = columns.map(|(value, text)| (across.map(value, (frame.left * UNIT, frame.right() * UNIT)), text));
-        for (x, text) in apart(columns.collect(), |text| width(text, TICK) + 8) {
-            let words = Words { anchor: Anchor::Middle, ..Words::new(text, TICK, FAINT) };
-            put(page, vec![(x, (frame.bottom() + 20) * UNIT)], words)?;
+        for (x, text) in spaced(columns.collect(), |text| width(text, TICK) + 8) {
+            let text_run = TextRun { anchor: Anchor::Middle, ..TextRun::new(text, TICK, FAINT) };
+            put(page, vec![(x, (frame.bottom() + 20) * UNIT)], text_run)?;
         }
         Ok(())
     }
 
-    /// Lines that cover each other exactly take turns along the way.
+    /// Draws the formulas. Lines at exactly the same place alternate in dashes.
     fn formulas(&self, chart: &mut Chart<'_>) -> Result<(), PlotError> {
-        let mut ways: BTreeMap<Vec<(i32, i32)>, Vec<usize>> = BTreeMap::new();
+        let mut paths: BTreeMap<Vec<(i32, i32)>, Vec<usize>> = BTreeMap::new();
         for (place, series) in self.plot.series.iter().enumerate() {
             if let Some(formula) = &series.formula {
-                ways.entry(formula.points.iter().map(|point| chart.backend_coord(point)).collect())
+                paths
+                    .entry(formula.points.iter().map(|point| chart.backend_coord(point)).collect())
                     .or_default()
                     .push(place);
             }
         }
-        for (place, (series, look)) in self.plot.series.iter().zip(&self.looks).enumerate() {
+        for (place, (series, style)) in self.plot.series.iter().zip(&self.styles).enumerate() {
             let Some(formula) = series.formula.as_ref().filter(|formula| !formula.points.is_empty()) else { continue };
-            let together = ways.values().find(|places| places.contains(&place)).map_or(&[][..], Vec::as_slice);
+            let together = paths.values().find(|places| places.contains(&place)).map_or(&[][..], Vec::as_slice);
             let turn = together.iter().position(|other| *other == place).unwrap_or_default() as i32;
-            let dashes = match (together.len() as i32, look.is_dashed) {
+            let dashes = match (together.len() as i32, style.is_dashed) {
                 (0 | 1, false) => None,
                 (0 | 1, true) => Some(DASHES),
                 (count, _) => Some(Dashes { dash: STRIPE, gap: STRIPE * (count - 1), skip: STRIPE * turn }),
             };
-            let pen = Pen { dashes, opacity: 70, ..Pen::new(look.colour, 16) };
+            let pen = Pen { dashes, opacity: 70, ..Pen::new(style.colour, 16) };
             let hover = [series.name.as_str(), self.key.formula.as_str(), formula.text.as_str()];
             let hover = hover.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
-            let line = Placed { at: formula.points.clone(), ink: Stroke { pen, shift: 0, hover } };
+            let line = Placed { at: formula.points.clone(), element: Stroke { pen, shift: 0, hover } };
             chart.draw_series([line]).map_err(drawing)?;
         }
         Ok(())
     }
 
     fn ranges(&self, chart: &mut Chart<'_>) -> Result<(), PlotError> {
-        for (series, look) in self.plot.series.iter().zip(&self.looks) {
+        for (series, style) in self.plot.series.iter().zip(&self.styles) {
             for point in &series.points {
                 let at = |range: Range| vec![(point.x, range.low), (point.x, range.high)];
                 let shift = self.shift(series, point);
-                let pen = Pen { opacity: 55, ..Pen::new(look.colour, 14) };
-                let reach =
-                    point.reach.map(|range| Placed { at: at(range), ink: Stroke { pen, shift, hover: String::new() } });
+                let pen = Pen { opacity: 55, ..Pen::new(style.colour, 14) };
+                let reach = point
+                    .reach
+                    .map(|range| Placed { at: at(range), element: Stroke { pen, shift, hover: String::new() } });
                 chart.draw_series(reach).map_err(drawing)?;
-                let pen = Pen::new(look.colour, 18);
-                let interval = point.interval.map(|range| Placed { at: at(range), ink: Ends { pen, shift, half: 45 } });
+                let pen = Pen::new(style.colour, 18);
+                let interval =
+                    point.interval.map(|range| Placed { at: at(range), element: ErrorBar { pen, shift, half: 45 } });
                 chart.draw_series(interval).map_err(drawing)?;
             }
         }
@@ -211,27 +214,28 @@ impl<'a> Panel<'a> {
     }
 
     fn joins(&self, chart: &mut Chart<'_>) -> Result<(), PlotError> {
-        for (series, look) in self.plot.series.iter().zip(&self.looks).filter(|(series, _)| series.is_joined) {
+        for (series, style) in self.plot.series.iter().zip(&self.styles).filter(|(series, _)| series.is_joined) {
             let at = series.points.iter().map(|point| (point.x, point.y)).collect();
-            let dashes = look.is_dashed.then_some(DASHES);
-            let line = stroke(Pen { dashes, ..Pen::new(look.colour, 18) });
-            chart.draw_series([Placed { at, ink: line }]).map_err(drawing)?;
+            let dashes = style.is_dashed.then_some(DASHES);
+            let line = stroke(Pen { dashes, ..Pen::new(style.colour, 18) });
+            chart.draw_series([Placed { at, element: line }]).map_err(drawing)?;
         }
         Ok(())
     }
 
-    /// From left to right. Where marks have no room beside each other, another one is in front in each column, so that all
-    /// are seen.
+    /// Draws the marks from left to right. Where marks overlap, the one in front differs from
+    /// column to column, so that all can be seen.
     fn marks(&self, chart: &mut Chart<'_>, mark: Mark) -> Result<(), PlotError> {
         let mut dots = Vec::new();
         let count = self.plot.series.len();
-        for (place, (series, look)) in self.plot.series.iter().zip(&self.looks).enumerate() {
+        for (place, (series, style)) in self.plot.series.iter().zip(&self.styles).enumerate() {
             for point in series.points.iter().filter(|point| point.mark == mark) {
-                let column = self.crowd.column(units(self.cell, point).0);
-                let mut stamp = stamp(look, mark);
-                stamp.radius = stamp.radius * self.crowd.size() / 100;
-                let dot = Dot { stamp, shift: self.shift(series, point), hover: self.hover(series, point) };
-                dots.push(((column, (place + column) % count), Placed { at: vec![(point.x, point.y)], ink: dot }));
+                let column = self.offsets.column(units(self.cell, point).0);
+                let mut marker_style = marker_style(style, mark);
+                marker_style.radius = marker_style.radius * self.offsets.size() / 100;
+                let dot =
+                    Marker { style: marker_style, shift: self.shift(series, point), hover: self.hover(series, point) };
+                dots.push(((column, (place + column) % count), Placed { at: vec![(point.x, point.y)], element: dot }));
             }
         }
         dots.sort_by_key(|(turn, _)| *turn);
@@ -260,30 +264,30 @@ impl<'a> Panel<'a> {
 
     fn labels(&self, page: &Page) -> Result<(), PlotError> {
         let frame = &self.cell.frame;
-        for (y, words) in &self.cell.labels {
-            put(page, vec![((frame.right() + AXIS_GAP) * UNIT, frame.top * UNIT + y + 50)], words.clone())?;
+        for (y, text_run) in &self.cell.labels {
+            put(page, vec![((frame.right() + AXIS_GAP) * UNIT, frame.top * UNIT + y + 50)], text_run.clone())?;
         }
         Ok(())
     }
 }
 
-/// Where a point is on its plot, in units.
+/// Returns the position of a point in its plot, in units.
 fn units(cell: &Cell, point: &Point) -> (i32, i32) {
     let (width, height) = (cell.frame.width * UNIT, cell.frame.height * UNIT);
     (cell.x.map(&point.x, (0, width)), cell.y.map(&point.y, (height, 0)))
 }
 
-pub(super) fn stamp(look: &Look, mark: Mark) -> Stamp {
+pub(super) fn marker_style(style: &SeriesStyle, mark: Mark) -> MarkerStyle {
     let (radius, rim) = if mark == Mark::Ring { (RING, None) } else { (DOT, Some(PAPER)) };
-    Stamp { shape: look.shape, colour: look.colour, radius, rim }
+    MarkerStyle { shape: style.shape, colour: style.colour, radius, rim }
 }
 
 fn stroke(pen: Pen) -> Stroke {
     Stroke { pen, shift: 0, hover: String::new() }
 }
 
-/// Of what is to be written along a line, as much as has room: the last first, then from the first on.
-fn apart(places: Vec<(i32, &String)>, size: impl Fn(&str) -> i32) -> Vec<(i32, &str)> {
+/// Selects the labels along an axis that fit: the last one, then from the first on.
+fn spaced(places: Vec<(i32, &String)>, size: impl Fn(&str) -> i32) -> Vec<(i32, &str)> {
     let mut written: Vec<(i32, &str)> = Vec::new();
     let first = places.len().saturating_sub(1);
     let order = places.iter().skip(first).chain(places.iter().take(first));

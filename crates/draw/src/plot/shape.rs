@@ -1,4 +1,4 @@
-//! The shapes of marks: what tells series apart for those who do not see their colours.
+//! The shapes of marks, which distinguish series without colours.
 
 /// The shape of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,8 @@ impl Shape {
         Self::Right,
     ];
 
-    /// Its corners around the middle, in hundredths of the radius; a circle has none. All are about equally large.
+    /// Returns its corners relative to the middle, in hundredths of the radius; none for a circle.
+    /// All shapes have about the same area.
     pub(super) fn corners(self) -> &'static [(i32, i32)] {
         match self {
             Self::Circle => &[],
@@ -95,8 +96,8 @@ mod tests {
 
     #[test]
     fn no_two_marks_look_alike_and_all_are_about_equally_large() {
-        for (place, shape) in Shape::ALL.iter().enumerate() {
-            assert!(Shape::ALL.iter().skip(place + 1).all(|other| other.corners() != shape.corners()));
+        for (index, shape) in Shape::ALL.iter().enumerate() {
+            assert!(Shape::ALL.iter().skip(index + 1).all(|other| other.corners() != shape.corners()));
             let corners = shape.corners();
             let next = corners.iter().cycle().skip(1);
             let doubled: i32 = corners.iter().zip(next).map(|((x, y), (right, below))| x * below - right * y).sum();

@@ -1,4 +1,4 @@
-//! What plots must show, whatever they are made of, and what they must never do.
+//! Tests of plots: contents, layout, and errors.
 
 mod document;
 mod random;
@@ -36,14 +36,14 @@ fn delays() -> Plot {
     plot.with(delay("central")).with(delay("ricart-agrawala"))
 }
 
-/// The elements of the kinds that marks are, but those of the legend.
+/// Returns the marks, except those of the legend.
 fn marks(root: &Element) -> Vec<&Element> {
     let is_mark =
         |element: &&Element| ["circle", "polygon"].contains(&element.name.as_str()) && element.hover().is_some();
     root.all().into_iter().filter(is_mark).collect()
 }
 
-/// Where a mark is across, in tenths of a pixel.
+/// Returns the horizontal position of a mark, in tenths of a pixel.
 fn middle(mark: &Element) -> i64 {
     let Some(points) = mark.get("points") else { return (10.0 * mark.number("cx")) as i64 };
     let across: Vec<f64> =
@@ -56,9 +56,9 @@ fn texts(root: &Element) -> Vec<&Element> {
     root.all().into_iter().filter(|element| element.name == "text").collect()
 }
 
-/// Reads a picture, and holds what every picture must keep: it is a document, nothing in it stands outside, and no text
-/// stands on another.
-fn sound(svg: &str) -> Element {
+/// Parses a picture and checks what every picture must satisfy: it is well-formed, everything is
+/// within its bounds, and texts do not overlap.
+fn checked(svg: &str) -> Element {
     let root = read(svg);
     let (page, high) = (root.number("width"), root.number("height"));
     assert_eq!(root.get("viewBox"), Some(format!("0 0 {page} {high}").as_str()));
@@ -67,7 +67,7 @@ fn sound(svg: &str) -> Element {
     assert_eq!(kinds, ["title", "desc"]);
     let known = ["svg", "title", "desc", "style", "rect", "polyline", "circle", "polygon", "text", "tspan"];
     for element in root.all() {
-        assert!(known.contains(&element.name.as_str()), "nobody draws a {}", element.name);
+        assert!(known.contains(&element.name.as_str()), "unexpected element {}", element.name);
         let points = element.get("points").unwrap_or_default().split_whitespace();
         for (x, y) in points.map(|pair| pair.split_once(',').unwrap()) {
             let (x, y): (f64, f64) = (x.parse().unwrap(), y.parse().unwrap());
@@ -75,11 +75,11 @@ fn sound(svg: &str) -> Element {
         }
     }
     let boxes: Vec<_> = texts(&root).into_iter().filter(|text| !text.text.is_empty()).map(area).collect();
-    for (place, (one, left, top, right, bottom)) in boxes.iter().enumerate() {
+    for (index, (one, left, top, right, bottom)) in boxes.iter().enumerate() {
         assert!(*left >= -1.0 && *right <= page + 1.0 && *top >= 0.0 && *bottom <= high, "'{one}' is cut off");
-        for (other, from, above, to, below) in boxes.iter().skip(place + 1) {
+        for (other, from, above, to, below) in boxes.iter().skip(index + 1) {
             let is_apart = right <= from || to <= left || bottom <= above || below <= top;
-            assert!(is_apart, "'{one}' and '{other}' stand on each other");
+            assert!(is_apart, "'{one}' and '{other}' overlap");
         }
     }
     root
@@ -88,8 +88,8 @@ fn sound(svg: &str) -> Element {
 fn area(element: &Element) -> (&str, f64, f64, f64, f64) {
     let (x, y, size) = (element.number("x"), element.number("y"), element.number("font-size"));
     let shown = element.text.replace(['\u{2068}', '\u{2069}'], "");
-    let letters = if element.get("font-weight").is_some() { bold(size as i32) } else { size as i32 };
-    let wide = f64::from(width(&shown, letters));
+    let font_size = if element.get("font-weight").is_some() { bold(size as i32) } else { size as i32 };
+    let wide = f64::from(width(&shown, font_size));
     let left = match element.get("text-anchor") {
         Some("middle") => x - wide / 2.0,
         Some("end") => x - wide,
@@ -113,37 +113,37 @@ fn the_same_figure_gives_the_same_bytes() {
 }
 
 #[test]
-fn every_point_has_a_mark_that_tells_what_it_is() {
+fn every_point_has_a_mark_with_a_tooltip() {
     let svg = Figure::new("Costs").with(delays()).svg(Theme::Light).unwrap();
-    let root = sound(&svg);
+    let root = checked(&svg);
     let marks = marks(&root);
     assert_eq!(marks.len(), 12);
-    let told: Vec<_> = marks.iter().filter_map(|mark| mark.hover()).step_by(6).collect();
+    let tooltips: Vec<_> = marks.iter().filter_map(|mark| mark.hover()).step_by(6).collect();
     expect![[r#"
         central · measured elsewhere · nodes 2 · delay 2 T
-        central · measured · nodes 2 · delay 2 T · from the least to the most: 1 to 3 · where the mean is, with 95 %: 1.5 to 2.5"#]]
-    .assert_eq(&told.join("\n"));
+        central · measured · nodes 2 · delay 2 T · minimum to maximum: 1 to 3 · 95 % confidence interval: 1.5 to 2.5"#]]
+    .assert_eq(&tooltips.join("\n"));
 }
 
 #[test]
 fn lines_that_end_apart_are_named_there_and_others_in_a_legend() {
     let has = |root: &Element, text: &str| texts(root).iter().filter(|element| element.text == text).count();
-    let root = sound(&messages().svg(Theme::Light).unwrap());
-    // The name and the formula are one text, which needs no legend.
+    let root = checked(&messages().svg(Theme::Light).unwrap());
+    // Name and formula are one text at the line's end, which needs no legend.
     assert_eq!((has(&root, "ricart-agrawala 2(n−1)"), has(&root, "ricart-agrawala")), (1, 0));
     let twin = Series { name: "twin".into(), ..ricart_agrawala() };
-    let root = sound(&messages().with(twin).svg(Theme::Light).unwrap());
+    let root = checked(&messages().with(twin).svg(Theme::Light).unwrap());
     assert_eq!((has(&root, "ricart-agrawala 2(n−1)"), has(&root, "twin 2(n−1)")), (1, 0));
     assert_eq!((has(&root, "ricart-agrawala"), has(&root, "twin"), has(&root, "2(n−1)")), (1, 1, 2));
 }
 
-/// However close lines end, the names there do not stand on each other, and those left out are in the legend.
+/// However close lines end, their labels do not overlap, and labels left out are in the legend.
 #[test]
 fn names_at_close_ends_make_room_for_each_other() {
     for gap in [0.1, 1.0, 3.0, 10.0, 30.0] {
-        let series = |place: u8| Series::new(format!("line {place}")).points([Point::new(1.0, f64::from(place) * gap)]);
+        let series = |index: u8| Series::new(format!("line {index}")).points([Point::new(1.0, f64::from(index) * gap)]);
         let plot = (0..12).map(series).fold(Plot::new("p").y(Axis::linear("").showing(0.0).showing(300.0)), Plot::with);
-        let root = sound(&plot.svg(Theme::Light).unwrap());
+        let root = checked(&plot.svg(Theme::Light).unwrap());
         let named = |bold: bool| {
             let is_it = |text: &&&Element| text.text.starts_with("line ") && text.get("font-weight").is_some() == bold;
             texts(&root).iter().filter(is_it).count()
@@ -154,79 +154,80 @@ fn names_at_close_ends_make_room_for_each_other() {
 }
 
 #[test]
-fn whoever_has_a_name_looks_the_same_in_every_plot() {
+fn a_series_looks_the_same_in_every_plot() {
     let mut other = delays();
     other.series.reverse();
-    let root = sound(&Figure::new("Costs").with(messages()).with(other).svg(Theme::Light).unwrap());
-    let mut looks: Vec<_> = marks(&root)
+    let root = checked(&Figure::new("Costs").with(messages()).with(other).svg(Theme::Light).unwrap());
+    let mut styles: Vec<_> = marks(&root)
         .into_iter()
         .filter(|mark| mark.get("fill") != Some("none"))
         .map(|mark| (mark.hover().unwrap().split(" · ").next().unwrap(), mark.name.as_str(), mark.get("fill").unwrap()))
         .collect();
-    looks.sort_unstable();
-    looks.dedup();
-    assert_eq!(looks.len(), 2, "{looks:?}");
+    styles.sort_unstable();
+    styles.dedup();
+    assert_eq!(styles.len(), 2, "{styles:?}");
 }
 
 #[test]
-fn a_forced_theme_is_in_the_colours_and_the_viewers_in_the_sheet() {
+fn only_the_auto_theme_needs_a_style_sheet() {
     let [auto, light, dark] = [Theme::Auto, Theme::Light, Theme::Dark].map(|theme| messages().svg(theme).unwrap());
     assert!(auto.contains("prefers-color-scheme:dark") && !light.contains("<style>") && !dark.contains("<style>"));
     assert!(light.contains(PAPER.light) && light.contains(INK.light) && !light.contains(PAPER.dark));
     assert!(dark.contains(PAPER.dark) && dark.contains(INK.dark) && !dark.contains(INK.light));
     let (head, sheet) = auto.split_once("<style>").unwrap();
     let (sheet, body) = sheet.split_once("</style>").unwrap();
-    assert_eq!(format!("{head}{}", body.trim_start()), light, "a viewer without sheets sees something else");
-    // Every colour of the picture has its twin.
+    assert_eq!(format!("{head}{}", body.trim_start()), light, "a viewer without style sheets must see the light theme");
+    // Every colour of the picture has a dark counterpart.
     for colour in body.split(['"']).filter(|part| part.starts_with('#')) {
         assert!(sheet.contains(&format!("[fill=\"{colour}\"]")), "{colour}");
     }
 }
 
 #[test]
-fn what_is_hardly_a_plot_is_still_a_picture() {
+fn degenerate_plots_are_drawn() {
     let points = |points: &[(f64, f64)]| Series::new("s").points(points.iter().map(|(x, y)| Point::new(*x, *y)));
     let log = || Plot::new("p").x(Axis::log("x").at_points()).y(Axis::log("y"));
-    let says =
-        |plot: Plot, text: &str| texts(&sound(&plot.svg(Theme::Auto).unwrap())).iter().any(|found| found.text == text);
-    assert!(says(log(), "nothing was measured"));
-    assert!(says(log().with(Series::new("empty")), "nothing was measured"));
-    assert!(!says(log().with(points(&[(4.0, 6.0)])), "nothing was measured"));
-    // Zero has a tick of its own on a log axis, and something else has one too.
-    assert!(says(log().with(points(&[(1.0, 0.0), (2.0, 40.0)])), "0"));
-    assert!(says(log().with(points(&[(1.0, 0.0), (2.0, 0.0)])), "0"));
+    let shows_text = |plot: Plot, text: &str| {
+        texts(&checked(&plot.svg(Theme::Auto).unwrap())).iter().any(|found| found.text == text)
+    };
+    assert!(shows_text(log(), "no data"));
+    assert!(shows_text(log().with(Series::new("empty")), "no data"));
+    assert!(!shows_text(log().with(points(&[(4.0, 6.0)])), "no data"));
+    // Zero has a separate tick on a log axis, and there is another tick.
+    assert!(shows_text(log().with(points(&[(1.0, 0.0), (2.0, 40.0)])), "0"));
+    assert!(shows_text(log().with(points(&[(1.0, 0.0), (2.0, 0.0)])), "0"));
     for values in
         [&[(1e-250, 1e250), (1e250, 1e-250)][..], &[(1.0, 1.0); 50], &[(0.0, 0.0)], &[(1e9, 1e9), (1e9 + 1.0, 1e9)]]
     {
         for plot in [log(), Plot::new("")] {
-            sound(&plot.with(points(values)).svg(Theme::Auto).unwrap());
+            checked(&plot.with(points(values)).svg(Theme::Auto).unwrap());
         }
     }
-    sound(&Plot::new("").svg(Theme::Auto).unwrap());
-    sound(&Plot::new("a formula alone").with(Series::new("s").formula("f", [(1.0, 1.0)])).svg(Theme::Auto).unwrap());
-    sound(&Plot::new("a formula without a line").with(Series::new("s").formula("f", [])).svg(Theme::Auto).unwrap());
+    checked(&Plot::new("").svg(Theme::Auto).unwrap());
+    checked(&Plot::new("a formula alone").with(Series::new("s").formula("f", [(1.0, 1.0)])).svg(Theme::Auto).unwrap());
+    checked(&Plot::new("a formula without a line").with(Series::new("s").formula("f", [])).svg(Theme::Auto).unwrap());
 }
 
 #[test]
-fn twelve_series_at_the_same_place_are_all_in_sight() {
-    let series = |place: usize| Series { name: format!("number {place}"), ..ricart_agrawala() };
+fn twelve_overlapping_series_are_all_visible() {
+    let series = |index: usize| Series { name: format!("number {index}"), ..ricart_agrawala() };
     let plot = (0..12).map(series).fold(Plot::new("p").x(Axis::log("n").at_points()).y(Axis::log("m")), Plot::with);
-    let root = sound(&plot.svg(Theme::Light).unwrap());
+    let root = checked(&plot.svg(Theme::Light).unwrap());
     let mut places: Vec<_> = marks(&root).into_iter().map(middle).collect();
     places.sort_unstable();
     assert_eq!(places.len(), 36);
     places.dedup();
-    assert_eq!(places.len(), 36, "marks stand on each other");
+    assert_eq!(places.len(), 36, "marks overlap");
     let lines =
         root.all().into_iter().filter(|element| element.get("stroke-dasharray").is_some() && element.hover().is_some());
     let mut turns: Vec<_> = lines.map(|line| line.get("stroke-dashoffset").unwrap_or("0").to_owned()).collect();
     turns.sort();
     turns.dedup();
-    assert_eq!(turns.len(), 12, "lines lie on each other");
+    assert_eq!(turns.len(), 12, "lines overlap");
 }
 
 #[test]
-fn hostile_names_are_text() {
+fn hostile_names_are_escaped() {
     let bad = "</text><script>alert(\"1\")</script>]]>&amp;'\u{0}\u{1b}[31m\u{202e}\u{ffff}\u{fffe}\nשלום {{}} <!-- ";
     let long = bad.repeat(50);
     let axis = |name: &str| Axis::log(name).unit(name);
@@ -237,24 +238,24 @@ fn hostile_names_are_text() {
         let key = Key { solid: name.into(), formula: name.into(), ..Key::default() };
         let figure = Figure::new(name).subtitle(name).key(key).with(plot.clone()).with(delays().with(series()));
         for svg in [plot.svg(Theme::Auto).unwrap(), figure.svg(Theme::Dark).unwrap()] {
-            let root = sound(&svg);
+            let root = checked(&svg);
             assert!(
                 root.all().iter().all(|element| element.attributes.iter().all(|(name, _)| !name.starts_with("on")))
             );
         }
     }
     let svg = Plot::new("p").with(Series::new("שלום").points([Point::new(1.0, 1.0)])).svg(Theme::Light).unwrap();
-    assert!(svg.contains(">&#x2068;שלום&#x2069;</text>"), "what runs from right to left stays in its own");
+    assert!(svg.contains(">&#x2068;שלום&#x2069;</text>"), "right-to-left text must be isolated");
 }
 
 #[test]
-fn what_cannot_be_drawn_is_told() {
+fn invalid_figures_are_refused() {
     let point = |x: f64, y: f64| Plot::new("p").y(Axis::log("m")).with(Series::new("s").points([Point::new(x, y)]));
-    let many = (0..49).fold(Plot::new("p"), |plot, place| plot.with(Series::new(place.to_string())));
+    let many = (0..49).fold(Plot::new("p"), |plot, index| plot.with(Series::new(index.to_string())));
     let long = Plot::new("p").with(Series::new("s").points((0..20_001).map(|n| Point::new(f64::from(n), 1.0))));
     let range = Plot::new("p").with(Series::new("s").points([Point::new(1.0, 1.0).reach(3.0, 2.0)]));
     let formula = Plot::new("p\u{1b}").with(Series::new("s\n").formula("f", [(1.0, f64::NAN)]));
-    let told = [
+    let refused = [
         Figure::new("f").svg(Theme::Auto),
         (0..13).fold(Figure::new("f"), |figure, _| figure.with(Plot::new("p"))).svg(Theme::Auto),
         many.svg(Theme::Auto),
@@ -268,20 +269,20 @@ fn what_cannot_be_drawn_is_told() {
         formula.svg(Theme::Auto),
         Plot::new("p").x(Axis::log("n").showing(-1.0)).svg(Theme::Auto),
     ];
-    let told: Vec<_> = told.into_iter().map(|svg| svg.expect_err("a picture").to_string()).collect();
+    let messages: Vec<_> = refused.into_iter().map(|svg| svg.expect_err("drew a picture").to_string()).collect();
     expect![[r#"
-        A figure without plots is no picture: add at least one.
-        A figure of 13 plots is too large to read: at most 12 fit. Make several figures of them.
-        'p' has 49 series, and more than 48 cannot be told apart: show fewer of them.
-        's' in 'p' has 20001 points, and more than 20000 do not fit into a picture: sum them up.
-        's' in 'p' has NaN as x of a point, which has no place on an axis: leave out what was not measured.
-        's' in 'p' has inf as y of a point, which has no place on an axis: leave out what was not measured.
-        's' in 'p' has −3 as y of a point, and a log axis ends at zero: use a linear axis.
-        's' in 'p' has 10⁻³⁰⁰ as y of a point, which is beyond all measure: use a larger or smaller unit.
-        's' in 'p' has 1.7977·10³⁰⁸ as x of a point, which is beyond all measure: use a larger or smaller unit.
-        's' in 'p' has a range from 3 up to 2: exchange its ends.
-        's\u{a}' in 'p\u{1b}' has NaN as y of its formula, which has no place on an axis: leave out what was not measured.
-        'n' in 'p' has −1 as a value to be shown, and a log axis ends at zero: use a linear axis."#]]
-    .assert_eq(&told.join("\n"));
+        A figure needs at least one plot.
+        A figure can have at most 12 plots; got 13. Split it into several figures.
+        A plot can have at most 48 series; 'p' has 49.
+        A series can have at most 20000 points; 's' in 'p' has 20001. Aggregate them.
+        Values must be finite; a point's x of 's' in 'p' is NaN. Leave out missing measurements.
+        Values must be finite; a point's y of 's' in 'p' is inf. Leave out missing measurements.
+        A logarithmic axis has no negative values; a point's y of 's' in 'p' is −3. Use a linear axis.
+        Absolute values must be between 1e-250 and 1e250; a point's y of 's' in 'p' is 10⁻³⁰⁰. Use another unit.
+        Absolute values must be between 1e-250 and 1e250; a point's x of 's' in 'p' is 1.7977·10³⁰⁸. Use another unit.
+        The low end of a range must not exceed the high end; 's' in 'p' has 3 to 2.
+        Values must be finite; the formula's y of 's\u{a}' in 'p\u{1b}' is NaN. Leave out missing measurements.
+        A logarithmic axis has no negative values; a value to show of 'n' in 'p' is −1. Use a linear axis."#]]
+    .assert_eq(&messages.join("\n"));
     assert_eq!(Figure::new("f").svg(Theme::Auto), Err(PlotError::NoPlots));
 }

@@ -1,18 +1,19 @@
-//! How wide text is, as far as anybody can say who has no fonts; and what of it fits.
+//! Widths and truncation of text, and its escaping.
 
-use crate::lettering::{Escaped, hundredths, runs_left};
+use crate::text::{Escaped, is_right_to_left, width_hundredths};
 use quorate_journal::words::clean;
 
-/// How many pixels wide a text of this size is at most, with the widest of the common fonts.
+/// Returns an upper bound on the width of a text of this size in the common fonts, in pixels.
 pub(super) fn width(text: &str, size: i32) -> i32 {
-    hundredths(text).saturating_mul(size).saturating_add(99) / 100
+    width_hundredths(text).saturating_mul(size).saturating_add(99) / 100
 }
 
+/// Returns the regular font size whose text is as wide as bold text of this size.
 pub(super) fn bold(size: i32) -> i32 {
     (size * 115 + 99) / 100
 }
 
-/// What of a text can be shown on so many pixels, and whether that is all of it.
+/// Truncates a text to a width in pixels. Returns it with whether it is complete.
 pub(super) fn fit(text: &str, size: i32, room: i32) -> (String, bool) {
     let text = clean(text);
     if width(&text, size) <= room {
@@ -29,15 +30,15 @@ pub(super) fn fit(text: &str, size: i32, room: i32) -> (String, bool) {
     (cut + "…", false)
 }
 
-/// The text as it stands in a document, with nothing in it that the document would take for its own.
+/// Escapes a text for an SVG document.
 pub(super) fn escape(text: &str) -> String {
     Escaped(&clean(text)).to_string()
 }
 
-/// Escaped, and kept to itself: where a text runs from right to left, what stands beside it stays where it is.
+/// Escapes a text, and isolates right-to-left text so that it does not reorder its surroundings.
 pub(super) fn isolate(text: &str) -> String {
     let escaped = escape(text);
-    if text.chars().any(runs_left) { format!("&#x2068;{escaped}&#x2069;") } else { escaped }
+    if text.chars().any(is_right_to_left) { format!("&#x2068;{escaped}&#x2069;") } else { escaped }
 }
 
 #[cfg(test)]
@@ -45,7 +46,7 @@ mod tests {
     use super::{escape, fit, isolate, width};
 
     #[test]
-    fn what_does_not_fit_is_cut_and_said_to_be() {
+    fn text_that_does_not_fit_is_truncated_and_reported() {
         assert_eq!(fit("central", 14, 200), ("central".into(), true));
         let (cut, is_whole) = fit(&"ricart-agrawala ".repeat(99), 14, 200);
         assert!(cut.ends_with('…') && !is_whole && width(&cut, 14) <= 200, "{cut}");
@@ -54,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_do_something_is_shown() {
+    fn markup_and_control_characters_are_escaped() {
         assert_eq!(escape("<b a=\"1\">&'\u{0}\u{202e}"), "&lt;b a=&quot;1&quot;&gt;&amp;&#39;\\u{0}\\u{202e}");
         assert_eq!(isolate("שלום"), "&#x2068;שלום&#x2069;");
         assert_eq!(isolate("2(n−1)"), "2(n−1)");

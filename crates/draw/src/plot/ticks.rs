@@ -1,19 +1,19 @@
-//! Where an axis has ticks, and how numbers are written on it.
+//! Positions of ticks, and the format of numbers.
 //!
-//! A tick is a decimal number, not a floating-point one, so that what is written at 0.3 is 0.3.
+//! A tick is a decimal number, not a floating-point one, so that the label at 0.3 is exactly 0.3.
 
 use std::fmt::Write;
 
-/// Digits times a power of ten.
+/// A decimal number: digits times a power of ten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tick {
     digits: i64,
     exponent: i32,
 }
 
-/// More would only be noise.
+/// Number of significant digits of fractions.
 const SIGNIFICANT: usize = 5;
-/// Whole numbers up to here are written in full.
+/// Whole numbers below this are written in full.
 const LARGEST_WHOLE: f64 = 1e15;
 
 impl Tick {
@@ -25,8 +25,8 @@ impl Tick {
         if digits == 0 { Self { digits: 0, exponent: 0 } } else { Self { digits, exponent } }
     }
 
-    /// The number as it is written: a whole one in full, any other with as many digits as mean something.
-    pub(super) fn of(value: f64) -> Self {
+    /// Rounds a fraction to the significant digits; whole numbers stay exact.
+    pub(super) fn from_f64(value: f64) -> Self {
         if value.fract() == 0.0 && value.abs() < LARGEST_WHOLE {
             return Self::new(value as i64, 0);
         }
@@ -35,7 +35,7 @@ impl Tick {
             let places = digits.split_once('.').map_or(0, |(_, places)| places.len());
             Some((digits.replace('.', "").parse().ok()?, exponent.parse::<i32>().ok()? - i32::try_from(places).ok()?))
         });
-        // What is no number has no digits; nothing of that kind comes here.
+        // Infinities and NaN have no digits; callers do not pass them.
         parts.map_or(Self { digits: 0, exponent: 0 }, |(digits, exponent)| Self::new(digits, exponent))
     }
 
@@ -43,11 +43,11 @@ impl Tick {
         format!("{}e{}", self.digits, self.exponent).parse().unwrap_or_default()
     }
 
-    /// As people write it: `0.25`, `20 000`, `2·10⁹`.
+    /// Formats the number: `0.25`, `20 000`, `2·10⁹`.
     pub(super) fn text(self) -> String {
         let sign = if self.digits < 0 { "−" } else { "" };
         let digits = self.digits.unsigned_abs().to_string();
-        // How many digits stand before the point; none or less if the number is below one.
+        // Number of digits before the point; 0 or negative if the number is below 1.
         let before = digits.len() as i32 + self.exponent;
         let plain = match before {
             _ if self.digits == 0 => "0".into(),
@@ -60,10 +60,10 @@ impl Tick {
 }
 
 pub(super) fn number(value: f64) -> String {
-    Tick::of(value).text()
+    Tick::from_f64(value).text()
 }
 
-/// With so many digits before the point, and a narrow gap in the middle of long ones.
+/// Formats a number with `before` digits before the point, and a narrow space between thousands.
 fn plain(digits: &str, before: usize) -> String {
     let (whole, rest) = digits.split_at_checked(before).unwrap_or((digits, ""));
     let mut whole = format!("{whole:0<before$}");
@@ -101,10 +101,11 @@ fn raised(power: i32) -> String {
     power.to_string().chars().map(raise).collect()
 }
 
-/// What a value may be off by and still be on the edge of a range.
+/// Relative tolerance at the ends of a range.
 const SLACK: f64 = 1e-9;
 
-/// At most so many round numbers between two others, equally far apart; whole ones only if asked for.
+/// Returns at most about `most` round numbers between two others at equal distances; only whole
+/// ones if `is_whole`.
 pub(super) fn linear(low: f64, high: f64, most: usize, is_whole: bool) -> Vec<Tick> {
     let least = (high - low) / most.max(1) as f64;
     if !(least.is_finite() && least > 0.0) {
@@ -121,8 +122,9 @@ pub(super) fn linear(low: f64, high: f64, most: usize, is_whole: bool) -> Vec<Ti
     (from..=to).take(2 * most + 2).map(|count| Tick::new(count.saturating_mul(step.digits), step.exponent)).collect()
 }
 
-/// At most about so many round numbers between two others that are above zero: 1, 2, 5, 10 and so on, or powers of ten
-/// only, or every so many of these. Between numbers that are close to each other they are equally far apart.
+/// Returns at most about `most` round numbers between two positive ones: 1, 2, 5, 10 and so on, or
+/// only powers of ten, or every n-th power. If the two are close together, returns numbers at equal
+/// distances.
 pub(super) fn log(low: f64, high: f64, most: usize, is_whole: bool) -> Vec<Tick> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let within = |tick: &Tick| tick.value() >= low * (1.0 - SLACK) && tick.value() <= high * (1.0 + SLACK);
@@ -137,7 +139,7 @@ pub(super) fn log(low: f64, high: f64, most: usize, is_whole: bool) -> Vec<Tick>
     let sparse = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500].into_iter().map(|every| level(&[1], every));
     let mut best = dense;
     for next in sparse {
-        // One tick alone does not say how long anything is.
+        // One tick shows no scale.
         if best.len() <= most.max(2) || next.len() < 2 {
             break;
         }
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_as_people_write_them() {
+    fn numbers_are_formatted_for_readers() {
         for (value, expected) in [
             (0.0, "0"),
             (-0.0, "0"),
@@ -221,13 +223,14 @@ mod tests {
         }
     }
 
-    /// Whatever the range: in it, in order, at most so many, at least one, and each is what it says.
+    /// In every range, ticks are inside it, in order, limited in number, at least one, and true to
+    /// their labels.
     #[test]
-    fn ticks_are_sound_over_many_ranges() {
+    fn ticks_are_valid_over_many_ranges() {
         let edges =
             [1e-300, 3.7e-90, 1e-9, 0.004, 0.1, 0.99, 1.0, 2.0, 7.3, 10.0, 64.0, 999.0, 12_345.6, 1e9, 4e77, 1e300];
-        for (place, low) in edges.iter().enumerate() {
-            for high in edges.iter().skip(place + 1).chain([&(low * 1.3), &(low * 2.0)]) {
+        for (index, low) in edges.iter().enumerate() {
+            for high in edges.iter().skip(index + 1).chain([&(low * 1.3), &(low * 2.0)]) {
                 for most in 1..12 {
                     for (ticks, bound) in
                         [(linear(*low, *high, most, false), most + 1), (log(*low, *high, most, false), most.max(12))]

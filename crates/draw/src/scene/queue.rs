@@ -1,12 +1,12 @@
-//! The hold-back queue in a scene: what a node has received and does not deliver yet.
+//! Hold-back queues in a scene: messages that a node received but has not delivered yet.
 
 use super::Place;
 
-/// What waits in a node's hold-back queue for a while.
+/// Contents of a node's hold-back queue during one span of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
     pub count: usize,
-    /// The names of the first ones, in the order of the queue.
+    /// Names of the first messages, in queue order.
     pub names: Vec<String>,
     pub from: Place,
     pub to: Place,

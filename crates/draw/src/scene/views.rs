@@ -1,54 +1,54 @@
-//! Views and leases in a scene: who acts together, and for how long each one may.
+//! Views and leases in a scene: which nodes act together, and for how long each may act.
 
 use super::Place;
 use quorate_core::View;
 
-/// A view while somebody acts in it.
+/// A view, from the first to the last instant at which a member acts in it.
 #[derive(Clone, Debug)]
-pub struct Era {
+pub struct ViewSpan {
     pub view: View,
-    /// Since somebody acts in it; before `Scene::from` if that was earlier.
+    /// When the first member begins to act in it; before `Scene::from` if that was earlier.
     pub from: Place,
-    /// Until somebody acts in the next one, if that is shown.
+    /// When the first member acts in the next view, if that is shown.
     pub to: Option<Place>,
 }
 
-impl Era {
-    /// Its number and its members, in as few words as it takes.
+impl ViewSpan {
+    /// Returns the view's number and members, abbreviated.
     pub fn name(&self) -> String {
         format!("view {}: {}", self.view.epoch(), self.view.members())
     }
 }
 
-/// For how long a member may act, however often that was renewed meanwhile.
+/// A member's lease, renewals included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
     pub from: Place,
-    /// Until when; after `Scene::to` if it goes on.
+    /// End; after `Scene::to` if the lease continues.
     pub to: Place,
-    /// Whether its member is up. A lease that nobody can use any more is still waited for by the group.
+    /// Whether its member is up. The group still waits out the lease of a member that is down.
     pub used: bool,
 }
 
-/// A while in which a node does nothing in its group.
+/// A time span in which a node does not act in its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Still {
-    pub why: Stillness,
+pub struct InactiveSpan {
+    pub reason: InactiveReason,
     pub from: Place,
     pub to: Place,
 }
 
-/// Why a node does nothing in its group.
+/// Why a node does not act in its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stillness {
-    /// It is in the view, and has no lease or lacks reports.
+pub enum InactiveReason {
+    /// It is in the view, but has no lease or is missing reports.
     Frozen,
-    /// Others act in a view without it.
+    /// It is not in the view in which others act.
     Outside,
 }
 
-impl Stillness {
-    pub const fn words(self) -> &'static str {
+impl InactiveReason {
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Frozen => "frozen",
             Self::Outside => "not in the view",

@@ -1,30 +1,30 @@
-//! A step in hand: it is written and counted when all that came of it is known.
+//! A step whose effects are still being recorded; it is counted and written when complete.
 
 use quorate_core::{Incarnation, NodeId, Parcel, Time};
 use quorate_journal::moment::{Done, MessageId, Taken, receivers};
 use quorate_journal::words;
 use std::fmt::Display;
 
-/// A step that may still do something.
+/// A step that is not complete yet.
 pub(super) struct Pending {
     pub(super) time: Time,
     pub(super) node: NodeId,
-    /// Whether it is written, and not only counted.
+    /// Whether it is written; otherwise it is only counted.
     shown: bool,
     pub(super) text: String,
-    /// The message it took, and whether that tells it nothing until a parcel is handed.
+    /// The message it received, and whether only the parcels handed over in it carry information.
     pub(super) message: Option<(MessageId, bool)>,
-    /// The parcels that were handed to the protocol, and who sent them.
+    /// The parcels handed to the protocol, with their senders.
     pub(super) handed: Vec<(NodeId, Parcel)>,
     pub(super) sent: Vec<(NodeId, MessageId, Option<Parcel>)>,
-    /// Whether what it took is nobody else's business.
+    /// Whether its input is local to the node.
     inner: bool,
-    /// Whether something came of it that others could see.
+    /// Whether it had an effect visible outside the node.
     seen: bool,
 }
 
 impl Pending {
-    /// A step that begins with this input. Words are found only for one that is shown.
+    /// Starts a step with this input. Only a shown step gets a text.
     pub(super) fn new<C: Display>(time: Time, node: NodeId, input: &Taken<'_, C>, shown: bool) -> Self {
         let (message, inner) = match input {
             Taken::Message { id, wrapped, .. } => (Some((*id, *wrapped)), false),
@@ -54,7 +54,7 @@ impl Pending {
         }
     }
 
-    /// Whether it is nobody else's business.
+    /// Whether it has no effect visible outside the node.
     pub(super) fn is_quiet(&self) -> bool {
         self.inner && !self.seen && self.sent.is_empty() && self.handed.is_empty()
     }

@@ -1,12 +1,12 @@
-//! What lasts: cuts, odd links, full disks.
+//! Faults that last for some time: partitions, link faults, full disks.
 
 use crate::scene::{Band, Place};
 use quorate_journal::words;
 
-/// Where there are more, those that come later are not shown; what else there is of such a run is an overview anyway.
-const MOST_BANDS: usize = 1_000;
+/// Maximum number of bands; later ones are only counted. A run with more is drawn as an overview.
+const MAX_BANDS: usize = 1_000;
 
-/// What lasts, and what has ended.
+/// The open and the closed bands so far.
 #[derive(Default)]
 pub(super) struct Bands {
     open: Vec<Band>,
@@ -15,12 +15,12 @@ pub(super) struct Bands {
 }
 
 impl Bands {
-    /// Takes note of a change, in the words of the fault language; false if it is none that lasts or ends. What ended before
-    /// the window is forgotten.
-    pub(super) fn note(&mut self, text: &str, place: Place, before_window: bool) -> bool {
+    /// Records a change that is described in the fault language. Returns false if the change
+    /// neither starts nor ends a lasting fault. Faults that ended before the window are dropped.
+    pub(super) fn record(&mut self, text: &str, place: Place, before_window: bool) -> bool {
         let text = words::clean(text);
         if text == "heal" {
-            let (cuts, others) = self.open.drain(..).partition(|band| band.cut);
+            let (cuts, others) = self.open.drain(..).partition(|band| band.is_cut);
             self.open = others;
             for cut in Vec::from_iter::<Vec<_>>(cuts) {
                 self.close(cut, place, before_window);
@@ -35,12 +35,12 @@ impl Bands {
             }
             return found.is_some();
         }
-        let cut = text.starts_with("cut ");
-        let lasts = cut || text.starts_with("link ") || (text.starts_with("disk ") && text.ends_with(" full"));
-        let fits = self.count() < MOST_BANDS;
+        let is_cut = text.starts_with("cut ");
+        let lasts = is_cut || text.starts_with("link ") || (text.starts_with("disk ") && text.ends_with(" full"));
+        let fits = self.count() < MAX_BANDS;
         self.left_out += u64::from(lasts && !fits);
         if lasts && fits {
-            self.open.push(Band { text: text.into_owned(), cut, from: place, to: None });
+            self.open.push(Band { text: text.into_owned(), is_cut, from: place, to: None });
         }
         lasts
     }
@@ -55,7 +55,7 @@ impl Bands {
         self.open.len() + self.closed.len()
     }
 
-    /// How many there would be besides.
+    /// Number of bands beyond the limit.
     pub(super) fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -1,39 +1,40 @@
-//! The clocks of every step, as far as the group is small enough for them.
+//! Logical and vector clocks of every step.
 //!
-//! That a node boots for the first time is no event in the books, so that a first boot which nobody sees the effect of is not
-//! counted here: the first thing a node does has the reading 1.
+//! The literature does not count a node's first start as an event. A first start from which no node
+//! receives anything is not counted here either, so the first action of a node has the reading 1.
 
 use quorate_core::{Clock, Incarnation, NodeId, VectorClock};
 use quorate_journal::causality::Causality;
 use quorate_journal::moment::{Done, Moment, Observer, Taken};
 
-/// Beyond this many nodes a vector clock says nothing to a person, and those of all that is under way take much memory.
-const MOST_NODES: usize = 64;
+/// Maximum group size with vector clocks; larger ones are unreadable and take much memory for the
+/// messages in flight.
+const MAX_NODES: usize = 64;
 
-/// Logical clocks, and vector clocks where the group is small.
+/// Logical clocks, and vector clocks if the group is small.
 pub(super) struct Clocks {
     logical: Causality<Clock>,
     vectors: Option<Causality>,
-    /// Whether this is one node's life alone, in which nothing that it sends is ever seen to arrive.
-    alone: bool,
-    /// What came of each node's first boot.
+    /// Whether the journal is that of one real process, in which no message it sends arrives.
+    is_single_process: bool,
+    /// State of each node's first start.
     boots: Vec<Boot>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Boot {
-    /// It was not seen, or others saw what it did.
+    /// It was not observed, or other nodes received a message sent in it.
     Counts,
-    InHand,
-    /// Nobody saw anything of it.
+    Pending,
+    /// It sent nothing.
     Silent,
 }
 
 impl Clocks {
-    pub(super) fn new(nodes: usize, alone: bool) -> Self {
-        let small = nodes <= MOST_NODES;
+    pub(super) fn new(nodes: usize, is_single_process: bool) -> Self {
+        let small = nodes <= MAX_NODES;
         Self {
-            alone,
+            is_single_process,
             logical: Causality::of(nodes),
             vectors: small.then(|| Causality::new(nodes)),
             boots: vec![Boot::Counts; if small { nodes } else { 0 }],
@@ -41,11 +42,11 @@ impl Clocks {
     }
 
     pub(super) fn observe<C, E>(&mut self, moment: &Moment<'_, C, E>) {
-        if self.alone && !matches!(moment, Moment::Input { .. }) {
+        if self.is_single_process && !matches!(moment, Moment::Input { .. }) {
             return;
         }
         let first = matches!(moment, Moment::Input { input: Taken::Start { incarnation, .. }, .. } if *incarnation == Incarnation::FIRST);
-        // Whatever hears of a first boot is later than 0.
+        // A step that depends on a first start is later than 0.
         if !first {
             self.logical.observe(moment);
         }
@@ -54,13 +55,13 @@ impl Clocks {
             Moment::Input { node, .. } => {
                 let boot = self.boots.get_mut(node.index());
                 boot.into_iter().for_each(|boot| match (first, *boot) {
-                    (true, _) => *boot = Boot::InHand,
-                    (false, Boot::InHand) => *boot = Boot::Silent,
+                    (true, _) => *boot = Boot::Pending,
+                    (false, Boot::Pending) => *boot = Boot::Silent,
                     (false, Boot::Counts | Boot::Silent) => {}
                 });
             }
             Moment::Effect { node, effect: Done::Send { .. } | Done::Multicast { .. }, .. } => {
-                let boot = self.boots.get_mut(node.index()).filter(|boot| **boot == Boot::InHand);
+                let boot = self.boots.get_mut(node.index()).filter(|boot| **boot == Boot::Pending);
                 boot.into_iter().for_each(|boot| *boot = Boot::Counts);
             }
             Moment::Effect { .. } | Moment::World { .. } => {}
@@ -71,7 +72,8 @@ impl Clocks {
         self.logical.clock(node).map_or(0, |clock| clock.0)
     }
 
-    /// Its vector clock: of each node, how many steps it knows of.
+    /// Returns a node's vector clock: for each node, the number of its steps that this one knows
+    /// of.
     pub(super) fn vector(&self, node: NodeId) -> Option<Vec<u64>> {
         let clock: &VectorClock = self.vectors.as_ref()?.clock(node)?;
         let less = |(index, boot): (usize, &Boot)| {

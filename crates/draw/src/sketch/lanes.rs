@@ -1,69 +1,69 @@
-//! The nodes that are shown, and how each one stands as time goes by.
+//! The lanes of a scene: the roles of each node over time.
 
 use crate::scene::{Lane, Place, Scene, Span};
 use quorate_core::NodeId;
 use quorate_journal::role::{Role, Roles};
 use std::collections::HashMap;
 
-/// In a group beyond this size, nodes that nothing happens to are not shown.
-const MOST_IDLE: usize = 12;
+/// In a larger group, nodes to which nothing happens are not shown.
+const LARGE_GROUP: usize = 12;
 
-/// How a node stands, and how under that: it may stand still while it is inside.
+/// A node's role, and its role without a pause.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Stand {
+pub(super) struct LaneState {
     pub(super) role: Role,
-    pub(super) standing: Role,
+    pub(super) underlying: Role,
 }
 
-impl Stand {
-    pub(super) fn of<C, E>(roles: &Roles<C, E>, node: NodeId) -> Self {
-        Self { role: roles.of(node), standing: roles.standing(node) }
+impl LaneState {
+    pub(super) fn new<C, E>(roles: &Roles<C, E>, node: NodeId) -> Self {
+        Self { role: roles.of(node), underlying: roles.standing(node) }
     }
 }
 
-/// The lanes under way.
+/// The lanes so far.
 pub(super) struct Lanes {
-    places: HashMap<NodeId, usize>,
+    indices: HashMap<NodeId, usize>,
     nodes: Vec<NodeId>,
-    /// The role of each lane before its first change, then every change with its place.
-    first: Vec<Stand>,
-    changes: Vec<Vec<(Place, Stand)>>,
+    /// The state of each lane before its first change, then every change with its position.
+    first: Vec<LaneState>,
+    changes: Vec<Vec<(Place, LaneState)>>,
 }
 
 impl Lanes {
-    /// One lane for each member, of a group of this size.
+    /// Creates one lane per member of a group of `nodes`.
     pub(super) fn new(members: &[NodeId], nodes: usize) -> Self {
         let members: Vec<_> = members.iter().copied().filter(|member| member.index() < nodes).collect();
         Self {
-            places: members.iter().copied().zip(0..).collect(),
-            first: vec![Stand::default(); members.len()],
+            indices: members.iter().copied().zip(0..).collect(),
+            first: vec![LaneState::default(); members.len()],
             changes: vec![Vec::new(); members.len()],
             nodes: members,
         }
     }
 
     pub(super) fn index(&self, node: NodeId) -> Option<usize> {
-        self.places.get(&node).copied()
+        self.indices.get(&node).copied()
     }
 
-    pub(super) fn begin(&mut self, stand: impl Fn(NodeId) -> Stand) {
-        self.first = self.nodes.iter().map(|node| stand(*node)).collect();
+    pub(super) fn begin(&mut self, state: impl Fn(NodeId) -> LaneState) {
+        self.first = self.nodes.iter().map(|node| state(*node)).collect();
     }
 
-    pub(super) fn stand(&self, lane: usize) -> Stand {
-        let changed = self.changes.get(lane).and_then(|changes| changes.last()).map(|(_, stand)| *stand);
+    pub(super) fn state(&self, lane: usize) -> LaneState {
+        let changed = self.changes.get(lane).and_then(|changes| changes.last()).map(|(_, state)| *state);
         changed.or_else(|| self.first.get(lane).copied()).unwrap_or_default()
     }
 
-    pub(super) fn change(&mut self, lane: usize, stand: Stand, place: Place) {
-        if self.stand(lane) != stand
+    pub(super) fn change(&mut self, lane: usize, state: LaneState, place: Place) {
+        if self.state(lane) != state
             && let Some(changes) = self.changes.get_mut(lane)
         {
-            changes.push((place, stand));
+            changes.push((place, state));
         }
     }
 
-    pub(super) fn forget(&mut self) {
+    pub(super) fn stop_recording(&mut self) {
         self.changes.iter_mut().for_each(Vec::clear);
     }
 
@@ -74,39 +74,39 @@ impl Lanes {
 }
 
 fn lane(node: NodeId, spans: Vec<Span>) -> Lane {
-    Lane { node, spans, leases: Vec::new(), stills: Vec::new(), queues: Vec::new() }
+    Lane { node, spans, leases: Vec::new(), inactive_spans: Vec::new(), queues: Vec::new() }
 }
 
-fn spans(first: Stand, changes: &[(Place, Stand)], from: Place, to: Place) -> Vec<Span> {
-    let span = |stand: Stand, from: Place| {
-        let Stand { role, standing } = stand;
-        Span { role, standing, over: false, from, to }
+fn spans(first: LaneState, changes: &[(Place, LaneState)], from: Place, to: Place) -> Vec<Span> {
+    let span = |state: LaneState, from: Place| {
+        let LaneState { role, underlying } = state;
+        Span { role, underlying, lease_expired: false, from, to }
     };
     let mut spans = vec![span(first, from)];
-    for (place, stand) in changes {
+    for (place, state) in changes {
         if let Some(last) = spans.last_mut() {
             last.to = *place;
         }
-        spans.push(span(*stand, *place));
+        spans.push(span(*state, *place));
     }
     spans
 }
 
-/// In a large group, leaves out the lanes of nodes that nothing happens to.
+/// Removes the lanes of nodes to which nothing happens, if the group is large.
 pub(super) fn drop_idle(scene: &mut Scene) {
-    if scene.lanes.len() <= MOST_IDLE {
+    if scene.lanes.len() <= LARGE_GROUP {
         return;
     }
     let mut busy = vec![false; scene.lanes.len()];
     let steps = scene.steps.iter().map(|step| step.lane);
     let marks = scene.marks.iter().filter_map(|mark| mark.lane);
     let ends = scene.arrows.iter().flat_map(|arrow| [arrow.from, arrow.to]);
-    let stands = |lane: &Lane| {
-        let holds = !lane.queues.is_empty();
-        holds || lane.spans.iter().any(|span| !matches!(span.role, Role::Idle | Role::Follows))
+    let is_active = |lane: &Lane| {
+        let has_queue = !lane.queues.is_empty();
+        has_queue || lane.spans.iter().any(|span| !matches!(span.role, Role::Idle | Role::Follows))
     };
-    let standing = scene.lanes.iter().enumerate().filter(|(_, lane)| stands(lane)).map(|(index, _)| index);
-    for lane in steps.chain(marks).chain(ends).chain(standing) {
+    let active = scene.lanes.iter().enumerate().filter(|(_, lane)| is_active(lane)).map(|(index, _)| index);
+    for lane in steps.chain(marks).chain(ends).chain(active) {
         if let Some(busy) = busy.get_mut(lane) {
             *busy = true;
         }
@@ -126,5 +126,5 @@ pub(super) fn drop_idle(scene: &mut Scene) {
     }
     let mut kept = busy.iter();
     scene.lanes.retain(|_| kept.next().copied().unwrap_or_default());
-    scene.beyond.idle = busy.iter().filter(|busy| !**busy).count();
+    scene.omitted.idle = busy.iter().filter(|busy| !**busy).count();
 }

@@ -1,60 +1,60 @@
-//! What waits in hold-back queues as time goes by.
+//! Contents of hold-back queues over time.
 
-use crate::lettering::shortened;
 use crate::scene::{Place, Queue, Scene};
+use crate::text::shortened;
 use quorate_journal::words;
 use std::collections::BTreeMap;
 
-/// Nobody reads more names of one queue, or more letters of one name.
-const MOST_NAMES: usize = 12;
-const MOST_LETTERS: usize = 40;
+/// Maximum number of names per queue, and of characters per name.
+const MAX_NAMES: usize = 12;
+const MAX_NAME_CHARS: usize = 40;
 
-/// What waits: how many messages, and the names of the first ones.
+/// Contents of a queue: the number of messages, and the names of the first ones.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(super) struct Waiting {
+pub(super) struct QueueContents {
     count: usize,
     names: Vec<String>,
 }
 
-impl Waiting {
+impl QueueContents {
     pub(super) fn new(count: usize, names: &str) -> Self {
-        let name = |name: &str| shortened(&words::clean(name), MOST_LETTERS).into_owned();
+        let name = |name: &str| shortened(&words::clean(name), MAX_NAME_CHARS).into_owned();
         let names = names.split(", ").filter(|name| !name.is_empty() && count > 0);
-        Self { count, names: names.map(name).take(MOST_NAMES.min(count)).collect() }
+        Self { count, names: names.map(name).take(MAX_NAMES.min(count)).collect() }
     }
 }
 
-/// The hold-back queues of all nodes that are shown, by their lanes.
+/// The hold-back queues of all nodes shown, by lane.
 #[derive(Default)]
 pub(super) struct Queues {
-    now: BTreeMap<usize, Waiting>,
-    /// What waited first, and every change since.
-    changes: BTreeMap<usize, Vec<(Place, Waiting)>>,
-    /// Whether there is too much to draw.
+    now: BTreeMap<usize, QueueContents>,
+    /// The initial contents of each queue and every change since.
+    changes: BTreeMap<usize, Vec<(Place, QueueContents)>>,
+    /// Whether the run is too large for a scene.
     full: bool,
 }
 
 impl Queues {
-    /// This waits from now on. Of one step only what waits after it counts.
-    pub(super) fn change(&mut self, lane: usize, place: Place, waiting: Waiting) {
-        if self.full || self.now.get(&lane).unwrap_or(&Waiting::default()) == &waiting {
+    /// Records new contents of a queue. Only the last change of a step counts.
+    pub(super) fn change(&mut self, lane: usize, place: Place, contents: QueueContents) {
+        if self.full || self.now.get(&lane).unwrap_or(&QueueContents::default()) == &contents {
             return;
         }
-        self.now.insert(lane, waiting.clone());
+        self.now.insert(lane, contents.clone());
         let changes = self.changes.entry(lane).or_default();
         if changes.last().is_some_and(|(last, _)| *last == place) {
             changes.pop();
         }
-        changes.push((place, waiting));
+        changes.push((place, contents));
     }
 
-    /// What is to come is shown, and what waits now waits as it begins.
+    /// Begins the window with the current contents.
     pub(super) fn begin(&mut self, place: Place) {
-        self.changes = self.now.iter().map(|(lane, waiting)| (*lane, vec![(place, waiting.clone())])).collect();
+        self.changes = self.now.iter().map(|(lane, contents)| (*lane, vec![(place, contents.clone())])).collect();
     }
 
-    /// Nothing will be drawn.
-    pub(super) fn forget(&mut self) {
+    /// Stops recording, because no scene will be drawn.
+    pub(super) fn stop_recording(&mut self) {
         *self = Self { full: true, ..Self::default() };
     }
 
@@ -62,8 +62,8 @@ impl Queues {
         for (index, lane) in scene.lanes.iter_mut().enumerate() {
             let changes = self.changes.remove(&index).unwrap_or_default();
             let ends: Vec<Place> = changes.iter().skip(1).map(|(place, _)| *place).chain([end]).collect();
-            let queues = changes.into_iter().zip(ends).filter(|((_, waiting), _)| waiting.count > 0);
-            let queue = |((from, Waiting { count, names }), to)| Queue { count, names, from, to };
+            let queues = changes.into_iter().zip(ends).filter(|((_, contents), _)| contents.count > 0);
+            let queue = |((from, QueueContents { count, names }), to)| Queue { count, names, from, to };
             lane.queues = queues.map(queue).collect();
         }
     }

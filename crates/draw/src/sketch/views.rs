@@ -1,61 +1,61 @@
-//! The views and leases of a group, as its members take them.
+//! Tracks the views and leases of a group as its members receive them.
 //!
-//! What is told here follows from what members take and from the notes of the rules by which they do so, so that it is the same for every
-//! family and every algorithm.
+//! Everything is derived from the inputs of members and from the notes of the view rules (VW-1 to
+//! VW-5), so it works for every family and algorithm.
 
-use crate::scene::{Era, Lease, Place, Scene, Span, Still, Stillness};
+use crate::scene::{InactiveReason, InactiveSpan, Lease, Place, Scene, Span, ViewSpan};
 use quorate_core::{Epoch, Incarnation, NodeId, Time, Told, View};
 use quorate_journal::moment::{Done, Happening, Moment, Taken};
 use quorate_journal::role::Role;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rule by which a member freezes.
-const FREEZES: &str = "VW-1";
-/// The rule by which a member stops in one view, or is let into its first one.
-pub(super) const LET_IN: &str = "VW-2";
-/// The rule by which a member begins in a view.
-pub(super) const BEGINS: &str = "VW-3";
-/// The rule by which a stay ends.
-pub(super) const OUT: &str = "VW-5";
+const FREEZE_RULE: &str = "VW-1";
+/// The rule by which a member stops acting in one view, or is admitted to its first.
+pub(super) const ADMIT_RULE: &str = "VW-2";
+/// The rule by which a member begins to act in a view.
+pub(super) const BEGIN_RULE: &str = "VW-3";
+/// The rule by which a member's stay ends.
+pub(super) const REMOVED_RULE: &str = "VW-5";
 
-/// What is known of views.
-pub(super) struct Views {
+/// State of views and leases so far.
+pub(super) struct ViewTracker {
     shown: Vec<NodeId>,
     members: BTreeMap<NodeId, Member>,
-    /// The views that somebody acts in; the last one is the present one.
-    eras: Vec<Era>,
-    /// When leases end, the next one first.
+    /// Views in which some member acts; the last one is current.
+    view_spans: Vec<ViewSpan>,
+    /// Ends of leases, the earliest first.
     ends: BTreeSet<(Time, NodeId)>,
-    /// Whether the window has begun. What ended before it is forgotten.
+    /// Whether the window has begun. Leases and views that ended before it are dropped.
     begun: bool,
-    /// Whether there is too much to draw.
+    /// Whether the run is too large for a scene.
     full: bool,
-    /// What the clock of the node shows whose step it is.
+    /// Local clock of the node that takes the current step.
     now: Time,
 }
 
-/// What is known of a node.
+/// State of one node.
 #[derive(Default)]
 struct Member {
     life: Incarnation,
     down: bool,
     view: Option<View>,
-    /// Whether it has begun in that.
-    acts: bool,
-    lease: Option<Held>,
+    /// Whether it acts in that view.
+    is_acting: bool,
+    lease: Option<HeldLease>,
     leases: Vec<Lease>,
-    /// Why it did nothing from when on, or that it acts.
-    changes: Vec<(Place, Option<Stillness>)>,
+    /// Changes of activity: `None` if the node acts from there on, else why it does not.
+    changes: Vec<(Place, Option<InactiveReason>)>,
 }
 
-/// A lease that is not over.
-struct Held {
+/// A lease that has not expired.
+struct HeldLease {
     from: Place,
-    /// Up to when, on its node's clock.
+    /// Expiry on its node's clock.
     until: Time,
-    /// Up to when in truth, as far as can be told.
+    /// Expiry in real time, estimated from the latest clock reading.
     end: Time,
-    /// Whose it is.
+    /// Incarnation that holds it.
     life: Incarnation,
     used: bool,
 }
@@ -65,30 +65,31 @@ impl Member {
         view.stay(node).is_some_and(|stay| stay.incarnation == self.life)
     }
 
-    /// Why it does nothing while others act in this view.
-    fn stillness(&self, node: NodeId, era: &View) -> Option<Stillness> {
+    /// Returns why the node does not act while others act in this view; `None` if it acts or is
+    /// down.
+    fn inactive_reason(&self, node: NodeId, view: &View) -> Option<InactiveReason> {
         let has_lease = self.lease.as_ref().is_some_and(|lease| lease.used);
-        if !self.is_in(node, era) {
-            Some(Stillness::Outside)
-        } else if self.down || (self.acts && has_lease) {
+        if !self.is_in(node, view) {
+            Some(InactiveReason::Outside)
+        } else if self.down || (self.is_acting && has_lease) {
             None
         } else {
-            Some(Stillness::Frozen)
+            Some(InactiveReason::Frozen)
         }
     }
 }
 
-impl Views {
+impl ViewTracker {
     pub(super) fn new(shown: &[NodeId]) -> Self {
-        let (members, eras, ends) = Default::default();
-        Self { shown: shown.to_vec(), members, eras, ends, begun: false, full: false, now: Time::ZERO }
+        let (members, view_spans, ends) = Default::default();
+        Self { shown: shown.to_vec(), members, view_spans, ends, begun: false, full: false, now: Time::ZERO }
     }
 
-    pub(super) fn of(&self, node: NodeId) -> Option<Epoch> {
+    pub(super) fn view_of(&self, node: NodeId) -> Option<Epoch> {
         self.members.get(&node)?.view.as_ref().map(View::epoch)
     }
 
-    /// Whether that is the first one of its group.
+    /// Whether the node's view is the first view of its group.
     pub(super) fn is_founding(&self, node: NodeId) -> bool {
         let view = self.members.get(&node).and_then(|member| member.view.as_ref());
         view.is_none_or(|view| view.epoch() == View::FIRST)
@@ -98,8 +99,8 @@ impl Views {
         self.begun = true;
     }
 
-    /// Nothing will be drawn.
-    pub(super) fn forget(&mut self) {
+    /// Stops recording, because no scene will be drawn.
+    pub(super) fn stop_recording(&mut self) {
         self.full = true;
         for member in self.members.values_mut() {
             member.leases.clear();
@@ -107,8 +108,8 @@ impl Views {
         }
     }
 
-    /// Leases end as time goes by, whether anybody takes note of it or not.
-    pub(super) fn pass(&mut self, place: Place) {
+    /// Ends the leases that expire up to this position. No journal line marks an expiry.
+    pub(super) fn expire_leases(&mut self, place: Place) {
         while let Some((end, node)) = self.ends.first().copied().filter(|(end, _)| *end <= place.time) {
             self.ends.remove(&(end, node));
             self.end_lease(node, Place { time: end, ..place });
@@ -119,10 +120,10 @@ impl Views {
         match moment {
             Moment::Input { time, now, node, input } => {
                 self.now = *now;
-                self.look_at_clock(*node, *time, *now, place);
+                self.update_lease_end(*node, *time, *now, place);
                 match input {
                     Taken::Start { incarnation, .. } => self.start(*node, *incarnation, place),
-                    Taken::View(view) => self.take(*node, view, place),
+                    Taken::View(view) => self.install_view(*node, view, place),
                     Taken::Lease(until) => self.renew(*node, *until, *now, place),
                     Taken::Command(_)
                     | Taken::Message { .. }
@@ -134,27 +135,27 @@ impl Views {
                     | Taken::DiskFree => {}
                 }
             }
-            // A node that keeps the membership itself tells itself.
-            Moment::Effect { node, effect: Done::Told(Told::View(view)), .. } => self.take(*node, view, place),
+            // A node that is part of the membership service notifies itself.
+            Moment::Effect { node, effect: Done::Told(Told::View(view)), .. } => self.install_view(*node, view, place),
             Moment::Effect { node, effect: Done::Told(Told::Lease(until)), .. } => {
                 self.renew(*node, *until, self.now, place);
             }
-            Moment::Effect { node, effect: Done::Rule { rule: BEGINS, .. }, .. } => self.begins(*node, place),
-            Moment::Effect { node, effect: Done::Rule { rule: FREEZES, .. }, .. } => self.end_lease(*node, place),
+            Moment::Effect { node, effect: Done::Rule { rule: BEGIN_RULE, .. }, .. } => self.begin_acting(*node, place),
+            Moment::Effect { node, effect: Done::Rule { rule: FREEZE_RULE, .. }, .. } => self.end_lease(*node, place),
             Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
-                self.fall(*node, place);
+                self.crash(*node, place);
             }
             Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }
 
-    /// A clock that was set or drifts brings the end of its lease nearer, or puts it off.
-    fn look_at_clock(&mut self, node: NodeId, time: Time, now: Time, place: Place) {
+    /// Moves the expiry of a lease after its node's clock was set or has drifted.
+    fn update_lease_end(&mut self, node: NodeId, time: Time, now: Time, place: Place) {
         let lease = self.members.get(&node).and_then(|member| member.lease.as_ref());
         let Some((until, before)) = lease.filter(|lease| lease.used).map(|lease| (lease.until, lease.end)) else {
             return;
         };
-        let end = truly(until, time, now);
+        let end = real_time(until, time, now);
         if end == before {
             return;
         }
@@ -163,37 +164,37 @@ impl Views {
         if let Some(lease) = self.members.get_mut(&node).and_then(|member| member.lease.as_mut()) {
             lease.end = end;
         }
-        self.pass(place);
+        self.expire_leases(place);
     }
 
     fn start(&mut self, node: NodeId, life: Incarnation, place: Place) {
-        // That everyone starts says nothing of views, and a group may have none.
+        // A first start says nothing about views, and the group may have none.
         if life == Incarnation::FIRST && !self.members.contains_key(&node) {
             return;
         }
-        self.fall(node, place);
+        self.crash(node, place);
         let member = self.members.entry(node).or_default();
         member.life = life;
         member.down = false;
-        self.settle(node, place);
+        self.record_activity(node, place);
     }
 
-    /// A node is down. Its lease is still waited for.
-    fn fall(&mut self, node: NodeId, place: Place) {
+    /// Records that a node is down. The group still waits for its lease to expire.
+    fn crash(&mut self, node: NodeId, place: Place) {
         let Some(member) = self.members.get_mut(&node) else { return };
         member.down = true;
-        member.acts = false;
+        member.is_acting = false;
         member.view = None;
         if let Some(lease) = member.lease.as_mut().filter(|lease| lease.used) {
             let used = Lease { from: lease.from, to: place, used: true };
             (lease.from, lease.used) = (place, false);
-            self.keep(node, used);
+            self.record_lease(node, used);
         }
-        self.settle(node, place);
+        self.record_activity(node, place);
     }
 
-    /// A member takes a view, and stops what it did in the one before.
-    fn take(&mut self, node: NodeId, view: &View, place: Place) {
+    /// Records that a member receives a view and stops acting in the one before.
+    fn install_view(&mut self, node: NodeId, view: &View, place: Place) {
         let member = self.members.entry(node).or_default();
         let known = member.view.as_ref();
         if known.is_some_and(|known| view.epoch() <= known.epoch()) {
@@ -202,20 +203,20 @@ impl Views {
         let before = known.filter(|known| member.is_in(node, known)).and_then(|known| known.stay(node));
         let after = Some(view).filter(|view| member.is_in(node, view)).and_then(|view| view.stay(node));
         member.view = Some(view.clone());
-        member.acts = false;
+        member.is_acting = false;
         if before.is_some() && before != after {
             self.end_lease(node, place);
         }
-        self.settle(node, place);
+        self.record_activity(node, place);
     }
 
-    /// A lease that goes on is one.
+    /// Starts or extends a lease. A renewed lease stays one lease.
     fn renew(&mut self, node: NodeId, until: Time, now: Time, place: Place) {
         let Some(member) = self.members.get_mut(&node) else { return };
         if !member.view.as_ref().is_some_and(|view| member.is_in(node, view)) {
             return;
         }
-        let (life, end) = (member.life, truly(until, place.time, now));
+        let (life, end) = (member.life, real_time(until, place.time, now));
         match member.lease.as_mut().filter(|lease| lease.used) {
             Some(lease) if until > now && until <= lease.until => return,
             Some(lease) => {
@@ -225,64 +226,65 @@ impl Views {
             None => {
                 self.end_lease(node, place);
                 if let Some(member) = self.members.get_mut(&node).filter(|_| until > now) {
-                    member.lease = Some(Held { from: place, until, end, life, used: true });
+                    member.lease = Some(HeldLease { from: place, until, end, life, used: true });
                 }
             }
         }
         self.ends.insert((end, node));
-        self.pass(place);
-        self.settle(node, place);
+        self.expire_leases(place);
+        self.record_activity(node, place);
     }
 
     fn end_lease(&mut self, node: NodeId, place: Place) {
         let Some(lease) = self.members.get_mut(&node).and_then(|member| member.lease.take()) else { return };
         self.ends.remove(&(lease.end, node));
-        let Held { from, used, .. } = lease;
-        self.keep(node, Lease { from, to: place.max(from), used });
-        self.settle(node, place);
+        let HeldLease { from, used, .. } = lease;
+        self.record_lease(node, Lease { from, to: place.max(from), used });
+        self.record_activity(node, place);
     }
 
-    fn keep(&mut self, node: NodeId, lease: Lease) {
+    fn record_lease(&mut self, node: NodeId, lease: Lease) {
         if let Some(member) = self.members.get_mut(&node).filter(|_| self.begun && !self.full) {
             member.leases.push(lease);
         }
     }
 
-    /// A member begins in its view, and may be the first one to do so.
-    fn begins(&mut self, node: NodeId, place: Place) {
+    /// Records that a member begins to act in its view, and whether it is the first to do so.
+    fn begin_acting(&mut self, node: NodeId, place: Place) {
         let Some(member) = self.members.get_mut(&node) else { return };
-        member.acts = true;
+        member.is_acting = true;
         let Some(view) = member.view.clone() else { return };
-        if self.eras.last().is_none_or(|era| era.view.epoch() < view.epoch()) {
-            self.open_era(view, place);
+        if self.view_spans.last().is_none_or(|view_span| view_span.view.epoch() < view.epoch()) {
+            self.begin_view(view, place);
         }
-        self.settle(node, place);
+        self.record_activity(node, place);
     }
 
-    fn open_era(&mut self, view: View, place: Place) {
-        match self.eras.last_mut() {
+    fn begin_view(&mut self, view: View, place: Place) {
+        match self.view_spans.last_mut() {
             Some(last) if self.begun && !self.full => last.to = Some(place),
-            Some(_) | None => self.eras.clear(),
+            Some(_) | None => self.view_spans.clear(),
         }
-        // What nobody can use any more is not waited for once the group has gone on.
-        let gone = self.members.iter().filter(|(node, member)| {
+        // Once the group acts in a new view, it no longer waits for leases of incarnations that are
+        // not in it.
+        let replaced = self.members.iter().filter(|(node, member)| {
             let unused = member.lease.as_ref().filter(|lease| !lease.used);
             unused.is_some_and(|lease| view.stay(**node).is_none_or(|stay| stay.incarnation != lease.life))
         });
-        for node in gone.map(|(node, _)| *node).collect::<Vec<_>>() {
+        for node in replaced.map(|(node, _)| *node).collect::<Vec<_>>() {
             self.end_lease(node, place);
         }
-        self.eras.push(Era { view, from: place, to: None });
+        self.view_spans.push(ViewSpan { view, from: place, to: None });
         for node in self.shown.clone() {
             self.members.entry(node).or_default();
-            self.settle(node, place);
+            self.record_activity(node, place);
         }
     }
 
-    /// Takes note of whether a node acts from now on, and why not.
-    fn settle(&mut self, node: NodeId, place: Place) {
-        let (Some(era), Some(member)) = (self.eras.last(), self.members.get_mut(&node)) else { return };
-        let now = member.stillness(node, &era.view);
+    /// Records whether a node acts from here on, and if not, why.
+    fn record_activity(&mut self, node: NodeId, place: Place) {
+        let (Some(view_span), Some(member)) = (self.view_spans.last(), self.members.get_mut(&node)) else { return };
+        let now = member.inactive_reason(node, &view_span.view);
         if member.changes.last().is_some_and(|(_, last)| *last == now) {
             return;
         }
@@ -292,47 +294,51 @@ impl Views {
         member.changes.push((place, now));
     }
 
-    /// Puts all of it into the scene, whose lanes are there already.
+    /// Adds everything to the scene, whose lanes exist already.
     pub(super) fn finish(mut self, scene: &mut Scene) {
         let end = Place { time: scene.to, order: scene.steps.len() + scene.marks.len() };
-        self.pass(end);
+        self.expire_leases(end);
         for lane in &mut scene.lanes {
             let Some(member) = self.members.get_mut(&lane.node) else { continue };
-            if let Some(Held { from, end: to, used, .. }) = member.lease.take() {
+            if let Some(HeldLease { from, end: to, used, .. }) = member.lease.take() {
                 member.leases.push(Lease { from, to: Place { time: to, ..end }, used });
             }
-            lane.stills = stills(&member.changes, end);
+            lane.inactive_spans = inactive_spans(&member.changes, end);
             lane.leases = std::mem::take(&mut member.leases);
-            if !self.eras.is_empty() {
-                lane.spans = lane.spans.iter().flat_map(|span| judged(span, &lane.leases)).collect();
+            if !self.view_spans.is_empty() {
+                lane.spans = lane.spans.iter().flat_map(|span| split_by_lease(span, &lane.leases)).collect();
             }
         }
-        scene.eras = self.eras;
+        scene.view_spans = self.view_spans;
     }
 }
 
-/// An instant of a node's clock, truly, as long as that goes as it should.
-fn truly(until: Time, time: Time, now: Time) -> Time {
+/// Converts an instant on a node's clock to real time, assuming the clock runs at the right rate
+/// from now on.
+fn real_time(until: Time, time: Time, now: Time) -> Time {
     Time::from_nanos(time.nanos().saturating_add(until.nanos().saturating_sub(now.nanos())))
 }
 
-fn stills(changes: &[(Place, Option<Stillness>)], end: Place) -> Vec<Still> {
+fn inactive_spans(changes: &[(Place, Option<InactiveReason>)], end: Place) -> Vec<InactiveSpan> {
     let ends = changes.iter().skip(1).map(|(place, _)| *place).chain([end]);
-    let stills = changes.iter().zip(ends).filter_map(|((from, why), to)| Some(Still { why: (*why)?, from: *from, to }));
-    stills.filter(|still| still.from < still.to).collect()
+    let inactive_spans = changes
+        .iter()
+        .zip(ends)
+        .filter_map(|((from, reason), to)| Some(InactiveSpan { reason: (*reason)?, from: *from, to }));
+    inactive_spans.filter(|span| span.from < span.to).collect()
 }
 
-/// A span in which a node was chosen, with the parts of it that no lease covers.
-fn judged(span: &Span, leases: &[Lease]) -> Vec<Span> {
-    let held = if span.role == Role::Paused { span.standing } else { span.role };
+/// Splits the span of a chosen node where its lease is not in force.
+fn split_by_lease(span: &Span, leases: &[Lease]) -> Vec<Span> {
+    let held = if span.role == Role::Paused { span.underlying } else { span.role };
     if held != Role::Chosen {
         return vec![*span];
     }
     let mut parts = Vec::new();
     let mut from = span.from;
-    let mut add = |from: &mut Place, to: Place, over: bool| {
+    let mut add = |from: &mut Place, to: Place, lease_expired: bool| {
         if *from < to {
-            parts.push(Span { over, from: *from, to, ..*span });
+            parts.push(Span { lease_expired, from: *from, to, ..*span });
             *from = to;
         }
     };

@@ -1,38 +1,38 @@
-//! Messages: arrows in the colour of their kind, with their names where there is room.
+//! Draws messages as arrows in the colour of their kind, with names where there is room.
 
-use super::boxes::{self, Area, Boxes};
+use super::areas::{self, Area, OccupiedAreas};
 use super::canvas::{Canvas, Number};
-use super::sheet::Sheet;
+use super::layout::Layout;
 use super::text::{bold, shortened};
 use super::trays;
-use crate::lettering::Escaped;
 use crate::scene::{Arrow, Head, Scene, Tail};
 use crate::style::SERIES;
+use crate::text::Escaped;
 use quorate_core::{Class, Epoch};
 use quorate_journal::moment::Loss;
 use quorate_journal::words::millis;
 use std::collections::{BTreeMap, BTreeSet};
 
-const LETTERS: f64 = 12.5;
-/// Longer names are cut.
-const MOST_LETTERS: usize = 22;
-/// How far from a step its arrows end, so that the dot stays to be seen.
+const FONT_SIZE: f64 = 12.5;
+/// Maximum length of a name in characters.
+const MAX_CHARS: usize = 22;
+/// Distance between a step and the ends of its arrows, so that the dot stays visible.
 const CLEAR: f64 = 6.5;
 
 type Point = (f64, f64);
 
-/// The kinds of messages in the order of their first appearance; each has its colour.
+/// The message kinds in order of first appearance, which determines their colours.
 pub(super) struct Kinds {
-    /// Those that the algorithm sends.
+    /// Kinds of algorithm messages.
     own: Vec<String>,
-    /// Those that only control.
+    /// Kinds of control messages.
     control: Vec<String>,
-    /// What members of a view report by.
+    /// The kind of the reports between members of a view.
     report: Option<String>,
 }
 
 impl Kinds {
-    pub(super) fn of(scene: &Scene) -> Self {
+    pub(super) fn new(scene: &Scene) -> Self {
         let kinds = |wanted: fn(&Arrow) -> bool| {
             let mut kinds: Vec<String> = Vec::new();
             for arrow in scene.arrows.iter().filter(|arrow| wanted(arrow)) {
@@ -53,14 +53,15 @@ impl Kinds {
         self.own.iter().chain(&self.control).map(String::as_str)
     }
 
-    /// The colour's variable. There are more kinds than colours only in odd journals; then colours are used again.
+    /// Returns the CSS variable of a kind's colour. Colours repeat if there are more kinds than
+    /// colours.
     pub(super) fn colour(&self, kind: &str) -> &'static str {
         let place = self.own.iter().position(|known| known == kind);
         place.and_then(|place| SERIES.get(place % SERIES.len())).map_or("faint", |colour| colour.name)
     }
 
-    /// How a kind's line looks in the legend.
-    pub(super) fn manner(&self, kind: &str) -> &'static str {
+    /// Returns the CSS class of a kind's line in the legend.
+    pub(super) fn line_class(&self, kind: &str) -> &'static str {
         if self.own.iter().any(|known| known == kind) {
             "arrow"
         } else if self.report.as_deref() == Some(kind) {
@@ -71,62 +72,64 @@ impl Kinds {
     }
 }
 
-/// An arrow on the sheet.
-pub(super) struct Drawn<'a> {
+/// An arrow with its position.
+pub(super) struct PlacedArrow<'a> {
     arrow: &'a Arrow,
-    /// Its place among the arrows of its row.
+    /// Its index among the arrows of its row.
     number: usize,
     from: Point,
     to: Point,
-    /// Where its name stands, if there is room for it.
+    /// Position of its name, if it fits.
     label: Option<Point>,
 }
 
-impl Drawn<'_> {
-    /// A report is named once for all, and an acknowledgement is told by its line alone, or there would be more names than messages that matter.
+impl PlacedArrow<'_> {
+    /// Whether the arrow has a name. Only one report per view is named, and acknowledgements have
+    /// no names; there would be too many otherwise.
     fn is_named(&self) -> bool {
         let is_report = self.arrow.report.is_some();
         !is_report && (self.arrow.class != Class::Control || self.arrow.again || self.arrow.copy)
     }
 }
 
-/// Gives every arrow its place, and its name one if there is any. Returns how many names found none.
-pub(super) fn place<'a>(scene: &'a Scene, sheet: &mut Sheet) -> (Vec<Drawn<'a>>, usize) {
+/// Places all arrows, and their names where they fit. Returns the arrows with the number of texts
+/// that do not fit.
+pub(super) fn place<'a>(scene: &'a Scene, layout: &mut Layout) -> (Vec<PlacedArrow<'a>>, usize) {
     let ends = |(number, arrow): (usize, &'a Arrow)| {
-        let (from, to) = ends(scene, sheet, arrow)?;
-        Some(Drawn { arrow, number, from, to, label: None })
+        let (from, to) = ends(scene, layout, arrow)?;
+        Some(PlacedArrow { arrow, number, from, to, label: None })
     };
-    let mut drawn: Vec<Drawn<'a>> = scene.arrows.iter().enumerate().filter_map(ends).collect();
-    let segments = Segments::new(drawn.iter().map(|drawn| (drawn.from, drawn.to)).collect());
-    // What waits stands where no arrow goes through it, if there is such a place.
-    let mut missing = trays::place(scene, sheet, |area| segments.across(area, None));
-    // Of all the reports to one view, the first that has room is named.
+    let mut arrows: Vec<PlacedArrow<'a>> = scene.arrows.iter().enumerate().filter_map(ends).collect();
+    let segments = Segments::new(arrows.iter().map(|placed| (placed.from, placed.to)).collect());
+    // Held-back messages are placed first, where no arrow crosses them if possible.
+    let mut missing = trays::place(scene, layout, |area| segments.across(area, None));
+    // Of all reports for one view, only the first with enough room is named.
     let mut reported: BTreeSet<Epoch> = BTreeSet::new();
-    for (index, drawn) in drawn.iter_mut().enumerate() {
-        let report = drawn.arrow.report.filter(|view| !drawn.arrow.again && !reported.contains(view));
-        if !drawn.is_named() && report.is_none() {
+    for (index, placed) in arrows.iter_mut().enumerate() {
+        let report = placed.arrow.report.filter(|view| !placed.arrow.again && !reported.contains(view));
+        if !placed.is_named() && report.is_none() {
             continue;
         }
-        let name = name(drawn.arrow);
-        let wide = bold(&name, LETTERS) + 4.0;
-        let found = best(&sheet.boxes, index, &segments, wide);
+        let name = name(placed.arrow);
+        let wide = bold(&name, FONT_SIZE) + 4.0;
+        let found = best(&layout.occupied, index, &segments, wide);
         match found {
             Some(at) => {
-                let area = Area::of_text((at.0 - 2.0, at.1), wide, LETTERS);
-                sheet.reach = sheet.reach.max(area.right);
-                sheet.boxes.take(area);
-                drawn.label = Some(at);
+                let area = Area::of_text((at.0 - 2.0, at.1), wide, FONT_SIZE);
+                layout.right_edge = layout.right_edge.max(area.right);
+                layout.occupied.occupy(area);
+                placed.label = Some(at);
                 reported.extend(report);
             }
             None if report.is_some() => {}
             None => missing += 1,
         }
     }
-    (drawn, missing)
+    (arrows, missing)
 }
 
 fn name(arrow: &Arrow) -> String {
-    let name = shortened(arrow.name(), MOST_LETTERS);
+    let name = shortened(arrow.name(), MAX_CHARS);
     match (arrow.copy, arrow.again) {
         (true, _) => format!("{name} (copy)"),
         (false, true) => format!("{name} again"),
@@ -134,16 +137,16 @@ fn name(arrow: &Arrow) -> String {
     }
 }
 
-/// Of all free places along an arrow, the one that hides least of the others.
-fn best(boxes: &Boxes, index: usize, segments: &Segments, wide: f64) -> Option<Point> {
+/// Returns the free position along an arrow that hides the least of other arrows.
+fn best(areas: &OccupiedAreas, index: usize, segments: &Segments, wide: f64) -> Option<Point> {
     let ((x1, y1), (x2, y2)) = segments.all.get(index).copied()?;
     let mut found: Option<(usize, Point)> = None;
     for shift in [0.0, 1.0, -1.0] {
         for part in [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74] {
             let (x, y) = (x1 + (x2 - x1) * part, y1 + (y2 - y1) * part);
-            let at = (x - wide / 2.0 + shift * (wide / 2.0 + 6.0), y + LETTERS * 0.32);
-            let area = Area::of_text(at, wide, LETTERS);
-            if !boxes.is_free(&area) {
+            let at = (x - wide / 2.0 + shift * (wide / 2.0 + 6.0), y + FONT_SIZE * 0.32);
+            let area = Area::of_text(at, wide, FONT_SIZE);
+            if !areas.is_free(&area) {
                 continue;
             }
             // A name beside its arrow is second choice.
@@ -159,7 +162,7 @@ fn best(boxes: &Boxes, index: usize, segments: &Segments, wide: f64) -> Option<P
     found.map(|(_, at)| at)
 }
 
-/// Where all arrows run, by columns, so that only those are looked at that come near.
+/// The lines of all arrows, indexed by columns for fast lookup.
 struct Segments {
     all: Vec<(Point, Point)>,
     columns: BTreeMap<i64, Vec<usize>>,
@@ -169,16 +172,16 @@ impl Segments {
     fn new(all: Vec<(Point, Point)>) -> Self {
         let mut columns: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
         for (index, ((x1, _), (x2, _))) in all.iter().enumerate() {
-            for column in boxes::columns(x1.min(*x2), x1.max(*x2)) {
+            for column in areas::columns(x1.min(*x2), x1.max(*x2)) {
                 columns.entry(column).or_default().push(index);
             }
         }
         Self { all, columns }
     }
 
-    /// How many run through an area, but for this one.
+    /// Returns how many lines cross an area, not counting `index`.
     fn across(&self, area: &Area, index: Option<usize>) -> usize {
-        let near = boxes::columns(area.left, area.right).filter_map(|column| self.columns.get(&column)).flatten();
+        let near = areas::columns(area.left, area.right).filter_map(|column| self.columns.get(&column)).flatten();
         let mut near: Vec<usize> = near.copied().filter(|other| Some(*other) != index).collect();
         near.sort_unstable();
         near.dedup();
@@ -186,68 +189,70 @@ impl Segments {
     }
 }
 
-/// Where an arrow begins and ends.
-fn ends(scene: &Scene, sheet: &Sheet, arrow: &Arrow) -> Option<(Point, Point)> {
-    let (from_y, to_y) = (*sheet.lanes.get(arrow.from)?, *sheet.lanes.get(arrow.to)?);
-    let place = |step: usize| scene.steps.get(step).map(|step| sheet.axis.of(step.place.order));
+/// Returns the end points of an arrow.
+fn ends(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, Point)> {
+    let (from_y, to_y) = (*layout.lanes.get(arrow.from)?, *layout.lanes.get(arrow.to)?);
+    let place = |step: usize| scene.steps.get(step).map(|step| layout.axis.x_of(step.place.order));
     let sent = match arrow.tail {
         Tail::Step(step) => (place(step)?, from_y),
-        Tail::Before => (sheet.axis.left - 24.0, from_y + (to_y - from_y) * 0.35),
+        Tail::Before => (layout.axis.left - 24.0, from_y + (to_y - from_y) * 0.35),
     };
     let (x, y) = sent;
     let towards = |part: f64| y + (to_y - y) * part;
-    // Where something ends on its way, it ends in the gap before its receiver's lane, and not on a lane in between.
-    let beside = if arrow.from < arrow.to { arrow.to.checked_sub(1) } else { Some(arrow.to + 1) };
-    let before = beside.and_then(|lane| sheet.lanes.get(lane)).copied().unwrap_or(y);
+    // A message that does not arrive ends in the gap before its receiver's lane, not on a lane in
+    // between.
+    let neighbour = if arrow.from < arrow.to { arrow.to.checked_sub(1) } else { Some(arrow.to + 1) };
+    let before = neighbour.and_then(|lane| layout.lanes.get(lane)).copied().unwrap_or(y);
     let gap = |part: f64| before + (to_y - before) * part;
     let end = match arrow.head {
         Head::Step(step) => (place(step)?, to_y),
         Head::Lost { why: Loss::Chance, .. } => match arrow.tail {
-            Tail::Step(_) => (x + 34.0, first_gap(sheet, arrow, y)),
+            Tail::Step(_) => (x + 34.0, first_gap(layout, arrow, y)),
             Tail::Before => (x + 34.0, towards(0.5)),
         },
-        Head::Lost { why: Loss::Cut, at } => (sheet.axis.at(at).max(x + 20.0), gap(0.55)),
-        Head::Lost { why: Loss::Down, at } => (sheet.axis.at(at).max(x + 20.0), gap(0.78)),
-        // It is under way when the row ends.
-        Head::Open => ((sheet.axis.right + 14.0).max(x + 16.0), towards(0.42)),
+        Head::Lost { why: Loss::Cut, at } => (layout.axis.x_at(at).max(x + 20.0), gap(0.55)),
+        Head::Lost { why: Loss::Down, at } => (layout.axis.x_at(at).max(x + 20.0), gap(0.78)),
+        // The message is in flight at the end of the row.
+        Head::Open => ((layout.axis.right + 14.0).max(x + 16.0), towards(0.42)),
     };
     Some((sent, end))
 }
 
-/// What the network loses at once ends in the gap after its sender's lane.
-fn first_gap(sheet: &Sheet, arrow: &Arrow, y: f64) -> f64 {
+/// Returns the height at which a message lost by the network ends: in the gap next to its sender's
+/// lane.
+fn first_gap(layout: &Layout, arrow: &Arrow, y: f64) -> f64 {
     let next = if arrow.from < arrow.to { Some(arrow.from + 1) } else { arrow.from.checked_sub(1) };
-    let next = next.and_then(|lane| sheet.lanes.get(lane)).copied().unwrap_or(y);
+    let next = next.and_then(|lane| layout.lanes.get(lane)).copied().unwrap_or(y);
     y + (next - y) * 0.52
 }
 
-/// Draws all arrows; their names come later, above everything.
+/// Draws all arrows; their names are drawn later, on top of everything.
 ///
-/// What is told of a message when the pointer rests on it is told of the `whole` scene's: a row may show one end alone.
-pub(super) fn draw(canvas: &mut Canvas, whole: &Scene, numbers: &[usize], kinds: &Kinds, drawn: &[Drawn<'_>]) {
-    for Drawn { arrow, number, from, to, .. } in drawn {
+/// Tooltips describe the arrow of the `whole` scene, because a row may contain only one end.
+pub(super) fn draw(canvas: &mut Canvas, whole: &Scene, numbers: &[usize], kinds: &Kinds, arrows: &[PlacedArrow<'_>]) {
+    for PlacedArrow { arrow, number, from, to, .. } in arrows {
         let colour = kinds.colour(&arrow.kind);
-        let manner = match (arrow.copy, arrow.again, arrow.class) {
+        let line_class = match (arrow.copy, arrow.again, arrow.class) {
             (false, false, Class::Control) if arrow.report.is_some() => "report",
             (true, _, _) => "copy",
             (false, true, _) => "repeat",
             (false, false, Class::Control) => "control",
             (false, false, Class::Algorithm | Class::Announcement) => "arrow",
         };
-        let told = numbers.get(*number).and_then(|number| whole.arrows.get(*number)).unwrap_or(arrow);
-        canvas.titled("arrow-group", &title(whole, told), |canvas| {
+        let described = numbers.get(*number).and_then(|number| whole.arrows.get(*number)).unwrap_or(arrow);
+        canvas.titled("arrow-group", &title(whole, described), |canvas| {
             let stroke = format!("stroke:var(--{colour})");
             if arrow.from == arrow.to {
-                loop_back(canvas, arrow, manner, &stroke, *from, *to);
+                loop_back(canvas, arrow, line_class, &stroke, *from, *to);
             } else {
-                straight(canvas, arrow, manner, &stroke, *from, *to);
+                straight(canvas, arrow, line_class, &stroke, *from, *to);
             }
         });
     }
 }
 
-pub(super) fn draw_names(canvas: &mut Canvas, kinds: &Kinds, drawn: &[Drawn<'_>]) {
-    for Drawn { arrow, label, .. } in drawn {
+pub(super) fn draw_names(canvas: &mut Canvas, kinds: &Kinds, arrows: &[PlacedArrow<'_>]) {
+    for PlacedArrow { arrow, label, .. } in arrows {
         if let Some((x, y)) = label {
             let (x, y, colour) = (Number(*x), Number(*y), kinds.colour(&arrow.kind));
             let name = name(arrow);
@@ -259,7 +264,7 @@ pub(super) fn draw_names(canvas: &mut Canvas, kinds: &Kinds, drawn: &[Drawn<'_>]
     }
 }
 
-fn straight(canvas: &mut Canvas, arrow: &Arrow, manner: &str, stroke: &str, from: Point, to: Point) {
+fn straight(canvas: &mut Canvas, arrow: &Arrow, line_class: &str, stroke: &str, from: Point, to: Point) {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let length = (dx * dx + dy * dy).sqrt().max(0.001);
     let (ux, uy) = (dx / length, dy / length);
@@ -270,7 +275,7 @@ fn straight(canvas: &mut Canvas, arrow: &Arrow, manner: &str, stroke: &str, from
     let arrives = matches!(arrow.head, Head::Step(_));
     let tip = if arrives { (to.0 - ux * CLEAR, to.1 - uy * CLEAR) } else { to };
     let [x1, y1, x2, y2] = [begin.0, begin.1, tip.0 - ux * 4.0, tip.1 - uy * 4.0].map(Number);
-    canvas.raw(format_args!("<path class=\"{manner}\" style=\"{stroke}\" d=\"M{x1} {y1}L{x2} {y2}\"/>"));
+    canvas.raw(format_args!("<path class=\"{line_class}\" style=\"{stroke}\" d=\"M{x1} {y1}L{x2} {y2}\"/>"));
     match arrow.head {
         Head::Step(_) | Head::Open => {
             let wing = |side: f64| (tip.0 - ux * 10.0 - uy * 4.4 * side, tip.1 - uy * 10.0 + ux * 4.4 * side);
@@ -283,15 +288,16 @@ fn straight(canvas: &mut Canvas, arrow: &Arrow, manner: &str, stroke: &str, from
     }
 }
 
-/// A message to oneself goes down and comes back, unless it is lost on the way.
-fn loop_back(canvas: &mut Canvas, arrow: &Arrow, manner: &str, stroke: &str, from: Point, to: Point) {
+/// Draws a message to the sender itself as a loop, which is open if the message is lost.
+fn loop_back(canvas: &mut Canvas, arrow: &Arrow, line_class: &str, stroke: &str, from: Point, to: Point) {
     let (left, right, base) = (from.0, to.0.max(from.0 + 14.0), from.1 + 9.0);
     let middle = (f64::midpoint(left, right), base + 19.0);
     let [x1, x2, y, x, low] = [left, right, base, middle.0, base + 37.0].map(Number);
     match arrow.head {
         Head::Step(_) => {
-            canvas
-                .raw(format_args!("<path class=\"{manner}\" style=\"{stroke}\" d=\"M{x1} {y}Q{x} {low} {x2} {y}\"/>"));
+            canvas.raw(format_args!(
+                "<path class=\"{line_class}\" style=\"{stroke}\" d=\"M{x1} {y}Q{x} {low} {x2} {y}\"/>"
+            ));
             let [tip, wing, top] = [right - 6.0, right + 2.0, base + 9.0].map(Number);
             let fill = stroke.replace("stroke:", "fill:");
             canvas.raw(format_args!("<path style=\"{fill}\" d=\"M{x2} {y}L{tip} {top}L{wing} {top}Z\"/>"));
@@ -299,7 +305,7 @@ fn loop_back(canvas: &mut Canvas, arrow: &Arrow, manner: &str, stroke: &str, fro
         Head::Lost { .. } | Head::Open => {
             let [end] = [middle.1].map(Number);
             canvas.raw(format_args!(
-                "<path class=\"{manner}\" style=\"{stroke}\" d=\"M{x1} {y}Q{x1} {end} {x} {end}\"/>"
+                "<path class=\"{line_class}\" style=\"{stroke}\" d=\"M{x1} {y}Q{x1} {end} {x} {end}\"/>"
             ));
             if matches!(arrow.head, Head::Lost { .. }) {
                 cross(canvas, middle, 5.0);
@@ -308,7 +314,7 @@ fn loop_back(canvas: &mut Canvas, arrow: &Arrow, manner: &str, stroke: &str, fro
     }
 }
 
-/// What goes wrong here.
+/// Draws a cross.
 pub(super) fn cross(canvas: &mut Canvas, (x, y): Point, half: f64) {
     let [left, top, right, bottom] = [x - half, y - half, x + half, y + half].map(Number);
     canvas.raw(format_args!(
@@ -319,8 +325,8 @@ pub(super) fn cross(canvas: &mut Canvas, (x, y): Point, half: f64) {
 fn title(scene: &Scene, arrow: &Arrow) -> String {
     let node = |lane: usize| scene.lanes.get(lane).map_or_else(String::new, |lane| lane.node.to_string());
     let when =
-        |step: usize| scene.steps.get(step).map_or_else(String::new, |step| millis(scene.shown(step.place.time)));
-    let kind = if arrow.label.is_some() { format!("{} ", shortened(&arrow.kind, MOST_LETTERS)) } else { String::new() };
+        |step: usize| scene.steps.get(step).map_or_else(String::new, |step| millis(scene.relative(step.place.time)));
+    let kind = if arrow.label.is_some() { format!("{} ", shortened(&arrow.kind, MAX_CHARS)) } else { String::new() };
     let (name, from, to) = (name(arrow), node(arrow.from), node(arrow.to));
     let mut text = format!("{kind}{name}: node {from} → node {to} (message {})", arrow.id);
     text.push_str(&match arrow.tail {
@@ -329,7 +335,7 @@ fn title(scene: &Scene, arrow: &Arrow) -> String {
     });
     text.push_str(&match arrow.head {
         Head::Step(step) => format!("\narrives at {} ms", when(step)),
-        Head::Lost { why, at } => format!("\nnever arrives: {why}, at {} ms", millis(scene.shown(at.time))),
+        Head::Lost { why, at } => format!("\nnever arrives: {why}, at {} ms", millis(scene.relative(at.time))),
         Head::Open => "\ndoes not arrive in this picture".into(),
     });
     if !arrow.body.is_empty() {

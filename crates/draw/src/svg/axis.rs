@@ -1,28 +1,28 @@
-//! Where in the picture an instant is: to the right in the order of what happens, and the further the longer it takes.
+//! The horizontal axis: events in order, with gaps that grow with their duration.
 
 use crate::scene::{Place, Scene};
 use quorate_core::Time;
 use std::collections::BTreeMap;
 
-/// Between two instants at least, for the usual gap, and at most.
-const LEAST: f64 = 30.0;
-const USUAL: f64 = 62.0;
-const MOST: f64 = 120.0;
-/// Between two things that happen to one node at one instant.
-const BESIDE: f64 = 27.0;
+/// Distances between two instants: minimum, at the median gap, and maximum.
+const MIN_GAP: f64 = 30.0;
+const MEDIAN_GAP: f64 = 62.0;
+const MAX_GAP: f64 = 120.0;
+/// Distance between two events of one node at the same instant.
+const SAME_INSTANT_GAP: f64 = 27.0;
 
-/// How much room time takes.
+/// Horizontal scale of time.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
-    /// The usual time between two instants, in nanoseconds.
-    usual: i64,
-    /// By how much everything is wider than usual.
+    /// The median time between two instants, in nanoseconds.
+    median: i64,
+    /// Stretch factor.
     stretch: f64,
 }
 
 impl Scale {
-    pub(super) fn of(scene: &Scene) -> Self {
-        Self { usual: usual_gap(&in_order(scene)).max(1), stretch: 1.0 }
+    pub(super) fn new(scene: &Scene) -> Self {
+        Self { median: median_gap(&in_order(scene)).max(1), stretch: 1.0 }
     }
 
     pub(super) fn stretched(self, stretch: f64) -> Self {
@@ -30,13 +30,13 @@ impl Scale {
     }
 }
 
-/// The places of all steps and marks.
+/// Horizontal positions of all steps and marks.
 pub(super) struct Axis {
-    /// Of each step and mark, by its order.
+    /// Time and position of each step and mark, by order.
     places: Vec<(Time, f64)>,
-    /// Every instant with its first place.
+    /// Every instant with its first position.
     pub(super) instants: Vec<(Time, f64)>,
-    /// The middle of each gap that is much shorter than its time.
+    /// Middle of each gap that is drawn much shorter than its duration.
     pub(super) breaks: Vec<f64>,
     pub(super) left: f64,
     pub(super) right: f64,
@@ -44,21 +44,21 @@ pub(super) struct Axis {
 
 impl Axis {
     pub(super) fn new(scene: &Scene, left: f64, scale: Scale) -> Self {
-        let happens = in_order(scene);
-        let Scale { usual, stretch } = scale;
-        let mut places = Vec::with_capacity(happens.len());
+        let events = in_order(scene);
+        let Scale { median, stretch } = scale;
+        let mut places = Vec::with_capacity(events.len());
         let mut instants: Vec<(Time, f64)> = Vec::new();
-        let mut beside: BTreeMap<Option<usize>, u32> = BTreeMap::new();
+        let mut same_instant: BTreeMap<Option<usize>, u32> = BTreeMap::new();
         let mut furthest = left;
         let mut breaks = Vec::new();
-        for (time, lane) in happens {
+        for (time, lane) in events {
             let base = match instants.last() {
                 Some((last, x)) if *last == time => *x,
                 Some((last, _)) => {
-                    beside.clear();
-                    let gap = time.nanos().saturating_sub(last.nanos()) as f64 / usual as f64 * USUAL;
-                    let x = furthest + gap.clamp(LEAST, MOST) * stretch;
-                    if gap > 4.0 * MOST {
+                    same_instant.clear();
+                    let gap = time.nanos().saturating_sub(last.nanos()) as f64 / median as f64 * MEDIAN_GAP;
+                    let x = furthest + gap.clamp(MIN_GAP, MAX_GAP) * stretch;
+                    if gap > 4.0 * MAX_GAP {
                         breaks.push(f64::midpoint(furthest, x));
                     }
                     instants.push((time, x));
@@ -69,16 +69,16 @@ impl Axis {
                     left
                 }
             };
-            let before = beside.entry(lane).or_default();
-            let x = base + f64::from(*before) * BESIDE * stretch;
+            let before = same_instant.entry(lane).or_default();
+            let x = base + f64::from(*before) * SAME_INSTANT_GAP * stretch;
             *before += 1;
             furthest = furthest.max(x);
             places.push((time, x));
         }
-        Self { places, instants, breaks, left, right: furthest + USUAL }
+        Self { places, instants, breaks, left, right: furthest + MEDIAN_GAP }
     }
 
-    /// The order of the first thing at each instant, and where that is.
+    /// Returns the order and the position of the first event at each instant.
     pub(super) fn beginnings(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let mut last = None;
         let first = move |(order, (time, x)): (usize, &(Time, f64))| {
@@ -88,18 +88,18 @@ impl Axis {
         self.places.iter().enumerate().filter_map(first)
     }
 
-    /// Where a step or mark stands.
-    pub(super) fn of(&self, order: usize) -> f64 {
+    /// Returns the position of a step or mark.
+    pub(super) fn x_of(&self, order: usize) -> f64 {
         self.places.get(order).map_or(self.right, |(_, x)| *x)
     }
 
-    /// Where something stands that is neither a step nor a mark.
-    pub(super) fn at(&self, place: Place) -> f64 {
+    /// Returns the position of something that is neither a step nor a mark.
+    pub(super) fn x_at(&self, place: Place) -> f64 {
         match self.places.get(place.order) {
             Some((time, x)) if *time == place.time => *x,
             Some((time, x)) => {
                 let Some((earlier, start)) = place.order.checked_sub(1).and_then(|last| self.places.get(last)) else {
-                    return self.left - USUAL / 2.0;
+                    return self.left - MEDIAN_GAP / 2.0;
                 };
                 let whole = time.nanos().saturating_sub(earlier.nanos()).max(1) as f64;
                 let part = place.time.nanos().saturating_sub(earlier.nanos()) as f64 / whole;
@@ -110,7 +110,7 @@ impl Axis {
     }
 }
 
-/// When steps and marks happen, and to which lane, in their order.
+/// Returns the time and lane of all steps and marks in order.
 fn in_order(scene: &Scene) -> Vec<(Time, Option<usize>)> {
     let steps = scene.steps.iter().map(|step| (step.place.order, (step.place.time, Some(step.lane))));
     let marks = scene.marks.iter().map(|mark| (mark.place.order, (mark.place.time, mark.lane)));
@@ -118,9 +118,9 @@ fn in_order(scene: &Scene) -> Vec<(Time, Option<usize>)> {
     all.into_values().collect()
 }
 
-/// The gap between instants that half of all gaps are below.
-fn usual_gap(happens: &[(Time, Option<usize>)]) -> i64 {
-    let mut gaps: Vec<i64> = happens
+/// Returns the median gap between instants.
+fn median_gap(events: &[(Time, Option<usize>)]) -> i64 {
+    let mut gaps: Vec<i64> = events
         .windows(2)
         .filter_map(|pair| match pair {
             [(before, _), (after, _)] => Some(after.nanos().saturating_sub(before.nanos())),

@@ -1,20 +1,20 @@
-//! Writes SVG: elements, numbers, and text that stays text.
+//! Writes SVG elements, numbers and escaped text.
 
-use crate::lettering::Escaped;
 use crate::style::{MONO, SANS, Theme, variables};
+use crate::text::Escaped;
 use std::fmt::{self, Display, Write};
 
-/// An SVG under way.
+/// An SVG document that is being written.
 #[derive(Default)]
 pub(crate) struct Canvas {
     body: String,
-    /// Whether there are views, which need a style of their own.
+    /// Whether the document needs the styles of views.
     views: bool,
-    /// Whether there are hold-back queues, which need one too.
+    /// Whether the document needs the styles of hold-back queues.
     trays: bool,
 }
 
-/// A coordinate, with one decimal place at most.
+/// A coordinate, displayed with at most one decimal place.
 #[derive(Clone, Copy)]
 pub(crate) struct Number(pub(crate) f64);
 
@@ -29,7 +29,7 @@ impl Display for Number {
     }
 }
 
-/// Where a text stands relative to its point.
+/// Horizontal alignment of a text at its point.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -51,6 +51,7 @@ impl Canvas {
         self.body.push('\n');
     }
 
+    /// Draws a group of elements with a tooltip.
     pub(crate) fn titled(&mut self, class: &str, title: &str, draw: impl FnOnce(&mut Self)) {
         self.raw(format_args!("<g class=\"{class}\"><title>{}</title>", Escaped(title)));
         draw(self);
@@ -83,7 +84,7 @@ impl Canvas {
         self.raw(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{}</text>", Escaped(text)));
     }
 
-    /// The whole picture.
+    /// Returns the whole document.
     pub(super) fn finish(self, size: (f64, f64), theme: Theme, name: &str, description: &str) -> String {
         let (view_style, view_patterns) = if self.views { (VIEW_STYLE, VIEW_PATTERNS) } else { ("", "") };
         let tray_style = if self.trays { TRAY_STYLE } else { "" };
@@ -91,7 +92,7 @@ impl Canvas {
         self.finish_in(&style, &format!("{PATTERNS}{view_patterns}"), size, theme, (name, description))
     }
 
-    /// The whole picture, in a style with patterns of its own.
+    /// Returns the whole document with the given styles and patterns.
     pub(crate) fn finish_in(
         self,
         style: &str,
@@ -112,7 +113,7 @@ impl Canvas {
     }
 }
 
-/// Stripes, for what stands still and for what is cut off.
+/// Stripe patterns for paused nodes and for faults.
 const PATTERNS: &str = "<defs>\
 <pattern id=\"cut\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
 <path class=\"cut-stripe\" d=\"M0 0V7\"/></pattern>\
@@ -132,7 +133,7 @@ path{fill:none}\
 .waiting{fill:var(--wait);fill-opacity:.3}.follows{fill:var(--follow);fill-opacity:.28}\
 .chosen{fill:var(--chosen)}.paused{fill:url(#still)}.down{fill:var(--alarm);fill-opacity:.16}\
 .inside{font-size:12px;font-weight:650;fill:var(--paper);paint-order:stroke;stroke:var(--chosen);stroke-width:4px}\
-.dot{fill:var(--ink);stroke:var(--paper);stroke-width:1.5}.asked{fill:var(--paper);stroke:var(--ink);stroke-width:2.2}\
+.dot{fill:var(--ink);stroke:var(--paper);stroke-width:1.5}.command{fill:var(--paper);stroke:var(--ink);stroke-width:2.2}\
 .boot{fill:var(--chosen);stroke:var(--paper);stroke-width:1.5}.tick{fill:var(--faint);stroke:var(--paper);stroke-width:1.5}\
 .label{font-size:12.5px;font-weight:550}.event{font-size:12.5px;font-weight:600;fill:var(--chosen)}\
 .rule{font-size:11.5px;fill:var(--faint)}.clock{font-size:11px;fill:var(--faint)}\
@@ -148,7 +149,7 @@ path{fill:none}\
 .still-stripe{stroke:var(--faint);stroke-width:2.4}\
 .edge{stroke:var(--alarm);stroke-opacity:.55;stroke-dasharray:3 4}.odd-edge{stroke:var(--wait);stroke-opacity:.7;stroke-dasharray:3 4}\
 .band{font-size:12.5px;font-weight:600;fill:var(--alarm)}.odd-band{font-size:12.5px;font-weight:600;fill:var(--wait)}\
-.breach{stroke:var(--alarm);stroke-width:2}.breach-name{font-size:13px;font-weight:700;fill:var(--alarm)}\
+.violation{stroke:var(--alarm);stroke-width:2}.violation-name{font-size:13px;font-weight:700;fill:var(--alarm)}\
 .legend{font-size:12.5px}.legend-rule{font-size:12.5px;font-weight:600}.foot{font-size:12px;fill:var(--faint)}\
 .bar{fill:var(--series-1)}.bar-control{fill:var(--rule)}.bar-lost{fill:var(--alarm)}.groove{fill:var(--panel)}\
 g.step:hover circle,g.arrow-group:hover path{stroke-width:3.2}\n";

@@ -1,16 +1,16 @@
-//! The lines of the nodes: how each one stands, what it does, and what is done to it.
+//! Draws the lanes: the roles of nodes, their steps, and faults that hit them.
 
 use super::arrows::cross;
 use super::canvas::{Anchor, Canvas, Number};
+use super::layout::{Layout, MARGIN, RIBBON};
 use super::notes::vector;
-use super::sheet::{MARGIN, RIBBON, Sheet};
 use super::text::bold;
 use super::views;
-use crate::scene::{Blow, Cause, Lane, Place, Scene, Span, Step};
+use crate::scene::{Cause, Lane, MarkKind, Place, Scene, Span, Step};
 use quorate_journal::role::Role;
 use quorate_journal::words::millis;
 
-/// The class of a ribbon, if it has one.
+/// Returns the CSS class of the ribbon of a role, if it has one.
 pub(super) fn class(role: Role) -> Option<&'static str> {
     match role {
         Role::Idle => None,
@@ -22,20 +22,20 @@ pub(super) fn class(role: Role) -> Option<&'static str> {
     }
 }
 
-/// The class of a ribbon of a node that was chosen and whose lease is over.
-pub(super) const OVER: &str = "over";
+/// CSS class of the ribbon of a chosen node whose lease has expired.
+pub(super) const LEASE_EXPIRED: &str = "over";
 
-pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
-    for (number, (lane, y)) in scene.lanes.iter().zip(&sheet.lanes).enumerate() {
+pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
+    for (number, (lane, y)) in scene.lanes.iter().zip(&layout.lanes).enumerate() {
         canvas.text("node", (MARGIN, y + 5.0), Anchor::Start, &format!("node {}", lane.node));
         let steps = scene.steps.iter().filter(|step| step.lane == number);
-        let mut dots: Vec<f64> = steps.map(|step| sheet.axis.of(step.place.order)).collect();
+        let mut dots: Vec<f64> = steps.map(|step| layout.axis.x_of(step.place.order)).collect();
         dots.sort_by(f64::total_cmp);
         for (index, span) in lane.spans.iter().enumerate() {
-            let begin = if index == 0 { sheet.axis.left - 24.0 } else { sheet.axis.at(span.from) };
-            let (from, to) = (begin, end(scene, sheet, span.to));
+            let begin = if index == 0 { layout.axis.left - 24.0 } else { layout.axis.x_at(span.from) };
+            let (from, to) = (begin, end(scene, layout, span.to));
             let line = if span.role == Role::Down { "gone" } else { "lane" };
-            for (from, to, is_outside) in views::parts(scene, sheet, lane, (from, to)) {
+            for (from, to, is_outside) in views::parts(scene, layout, lane, (from, to)) {
                 let line = if is_outside && span.role != Role::Down { "outside" } else { line };
                 canvas.line(line, (from, *y), (to, *y));
             }
@@ -43,33 +43,33 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
                 ribbon(canvas, scene, lane, &dots, span, (from, to), *y);
             }
         }
-        views::draw_lane(canvas, scene, sheet, lane, &dots, *y);
+        views::draw_lane(canvas, scene, layout, lane, &dots, *y);
     }
 }
 
-/// Where a span ends; the last one reaches over the edge.
-pub(super) fn end(scene: &Scene, sheet: &Sheet, to: Place) -> f64 {
+/// Returns the right end of a span; the last one extends beyond the axis.
+pub(super) fn end(scene: &Scene, layout: &Layout, to: Place) -> f64 {
     let last = scene.steps.len() + scene.marks.len();
-    if to.order >= last { sheet.axis.right + 12.0 } else { sheet.axis.at(to) }
+    if to.order >= last { layout.axis.right + 12.0 } else { layout.axis.x_at(to) }
 }
 
 fn ribbon(canvas: &mut Canvas, scene: &Scene, lane: &Lane, dots: &[f64], span: &Span, (from, to): (f64, f64), y: f64) {
-    // A node that stands still is what it was before, under the stripes.
-    let under = (span.role == Role::Paused).then_some(span.standing);
-    let class = |role: Role| if role == Role::Chosen && span.over { Some(OVER) } else { class(role) };
+    // A paused node keeps its previous role, drawn under the stripes.
+    let under = (span.role == Role::Paused).then_some(span.underlying);
+    let class = |role: Role| if role == Role::Chosen && span.lease_expired { Some(LEASE_EXPIRED) } else { class(role) };
     let classes: Vec<_> = under.into_iter().chain([span.role]).filter_map(class).collect();
     if classes.is_empty() {
         return;
     }
-    let but = if span.over { ", but its lease is over" } else { "" };
-    let title = format!("node {}: {}{but}", lane.node, scene.heading.words(span.role));
-    canvas.titled("stand", &title, |canvas| {
+    let but = if span.lease_expired { ", but its lease has expired" } else { "" };
+    let title = format!("node {}: {}{but}", lane.node, scene.heading.role_name(span.role));
+    canvas.titled("span", &title, |canvas| {
         for class in classes {
             canvas.rectangle(class, (from, y - RIBBON), (to - from, 2.0 * RIBBON), 4.0);
         }
-        let words = scene.heading.words(Role::Chosen);
+        let words = scene.heading.role_name(Role::Chosen);
         if under.unwrap_or(span.role) == Role::Chosen
-            && !span.over
+            && !span.lease_expired
             && let Some(middle) = gap(dots, from, to, bold(words, 12.0) + 18.0)
         {
             canvas.text("inside", (middle, y + 4.0), Anchor::Middle, words);
@@ -77,7 +77,7 @@ fn ribbon(canvas: &mut Canvas, scene: &Scene, lane: &Lane, dots: &[f64], span: &
     });
 }
 
-/// The middle of the widest gap between dots, if so much fits into it.
+/// Returns the middle of the widest gap between dots, if a text of this width fits into it.
 pub(super) fn gap(dots: &[f64], from: f64, to: f64, wide: f64) -> Option<f64> {
     let inner = dots.iter().copied().filter(|dot| from < *dot && *dot < to);
     let edges: Vec<f64> = std::iter::once(from).chain(inner).chain([to]).collect();
@@ -86,31 +86,31 @@ pub(super) fn gap(dots: &[f64], from: f64, to: f64, wide: f64) -> Option<f64> {
     widest.filter(|(left, right)| right - left >= wide).map(|(left, right)| f64::midpoint(left, right))
 }
 
-/// Draws what nodes do and what is done to them, above ribbons and arrows.
-pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
+/// Draws steps and marks on top of ribbons and arrows.
+pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     for step in &scene.steps {
-        let Some(y) = sheet.lanes.get(step.lane) else { continue };
-        let at = (sheet.axis.of(step.place.order), *y);
+        let Some(y) = layout.lanes.get(step.lane) else { continue };
+        let at = (layout.axis.x_of(step.place.order), *y);
         canvas.titled("step", &title(scene, step), |canvas| match step.cause {
-            Cause::Command => canvas.circle("asked", at, 5.2),
+            Cause::Command => canvas.circle("command", at, 5.2),
             Cause::Start { .. } => triangle(canvas, at),
             Cause::Message(_) => canvas.circle("dot", at, 5.0),
-            Cause::Membership if step.loses => cross(canvas, at, 5.5),
+            Cause::Membership if step.revoked => cross(canvas, at, 5.5),
             Cause::Timer | Cause::Disk | Cause::Membership => canvas.circle("tick", at, 4.4),
         });
     }
     for mark in &scene.marks {
-        let Some(y) = mark.lane.and_then(|lane| sheet.lanes.get(lane)) else { continue };
-        let (x, y) = (sheet.axis.of(mark.place.order), *y);
-        let title = format!("{} ms: {}", millis(scene.shown(mark.place.time)), mark.text);
-        canvas.titled("blow", &title, |canvas| match mark.what {
-            Blow::Crashed => cross(canvas, (x, y), 6.5),
-            Blow::Ended => canvas.line("lane", (x, y - 9.0), (x, y + 9.0)),
-            Blow::Paused => {
+        let Some(y) = mark.lane.and_then(|lane| layout.lanes.get(lane)) else { continue };
+        let (x, y) = (layout.axis.x_of(mark.place.order), *y);
+        let title = format!("{} ms: {}", millis(scene.relative(mark.place.time)), mark.text);
+        canvas.titled("fault", &title, |canvas| match mark.kind {
+            MarkKind::Crashed => cross(canvas, (x, y), 6.5),
+            MarkKind::Ended => canvas.line("lane", (x, y - 9.0), (x, y + 9.0)),
+            MarkKind::Paused => {
                 canvas.line("cross", (x - 2.5, y - 7.0), (x - 2.5, y + 7.0));
                 canvas.line("cross", (x + 2.5, y - 7.0), (x + 2.5, y + 7.0));
             }
-            Blow::Resumed | Blow::Changed => triangle(canvas, (x, y)),
+            MarkKind::Resumed | MarkKind::Changed => triangle(canvas, (x, y)),
         });
     }
 }
@@ -122,7 +122,7 @@ pub(super) fn triangle(canvas: &mut Canvas, (x, y): (f64, f64)) {
 
 fn title(scene: &Scene, step: &Step) -> String {
     let node = scene.lanes.get(step.lane).map_or_else(String::new, |lane| lane.node.to_string());
-    let mut text = format!("node {node} at {} ms: {}", millis(scene.shown(step.place.time)), step.input);
+    let mut text = format!("node {node} at {} ms: {}", millis(scene.relative(step.place.time)), step.input);
     for (_, part) in &step.parts {
         text.push_str("\n  ");
         text.push_str(part);

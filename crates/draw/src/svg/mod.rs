@@ -1,22 +1,22 @@
-//! Space-time diagrams as SVG: one line a process, time to the right.
+//! Space-time diagrams as SVG: one horizontal lane per process, time to the right.
 //!
-//! All text is text that can be selected, and whatever stands for a step or a message tells all about it when the pointer
-//! rests on it. Time runs to the right in the order of what happens; a gap is the wider the longer it lasts, but never so
-//! narrow that two things meet, and never so wide that nothing is to be seen.
+//! All text can be selected, and every step and message has a tooltip with all details. The
+//! horizontal axis follows the order of events: a gap grows with its duration, within a minimum
+//! that keeps events apart and a maximum that keeps long waits short.
 
+mod areas;
 mod arrows;
 mod axis;
 mod bands;
-mod boxes;
 pub(crate) mod canvas;
-mod frame;
 mod lanes;
+mod layout;
 mod legend;
 mod notes;
 mod overview;
 mod page;
+mod row_layout;
 mod rows;
-mod sheet;
 pub(crate) mod text;
 mod trays;
 mod views;
@@ -25,32 +25,32 @@ use crate::scene::Scene;
 use crate::sketch::Drawing;
 use crate::style::Theme;
 
-/// How a diagram looks.
+/// Style and contents of a diagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     pub theme: Theme,
     pub clocks: Clocks,
     pub notes: Notes,
     pub legend: bool,
-    /// How wide a picture should be at most, in pixels; what is wider goes on in the next row.
+    /// Target width in pixels; a wider diagram continues in another row.
     pub width: u32,
 }
 
-/// What fits on a page or a slide.
-pub const USUAL_WIDTH: u32 = 1_500;
-/// Nothing is to be seen on less.
-pub const LEAST_WIDTH: u32 = 400;
+/// Default width, which fits on a page or a slide.
+pub const DEFAULT_WIDTH: u32 = 1_500;
+/// Minimum width of a legible diagram.
+pub const MIN_WIDTH: u32 = 400;
 
 impl Default for Options {
     fn default() -> Self {
-        Self { theme: Theme::Auto, clocks: Clocks::None, notes: Notes::Auto, legend: true, width: USUAL_WIDTH }
+        Self { theme: Theme::Auto, clocks: Clocks::None, notes: Notes::Auto, legend: true, width: DEFAULT_WIDTH }
     }
 }
 
-/// Which clocks stand beside each step.
+/// The clocks written beside each step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clocks {
-    /// None; they are told when the pointer rests on a step.
+    /// No clocks; the tooltip of a step shows them.
     #[default]
     None,
     Logical,
@@ -58,10 +58,10 @@ pub enum Clocks {
     Both,
 }
 
-/// How much is said of the rules that were applied.
+/// Amount of text about applied rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notes {
-    /// In full if there is room, else their names.
+    /// In full if there is room, else only rule ids.
     #[default]
     Auto,
     Full,
@@ -69,6 +69,7 @@ pub enum Notes {
     None,
 }
 
+/// Returns the drawing as an SVG document.
 pub fn draw(drawing: &Drawing, options: &Options) -> String {
     match drawing {
         Drawing::Scene(scene) => draw_scene(scene, options),
@@ -76,6 +77,7 @@ pub fn draw(drawing: &Drawing, options: &Options) -> String {
     }
 }
 
+/// Returns the scene as an SVG document.
 pub fn draw_scene(scene: &Scene, options: &Options) -> String {
     page::draw(scene, options)
 }

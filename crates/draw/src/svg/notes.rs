@@ -1,27 +1,27 @@
-//! The texts beside a lane: what was asked and told above it, the rules below it, and clocks.
+//! Texts beside a lane: commands and events above it, rules below it, and clocks.
 
 use super::Clocks;
 use super::axis::Axis;
-use super::sheet::Depth;
+use super::layout::NoteDetail;
 use super::text::{bold, mono, shortened, width};
-use crate::scene::{Blow, Cause, Scene, Step};
+use crate::scene::{Cause, MarkKind, Scene, Step};
 use std::borrow::Cow;
 
-/// Longer texts are cut; the whole one is told when the pointer rests on the step.
-const MOST_LETTERS: usize = 56;
+/// Maximum length of a text in characters; the tooltip of the step has the full text.
+const MAX_CHARS: usize = 56;
 
-/// A text beside a lane that has no row yet.
-pub(super) struct Beside {
+/// A text beside a lane, before it has a row.
+pub(super) struct LaneText {
     pub(super) class: &'static str,
     pub(super) text: String,
-    /// Of what it tells about.
+    /// Horizontal position of the step it describes.
     pub(super) x: f64,
     pub(super) left: f64,
     pub(super) width: f64,
     pub(super) size: f64,
 }
 
-impl Beside {
+impl LaneText {
     fn new(class: &'static str, text: &str, x: f64, size: f64, most: usize) -> Self {
         let text = shortened(text, most);
         let width = if class == "rule" { width(&text, size) } else { bold(&text, size) };
@@ -38,68 +38,69 @@ fn steps(scene: &Scene, lane: usize) -> impl Iterator<Item = &Step> {
     scene.steps.iter().filter(move |step| step.lane == lane)
 }
 
-/// What users asked and were told, and what the world did.
-pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<Beside> {
+/// Returns the texts above a lane: commands, client events and faults.
+pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneText> {
     let mut texts = Vec::new();
     for step in steps(scene, lane) {
-        let x = axis.of(step.place.order);
-        let asked = match step.cause {
-            // Who is in a view stands above all lanes.
-            Cause::Membership if !scene.eras.is_empty() && step.input.starts_with("view ") => {
+        let x = axis.x_of(step.place.order);
+        let input = match step.cause {
+            // The members of a view are written above all lanes.
+            Cause::Membership if !scene.view_spans.is_empty() && step.input.starts_with("view ") => {
                 step.input.split(" of ").next()
             }
             Cause::Command | Cause::Membership | Cause::Start { again: true } => Some(step.input.as_str()),
             Cause::Start { again: false } | Cause::Message(_) | Cause::Timer | Cause::Disk => None,
         };
         let events = step.events.iter().map(|event| brief(scene, event));
-        let told: Vec<_> = asked.map(Cow::Borrowed).into_iter().chain(events).collect();
-        if !told.is_empty() {
-            let class = match asked {
-                _ if step.loses => "mark",
+        let parts: Vec<_> = input.map(Cow::Borrowed).into_iter().chain(events).collect();
+        if !parts.is_empty() {
+            let class = match input {
+                _ if step.revoked => "mark",
                 Some(_) => "label",
                 None => "event",
             };
-            texts.push(Beside::new(class, &told.join(" · "), x, 12.5, MOST_LETTERS));
+            texts.push(LaneText::new(class, &parts.join(" · "), x, 12.5, MAX_CHARS));
         }
     }
     for mark in scene.marks.iter().filter(|mark| mark.lane == Some(lane)) {
-        let word = match mark.what {
-            Blow::Crashed => "crash",
-            Blow::Ended => "stopped",
-            Blow::Paused => "pause",
-            Blow::Resumed => "goes on",
-            Blow::Changed => continue,
+        let word = match mark.kind {
+            MarkKind::Crashed => "crash",
+            MarkKind::Ended => "stopped",
+            MarkKind::Paused => "pause",
+            MarkKind::Resumed => "resumes",
+            MarkKind::Changed => continue,
         };
-        texts.push(Beside::new("mark", word, axis.of(mark.place.order), 12.5, MOST_LETTERS));
+        texts.push(LaneText::new("mark", word, axis.x_of(mark.place.order), 12.5, MAX_CHARS));
     }
     texts.sort_by(|one, other| one.left.total_cmp(&other.left));
     texts
 }
 
-/// An event as it stands beside a lane. Up to when it holds the line of the lease shows.
+/// Returns the short form of an event. The lease line shows how long it is valid.
 fn brief<'a>(scene: &Scene, event: &'a str) -> Cow<'a, str> {
-    let shown = event.split_once(", until ").filter(|_| !scene.eras.is_empty());
+    let shown = event.split_once(", until ").filter(|_| !scene.view_spans.is_empty());
     match shown.and_then(|(before, after)| Some((before, after.split_once(" of its clock")?))) {
         Some((before, (_, after))) => Cow::Owned(format!("{before}{after}")),
         None => Cow::Borrowed(event),
     }
 }
 
-pub(super) fn below(scene: &Scene, lane: usize, depth: Depth, axis: &Axis) -> Vec<Beside> {
-    let text = |(rule, text): &(String, String)| match depth {
-        Depth::Full(_) => format!("{rule} {text}"),
-        Depth::Names | Depth::None => rule.clone(),
+pub(super) fn below(scene: &Scene, lane: usize, detail: NoteDetail, axis: &Axis) -> Vec<LaneText> {
+    let text = |(rule, text): &(String, String)| match detail {
+        NoteDetail::Full(_) => format!("{rule} {text}"),
+        NoteDetail::Names | NoteDetail::None => rule.clone(),
     };
-    let most = if let Depth::Full(most) = depth { most } else { MOST_LETTERS };
-    let told = steps(scene, lane).filter(|step| depth != Depth::None && !step.rules.is_empty());
-    told.map(|step| {
-        let rules: Vec<_> = step.rules.iter().map(text).collect();
-        Beside::new("rule", &rules.join(" · "), axis.of(step.place.order), 11.5, most)
-    })
-    .collect()
+    let most = if let NoteDetail::Full(most) = detail { most } else { MAX_CHARS };
+    let parts = steps(scene, lane).filter(|step| detail != NoteDetail::None && !step.rules.is_empty());
+    parts
+        .map(|step| {
+            let rules: Vec<_> = step.rules.iter().map(text).collect();
+            LaneText::new("rule", &rules.join(" · "), axis.x_of(step.place.order), 11.5, most)
+        })
+        .collect()
 }
 
-pub(super) fn clocks(scene: &Scene, lane: usize, clocks: Clocks, axis: &Axis) -> Vec<Beside> {
+pub(super) fn clocks(scene: &Scene, lane: usize, clocks: Clocks, axis: &Axis) -> Vec<LaneText> {
     let mut texts: Vec<_> = steps(scene, lane)
         .map(|step| {
             let vector = || vector(step);
@@ -109,7 +110,7 @@ pub(super) fn clocks(scene: &Scene, lane: usize, clocks: Clocks, axis: &Axis) ->
                 Clocks::Vector => vector(),
                 Clocks::Both => format!("{} {}", step.logical, vector()),
             };
-            Beside::centred("clock mono", text, axis.of(step.place.order), 11.5)
+            LaneText::centred("clock mono", text, axis.x_of(step.place.order), 11.5)
         })
         .collect();
     texts.sort_by(|one, other| one.left.total_cmp(&other.left));

@@ -1,12 +1,12 @@
-//! How a long run went on the whole, as SVG: a ribbon for each node, and the messages as bars.
+//! An overview as SVG: a ribbon per node, and message counts as bars.
 
 use super::Options;
 use super::canvas::{Anchor, Canvas, Number};
-use super::frame::short_millis;
 use super::lanes::class;
-use super::sheet::MARGIN;
+use super::layout::MARGIN;
+use super::row_layout::short_millis;
 use super::text::{bold, shortened, width, wrapped};
-use crate::overview::{Bin, Overview, ROLES, Row};
+use crate::overview::{Bin, NodeRow, Overview, ROLES};
 use crate::plural::counted;
 use crate::scene::Band;
 use quorate_core::Time;
@@ -14,14 +14,14 @@ use quorate_journal::role::Role;
 use quorate_journal::words::millis;
 use std::fmt::Write;
 
-/// The width of all bins together.
-const WIDE: f64 = 1_080.0;
+/// Total width of all bins.
+const TOTAL_WIDTH: f64 = 1_080.0;
 const RIBBON: f64 = 20.0;
 const PITCH: f64 = 29.0;
 const NAME_ROW: f64 = 18.0;
 const BARS: f64 = 84.0;
-/// The letters and the lines of the legend.
-const LETTERS: f64 = 12.5;
+/// Font size and row height of the legend.
+const LEGEND_FONT: f64 = 12.5;
 const ROW: f64 = 23.0;
 
 /// Roles from the bottom of a ribbon to its top.
@@ -31,12 +31,14 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
     let mut canvas = Canvas::default();
     let names = overview.lanes.iter().map(|row| width(&format!("node {}", row.node), 15.0)).fold(70.0, f64::max);
     let left = MARGIN + names + 18.0;
-    let right = left + WIDE + MARGIN;
+    let right = left + TOTAL_WIDTH + MARGIN;
     canvas.text("title", (MARGIN, MARGIN + 16.0), Anchor::Start, &overview.heading.algorithm);
     let mut y = MARGIN + 38.0;
-    for line in
-        wrapped(&format!("{} · {}", overview.heading.detail, overview.totals(|count| count.to_string())), 13.0, WIDE)
-    {
+    for line in wrapped(
+        &format!("{} · {}", overview.heading.detail, overview.totals(|count| count.to_string())),
+        13.0,
+        TOTAL_WIDTH,
+    ) {
         canvas.text("detail", (MARGIN, y), Anchor::Start, &line);
         y += 19.0;
     }
@@ -49,21 +51,19 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
         lane(&mut canvas, overview, row, &scale, top + index as f64 * PITCH);
     }
     bars(&mut canvas, overview, &scale, (bottom - BARS, bottom));
-    breaches(&mut canvas, overview, &scale, (top, bottom));
+    violations(&mut canvas, overview, &scale, (top, bottom));
     let mut y = axis(&mut canvas, overview, &scale, bottom + 6.0);
     if options.legend {
         y = legend(&mut canvas, overview, y + 10.0, right - MARGIN);
     }
-    let mut closing = vec![format!(
-        "One column of the picture is {} ms.",
-        short_millis(Time::from_nanos(overview.width.nanos() as i64))
-    )];
+    let mut closing =
+        vec![format!("One column covers {} ms.", short_millis(Time::from_nanos(overview.width.nanos() as i64)))];
     match overview.more_nodes {
         0 => {}
-        1 => closing.push("One more node has no line of its own.".into()),
-        more => closing.push(format!("{more} more nodes have no line of their own.")),
+        1 => closing.push("One more node has no row.".into()),
+        more => closing.push(format!("{more} more nodes have no row.")),
     }
-    closing.extend(overview.beyond.words());
+    closing.extend(overview.omitted.summary());
     for line in wrapped(&closing.join(" "), 12.0, right - 2.0 * MARGIN) {
         canvas.text("foot", (MARGIN, y), Anchor::Start, &line);
         y += 17.0;
@@ -73,7 +73,7 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
     canvas.finish((right, y + 12.0), options.theme, &overview.heading.algorithm, &description)
 }
 
-/// Where an instant is.
+/// Horizontal scale of time.
 struct Scale {
     from: Time,
     to: Time,
@@ -84,7 +84,7 @@ impl Scale {
     fn x(&self, time: Time) -> f64 {
         let since = |time: Time| if time > self.from { time.nanos().abs_diff(self.from.nanos()) } else { 0 };
         let part = since(time) as f64 / since(self.to).max(1) as f64;
-        self.left + part.clamp(0.0, 1.0) * WIDE
+        self.left + part.clamp(0.0, 1.0) * TOTAL_WIDTH
     }
 
     fn bin(&self, overview: &Overview, index: usize) -> (f64, f64) {
@@ -96,17 +96,17 @@ impl Scale {
     }
 }
 
-/// In how many rows the names of bands stand at most; the others are told when the pointer rests on them.
+/// Maximum number of rows for the names of bands; the others are only tooltips.
 const NAME_ROWS: usize = 3;
 
-/// The row of each band's name, if there is room for it; and how many rows there are.
+/// Returns the row of each band's name, if it fits, and the number of rows.
 fn name_rows(overview: &Overview, scale: &Scale) -> (Vec<Option<usize>>, usize) {
     let mut ends: Vec<f64> = Vec::new();
     let mut row_of = |band: &Band| {
         let from = scale.x(band.from.time);
         let end = from + bold(&shortened(&band.text, 40), 12.5) + 12.0;
         let free = ends.iter().position(|taken| *taken < from);
-        let row = free.or((ends.len() < NAME_ROWS).then_some(ends.len())).filter(|_| end < scale.left + WIDE)?;
+        let row = free.or((ends.len() < NAME_ROWS).then_some(ends.len())).filter(|_| end < scale.left + TOTAL_WIDTH)?;
         match ends.get_mut(row) {
             Some(taken) => *taken = end,
             None => ends.push(end),
@@ -119,8 +119,9 @@ fn name_rows(overview: &Overview, scale: &Scale) -> (Vec<Option<usize>>, usize) 
 
 fn bands(canvas: &mut Canvas, overview: &Overview, scale: &Scale, rows: &[Option<usize>], (top, bottom): (f64, f64)) {
     for (band, row) in overview.bands.iter().zip(rows) {
-        let (from, to) = (scale.x(band.from.time), band.to.map_or(scale.left + WIDE, |place| scale.x(place.time)));
-        let (area, edge, class) = if band.cut { ("cut", "edge", "band") } else { ("odd", "odd-edge", "odd-band") };
+        let (from, to) =
+            (scale.x(band.from.time), band.to.map_or(scale.left + TOTAL_WIDTH, |place| scale.x(place.time)));
+        let (area, edge, class) = if band.is_cut { ("cut", "edge", "band") } else { ("odd", "odd-edge", "odd-band") };
         canvas.titled("lasting", &band.text, |canvas| {
             canvas.rectangle(area, (from, top - 4.0), ((to - from).max(1.5), bottom - top + 4.0), 0.0);
             if let Some(row) = row {
@@ -132,32 +133,34 @@ fn bands(canvas: &mut Canvas, overview: &Overview, scale: &Scale, rows: &[Option
     }
 }
 
-/// Where properties are seen not to hold in what is shown, and which ones.
-fn breaches(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): (f64, f64)) {
-    let seen = overview.seen();
-    for breach in &seen {
-        let x = scale.x(breach.time);
-        let title = format!("{} ms: {}", millis(overview.shown(breach.time)), breach.text);
-        canvas.titled("lasting", &title, |canvas| canvas.line("breach", (x, top - 4.0), (x, bottom)));
+/// Draws the violations within the time shown, with their names.
+fn violations(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): (f64, f64)) {
+    let seen = overview.shown_violations();
+    for violation in &seen {
+        let x = scale.x(violation.time);
+        let title = format!("{} ms: {}", millis(overview.relative(violation.time)), violation.text);
+        canvas.titled("lasting", &title, |canvas| canvas.line("violation", (x, top - 4.0), (x, bottom)));
     }
-    if let Some(first) = seen.iter().map(|breach| breach.time).min() {
-        let told: Vec<&str> = seen.iter().map(|breach| breach.text.as_str()).collect();
-        let told = shortened(&told.join(" · "), 120);
-        let at = (scale.x(first) + 5.0).min(scale.left + WIDE - bold(&told, 13.0));
-        canvas.text("breach-name", (at.max(scale.left), bottom - BARS + 8.0), Anchor::Start, &told);
+    if let Some(first) = seen.iter().map(|violation| violation.time).min() {
+        let names: Vec<&str> = seen.iter().map(|violation| violation.text.as_str()).collect();
+        let names = shortened(&names.join(" · "), 120);
+        let at = (scale.x(first) + 5.0).min(scale.left + TOTAL_WIDTH - bold(&names, 13.0));
+        canvas.text("violation-name", (at.max(scale.left), bottom - BARS + 8.0), Anchor::Start, &names);
     }
 }
 
-fn lane(canvas: &mut Canvas, overview: &Overview, row: &Row, scale: &Scale, top: f64) {
+fn lane(canvas: &mut Canvas, overview: &Overview, row: &NodeRow, scale: &Scale, top: f64) {
     canvas.text("node", (MARGIN, top + 15.0), Anchor::Start, &format!("node {}", row.node));
-    canvas.rectangle("groove", (scale.left, top), (WIDE, RIBBON), 3.0);
+    canvas.rectangle("groove", (scale.left, top), (TOTAL_WIDTH, RIBBON), 3.0);
     for role in STACK {
         let Some(class) = class(role) else { continue };
         let mut area = Areas::default();
         for (index, shares) in row.shares.iter().enumerate() {
-            let total = shares.whole().max(1) as f64;
-            let below = STACK.iter().take_while(|other| **other != role).map(|other| u128::from(shares.of(*other)));
-            let (base, part) = (below.sum::<u128>() as f64 / total * RIBBON, shares.of(role) as f64 / total * RIBBON);
+            let total = shares.exact_total().max(1) as f64;
+            let below =
+                STACK.iter().take_while(|other| **other != role).map(|other| u128::from(shares.time_in(*other)));
+            let (base, part) =
+                (below.sum::<u128>() as f64 / total * RIBBON, shares.time_in(role) as f64 / total * RIBBON);
             if part > 0.0 {
                 let (from, to) = scale.bin(overview, index);
                 area.add(from, to, top + RIBBON - base, part.max(0.8));
@@ -167,11 +170,11 @@ fn lane(canvas: &mut Canvas, overview: &Overview, row: &Row, scale: &Scale, top:
     }
 }
 
-/// Rectangles of one class, those that go on where another one ends in one piece.
+/// Rectangles of one class; adjacent rectangles of equal height are merged.
 #[derive(Default)]
 struct Areas {
     path: String,
-    /// The last one: from, to, bottom, height.
+    /// The last rectangle: left, right, bottom, height.
     last: Option<(f64, f64, f64, f64)>,
 }
 
@@ -227,13 +230,13 @@ fn bars(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): 
     lost.draw(canvas, "bar-lost");
 }
 
-/// Times at round distances; returns where they end.
+/// Draws times at round intervals. Returns their lower edge.
 fn axis(canvas: &mut Canvas, overview: &Overview, scale: &Scale, y: f64) -> f64 {
-    canvas.line("axis", (scale.left, y), (scale.left + WIDE, y));
+    canvas.line("axis", (scale.left, y), (scale.left + TOTAL_WIDTH, y));
     let origin = overview.origin.nanos();
     let span = overview.to.nanos().saturating_sub(overview.from.nanos()).max(1);
     let step = round_step(span / 10);
-    // Long runs are told in seconds.
+    // Long runs are labelled in seconds.
     let (unit, name) = if span >= 20_000_000_000 { (1_000, "time in s") } else { (1, "time in ms") };
     let first = overview.from.nanos().saturating_sub(origin).div_euclid(step).saturating_mul(step);
     let mut shown = first;
@@ -258,7 +261,7 @@ fn axis(canvas: &mut Canvas, overview: &Overview, scale: &Scale, y: f64) -> f64 
     y + 30.0
 }
 
-/// The next of 1, 2, 5, 10, 20, …
+/// Returns the next number of the series 1, 2, 5, 10, 20, … that is not less than `least`.
 fn round_step(least: i64) -> i64 {
     let mut step: i64 = 1_000;
     loop {
@@ -271,34 +274,34 @@ fn round_step(least: i64) -> i64 {
     }
 }
 
-/// What the colours mean that are there, on as many lines as that takes; returns where it ends.
+/// Draws the legend of the colours that occur, in as many rows as needed. Returns its lower edge.
 fn legend(canvas: &mut Canvas, overview: &Overview, top: f64, right: f64) -> f64 {
-    let stood = |role: Role| overview.lanes.iter().flat_map(|row| &row.shares).any(|shares| shares.of(role) > 0);
-    let roles = ROLES.into_iter().filter(|role| stood(*role));
-    let roles = roles.filter_map(|role| Some((class(role)?, overview.heading.words(role))));
+    let occurs = |role: Role| overview.lanes.iter().flat_map(|row| &row.shares).any(|shares| shares.time_in(role) > 0);
+    let roles = ROLES.into_iter().filter(|role| occurs(*role));
+    let roles = roles.filter_map(|role| Some((class(role)?, overview.heading.role_name(role))));
     let bars = [
-        (overview.total.messages, "bar", "messages of the algorithm"),
+        (overview.total.messages, "bar", "algorithm messages"),
         (overview.total.control, "bar-control", "control messages"),
         (overview.total.lost, "bar-lost", "lost"),
     ];
     let bars = bars.into_iter().filter(|(count, _, _)| *count > 0).map(|(_, class, words)| (class, words));
-    let cuts = |cut: bool| overview.bands.iter().any(|band| band.cut == cut);
-    let areas = [(cuts(true), "cut", "a cut"), (cuts(false), "odd", "an odd link or a full disk")];
+    let cuts = |cut: bool| overview.bands.iter().any(|band| band.is_cut == cut);
+    let areas = [(cuts(true), "cut", "partition"), (cuts(false), "odd", "link fault or full disk")];
     let areas = areas.into_iter().filter(|(there, _, _)| *there).map(|(_, class, words)| (class, words));
     let mut at = (MARGIN, top + 10.0);
     for (class, words) in roles.chain(bars).chain(areas) {
-        let (x, y) = next(&mut at, 34.0 + width(words, LETTERS) + 22.0, right);
+        let (x, y) = next(&mut at, 34.0 + width(words, LEGEND_FONT) + 22.0, right);
         canvas.rectangle(class, (x, y - 11.0), (26.0, 13.0), 3.0);
         canvas.text("legend", (x + 34.0, y), Anchor::Start, words);
     }
-    let [from, to] = [overview.from, overview.to].map(|time| millis(overview.shown(time)));
+    let [from, to] = [overview.from, overview.to].map(|time| millis(overview.relative(time)));
     let times = format!("{from} ms to {to} ms");
-    let place = next(&mut at, width(&times, LETTERS), right);
+    let place = next(&mut at, width(&times, LEGEND_FONT), right);
     canvas.text("foot", place, Anchor::Start, &times);
     at.1 + 26.0
 }
 
-/// Where the next thing of this width stands: behind the one before it, or on another line.
+/// Returns the position of the next legend item: after the previous one, or on a new row.
 fn next((x, y): &mut (f64, f64), wide: f64, right: f64) -> (f64, f64) {
     if *x + wide > right && *x > MARGIN {
         (*x, *y) = (MARGIN, *y + ROW);

@@ -1,57 +1,57 @@
-//! A whole diagram: its heading, its rows, its legend.
+//! A whole diagram: heading, rows and legend.
 
 use super::arrows::Kinds;
 use super::axis::{Axis, Scale};
 use super::canvas::{Anchor, Canvas, Number};
-use super::frame::Frame;
+use super::layout::{MARGIN, NoteDetail};
 use super::legend;
-use super::rows::{Row, split};
-use super::sheet::{Depth, MARGIN};
+use super::row_layout::RowLayout;
+use super::rows::{SceneRow, split};
 use super::text::{bold, width, wrapped};
-use super::{LEAST_WIDTH, Notes, Options};
+use super::{MIN_WIDTH, Notes, Options};
 use crate::scene::Scene;
 use quorate_journal::words::millis;
 
-/// A note in full is cut after so many letters, where there is room, and else after so many.
-const ALL_LETTERS: usize = 100;
-const FEW_LETTERS: usize = 42;
-/// So much is left for the legend of a small picture.
+/// Maximum lengths of a full note, in characters: with enough room, and with less.
+const LONG_NOTE_CHARS: usize = 100;
+const SHORT_NOTE_CHARS: usize = 42;
+/// Minimum width of the legend of a small diagram.
 const LEGEND_WIDTH: f64 = 640.0;
 
 pub(super) fn draw(scene: &Scene, options: &Options) -> String {
-    let depths: &[Depth] = match options.notes {
-        Notes::Auto => &[Depth::Full(ALL_LETTERS), Depth::Full(FEW_LETTERS), Depth::Names],
-        Notes::Full => &[Depth::Full(ALL_LETTERS), Depth::Full(FEW_LETTERS)],
-        Notes::Names => &[Depth::Names],
-        Notes::None => &[Depth::None],
+    let details: &[NoteDetail] = match options.notes {
+        Notes::Auto => &[NoteDetail::Full(LONG_NOTE_CHARS), NoteDetail::Full(SHORT_NOTE_CHARS), NoteDetail::Names],
+        Notes::Full => &[NoteDetail::Full(LONG_NOTE_CHARS), NoteDetail::Full(SHORT_NOTE_CHARS)],
+        Notes::Names => &[NoteDetail::Names],
+        Notes::None => &[NoteDetail::None],
     };
-    let scale = Scale::of(scene);
-    let most = f64::from(options.width.max(LEAST_WIDTH));
-    let rows = broken(scene, scale, most);
-    // Of all depths, that which leaves out least; the deeper one if that is the same.
-    let mut best: Option<(usize, Vec<Frame<'_>>)> = None;
-    for depth in depths {
-        let frames: Vec<_> = rows.iter().map(|row| Frame::fit(row, options, *depth, scale, most)).collect();
-        let missing: usize = frames.iter().map(Frame::missing).sum();
+    let scale = Scale::new(scene);
+    let most = f64::from(options.width.max(MIN_WIDTH));
+    let rows = split_into_rows(scene, scale, most);
+    // Choose the detail level that leaves out the fewest texts, and the most detailed of equals.
+    let mut best: Option<(usize, Vec<RowLayout<'_>>)> = None;
+    for detail in details {
+        let layouts: Vec<_> = rows.iter().map(|row| RowLayout::fit(row, options, *detail, scale, most)).collect();
+        let missing: usize = layouts.iter().map(RowLayout::missing).sum();
         if best.as_ref().is_none_or(|(least, _)| missing < *least) {
-            best = Some((missing, frames));
+            best = Some((missing, layouts));
         }
         if missing == 0 {
             break;
         }
     }
-    let (missing, frames) = best.unwrap_or_default();
-    compose(scene, options, &frames, missing)
+    let (missing, layouts) = best.unwrap_or_default();
+    compose(scene, options, &layouts, missing)
 }
 
-/// The scene in rows of about the same width, none wider than a picture should be.
-fn broken(scene: &Scene, scale: Scale, most: f64) -> Vec<Row> {
+/// Splits the scene into rows of about the same width, none wider than the target.
+fn split_into_rows(scene: &Scene, scale: Scale, most: f64) -> Vec<SceneRow> {
     let left = 120.0;
     let axis = Axis::new(scene, left, scale);
     let count = ((axis.right - left) / (most - left - 60.0)).ceil().max(1.0);
     let part = (axis.right - left) / count;
     let mut cuts: Vec<usize> = Vec::new();
-    // Rows break between instants only.
+    // Rows break only between instants.
     for (order, x) in axis.beginnings() {
         if x > left + part * (cuts.len() as f64 + 1.0) {
             cuts.push(order);
@@ -60,16 +60,16 @@ fn broken(scene: &Scene, scale: Scale, most: f64) -> Vec<Row> {
     split(scene, &cuts)
 }
 
-fn compose(scene: &Scene, options: &Options, rows: &[Frame<'_>], missing: usize) -> String {
+fn compose(scene: &Scene, options: &Options, rows: &[RowLayout<'_>], missing: usize) -> String {
     let mut canvas = Canvas::default();
-    canvas.has_views(!scene.eras.is_empty());
+    canvas.has_views(!scene.view_spans.is_empty());
     canvas.has_trays(scene.lanes.iter().any(|lane| !lane.queues.is_empty()));
-    let kinds = Kinds::of(scene);
+    let kinds = Kinds::new(scene);
     let name = &scene.heading.algorithm;
     let detail = wrapped(&scene.heading.detail, 13.0, f64::from(options.width) * 0.75);
     let longest = detail.iter().map(|line| width(line, 13.0)).fold(bold(name, 20.0), f64::max);
-    let reach = rows.iter().map(Frame::reach).fold(longest + MARGIN, f64::max);
-    let right = (reach + MARGIN).max(LEGEND_WIDTH.min(f64::from(options.width)));
+    let right_edge = rows.iter().map(RowLayout::right_edge).fold(longest + MARGIN, f64::max);
+    let right = (right_edge + MARGIN).max(LEGEND_WIDTH.min(f64::from(options.width)));
     canvas.text("title", (MARGIN, MARGIN + 16.0), Anchor::Start, name);
     let mut y = MARGIN + 38.0;
     for line in detail.iter().filter(|line| !line.is_empty()) {
@@ -88,14 +88,12 @@ fn compose(scene: &Scene, options: &Options, rows: &[Frame<'_>], missing: usize)
     if options.legend {
         y = legend::draw(&mut canvas, scene, &kinds, y + 12.0, right - MARGIN);
     }
-    let crowded = match missing {
+    let remark = match missing {
         0 => None,
-        1 => Some("For one text there is no room; it is told when the pointer rests on its place.".to_owned()),
-        missing => {
-            Some(format!("For {missing} texts there is no room; they are told when the pointer rests on their places."))
-        }
+        1 => Some("One text does not fit; hover over its place to read it.".to_owned()),
+        missing => Some(format!("{missing} texts do not fit; hover over their places to read them.")),
     };
-    let foot: Vec<String> = scene.beyond.words().into_iter().chain(crowded).collect();
+    let foot: Vec<String> = scene.omitted.summary().into_iter().chain(remark).collect();
     if !foot.is_empty() {
         y += 8.0;
         for line in wrapped(&foot.join(" "), 12.0, right - 2.0 * MARGIN) {
@@ -112,7 +110,7 @@ fn description(scene: &Scene) -> String {
         scene.lanes.len(),
         scene.steps.len(),
         scene.arrows.len(),
-        millis(scene.shown(scene.from)),
-        millis(scene.shown(scene.to))
+        millis(scene.relative(scene.from)),
+        millis(scene.relative(scene.to))
     )
 }

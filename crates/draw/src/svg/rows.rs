@@ -1,37 +1,40 @@
-//! Breaks a long scene into rows, as music is broken into lines.
+//! Splits a long scene into rows, like lines of text.
 
-use crate::scene::{Arrow, Band, Cause, Era, Head, Lane, Lease, Mark, Place, Queue, Scene, Span, Step, Still, Tail};
+use crate::scene::{
+    Arrow, Band, Cause, Head, InactiveSpan, Lane, Lease, Mark, Place, Queue, Scene, Span, Step, Tail, ViewSpan,
+};
 use quorate_core::Time;
 use quorate_journal::moment::Loss;
 use std::ops::Range;
 
-/// A part of a scene, which is drawn in one row.
-pub(super) struct Row {
+/// One row of a diagram, as a scene of its own.
+pub(super) struct SceneRow {
     pub(super) scene: Scene,
-    /// For each of its messages, the place of that message in the whole scene.
+    /// For each of its arrows, the index of that arrow in the whole scene.
     pub(super) arrows: Vec<usize>,
 }
 
-/// The parts of a scene between these orders. A message from one row to another leaves the one and enters the other.
-pub(super) fn split(scene: &Scene, cuts: &[usize]) -> Vec<Row> {
+/// Splits a scene at these orders. A message between two rows has an arrow in both: one leaves, the
+/// other enters.
+pub(super) fn split(scene: &Scene, cuts: &[usize]) -> Vec<SceneRow> {
     let last = scene.steps.len() + scene.marks.len();
     let begins = std::iter::once(0).chain(cuts.iter().copied());
     let ends = cuts.iter().copied().chain([last]);
-    begins.zip(ends).map(|(begin, end)| Part::new(scene, begin..end).row()).collect()
+    begins.zip(ends).map(|(begin, end)| SceneSlice::new(scene, begin..end).row()).collect()
 }
 
 /// The part of a scene that becomes one row.
-struct Part<'a> {
+struct SceneSlice<'a> {
     scene: &'a Scene,
     orders: Range<usize>,
-    /// Where the row's steps begin among all steps.
+    /// Index of the row's first step in the whole scene.
     first_step: usize,
     from: Time,
     to: Time,
     is_last: bool,
 }
 
-impl<'a> Part<'a> {
+impl<'a> SceneSlice<'a> {
     fn new(scene: &'a Scene, orders: Range<usize>) -> Self {
         let times = |orders: &Range<usize>| {
             let steps = scene.steps.iter().map(|step| step.place);
@@ -46,7 +49,7 @@ impl<'a> Part<'a> {
         Self { scene, from, to, first_step, is_last, orders }
     }
 
-    fn row(&self) -> Row {
+    fn row(&self) -> SceneRow {
         let Scene { heading, origin, .. } = self.scene;
         let (arrows, numbers) = self.arrows();
         let moved = |step: &Step| {
@@ -58,8 +61,8 @@ impl<'a> Part<'a> {
         };
         let inside = |place: &Place| self.orders.contains(&place.order);
         let here = |order: usize| self.orders.contains(&order);
-        let breaches = self.scene.breaches.iter();
-        let breaches = breaches.filter(|breach| self.scene.order_of(breach).is_some_and(here));
+        let violations = self.scene.violations.iter();
+        let violations = violations.filter(|violation| self.scene.order_of(violation).is_some_and(here));
         let scene = Scene {
             heading: heading.clone(),
             origin: *origin,
@@ -76,38 +79,41 @@ impl<'a> Part<'a> {
                 .collect(),
             arrows,
             bands: self.scene.bands.iter().filter_map(|band| self.band(band)).collect(),
-            eras: self.scene.eras.iter().filter_map(|era| self.era(era)).collect(),
-            breaches: breaches.cloned().collect(),
-            beyond: self.scene.beyond,
+            view_spans: self.scene.view_spans.iter().filter_map(|view_span| self.view_span(view_span)).collect(),
+            violations: violations.cloned().collect(),
+            omitted: self.scene.omitted,
         };
-        Row { scene, arrows: numbers }
+        SceneRow { scene, arrows: numbers }
     }
 
-    /// A place of the whole scene in this row; before it and after it are its edges.
+    /// Converts a position of the whole scene to this row, clamped to its edges.
     fn place(&self, place: Place) -> Place {
         let order = place.order.clamp(self.orders.start, self.orders.end) - self.orders.start;
         Place { time: place.time, order }
     }
 
     fn lane(&self, lane: &Lane) -> Lane {
-        // How a node stands at one instant behind all others is told nowhere else than by what is over then.
+        // A span whose lease has expired may begin after the last step or mark; no other row would
+        // show it.
         let touches = |span: &&Span| {
-            let begins = span.from.order < self.orders.end || (span.over && self.is_last);
+            let begins = span.from.order < self.orders.end || (span.lease_expired && self.is_last);
             begins && span.to.order >= self.orders.start
         };
         let span = |span: &Span| Span { from: self.place(span.from), to: self.place(span.to), ..*span };
         let lease = |lease: &Lease| self.part(lease.from, lease.to).map(|(from, to)| Lease { from, to, ..*lease });
-        let still = |still: &Still| self.part(still.from, still.to).map(|(from, to)| Still { from, to, ..*still });
+        let inactive = |inactive: &InactiveSpan| {
+            self.part(inactive.from, inactive.to).map(|(from, to)| InactiveSpan { from, to, ..*inactive })
+        };
         let queue = |queue: &Queue| {
             let (from, to) = self.part(queue.from, queue.to)?;
-            // What ends with the first thing of a row was told in the row before.
+            // A queue that ends with the first event of this row belongs to the previous row.
             (self.orders.start == 0 || to.order > 0).then(|| Queue { from, to, ..queue.clone() })
         };
         Lane {
             node: lane.node,
             spans: lane.spans.iter().filter(touches).map(span).collect(),
             leases: lane.leases.iter().filter_map(lease).collect(),
-            stills: lane.stills.iter().filter_map(still).collect(),
+            inactive_spans: lane.inactive_spans.iter().filter_map(inactive).collect(),
             queues: lane.queues.iter().filter_map(queue).collect(),
         }
     }
@@ -117,12 +123,12 @@ impl<'a> Part<'a> {
         Some((from, end.unwrap_or_else(|| self.place(to))))
     }
 
-    fn era(&self, era: &Era) -> Option<Era> {
-        let (from, to) = self.lasting(era.from, era.to)?;
-        Some(Era { view: era.view.clone(), from, to })
+    fn view_span(&self, view_span: &ViewSpan) -> Option<ViewSpan> {
+        let (from, to) = self.lasting(view_span.from, view_span.to)?;
+        Some(ViewSpan { view: view_span.view.clone(), from, to })
     }
 
-    /// The part of what lasts that is in this row; where it ends, if it does.
+    /// Returns the part of a time range that is in this row, and its end if it ends here.
     fn lasting(&self, from: Place, to: Option<Place>) -> Option<(Place, Option<Place>)> {
         let ended = to.is_some_and(|to| to.order < self.orders.start);
         if ended || from.order >= self.orders.end && !self.is_last {
@@ -137,7 +143,7 @@ impl<'a> Part<'a> {
         Some(Band { from, to, ..band.clone() })
     }
 
-    /// The messages that begin or end here, and the place of each in the whole scene.
+    /// Returns the arrows that begin or end in this row, and their indices in the whole scene.
     fn arrows(&self) -> (Vec<Arrow>, Vec<usize>) {
         let part = |(number, arrow): (usize, &Arrow)| {
             let (tail, head) = match (self.tail(arrow), self.head(arrow)) {
@@ -158,7 +164,7 @@ impl<'a> Part<'a> {
     fn tail(&self, arrow: &Arrow) -> Option<Tail> {
         match arrow.tail {
             Tail::Step(step) => self.step(step).map(Tail::Step),
-            // It enters where it ends.
+            // The arrow enters the row in which it ends.
             Tail::Before => None,
         }
     }
@@ -168,7 +174,7 @@ impl<'a> Part<'a> {
             Head::Step(step) => self.step(step).map(Head::Step),
             Head::Lost { why, at } => {
                 let here = match (why, arrow.tail) {
-                    // What the network loses is lost as it is sent.
+                    // The network loses a message at the time of sending.
                     (Loss::Chance, Tail::Step(step)) => self.step(step).is_some(),
                     (_, _) => self.orders.contains(&at.order) || (self.is_last && at.order >= self.orders.end),
                 };

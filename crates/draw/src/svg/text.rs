@@ -1,21 +1,21 @@
-//! How wide a text will be, near enough to keep texts apart, and how to make it fit.
+//! Text widths, accurate enough to keep texts apart, and truncation.
 
-use crate::lettering::hundredths;
+use crate::text::width_hundredths;
 
 pub(crate) fn width(text: &str, size: f64) -> f64 {
-    f64::from(hundredths(text)) * size / 100.0
+    f64::from(width_hundredths(text)) * size / 100.0
 }
 
 pub(crate) fn bold(text: &str, size: f64) -> f64 {
     width(text, size) * 1.15
 }
 
-/// How wide a text is in letters that are all as wide as each other.
+/// Returns the width of a text in a monospaced font.
 pub(super) fn mono(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * 0.62
 }
 
-/// At most so many letters of it, the last one a sign that there is more.
+/// Truncates a text to `most` characters, the last one `…`.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -23,12 +23,12 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A text in lines of at most this width.
+/// Breaks a text into lines of at most this width.
 pub(crate) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
-    // A word that is wider than a line is cut.
-    let letters = ((most / size / 0.7) as usize).max(8);
-    for word in text.split_whitespace().map(|word| shortened(word, letters)) {
+    // A word wider than a line is truncated.
+    let max_chars = ((most / size / 0.7) as usize).max(8);
+    for word in text.split_whitespace().map(|word| shortened(word, max_chars)) {
         let word = word.as_str();
         let Some(line) = lines.last_mut() else { break };
         if line.is_empty() {
@@ -48,15 +48,15 @@ mod tests {
     use super::{shortened, width, wrapped};
 
     #[test]
-    fn a_text_is_cut_between_letters_and_says_so() {
+    fn text_is_truncated_between_characters() {
         assert_eq!(shortened("request", 7), "request");
         assert_eq!(shortened("requests", 7), "reques…");
         assert_eq!(shortened("שלום עולם", 5), "שלום…");
     }
 
     #[test]
-    fn no_line_is_wider_than_it_may_be_if_its_words_are_not() {
-        let lines = wrapped("whoever is older or inside defers the reply", 10.0, 90.0);
+    fn wrapped_lines_stay_within_their_width() {
+        let lines = wrapped("an older request or a holder defers the reply", 10.0, 90.0);
         assert!(lines.len() > 2);
         assert!(lines.iter().all(|line| width(line, 10.0) <= 90.0), "{lines:?}");
     }

@@ -1,33 +1,33 @@
-//! Views, leases and those who do nothing meanwhile.
+//! Draws views, leases and inactive nodes.
 
 use super::canvas::{Anchor, Canvas};
 use super::lanes::{end, gap};
-use super::sheet::{RIBBON, Sheet};
+use super::layout::{Layout, RIBBON};
 use super::text::width;
-use crate::scene::{Lane, Lease, Place, Scene, Still, Stillness};
+use crate::scene::{InactiveReason, InactiveSpan, Lane, Lease, Place, Scene};
 use quorate_journal::role::Role;
 use quorate_journal::words::millis;
 
-/// How far below the middle of a lane its lease runs.
+/// Distance of a lease line below the middle of its lane.
 pub(super) const LEASE: f64 = RIBBON + 3.0;
-/// Around the ribbon of a node that is outside, the view is not coloured.
+/// Half height of the uncoloured area around the lane of a node outside the view.
 const HOLE: f64 = RIBBON + 7.0;
-const LETTERS: f64 = 11.0;
+const FONT_SIZE: f64 = 11.0;
 
-fn reach(scene: &Scene, sheet: &Sheet, from: Place, to: Place) -> (f64, f64) {
-    let edge = sheet.axis.left - 24.0;
-    (sheet.axis.at(from).max(edge), end(scene, sheet, to).max(edge))
+fn x_range(scene: &Scene, layout: &Layout, from: Place, to: Place) -> (f64, f64) {
+    let edge = layout.axis.left - 24.0;
+    (layout.axis.x_at(from).max(edge), end(scene, layout, to).max(edge))
 }
 
 fn ends(scene: &Scene, to: Place) -> bool {
     to.time <= scene.to || to.order < scene.steps.len() + scene.marks.len()
 }
 
-/// Takes the colour of the view away where a node is outside.
-pub(super) fn draw_holes(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
-    for (lane, y) in scene.lanes.iter().zip(&sheet.lanes) {
-        for still in lane.stills.iter().filter(|still| still.why == Stillness::Outside) {
-            let (from, to) = reach(scene, sheet, still.from, still.to);
+/// Removes the view's colour around nodes that are not in the view.
+pub(super) fn draw_holes(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
+    for (lane, y) in scene.lanes.iter().zip(&layout.lanes) {
+        for inactive in lane.inactive_spans.iter().filter(|inactive| inactive.reason == InactiveReason::Outside) {
+            let (from, to) = x_range(scene, layout, inactive.from, inactive.to);
             if to > from {
                 canvas.rectangle("hole", (from, y - HOLE), (to - from, 2.0 * HOLE), 0.0);
             }
@@ -35,12 +35,12 @@ pub(super) fn draw_holes(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet) {
     }
 }
 
-/// The parts of a line from here to there, and whether its node is outside.
-pub(super) fn parts(scene: &Scene, sheet: &Sheet, lane: &Lane, (from, to): (f64, f64)) -> Vec<(f64, f64, bool)> {
+/// Splits a horizontal range of a lane into parts, each with whether the node is outside the view.
+pub(super) fn parts(scene: &Scene, layout: &Layout, lane: &Lane, (from, to): (f64, f64)) -> Vec<(f64, f64, bool)> {
     let mut parts = Vec::new();
     let mut at = from;
-    for still in lane.stills.iter().filter(|still| still.why == Stillness::Outside) {
-        let (begin, end) = reach(scene, sheet, still.from, still.to);
+    for inactive in lane.inactive_spans.iter().filter(|inactive| inactive.reason == InactiveReason::Outside) {
+        let (begin, end) = x_range(scene, layout, inactive.from, inactive.to);
         let (begin, end) = (begin.clamp(at, to.max(at)), end.clamp(at, to.max(at)));
         parts.extend([(at, begin, false), (begin, end, true)]);
         at = end;
@@ -50,47 +50,55 @@ pub(super) fn parts(scene: &Scene, sheet: &Sheet, lane: &Lane, (from, to): (f64,
     parts
 }
 
-pub(super) fn draw_lane(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet, lane: &Lane, dots: &[f64], y: f64) {
-    for still in lane.stills.iter().filter(|still| still.why == Stillness::Frozen) {
-        frozen(canvas, scene, sheet, lane, still, dots, y);
+pub(super) fn draw_lane(canvas: &mut Canvas, scene: &Scene, layout: &Layout, lane: &Lane, dots: &[f64], y: f64) {
+    for inactive in lane.inactive_spans.iter().filter(|inactive| inactive.reason == InactiveReason::Frozen) {
+        draw_frozen(canvas, scene, layout, lane, inactive, dots, y);
     }
     for lease in &lane.leases {
-        draw_lease(canvas, scene, sheet, lane, lease, y + LEASE);
+        draw_lease(canvas, scene, layout, lane, lease, y + LEASE);
     }
 }
 
-fn frozen(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet, lane: &Lane, still: &Still, dots: &[f64], y: f64) {
-    let (from, to) = reach(scene, sheet, still.from, still.to);
+fn draw_frozen(
+    canvas: &mut Canvas,
+    scene: &Scene,
+    layout: &Layout,
+    lane: &Lane,
+    inactive: &InactiveSpan,
+    dots: &[f64],
+    y: f64,
+) {
+    let (from, to) = x_range(scene, layout, inactive.from, inactive.to);
     if to <= from {
         return;
     }
-    let [begins, ends] = [still.from, still.to].map(|place| millis(scene.shown(place.time)));
+    let [begins, ends] = [inactive.from, inactive.to].map(|place| millis(scene.relative(place.time)));
     let title = format!("node {}: frozen, from {begins} ms to {ends} ms", lane.node);
-    canvas.titled("stand", &title, |canvas| {
+    canvas.titled("span", &title, |canvas| {
         canvas.rectangle("frozen", (from, y - RIBBON), (to - from, 2.0 * RIBBON), 4.0);
-        let word = still.why.words();
+        let word = inactive.reason.label();
         let chosen = |role: Role| role == Role::Chosen;
         let is_named = lane.spans.iter().any(|span| {
-            let held = chosen(span.role) || chosen(span.standing);
-            held && !span.over && span.from < still.to && still.from < span.to
+            let held = chosen(span.role) || chosen(span.underlying);
+            held && !span.lease_expired && span.from < inactive.to && inactive.from < span.to
         });
-        if let Some(middle) = gap(dots, from, to, width(word, LETTERS) + 12.0).filter(|_| !is_named) {
+        if let Some(middle) = gap(dots, from, to, width(word, FONT_SIZE) + 12.0).filter(|_| !is_named) {
             canvas.text("frozen-word", (middle, y + 4.0), Anchor::Middle, word);
         }
     });
 }
 
-fn draw_lease(canvas: &mut Canvas, scene: &Scene, sheet: &Sheet, lane: &Lane, lease: &Lease, y: f64) {
-    let (from, to) = reach(scene, sheet, lease.from, lease.to);
+fn draw_lease(canvas: &mut Canvas, scene: &Scene, layout: &Layout, lane: &Lane, lease: &Lease, y: f64) {
+    let (from, to) = x_range(scene, layout, lease.from, lease.to);
     if to <= from {
         return;
     }
     let class = lease_class(lease.used);
-    let whose = if lease.used { "its lease" } else { "the lease of its life before" };
-    let title = format!("node {}: {whose} reaches to {} ms", lane.node, millis(scene.shown(lease.to.time)));
-    canvas.titled("stand", &title, |canvas| {
+    let whose = if lease.used { "its lease" } else { "the lease of its previous incarnation" };
+    let title = format!("node {}: {whose} lasts until {} ms", lane.node, millis(scene.relative(lease.to.time)));
+    canvas.titled("span", &title, |canvas| {
         canvas.line(class, (from, y), (to, y));
-        // One that is taken over by its node's fall goes on as another.
+        // The lease of a node that crashes continues as an unused lease.
         let goes_on = lease.used && lane.leases.iter().any(|next| !next.used && next.from == lease.to);
         if ends(scene, lease.to) && !goes_on {
             canvas.line("lease-end", (to, y - 4.0), (to, y + 4.0));

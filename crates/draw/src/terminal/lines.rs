@@ -1,102 +1,104 @@
-//! The lines of the picture, one for each thing that happens.
+//! The lines of the picture, one per event.
 
 use super::Ink;
 use super::layout::Layout;
-use super::row::Row;
-use super::signs;
+use super::row::TextRow;
+use super::symbols;
 use super::text::width;
-use crate::scene::{Arrow, Cause, Head, Lane, Mark, Place, Scene, Step, Stillness, Tail};
-use crate::timeline::{Entry, Moment};
+use crate::scene::{Arrow, Cause, Head, InactiveReason, Lane, Mark, Place, Scene, Step, Tail};
+use crate::timeline::{ItemKind, TimelineItem};
 use quorate_core::Class;
 use quorate_journal::role::Role;
 use quorate_journal::words::{Sort, millis};
 
-/// A line of the picture: its columns, and the words behind them.
+/// A line of the picture: its columns and the texts after them.
 pub(super) struct Line {
-    pub(super) row: Row,
+    pub(super) row: TextRow,
     pub(super) words: Vec<(Ink, String)>,
 }
 
-/// How an arrow ends on the line that is drawn. Of a message that was doubled, a copy may arrive and another be lost.
+/// How an arrow ends on the current line. Of a duplicated message, one copy may arrive and another
+/// be lost.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Here,
-    /// It never will.
+    /// The message is lost.
     Lost,
     Open,
 }
 
 /// Draws one line after the other.
-pub(super) struct Lines<'a> {
+pub(super) struct LineWriter<'a> {
     scene: &'a Scene,
     layout: &'a Layout,
-    /// How each lane's node stands, and which of its spans that is.
-    stands: Vec<(usize, Role)>,
-    /// Which of each lane's nodes do nothing in their group, and why.
-    stills: Vec<Option<Stillness>>,
-    /// Whether what each lane's node has is over without its knowledge.
-    overs: Vec<bool>,
-    lasting: Vec<usize>,
-    told: Option<String>,
+    /// Each lane's role, with the index of its span.
+    roles: Vec<(usize, Role)>,
+    /// Why each lane's node does not act in its group, if it does not.
+    inactive: Vec<Option<InactiveReason>>,
+    /// Whether each lane's node believes that it is chosen although its lease has expired.
+    expired: Vec<bool>,
+    open_bands: Vec<usize>,
+    last_time: Option<String>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineWriter<'a> {
     pub(super) fn new(scene: &'a Scene, layout: &'a Layout) -> Self {
         let role = |lane: &Lane| lane.spans.first().map_or(Role::Idle, |span| span.role);
-        let stands = scene.lanes.iter().map(|lane| (0, role(lane))).collect();
-        let lasting = (0..).zip(&scene.bands).filter(|(_, band)| band.from.time < scene.from);
-        let lasting = lasting.map(|(index, _)| index).collect();
-        let (stills, overs) = (vec![None; scene.lanes.len()], vec![false; scene.lanes.len()]);
-        let mut lines = Self { scene, layout, stands, stills, overs, lasting, told: None };
-        lines.go_on(Place { time: scene.from, order: 0 }, false);
+        let roles = scene.lanes.iter().map(|lane| (0, role(lane))).collect();
+        let open_bands = (0..).zip(&scene.bands).filter(|(_, band)| band.from.time < scene.from);
+        let open_bands = open_bands.map(|(index, _)| index).collect();
+        let (inactive, expired) = (vec![None; scene.lanes.len()], vec![false; scene.lanes.len()]);
+        let mut lines = Self { scene, layout, roles, inactive, expired, open_bands, last_time: None };
+        lines.advance(Place { time: scene.from, order: 0 }, false);
         lines
     }
 
-    /// How everything stands as the picture begins, where nothing that follows would tell: what goes on already, or that
-    /// nothing happens at all.
+    /// Returns a line about the state at the start of the picture: the faults and views that began
+    /// earlier. `None` if there are none and other lines follow.
     pub(super) fn opening(&self, is_empty: bool) -> Option<Line> {
-        let eras = self.scene.eras.iter().filter(|era| era.from.time < self.scene.from);
-        let eras = eras.map(|era| (Ink::Heading, format!("{} goes on", era.view)));
-        let bands = self.lasting.iter().filter_map(|band| self.scene.bands.get(*band));
-        let words: Vec<_> = eras.chain(bands.map(|band| (Ink::Alarm, format!("{} goes on", band.text)))).collect();
+        let view_spans = self.scene.view_spans.iter().filter(|view_span| view_span.from.time < self.scene.from);
+        let view_spans = view_spans.map(|view_span| (Ink::Heading, format!("{} continues", view_span.view)));
+        let bands = self.open_bands.iter().filter_map(|band| self.scene.bands.get(*band));
+        let words: Vec<_> =
+            view_spans.chain(bands.map(|band| (Ink::Alarm, format!("{} continues", band.text)))).collect();
         (is_empty || !words.is_empty()).then(|| Line { row: self.lanes(), words })
     }
 
-    pub(super) fn next(&mut self, moment: &Moment) -> Line {
-        self.go_on(moment.place, matches!(moment.entry, Entry::Step(_) | Entry::Mark(_)));
-        let row = self.background(moment);
-        match moment.entry {
-            Entry::Step(step) => match self.scene.steps.get(step) {
+    pub(super) fn next(&mut self, item: &TimelineItem) -> Line {
+        self.advance(item.place, matches!(item.kind, ItemKind::Step(_) | ItemKind::Mark(_)));
+        let row = self.background(item);
+        match item.kind {
+            ItemKind::Step(step) => match self.scene.steps.get(step) {
                 Some(step) => self.step(row, step),
                 None => Line { row, words: Vec::new() },
             },
-            Entry::Mark(mark) => match self.scene.marks.get(mark) {
+            ItemKind::Mark(mark) => match self.scene.marks.get(mark) {
                 Some(mark) => self.mark(row, mark),
                 None => Line { row, words: Vec::new() },
             },
-            Entry::Lost(arrow) => match self.scene.arrows.get(arrow) {
+            ItemKind::Loss(arrow) => match self.scene.arrows.get(arrow) {
                 Some(arrow) => self.lost(row, arrow),
                 None => Line { row, words: Vec::new() },
             },
-            Entry::View(era) => self.view(row, era),
-            Entry::Breach(breach) => self.breach(row, breach),
-            Entry::Begins(band) => self.edge(row, band, true),
-            Entry::Ends(band) => self.edge(row, band, false),
+            ItemKind::View(view_span) => self.view(row, view_span),
+            ItemKind::Violation(violation) => self.violation(row, violation),
+            ItemKind::BandStart(band) => self.edge(row, band, true),
+            ItemKind::BandEnd(band) => self.edge(row, band, false),
         }
     }
 
-    /// The line of a message that is still under way at the end.
+    /// Returns the line of a message that is in flight at the end.
     pub(super) fn open(&mut self, arrow: &Arrow) -> Line {
         let mut row = self.lanes();
         self.arrow(&mut row, arrow, End::Open);
-        let text = format!("{} → {} is still under way", signs::label(arrow), self.name(arrow.to));
+        let text = format!("{} → {} is in flight", symbols::label(arrow), self.name(arrow.to));
         Line { row, words: vec![(Ink::Faint, text)] }
     }
 
-    /// Takes note of how nodes stand at a place, where a step or mark itself counts.
-    fn go_on(&mut self, at: Place, itself: bool) {
+    /// Advances all lanes to a position. `itself` includes changes by the step or mark there.
+    fn advance(&mut self, at: Place, itself: bool) {
         let begun = |from: Place| from.order < at.order || (itself && from.order == at.order);
-        for (lane, (index, role)) in self.scene.lanes.iter().zip(&mut self.stands) {
+        for (lane, (index, role)) in self.scene.lanes.iter().zip(&mut self.roles) {
             while let Some(span) = lane.spans.get(*index + 1)
                 && begun(span.from)
             {
@@ -104,62 +106,63 @@ impl<'a> Lines<'a> {
                 *role = span.role;
             }
         }
-        for ((lane, still), over) in self.scene.lanes.iter().zip(&mut self.stills).zip(&mut self.overs) {
-            // By the time, since these begin where nothing else needs to happen.
+        for ((lane, inactive), expired) in self.scene.lanes.iter().zip(&mut self.inactive).zip(&mut self.expired) {
+            // By time, because these begin without a step or mark.
             let lasts = |from: Place, to: Place| from <= at && at < to;
-            *still = lane.stills.iter().find(|still| lasts(still.from, still.to)).map(|still| still.why);
-            *over = lane.spans.iter().any(|span| span.over && lasts(span.from, span.to));
+            *inactive = lane.inactive_spans.iter().find(|span| lasts(span.from, span.to)).map(|span| span.reason);
+            *expired = lane.spans.iter().any(|span| span.lease_expired && lasts(span.from, span.to));
         }
     }
 
-    fn background(&mut self, moment: &Moment) -> Row {
+    fn background(&mut self, item: &TimelineItem) -> TextRow {
         let mut row = self.lanes();
-        let time = millis(self.scene.shown(moment.place.time));
-        if self.told.as_ref() != Some(&time) {
+        let time = millis(self.scene.relative(item.place.time));
+        if self.last_time.as_ref() != Some(&time) {
             row.put(self.layout.time.saturating_sub(time.len()), Ink::Faint, &time);
-            self.told = Some(time);
+            self.last_time = Some(time);
         }
         row
     }
 
-    fn lanes(&self) -> Row {
-        let mut row = Row::new(self.layout.words);
-        for band in &self.lasting {
+    fn lanes(&self) -> TextRow {
+        let mut row = TextRow::new(self.layout.words);
+        for band in &self.open_bands {
             if let Some(column) = self.layout.bar(*band) {
-                row.sign(column, Ink::Alarm, '┃');
+                row.put_char(column, Ink::Alarm, '┃');
             }
         }
-        for (lane, (column, (_, role))) in self.layout.lanes.iter().zip(&self.stands).enumerate() {
-            row.sign(*column, Ink::Role(*role), self.line(lane, *role));
+        for (lane, (column, (_, role))) in self.layout.lanes.iter().zip(&self.roles).enumerate() {
+            row.put_char(*column, Ink::Role(*role), self.line(lane, *role));
         }
         row
     }
 
-    /// How a node stands, as others see it: who has what is over has nothing.
+    /// Returns a node's role as others see it: a node whose lease has expired is not chosen.
     fn role(&self, lane: usize) -> Role {
-        let is_over = self.overs.get(lane).copied().unwrap_or_default();
-        self.stands.get(lane).filter(|_| !is_over).map(|(_, role)| *role).unwrap_or_default()
+        let is_expired = self.expired.get(lane).copied().unwrap_or_default();
+        self.roles.get(lane).filter(|_| !is_expired).map(|(_, role)| *role).unwrap_or_default()
     }
 
-    /// A node's line. It tells first who is chosen: a member is so even while it gathers reports.
+    /// Returns the symbol of a node's lane. Being chosen takes precedence: a member remains chosen
+    /// while it gathers reports.
     fn line(&self, lane: usize, role: Role) -> char {
-        let tells = !matches!(role, Role::Down | Role::Chosen);
-        let still = self.stills.get(lane).copied().flatten().filter(|_| tells);
-        match (self.overs.get(lane), still) {
-            (Some(true), _) => signs::OVER,
-            (_, Some(still)) => signs::still(still),
-            (_, None) => signs::line(role),
+        let may_be_inactive = !matches!(role, Role::Down | Role::Chosen);
+        let reason = self.inactive.get(lane).copied().flatten().filter(|_| may_be_inactive);
+        match (self.expired.get(lane), reason) {
+            (Some(true), _) => symbols::LEASE_EXPIRED,
+            (_, Some(reason)) => symbols::inactive(reason),
+            (_, None) => symbols::line(role),
         }
     }
 
-    fn step(&self, mut row: Row, step: &Step) -> Line {
+    fn step(&self, mut row: TextRow, step: &Step) -> Line {
         let arrow = match step.cause {
             Cause::Message(arrow) => arrow.and_then(|arrow| self.scene.arrows.get(arrow)),
             Cause::Start { .. } | Cause::Command | Cause::Timer | Cause::Disk | Cause::Membership => None,
         };
         let named = arrow.is_some_and(|arrow| self.arrow(&mut row, arrow, End::Here));
         if let Some(column) = self.layout.lane(step.lane) {
-            row.sign(column, Ink::Role(step.role), signs::step(step));
+            row.put_char(column, Ink::Role(step.role), symbols::step(step));
         }
         let mut words = Vec::new();
         if self.layout.lanes.is_empty() {
@@ -172,78 +175,78 @@ impl<'a> Lines<'a> {
         Line { row, words }
     }
 
-    fn mark(&self, mut row: Row, mark: &Mark) -> Line {
-        let sign = signs::blow(mark.what);
+    fn mark(&self, mut row: TextRow, mark: &Mark) -> Line {
+        let symbol = symbols::mark(mark.kind);
         match mark.lane.and_then(|lane| self.layout.lane(lane)) {
-            Some(column) => row.sign(column, Ink::Alarm, sign),
-            None => self.rule_off(&mut row, Ink::Alarm, sign),
+            Some(column) => row.put_char(column, Ink::Alarm, symbol),
+            None => self.horizontal_line(&mut row, Ink::Alarm, symbol),
         }
         Line { row, words: vec![(Ink::Part(Sort::World), mark.text.clone())] }
     }
 
-    fn lost(&self, mut row: Row, arrow: &Arrow) -> Line {
+    fn lost(&self, mut row: TextRow, arrow: &Arrow) -> Line {
         self.arrow(&mut row, arrow, End::Lost);
         let why = match arrow.head {
             Head::Lost { why, .. } => why.to_string(),
             Head::Step(_) | Head::Open => String::new(),
         };
-        let text = format!("{} → {}: {why}", signs::label(arrow), self.name(arrow.to));
+        let text = format!("{} → {}: {why}", symbols::label(arrow), self.name(arrow.to));
         Line { row, words: vec![(Ink::Part(Sort::World), text)] }
     }
 
-    fn view(&self, mut row: Row, era: usize) -> Line {
-        self.rule_off(&mut row, Ink::Heading, signs::VIEW);
-        let text = self.scene.eras.get(era).map(|era| era.view.to_string()).unwrap_or_default();
+    fn view(&self, mut row: TextRow, view_span: usize) -> Line {
+        self.horizontal_line(&mut row, Ink::Heading, symbols::VIEW);
+        let text = self.scene.view_spans.get(view_span).map(|view_span| view_span.view.to_string()).unwrap_or_default();
         Line { row, words: vec![(Ink::Heading, text)] }
     }
 
-    fn breach(&self, mut row: Row, breach: usize) -> Line {
-        self.rule_off(&mut row, Ink::Alarm, signs::BREACH);
-        let text = self.scene.breaches.get(breach).map(|breach| breach.text.clone()).unwrap_or_default();
-        Line { row, words: vec![(Ink::Alarm, format!("{} {text}", signs::LOST))] }
+    fn violation(&self, mut row: TextRow, violation: usize) -> Line {
+        self.horizontal_line(&mut row, Ink::Alarm, symbols::VIOLATION);
+        let text = self.scene.violations.get(violation).map(|violation| violation.text.clone()).unwrap_or_default();
+        Line { row, words: vec![(Ink::Alarm, format!("{} {text}", symbols::LOST))] }
     }
 
-    fn edge(&mut self, mut row: Row, band: usize, begins: bool) -> Line {
-        self.lasting.retain(|lasting| *lasting != band);
+    fn edge(&mut self, mut row: TextRow, band: usize, begins: bool) -> Line {
+        self.open_bands.retain(|open| *open != band);
         if begins {
-            self.lasting.push(band);
+            self.open_bands.push(band);
         }
-        self.rule_off(&mut row, Ink::Alarm, signs::EDGE);
+        self.horizontal_line(&mut row, Ink::Alarm, symbols::EDGE);
         if let Some(column) = self.layout.bar(band) {
             for between in column..self.layout.lanes.first().copied().unwrap_or_default() {
-                if !self.is_taken(between) {
-                    row.sign(between, Ink::Alarm, signs::EDGE);
+                if !self.is_occupied(between) {
+                    row.put_char(between, Ink::Alarm, symbols::EDGE);
                 }
             }
-            row.sign(column, Ink::Alarm, if begins { '┏' } else { '┗' });
+            row.put_char(column, Ink::Alarm, if begins { '┏' } else { '┗' });
         }
         let text = self.scene.bands.get(band).map(|band| band.text.clone()).unwrap_or_default();
         let text = if begins { text } else { format!("end of {text}") };
         Line { row, words: vec![(Ink::Part(Sort::World), text)] }
     }
 
-    /// Draws a line across, behind all lanes.
-    fn rule_off(&self, row: &mut Row, ink: Ink, sign: char) {
+    /// Draws a horizontal line behind all lanes.
+    fn horizontal_line(&self, row: &mut TextRow, ink: Ink, symbol: char) {
         if let (Some(first), Some(last)) = (self.layout.lanes.first(), self.layout.lanes.last()) {
-            for column in (first.saturating_sub(1)..last + 2).filter(|column| !self.is_taken(*column)) {
-                row.sign(column, ink, sign);
+            for column in (first.saturating_sub(1)..last + 2).filter(|column| !self.is_occupied(*column)) {
+                row.put_char(column, ink, symbol);
             }
         }
     }
 
-    /// Whether a bar or a lane that can be seen stands in this column.
-    fn is_taken(&self, column: usize) -> bool {
-        let lane = self.layout.lanes.iter().zip(&self.stands);
+    /// Whether a visible bar or lane occupies this column.
+    fn is_occupied(&self, column: usize) -> bool {
+        let lane = self.layout.lanes.iter().zip(&self.roles);
         lane.filter(|(_, (_, role))| *role != Role::Down).any(|(lane, _)| *lane == column)
-            || self.lasting.iter().any(|band| self.layout.bar(*band) == Some(column))
+            || self.open_bands.iter().any(|band| self.layout.bar(*band) == Some(column))
     }
 
     fn name(&self, lane: usize) -> String {
         self.scene.lanes.get(lane).map(|lane| lane.node.to_string()).unwrap_or_default()
     }
 
-    /// Draws an arrow from lane to lane, and says whether its name found room on it.
-    fn arrow(&self, row: &mut Row, arrow: &Arrow, end: End) -> bool {
+    /// Draws an arrow between lanes. Returns whether its name fits on it.
+    fn arrow(&self, row: &mut TextRow, arrow: &Arrow, end: End) -> bool {
         let (Some(from), Some(to)) = (self.layout.lane(arrow.from), self.layout.lane(arrow.to)) else { return false };
         if from == to {
             return false;
@@ -253,39 +256,39 @@ impl<'a> Lines<'a> {
             Class::Algorithm | Class::Announcement => Ink::Message,
             Class::Control => Ink::Control,
         };
-        let shaft = if arrow.tail == Tail::Before { signs::OLD_SHAFT } else { signs::SHAFT };
+        let shaft = if arrow.tail == Tail::Before { symbols::OLD_SHAFT } else { symbols::SHAFT };
         let tip = if right { to - 1 } else { to + 1 };
         let (first, last) = (from.min(tip) + usize::from(right), from.max(tip) - usize::from(!right));
         for column in first..=last {
-            row.sign(column, ink, shaft);
+            row.put_char(column, ink, shaft);
         }
         for (lane, column) in self.layout.lanes.iter().enumerate() {
             if (first..=last).contains(column) {
                 let role = self.role(lane);
-                row.sign(*column, Ink::Role(role), signs::crossing(role, shaft));
+                row.put_char(*column, Ink::Role(role), symbols::crossing(role, shaft));
             }
         }
         let role = self.role(arrow.from);
-        row.sign(from, Ink::Role(role), signs::branch(role, right));
+        row.put_char(from, Ink::Role(role), symbols::branch(role, right));
         match end {
-            End::Here => row.sign(tip, ink, signs::head(right, false)),
-            End::Open => row.sign(tip, ink, signs::head(right, true)),
-            End::Lost => self.lose(row, tip, right),
+            End::Here => row.put_char(tip, ink, symbols::head(right, false)),
+            End::Open => row.put_char(tip, ink, symbols::head(right, true)),
+            End::Lost => self.draw_loss(row, tip, right),
         }
         self.put_label(row, arrow, end, ink)
     }
 
-    /// A lost message does not reach the line it was meant for.
-    fn lose(&self, row: &mut Row, tip: usize, right: bool) {
-        let short = self.short();
-        for gone in 0..short {
-            row.sign(if right { tip - gone } else { tip + gone }, Ink::Faint, ' ');
+    /// The arrow of a lost message ends before the receiver's lane.
+    fn draw_loss(&self, row: &mut TextRow, tip: usize, right: bool) {
+        let loss_distance = self.loss_distance();
+        for offset in 0..loss_distance {
+            row.put_char(if right { tip - offset } else { tip + offset }, Ink::Faint, ' ');
         }
-        row.sign(if right { tip - short } else { tip + short }, Ink::Alarm, signs::LOST);
+        row.put_char(if right { tip - loss_distance } else { tip + loss_distance }, Ink::Alarm, symbols::LOST);
     }
 
-    /// How far from the line it was meant for a message is lost.
-    fn short(&self) -> usize {
+    /// Distance between a lost message's arrow and the receiver's lane.
+    fn loss_distance(&self) -> usize {
         if self.pitch() > 6 { 2 } else { 0 }
     }
 
@@ -296,9 +299,9 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Puts the name of a message into the first gap beside its sender that has room for it.
-    fn put_label(&self, row: &mut Row, arrow: &Arrow, end: End, ink: Ink) -> bool {
-        let label = signs::label(arrow);
+    /// Writes a message's name into the gap nearest to its sender that has room for it.
+    fn put_label(&self, row: &mut TextRow, arrow: &Arrow, end: End, ink: Ink) -> bool {
+        let label = symbols::label(arrow);
         let columns = width(&label);
         let pitch = self.pitch();
         let right = arrow.from < arrow.to;
@@ -306,10 +309,10 @@ impl<'a> Lines<'a> {
         for gap in 0..gaps {
             let tip = match end {
                 End::Here | End::Lost | End::Open if gap + 1 < gaps => 0,
-                End::Lost => 1 + self.short(),
+                End::Lost => 1 + self.loss_distance(),
                 End::Here | End::Open => 1,
             };
-            // A bit of the arrow shows beside its name.
+            // Part of the arrow stays visible beside its name.
             let room = (pitch - 1).saturating_sub(tip);
             if columns == 0 || columns >= room {
                 continue;

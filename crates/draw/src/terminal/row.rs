@@ -3,8 +3,8 @@
 use super::text::{isolated, width};
 use super::{Ink, Paint};
 
-/// A line under way. A text that is wider than one column covers the columns behind it.
-pub(super) struct Row {
+/// A line that is being drawn. A text wider than one column covers the columns after it.
+pub(super) struct TextRow {
     cells: Vec<Cell>,
 }
 
@@ -14,12 +14,12 @@ struct Cell {
     text: String,
 }
 
-impl Row {
+impl TextRow {
     pub(super) fn new(columns: usize) -> Self {
         Self { cells: vec![Cell { ink: Ink::Faint, text: " ".into() }; columns] }
     }
 
-    /// Puts a text at a column. What does not fit into the line is left out.
+    /// Writes a text at a column. A text that does not fit is left out.
     pub(super) fn put(&mut self, column: usize, ink: Ink, text: &str) {
         let Some(covered) = self.cells.get_mut(column..column + width(text).max(1)) else { return };
         for cell in covered.iter_mut() {
@@ -30,11 +30,11 @@ impl Row {
         }
     }
 
-    pub(super) fn sign(&mut self, column: usize, ink: Ink, sign: char) {
+    pub(super) fn put_char(&mut self, column: usize, ink: Ink, sign: char) {
         self.put(column, ink, sign.encode_utf8(&mut [0; 4]));
     }
 
-    /// The line with its colours. Blanks at its end are left out, unless something follows.
+    /// Returns the coloured line. Trailing blanks are removed unless something follows.
     pub(super) fn paint(&self, paint: Paint<'_>, followed: bool) -> String {
         let last = self.cells.iter().rposition(|cell| cell.text != " ").map_or(0, |index| index + 1);
         let cells = if followed { &self.cells[..] } else { &self.cells[..last] };

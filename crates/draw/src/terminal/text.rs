@@ -1,14 +1,14 @@
-//! How wide text is on a terminal, and how it is made to fit.
+//! Width of text on a terminal, and truncation.
 
-use crate::lettering::runs_left;
+use crate::text::is_right_to_left;
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
-/// What stands where something is left out.
+/// Marks a truncation.
 const MORE: char = '…';
 
-/// How many columns a character takes. A mark that makes a picture of the character before it takes one more, because
-/// terminals disagree, and a line that is too short harms nobody.
+/// Returns the number of columns a character takes. An emoji variation selector takes one extra
+/// column, because terminals disagree and a line that is too short does no harm.
 fn columns(character: char) -> usize {
     if character == '\u{fe0f}' { 1 } else { character.width().unwrap_or(0) }
 }
@@ -17,6 +17,7 @@ pub(crate) fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
 
+/// Truncates a text to `room` columns.
 pub(crate) fn fit(text: &str, room: usize) -> Cow<'_, str> {
     if width(text) <= room {
         return Cow::Borrowed(text);
@@ -37,9 +38,9 @@ pub(crate) fn fit(text: &str, room: usize) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
-/// The text so that letters that run from right to left do not turn what stands around them.
+/// Isolates right-to-left text, so that it does not reorder its surroundings.
 pub(crate) fn isolated(text: &str) -> Cow<'_, str> {
-    if text.chars().any(runs_left) { Cow::Owned(format!("\u{2068}{text}\u{2069}")) } else { Cow::Borrowed(text) }
+    if text.chars().any(is_right_to_left) { Cow::Owned(format!("\u{2068}{text}\u{2069}")) } else { Cow::Borrowed(text) }
 }
 
 #[cfg(test)]
@@ -47,23 +48,23 @@ mod tests {
     use super::{fit, isolated, width};
 
     #[test]
-    fn wide_letters_take_two_columns_and_marks_none() {
+    fn wide_characters_take_two_columns_and_combining_marks_none() {
         assert_eq!(width("request"), 7);
         assert_eq!(width("要求"), 4);
         assert_eq!(width("e\u{301}"), 1);
     }
 
     #[test]
-    fn a_cut_never_takes_more_than_its_room() {
+    fn truncated_text_fits_its_room() {
         assert_eq!(fit("request", 7), "request");
         assert_eq!(fit("request", 4), "req…");
-        assert_eq!(fit("要求要求", 4), "要…", "half a letter cannot be shown");
+        assert_eq!(fit("要求要求", 4), "要…", "half a character cannot be shown");
         assert_eq!(fit("要求", 1), "…");
         assert_eq!(fit("要求", 0), "");
     }
 
     #[test]
-    fn only_letters_that_run_left_are_isolated() {
+    fn only_right_to_left_text_is_isolated() {
         assert_eq!(isolated("request → 2"), "request → 2");
         assert_eq!(isolated("שלום"), "\u{2068}שלום\u{2069}");
     }

@@ -1,25 +1,25 @@
-//! What happened in words, in as few as there is room for.
+//! Texts of a line, shortened to the available width.
 
 use super::Ink;
 use super::text::width;
 use quorate_journal::words::Sort;
 
-/// What stands between two things that happened.
+/// Separator between two texts.
 pub(super) const BETWEEN: &str = " · ";
 
-/// How it begins what a node does for itself and the algorithm does not see.
-const OWN: [&str; 3] = ["saves ", "sets timer ", "cancels timer "];
+/// Prefixes of texts about local effects.
+const LOCAL_PREFIXES: [&str; 3] = ["saves ", "sets timer ", "cancels timer "];
 
-/// The words in as much detail as there is room for. First what the algorithm does not see is left out, then what is
-/// sent, because arrows show that, and then what rules say, but for their names: what users are told stays longest.
+/// Shortens texts to `room` columns. Control effects are dropped first, then sends (the arrows show
+/// them), then the notes of rules except their ids. Client events stay longest.
 pub(super) fn shortened(words: &[(Ink, String)], room: usize) -> Vec<(Ink, String)> {
-    let mut words = together(words);
+    let mut words = merge_sends(words);
     if total(&words) > room {
         words.retain(|(ink, _)| *ink != Ink::Part(Sort::Control));
     }
     let there = |sort| words.iter().any(|(ink, _)| *ink == Ink::Part(sort));
-    let (ruled, told) = (there(Sort::Rule), there(Sort::Event));
-    if total(&words) > room && (ruled || told) {
+    let (has_rules, has_events) = (there(Sort::Rule), there(Sort::Event));
+    if total(&words) > room && (has_rules || has_events) {
         words.retain(|(ink, _)| *ink != Ink::Part(Sort::Send));
     }
     for index in (0..words.len()).rev() {
@@ -27,7 +27,7 @@ pub(super) fn shortened(words: &[(Ink, String)], room: usize) -> Vec<(Ink, Strin
             break;
         }
         if let Some((Ink::Part(Sort::Rule), text)) = words.get_mut(index)
-            && let Some(end) = text.find(' ').filter(|_| told)
+            && let Some(end) = text.find(' ').filter(|_| has_events)
         {
             text.truncate(end);
         }
@@ -40,25 +40,26 @@ fn total(words: &[(Ink, String)]) -> usize {
     all.saturating_sub(width(BETWEEN))
 }
 
-/// The same message to one after the other is told once, whatever the node does for itself in between.
-fn together(words: &[(Ink, String)]) -> Vec<(Ink, String)> {
-    let mut told: Vec<(Ink, String)> = Vec::with_capacity(words.len());
+/// Merges consecutive sends of the same message to several receivers, ignoring local effects in
+/// between.
+fn merge_sends(words: &[(Ink, String)]) -> Vec<(Ink, String)> {
+    let mut merged: Vec<(Ink, String)> = Vec::with_capacity(words.len());
     for (ink, text) in words {
-        match addressed(*ink, text).and_then(|(kind, to)| Some((told_before(&mut told, *ink, kind)?, to))) {
+        match split_receivers(*ink, text).and_then(|(kind, to)| Some((previous_send(&mut merged, *ink, kind)?, to))) {
             Some((before, to)) => {
                 before.push(',');
                 before.push_str(to);
             }
-            None => told.push((*ink, text.clone())),
+            None => merged.push((*ink, text.clone())),
         }
     }
-    told
+    merged
 }
 
-/// The words that tell of the same message last, if only what the algorithm does not see was told since.
-fn told_before<'a>(told: &'a mut [(Ink, String)], ink: Ink, kind: &str) -> Option<&'a mut String> {
-    for (last_ink, last) in told.iter_mut().rev() {
-        if *last_ink == ink && addressed(ink, last).is_some_and(|(last_kind, _)| last_kind == kind) {
+/// Returns the last text about the same message, if only control effects follow it.
+fn previous_send<'a>(merged: &'a mut [(Ink, String)], ink: Ink, kind: &str) -> Option<&'a mut String> {
+    for (last_ink, last) in merged.iter_mut().rev() {
+        if *last_ink == ink && split_receivers(ink, last).is_some_and(|(last_kind, _)| last_kind == kind) {
             return Some(last);
         }
         if *last_ink != Ink::Part(Sort::Control) {
@@ -68,12 +69,14 @@ fn told_before<'a>(told: &'a mut [(Ink, String)], ink: Ink, kind: &str) -> Optio
     None
 }
 
-/// What is sent, and whom to. A message may have any name; its receivers stand last and are numbers.
-fn addressed(ink: Ink, text: &str) -> Option<(&str, &str)> {
+/// Splits the text of a send into message and receivers. A message may have any name; its receivers
+/// come last and are numbers.
+fn split_receivers(ink: Ink, text: &str) -> Option<(&str, &str)> {
     let sent = match ink {
         Ink::Part(Sort::Send) => true,
-        // What a node does for itself may have any text in it. A message that is called like that is told by itself.
-        Ink::Part(Sort::Control) => !OWN.iter().any(|own| text.starts_with(own)),
+        // The text of a local effect is arbitrary. A message whose name looks like one is not
+        // merged.
+        Ink::Part(Sort::Control) => !LOCAL_PREFIXES.iter().any(|own| text.starts_with(own)),
         Ink::Part(Sort::Input | Sort::Rule | Sort::Queue | Sort::Event | Sort::World)
         | Ink::Role(_)
         | Ink::Message
@@ -87,15 +90,15 @@ fn addressed(ink: Ink, text: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::together;
+    use super::merge_sends;
     use crate::terminal::Ink;
     use quorate_core::{Class, Duration, NodeId, Span};
     use quorate_journal::moment::{Body, Done, MessageId, Sent};
     use quorate_journal::words::effect;
 
-    fn told(effects: &[Done<'_, String>]) -> Vec<String> {
+    fn merged(effects: &[Done<'_, String>]) -> Vec<String> {
         let words: Vec<_> = effects.iter().filter_map(effect).map(|(sort, text)| (Ink::Part(sort), text)).collect();
-        together(&words).into_iter().map(|(_, text)| text).collect()
+        merge_sends(&words).into_iter().map(|(_, text)| text).collect()
     }
 
     fn sent<'a>(to: usize, kind: &'a str, class: Class) -> Done<'a, String> {
@@ -106,19 +109,19 @@ mod tests {
     }
 
     #[test]
-    fn one_message_to_several_is_told_once() {
+    fn sends_of_one_message_are_merged() {
         for class in [Class::Algorithm, Class::Control] {
-            assert_eq!(told(&[sent(1, "ack", class), sent(2, "ack", class)]), ["ack → 2,3"]);
-            assert_eq!(told(&[sent(1, "a → b", class), sent(2, "a → c", class)]), ["a → b → 2", "a → c → 3"]);
+            assert_eq!(merged(&[sent(1, "ack", class), sent(2, "ack", class)]), ["ack → 2,3"]);
+            assert_eq!(merged(&[sent(1, "a → b", class), sent(2, "a → c", class)]), ["a → b → 2", "a → c → 3"]);
         }
     }
 
     #[test]
-    fn what_a_node_does_for_itself_is_no_message_whatever_stands_in_it() {
+    fn local_effects_are_never_merged_as_messages() {
         let (one, other): (Body<'_>, Body<'_>) = (&"a → 2", &"a → 3");
-        assert_eq!(told(&[Done::Save(one), Done::Save(other)]), ["saves a → 2", "saves a → 3"]);
-        assert_eq!(told(&[Done::CancelTimer(one), Done::CancelTimer(other)]).len(), 2);
+        assert_eq!(merged(&[Done::Save(one), Done::Save(other)]), ["saves a → 2", "saves a → 3"]);
+        assert_eq!(merged(&[Done::CancelTimer(one), Done::CancelTimer(other)]).len(), 2);
         let set = |timer| Done::SetTimer { timer, span: Span::exactly(Duration::ZERO) };
-        assert_eq!(told(&[set(one), set(other)]).len(), 2);
+        assert_eq!(merged(&[set(one), set(other)]).len(), 2);
     }
 }

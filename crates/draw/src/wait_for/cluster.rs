@@ -1,46 +1,53 @@
-//! What stands together: a deadlock with those behind it, or what hangs together otherwise; and where each such cluster goes on the page.
+//! Groups nodes into clusters, each a deadlock with the nodes blocked behind it or another
+//! connected part, and arranges the clusters on the page.
 
-use super::order::{circle, knot};
-use super::radial::Room;
-use super::shape::{Frame, Point, extent};
+use super::order::{circular_order, largest_component};
+use super::radial::CoreArrows;
+use super::shape::{NodeBox, Point, extent};
 use super::{Diagram, Mark, layers, radial};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Between clusters.
+/// Distance between clusters.
 const APART: f64 = 64.0;
-/// How much wider than high the page is to be.
+/// Wanted ratio of width to height of the page.
 const PAGE: f64 = 1.6;
 
-/// Where the boxes stand, each node's in its place, with their upper left corner at zero.
-pub(super) fn arrange(diagram: &Diagram, sizes: &[Frame]) -> Vec<Frame> {
+/// Returns the box of every node, with the upper left corner of the whole at zero.
+pub(super) fn arrange(diagram: &Diagram, sizes: &[NodeBox]) -> Vec<NodeBox> {
     let count = sizes.len();
     let pairs = |is_all: bool| {
         let kept = diagram.edges.iter().filter(move |edge| is_all || edge.is_marked);
         kept.map(|edge| (edge.from, edge.to)).filter(|(from, to)| *from < count && *to < count).collect::<Vec<_>>()
     };
     let (edges, marked) = (pairs(true), pairs(false));
-    let frame = |node: usize| sizes.get(node).copied().unwrap_or(Frame { middle: Point::ZERO, wide: 0.0, high: 0.0 });
+    let node_box = |node: usize| {
+        sizes.get(node).copied().unwrap_or(NodeBox { middle: Point::ZERO, half_width: 0.0, half_height: 0.0 })
+    };
     let mut clusters = Vec::new();
-    let cores: Vec<Vec<usize>> =
-        deadlocks(diagram).iter().map(|members| circle(members, &marked)).filter(|core| !core.is_empty()).collect();
+    let cores: Vec<Vec<usize>> = deadlocks(diagram)
+        .iter()
+        .map(|members| circular_order(members, &marked))
+        .filter(|core| !core.is_empty())
+        .collect();
     let mut left: BTreeSet<usize> = (0..count).collect();
-    for (core, children) in grown(cores, &edges) {
-        let room = room(&core, &edges);
-        clusters.push(take(radial::place(&core, &children, room, &frame), &mut left));
+    for (core, children) in with_trees(cores, &edges) {
+        let core_arrows = core_arrows(&core, &edges);
+        clusters.push(take(radial::place(&core, &children, core_arrows, &node_box), &mut left));
     }
     while let Some(first) = left.first().copied() {
         let members = connected(first, &edges, &left);
-        let round = knot(&members, &edges);
+        let round = largest_component(&members, &edges);
         let placed = if round.is_empty() {
-            layers::place(&members, &within(&edges, &members), &frame)
+            layers::place(&members, &within(&edges, &members), &node_box)
         } else {
-            let grown = grown(vec![circle(&round, &edges)], &within(&edges, &members));
-            let place =
-                |(core, children): (Vec<usize>, Children)| radial::place(&core, &children, room(&core, &edges), &frame);
-            grown.into_iter().flat_map(place).collect()
+            let with_trees = with_trees(vec![circular_order(&round, &edges)], &within(&edges, &members));
+            let place = |(core, children): (Vec<usize>, Children)| {
+                radial::place(&core, &children, core_arrows(&core, &edges), &node_box)
+            };
+            with_trees.into_iter().flat_map(place).collect()
         };
         clusters.push(take(placed, &mut left));
-        // Whatever could not be placed stands alone.
+        // A node that could not be placed is a cluster of its own.
         if left.remove(&first) {
             clusters.push(vec![(first, Point::ZERO)]);
         }
@@ -58,21 +65,21 @@ fn deadlocks(diagram: &Diagram) -> Vec<Vec<usize>> {
     found.into_values().collect()
 }
 
-/// Takes those who have a place out of those who are left.
+/// Keeps the placed nodes that are not placed yet, and removes them from the rest.
 fn take(placed: Vec<(usize, Point)>, left: &mut BTreeSet<usize>) -> Vec<(usize, Point)> {
     placed.into_iter().filter(|(node, _)| left.remove(node)).collect()
 }
 
-/// Whether arrows run across a circle: there are more than it takes to close it.
-fn room(core: &[usize], edges: &[(usize, usize)]) -> Room {
+/// Returns whether arrows run across a circle: there are more of them than it takes to close it.
+fn core_arrows(core: &[usize], edges: &[(usize, usize)]) -> CoreArrows {
     let inside: BTreeSet<_> = within(edges, core).into_iter().collect();
-    if inside.len() > core.len() { Room::Across } else { Room::Round }
+    if inside.len() > core.len() { CoreArrows::Across } else { CoreArrows::Neighbours }
 }
 
 type Children = BTreeMap<usize, Vec<usize>>;
 
-/// Each core with those who are nearest to it, as a tree.
-fn grown(cores: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<(Vec<usize>, Children)> {
+/// Returns each core with the tree of nodes that are nearest to it.
+fn with_trees(cores: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<(Vec<usize>, Children)> {
     let mut owner: BTreeMap<usize, usize> = BTreeMap::new();
     for (number, core) in cores.iter().enumerate() {
         owner.extend(core.iter().map(|node| (*node, number)));
@@ -104,7 +111,7 @@ fn neighbours(node: usize, edges: &[(usize, usize)]) -> BTreeSet<usize> {
     others.collect()
 }
 
-/// Those who hang together with one of those left.
+/// Returns the nodes of the rest that are connected to the first.
 fn connected(first: usize, edges: &[(usize, usize)], left: &BTreeSet<usize>) -> Vec<usize> {
     let mut seen = BTreeSet::from([first]);
     let mut open = vec![first];
@@ -120,16 +127,16 @@ fn within(edges: &[(usize, usize)], members: &[usize]) -> Vec<(usize, usize)> {
 }
 
 /// The boxes of a cluster.
-type Boxes = Vec<(usize, Frame)>;
+type Boxes = Vec<(usize, NodeBox)>;
 
-/// Puts clusters side by side like words, in lines that make the page as wide as it should be.
-fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[Frame]) -> Vec<Frame> {
+/// Places clusters side by side in lines, like words, to reach the wanted width.
+fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[NodeBox]) -> Vec<NodeBox> {
     let boxes = |cluster: &[(usize, Point)]| -> Boxes {
         cluster.iter().filter_map(|(node, at)| Some((*node, sizes.get(*node)?.at(*at)))).collect()
     };
     let clusters: Vec<Boxes> = clusters.iter().map(|cluster| boxes(cluster)).collect();
-    let size = |cluster: &[(usize, Frame)]| {
-        let (low, high) = extent(cluster.iter().map(|(_, frame)| frame));
+    let size = |cluster: &[(usize, NodeBox)]| {
+        let (low, high) = extent(cluster.iter().map(|(_, node_box)| node_box));
         (low, high.x - low.x, high.y - low.y)
     };
     let area: f64 =
@@ -148,7 +155,7 @@ fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[Frame]) -> Vec<Frame> {
         }
     }
     let page = lines.iter().map(|(used, _)| *used).fold(0.0, f64::max);
-    let mut frames = sizes.to_vec();
+    let mut boxes = sizes.to_vec();
     let mut top = 0.0;
     for (used, line) in lines {
         let tallest = line.iter().map(|cluster| size(cluster).2).fold(0.0, f64::max);
@@ -156,14 +163,14 @@ fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[Frame]) -> Vec<Frame> {
         for cluster in line {
             let (low, wide, high) = size(cluster);
             let (right, down) = (x - low.x, top + (tallest - high) / 2.0 - low.y);
-            for (node, frame) in cluster {
-                if let Some(own) = frames.get_mut(*node) {
-                    own.middle = frame.middle.plus(right, down);
+            for (node, node_box) in cluster {
+                if let Some(own) = boxes.get_mut(*node) {
+                    own.middle = node_box.middle.plus(right, down);
                 }
             }
             x += wide + APART;
         }
         top += tallest + APART;
     }
-    frames
+    boxes
 }

@@ -1,24 +1,24 @@
-//! Arrows as curves.
+//! Curves of arrows.
 
-use super::shape::{Frame, Point};
+use super::shape::{NodeBox, Point};
 
-/// Between an arrow and the box that it begins or ends at.
+/// Distances between an arrow and the boxes at its start and its end.
 const TAIL: f64 = 2.0;
 const TIP: f64 = 3.5;
 
-/// A curve with one bend, or a loop that leads back to where it begins.
+/// A Bézier curve with one bend, or a loop back to its start.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Curve {
-    /// Its corners: three for a bend, four for a loop.
+    /// Control points: three for a bend, four for a loop.
     corners: Vec<Point>,
-    /// Which part of it is drawn: what is in the boxes is not.
+    /// The visible part: the parts inside the boxes are not drawn.
     from: f64,
     to: f64,
 }
 
 impl Curve {
-    /// From one box to another, with a bend of so much of its length to the left.
-    pub(super) fn between(from: &Frame, to: &Frame, bend: f64) -> Self {
+    /// Creates a curve between two boxes that bends to the left by `bend` of its length.
+    pub(super) fn between(from: &NodeBox, to: &NodeBox, bend: f64) -> Self {
         let (a, b) = (from.middle, to.middle);
         let middle = a.toward(b, 0.5);
         let control = middle.plus((b.y - a.y) * bend * 2.0, (a.x - b.x) * bend * 2.0);
@@ -28,9 +28,9 @@ impl Curve {
         curve
     }
 
-    /// From a box back to itself, below it.
-    pub(super) fn around(own: &Frame) -> Self {
-        let (half, low) = (own.wide * 0.4, own.high + 58.0);
+    /// Creates a loop from a box to itself, below it.
+    pub(super) fn around(own: &NodeBox) -> Self {
+        let (half, low) = (own.half_width * 0.4, own.half_height + 58.0);
         let at = |x: f64, y: f64| own.middle.plus(x, y);
         let corners = vec![at(-half, 0.0), at(-half - 26.0, low), at(half + 26.0, low), at(half, 0.0)];
         let mut curve = Self { corners, from: 0.0, to: 1.0 };
@@ -39,14 +39,14 @@ impl Curve {
         curve
     }
 
-    /// The last moment in a box, from its beginning.
-    fn leaves(&self, own: &Frame, margin: f64) -> f64 {
-        steps().find(|part| !own.has(self.at(*part), margin)).unwrap_or(0.0)
+    /// Returns where the curve leaves its first box.
+    fn leaves(&self, own: &NodeBox, margin: f64) -> f64 {
+        steps().find(|part| !own.contains(self.at(*part), margin)).unwrap_or(0.0)
     }
 
-    /// The first moment in a box, from its end.
-    fn enters(&self, own: &Frame, margin: f64) -> f64 {
-        steps().map(|part| 1.0 - part).find(|part| !own.has(self.at(*part), margin)).unwrap_or(1.0)
+    /// Returns where the curve enters its last box.
+    fn enters(&self, own: &NodeBox, margin: f64) -> f64 {
+        steps().map(|part| 1.0 - part).find(|part| !own.contains(self.at(*part), margin)).unwrap_or(1.0)
     }
 
     fn at(&self, part: f64) -> Point {
@@ -57,40 +57,40 @@ impl Curve {
         level.first().copied().unwrap_or(Point::ZERO)
     }
 
-    /// The part that is drawn, in so many pieces.
+    /// Returns the visible part as `pieces` line segments.
     pub(super) fn points(&self, pieces: u32) -> Vec<Point> {
         let part = |piece: u32| self.from + (self.to - self.from) * f64::from(piece) / f64::from(pieces);
         (0..=pieces).map(|piece| self.at(part(piece))).collect()
     }
 
-    /// The place so far from where it becomes visible.
+    /// Returns the point at this distance from the visible start.
     pub(super) fn after(&self, far: f64) -> Point {
         let points = self.points(40);
-        let mut gone = 0.0;
+        let mut travelled = 0.0;
         for pair in points.windows(2) {
             let [one, other] = pair else { continue };
-            gone += one.distance(*other);
-            if gone >= far {
+            travelled += one.distance(*other);
+            if travelled >= far {
                 return *other;
             }
         }
         points.last().copied().unwrap_or(Point::ZERO)
     }
 
-    /// Where it ends, and where it comes from shortly before.
+    /// Returns the visible end, and a point at least `before` away from it.
     pub(super) fn end(&self, before: f64) -> (Point, Point) {
         let end = self.at(self.to);
         let back = steps().map(|part| self.to - part).find(|part| self.at(*part).distance(end) >= before);
         (end, self.at(back.unwrap_or(self.from)))
     }
 
-    /// The corners of the part that is drawn: the same curve, cut at both ends.
+    /// Returns the control points of the visible part up to `to`.
     pub(super) fn cut(&self, to: f64) -> Vec<Point> {
         let first = split(&self.corners, to).0;
         split(&first, if to > 0.0 { self.from / to } else { 0.0 }).1
     }
 
-    /// The part at which it is so far from its end.
+    /// Returns the parameter of the point at this distance from the end.
     pub(super) fn short_of_end(&self, far: f64) -> f64 {
         let end = self.at(self.to);
         let back = steps().map(|part| self.to - part).find(|part| self.at(*part).distance(end) >= far);
@@ -102,7 +102,7 @@ fn steps() -> impl Iterator<Item = f64> {
     (0..=250_u32).map(|step| f64::from(step) / 250.0)
 }
 
-/// A curve's two halves (de Casteljau).
+/// Splits a curve in two (de Casteljau).
 fn split(corners: &[Point], part: f64) -> (Vec<Point>, Vec<Point>) {
     let mut level = corners.to_vec();
     let (mut before, mut after) = (Vec::new(), Vec::new());

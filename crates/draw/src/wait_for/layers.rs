@@ -1,21 +1,26 @@
-//! Rows for what has no circle in it: those who run at the top, and whoever waits below those it waits for.
+//! Places acyclic graphs in rows: running processes at the top, and waiters below the nodes they
+//! wait for.
 
-use super::shape::{Frame, Point};
+use super::shape::{NodeBox, Point};
 use std::collections::BTreeMap;
 
-/// From one row to the next.
+/// Distance between rows.
 const ROW: f64 = 104.0;
-/// Between boxes of a row.
+/// Distance between the boxes of a row.
 const APART: f64 = 44.0;
-/// How often rows are sorted and boxes pulled towards those that they have arrows with.
+/// Number of passes that sort rows and pull boxes towards their neighbours.
 const SWEEPS: usize = 12;
 
-/// Puts nodes whose arrows run in no circle into rows. Returns the middles.
-pub(super) fn place(nodes: &[usize], edges: &[(usize, usize)], frame: &dyn Fn(usize) -> Frame) -> Vec<(usize, Point)> {
+/// Places the nodes of an acyclic graph in rows. Returns their middles.
+pub(super) fn place(
+    nodes: &[usize],
+    edges: &[(usize, usize)],
+    node_box: &dyn Fn(usize) -> NodeBox,
+) -> Vec<(usize, Point)> {
     let mut rows = rows(nodes, edges);
     let mut at: BTreeMap<usize, f64> = BTreeMap::new();
     for row in &rows {
-        spread(row, &mut at, frame, |_, place| place as f64);
+        spread(row, &mut at, node_box, |_, place| place as f64);
     }
     for sweep in 0..SWEEPS {
         let from_below = sweep % 2 == 1;
@@ -25,7 +30,7 @@ pub(super) fn place(nodes: &[usize], edges: &[(usize, usize)], frame: &dyn Fn(us
             let pulled: BTreeMap<usize, f64> = row.iter().map(|node| (*node, pull(*node, edges, &at))).collect();
             let wanted = |node: usize| pulled.get(&node).copied().unwrap_or_default();
             row.sort_by(|one, other| wanted(*one).total_cmp(&wanted(*other)).then(one.cmp(other)));
-            spread(row, &mut at, frame, |node, _| wanted(node));
+            spread(row, &mut at, node_box, |node, _| wanted(node));
         }
     }
     let place = |(level, row): (usize, &Vec<usize>)| {
@@ -35,10 +40,10 @@ pub(super) fn place(nodes: &[usize], edges: &[(usize, usize)], frame: &dyn Fn(us
     rows.iter().enumerate().flat_map(place).collect()
 }
 
-/// Everyone one row below the lowest of those that it has an arrow to.
+/// Puts every node one row below the lowest of its targets.
 fn rows(nodes: &[usize], edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let mut level: BTreeMap<usize, usize> = nodes.iter().map(|node| (*node, 0)).collect();
-    // Without circles, as many rounds as there are nodes are enough.
+    // Without cycles, one round per node is enough.
     for _ in nodes {
         for (from, to) in edges.iter().filter(|(from, to)| from != to) {
             let (Some(below), Some(above)) = (level.get(from).copied(), level.get(to).copied()) else { continue };
@@ -56,7 +61,7 @@ fn rows(nodes: &[usize], edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
     rows
 }
 
-/// Where those are on average that a node has arrows with.
+/// Returns the average horizontal position of a node's neighbours.
 fn pull(node: usize, edges: &[(usize, usize)], at: &BTreeMap<usize, f64>) -> f64 {
     let others = edges.iter().filter_map(|(from, to)| match (*from == node, *to == node) {
         (true, false) => at.get(to),
@@ -67,24 +72,24 @@ fn pull(node: usize, edges: &[(usize, usize)], at: &BTreeMap<usize, f64>) -> f64
     if count > 0.0 { sum / count } else { at.get(&node).copied().unwrap_or_default() }
 }
 
-/// Puts the boxes of a row side by side, each as near as possible to where it is wanted.
+/// Places the boxes of a row side by side, each as close as possible to its wanted position.
 fn spread(
     row: &[usize],
     at: &mut BTreeMap<usize, f64>,
-    frame: &dyn Fn(usize) -> Frame,
+    node_box: &dyn Fn(usize) -> NodeBox,
     wanted: impl Fn(usize, usize) -> f64,
 ) {
     let mut right = f64::NEG_INFINITY;
     let mut off = 0.0;
     let mut places = Vec::new();
     for (place, node) in row.iter().enumerate() {
-        let half = frame(*node).wide;
+        let half = node_box(*node).half_width;
         let x = wanted(*node, place).max(right + half);
         off += x - wanted(*node, place);
         right = x + half + APART;
         places.push((*node, x));
     }
-    // All of them too far to the right by so much on average.
+    // Shift the row back by the average distance that boxes were moved to the right.
     let back = off / row.len().max(1) as f64;
     at.extend(places.into_iter().map(|(node, x)| (node, x - back)));
 }

@@ -1,79 +1,83 @@
-//! What the signs of the graph mean: those that occur in it.
+//! The legend: the symbols that occur in the graph.
 
 use super::page::{MARGIN, arrow};
-use super::shape::{Frame, Point};
+use super::shape::{NodeBox, Point};
 use super::{Diagram, Kind, Link, Mark, nodes};
 use crate::svg::canvas::{Anchor, Canvas};
 use crate::svg::text::width;
 
-const LETTERS: f64 = 12.5;
+const FONT_SIZE: f64 = 12.5;
 const ROW: f64 = 25.0;
-/// A sign, and the blank behind it.
-const SIGN: f64 = 42.0;
+/// Width of a symbol and the space after it.
+const SYMBOL_WIDTH: f64 = 42.0;
 
-enum Sign {
+enum Symbol {
     Box(Kind, Mark),
     Arrow(Link, bool),
     Victim,
 }
 
-/// Draws it from this height on, within this width; returns where it ends.
+/// Draws the legend below `top` and left of `right`. Returns its lower edge.
 pub(super) fn draw(canvas: &mut Canvas, diagram: &Diagram, top: f64, right: f64) -> f64 {
     let (mut x, mut y) = (MARGIN, top);
-    for (sign, words) in signs(diagram) {
-        let wide = SIGN + width(words, LETTERS) + 24.0;
+    for (symbol, words) in symbols(diagram) {
+        let wide = SYMBOL_WIDTH + width(words, FONT_SIZE) + 24.0;
         if x + wide > right && x > MARGIN {
             (x, y) = (MARGIN, y + ROW);
         }
-        swatch(canvas, &sign, Point { x, y: y - 4.5 });
-        canvas.text("legend", (x + SIGN, y), Anchor::Start, words);
+        swatch(canvas, &symbol, Point { x, y: y - 4.5 });
+        canvas.text("legend", (x + SYMBOL_WIDTH, y), Anchor::Start, words);
         x += wide;
     }
     y + ROW / 2.0
 }
 
-/// How wide it is if it has one row; no picture needs to be wider.
-pub(super) fn wide(diagram: &Diagram) -> f64 {
-    signs(diagram).iter().map(|(_, words)| SIGN + width(words, LETTERS) + 24.0).sum()
+/// Returns its width in one row; no picture needs to be wider.
+pub(super) fn single_row_width(diagram: &Diagram) -> f64 {
+    symbols(diagram).iter().map(|(_, words)| SYMBOL_WIDTH + width(words, FONT_SIZE) + 24.0).sum()
 }
 
-fn signs(diagram: &Diagram) -> Vec<(Sign, &'static str)> {
+fn symbols(diagram: &Diagram) -> Vec<(Symbol, &'static str)> {
     let node = |wanted: fn(&super::Node) -> bool| diagram.nodes.iter().any(wanted);
     let edge = |wanted: fn(&super::Edge) -> bool| diagram.edges.iter().any(wanted);
     let is_process = |node: &super::Node| node.kind == Kind::Process;
-    let signs = [
+    let symbols = [
         (
             node(|node| matches!(node.mark, Mark::Deadlock(_))),
-            Sign::Box(Kind::Process, Mark::Deadlock(0)),
+            Symbol::Box(Kind::Process, Mark::Deadlock(0)),
             "in a deadlock",
         ),
-        (node(|node| node.is_victim), Sign::Victim, "is to give up"),
-        (node(|node| node.mark == Mark::Behind), Sign::Box(Kind::Process, Mark::Behind), "stuck behind it"),
+        (node(|node| node.is_victim), Symbol::Victim, "victim"),
+        (node(|node| node.mark == Mark::Behind), Symbol::Box(Kind::Process, Mark::Behind), "blocked behind a deadlock"),
         (
             diagram.nodes.iter().any(|node| is_process(node) && matches!(node.mark, Mark::Free | Mark::Waits)),
-            Sign::Box(Kind::Process, Mark::Free),
-            "goes on",
+            Symbol::Box(Kind::Process, Mark::Free),
+            "not blocked for ever",
         ),
-        (node(|node| node.kind != Kind::Process), Sign::Box(Kind::Resource(None), Mark::Free), "resource"),
-        (edge(|edge| edge.link == Link::All && !edge.is_marked), Sign::Arrow(Link::All, false), "waits for"),
-        (edge(|edge| edge.is_marked), Sign::Arrow(Link::All, true), "keeps the deadlock together"),
-        (edge(|edge| edge.link == Link::Held), Sign::Arrow(Link::Held, false), "is held by"),
-        (edge(|edge| matches!(edge.link, Link::Any(_))), Sign::Arrow(Link::Any(0), false), "one of these is enough"),
-        (edge(|edge| edge.link == Link::Queue), Sign::Arrow(Link::Queue, false), "is behind it in a queue"),
+        (node(|node| node.kind != Kind::Process), Symbol::Box(Kind::Resource(None), Mark::Free), "resource"),
+        (edge(|edge| edge.link == Link::All && !edge.is_marked), Symbol::Arrow(Link::All, false), "waits for"),
+        (edge(|edge| edge.is_marked), Symbol::Arrow(Link::All, true), "part of a deadlock"),
+        (edge(|edge| edge.link == Link::Held), Symbol::Arrow(Link::Held, false), "is held by"),
+        (
+            edge(|edge| matches!(edge.link, Link::Any(_))),
+            Symbol::Arrow(Link::Any(0), false),
+            "waits for any one of these",
+        ),
+        (edge(|edge| edge.link == Link::Queue), Symbol::Arrow(Link::Queue, false), "is queued behind"),
     ];
-    signs.into_iter().filter(|(there, _, _)| *there).map(|(_, sign, words)| (sign, words)).collect()
+    symbols.into_iter().filter(|(there, _, _)| *there).map(|(_, symbol, words)| (symbol, words)).collect()
 }
 
-fn swatch(canvas: &mut Canvas, sign: &Sign, at: Point) {
-    match sign {
-        Sign::Box(kind, mark) => {
-            let frame = Frame { middle: at.plus(16.0, 0.0), wide: 15.0, high: 8.5 };
+fn swatch(canvas: &mut Canvas, symbol: &Symbol, at: Point) {
+    match symbol {
+        Symbol::Box(kind, mark) => {
+            let node_box = NodeBox { middle: at.plus(16.0, 0.0), half_width: 15.0, half_height: 8.5 };
             canvas.raw(format_args!("<g class=\"sign {}\">", nodes::class(*mark)));
-            nodes::outline(canvas, *kind, &frame);
+            nodes::outline(canvas, *kind, &node_box);
             canvas.raw(format_args!("</g>"));
         }
-        Sign::Victim => nodes::badge(canvas, at.plus(20.0, 0.0)),
-        Sign::Arrow(link, is_marked) => {
+        Symbol::Victim => nodes::badge(canvas, at.plus(20.0, 0.0)),
+        Symbol::Arrow(link, is_marked) => {
             let line = [at, at.plus(16.0, 0.0), at.plus(26.0, 0.0)];
             let mark = if *is_marked { " marked" } else { "" };
             canvas.raw(format_args!("<g class=\"sign{mark}\">"));

@@ -1,7 +1,8 @@
-//! Who waits for whom, drawn as a graph in which a deadlock is seen at once.
+//! Wait-for graphs, drawn so that deadlocks are obvious.
 //!
-//! The members of a deadlock stand in a circle, and whoever waits behind them farther out. What nobody is stuck in stands in rows, those who run at
-//! the top. The same graph is always drawn the same way: nothing is left to chance.
+//! The members of a deadlock are placed on a circle, and processes blocked behind them on rings
+//! around it. Other processes are placed in rows, running ones at the top. The layout is
+//! deterministic.
 
 mod cluster;
 mod curve;
@@ -20,13 +21,13 @@ mod tests;
 use crate::style::Theme;
 use thiserror::Error;
 
-/// How many processes and resources a picture shows at most. More would be a thicket.
-pub const MOST_NODES: usize = 80;
+/// Maximum number of processes and resources in a picture; more are unreadable.
+pub const MAX_NODES: usize = 80;
 
-/// How many waits it shows at most.
-pub const MOST_EDGES: usize = 240;
+/// Maximum number of arrows in a picture.
+pub const MAX_EDGES: usize = 240;
 
-/// A graph with what was found in it.
+/// A wait-for graph with the deadlocks found in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagram {
     pub title: String,
@@ -45,24 +46,24 @@ pub struct Node {
     pub hover: String,
 }
 
-/// What stands in a graph.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Process,
-    /// Something that is held, by as many at once as it has permits if it is a semaphore.
+    /// A lock, or a semaphore with this number of permits.
     Resource(Option<u32>),
 }
 
-/// How somebody or something stands.
+/// The state of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// In the deadlock of this number.
+    /// Member of the deadlock with this number.
     Deadlock(usize),
-    /// Stuck behind one.
+    /// Blocked behind a deadlock.
     Behind,
-    /// Waiting, but not for ever.
+    /// Waiting, but not blocked for ever.
     Waits,
-    /// Waiting for nobody, or a resource in no deadlock.
+    /// A process that does not wait, or a resource in no deadlock.
     Free,
 }
 
@@ -75,36 +76,38 @@ pub struct Edge {
     pub is_marked: bool,
 }
 
-/// What an arrow means.
+/// The meaning of an arrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// Waits for it in any case.
+    /// The source waits for the target.
     All,
-    /// One of those arrows with this number that begin at the same node: one of them is enough.
+    /// One of several arrows with this number from the same node, which waits for any one of their
+    /// targets.
     Any(usize),
-    /// Is held by it.
+    /// The source, a resource, is held by the target.
     Held,
-    /// Stands behind it in a queue.
+    /// The source is queued behind the target.
     Queue,
 }
 
 /// Why a graph is not drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum NotDrawn {
-    /// Nobody could follow it.
+pub enum DiagramError {
+    /// It has too many nodes or arrows.
     #[error(
-        "{nodes} processes and resources with {edges} arrows are too many for a picture that anybody could read: at most \
-         {MOST_NODES} with {MOST_EDGES} are drawn. Leave out who is not stuck, or read the report."
+        "A picture can have at most {MAX_NODES} processes and resources and {MAX_EDGES} arrows; this graph has {nodes} \
+         and {edges}. Leave out processes that are not blocked, or read the report."
     )]
     TooLarge { nodes: usize, edges: usize },
 }
 
 impl Diagram {
-    /// The graph as an SVG. Arrows to nodes that there are not are left out.
-    pub fn svg(&self, theme: Theme) -> Result<String, NotDrawn> {
+    /// Returns the graph as an SVG document. Arrows to or from missing nodes are left out. Fails if
+    /// the graph is too large.
+    pub fn svg(&self, theme: Theme) -> Result<String, DiagramError> {
         let (nodes, edges) = (self.nodes.len(), self.edges.len());
-        if nodes > MOST_NODES || edges > MOST_EDGES {
-            return Err(NotDrawn::TooLarge { nodes, edges });
+        if nodes > MAX_NODES || edges > MAX_EDGES {
+            return Err(DiagramError::TooLarge { nodes, edges });
         }
         Ok(page::draw(self, theme))
     }

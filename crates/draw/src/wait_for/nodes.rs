@@ -1,24 +1,24 @@
-//! Boxes: processes are round, resources are square.
+//! Draws nodes as boxes: processes with round corners, resources with square ones.
 
-use super::shape::{Frame, Point};
+use super::shape::{NodeBox, Point};
 use super::{Kind, Mark, Node};
 use crate::svg::canvas::{Anchor, Canvas};
 use crate::svg::text::{bold, shortened};
 
-const LETTERS: f64 = 14.5;
-/// How many letters of a name are shown; hovering tells the rest.
-const MOST_LETTERS: usize = 26;
-const HIGH: f64 = 19.0;
+const FONT_SIZE: f64 = 14.5;
+/// Maximum number of characters of a name; the tooltip shows the rest.
+const MAX_CHARS: usize = 26;
+const HALF_HEIGHT: f64 = 19.0;
 
-pub(super) fn frame(node: &Node) -> Frame {
-    let wide = (bold(&shown(node), LETTERS) / 2.0 + 15.0).max(30.0);
-    let high = if permits(node).is_some() { HIGH + 5.0 } else { HIGH };
-    let wide = if permits(node).is_some() { wide.max(44.0) } else { wide };
-    Frame { middle: Point::ZERO, wide, high }
+pub(super) fn node_box(node: &Node) -> NodeBox {
+    let half_width = (bold(&short_name(node), FONT_SIZE) / 2.0 + 15.0).max(30.0);
+    let half_height = if permits(node).is_some() { HALF_HEIGHT + 5.0 } else { HALF_HEIGHT };
+    let half_width = if permits(node).is_some() { half_width.max(44.0) } else { half_width };
+    NodeBox { middle: Point::ZERO, half_width, half_height }
 }
 
-fn shown(node: &Node) -> String {
-    shortened(&node.name, MOST_LETTERS)
+fn short_name(node: &Node) -> String {
+    shortened(&node.name, MAX_CHARS)
 }
 
 fn permits(node: &Node) -> Option<String> {
@@ -38,30 +38,30 @@ pub(super) fn class(mark: Mark) -> &'static str {
     }
 }
 
-pub(super) fn draw(canvas: &mut Canvas, node: &Node, frame: &Frame) {
+pub(super) fn draw(canvas: &mut Canvas, node: &Node, node_box: &NodeBox) {
     let hover = if node.hover.is_empty() { &node.name } else { &node.hover };
     let class = format!("node {}", class(node.mark));
     canvas.titled(&class, hover, |canvas| {
-        outline(canvas, node.kind, frame);
-        let Point { x, y } = frame.middle;
+        outline(canvas, node.kind, node_box);
+        let Point { x, y } = node_box.middle;
         let below = permits(node);
         let baseline = if below.is_some() { y - 1.0 } else { y + 5.0 };
-        canvas.text("name", (x, baseline), Anchor::Middle, &shown(node));
+        canvas.text("name", (x, baseline), Anchor::Middle, &short_name(node));
         if let Some(permits) = below {
             canvas.text("permits", (x, y + 14.5), Anchor::Middle, &permits);
         }
         if node.is_victim {
-            badge(canvas, frame.middle.plus(frame.wide - 3.0, 3.0 - frame.high));
+            badge(canvas, node_box.middle.plus(node_box.half_width - 3.0, 3.0 - node_box.half_height));
         }
     });
 }
 
-/// The box itself, on a ground that hides what runs below it.
-pub(super) fn outline(canvas: &mut Canvas, kind: Kind, frame: &Frame) {
-    let corner = frame.middle.plus(-frame.wide, -frame.high);
-    let size = (frame.wide * 2.0, frame.high * 2.0);
+/// Draws the box on an opaque background that hides arrows behind it.
+pub(super) fn outline(canvas: &mut Canvas, kind: Kind, node_box: &NodeBox) {
+    let corner = node_box.middle.plus(-node_box.half_width, -node_box.half_height);
+    let size = (node_box.half_width * 2.0, node_box.half_height * 2.0);
     let (class, round) = match kind {
-        Kind::Process => ("process", frame.high.min(16.0)),
+        Kind::Process => ("process", node_box.half_height.min(16.0)),
         Kind::Resource(_) => ("resource", 1.5),
     };
     canvas.rectangle("ground", (corner.x, corner.y), size, round);

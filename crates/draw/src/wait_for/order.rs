@@ -1,13 +1,13 @@
-//! In which order those who can all reach each other stand in a circle: along arrows, as far as that goes.
+//! The order in which nodes of a cycle are placed on a circle: along arrows, as far as possible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many steps are tried to find a way through all of them.
+/// Maximum number of search steps for a cycle through all nodes.
 const STEPS: usize = 20_000;
 
-/// The members in an order in which each has an arrow to the next and the last one to the first, if such an order is found soon, else along arrows for
-/// as long as possible.
-pub(super) fn circle(members: &[usize], edges: &[(usize, usize)]) -> Vec<usize> {
+/// Returns the members in an order in which each has an arrow to the next and the last to the
+/// first, if the search finds one; else starts with the longest path found.
+pub(super) fn circular_order(members: &[usize], edges: &[(usize, usize)]) -> Vec<usize> {
     let Some(first) = members.iter().copied().min() else { return Vec::new() };
     let inside: BTreeSet<usize> = members.iter().copied().collect();
     let next = |from: usize| {
@@ -42,8 +42,8 @@ pub(super) fn circle(members: &[usize], edges: &[(usize, usize)]) -> Vec<usize> 
     longest.into_iter().chain(left).collect()
 }
 
-/// Those who can reach each other, the largest such set; nothing if nobody can.
-pub(super) fn knot(members: &[usize], edges: &[(usize, usize)]) -> Vec<usize> {
+/// Returns the largest set of members that can all reach each other; empty if there is no cycle.
+pub(super) fn largest_component(members: &[usize], edges: &[(usize, usize)]) -> Vec<usize> {
     let reach = |from: usize| {
         let mut seen = BTreeSet::new();
         let mut open = vec![from];

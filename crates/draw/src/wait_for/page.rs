@@ -1,9 +1,9 @@
-//! The whole page: head, arrows, boxes, legend.
+//! Draws the whole page: heading, arrows, boxes and legend.
 
 use super::cluster::arrange;
 use super::curve::Curve;
 use super::route::curves;
-use super::shape::{Frame, Point, extent};
+use super::shape::{NodeBox, Point, extent};
 use super::style::{PATTERNS, STYLE};
 use super::{Diagram, Edge, Kind, Link, legend, nodes};
 use crate::style::Theme;
@@ -13,23 +13,23 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 pub(super) const MARGIN: f64 = 28.0;
-/// How wide a page is at least, so that its head has room.
-const LEAST: f64 = 420.0;
-/// How wide the head alone may make it.
-const HEAD: f64 = 760.0;
-/// The widest angle that an arc spans from one arrow to the next.
-const WIDE: f64 = 2.55;
+/// Minimum width of a page, so that its heading has room.
+const MIN_WIDTH: f64 = 420.0;
+/// Maximum width of a page because of its heading.
+const MAX_HEADING_WIDTH: f64 = 760.0;
+/// Maximum angle that an arc spans between two arrows.
+const MAX_ARC: f64 = 2.55;
 
 pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
-    let sizes: Vec<Frame> = diagram.nodes.iter().map(nodes::frame).collect();
-    let frames = arrange(diagram, &sizes);
-    let routed = curves(diagram, &frames);
-    let (low, high) = covered(&frames, &routed);
+    let sizes: Vec<NodeBox> = diagram.nodes.iter().map(nodes::node_box).collect();
+    let boxes = arrange(diagram, &sizes);
+    let routed = curves(diagram, &boxes);
+    let (low, high) = covered(&boxes, &routed);
     let inner = (high.x - low.x)
-        .max(LEAST - 2.0 * MARGIN)
-        .max(bold(&diagram.title, 20.0).min(HEAD))
-        .max(width(&diagram.subtitle, 13.0).min(HEAD * 0.8))
-        .max(legend::wide(diagram).min(HEAD * 0.75));
+        .max(MIN_WIDTH - 2.0 * MARGIN)
+        .max(bold(&diagram.title, 20.0).min(MAX_HEADING_WIDTH))
+        .max(width(&diagram.subtitle, 13.0).min(MAX_HEADING_WIDTH * 0.8))
+        .max(legend::single_row_width(diagram).min(MAX_HEADING_WIDTH * 0.75));
 
     let mut canvas = Canvas::default();
     let mut top = MARGIN + 16.0;
@@ -52,9 +52,9 @@ pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
             draw_edge(&mut canvas, diagram, edge, curve);
         }
     }
-    forks(&mut canvas, diagram, &frames, &routed);
-    for (node, frame) in diagram.nodes.iter().zip(&frames) {
-        nodes::draw(&mut canvas, node, frame);
+    forks(&mut canvas, diagram, &boxes, &routed);
+    for (node, node_box) in diagram.nodes.iter().zip(&boxes) {
+        nodes::draw(&mut canvas, node, node_box);
     }
     canvas.raw(format_args!("</g>"));
     let end = legend::draw(&mut canvas, diagram, bottom + 44.0, MARGIN + inner);
@@ -63,26 +63,32 @@ pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
     canvas.finish_in(STYLE, PATTERNS, size, theme, (title, &description(diagram)))
 }
 
-fn covered(frames: &[Frame], routed: &[Option<Curve>]) -> (Point, Point) {
+fn covered(boxes: &[NodeBox], routed: &[Option<Curve>]) -> (Point, Point) {
     let points = routed.iter().flatten().flat_map(|curve| curve.points(16));
-    let dots: Vec<Frame> = points.map(|middle| Frame { middle, wide: 4.0, high: 4.0 }).collect();
-    // The badge of a victim stands out of its box.
-    let boxes: Vec<Frame> =
-        frames.iter().map(|frame| Frame { wide: frame.wide + 7.0, high: frame.high + 7.0, ..*frame }).collect();
+    let dots: Vec<NodeBox> = points.map(|middle| NodeBox { middle, half_width: 4.0, half_height: 4.0 }).collect();
+    // The badge of a victim extends beyond its box.
+    let boxes: Vec<NodeBox> = boxes
+        .iter()
+        .map(|node_box| NodeBox {
+            half_width: node_box.half_width + 7.0,
+            half_height: node_box.half_height + 7.0,
+            ..*node_box
+        })
+        .collect();
     extent(boxes.iter().chain(&dots))
 }
 
 fn draw_edge(canvas: &mut Canvas, diagram: &Diagram, edge: &Edge, curve: &Curve) {
     let name = |node: usize| diagram.nodes.get(node).map_or("", |node| node.name.as_str());
     let verb = match edge.link {
-        Link::All if diagram.nodes.get(edge.to).is_some_and(|node| node.kind != Kind::Process) => "wants",
+        Link::All if diagram.nodes.get(edge.to).is_some_and(|node| node.kind != Kind::Process) => "requests",
         Link::All => "waits for",
         Link::Any(_) if diagram.nodes.get(edge.from).is_some_and(|node| node.kind != Kind::Process) => {
             "has a permit held by"
         }
-        Link::Any(_) => "waits for any of several, one of them",
+        Link::Any(_) => "waits for any one of several, among them",
         Link::Held => "is held by",
-        Link::Queue => "is in a queue behind",
+        Link::Queue => "is queued behind",
     };
     let mark = if edge.is_marked { " marked" } else { "" };
     let title = format!("{} {verb} {}", name(edge.from), name(edge.to));
@@ -97,7 +103,8 @@ fn tip(is_marked: bool) -> (f64, f64) {
     if is_marked { (13.0, 5.6) } else { (10.0, 4.2) }
 }
 
-/// An arrow along a curve of these corners, to an end that it reaches from somewhere.
+/// Draws an arrow along a curve with these control points, to an end that it approaches from
+/// `from`.
 pub(super) fn arrow(canvas: &mut Canvas, link: Link, is_marked: bool, line: &[Point], (end, from): (Point, Point)) {
     let class = match link {
         Link::All => "edge",
@@ -107,7 +114,7 @@ pub(super) fn arrow(canvas: &mut Canvas, link: Link, is_marked: bool, line: &[Po
     };
     let mut path = String::new();
     for (place, point) in line.iter().enumerate() {
-        let letter = match (place, line.len()) {
+        let command = match (place, line.len()) {
             (0, _) => "M",
             (1, 3) => "Q",
             (1, 4) => "C",
@@ -115,7 +122,7 @@ pub(super) fn arrow(canvas: &mut Canvas, link: Link, is_marked: bool, line: &[Po
             (_, _) => " ",
         };
         // Writing into memory cannot fail.
-        let _ = write!(path, "{letter}{} {}", Number(point.x), Number(point.y));
+        let _ = write!(path, "{command}{} {}", Number(point.x), Number(point.y));
     }
     canvas.raw(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
     if let (Link::Held, Some(start)) = (link, line.first()) {
@@ -131,8 +138,8 @@ pub(super) fn arrow(canvas: &mut Canvas, link: Link, is_marked: bool, line: &[Po
     canvas.raw(format_args!("<path class=\"tip\" d=\"M{x1} {y1}L{x2} {y2}L{x3} {y3}Z\"/>"));
 }
 
-/// An arc across the arrows of which one is enough.
-fn forks(canvas: &mut Canvas, diagram: &Diagram, frames: &[Frame], routed: &[Option<Curve>]) {
+/// Draws an arc across alternative arrows, of which one suffices.
+fn forks(canvas: &mut Canvas, diagram: &Diagram, boxes: &[NodeBox], routed: &[Option<Curve>]) {
     let mut groups: BTreeMap<(usize, usize), Vec<(Point, bool)>> = BTreeMap::new();
     for (edge, curve) in diagram.edges.iter().zip(routed) {
         if let (Link::Any(fork), Some(curve)) = (edge.link, curve) {
@@ -140,14 +147,14 @@ fn forks(canvas: &mut Canvas, diagram: &Diagram, frames: &[Frame], routed: &[Opt
         }
     }
     for ((from, _), points) in groups {
-        let Some(frame) = frames.get(from).filter(|_| points.len() > 1) else { continue };
+        let Some(node_box) = boxes.get(from).filter(|_| points.len() > 1) else { continue };
         let mark = if points.iter().all(|(_, is_marked)| *is_marked) { " marked" } else { "" };
-        let path = arc(frame.middle, points.into_iter().map(|(point, _)| point).collect());
+        let path = arc(node_box.middle, points.into_iter().map(|(point, _)| point).collect());
         canvas.raw(format_args!("<path class=\"fork{mark}\" d=\"{path}\"/>"));
     }
 }
 
-/// Through these points around a middle, all but the widest gap between them.
+/// Returns an arc through these points around a middle, without the widest gap between them.
 fn arc(middle: Point, mut points: Vec<Point>) -> String {
     let angle = |point: &Point| (point.y - middle.y).atan2(point.x - middle.x);
     points.sort_by(|one, other| angle(one).total_cmp(&angle(other)));
@@ -159,8 +166,8 @@ fn arc(middle: Point, mut points: Vec<Point>) -> String {
     let first = (widest + 1) % points.len().max(1);
     points.rotate_left(first);
     let mut path = String::new();
-    // Arrows that lead in opposite directions have no arc between them; their dashes say enough.
-    let is_wide = |one: &Point, other: &Point| (angle(other) - angle(one)).rem_euclid(std::f64::consts::TAU) > WIDE;
+    // Arrows in opposite directions have no arc between them; their dashes suffice.
+    let is_wide = |one: &Point, other: &Point| (angle(other) - angle(one)).rem_euclid(std::f64::consts::TAU) > MAX_ARC;
     let mut before: Option<Point> = None;
     for point in points {
         let _ = match before {
@@ -168,7 +175,7 @@ fn arc(middle: Point, mut points: Vec<Point>) -> String {
             None => write!(path, "M{} {}", Number(point.x), Number(point.y)),
             Some(last) => {
                 let half = last.toward(point, 0.5);
-                // Bulges away from the middle.
+                // The arc bulges away from the middle.
                 let far = half.distance(middle).max(1.0);
                 let out = 1.0 + last.distance(point) * 0.22 / far;
                 let bend = middle.toward(half, out);
@@ -182,6 +189,6 @@ fn arc(middle: Point, mut points: Vec<Point>) -> String {
 }
 
 fn description(diagram: &Diagram) -> String {
-    let told = diagram.nodes.iter().filter(|node| !node.hover.is_empty()).map(|node| node.hover.as_str());
-    told.collect::<Vec<_>>().join(" ")
+    let tooltips = diagram.nodes.iter().filter(|node| !node.hover.is_empty()).map(|node| node.hover.as_str());
+    tooltips.collect::<Vec<_>>().join(" ")
 }

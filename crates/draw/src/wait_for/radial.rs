@@ -1,59 +1,60 @@
-//! A circle, and rings around it of those who wait behind it.
+//! Places a cycle on a circle, and nodes blocked behind it on rings around it.
 
-use super::shape::{Frame, Point};
+use super::shape::{NodeBox, Point};
 use std::collections::BTreeMap;
 use std::f64::consts::{PI, TAU};
 
-/// How much wider than high circles are, because boxes are.
+/// Ratio of width to height of the circles, because boxes are wide.
 const FLAT: f64 = 1.4;
-/// Between the boxes of the circle.
+/// Minimum distances between boxes of the circle.
 const APART: (f64, f64) = (54.0, 44.0);
-/// Between boxes of rings.
+/// Minimum distances between boxes of rings.
 const RING_APART: (f64, f64) = (30.0, 34.0);
-/// From one ring to the next, at least.
+/// Minimum distance between rings.
 const RING: f64 = 82.0;
-/// How far apart the branches at one box are at most.
+/// Maximum angle per leaf between the branches of one box.
 const SPREAD: f64 = 0.9;
 
 /// Where the arrows of the circle run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Room {
-    /// From each to the next.
-    Round,
-    /// Across it too, where they need some room.
+pub(super) enum CoreArrows {
+    /// Only between neighbours on the circle.
+    Neighbours,
+    /// Across the circle too, which needs more room.
     Across,
 }
 
-/// A branch: a node, the middle of its sector, and the sector's width.
+/// A branch: a node, and the middle and width of its sector.
 struct Branch {
     node: usize,
     angle: f64,
     sector: f64,
 }
 
-/// Puts the core into a circle around the origin and everyone else behind its parent. Returns the middles.
+/// Places the core on a circle around the origin, and every other node outside its parent. Returns
+/// their middles.
 pub(super) fn place(
     core: &[usize],
     children: &BTreeMap<usize, Vec<usize>>,
-    room: Room,
-    frame: &dyn Fn(usize) -> Frame,
+    core_arrows: CoreArrows,
+    node_box: &dyn Fn(usize) -> NodeBox,
 ) -> Vec<(usize, Point)> {
     let mut ring = sectors(core, children);
-    let mut placed: Vec<(usize, Frame)> = Vec::new();
-    let mut radius: f64 = match (core.len(), room) {
+    let mut placed: Vec<(usize, NodeBox)> = Vec::new();
+    let mut radius: f64 = match (core.len(), core_arrows) {
         (1, _) => 0.0,
         (2, _) => 66.0,
-        (_, Room::Round) => 44.0,
-        (_, Room::Across) => 92.0,
+        (_, CoreArrows::Neighbours) => 44.0,
+        (_, CoreArrows::Across) => 92.0,
     };
     let mut is_core = true;
     while !ring.is_empty() {
         let apart = if is_core { APART } else { RING_APART };
         let step = if is_core { 4.0 } else { 8.0 };
-        // Boxes move apart as the circle grows, so that this ends.
+        // Boxes move apart as the circle grows, so this ends.
         let fits = (0..3_000_u32).map(|steps| radius + f64::from(steps) * step).find_map(|radius| {
-            let at = |branch: &Branch| (branch.node, frame(branch.node).at(on_ring(radius, branch.angle)));
-            let boxes: Vec<(usize, Frame)> = ring.iter().map(at).collect();
+            let at = |branch: &Branch| (branch.node, node_box(branch.node).at(on_ring(radius, branch.angle)));
+            let boxes: Vec<(usize, NodeBox)> = ring.iter().map(at).collect();
             is_apart(&boxes, &placed, apart).then_some((radius, boxes))
         });
         let Some((reached, boxes)) = fits else { break };
@@ -62,23 +63,23 @@ pub(super) fn place(
         ring = ring.iter().flat_map(|branch| next(branch, children, is_core)).collect();
         is_core = false;
     }
-    placed.into_iter().map(|(node, frame)| (node, frame.middle)).collect()
+    placed.into_iter().map(|(node, node_box)| (node, node_box.middle)).collect()
 }
 
 fn on_ring(radius: f64, angle: f64) -> Point {
     Point { x: FLAT * radius * angle.cos(), y: radius * angle.sin() }
 }
 
-fn is_apart(boxes: &[(usize, Frame)], placed: &[(usize, Frame)], apart: (f64, f64)) -> bool {
+fn is_apart(boxes: &[(usize, NodeBox)], placed: &[(usize, NodeBox)], apart: (f64, f64)) -> bool {
     let before = |place: usize| boxes.iter().take(place).chain(placed);
     boxes.iter().enumerate().all(|(place, (_, one))| before(place).all(|(_, other)| !one.is_near(other, apart)))
 }
 
-/// The core, each with as much of the circle as those behind it need.
+/// Divides the circle among the core by the number of nodes behind each.
 fn sectors(core: &[usize], children: &BTreeMap<usize, Vec<usize>>) -> Vec<Branch> {
     let weights: Vec<f64> = core.iter().map(|node| (0.7 * behind(*node, children)).max(1.0)).collect();
     let total: f64 = weights.iter().sum();
-    // Two stand side by side, and four like the points of a compass.
+    // Two nodes are placed side by side, and four like the points of a compass.
     let start = if matches!(core.len(), 2 | 4) { -PI } else { -PI / 2.0 };
     let first = weights.first().copied().unwrap_or(1.0);
     let mut at = start - first / total * TAU / 2.0;
@@ -91,7 +92,7 @@ fn sectors(core: &[usize], children: &BTreeMap<usize, Vec<usize>>) -> Vec<Branch
     branches
 }
 
-/// Those behind a branch, in its sector.
+/// Returns the branches behind a branch, within its sector.
 fn next(branch: &Branch, children: &BTreeMap<usize, Vec<usize>>, is_core: bool) -> Vec<Branch> {
     let on = children.get(&branch.node).map_or(&[][..], Vec::as_slice);
     let weights: Vec<f64> = on.iter().map(|node| leaves(*node, children)).collect();
@@ -108,6 +109,7 @@ fn next(branch: &Branch, children: &BTreeMap<usize, Vec<usize>>, is_core: bool) 
     branches
 }
 
+/// Number of leaves behind a node.
 fn behind(node: usize, children: &BTreeMap<usize, Vec<usize>>) -> f64 {
     children.get(&node).map_or(0.0, |on| on.iter().map(|child| leaves(*child, children)).sum())
 }

@@ -1,88 +1,88 @@
-//! How arrows run: with the bend that leads them past boxes, and across as few other arrows as possible.
+//! Routes arrows: chooses bends that avoid boxes and cross few other arrows.
 
 use super::curve::Curve;
-use super::shape::{Frame, Point, cross};
+use super::shape::{NodeBox, Point, cross};
 use super::{Diagram, Edge, Mark};
 use std::collections::BTreeMap;
 
-/// The bends that are tried, either way.
+/// Bends that are tried, to both sides.
 const BENDS: [f64; 7] = [0.0, 0.09, 0.17, 0.26, 0.37, 0.5, 0.68];
-/// What keeps two opposite arrows apart.
+/// Bend that keeps two opposite arrows apart.
 const OPPOSITE: f64 = 0.15;
-/// How round the arrows of a circle are.
+/// Bend of the arrows of a circle.
 const ROUND: f64 = 0.09;
-/// How near an arrow may come to a box that it has nothing to do with.
+/// Minimum distance between an arrow and a box that is not one of its ends.
 const CLEAR: f64 = 7.0;
 
-/// An arrow that was routed.
+/// A routed arrow.
 struct Routed {
     edge: (usize, usize),
     bend: f64,
     points: Vec<Point>,
 }
 
-/// A curve for every arrow, in the order of the arrows; none for those that lead nowhere.
-pub(super) fn curves(diagram: &Diagram, frames: &[Frame]) -> Vec<Option<Curve>> {
-    let middles = middles(diagram, frames);
+/// Returns a curve for every arrow, in their order; `None` for arrows to or from missing nodes.
+pub(super) fn curves(diagram: &Diagram, boxes: &[NodeBox]) -> Vec<Option<Curve>> {
+    let middles = middles(diagram, boxes);
     let mut routed: Vec<Routed> = Vec::new();
     let mut curves: Vec<Option<Curve>> = vec![None; diagram.edges.len()];
-    // Those that matter most have the first choice.
+    // Arrows of deadlocks are routed first.
     let mut order: Vec<usize> = (0..diagram.edges.len()).collect();
-    order.sort_by_key(|place| diagram.edges.get(*place).is_none_or(|edge| !edge.is_marked));
-    for place in order {
-        let Some(edge) = diagram.edges.get(place) else { continue };
-        let (Some(from), Some(to)) = (frames.get(edge.from), frames.get(edge.to)) else { continue };
+    order.sort_by_key(|index| diagram.edges.get(*index).is_none_or(|edge| !edge.is_marked));
+    for index in order {
+        let Some(edge) = diagram.edges.get(index) else { continue };
+        let (Some(from), Some(to)) = (boxes.get(edge.from), boxes.get(edge.to)) else { continue };
         let curve = if edge.from == edge.to {
             Curve::around(from)
         } else {
             let wanted = wanted(diagram, edge, (from, to), &middles);
-            let obstacles = Obstacles { diagram, frames, routed: &routed };
+            let obstacles = Obstacles { diagram, boxes, routed: &routed };
             let bend = best(edge, (from, to), wanted, &obstacles);
             let curve = Curve::between(from, to, bend);
             routed.push(Routed { edge: (edge.from, edge.to), bend, points: curve.points(10) });
             curve
         };
-        if let Some(own) = curves.get_mut(place) {
+        if let Some(own) = curves.get_mut(index) {
             *own = Some(curve);
         }
     }
     curves
 }
 
-fn middles(diagram: &Diagram, frames: &[Frame]) -> BTreeMap<usize, Point> {
+fn middles(diagram: &Diagram, boxes: &[NodeBox]) -> BTreeMap<usize, Point> {
     let mut sums: BTreeMap<usize, (Point, f64)> = BTreeMap::new();
-    for (node, frame) in diagram.nodes.iter().zip(frames) {
+    for (node, node_box) in diagram.nodes.iter().zip(boxes) {
         if let Mark::Deadlock(number) = node.mark {
             let (sum, count) = sums.entry(number).or_insert((Point::ZERO, 0.0));
-            *sum = sum.plus(frame.middle.x, frame.middle.y);
+            *sum = sum.plus(node_box.middle.x, node_box.middle.y);
             *count += 1.0;
         }
     }
     sums.into_iter().map(|(number, (sum, count))| (number, Point { x: sum.x / count, y: sum.y / count })).collect()
 }
 
-/// The bend that an arrow would have if it were alone: outwards along a circle, else none.
-fn wanted(diagram: &Diagram, edge: &Edge, (from, to): (&Frame, &Frame), middles: &BTreeMap<usize, Point>) -> f64 {
+/// Returns the preferred bend of an arrow: outwards along a circle, else none.
+fn wanted(diagram: &Diagram, edge: &Edge, (from, to): (&NodeBox, &NodeBox), middles: &BTreeMap<usize, Point>) -> f64 {
     let mark = |node: usize| diagram.nodes.get(node).map(|node| node.mark);
     let (Some(Mark::Deadlock(one)), Some(Mark::Deadlock(other))) = (mark(edge.from), mark(edge.to)) else { return 0.0 };
     let Some(middle) = middles.get(&one).filter(|_| one == other && edge.is_marked) else { return 0.0 };
     let half = from.middle.toward(to.middle, 0.5);
-    // Positive bends go to the left of the arrow.
+    // Positive bends are to the left of the arrow.
     let (along_x, along_y) = (to.middle.x - from.middle.x, to.middle.y - from.middle.y);
     let (out_x, out_y) = (half.x - middle.x, half.y - middle.y);
     let left = along_y * out_x - along_x * out_y;
-    // An arrow through the middle has no outside.
+    // An arrow through the middle has no outer side.
     if out_x.hypot(out_y) < 12.0 { 0.0 } else { ROUND.copysign(left) }
 }
 
-/// What an arrow must get past.
+/// Boxes and arrows to avoid.
 struct Obstacles<'a> {
     diagram: &'a Diagram,
-    frames: &'a [Frame],
+    boxes: &'a [NodeBox],
     routed: &'a [Routed],
 }
 
-fn best(edge: &Edge, (from, to): (&Frame, &Frame), wanted: f64, obstacles: &Obstacles<'_>) -> f64 {
+fn best(edge: &Edge, (from, to): (&NodeBox, &NodeBox), wanted: f64, obstacles: &Obstacles<'_>) -> f64 {
     let opposite = obstacles.diagram.edges.iter().any(|other| (other.from, other.to) == (edge.to, edge.from));
     let bends = BENDS.iter().flat_map(|bend| [*bend, -bend]);
     // Both arrows bend to their own left, and so apart.
@@ -99,13 +99,13 @@ fn best(edge: &Edge, (from, to): (&Frame, &Frame), wanted: f64, obstacles: &Obst
 
 impl Obstacles<'_> {
     fn hits(&self, edge: &Edge, points: &[Point]) -> f64 {
-        let others = self.frames.iter().enumerate().filter(|(place, _)| *place != edge.from && *place != edge.to);
+        let others = self.boxes.iter().enumerate().filter(|(index, _)| *index != edge.from && *index != edge.to);
         let hits: usize =
-            others.map(|(_, frame)| points.iter().filter(|point| frame.has(**point, CLEAR)).count()).sum();
+            others.map(|(_, node_box)| points.iter().filter(|point| node_box.contains(**point, CLEAR)).count()).sum();
         hits as f64
     }
 
-    /// How many other arrows it crosses, or lies upon.
+    /// Returns the number of other arrows it crosses or covers.
     fn crossings(&self, edge: &Edge, bend: f64, points: &[Point]) -> f64 {
         let mut count = 0.0;
         for other in self.routed {

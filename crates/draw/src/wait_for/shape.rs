@@ -1,6 +1,6 @@
 //! Points and boxes.
 
-/// A place on the paper.
+/// A position in the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
     pub(super) x: f64,
@@ -14,7 +14,7 @@ impl Point {
         Self { x: self.x + x, y: self.y + y }
     }
 
-    /// So far on the way to another.
+    /// Returns the point at this part of the way to another.
     pub(super) fn toward(self, other: Self, part: f64) -> Self {
         Self { x: self.x + (other.x - self.x) * part, y: self.y + (other.y - self.y) * part }
     }
@@ -24,25 +24,24 @@ impl Point {
     }
 }
 
-/// A box around its middle.
+/// A box, given by its middle.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Frame {
+pub(super) struct NodeBox {
     pub(super) middle: Point,
-    /// Half of its width.
-    pub(super) wide: f64,
-    /// Half of its height.
-    pub(super) high: f64,
+    pub(super) half_width: f64,
+    pub(super) half_height: f64,
 }
 
-impl Frame {
-    pub(super) fn has(&self, point: Point, margin: f64) -> bool {
-        (point.x - self.middle.x).abs() < self.wide + margin && (point.y - self.middle.y).abs() < self.high + margin
+impl NodeBox {
+    pub(super) fn contains(&self, point: Point, margin: f64) -> bool {
+        (point.x - self.middle.x).abs() < self.half_width + margin
+            && (point.y - self.middle.y).abs() < self.half_height + margin
     }
 
-    /// Whether two come closer to each other than this, sideways and upwards.
+    /// Whether two boxes are closer than these horizontal and vertical distances.
     pub(super) fn is_near(&self, other: &Self, (sideways, upwards): (f64, f64)) -> bool {
         let (x, y) = ((self.middle.x - other.middle.x).abs(), (self.middle.y - other.middle.y).abs());
-        x < self.wide + other.wide + sideways && y < self.high + other.high + upwards
+        x < self.half_width + other.half_width + sideways && y < self.half_height + other.half_height + upwards
     }
 
     pub(super) fn at(self, middle: Point) -> Self {
@@ -50,11 +49,14 @@ impl Frame {
     }
 }
 
-/// What some boxes cover: the upper left corner and the lower right one.
-pub(super) fn extent<'a>(frames: impl Iterator<Item = &'a Frame>) -> (Point, Point) {
+/// Returns the bounding box of some boxes: its upper left and lower right corners.
+pub(super) fn extent<'a>(boxes: impl Iterator<Item = &'a NodeBox>) -> (Point, Point) {
     let (mut low, mut high) = (Point::ZERO, Point::ZERO);
-    for (place, frame) in frames.enumerate() {
-        let (from, to) = (frame.middle.plus(-frame.wide, -frame.high), frame.middle.plus(frame.wide, frame.high));
+    for (place, node_box) in boxes.enumerate() {
+        let (from, to) = (
+            node_box.middle.plus(-node_box.half_width, -node_box.half_height),
+            node_box.middle.plus(node_box.half_width, node_box.half_height),
+        );
         let is_first = place == 0;
         low = Point {
             x: if is_first { from.x } else { low.x.min(from.x) },
@@ -68,6 +70,7 @@ pub(super) fn extent<'a>(frames: impl Iterator<Item = &'a Frame>) -> (Point, Poi
     (low, high)
 }
 
+/// Whether two line segments cross.
 pub(super) fn cross((a, b): (Point, Point), (c, d): (Point, Point)) -> bool {
     let side =
         |from: Point, to: Point, of: Point| (to.x - from.x) * (of.y - from.y) - (to.y - from.y) * (of.x - from.x);

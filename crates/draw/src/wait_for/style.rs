@@ -1,6 +1,6 @@
-//! How the graph looks.
+//! Styles of wait-for graphs.
 
-/// For the graph alone; colours are those of all pictures.
+/// The style sheet; it uses the colours of all pictures.
 pub(super) const STYLE: &str = "\
 text{font-size:13px;fill:var(--ink);unicode-bidi:isolate;direction:ltr;white-space:pre}\
 path{fill:none}\
@@ -25,7 +25,7 @@ path{fill:none}\
 .legend{font-size:12.5px}\
 g.node:hover rect,g.arrow:hover path{stroke-width:3.6}\n";
 
-/// Stripes, for those who are stuck behind a deadlock.
+/// Stripes for nodes that are blocked behind a deadlock.
 pub(super) const PATTERNS: &str = "<defs>\
 <pattern id=\"behind\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
 <rect class=\"behind-ground\" width=\"7\" height=\"7\"/><path class=\"behind-stripe\" d=\"M0 0V7\"/></pattern></defs>\n";

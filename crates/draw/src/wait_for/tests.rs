@@ -1,10 +1,10 @@
-//! Where boxes and arrows are: apart, the same every time, and past each other.
+//! Tests of the layout: boxes do not overlap, arrows avoid boxes, and the result is deterministic.
 
 use super::cluster::arrange;
-use super::nodes::frame;
+use super::nodes::node_box;
 use super::route::curves;
-use super::shape::Frame;
-use super::{Diagram, Edge, Kind, Link, MOST_NODES, Mark, Node, NotDrawn};
+use super::shape::NodeBox;
+use super::{Diagram, DiagramError, Edge, Kind, Link, MAX_NODES, Mark, Node};
 use crate::style::Theme;
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
@@ -14,7 +14,7 @@ fn node(name: &str, mark: Mark) -> Node {
 }
 
 fn diagram(marks: &[Mark], edges: &[(usize, usize, bool)]) -> Diagram {
-    let nodes = marks.iter().enumerate().map(|(place, mark)| node(&format!("P{place}"), *mark)).collect();
+    let nodes = marks.iter().enumerate().map(|(index, mark)| node(&format!("P{index}"), *mark)).collect();
     let edge = |(from, to, is_marked): &(usize, usize, bool)| Edge {
         from: *from,
         to: *to,
@@ -24,41 +24,41 @@ fn diagram(marks: &[Mark], edges: &[(usize, usize, bool)]) -> Diagram {
     Diagram { title: "T".into(), subtitle: String::new(), nodes, edges: edges.iter().map(edge).collect() }
 }
 
-fn frames(diagram: &Diagram) -> Vec<Frame> {
-    let sizes: Vec<Frame> = diagram.nodes.iter().map(frame).collect();
+fn boxes(diagram: &Diagram) -> Vec<NodeBox> {
+    let sizes: Vec<NodeBox> = diagram.nodes.iter().map(node_box).collect();
     arrange(diagram, &sizes)
 }
 
 #[test]
 fn opposite_arrows_run_apart() {
     let pair = diagram(&[Mark::Deadlock(0); 2], &[(0, 1, true), (1, 0, true)]);
-    let curves = curves(&pair, &frames(&pair));
-    let half = |place: usize| curves[place].as_ref().expect("a curve").points(2)[1];
+    let curves = curves(&pair, &boxes(&pair));
+    let half = |index: usize| curves[index].as_ref().expect("a curve").points(2)[1];
     assert!(half(0).distance(half(1)) > 20.0, "{:?} and {:?}", half(0), half(1));
 }
 
 #[test]
 fn an_arrow_runs_past_the_box_in_between() {
-    // In a row of four, the first one also waits for the last.
+    // A chain of four, in which the first node also waits for the last.
     let row = diagram(
         &[Mark::Waits, Mark::Waits, Mark::Waits, Mark::Free],
         &[(0, 1, false), (1, 2, false), (2, 3, false), (0, 3, false)],
     );
-    let frames = frames(&row);
-    let curves = curves(&row, &frames);
+    let boxes = boxes(&row);
+    let curves = curves(&row, &boxes);
     let long = curves[3].as_ref().expect("a curve").points(40);
-    for between in &frames[1..3] {
-        assert!(long.iter().all(|point| !between.has(*point, 0.0)), "{between:?} is in the way of {long:?}");
+    for between in &boxes[1..3] {
+        assert!(long.iter().all(|point| !between.contains(*point, 0.0)), "{between:?} is in the way of {long:?}");
     }
 }
 
 #[test]
-fn the_members_of_a_cycle_stand_in_its_order() {
+fn the_members_of_a_cycle_are_placed_in_its_order() {
     // Numbered so that the cycle is 0, 3, 1, 4, 2.
     let cycle =
         diagram(&[Mark::Deadlock(0); 5], &[(0, 3, true), (3, 1, true), (1, 4, true), (4, 2, true), (2, 0, true)]);
-    let frames = frames(&cycle);
-    let distance = |one: usize, other: usize| frames[one].middle.distance(frames[other].middle);
+    let boxes = boxes(&cycle);
+    let distance = |one: usize, other: usize| boxes[one].middle.distance(boxes[other].middle);
     for edge in &cycle.edges {
         let nearer = (0..5)
             .filter(|other| *other != edge.from && distance(edge.from, *other) < distance(edge.from, edge.to) - 1.0);
@@ -67,26 +67,26 @@ fn the_members_of_a_cycle_stand_in_its_order() {
 }
 
 #[test]
-fn an_arrow_to_itself_leaves_its_box_and_one_to_nobody_is_left_out() {
+fn a_loop_leaves_its_box_and_an_arrow_to_a_missing_node_is_left_out() {
     let alone = diagram(&[Mark::Deadlock(0)], &[(0, 0, true), (0, 7, false), (9, 0, false)]);
-    let curves = curves(&alone, &frames(&alone));
-    let frame = frames(&alone)[0];
+    let curves = curves(&alone, &boxes(&alone));
+    let node_box = boxes(&alone)[0];
     let lowest = curves[0].as_ref().expect("a curve").points(20).iter().map(|point| point.y).fold(0.0, f64::max);
-    assert!(lowest > frame.middle.y + frame.high + 15.0);
+    assert!(lowest > node_box.middle.y + node_box.half_height + 15.0);
     assert_eq!((&curves[1], &curves[2]), (&None, &None));
     assert_eq!(alone.svg(Theme::Light).expect("a picture").matches("<g class=\"arrow").count(), 1);
 }
 
 #[test]
-fn a_thicket_is_refused_in_a_sentence() {
-    let thicket = diagram(&[Mark::Free; MOST_NODES + 1], &[]);
-    let refused = thicket.svg(Theme::Auto).expect_err("too many");
-    assert_eq!(refused, NotDrawn::TooLarge { nodes: MOST_NODES + 1, edges: 0 });
+fn a_graph_that_is_too_large_is_refused() {
+    let large = diagram(&[Mark::Free; MAX_NODES + 1], &[]);
+    let refused = large.svg(Theme::Auto).expect_err("too many");
+    assert_eq!(refused, DiagramError::TooLarge { nodes: MAX_NODES + 1, edges: 0 });
     assert!(refused.to_string().ends_with("or read the report."), "{refused}");
-    assert!(diagram(&[Mark::Free; MOST_NODES], &[]).svg(Theme::Auto).is_ok());
+    assert!(diagram(&[Mark::Free; MAX_NODES], &[]).svg(Theme::Auto).is_ok());
 }
 
-/// Graphs of up to thirty, with marks that need not make sense.
+/// Graphs of up to 30 nodes with arbitrary marks.
 fn graphs() -> impl Strategy<Value = Diagram> {
     let mark = prop_oneof![
         2 => (0..3usize).prop_map(Mark::Deadlock),
@@ -111,9 +111,9 @@ proptest! {
 
     #[test]
     fn no_two_boxes_touch(diagram in graphs()) {
-        let frames = frames(&diagram);
-        for (place, one) in frames.iter().enumerate() {
-            for other in &frames[..place] {
+        let boxes = boxes(&diagram);
+        for (index, one) in boxes.iter().enumerate() {
+            for other in &boxes[..index] {
                 assert!(!one.is_near(other, (8.0, 8.0)), "{one:?} and {other:?}");
             }
         }

@@ -1,4 +1,5 @@
-//! Pictures: what is drawn, that every notation takes it, and that no journal breaks it.
+//! Tests of pictures: their contents, that the target tools accept them, and that no journal breaks
+//! them.
 
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,6 +1,6 @@
-//! Overviews: what they count, where they end, and that no journal breaks them.
+//! Tests of overviews: counts, time range, and robustness.
 
-use crate::common::{Act, Tale, any_tale, between, header, heading, ms, node};
+use crate::common::{Action, Script, any_script, between, header, heading, ms, node};
 use expect_test::expect;
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use quorate_core::{Class, NodeId, Time};
@@ -12,8 +12,8 @@ use quorate_journal::moment::{Done, Loss, Moment, Observer, Taken};
 use quorate_journal::role::Role;
 use unicode_width::UnicodeWidthStr;
 
-/// Who asks waits, and who is told so is inside or out again.
-fn stands(moment: &Moment<'_, String, String>, _before: &[Role]) -> Option<(NodeId, Role)> {
+/// A node waits after `acquire`, is chosen after `ENTERS` and idle after `LEAVES`.
+fn roles(moment: &Moment<'_, String, String>, _before: &[Role]) -> Option<(NodeId, Role)> {
     match moment {
         Moment::Effect { node, effect: Done::Emit(text), .. } if *text == "ENTERS" => Some((*node, Role::Chosen)),
         Moment::Effect { node, effect: Done::Emit(text), .. } if *text == "LEAVES" => Some((*node, Role::Idle)),
@@ -24,18 +24,18 @@ fn stands(moment: &Moment<'_, String, String>, _before: &[Role]) -> Option<(Node
 
 fn sketch(nodes: usize, window: Window) -> Sketch<String, String> {
     let options = Options { window, overview: true, ..Options::default() };
-    Sketch::new(&header(nodes), heading(nodes), stands, options)
+    Sketch::new(&header(nodes), heading(nodes), roles, options)
 }
 
 fn finish(sketch: Sketch<String, String>) -> Overview {
     match sketch.finish() {
         Drawing::Overview(overview) => *overview,
-        Drawing::Scene(_) => panic!("an overview is wanted"),
+        Drawing::Scene(_) => panic!("expected an overview, got a scene"),
     }
 }
 
-fn overview_of(nodes: usize, window: Window, acts: &[Act]) -> Overview {
-    finish(Tale::to(sketch(nodes, window)).of(nodes).tell(acts))
+fn overview_of(nodes: usize, window: Window, actions: &[Action]) -> Overview {
+    finish(Script::new(sketch(nodes, window)).of(nodes).run(actions))
 }
 
 fn text_of(overview: &Overview, columns: usize) -> String {
@@ -46,159 +46,162 @@ fn svg_of(overview: &Overview) -> String {
     svg::draw(&Drawing::Overview(Box::new(overview.clone())), &svg::Options::default())
 }
 
-fn command(who: u32) -> Act {
-    Act::Command(who, "acquire".into())
+fn command(id: u32) -> Action {
+    Action::Command(id, "acquire".into())
 }
 
-fn told(text: &str) -> Act {
-    Act::Emit(text.into())
+fn emit(text: &str) -> Action {
+    Action::Emit(text.into())
 }
 
-fn send(to: u32) -> Act {
-    Act::Send(to, "request".into(), Class::Algorithm)
+fn send(to: u32) -> Action {
+    Action::Send(to, "request".into(), Class::Algorithm)
 }
 
-/// Some of everything, for thirty milliseconds.
-fn trouble() -> Vec<Act> {
+/// Every kind of event within thirty milliseconds.
+fn faults() -> Vec<Action> {
     vec![
         command(1),
         send(2),
         send(3),
-        Act::Wait(2),
-        Act::Deliver(0),
-        Act::Send(1, "ack".into(), Class::Control),
-        Act::Lose(0, Loss::Cut),
-        Act::Wait(3),
-        Act::Deliver(0),
-        told("ENTERS"),
-        Act::Wait(5),
-        Act::Change("cut 1 | 2,3".into()),
-        Act::Crash(2),
-        Act::Wait(5),
-        Act::Change("link 1 > 3 loss 0.5".into()),
-        Act::Timer(1),
-        told("LEAVES"),
-        Act::Wait(5),
-        Act::Change("heal".into()),
-        Act::Pause(3),
-        Act::Wait(10),
-        Act::Change("skew 3 by 1ms".into()),
+        Action::Wait(2),
+        Action::Deliver(0),
+        Action::Send(1, "ack".into(), Class::Control),
+        Action::Lose(0, Loss::Cut),
+        Action::Wait(3),
+        Action::Deliver(0),
+        emit("ENTERS"),
+        Action::Wait(5),
+        Action::Change("cut 1 | 2,3".into()),
+        Action::Crash(2),
+        Action::Wait(5),
+        Action::Change("link 1 > 3 loss 0.5".into()),
+        Action::Timer(1),
+        emit("LEAVES"),
+        Action::Wait(5),
+        Action::Change("heal".into()),
+        Action::Pause(3),
+        Action::Wait(10),
+        Action::Change("skew 3 by 1ms".into()),
     ]
 }
 
 #[test]
-fn the_text_tells_of_everything() {
-    let mut overview = overview_of(3, Window::default(), &trouble());
-    overview.breaches.push(Breach { time: ms(15), line: 9, text: "safety fails".into() });
-    overview.breaches.push(Breach { time: ms(99), line: 99, text: "what comes later fails".into() });
-    // A line that is not indented keeps the others where they are.
+fn the_text_shows_everything() {
+    let mut overview = overview_of(3, Window::default(), &faults());
+    overview.violations.push(Breach { time: ms(15), line: 9, text: "safety fails".into() });
+    overview.violations.push(Breach { time: ms(99), line: 99, text: "a later property fails".into() });
+    // An unindented first line keeps the indentation of the others.
     expect![[r#"
-        told
+        text
             node 1  ?????????▂███████████████████▃·····························
             node 2  ····················✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗
             node 3  ·······································‖‖‖‖‖‖‖‖‖‖‖‖‖‖‖‖‖‖‖‖
-             lasts                     ━━━━━━━━━━━━━━━━━━━━━╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍
+            faults                     ━━━━━━━━━━━━━━━━━━━━━╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍
           messages  █
            control     █
               lost     █
            crashes                     █
-          breaches                               ▲
+        violations                               ▲
                     0.000                                             30.000 ms
                     10.000 ms to 20.000 ms: cut 1 | 2,3
                     15.000 ms to the end: link 1 > 3 loss 0.5
                     ▲ 15.000 ms: safety fails
                     · outside   ? waiting   ‖ paused   ✗ down
-                    ▁▂█ inside for a share of the time   ━ a cut
-                    ╍ an odd link or a full disk   ▲ a property fails
+                    ▁▂█ inside for part of the time   ━ partition
+                    ╍ link fault or full disk   ▲ property violated
     "#]]
-    .assert_eq(&format!("told\n{}", text_of(&overview, 72)));
+    .assert_eq(&format!("text\n{}", text_of(&overview, 72)));
 }
 
 #[test]
-fn a_window_says_what_is_beyond_it_and_not_what_a_scene_would_leave_out() {
-    let mut acts = trouble();
-    acts.extend([Act::Timer(1), Act::Timer(2)]);
-    let overview = overview_of(20, between(5, 30), &acts);
-    assert_eq!((overview.beyond.quiet, overview.beyond.idle), (0, 0));
+fn a_window_reports_hidden_lines_but_not_omissions_of_scenes() {
+    let mut actions = faults();
+    actions.extend([Action::Timer(1), Action::Timer(2)]);
+    let overview = overview_of(20, between(5, 30), &actions);
+    assert_eq!((overview.omitted.quiet, overview.omitted.idle), (0, 0));
     let (text, svg) = (text_of(&overview, 100), svg_of(&overview));
-    assert!(text.contains("Not shown: 3 lines of the journal before.\n"), "{text}");
-    for told in [text, svg] {
-        assert!(!told.contains("do nothing") && !told.contains("nothing happens to"), "{told}");
+    assert!(text.contains("Not shown: 3 earlier journal lines.\n"), "{text}");
+    for picture in [text, svg] {
+        assert!(!picture.contains("without visible effect") && !picture.contains("idle"), "{picture}");
     }
-    // One that became an overview only after a while has counted some.
-    let options = Options { most: 3, ..Options::default() };
-    let full = Sketch::new(&header(20), heading(20), stands, options);
-    let quiet: Vec<Act> = (0..9).flat_map(|_| [Act::Timer(1), command(2)]).collect();
-    let overview = finish(Tale::to(full).of(20).tell(&quiet));
-    assert_eq!((overview.total.steps, overview.beyond.quiet, overview.beyond.idle), (18, 0, 0));
+    // A run that becomes an overview only later has counted some already.
+    let options = Options { max_steps: 3, ..Options::default() };
+    let full = Sketch::new(&header(20), heading(20), roles, options);
+    let quiet: Vec<Action> = (0..9).flat_map(|_| [Action::Timer(1), command(2)]).collect();
+    let overview = finish(Script::new(full).of(20).run(&quiet));
+    assert_eq!((overview.total.steps, overview.omitted.quiet, overview.omitted.idle), (18, 0, 0));
 }
 
 #[test]
-fn only_breaches_in_the_window_are_shown() {
-    let mut overview = overview_of(3, between(0, 20), &trouble());
+fn only_violations_in_the_window_are_shown() {
+    let mut overview = overview_of(3, between(0, 20), &faults());
     assert!(!text_of(&overview, 100).contains('▲'));
     for (time, text) in [(25, "outside-of-it"), (-1, "before-it")] {
-        overview.breaches.push(Breach { time: ms(time), line: 9, text: text.into() });
+        overview.violations.push(Breach { time: ms(time), line: 9, text: text.into() });
     }
-    let nothing = [text_of(&overview, 100), svg_of(&overview)];
-    for told in nothing {
-        assert!(!told.contains("-it") && !told.contains("breach\""), "{told}");
+    let pictures = [text_of(&overview, 100), svg_of(&overview)];
+    for picture in pictures {
+        assert!(!picture.contains("-it") && !picture.contains("violation\""), "{picture}");
     }
-    overview.breaches.push(Breach { time: ms(10), line: 9, text: "within-it".into() });
-    for told in [text_of(&overview, 100), svg_of(&overview)] {
-        assert!(told.contains("within-it") && !told.contains("outside-of-it") && !told.contains("before-it"), "{told}");
+    overview.violations.push(Breach { time: ms(10), line: 9, text: "within-it".into() });
+    for picture in [text_of(&overview, 100), svg_of(&overview)] {
+        assert!(
+            picture.contains("within-it") && !picture.contains("outside-of-it") && !picture.contains("before-it"),
+            "{picture}"
+        );
     }
 }
 
 #[test]
-fn what_other_nodes_do_does_not_count() {
-    let acts = [
+fn activity_of_hidden_nodes_does_not_count() {
+    let actions = [
         command(1),
         send(2),
         command(3),
         send(4),
         send(2),
         command(2),
-        Act::Multicast("all".into()),
+        Action::Multicast("all".into()),
         command(4),
-        Act::Multicast("all".into()),
-        told("ENTERS"),
-        Act::Lose(1, Loss::Chance),
-        Act::Lose(1, Loss::Chance),
-        Act::Crash(3),
-        Act::Crash(2),
-        Act::Crash(4),
+        Action::Multicast("all".into()),
+        emit("ENTERS"),
+        Action::Lose(1, Loss::Chance),
+        Action::Lose(1, Loss::Chance),
+        Action::Crash(3),
+        Action::Crash(2),
+        Action::Crash(4),
     ];
     let window = Window { nodes: [node(1), node(2)].into(), ..Window::default() };
-    let overview = overview_of(4, window, &acts);
+    let overview = overview_of(4, window, &actions);
     // 1 → 2, 3 → 2, 2 → 1,3,4 and 4 → 1,2; of the losses the one that was meant for 2.
     let expected = Bin { steps: 2, messages: 7, control: 0, lost: 1, chosen: 0, crashes: 1 };
     assert_eq!(overview.total, expected);
     assert_eq!(overview.bins, [expected]);
-    let all = overview_of(4, Window::default(), &acts).total;
+    let all = overview_of(4, Window::default(), &actions).total;
     assert_eq!(all, Bin { steps: 4, messages: 9, control: 0, lost: 2, chosen: 1, crashes: 3 });
 }
 
 #[test]
 fn nodes_without_a_row_count() {
-    let acts: Vec<Act> = (1..=50).flat_map(|who| [command(who), told("ENTERS")]).collect();
-    let overview = overview_of(50, Window::default(), &acts);
+    let actions: Vec<Action> = (1..=50).flat_map(|id| [command(id), emit("ENTERS")]).collect();
+    let overview = overview_of(50, Window::default(), &actions);
     assert_eq!((overview.lanes.len(), overview.more_nodes), (40, 10));
     assert_eq!((overview.total.steps, overview.total.chosen), (50, 50));
     assert!(overview.totals(|count| count.to_string()).ends_with(", inside 50 times"));
     assert!(svg_of(&overview).contains("inside 50 times"));
     assert!(text_of(&overview, 80).contains("and 10 more nodes\n"));
-    let one = overview_of(41, Window::default(), &acts[..2]);
+    let one = overview_of(41, Window::default(), &actions[..2]);
     assert!(text_of(&one, 80).contains("and 1 more node\n"));
-    assert!(svg_of(&one).contains("One more node has no line of its own."));
+    assert!(svg_of(&one).contains("One more node has no row."));
     assert_eq!(one.totals(|count| count.to_string()), "1 step, 0 messages, inside 1 time");
 }
 
-/// The time after the last thing that is counted is time nonetheless.
+/// The time after the last counted event is covered too.
 #[test]
-fn all_of_the_time_has_bins() {
-    let acts = [command(1), told("ENTERS"), Act::Wait(1_000), Act::Change("skew 2 by 3ms".into())];
-    let overview = overview_of(2, Window::default(), &acts);
+fn bins_cover_the_whole_time() {
+    let actions = [command(1), emit("ENTERS"), Action::Wait(1_000), Action::Change("skew 2 by 3ms".into())];
+    let overview = overview_of(2, Window::default(), &actions);
     assert_eq!(overview.to, ms(1_000));
     let covered = overview.width.nanos() * overview.bins.len() as u64;
     assert!(covered > 1_000_000_000 && covered - overview.width.nanos() <= 1_000_000_000, "{covered}");
@@ -210,27 +213,29 @@ fn all_of_the_time_has_bins() {
 
 #[test]
 fn time_that_goes_back_ends_where_it_was_latest() {
-    let acts = [command(1), Act::Wait(100), command(2), Act::Wait(-90), command(1), Act::Wait(-30), command(2)];
-    let overview = overview_of(2, Window::default(), &acts);
+    let actions =
+        [command(1), Action::Wait(100), command(2), Action::Wait(-90), command(1), Action::Wait(-30), command(2)];
+    let overview = overview_of(2, Window::default(), &actions);
     assert_eq!((overview.from, overview.to), (ms(0), ms(100)));
     assert_eq!(overview.bins.iter().map(|bin| bin.steps).sum::<u64>(), 4);
     text_of(&overview, 80);
     svg_of(&overview);
 }
 
-/// As long as time can be, to and fro.
+/// The longest possible times, back and forth.
 #[test]
-fn no_time_is_too_long() {
+fn extreme_times_do_not_overflow() {
     for (one, other) in [(0, i64::MAX), (i64::MIN, i64::MAX), (i64::MAX, i64::MIN)] {
         let mut sketch = sketch(2, Window::default());
         let [enters, leaves] = ["ENTERS", "LEAVES"].map(String::from);
-        // It is inside for all of the time, and outside for all of it, so often that no sum of that is a number.
+        // The node is inside for the whole time and outside for the whole time, so often that the
+        // sums exceed 64 bits.
         let inside = [(one, &enters), (other, &leaves)];
         let outside = [(one, &enters), (one, &leaves), (other, &enters), (other, &leaves)];
-        for (time, said) in (0..600).flat_map(|_| inside.into_iter().chain(outside)) {
+        for (time, event) in (0..600).flat_map(|_| inside.into_iter().chain(outside)) {
             let (time, node) = (Time::from_nanos(time), node(1));
             sketch.observe(&Moment::Input { time, now: time, node, input: Taken::Command(&"ask".into()) });
-            sketch.observe(&Moment::Effect { time, node, effect: Done::Emit(said) });
+            sketch.observe(&Moment::Effect { time, node, effect: Done::Emit(event) });
         }
         let overview = finish(sketch);
         assert_eq!((overview.total.steps, overview.total.chosen), (3_600, 1_800));
@@ -242,10 +247,10 @@ fn no_time_is_too_long() {
     }
 }
 
-/// The legend is as long as there are signs, and the picture is not wider for it.
+/// A long legend takes more rows but no more width.
 #[test]
-fn a_long_legend_takes_another_line() {
-    let mut overview = overview_of(3, Window::default(), &trouble());
+fn a_long_legend_takes_another_row() {
+    let mut overview = overview_of(3, Window::default(), &faults());
     let wide = |overview: &Overview| {
         let svg = svg_of(overview);
         let inner = svg.split("viewBox=\"0 0 ").nth(1).unwrap();
@@ -264,32 +269,32 @@ fn a_long_legend_takes_another_line() {
     let before = (wide(&overview), lines(&overview));
     assert_eq!(before.1, 1);
     for (_, words) in &mut overview.heading.roles {
-        *words = "a word that is as long as words can be, and then some more of it, on and on it goes".into();
+        *words = "a role whose name is as long as a name can be, and even a little longer than that".into();
     }
     assert_eq!(wide(&overview).to_bits(), before.0.to_bits());
     assert!(lines(&overview) > 1);
 }
 
 #[test]
-fn many_things_that_last_are_counted() {
-    let mut overview = overview_of(3, Window::default(), &trouble());
+fn many_lasting_faults_are_counted() {
+    let mut overview = overview_of(3, Window::default(), &faults());
     let place = Place { time: ms(3), order: 0 };
-    let band = |number: usize| Band { text: format!("cut {number} | rest"), cut: true, from: place, to: None };
+    let band = |number: usize| Band { text: format!("cut {number} | rest"), is_cut: true, from: place, to: None };
     overview.bands = (0..9).map(band).collect();
-    assert!(text_of(&overview, 100).contains("and 1 more thing that lasts\n"));
+    assert!(text_of(&overview, 100).contains("and 1 more lasting fault\n"));
     overview.bands = (0..30).map(band).collect();
     let text = text_of(&overview, 100);
-    assert!(text.contains("and 22 more things that last\n") && text.contains("3.000 ms to the end: cut 7 | rest\n"));
+    assert!(text.contains("and 22 more lasting faults\n") && text.contains("3.000 ms to the end: cut 7 | rest\n"));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn no_journal_breaks_an_overview(acts in any_tale(4), columns in 32..130usize, some in any::<bool>()) {
+    fn no_journal_breaks_an_overview(actions in any_script(4), columns in 32..130usize, some in any::<bool>()) {
         let nodes = if some { [node(1), node(3)].into() } else { [].into() };
-        let mut overview = overview_of(4, Window { nodes, ..Window::default() }, &acts);
-        overview.breaches.push(Breach { time: overview.from, line: 1, text: "שלום fails".into() });
+        let mut overview = overview_of(4, Window { nodes, ..Window::default() }, &actions);
+        overview.violations.push(Breach { time: overview.from, line: 1, text: "שלום fails".into() });
         let sum = overview.bins.iter().fold(0, |sum, bin| sum + bin.messages + bin.steps + bin.lost);
         prop_assert_eq!(sum, overview.total.messages + overview.total.steps + overview.total.lost);
         let text = text_of(&overview, columns);

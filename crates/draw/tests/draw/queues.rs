@@ -1,6 +1,6 @@
-//! Hold-back queues in pictures: what waits is to be seen for as long as it waits, and what does not wait is not.
+//! Tests of hold-back queues in pictures: a held-back message is visible until it is delivered.
 
-use crate::common::{Act, any_tale, between, check_layout, header, ms, parsed, scene_of, sketch};
+use crate::common::{Action, any_script, between, check_layout, header, ms, parsed, scene_of, sketch};
 use expect_test::{expect, expect_file};
 use proptest::prelude::proptest;
 use quorate_draw::scene::Queue;
@@ -9,39 +9,40 @@ use quorate_draw::terminal::{Options, draw, plain};
 use quorate_draw::{Scene, Window, mermaid};
 use quorate_journal::record::{Journal, Lines};
 
-fn rule(rule: &str, text: &str) -> Act {
-    Act::Rule(rule.into(), text.into())
+fn rule(rule: &str, text: &str) -> Action {
+    Action::Rule(rule.into(), text.into())
 }
 
-fn told(text: &str) -> Act {
-    Act::Emit(text.into())
+fn emit(text: &str) -> Action {
+    Action::Emit(text.into())
 }
 
-fn queue(count: usize, names: &str) -> Act {
-    Act::Queue(count, names.into())
+fn queue(count: usize, names: &str) -> Action {
+    Action::Queue(count, names.into())
 }
 
-/// The example of vector clocks: node 2 answers what node 1 said, and the answer is at node 3 first.
-fn example() -> Vec<Act> {
-    let acts = [
-        vec![Act::Wait(1), Act::Command(1, "send \"m0\"".into()), told("sends 1#1"), told("DELIVERS 1#1 \"m0\"")],
-        // Under way now: to 2, to 3.
-        vec![Act::Letter("1#1 (1,0,0)".into()), Act::Wait(4), Act::Deliver(0)],
-        vec![rule("CA-2", "delivers 1#1: (0,0,0) becomes (1,0,0)"), told("DELIVERS 1#1 \"m0\"")],
-        vec![Act::Wait(2), Act::Command(2, "send \"m1\"".into()), told("sends 2#1"), told("DELIVERS 2#1 \"m1\"")],
-        // Under way now: the first to 3, the second to 1 and to 3.
-        vec![Act::Letter("2#1 (1,1,0)".into()), Act::Wait(4), Act::Deliver(2)],
+/// The vector-clock example: node 2 replies to a message of node 1, and node 3 receives the reply
+/// first.
+fn example() -> Vec<Action> {
+    let actions = [
+        vec![Action::Wait(1), Action::Command(1, "send \"m0\"".into()), emit("sends 1#1"), emit("DELIVERS 1#1 \"m0\"")],
+        // In flight now: to 2, to 3.
+        vec![Action::Labelled("1#1 (1,0,0)".into()), Action::Wait(4), Action::Deliver(0)],
+        vec![rule("CA-2", "delivers 1#1: (0,0,0) becomes (1,0,0)"), emit("DELIVERS 1#1 \"m0\"")],
+        vec![Action::Wait(2), Action::Command(2, "send \"m1\"".into()), emit("sends 2#1"), emit("DELIVERS 2#1 \"m1\"")],
+        // In flight now: the first to 3, the second to 1 and to 3.
+        vec![Action::Labelled("2#1 (1,1,0)".into()), Action::Wait(4), Action::Deliver(2)],
         vec![rule("CA-1", "2#1 waits: (0,0,0) lacks 1#1"), queue(1, "2#1")],
-        vec![Act::Wait(1), Act::Deliver(1), told("DELIVERS 2#1 \"m1\"")],
-        vec![Act::Wait(4), Act::Deliver(0)],
-        vec![rule("CA-2", "delivers 1#1: (0,0,0) becomes (1,0,0)"), told("DELIVERS 1#1 \"m0\"")],
-        vec![rule("CA-2", "delivers 2#1: (1,0,0) becomes (1,1,0)"), told("DELIVERS 2#1 \"m1\""), queue(0, "")],
-        vec![Act::Wait(2)],
+        vec![Action::Wait(1), Action::Deliver(1), emit("DELIVERS 2#1 \"m1\"")],
+        vec![Action::Wait(4), Action::Deliver(0)],
+        vec![rule("CA-2", "delivers 1#1: (0,0,0) becomes (1,0,0)"), emit("DELIVERS 1#1 \"m0\"")],
+        vec![rule("CA-2", "delivers 2#1: (1,0,0) becomes (1,1,0)"), emit("DELIVERS 2#1 \"m1\""), queue(0, "")],
+        vec![Action::Wait(2)],
     ];
-    acts.concat()
+    actions.concat()
 }
 
-/// What waits at each node, from which millisecond to which.
+/// Returns the held-back messages of each node, with start and end in milliseconds.
 fn waits(scene: &Scene) -> Vec<(usize, String, i64, i64)> {
     let millis = |queue: &Queue| [queue.from, queue.to].map(|place| place.time.nanos() / 1_000_000);
     let lane = |lane: &quorate_draw::scene::Lane| {
@@ -58,7 +59,7 @@ fn names(svg: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_example_of_vector_clocks_shows_what_waits() {
+fn the_vector_clock_example_shows_the_held_back_message() {
     let scene = scene_of(3, Window::default(), &example());
     assert_eq!(waits(&scene), [(3, "2#1".into(), 11, 16)]);
     let svg = svg::draw_scene(&scene, &svg::Options::default());
@@ -72,7 +73,7 @@ fn the_example_of_vector_clocks_shows_what_waits() {
 }
 
 #[test]
-fn a_terminal_and_a_sequence_diagram_tell_of_what_waits() {
+fn a_terminal_and_a_sequence_diagram_show_held_back_messages() {
     let scene = scene_of(3, Window::default(), &example());
     let text = draw(&scene, &Options { width: Some(140) }, &plain);
     assert!(text.contains("holds back 2#1") && text.contains("holds back nothing"), "{text}");
@@ -90,26 +91,43 @@ fn a_terminal_and_a_sequence_diagram_tell_of_what_waits() {
 }
 
 #[test]
-fn what_is_delivered_as_it_comes_never_waits() {
-    let acts = [Act::Timer(1), queue(1, "2#1"), told("DELIVERS 2#1"), queue(0, ""), Act::Wait(3), Act::Timer(2)];
-    let scene = scene_of(3, Window::default(), &acts);
+fn a_message_delivered_at_once_is_not_held_back() {
+    let actions =
+        [Action::Timer(1), queue(1, "2#1"), emit("DELIVERS 2#1"), queue(0, ""), Action::Wait(3), Action::Timer(2)];
+    let scene = scene_of(3, Window::default(), &actions);
     assert_eq!(waits(&scene), []);
-    assert!(!svg::draw_scene(&scene, &svg::Options::default()).contains("tray"), "not even a style");
+    assert!(!svg::draw_scene(&scene, &svg::Options::default()).contains("tray"), "no queue, no style for queues");
 }
 
 #[test]
-fn a_queue_changes_ends_with_its_node_and_goes_over_the_edges() {
-    let acts = [
-        vec![Act::Wait(1), Act::Timer(1), queue(1, "2#1"), Act::Timer(2), queue(1, "3#9")],
-        vec![Act::Wait(4), Act::Timer(1), queue(2, "2#1, 3#1"), Act::Wait(5), Act::Timer(3), told("y"), Act::Wait(5)],
-        vec![Act::Crash(1), Act::Wait(5), Act::Start(1, 1), told("is back"), Act::Wait(5), Act::Timer(3), told("x")],
+fn a_queue_changes_ends_with_a_crash_and_extends_over_window_edges() {
+    let actions = [
+        vec![Action::Wait(1), Action::Timer(1), queue(1, "2#1"), Action::Timer(2), queue(1, "3#9")],
+        vec![
+            Action::Wait(4),
+            Action::Timer(1),
+            queue(2, "2#1, 3#1"),
+            Action::Wait(5),
+            Action::Timer(3),
+            emit("y"),
+            Action::Wait(5),
+        ],
+        vec![
+            Action::Crash(1),
+            Action::Wait(5),
+            Action::Start(1, 1),
+            emit("is back"),
+            Action::Wait(5),
+            Action::Timer(3),
+            emit("x"),
+        ],
     ];
-    let acts = acts.concat();
-    let whole = scene_of(3, Window::default(), &acts);
+    let actions = actions.concat();
+    let whole = scene_of(3, Window::default(), &actions);
     let (first, second) = ((1, "2#1".to_owned(), 1, 5), (1, "2#1, 3#1".to_owned(), 5, 15));
     assert_eq!(waits(&whole), [first, second, (2, "3#9".into(), 1, 25)]);
-    // What began before the window is told within it.
-    let part = scene_of(3, between(7, 20), &acts);
+    // A queue from before the window is shown within it.
+    let part = scene_of(3, between(7, 20), &actions);
     assert_eq!(waits(&part), [(1, "2#1, 3#1".into(), 7, 15), (2, "3#9".into(), 7, 20)]);
     assert_eq!(part.lanes[0].queues[0].from.time, ms(7));
     for scene in [&whole, &part] {
@@ -118,15 +136,20 @@ fn a_queue_changes_ends_with_its_node_and_goes_over_the_edges() {
     assert_eq!(names(&svg::draw_scene(&part, &svg::Options::default())), ["2#1", "3#1", "3#9"]);
 }
 
-/// A long run in several rows, in which something waits from row to row.
+/// In a long run of several rows, a message is held back across rows.
 #[test]
-fn every_row_tells_what_waits() {
-    let mut acts = vec![Act::Wait(1), Act::Timer(1), queue(1, "3#1")];
+fn every_row_shows_held_back_messages() {
+    let mut actions = vec![Action::Wait(1), Action::Timer(1), queue(1, "3#1")];
     for round in 0..40 {
-        acts.extend([Act::Wait(2), Act::Command(2, format!("send {round}")), told("sends"), Act::Letter("2#7".into())]);
-        acts.extend([Act::Wait(1), Act::Deliver(0), Act::Deliver(0)]);
+        actions.extend([
+            Action::Wait(2),
+            Action::Command(2, format!("send {round}")),
+            emit("sends"),
+            Action::Labelled("2#7".into()),
+        ]);
+        actions.extend([Action::Wait(1), Action::Deliver(0), Action::Deliver(0)]);
     }
-    let scene = scene_of(3, Window::default(), &acts);
+    let scene = scene_of(3, Window::default(), &actions);
     let svg = svg::draw_scene(&scene, &svg::Options::default());
     check_layout(&svg, "rows");
     let rows = svg.matches(">time in ms<").count();
@@ -135,13 +158,13 @@ fn every_row_tells_what_waits() {
 }
 
 #[test]
-fn many_that_wait_are_counted_where_there_is_no_room() {
+fn held_back_messages_are_counted_where_there_is_no_room() {
     let many: Vec<String> = (1..=30).map(|number| format!("2#{number}")).collect();
-    let acts = [
-        vec![Act::Wait(1), Act::Timer(1), queue(30, &many.join(", ")), Act::Wait(2)],
-        vec![Act::Timer(1), queue(1, "2#1"), Act::Wait(2), Act::Timer(1), queue(0, "")],
+    let actions = [
+        vec![Action::Wait(1), Action::Timer(1), queue(30, &many.join(", ")), Action::Wait(2)],
+        vec![Action::Timer(1), queue(1, "2#1"), Action::Wait(2), Action::Timer(1), queue(0, "")],
     ];
-    let scene = scene_of(3, Window::default(), &acts.concat());
+    let scene = scene_of(3, Window::default(), &actions.concat());
     let [first, _] = &scene.lanes[0].queues[..] else { panic!("two queues") };
     assert_eq!((first.count, first.names.len()), (30, 12), "memory does not grow with the queue");
     let svg = svg::draw_scene(&scene, &svg::Options::default());
@@ -151,14 +174,14 @@ fn many_that_wait_are_counted_where_there_is_no_room() {
     assert!(names.contains(&format!("+{}", 30 - shown)) || names.contains(&"30".to_owned()), "{names:?}");
 }
 
-/// What a message is called and what waits is in the journal: a picture of that is the same.
+/// Labels and held-back messages are in the journal, so it yields the same picture.
 #[test]
 fn a_journal_draws_the_same_picture() {
     let mut bytes = Vec::new();
-    let mut lines = crate::common::Tale::to(Lines::new(&header(3))).tell(&example());
+    let mut lines = crate::common::Script::new(Lines::new(&header(3))).run(&example());
     lines.end(None);
     lines.pour(&mut bytes).unwrap();
-    assert!(String::from_utf8_lossy(&bytes).contains(r#""kind":"letter","label":"1#1 (1,0,0)","#));
+    assert!(String::from_utf8_lossy(&bytes).contains(r#""kind":"data","label":"1#1 (1,0,0)","#));
     let mut read = sketch(3, Window::default());
     Journal::open(&bytes[..]).unwrap().show_all::<String, String>(&mut read).unwrap();
     let options = svg::Options::default();
@@ -167,10 +190,10 @@ fn a_journal_draws_the_same_picture() {
 }
 
 proptest! {
-    /// Whatever a journal calls what waits, no tray is without a place and no picture breaks.
+    /// No names of held-back messages break the picture, and every tray has a position.
     #[test]
-    fn any_tale_with_queues_can_be_drawn(acts in any_tale(3)) {
-        let scene = scene_of(3, Window::default(), &acts);
+    fn any_script_with_queues_can_be_drawn(actions in any_script(3)) {
+        let scene = scene_of(3, Window::default(), &actions);
         for queue in scene.lanes.iter().flat_map(|lane| &lane.queues) {
             assert!(queue.count > 0 && queue.from.order <= queue.to.order);
         }

@@ -1,9 +1,10 @@
-//! Logs for ShiViz: as they read, that ShiViz takes them, and that their clocks tell what happened before what.
+//! Tests of ShiViz logs: golden outputs, that ShiViz accepts them, and that clocks match
+//! happened-before.
 
 mod grammar;
 mod oracle;
 
-use crate::common::{Act, Contest, Tale, any_tale, between, header, hostile, node};
+use crate::common::{Action, MutexRun, Script, any_script, between, header, hostile, node};
 use expect_test::expect;
 use grammar::{Event, parse};
 use oracle::Oracle;
@@ -14,9 +15,9 @@ use quorate_draw::shiviz::Shiviz;
 use quorate_journal::moment::Loss;
 use std::io::{self, Write};
 
-fn log_of(window: Window, acts: &[Act]) -> (String, u64) {
+fn log_of(window: Window, actions: &[Action]) -> (String, u64) {
     let mut bytes = Vec::new();
-    let events = Tale::to(Shiviz::new(&mut bytes, &header(4), window)).of(4).tell(acts).finish().unwrap();
+    let events = Script::new(Shiviz::new(&mut bytes, &header(4), window)).of(4).run(actions).finish().unwrap();
     (String::from_utf8(bytes).unwrap(), events)
 }
 
@@ -24,14 +25,14 @@ fn accepted(log: &str) -> Vec<Event> {
     parse(log).unwrap_or_else(|error| panic!("{error}\n{log}"))
 }
 
-fn send(to: u32, kind: &str) -> Act {
-    Act::Send(to, kind.into(), Class::Algorithm)
+fn send(to: u32, kind: &str) -> Action {
+    Action::Send(to, kind.into(), Class::Algorithm)
 }
 
 #[test]
-fn three_want_in_at_once() {
+fn three_nodes_request_entry_at_once() {
     let mut bytes = Vec::new();
-    let log = Contest::of(3, 2, 1).ricart_agrawala(Shiviz::new(&mut bytes, &header(3), Window::default()));
+    let log = MutexRun::of(3, 2, 1).ricart_agrawala(Shiviz::new(&mut bytes, &header(3), Window::default()));
     assert_eq!(log.finish().unwrap(), 12);
     expect![[r#"
         (?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)
@@ -65,20 +66,20 @@ fn three_want_in_at_once() {
 }
 
 #[test]
-fn the_world_hears_what_is_lost_and_its_blows_are_events_of_whom_they_hit() {
-    let acts = [
-        Act::Command(1, "ask".into()),
+fn the_world_receives_lost_messages_and_faults_are_events_of_their_node() {
+    let actions = [
+        Action::Command(1, "ask".into()),
         send(2, "request"),
-        Act::Parcel(3, "frame".into(), 0),
-        Act::Wait(1),
-        Act::Crash(2),
-        Act::Lose(1, Loss::Chance),
-        Act::Lose(0, Loss::Down),
-        Act::Wait(1),
-        Act::Start(2, 1),
-        Act::Change("cut 1 | 2,3,4".into()),
+        Action::Parcel(3, "frame".into(), 0),
+        Action::Wait(1),
+        Action::Crash(2),
+        Action::Lose(1, Loss::Chance),
+        Action::Lose(0, Loss::Down),
+        Action::Wait(1),
+        Action::Start(2, 1),
+        Action::Change("cut 1 | 2,3,4".into()),
     ];
-    let (log, _) = log_of(Window::default(), &acts);
+    let (log, _) = log_of(Window::default(), &actions);
     accepted(&log);
     expect![[r#"
         (?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)
@@ -100,24 +101,24 @@ fn the_world_hears_what_is_lost_and_its_blows_are_events_of_whom_they_hit() {
 }
 
 #[test]
-fn in_a_window_everyone_counts_from_its_beginning_and_hears_through_those_who_are_not_shown() {
-    let acts = [
-        Act::Command(1, "early".into()),
+fn a_window_counts_from_its_start_and_includes_paths_through_hidden_nodes() {
+    let actions = [
+        Action::Command(1, "early".into()),
         send(2, "old"),
-        Act::Wait(10),
-        Act::Deliver(0),
-        Act::Command(1, "ask".into()),
+        Action::Wait(10),
+        Action::Deliver(0),
+        Action::Command(1, "ask".into()),
         send(2, "request"),
-        Act::Wait(1),
-        Act::Deliver(0),
+        Action::Wait(1),
+        Action::Deliver(0),
         send(3, "onwards"),
-        Act::Wait(1),
-        Act::Deliver(0),
-        Act::Wait(10),
-        Act::Command(3, "late".into()),
+        Action::Wait(1),
+        Action::Deliver(0),
+        Action::Wait(10),
+        Action::Command(3, "late".into()),
     ];
     let window = Window { nodes: [node(1), node(3)].into(), ..between(5, 15) };
-    let (log, _) = log_of(window, &acts);
+    let (log, _) = log_of(window, &actions);
     accepted(&log);
     expect![[r#"
         (?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)
@@ -131,40 +132,41 @@ fn in_a_window_everyone_counts_from_its_beginning_and_hears_through_those_who_ar
 }
 
 #[test]
-fn what_comes_of_one_step_knows_all_that_was_heard_in_it() {
-    // The second frame comes first and is held back; the first one then hands both on, and is answered in between.
-    let acts = [
-        Act::Command(1, "first".into()),
-        Act::Parcel(2, "frame".into(), 0),
-        Act::Command(1, "second".into()),
-        Act::Parcel(2, "frame".into(), 1),
-        Act::Hold(1),
-        Act::Deliver(0),
+fn all_sends_of_a_step_depend_on_all_its_receipts() {
+    // The second frame arrives first and is held back. The first one then releases both, and a
+    // reply is sent in between.
+    let actions = [
+        Action::Command(1, "first".into()),
+        Action::Parcel(2, "frame".into(), 0),
+        Action::Command(1, "second".into()),
+        Action::Parcel(2, "frame".into(), 1),
+        Action::Hold(1),
+        Action::Deliver(0),
         send(3, "answer"),
-        Act::Hand(1, 1),
-        Act::Deliver(0),
+        Action::Hand(1, 1),
+        Action::Deliver(0),
     ];
-    let events = accepted(&log_of(Window::default(), &acts).0);
+    let events = accepted(&log_of(Window::default(), &actions).0);
     assert_eq!(events.last().unwrap().clock.get("n1"), Some(&2));
 }
 
 #[test]
-fn runs_of_every_algorithm_that_is_wrong_on_purpose_are_accepted() {
+fn runs_of_every_faulty_variant_are_accepted() {
     let windows = || [Window::default(), between(3, 20), Window { nodes: [node(1), node(3)].into(), ..between(2, 70) }];
     for seed in 1..4 {
         for window in windows() {
-            let contest = Contest::of(3, 4, seed).duplicate("0.05").fault("pause 2 at 3ms for 4ms");
-            for log in contest.fixtures(|| Shiviz::new(Shared::default(), &header(3), window.clone())) {
+            let run = MutexRun::of(3, 4, seed).duplicate("0.05").fault("pause 2 at 3ms for 4ms");
+            for log in run.fixtures(|| Shiviz::new(Shared::default(), &header(3), window.clone())) {
                 assert!(log.finish().unwrap() > 0);
             }
             let mut bytes = Vec::new();
-            Contest::trouble(seed).reliable(Shiviz::new(&mut bytes, &header(3), window)).finish().unwrap();
+            MutexRun::with_faults(seed).reliable(Shiviz::new(&mut bytes, &header(3), window)).finish().unwrap();
             accepted(std::str::from_utf8(&bytes).unwrap());
         }
     }
 }
 
-/// Takes a log and reads it as ShiViz does when it is complete.
+/// Collects a log and parses it like ShiViz when it is flushed.
 #[derive(Default)]
 struct Shared(Vec<u8>);
 
@@ -180,7 +182,7 @@ impl Write for Shared {
     }
 }
 
-/// A disk that is full after so many bytes.
+/// A writer that fails after this many bytes.
 struct Full(usize);
 
 impl Write for Full {
@@ -195,18 +197,23 @@ impl Write for Full {
 }
 
 #[test]
-fn a_disk_that_is_full_is_told_at_the_end() {
+fn a_write_error_is_reported_at_the_end() {
     for room in [0, 80, 200] {
-        let log = Contest::of(3, 2, 1).ricart_agrawala(Shiviz::new(Full(room), &header(3), Window::default()));
+        let log = MutexRun::of(3, 2, 1).ricart_agrawala(Shiviz::new(Full(room), &header(3), Window::default()));
         assert_eq!(log.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
 }
 
 #[test]
-fn a_node_that_the_header_does_not_know_is_nobody() {
-    let acts =
-        [Act::Command(5, "ask".into()), send(1, "x"), Act::Crash(5), Act::Deliver(0), Act::Command(1, "ask".into())];
-    let (log, events) = log_of(Window::default(), &acts);
+fn events_of_nodes_outside_the_group_are_ignored() {
+    let actions = [
+        Action::Command(5, "ask".into()),
+        send(1, "x"),
+        Action::Crash(5),
+        Action::Deliver(0),
+        Action::Command(1, "ask".into()),
+    ];
+    let (log, events) = log_of(Window::default(), &actions);
     assert_eq!(events, 2, "{log}");
     assert!(accepted(&log).iter().all(|event| event.host == "n1"));
 }
@@ -218,8 +225,8 @@ fn the_rules_of_the_tests_refuse_what_shiviz_refuses() {
         "",
         "n1 {\"n1\":2}\n0 late\n",
         "n1 {\"n1\":1}\n0 x\nn1 {\"n1\":3}\n0 a jump\n",
-        "n1 {\"n2\":1}\n0 not of itself\n",
-        "n1 {\"n1\":1,\"n2\":1}\n0 of nobody\n",
+        "n1 {\"n2\":1}\n0 without its host\n",
+        "n1 {\"n1\":1,\"n2\":1}\n0 unknown host\n",
         "n1 {\"n1\":1}\nx\n",
         "n1 {\"n1\":1\n0 no clock\n",
         "n1 {\"n1\":1}\n0 x\nforged\n",
@@ -235,9 +242,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn no_journal_makes_a_log_that_shiviz_refuses(acts in any_tale(4), from in -2..20i64, length in 0..60i64, some: bool) {
+    fn no_journal_makes_a_log_that_shiviz_refuses(actions in any_script(4), from in -2..20i64, length in 0..60i64, some: bool) {
         let nodes = if some { vec![node(2), node(3)] } else { Vec::new() };
-        let (log, events) = log_of(Window { nodes: nodes.into_iter().collect(), ..between(from, from + length) }, &acts);
+        let (log, events) = log_of(Window { nodes: nodes.into_iter().collect(), ..between(from, from + length) }, &actions);
         if events > 0 {
             let parsed = parse(&log);
             prop_assert!(parsed.is_ok(), "{:?}\n{log}", parsed.err());
@@ -246,27 +253,27 @@ proptest! {
     }
 
     #[test]
-    fn a_text_is_seen_as_it_is(text in hostile(), rule in hostile()) {
-        let acts = [Act::Command(1, text), Act::Rule("R-1".into(), rule), Act::Wait(1), Act::Command(2, "ask".into())];
-        let (log, _) = log_of(Window::default(), &acts);
+    fn texts_are_written_unchanged(text in hostile(), rule in hostile()) {
+        let actions = [Action::Command(1, text), Action::Rule("R-1".into(), rule), Action::Wait(1), Action::Command(2, "ask".into())];
+        let (log, _) = log_of(Window::default(), &actions);
         let events = accepted(&log);
         prop_assert_eq!(events.len(), 2, "{}", log);
-        let scene = crate::common::scene_of(4, Window::default(), &acts);
+        let scene = crate::common::scene_of(4, Window::default(), &actions);
         let (step, rule) = (&scene.steps[0], &scene.steps[0].rules[0]);
-        let told = format!("{} · {} {}", step.input, rule.0, rule.1);
-        prop_assert_eq!(events[0].text.trim(), told.trim());
+        let expected = format!("{} · {} {}", step.input, rule.0, rule.1);
+        prop_assert_eq!(events[0].text.trim(), expected.trim());
         prop_assert_eq!(&events[1].time, "1.000");
     }
 
     #[test]
-    fn the_clocks_are_what_happened_before(acts in any_tale(4), from in -2..12i64, length in 0..60i64, some: bool) {
-        // Of frames and parcels the oracle knows nothing.
-        let is_bare = |act: &Act| !matches!(act, Act::Parcel(..) | Act::Hand(..));
-        let acts: Vec<_> = acts.into_iter().filter(is_bare).collect();
+    fn clocks_match_happened_before(actions in any_script(4), from in -2..12i64, length in 0..60i64, some: bool) {
+        // The oracle does not know frames and parcels.
+        let is_bare = |action: &Action| !matches!(action, Action::Parcel(..) | Action::Hand(..));
+        let actions: Vec<_> = actions.into_iter().filter(is_bare).collect();
         let nodes = if some { vec![node(2), node(3)] } else { Vec::new() };
         let window = Window { nodes: nodes.into_iter().collect(), ..between(from, from + length) };
-        let expected = Tale::to(Oracle::new(window.clone())).of(4).tell(&acts).expected();
-        let (log, events) = log_of(window, &acts);
+        let expected = Script::new(Oracle::new(window.clone())).of(4).run(&actions).expected();
+        let (log, events) = log_of(window, &actions);
         prop_assert_eq!(expected.len() as u64, events, "{}", log);
         if events > 0 {
             let clocks: Vec<_> = accepted(&log).into_iter().map(|event| (event.host, event.clock)).collect();

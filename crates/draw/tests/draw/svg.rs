@@ -1,4 +1,4 @@
-//! Space-time diagrams: what is drawn is there, is text, and is in nobody's way.
+//! Tests of space-time diagrams: everything is drawn, text is escaped, and texts do not overlap.
 
 use crate::common::{check_layout, parsed};
 use quorate_core::{NodeId, Time};
@@ -32,8 +32,8 @@ fn scene(drawing: &Drawing) -> &Scene {
     }
 }
 
-/// Runs in which everything goes wrong that can.
-fn rough(seed: u64) -> Spec<Mutex> {
+/// Runs with every kind of fault.
+fn with_faults(seed: u64) -> Spec<Mutex> {
     let mut spec = Spec::<Mutex>::named("ricart-agrawala").unwrap();
     spec.seed = seed;
     spec.loss = "0.1".parse().unwrap();
@@ -50,9 +50,9 @@ fn rough(seed: u64) -> Spec<Mutex> {
 }
 
 #[test]
-fn no_text_lies_on_another_and_nothing_is_cut_off() {
+fn texts_do_not_overlap_and_are_not_cut_off() {
     for seed in 1..=12 {
-        let drawing = drawn(&rough(seed), Options::default());
+        let drawing = drawn(&with_faults(seed), Options::default());
         for clocks in [Clocks::None, Clocks::Logical, Clocks::Vector, Clocks::Both] {
             for notes in [Notes::Auto, Notes::Full, Notes::Names, Notes::None] {
                 let options = svg::Options { clocks, notes, ..svg::Options::default() };
@@ -62,7 +62,7 @@ fn no_text_lies_on_another_and_nothing_is_cut_off() {
     }
 }
 
-/// Members fall, stand still and are cut off, with leases that are short enough for a picture.
+/// Members crash, pause and are partitioned, with leases short enough for a picture.
 fn in_views(seed: u64, fault: &str) -> Spec<Mutex> {
     let mut spec = Spec::<Mutex>::named("token-request").unwrap();
     spec.nodes = 4;
@@ -79,10 +79,10 @@ const VIEW_FAULTS: [&str; 4] =
     ["crash 2 at 9ms", "pause 1 at 5ms for 70ms", "cut 1,2 | 3,4 at 9ms for 60ms", "crash 3 at 9ms for 20ms"];
 
 #[test]
-fn no_text_lies_on_another_in_views_either() {
+fn texts_do_not_overlap_with_views() {
     for (seed, fault) in (1..=8).zip(VIEW_FAULTS.iter().cycle()) {
         let drawing = drawn(&in_views(seed, fault), Options::default());
-        for width in [700, svg::USUAL_WIDTH] {
+        for width in [700, svg::DEFAULT_WIDTH] {
             let svg = svg::draw(&drawing, &svg::Options { width, ..svg::Options::default() });
             check_layout(&svg, &format!("seed {seed}, {fault}, {width}"));
             assert!(svg.contains("view 1: 1,2,3,4"), "seed {seed}, {fault}");
@@ -96,7 +96,7 @@ fn every_family_can_be_drawn() {
     election.nodes = 5;
     election.faults = vec!["crash 1 at 5ms for 300ms".parse().unwrap()];
     check_layout(
-        &svg::draw(&drawn(&election, Options { most: 4_000, ..Options::default() }), &svg::Options::default()),
+        &svg::draw(&drawn(&election, Options { max_steps: 4_000, ..Options::default() }), &svg::Options::default()),
         "raft",
     );
     let window = Window { to: Some(Time::from_nanos(200_000_000)), ..Window::default() };
@@ -111,18 +111,19 @@ fn every_family_can_be_drawn() {
 
 #[test]
 fn the_same_run_gives_the_same_bytes() {
-    let bytes = || svg::draw(&drawn(&rough(3), Options::default()), &svg::Options::default());
+    let bytes = || svg::draw(&drawn(&with_faults(3), Options::default()), &svg::Options::default());
     assert_eq!(bytes(), bytes());
 }
 
 #[test]
-fn everything_that_goes_wrong_is_to_be_seen() {
-    let drawing = drawn(&rough(5), Options::default());
+fn every_fault_is_shown() {
+    let drawing = drawn(&with_faults(5), Options::default());
     let svg = svg::draw(&drawing, &svg::Options::default());
     let (_, texts) = parsed(&svg);
-    let told = |wanted: &str| texts.iter().any(|text| text.text.contains(wanted));
-    for wanted in ["cut 1 | 2,3", "link 1 > 3", "pause", "goes on", "crash", "never arrives", "sent again", "inside"] {
-        assert!(told(wanted), "no '{wanted}'");
+    let is_shown = |wanted: &str| texts.iter().any(|text| text.text.contains(wanted));
+    for wanted in ["cut 1 | 2,3", "link 1 > 3", "pause", "resumes", "crash", "message lost", "retransmission", "inside"]
+    {
+        assert!(is_shown(wanted), "no '{wanted}'");
     }
 }
 
@@ -130,12 +131,12 @@ fn everything_that_goes_wrong_is_to_be_seen() {
 #[test]
 fn a_window_is_a_part_of_the_whole() {
     for seed in 1..=8 {
-        let whole = drawn(&rough(seed), Options::default());
+        let whole = drawn(&with_faults(seed), Options::default());
         let whole = scene(&whole);
         let (from, to) = (Time::from_nanos(6_000_000), Time::from_nanos(40_000_000));
         let nodes = BTreeSet::from([NodeId::new(1).unwrap(), NodeId::new(3).unwrap()]);
         let window = Window { from: Some(from), to: Some(to), nodes: nodes.clone() };
-        let part = drawn(&rough(seed), Options { window, ..Options::default() });
+        let part = drawn(&with_faults(seed), Options { window, ..Options::default() });
         let part = scene(&part);
         let lines = |scene: &Scene| -> Vec<(u64, String, Role, u64)> {
             let shown = scene.steps.iter().filter(|step| (from..=to).contains(&step.place.time));
@@ -145,16 +146,16 @@ fn a_window_is_a_part_of_the_whole() {
         };
         assert_eq!(lines(whole), lines(part));
         assert_eq!(part.lanes.iter().map(|lane| lane.node).collect::<BTreeSet<_>>(), nodes);
-        assert!(part.beyond.before > 0 && part.beyond.after > 0);
+        assert!(part.omitted.before > 0 && part.omitted.after > 0);
         check_layout(&svg::draw_scene(part, &svg::Options::default()), "a window");
     }
 }
 
-/// Spans follow each other without gaps, and arrows lead from earlier steps to later ones.
+/// Spans are contiguous, and arrows lead from earlier steps to later ones.
 #[test]
-fn a_scene_hangs_together() {
+fn a_scene_is_consistent() {
     for seed in 1..=40 {
-        let drawing = drawn(&rough(seed), Options::default());
+        let drawing = drawn(&with_faults(seed), Options::default());
         let scene = scene(&drawing);
         for lane in &scene.lanes {
             for pair in lane.spans.windows(2) {
@@ -176,7 +177,8 @@ fn arrows(scene: &Scene) -> impl Iterator<Item = (&Step, &Step, &Arrow)> {
     })
 }
 
-/// Behind bare links every message tells its receiver what its sender knew. The first thing anybody does is the first step.
+/// Over plain links, every message carries its sender's clock. The first action of the run has
+/// clock 1.
 #[test]
 fn clocks_grow_along_every_message() {
     for seed in 1..=20 {
@@ -194,7 +196,7 @@ fn clocks_grow_along_every_message() {
     }
 }
 
-/// Of two copies, one arrives and the other is lost: both are told.
+/// Of two copies, one arrives and the other is lost; both are shown.
 #[test]
 fn a_copy_that_is_lost_leaves_the_one_that_arrived() {
     let journal = concat!(
@@ -216,12 +218,12 @@ fn a_copy_that_is_lost_leaves_the_one_that_arrived() {
 
 #[test]
 fn too_much_for_a_scene_becomes_an_overview() {
-    let mut spec = rough(1);
+    let mut spec = with_faults(1);
     spec.settings.entries = 400;
     spec.until = None;
     spec.faults.pop();
     let drawing = drawn(&spec, Options::default());
-    let Drawing::Overview(overview) = &drawing else { panic!("a scene of everything") };
+    let Drawing::Overview(overview) = &drawing else { panic!("expected an overview, got a scene") };
     assert!(overview.bins.len() <= 480 && overview.bins.len() > 200, "{} bins", overview.bins.len());
     assert_eq!(overview.bins.iter().map(|bin| bin.steps).sum::<u64>(), overview.total.steps);
     assert_eq!(overview.total.chosen, 400);
@@ -232,7 +234,7 @@ fn too_much_for_a_scene_becomes_an_overview() {
 
 #[test]
 fn a_theme_can_be_forced() {
-    let drawing = drawn(&rough(2), Options::default());
+    let drawing = drawn(&with_faults(2), Options::default());
     let of = |theme| svg::draw(&drawing, &svg::Options { theme, ..svg::Options::default() });
     assert!(of(Theme::Auto).contains("prefers-color-scheme:dark"));
     assert!(!of(Theme::Light).contains("prefers-color-scheme") && !of(Theme::Dark).contains("prefers-color-scheme"));
@@ -240,31 +242,31 @@ fn a_theme_can_be_forced() {
 }
 
 #[test]
-fn a_breach_is_told_where_it_was_seen() {
-    let mut drawing = drawn(&rough(2), Options::default());
+fn a_violation_is_shown_where_it_was_detected() {
+    let mut drawing = drawn(&with_faults(2), Options::default());
     let (time, line) = scene(&drawing).steps.get(9).map(|step| (step.place.time, step.line)).unwrap();
     drawing.blame(Breach { time, line, text: "exclusion <fails>".into() });
     let svg = svg::draw(&drawing, &svg::Options::default());
     let (_, texts) = parsed(&svg);
-    assert!(texts.iter().any(|text| text.class == "breach-name" && text.text == "exclusion <fails>"));
-    check_layout(&svg, "a breach");
+    assert!(texts.iter().any(|text| text.class == "violation-name" && text.text == "exclusion <fails>"));
+    check_layout(&svg, "a violation");
 }
 
 fn read(journal: &str, name: &str) -> Drawing {
-    fn nobody(_: &Moment<'_, Value, Value>, _: &[Role]) -> Option<(NodeId, Role)> {
+    fn no_roles(_: &Moment<'_, Value, Value>, _: &[Role]) -> Option<(NodeId, Role)> {
         None
     }
     let mut journal = Journal::open(journal.as_bytes()).unwrap();
     let header = journal.header().clone();
     let heading = Heading { algorithm: name.to_owned(), nodes: 2, detail: name.to_owned(), ..Heading::default() };
-    let mut sketch = Sketch::<Value, Value>::new(&header, heading, nobody, Options::default());
+    let mut sketch = Sketch::<Value, Value>::new(&header, heading, no_roles, Options::default());
     journal.show_all(&mut sketch).unwrap();
     sketch.finish()
 }
 
-/// Nothing in a journal is trusted.
+/// A journal is untrusted input.
 #[test]
-fn hostile_names_are_text() {
+fn hostile_names_are_escaped() {
     let names = [
         "<script>alert(1)</script>",
         "\"'><svg onload=alert(1)>",
@@ -297,7 +299,7 @@ fn hostile_names_are_text() {
 }
 
 #[test]
-fn nothing_at_all_can_be_drawn() {
+fn an_empty_run_can_be_drawn() {
     let header = experiment::header(&Spec::<Mutex>::named("central").unwrap()).unwrap();
     for nodes in [0, 1] {
         let header = quorate_journal::record::Header { nodes, ..header.clone() };
@@ -307,13 +309,13 @@ fn nothing_at_all_can_be_drawn() {
             Mutex::stands,
             Options::default(),
         );
-        check_layout(&svg::draw(&sketch.finish(), &svg::Options::default()), "nothing");
+        check_layout(&svg::draw(&sketch.finish(), &svg::Options::default()), "an empty run");
     }
 }
 
-/// A run that takes several rows, with losses all over.
+/// A run of several rows with many losses.
 fn long() -> Drawing {
-    let mut spec = rough(7);
+    let mut spec = with_faults(7);
     spec.settings.entries = 9;
     spec.loss = "0.3".parse().unwrap();
     spec.until = Some("120ms".parse().unwrap());
@@ -324,9 +326,9 @@ fn rows(svg: &str) -> usize {
     svg.matches("<g transform=\"translate(0 ").count()
 }
 
-/// Wherever a property fails, one row says so, even where the step itself is not drawn.
+/// Wherever a property is violated, exactly one row shows it, even if the step itself is not drawn.
 #[test]
-fn a_breach_is_told_in_one_of_many_rows() {
+fn a_violation_is_shown_in_one_of_many_rows() {
     let whole = long();
     let lines: Vec<_> = scene(&whole).steps.iter().map(|step| (step.place.time, step.line)).collect();
     for (time, line) in lines {
@@ -335,14 +337,15 @@ fn a_breach_is_told_in_one_of_many_rows() {
             drawing.blame(Breach { time, line: line + beside, text: "exclusion fails".into() });
             let svg = svg::draw(&drawing, &svg::Options::default());
             assert!(rows(&svg) > 1);
-            assert_eq!(svg.matches("class=\"breach-name\"").count(), 1, "line {line} + {beside}");
+            assert_eq!(svg.matches("class=\"violation-name\"").count(), 1, "line {line} + {beside}");
         }
     }
 }
 
-/// A message whose ends are in two rows is drawn twice, and told as one. What is lost is lost once.
+/// A message whose ends are in two rows is drawn twice with the same tooltip. A lost message has
+/// one cross.
 #[test]
-fn rows_tell_of_messages_as_the_whole_does() {
+fn rows_describe_messages_like_the_whole_scene() {
     let whole = long();
     let svg = svg::draw(&whole, &svg::Options::default());
     assert!(rows(&svg) > 2);
@@ -351,15 +354,16 @@ fn rows_tell_of_messages_as_the_whole_does() {
     assert_eq!(svg.matches("sent before this picture").count(), 0);
     let lost = scene(&whole).arrows.iter().filter(|arrow| matches!(arrow.head, Head::Lost { .. })).count();
     let crosses = svg.matches("class=\"cross\"").count();
-    let crashes = scene(&whole).marks.iter().filter(|mark| mark.what == quorate_draw::scene::Blow::Crashed).count();
-    let pauses = scene(&whole).marks.iter().filter(|mark| mark.what == quorate_draw::scene::Blow::Paused).count();
+    let crashes = scene(&whole).marks.iter().filter(|mark| mark.kind == quorate_draw::scene::MarkKind::Crashed).count();
+    let pauses = scene(&whole).marks.iter().filter(|mark| mark.kind == quorate_draw::scene::MarkKind::Paused).count();
     // Two of them are in the legend, and a pause has two bars.
     assert_eq!(crosses, lost + crashes + 2 * pauses + 2);
 }
 
-/// A node that is inside all the time is to be seen in a window in which nothing happens, and in a large group.
+/// A node that holds the lock throughout a window in which nothing happens is shown, also in a
+/// large group.
 #[test]
-fn how_nodes_stand_does_not_depend_on_what_happens_in_the_window() {
+fn roles_do_not_depend_on_events_in_the_window() {
     let mut spec = Spec::<Mutex>::named("central").unwrap();
     spec.nodes = 20;
     spec.settings.entries = 1;
@@ -372,18 +376,18 @@ fn how_nodes_stand_does_not_depend_on_what_happens_in_the_window() {
     let part = drawn(&spec, Options { window, ..Options::default() });
     let lanes: Vec<_> = scene(&part).lanes.iter().map(|lane| (lane.node.index() + 1, lane.spans[0].role)).collect();
     assert_eq!(lanes, [(3, Role::Chosen)]);
-    assert_eq!(scene(&part).beyond.idle, 19);
+    assert_eq!(scene(&part).omitted.idle, 19);
 }
 
-/// More messages than anybody can follow are shown on the whole, however few steps there are.
+/// A scene with too many messages becomes an overview, however few steps it has.
 #[test]
-fn a_web_of_messages_becomes_an_overview() {
+fn too_many_messages_become_an_overview() {
     let mut spec = Spec::<Mutex>::named("ricart-agrawala").unwrap();
     spec.nodes = 60;
     spec.settings.entries = 20;
     let drawing =
         drawn(&spec, Options { window: Window { to: Some(Time::ZERO), ..Window::default() }, ..Options::default() });
     assert!(matches!(drawing, Drawing::Scene(_)), "a single request is few enough");
-    let drawing = drawn(&spec, Options { most: 100_000, ..Options::default() });
+    let drawing = drawn(&spec, Options { max_steps: 100_000, ..Options::default() });
     assert!(matches!(drawing, Drawing::Overview(_)));
 }

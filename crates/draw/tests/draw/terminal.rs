@@ -1,6 +1,6 @@
-//! Pictures for the terminal: as they look, and that no journal can make them look wrong.
+//! Tests of pictures for terminals: golden outputs, and robustness against any journal.
 
-use crate::common::{Act, Contest, any_tale, between, scene, scene_of};
+use crate::common::{Action, MutexRun, any_script, between, scene, scene_of};
 use expect_test::{Expect, expect};
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use proptest::test_runner::TestCaseError;
@@ -16,22 +16,22 @@ fn check(scene: &Scene, width: usize, expected: Expect) {
     expected.assert_eq(&draw(scene, &Options { width: Some(width) }, &plain));
 }
 
-fn command(who: u32, text: &str) -> Act {
-    Act::Command(who, text.into())
+fn command(id: u32, text: &str) -> Action {
+    Action::Command(id, text.into())
 }
 
-fn told(text: &str) -> Act {
-    Act::Emit(text.into())
+fn emit(text: &str) -> Action {
+    Action::Emit(text.into())
 }
 
-fn send(to: u32, kind: &str) -> Act {
-    Act::Send(to, kind.into(), Class::Algorithm)
+fn send(to: u32, kind: &str) -> Action {
+    Action::Send(to, kind.into(), Class::Algorithm)
 }
 
 #[test]
-fn three_want_in_at_once() {
+fn three_nodes_request_entry_at_once() {
     check(
-        &Contest::of(3, 3, 1).scene(),
+        &MutexRun::of(3, 3, 1).scene(),
         100,
         expect![[r#"
         ricart-agrawala · 3 nodes · seed 1
@@ -60,9 +60,9 @@ fn three_want_in_at_once() {
 }
 
 #[test]
-fn on_a_narrow_terminal_words_are_cut_and_lines_are_not_broken() {
+fn on_a_narrow_terminal_texts_are_truncated() {
     check(
-        &Contest::of(3, 3, 1).scene(),
+        &MutexRun::of(3, 3, 1).scene(),
         60,
         expect![[r#"
         ricart-agrawala · 3 nodes · seed 1
@@ -92,10 +92,10 @@ fn on_a_narrow_terminal_words_are_cut_and_lines_are_not_broken() {
 }
 
 #[test]
-fn losses_copies_a_cut_a_pause_a_crash_and_a_restart() {
-    let contest = Contest::trouble(5);
+fn losses_duplicates_a_partition_a_pause_a_crash_and_a_restart() {
+    let run = MutexRun::with_faults(5);
     check(
-        &scene(contest.reliable(contest.sketch("reliable", Window::default()))),
+        &scene(run.reliable(run.sketch("reliable", Window::default()))),
         110,
         expect![[r#"
             reliable · 3 nodes · seed 5
@@ -150,24 +150,23 @@ fn losses_copies_a_cut_a_pause_a_crash_and_a_restart() {
              69.461    ├───reply↻──┼────────✗      reply↻ → 3: its receiver is down
              70.000    │           │           ◆   starts again (life 1)
              89.064    │           ●           │   timer {retransmit:3} · RL-2 sends 1 to 3 again
-                       │           ├──reply↻──▷│   reply↻ → 3 is still under way
+                       │           ├──reply↻──▷│   reply↻ → 3 is in flight
                time    1           2           3
             │ outside   ┆ waiting   █ inside   ┊ paused   no line: down   ● ◘ sends   ○ ◙ sends nothing   ◆ starts
-            ‖ stands still   ▸ goes on   ✗ crash, loss   ↻ sent again   ⇉ a copy   ▷ still under way
-            times in milliseconds
+            ‖ pauses   ▸ resumes   ✗ crash, loss   ↻ retransmission   ⇉ duplicate   ▷ in flight   times in milliseconds
         "#]],
     );
 }
 
 #[test]
-fn a_window_says_what_comes_before_and_after_it() {
-    let contest = Contest::trouble(5);
+fn a_window_reports_lines_before_and_after_it() {
+    let run = MutexRun::with_faults(5);
     check(
-        &scene(contest.reliable(contest.sketch("reliable", between(10, 34)))),
+        &scene(run.reliable(run.sketch("reliable", between(10, 34)))),
         100,
         expect![[r#"
             reliable · 3 nodes · seed 5
-            … 34 lines of the journal before this
+            … 34 earlier journal lines
                time    1          2          3
              10.212    █          ├╌╌╌ack╌╌╌▶○   sets timer {retransmit:2} (15ms..20ms)
              10.775    ●          ┆          ┆   release · LEAVES · RA-4 lets (1, 2) pass at last · RA-4
@@ -182,41 +181,41 @@ fn a_window_says_what_comes_before_and_after_it() {
                     ┃  ├──reply↻──┼───────✗  ┆   reply↻ → 3: stopped by a cut
              31.827 ┃  │          ├───ack───▶○   cancels timer {retransmit:2}
              32.000 ┗╍╍│╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍┆╍  end of cut 1 | 2,3
-            … 10 lines of the journal after this
-            │ outside   ┆ waiting   █ inside   ● sends   ○ sends nothing   ✗ loss   ↻ sent again
-            ╌ sent before this   times in milliseconds
+            … 10 later journal lines
+            │ outside   ┆ waiting   █ inside   ● sends   ○ sends nothing   ✗ loss   ↻ retransmission
+            ╌ sent earlier   times in milliseconds
         "#]],
     );
 }
 
 #[test]
-fn what_a_parcel_of_every_fate_looks_like() {
-    let acts = [
+fn messages_with_every_fate() {
+    let actions = [
         command(1, "acquire"),
         send(2, "first"),
         send(3, "second"),
         send(1, "to itself"),
-        Act::Send(3, "ack".into(), Class::Control),
-        Act::Double(0),
-        Act::Wait(1),
-        Act::Deliver(0),
-        Act::Wait(1),
-        Act::Lose(0, Loss::Down),
-        Act::Wait(1),
-        Act::Deliver(0),
-        Act::Wait(1),
-        Act::Deliver(1),
-        Act::Emit("ENTERS".into()),
-        Act::Wait(1),
+        Action::Send(3, "ack".into(), Class::Control),
+        Action::Double(0),
+        Action::Wait(1),
+        Action::Deliver(0),
+        Action::Wait(1),
+        Action::Lose(0, Loss::Down),
+        Action::Wait(1),
+        Action::Deliver(0),
+        Action::Wait(1),
+        Action::Deliver(1),
+        Action::Emit("ENTERS".into()),
+        Action::Wait(1),
         command(2, "ask"),
         send(1, "late"),
-        Act::End(2),
+        Action::End(2),
     ];
     check(
-        &scene_of(3, Window::default(), &acts),
+        &scene_of(3, Window::default(), &actions),
         90,
         expect![[r#"
-            told-by-hand · 3 nodes · seed 1
+            scripted · 3 nodes · seed 1
               time  1            2            3
              0.000  ●            │            │   acquire · first → 2 · second → 3 · to itself → 1
              1.000  ├───first───▶○            │
@@ -225,87 +224,87 @@ fn what_a_parcel_of_every_fate_looks_like() {
              4.000  ├───first⇉──▶◙            │   ENTERS
              5.000  ┆            ◘            │   ask · late → 1
                     ┆            ■            │   node 2 is stopped
-                    ├─────ack────────────────▷│   ack → 3 is still under way
-                    ┆◁────late───╴            │   late → 1 is still under way
+                    ├─────ack────────────────▷│   ack → 3 is in flight
+                    ┆◁────late───╴            │   late → 1 is in flight
             │ outside   ┆ waiting   █ inside   no line: down   ● ◘ sends   ○ ◙ sends nothing
-            ■ stopped   ✗ loss   ⇉ a copy   ▷ still under way   times in milliseconds
+            ■ stopped   ✗ loss   ⇉ duplicate   ▷ in flight   times in milliseconds
         "#]],
     );
 }
 
 #[test]
-fn bands_overlap_beside_each_other() {
-    let acts = [
-        Act::Change("cut 1 | 2,3".into()),
-        Act::Wait(1),
+fn overlapping_faults_are_side_by_side() {
+    let actions = [
+        Action::Change("cut 1 | 2,3".into()),
+        Action::Wait(1),
         command(1, "ask"),
-        Act::Change("link 1 > 2 loss 0.5".into()),
-        Act::Wait(1),
+        Action::Change("link 1 > 2 loss 0.5".into()),
+        Action::Wait(1),
         command(2, "ask"),
-        Act::Change("heal".into()),
-        Act::Wait(1),
+        Action::Change("heal".into()),
+        Action::Wait(1),
         command(3, "ask"),
-        Act::Change("skew 2 by 3ms".into()),
+        Action::Change("skew 2 by 3ms".into()),
     ];
     check(
-        &scene_of(3, Window::default(), &acts),
+        &scene_of(3, Window::default(), &actions),
         80,
         expect![[r#"
-        told-by-hand · 3 nodes · seed 1
-          time     1       2       3
-         0.000 ┏╍╍╍│╍╍╍╍╍╍╍│╍╍╍╍╍╍╍│╍  cut 1 | 2,3
-         1.000 ┃   ○       │       │   ask
-               ┃┏╍╍│╍╍╍╍╍╍╍│╍╍╍╍╍╍╍│╍  link 1 > 2 loss 0.5
-         2.000 ┃┃  │       ○       │   ask
-               ┗┃╍╍│╍╍╍╍╍╍╍│╍╍╍╍╍╍╍│╍  end of cut 1 | 2,3
-         3.000  ┃  │       │       ○   ask
-                ┃ ┄│┄┄┄┄┄┄┄│┄┄┄┄┄┄┄│┄  skew 2 by 3ms
-        │ outside   ○ sends nothing   times in milliseconds
-    "#]],
+            scripted · 3 nodes · seed 1
+              time     1       2       3
+             0.000 ┏╍╍╍│╍╍╍╍╍╍╍│╍╍╍╍╍╍╍│╍  cut 1 | 2,3
+             1.000 ┃   ○       │       │   ask
+                   ┃┏╍╍│╍╍╍╍╍╍╍│╍╍╍╍╍╍╍│╍  link 1 > 2 loss 0.5
+             2.000 ┃┃  │       ○       │   ask
+                   ┗┃╍╍│╍╍╍╍╍╍╍│╍╍╍╍╍╍╍│╍  end of cut 1 | 2,3
+             3.000  ┃  │       │       ○   ask
+                    ┃ ┄│┄┄┄┄┄┄┄│┄┄┄┄┄┄┄│┄  skew 2 by 3ms
+            │ outside   ○ sends nothing   times in milliseconds
+        "#]],
     );
 }
 
 #[test]
-fn a_breach_stands_where_it_was_seen() {
-    let enters = |who| [command(who, "acquire"), Act::Emit("ENTERS".into())];
-    let acts: Vec<_> = [enters(1), enters(2), enters(3)].into_iter().flatten().collect();
-    let mut scene = scene_of(3, Window::default(), &acts);
+fn a_violation_is_shown_where_it_was_detected() {
+    let enters = |id| [command(id, "acquire"), Action::Emit("ENTERS".into())];
+    let actions: Vec<_> = [enters(1), enters(2), enters(3)].into_iter().flatten().collect();
+    let mut scene = scene_of(3, Window::default(), &actions);
     let text = "Two are inside: 1 and 2.".to_owned();
-    scene.breaches.push(Breach { time: scene.from, line: scene.steps[1].line, text: text.clone() });
-    scene.breaches.push(Breach {
+    scene.violations.push(Breach { time: scene.from, line: scene.steps[1].line, text: text.clone() });
+    scene.violations.push(Breach {
         time: crate::common::ms(99),
         line: 99,
-        text: "What comes after this is not shown.".into(),
+        text: "A violation after the run is not shown.".into(),
     });
     check(
         &scene,
         80,
         expect![[r#"
-        told-by-hand · 3 nodes · seed 1
-          time  1       2       3
-         0.000  ◙       │       │   acquire · ENTERS
-                █       ◙       │   acquire · ENTERS
-               ━█━━━━━━━█━━━━━━━│━  ✗ Two are inside: 1 and 2.
-                █       █       ◙   acquire · ENTERS
-        │ outside   █ inside   ◙ sends nothing   times in milliseconds
-    "#]],
+            scripted · 3 nodes · seed 1
+              time  1       2       3
+             0.000  ◙       │       │   acquire · ENTERS
+                    █       ◙       │   acquire · ENTERS
+                   ━█━━━━━━━█━━━━━━━│━  ✗ Two are inside: 1 and 2.
+                    █       █       ◙   acquire · ENTERS
+            │ outside   █ inside   ◙ sends nothing   times in milliseconds
+        "#]],
     );
     assert!(mermaid::draw(&scene).contains(&format!("Note over n1,n3: 0.000 ms · ✗ {text}\n")));
 }
 
-/// What a node saves may look like anything; it is no message.
+/// A node may save any text; that is not a message.
 #[test]
 fn a_step_sends_only_if_a_message_leaves() {
-    let acts = [
-        Act::Timer(1),
-        told("saved"),
-        Act::Wait(1),
-        Act::Timer(2),
-        Act::Send(1, "ack".into(), Class::Control),
-        Act::Wait(1),
+    let actions = [
+        Action::Timer(1),
+        emit("saved"),
+        Action::Wait(1),
+        Action::Timer(2),
+        Action::Send(1, "ack".into(), Class::Control),
+        Action::Wait(1),
         command(2, "ask"),
     ];
-    let mut scene = scene_of(2, Window::default(), &acts);
+    let mut scene = scene_of(2, Window::default(), &actions);
     for save in ["saves a → 2", "saves a → 3"] {
         scene.steps[0].parts.push((Sort::Control, save.into()));
     }
@@ -313,87 +312,86 @@ fn a_step_sends_only_if_a_message_leaves() {
         &scene,
         80,
         expect![[r#"
-        told-by-hand · 2 nodes · seed 1
-          time  1       2
-         0.000  ○       │   timer tick · saved · saves a → 2 · saves a → 3
-         1.000  │       ●   timer tick · ack → 1
-         2.000  │       ○   ask
-                │◁──ack─┤   ack → 1 is still under way
-        │ outside   ● sends   ○ sends nothing   ▷ still under way
-        times in milliseconds
-    "#]],
+            scripted · 2 nodes · seed 1
+              time  1       2
+             0.000  ○       │   timer tick · saved · saves a → 2 · saves a → 3
+             1.000  │       ●   timer tick · ack → 1
+             2.000  │       ○   ask
+                    │◁──ack─┤   ack → 1 is in flight
+            │ outside   ● sends   ○ sends nothing   ▷ in flight   times in milliseconds
+        "#]],
     );
 }
 
 #[test]
-fn one_is_one_and_two_are_two() {
-    let acts = |count: u32| -> Vec<Act> {
-        let mut acts = vec![command(1, "early"), Act::Wait(10), command(1, "ask")];
-        acts.extend((0..count).map(|_| send(2, "request")));
-        acts.extend((12..count).flat_map(|_| [Act::Wait(1), Act::Timer(1)]));
-        acts.extend([Act::Wait(90), command(2, "late")]);
-        acts
+fn counts_have_a_singular_and_a_plural() {
+    let actions = |count: u32| -> Vec<Action> {
+        let mut actions = vec![command(1, "early"), Action::Wait(10), command(1, "ask")];
+        actions.extend((0..count).map(|_| send(2, "request")));
+        actions.extend((12..count).flat_map(|_| [Action::Wait(1), Action::Timer(1)]));
+        actions.extend([Action::Wait(90), command(2, "late")]);
+        actions
     };
     let text = |scene: &Scene| draw(scene, &Options { width: Some(100) }, &plain);
-    let one = text(&scene_of(2, between(5, 50), &acts(13)));
-    for told in [
-        "\n1 more message is still under way.\n",
-        "\n… 1 line of the journal before this\n",
-        "\n… 1 line of the journal after this\n",
-        "\nNot shown: one step that does nothing.\n",
+    let one = text(&scene_of(2, between(5, 50), &actions(13)));
+    for expected in [
+        "\n1 more message is in flight.\n",
+        "\n… 1 earlier journal line\n",
+        "\n… 1 later journal line\n",
+        "\nNot shown: one step without visible effect.\n",
     ] {
-        assert!(one.contains(told), "{told}\n{one}");
+        assert!(one.contains(expected), "{expected}\n{one}");
     }
-    let two = text(&scene_of(2, between(5, 50), &acts(14)));
-    assert!(two.contains("\n2 more messages are still under way.\n"), "{two}");
-    assert!(two.contains("\nNot shown: 2 steps that do nothing.\n"), "{two}");
-    assert!(text(&scene_of(1, Window::default(), &[])).starts_with("told-by-hand · 1 node · seed 1\n"));
+    let two = text(&scene_of(2, between(5, 50), &actions(14)));
+    assert!(two.contains("\n2 more messages are in flight.\n"), "{two}");
+    assert!(two.contains("\nNot shown: 2 steps without visible effect.\n"), "{two}");
+    assert!(text(&scene_of(1, Window::default(), &[])).starts_with("scripted · 1 node · seed 1\n"));
 }
 
 #[test]
-fn many_nodes_stand_close_together() {
-    let acts = [command(12, "ask"), send(3, "request"), Act::Wait(1), Act::Deliver(0)];
+fn many_nodes_are_drawn_close_together() {
+    let actions = [command(12, "ask"), send(3, "request"), Action::Wait(1), Action::Deliver(0)];
     check(
-        &scene_of(12, Window::default(), &acts),
+        &scene_of(12, Window::default(), &actions),
         60,
         expect![[r#"
-        told-by-hand · 12 nodes · seed 1
-          time  1 2 3 4 5 6 7 8 9  11
-         0.000  │ │ │ │ │ │ │ │ │ │ │ ●   ask · request → 3
-         1.000  │ │ ○◀┼─┼─┼─┼─┼─┼─┼─┼─┤   request from 12
-        │ outside   ● sends   ○ sends nothing
-        times in milliseconds
-    "#]],
+            scripted · 12 nodes · seed 1
+              time  1 2 3 4 5 6 7 8 9  11
+             0.000  │ │ │ │ │ │ │ │ │ │ │ ●   ask · request → 3
+             1.000  │ │ ○◀┼─┼─┼─┼─┼─┼─┼─┼─┤   request from 12
+            │ outside   ● sends   ○ sends nothing
+            times in milliseconds
+        "#]],
     );
 }
 
 #[test]
-fn too_many_nodes_are_a_list_that_says_so() {
-    let mut acts = vec![command(1, "ask"), send(2, "request"), Act::Wait(1), Act::Deliver(0)];
-    acts.extend((3..=60).map(|who| command(who, "ask")));
-    let text = draw(&scene_of(60, Window::default(), &acts), &Options { width: Some(80) }, &plain);
+fn too_many_nodes_become_a_list() {
+    let mut actions = vec![command(1, "ask"), send(2, "request"), Action::Wait(1), Action::Deliver(0)];
+    actions.extend((3..=60).map(|id| command(id, "ask")));
+    let text = draw(&scene_of(60, Window::default(), &actions), &Options { width: Some(80) }, &plain);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[2], " 0.000  node 1 · ask · request → 2");
     assert_eq!(lines[3], " 1.000  node 2 · request from 1");
-    let last = "60 nodes side by side are too wide, so this is a list. Choose some of them.";
+    let last = "60 nodes do not fit side by side, so this is a list. Select fewer nodes.";
     assert_eq!(lines.last().copied(), Some(last));
 }
 
 #[test]
-fn names_from_right_to_left_and_wide_ones_keep_to_their_places() {
-    let acts = [
+fn right_to_left_and_wide_names_keep_their_columns() {
+    let actions = [
         command(1, "שאל"),
         send(2, "שלום"),
         send(3, "要求"),
-        Act::Wait(1),
-        Act::Deliver(0),
-        Act::Emit("مرحبا".into()),
-        Act::Deliver(0),
+        Action::Wait(1),
+        Action::Deliver(0),
+        Action::Emit("مرحبا".into()),
+        Action::Deliver(0),
     ];
-    let text = draw(&scene_of(3, Window::default(), &acts), &Options { width: Some(60) }, &plain);
+    let text = draw(&scene_of(3, Window::default(), &actions), &Options { width: Some(60) }, &plain);
     let shown = text.replace('\u{2068}', "⟨").replace('\u{2069}', "⟩");
     expect![[r#"
-        told-by-hand · 3 nodes · seed 1
+        scripted · 3 nodes · seed 1
           time  1       2       3
          0.000  ●       │       │   ⟨שאל⟩ · ⟨שלום → 2⟩ · 要求 → 3
          1.000  ├─⟨שלום⟩─▶○       │   ⟨مرحبا⟩
@@ -405,12 +403,12 @@ fn names_from_right_to_left_and_wide_ones_keep_to_their_places() {
 }
 
 #[test]
-fn nothing_at_all_is_a_picture_too() {
+fn an_empty_scene_can_be_drawn() {
     check(
         &scene_of(2, Window::default(), &[]),
         80,
         expect![[r#"
-            told-by-hand · 2 nodes · seed 1
+            scripted · 2 nodes · seed 1
              time  1       2
                    │       │
             │ outside   times in milliseconds
@@ -430,10 +428,10 @@ fn nothing_at_all_is_a_picture_too() {
 
 #[test]
 fn colours_change_nothing_but_the_colour() {
-    let contest = Contest::trouble(5);
-    let scene = scene(contest.reliable(contest.sketch("reliable", Window::default())));
+    let run = MutexRun::with_faults(5);
+    let scene = scene(run.reliable(run.sketch("reliable", Window::default())));
     let options = Options { width: Some(100) };
-    // Signs for private use, which no journal of this test has.
+    // Private-use characters, which no journal of this test contains.
     let paint = |ink: Ink, text: &str| format!("\u{e000}{ink:?}\u{e001}{text}\u{e002}");
     let coloured = draw(&scene, &options, &paint);
     for ink in ["Role(Waiting)", "Role(Chosen)", "Message", "Control", "Part(Event)", "Alarm", "Faint", "Heading"] {
@@ -444,21 +442,21 @@ fn colours_change_nothing_but_the_colour() {
     assert_eq!(bare, draw(&scene, &options, &plain));
 }
 
-/// What any picture must be, whoever wrote the journal.
-fn is_sound(scene: &Scene, width: Option<usize>) -> Result<(), TestCaseError> {
+/// Checks what every picture must satisfy, whatever the journal.
+fn check_picture(scene: &Scene, width: Option<usize>) -> Result<(), TestCaseError> {
     let text = draw(scene, &Options { width }, &plain);
     prop_assert!(text.ends_with('\n'));
     for line in text.lines() {
-        prop_assert!(!line.chars().any(char::is_control), "no sign steers the terminal: {line:?}");
+        prop_assert!(!line.chars().any(char::is_control), "control character in {line:?}");
         let (opened, closed) = (line.matches('\u{2068}').count(), line.matches('\u{2069}').count());
-        prop_assert_eq!(opened, closed, "what is isolated ends within the line: {:?}", line);
+        prop_assert_eq!(opened, closed, "isolation must end within the line: {:?}", line);
         if let Some(width) = width {
             prop_assert!(line.width() <= width, "{} columns of {width}: {line:?}", line.width());
         }
     }
-    let told = text.lines().count();
-    prop_assert!(told >= 3 + scene.steps.len() + scene.marks.len(), "every step and every blow has a line");
-    prop_assert_eq!(&text, &draw(scene, &Options { width }, &plain), "the same scene is drawn the same way");
+    let lines = text.lines().count();
+    prop_assert!(lines >= 3 + scene.steps.len() + scene.marks.len(), "every step and every mark has a line");
+    prop_assert_eq!(&text, &draw(scene, &Options { width }, &plain), "drawing must be deterministic");
     Ok(())
 }
 
@@ -466,14 +464,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn no_journal_breaks_the_picture(acts in any_tale(4), width in 30..130usize, limited in any::<bool>()) {
-        let scene = scene_of(4, Window::default(), &acts);
-        is_sound(&scene, limited.then_some(width))?;
+    fn no_journal_breaks_the_picture(actions in any_script(4), width in 30..130usize, limited in any::<bool>()) {
+        let scene = scene_of(4, Window::default(), &actions);
+        check_picture(&scene, limited.then_some(width))?;
     }
 
     #[test]
-    fn no_window_breaks_the_picture(acts in any_tale(4), from in -2..40i64, length in 0..30i64, width in 30..130usize) {
-        let scene = scene_of(4, between(from, from + length), &acts);
-        is_sound(&scene, Some(width))?;
+    fn no_window_breaks_the_picture(actions in any_script(4), from in -2..40i64, length in 0..30i64, width in 30..130usize) {
+        let scene = scene_of(4, between(from, from + length), &actions);
+        check_picture(&scene, Some(width))?;
     }
 }

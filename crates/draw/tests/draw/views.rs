@@ -1,55 +1,69 @@
-//! Views in pictures: who acts together, for how long each one may, and who does nothing meanwhile.
+//! Tests of views in pictures: the members that act together, their leases, and inactive nodes.
 
-use crate::common::{Act, between, ms, scene_of};
+use crate::common::{Action, between, ms, scene_of};
 use expect_test::{Expect, expect};
 use quorate_core::Class;
-use quorate_draw::scene::{Lane, Stillness};
+use quorate_draw::scene::{InactiveReason, Lane};
 use quorate_draw::terminal::{Options, draw, plain};
 use quorate_draw::{Scene, Window, mermaid, svg};
 
-fn rule(rule: &str, text: &str) -> Act {
-    Act::Rule(rule.into(), text.into())
+fn rule(rule: &str, text: &str) -> Action {
+    Action::Rule(rule.into(), text.into())
 }
 
-fn told(text: &str) -> Act {
-    Act::Emit(text.into())
+fn emit(text: &str) -> Action {
+    Action::Emit(text.into())
 }
 
-fn report(to: u32) -> Act {
-    Act::Send(to, "report".into(), Class::Control)
+fn report(to: u32) -> Action {
+    Action::Send(to, "report".into(), Class::Control)
 }
 
-/// Three found a group, each with a lease of 30 ms.
-fn founding() -> Vec<Act> {
+/// Three nodes form a group, each with a lease of 30 ms.
+fn founding() -> Vec<Action> {
     let members = vec![(1, 0, 1), (2, 0, 1), (3, 0, 1)];
-    let member = |who| {
-        let view = Act::View(who, 1, members.clone());
-        [view, rule("VW-2", "is let in"), Act::Lease(who, 30), Act::Set, rule("VW-3", "begins")]
+    let member = |id| {
+        let view = Action::View(id, 1, members.clone());
+        [view, rule("VW-2", "is admitted"), Action::Lease(id, 30), Action::Set, rule("VW-3", "begins")]
     };
     (1..=3).flat_map(member).collect()
 }
 
-/// Node 1 is inside, stands still for longer than its lease, and is out when it goes on; the others go on without it.
-fn tale() -> Vec<Act> {
+/// Node 1 holds the lock and pauses for longer than its lease. The others continue without it, and
+/// it is no longer a member when it resumes.
+fn script() -> Vec<Action> {
     let members = vec![(2, 0, 1), (3, 0, 1)];
-    let acts = [
-        vec![Act::Wait(2), Act::Command(1, "acquire".into()), told("ENTERS")],
-        // Renewals go without saying, whatever the user is told of them.
-        vec![Act::Wait(3), Act::Lease(1, 30), Act::Set, told("may stay"), Act::Lease(2, 60), Act::Lease(3, 60)],
-        vec![Act::Wait(5), Act::Pause(1), Act::Wait(30)],
-        vec![Act::View(2, 2, members.clone()), rule("VW-2", "stops"), report(3)],
-        vec![Act::View(3, 2, members.clone()), rule("VW-2", "stops"), report(2), Act::Wait(2)],
-        vec![Act::Deliver(0), rule("VW-3", "begins"), Act::Wait(3), Act::Deliver(0), rule("VW-3", "begins")],
-        vec![Act::Wait(5), Act::Resume(1), Act::Timer(1), rule("VW-1", "freezes: its lease is over"), Act::Wait(1)],
-        vec![Act::View(1, 2, members), rule("VW-5", "is out"), told("LEAVES"), rule("VW-5", "takes no part")],
+    let actions = [
+        vec![Action::Wait(2), Action::Command(1, "acquire".into()), emit("ENTERS")],
+        // Renewals are not shown, whatever events they cause.
+        vec![
+            Action::Wait(3),
+            Action::Lease(1, 30),
+            Action::Set,
+            emit("renewed"),
+            Action::Lease(2, 60),
+            Action::Lease(3, 60),
+        ],
+        vec![Action::Wait(5), Action::Pause(1), Action::Wait(30)],
+        vec![Action::View(2, 2, members.clone()), rule("VW-2", "stops"), report(3)],
+        vec![Action::View(3, 2, members.clone()), rule("VW-2", "stops"), report(2), Action::Wait(2)],
+        vec![Action::Deliver(0), rule("VW-3", "begins"), Action::Wait(3), Action::Deliver(0), rule("VW-3", "begins")],
+        vec![
+            Action::Wait(5),
+            Action::Resume(1),
+            Action::Timer(1),
+            rule("VW-1", "freezes: its lease has expired"),
+            Action::Wait(1),
+        ],
+        vec![Action::View(1, 2, members), rule("VW-5", "is out"), emit("LEAVES"), rule("VW-5", "takes no part")],
     ];
-    founding().into_iter().chain(acts.into_iter().flatten()).collect()
+    founding().into_iter().chain(actions.into_iter().flatten()).collect()
 }
 
-/// Who does nothing, why, and from which millisecond to which.
-fn stills(lane: &Lane) -> Vec<(Stillness, i64, i64)> {
+/// Returns why a node is inactive, with start and end in milliseconds.
+fn inactive_spans(lane: &Lane) -> Vec<(InactiveReason, i64, i64)> {
     let millis = |time: quorate_core::Time| time.nanos() / 1_000_000;
-    lane.stills.iter().map(|still| (still.why, millis(still.from.time), millis(still.to.time))).collect()
+    lane.inactive_spans.iter().map(|span| (span.reason, millis(span.from.time), millis(span.to.time))).collect()
 }
 
 fn leases(lane: &Lane) -> Vec<(i64, i64, bool)> {
@@ -63,87 +77,99 @@ fn check(scene: &Scene, expected: Expect) {
 
 #[test]
 fn a_view_begins_when_the_first_member_acts_in_it() {
-    let scene = scene_of(3, Window::default(), &tale());
-    let eras: Vec<_> = scene.eras.iter().map(|era| (era.name(), era.from.time, era.to.map(|to| to.time))).collect();
-    assert_eq!(eras, [("view 1: 1,2,3".into(), ms(0), Some(ms(42))), ("view 2: 2,3".into(), ms(42), None)]);
+    let scene = scene_of(3, Window::default(), &script());
+    let view_spans: Vec<_> = scene
+        .view_spans
+        .iter()
+        .map(|view_span| (view_span.name(), view_span.from.time, view_span.to.map(|to| to.time)))
+        .collect();
+    assert_eq!(view_spans, [("view 1: 1,2,3".into(), ms(0), Some(ms(42))), ("view 2: 2,3".into(), ms(42), None)]);
 }
 
 #[test]
-fn leases_that_are_renewed_are_one_line_and_no_steps() {
-    let scene = scene_of(3, Window::default(), &tale());
+fn a_renewed_lease_is_one_line_and_no_steps() {
+    let scene = scene_of(3, Window::default(), &script());
     assert_eq!(leases(&scene.lanes[0]), [(0, 35, true)]);
     assert_eq!(leases(&scene.lanes[1]), [(0, 65, true)]);
     let inputs: Vec<_> = scene.steps.iter().map(|step| step.input.as_str()).collect();
     let expected =
         ["acquire", "view 2 of 2,3", "view 2 of 2,3", "report from 2", "report from 3", "timer tick", "view 2 of 2,3"];
     assert_eq!(inputs, expected);
-    assert_eq!(scene.beyond.quiet, 0, "what the lines of leases show is shown");
+    assert_eq!(scene.omitted.quiet, 0, "renewals are shown by the lease line, so they do not count as omitted");
 }
 
 #[test]
-fn who_lacks_reports_or_a_lease_is_frozen_and_who_is_out_is_outside() {
-    let scene = scene_of(3, Window::default(), &tale());
+fn members_without_reports_or_lease_are_frozen_and_others_are_outside() {
+    let scene = scene_of(3, Window::default(), &script());
     // The lease of node 1 ended at 35 ms; at 42 ms the others acted in a view without it.
-    assert_eq!(stills(&scene.lanes[0]), [(Stillness::Frozen, 35, 42), (Stillness::Outside, 42, 51)]);
-    assert_eq!(stills(&scene.lanes[1]), [(Stillness::Frozen, 40, 45)]);
-    assert_eq!(stills(&scene.lanes[2]), [(Stillness::Frozen, 40, 42)]);
+    assert_eq!(inactive_spans(&scene.lanes[0]), [(InactiveReason::Frozen, 35, 42), (InactiveReason::Outside, 42, 51)]);
+    assert_eq!(inactive_spans(&scene.lanes[1]), [(InactiveReason::Frozen, 40, 45)]);
+    assert_eq!(inactive_spans(&scene.lanes[2]), [(InactiveReason::Frozen, 40, 42)]);
 }
 
 #[test]
-fn what_was_had_is_over_with_the_lease_and_lost_when_that_is_known() {
-    let scene = scene_of(3, Window::default(), &tale());
-    let over = scene.lanes[0].spans.iter().filter(|span| span.over);
+fn an_entry_expires_with_the_lease_and_is_revoked_when_the_node_learns_of_it() {
+    let scene = scene_of(3, Window::default(), &script());
+    let over = scene.lanes[0].spans.iter().filter(|span| span.lease_expired);
     let over: Vec<_> = over.map(|span| (span.from.time, span.to.time)).collect();
     assert_eq!((over.first().unwrap().0, over.last().unwrap().1), (ms(35), ms(51)));
-    assert!(scene.lanes[1..].iter().flat_map(|lane| &lane.spans).all(|span| !span.over));
-    let lost: Vec<_> = scene.steps.iter().filter(|step| step.loses).map(|step| (step.lane, step.place.time)).collect();
+    assert!(scene.lanes[1..].iter().flat_map(|lane| &lane.spans).all(|span| !span.lease_expired));
+    let lost: Vec<_> =
+        scene.steps.iter().filter(|step| step.revoked).map(|step| (step.lane, step.place.time)).collect();
     assert_eq!(lost, [(0, ms(51))]);
 }
 
 #[test]
-fn the_lease_of_a_node_that_is_down_is_waited_for_until_the_group_goes_on() {
+fn the_lease_of_a_crashed_node_lasts_until_it_expires_or_the_group_continues() {
     let members = vec![(2, 0, 1), (3, 0, 1)];
-    let go_on = [Act::View(2, 2, members), rule("VW-2", "stops"), rule("VW-3", "begins"), Act::Wait(9), Act::Timer(2)];
+    let go_on =
+        [Action::View(2, 2, members), rule("VW-2", "stops"), rule("VW-3", "begins"), Action::Wait(9), Action::Timer(2)];
     let fall = |later: i64| {
-        let acts = [Act::Wait(5), Act::Crash(1), Act::Wait(later)];
-        let acts: Vec<_> = founding().into_iter().chain(acts).chain(go_on.clone()).collect();
-        leases(&scene_of(3, Window::default(), &acts).lanes[0])
+        let actions = [Action::Wait(5), Action::Crash(1), Action::Wait(later)];
+        let actions: Vec<_> = founding().into_iter().chain(actions).chain(go_on.clone()).collect();
+        leases(&scene_of(3, Window::default(), &actions).lanes[0])
     };
-    assert_eq!(fall(30), [(0, 5, true), (5, 30, false)], "until it has run out");
+    assert_eq!(fall(30), [(0, 5, true), (5, 30, false)], "until it expires");
     assert_eq!(fall(10), [(0, 5, true), (5, 15, false)], "until the others act without it");
 }
 
 #[test]
-fn a_lease_counts_for_one_life() {
+fn a_lease_belongs_to_one_incarnation() {
     let members = vec![(1, 1, 2), (2, 0, 1), (3, 0, 1)];
-    let acts = [
-        vec![Act::Wait(5), Act::Crash(1), Act::Wait(1), Act::Start(1, 1), Act::Wait(1)],
-        // Its next life is in no view yet, and no lease is for it.
-        vec![Act::Lease(1, 30), Act::Wait(1), Act::View(2, 2, members.clone()), rule("VW-3", "begins"), Act::Wait(1)],
-        vec![Act::View(1, 2, members), rule("VW-2", "is let in"), Act::Wait(1)],
-        vec![Act::Lease(1, 30), rule("VW-3", "begins"), Act::Wait(1), Act::Timer(1), rule("X-1", "goes on")],
+    let actions = [
+        vec![Action::Wait(5), Action::Crash(1), Action::Wait(1), Action::Start(1, 1), Action::Wait(1)],
+        // Its next incarnation is in no view yet, so this lease is not for it.
+        vec![
+            Action::Lease(1, 30),
+            Action::Wait(1),
+            Action::View(2, 2, members.clone()),
+            rule("VW-3", "begins"),
+            Action::Wait(1),
+        ],
+        vec![Action::View(1, 2, members), rule("VW-2", "is admitted"), Action::Wait(1)],
+        vec![Action::Lease(1, 30), rule("VW-3", "begins"), Action::Wait(1), Action::Timer(1), rule("X-1", "continues")],
     ];
-    let acts: Vec<_> = founding().into_iter().chain(acts.into_iter().flatten()).collect();
-    let scene = scene_of(3, Window::default(), &acts);
+    let actions: Vec<_> = founding().into_iter().chain(actions.into_iter().flatten()).collect();
+    let scene = scene_of(3, Window::default(), &actions);
     assert_eq!(leases(&scene.lanes[0]), [(0, 5, true), (5, 8, false), (10, 40, true)]);
-    assert_eq!(stills(&scene.lanes[0]), [(Stillness::Outside, 6, 8), (Stillness::Frozen, 8, 10)]);
+    assert_eq!(inactive_spans(&scene.lanes[0]), [(InactiveReason::Outside, 6, 8), (InactiveReason::Frozen, 8, 10)]);
 }
 
 #[test]
-fn a_window_begins_in_the_view_that_goes_on() {
-    let scene = scene_of(3, between(44, 60), &tale());
-    let eras: Vec<_> = scene.eras.iter().map(quorate_draw::scene::Era::name).collect();
-    assert_eq!(eras, ["view 2: 2,3"]);
-    assert_eq!(stills(&scene.lanes[0]), [(Stillness::Outside, 42, 51)]);
+fn a_window_begins_in_the_current_view() {
+    let scene = scene_of(3, between(44, 60), &script());
+    let view_spans: Vec<_> = scene.view_spans.iter().map(quorate_draw::scene::ViewSpan::name).collect();
+    assert_eq!(view_spans, ["view 2: 2,3"]);
+    assert_eq!(inactive_spans(&scene.lanes[0]), [(InactiveReason::Outside, 42, 51)]);
     assert_eq!(leases(&scene.lanes[0]), [], "it ended before");
-    assert!(scene.lanes[0].spans.iter().any(|span| span.over));
+    assert!(scene.lanes[0].spans.iter().any(|span| span.lease_expired));
     let text = draw(&scene, &Options { width: Some(96) }, &plain);
-    assert!(text.contains("view 2 of 2,3 goes on"), "{text}");
+    assert!(text.contains("view 2 of 2,3 continues"), "{text}");
 }
 
 #[test]
 fn the_first_report_to_a_view_is_named() {
-    let scene = scene_of(3, Window::default(), &tale());
+    let scene = scene_of(3, Window::default(), &script());
     let svg = svg::draw_scene(&scene, &svg::Options::default());
     let named = svg.matches("class=\"kind\"").count();
     let drawn = svg.matches("<path class=\"report\"").count();
@@ -151,50 +177,61 @@ fn the_first_report_to_a_view_is_named() {
 }
 
 #[test]
-fn a_picture_explains_what_is_there_only() {
-    let svg = svg::draw_scene(&scene_of(3, Window::default(), &tale()), &svg::Options::default());
-    let words =
-        ["view 1: 1,2,3", "view 2: 2,3", ">lease<", ">frozen<", "not in the view", "its lease is over", "is lost"];
+fn the_legend_explains_only_what_occurs() {
+    let svg = svg::draw_scene(&scene_of(3, Window::default(), &script()), &svg::Options::default());
+    let words = [
+        "view 1: 1,2,3",
+        "view 2: 2,3",
+        ">lease<",
+        ">frozen<",
+        "not in the view",
+        "its lease has expired",
+        "removed from the view",
+    ];
     for wanted in words {
         assert!(svg.contains(wanted), "no '{wanted}'");
     }
     assert!(!svg.contains("node that is down"));
     let calm = svg::draw_scene(&scene_of(3, Window::default(), &founding()), &svg::Options::default());
     assert!(calm.contains(">lease<") && !calm.contains("frozen:") && !calm.contains("not in the view"));
-    let acts = [Act::Command(1, "acquire".into()), told("ENTERS")];
-    let bare = svg::draw_scene(&scene_of(3, Window::default(), &acts), &svg::Options::default());
-    assert!(!bare.contains("lease") && !bare.contains("view-"), "a group without views has none in its picture");
-}
-
-#[test]
-fn a_terminal_tells_of_views_in_lines_and_words() {
-    check(
-        &scene_of(3, Window::default(), &tale()),
-        expect![[r#"
-        told-by-hand · 3 nodes · seed 1
-           time  1         2         3
-          0.000 ═│═════════│═════════│═  view 1 of 1,2,3
-          2.000  ◙         │         │   acquire · ENTERS
-         10.000  ‖         │         │   node 1 stands still
-         40.000  ▒         ●         │   view 2 of 2,3 · VW-2 stops · report → 3
-                 ▒         ░         ●   view 2 of 2,3 · VW-2 stops · report → 2
-         42.000 ═▒═════════░═════════│═  view 2 of 2,3
-                 ▒         ├─report─▶○   VW-3 begins
-         45.000  ▒         ○◀─report─┤   VW-3 begins
-         50.000  ▸         │         │   node 1 goes on
-                 ◙         │         │   timer tick · VW-1 freezes: its lease is over
-         51.000  ○         │         │   view 2 of 2,3 · VW-5 is out · LEAVES · VW-5 takes no part
-        │ outside   █ inside   ┊ paused   ░ frozen   · not in the view   ▒ inside, but its lease is over
-        ● sends   ○ ◙ sends nothing   ‖ stands still   ▸ goes on   times in milliseconds
-    "#]],
+    let actions = [Action::Command(1, "acquire".into()), emit("ENTERS")];
+    let bare = svg::draw_scene(&scene_of(3, Window::default(), &actions), &svg::Options::default());
+    assert!(
+        !bare.contains("lease") && !bare.contains("view-"),
+        "the picture of a group without views must not mention them"
     );
 }
 
 #[test]
-fn a_sequence_diagram_tells_of_views_in_notes() {
-    let text = mermaid::draw(&scene_of(3, Window::default(), &tale()));
+fn a_terminal_shows_views() {
+    check(
+        &scene_of(3, Window::default(), &script()),
+        expect![[r#"
+            scripted · 3 nodes · seed 1
+               time  1         2         3
+              0.000 ═│═════════│═════════│═  view 1 of 1,2,3
+              2.000  ◙         │         │   acquire · ENTERS
+             10.000  ‖         │         │   node 1 stands still
+             40.000  ▒         ●         │   view 2 of 2,3 · VW-2 stops · report → 3
+                     ▒         ░         ●   view 2 of 2,3 · VW-2 stops · report → 2
+             42.000 ═▒═════════░═════════│═  view 2 of 2,3
+                     ▒         ├─report─▶○   VW-3 begins
+             45.000  ▒         ○◀─report─┤   VW-3 begins
+             50.000  ▸         │         │   node 1 goes on
+                     ◙         │         │   timer tick · VW-1 freezes: its lease has expired
+             51.000  ○         │         │   view 2 of 2,3 · VW-5 is out · LEAVES · VW-5 takes no part
+            │ outside   █ inside   ┊ paused   ░ frozen   · not in the view
+            ▒ inside, but its lease has expired   ● sends   ○ ◙ sends nothing   ‖ pauses   ▸ resumes
+            times in milliseconds
+        "#]],
+    );
+}
+
+#[test]
+fn a_sequence_diagram_shows_views_in_notes() {
+    let text = mermaid::draw(&scene_of(3, Window::default(), &script()));
     for wanted in ["Note over n1,n3: 42.000 ms · view 2 of 2,3", "VW-1 freezes", "VW-5 is out", "n2-->>n3: report"] {
         assert!(text.contains(wanted), "no '{wanted}' in {text}");
     }
-    assert!(!text.contains("lease until"), "renewals are left out: {text}");
+    assert!(!text.contains("lease until"), "renewals must be left out: {text}");
 }

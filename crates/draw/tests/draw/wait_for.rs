@@ -1,4 +1,5 @@
-//! Wait-for graphs: what is drawn is XML, whatever names there are, and says what was found.
+//! Tests of wait-for graphs: the output is well-formed XML whatever the names, and shows the
+//! deadlocks.
 
 use crate::common::{hostile, parsed};
 use proptest::collection::vec;
@@ -15,7 +16,7 @@ fn edge(from: usize, to: usize, link: Link, is_marked: bool) -> Edge {
 }
 
 #[test]
-fn all_is_named_and_the_legend_explains_what_occurs() {
+fn every_node_is_named_and_the_legend_explains_what_occurs() {
     let resource = Node { kind: Kind::Resource(Some(2)), ..node("pool", Mark::Free, false) };
     let nodes = vec![
         node("P1", Mark::Deadlock(0), false),
@@ -43,22 +44,22 @@ fn all_is_named_and_the_legend_explains_what_occurs() {
         "pool",
         "2 permits",
         "in a deadlock",
-        "is to give up",
-        "stuck behind it",
+        "victim",
+        "blocked behind a deadlock",
         "resource",
-        "keeps the deadlock together",
+        "part of a deadlock",
         "is held by",
-        "one of these is enough",
+        "waits for any one of these",
     ] {
         assert!(written.contains(&text), "no '{text}' in {written:?}");
     }
-    assert!(!written.contains(&"goes on") && !written.contains(&"is behind it in a queue"), "{written:?}");
+    assert!(!written.contains(&"not blocked for ever") && !written.contains(&"is queued behind"), "{written:?}");
     assert!(wide < 900.0 && high < 700.0, "{wide} x {high}");
     assert_eq!((svg.matches("class=\"victim\"").count(), svg.matches("class=\"fork\"").count()), (2, 1));
 }
 
 #[test]
-fn nothing_at_all_is_a_picture_too() {
+fn an_empty_graph_can_be_drawn() {
     parsed(&Diagram::default().svg(Theme::Light).expect("a picture"));
 }
 
@@ -66,7 +67,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn no_name_breaks_it(names in vec(hostile(), 1..8), title in hostile(), subtitle in hostile()) {
+    fn no_name_breaks_the_picture(names in vec(hostile(), 1..8), title in hostile(), subtitle in hostile()) {
         let marks = [Mark::Deadlock(0), Mark::Behind, Mark::Waits, Mark::Free];
         let nodes: Vec<_> = names.iter().zip(marks.iter().cycle()).map(|(name, mark)| node(name, *mark, true)).collect();
         let edges = (0..nodes.len()).map(|place| edge(place, (place * 3 + 1) % nodes.len(), Link::Any(place % 2), true)).collect();

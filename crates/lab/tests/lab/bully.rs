@@ -1,6 +1,7 @@
-//! The bully algorithm by name: the book's counts exactly, and thousands of seeds of crashes and recoveries.
+//! Tests of the bully algorithm by name: exact message counts, and thousands of seeds with crashes
+//! and restarts.
 
-use crate::common::{done, election, none_fails, parsed, weather};
+use crate::common::{assert_no_failure, election, fault_mixes, parsed, run_to_completion};
 use quorate_core::election::{Case, Prefer, Repair, Starting, bully};
 use quorate_core::{Duration, NodeId};
 use quorate_lab::election::Settings;
@@ -17,86 +18,87 @@ fn without_highest(spec: Spec<Election>) -> Spec<Election> {
 }
 
 fn total(spec: &Spec<Election>) -> u64 {
-    let summary = done(spec).summary;
+    let summary = run_to_completion(spec).summary;
     assert_eq!(summary.rounds, 1, "replay: {}", spec.command("sim"));
     summary.election_messages + summary.announcement_messages
 }
 
-/// What the book says of such a run, if it says exactly how many messages it takes.
-fn book(live: usize, dead: usize, starting: Starting) -> u64 {
-    let book = (bully::FACTS.cost.book)(&Case { live, dead, starting }).expect("the book knows");
-    assert_eq!(book.least, book.most);
-    book.most.expect("a number") as u64
+/// Returns the expected number of messages of such a run, if it is exact.
+fn expected(live: usize, dead: usize, starting: Starting) -> u64 {
+    let expected = (bully::FACTS.cost.book)(&Case { live, dead, starting }).expect("an expected cost");
+    assert_eq!(expected.least, expected.most);
+    expected.most.expect("a number") as u64
 }
 
 const LATENCIES: [&str; 4] = ["fixed:1ms", "fixed:30us", "uniform:1ms..5ms", "uniform:0ms..9ms"];
 
 #[test]
-fn the_next_highest_that_notices_takes_n_minus_2_messages_and_one_message_time() {
+fn a_start_by_the_next_highest_takes_n_minus_2_messages_and_one_delay() {
     for nodes in 2..=40 {
         let spec = without_highest(bully(nodes, "highest"));
         assert_eq!(total(&spec), nodes as u64 - 2);
-        assert_eq!(book(nodes - 1, 1, Starting::Highest), nodes as u64 - 2);
-        assert_eq!(done(&spec).summary.time, Some(if nodes == 2 { 0.0 } else { 1.0 }));
+        assert_eq!(expected(nodes - 1, 1, Starting::Highest), nodes as u64 - 2);
+        assert_eq!(run_to_completion(&spec).summary.time, Some(if nodes == 2 { 0.0 } else { 1.0 }));
     }
 }
 
 #[test]
-fn the_lowest_that_notices_takes_n_squared_minus_n_minus_1_messages() {
+fn a_start_by_the_lowest_takes_n_squared_minus_n_minus_1_messages() {
     for (nodes, latency) in (3..=40).flat_map(|nodes| LATENCIES.map(|latency| (nodes, latency))) {
         let spec = Spec { latency: parsed(latency), ..without_highest(bully(nodes, "lowest")) };
-        let (n, summary) = (nodes as u64, done(&spec).summary);
+        let (n, summary) = (nodes as u64, run_to_completion(&spec).summary);
         assert_eq!(total(&spec), n * n - n - 1, "{nodes} nodes, {latency}");
-        assert_eq!(book(nodes - 1, 1, Starting::Lowest), n * n - n - 1);
+        assert_eq!(expected(nodes - 1, 1, Starting::Lowest), n * n - n - 1);
         assert_eq!(summary.announcement_messages, n - 2);
         assert_eq!(summary.election_messages, n * (n - 1) / 2 + (n - 1) * (n - 2) / 2);
     }
 }
 
-/// The highest gets the question, waits for the dead one's answer, and tells everyone: 1 + 2 + 1.
+/// The highest live node receives the question, waits for the crashed node's answer, and announces:
+/// 1 + 2 + 1.
 #[test]
-fn the_longest_calm_run_takes_four_message_times() {
+fn the_longest_run_without_faults_takes_four_message_delays() {
     for nodes in 3..=40 {
-        assert_eq!(done(&without_highest(bully(nodes, "lowest"))).summary.time, Some(4.0));
+        assert_eq!(run_to_completion(&without_highest(bully(nodes, "lowest"))).summary.time, Some(4.0));
     }
 }
 
 #[test]
-fn a_node_alone_with_a_dead_leader_says_nothing() {
+fn a_single_live_node_sends_nothing() {
     for starters in ["lowest", "highest", "all"] {
         assert_eq!(total(&without_highest(bully(2, starters))), 0);
     }
     let cases = [Starting::Lowest, Starting::Highest, Starting::All, Starting::One];
-    assert!(cases.into_iter().all(|starting| book(1, 1, starting) == 0 && book(1, 0, starting) == 0));
+    assert!(cases.into_iter().all(|starting| expected(1, 1, starting) == 0 && expected(1, 0, starting) == 0));
 }
 
 #[test]
-fn with_everyone_alive_the_same_counting_holds() {
+fn with_all_nodes_alive_the_same_counts_hold() {
     for nodes in 1..=40 {
         let n = nodes as u64;
         assert_eq!(total(&bully(nodes, "highest")), n - 1);
-        assert_eq!(book(nodes, 0, Starting::Highest), n - 1);
+        assert_eq!(expected(nodes, 0, Starting::Highest), n - 1);
         assert_eq!(total(&bully(nodes, "lowest")), n * n - 1);
         for latency in LATENCIES {
             assert_eq!(total(&Spec { latency: parsed(latency), ..bully(nodes, "all") }), n * n - 1);
         }
-        assert_eq!(book(nodes, 0, Starting::All), n * n - 1);
+        assert_eq!(expected(nodes, 0, Starting::All), n * n - 1);
     }
 }
 
 #[test]
-fn when_all_notice_the_highest_of_them_alone_does_not_ask_the_dead_one() {
+fn when_all_start_only_the_highest_does_not_ask_the_crashed_node() {
     for (nodes, latency) in (3..=40).flat_map(|nodes| LATENCIES.map(|latency| (nodes, latency))) {
         let spec = Spec { latency: parsed(latency), ..without_highest(bully(nodes, "all")) };
         let n = nodes as u64;
         assert_eq!(total(&spec), n * n - n - 2);
-        assert_eq!(book(nodes - 1, 1, Starting::All), n * n - n - 2);
+        assert_eq!(expected(nodes - 1, 1, Starting::All), n * n - n - 2);
     }
 }
 
-/// Whatever the order in which messages arrive, whoever starts, and however many.
+/// The bounds hold for every order of arrival and any number of starters.
 #[test]
-fn every_run_stays_within_the_book_and_elects_the_highest() {
+fn every_run_stays_within_the_expected_bounds_and_elects_the_highest() {
     for (nodes, seed) in (2..=9).flat_map(|nodes| (0..40).map(move |seed| (nodes, seed))) {
         for (starters, starting) in [("lowest", Starting::Lowest), ("1-2", Starting::Several(2)), ("2", Starting::One)]
         {
@@ -104,19 +106,19 @@ fn every_run_stays_within_the_book_and_elects_the_highest() {
                 let alive = Spec { seed, latency: parsed("uniform:0ms..9ms"), ..bully(nodes, starters) };
                 let spec = if dead == 1 && nodes > 2 { without_highest(alive) } else { alive };
                 let dead = spec.faults.len();
-                let book = (bully::FACTS.cost.book)(&Case { live: nodes - dead, dead, starting }).expect("known");
+                let expected = (bully::FACTS.cost.book)(&Case { live: nodes - dead, dead, starting }).expect("known");
                 let messages = total(&spec) as f64;
                 let within =
-                    book.least.is_none_or(|least| least <= messages) && messages <= book.most.expect("a bound");
-                assert!(within, "{messages} of {book:?}\nreplay: {}", spec.command("sim"));
-                assert_eq!(done(&spec).summary.leader, Some(NodeId::from_index(nodes - dead - 1)));
+                    expected.least.is_none_or(|least| least <= messages) && messages <= expected.most.expect("a bound");
+                assert!(within, "{messages} of {expected:?}\nreplay: {}", spec.command("sim"));
+                assert_eq!(run_to_completion(&spec).summary.leader, Some(NodeId::from_index(nodes - dead - 1)));
             }
         }
     }
 }
 
 #[test]
-fn who_starts_does_not_matter_and_attributes_do() {
+fn the_winner_depends_on_attributes_and_not_on_the_starters() {
     for starters in ["lowest", "highest", "all", "2", "1,3", "2-4"] {
         for (attribute, prefer, leader) in [
             ("id", Prefer::Highest, 5),
@@ -127,113 +129,114 @@ fn who_starts_does_not_matter_and_attributes_do() {
             for (seed, latency) in (0..20).flat_map(|seed| LATENCIES.map(|latency| (seed, latency))) {
                 let spec = Spec { seed, latency: parsed(latency), ..bully(5, starters) };
                 let settings = Settings { attribute: parsed(attribute), prefer, ..spec.settings.clone() };
-                let summary = done(&Spec { settings, ..spec }).summary;
+                let summary = run_to_completion(&Spec { settings, ..spec }).summary;
                 assert_eq!(summary.leader, NodeId::new(leader), "{starters} {attribute} {prefer:?}");
             }
         }
     }
 }
 
-/// Nodes that are busy with others answer late, and are waited for.
+/// Busy nodes answer late, and the timeouts allow for it.
 #[test]
-fn a_busy_node_is_not_taken_for_dead() {
+fn a_busy_node_is_not_suspected() {
     for (nodes, seed) in [(3, 1), (9, 2), (25, 3)] {
         for processing in ["fixed:1ms", "fixed:20ms", "uniform:0ms..5ms"] {
             let spec = Spec { seed, processing: parsed(processing), ..without_highest(bully(nodes, "lowest")) };
             let n = nodes as u64;
             assert_eq!(total(&spec), n * n - n - 1, "{nodes} nodes busy for {processing}");
-            done(&Spec { faults: Vec::new(), ..spec });
+            run_to_completion(&Spec { faults: Vec::new(), ..spec });
         }
     }
 }
 
 #[test]
-fn a_dead_leader_is_replaced_by_itself_and_a_higher_node_that_is_back_takes_over() {
+fn a_crashed_leader_is_replaced_and_takes_over_after_its_restart() {
     for (seed, repair) in (0..100).flat_map(|seed| [(seed, Repair::Detector)]) {
         let crash = |text: &str| vec![parsed::<TimedFault>(text)];
         let settings = Settings { repair, ..bully(5, "all").settings };
         let spec = Spec { seed, latency: parsed("uniform:1ms..5ms"), settings, ..bully(5, "all") };
-        let before = done(&spec).summary;
-        let replaced = done(&Spec { faults: crash("crash 5 at 1s"), ..spec.clone() }).summary;
-        let taken_over = done(&Spec { faults: crash("crash 5 at 1s for 1s"), ..spec }).summary;
+        let before = run_to_completion(&spec).summary;
+        let replaced = run_to_completion(&Spec { faults: crash("crash 5 at 1s"), ..spec.clone() }).summary;
+        let restarted = run_to_completion(&Spec { faults: crash("crash 5 at 1s for 1s"), ..spec }).summary;
         assert_eq!((before.leader, replaced.leader), (NodeId::new(5), NodeId::new(4)));
-        assert_eq!(taken_over.leader, NodeId::new(5));
-        assert!(before.epoch < replaced.epoch && replaced.epoch < taken_over.epoch);
+        assert_eq!(restarted.leader, NodeId::new(5));
+        assert!(before.epoch < replaced.epoch && replaced.epoch < restarted.epoch);
     }
 }
 
-/// The next highest hears of the death, waits until the dead one's last words must have come, and tells the others.
+/// The next highest node receives the suspicion, waits until the crashed node's last messages must
+/// have arrived, and announces.
 #[test]
-fn a_leader_that_is_known_to_be_dead_costs_no_question_of_the_next() {
+fn a_leader_known_to_have_crashed_is_not_asked_by_the_next_highest() {
     let script = parsed("campaign 5 at 0ms\n");
     let faults = vec![parsed("crash 5 at 100ms")];
-    let summary = done(&Spec { faults, script: Some(script), ..bully(5, "all") }).summary;
+    let summary = run_to_completion(&Spec { faults, script: Some(script), ..bully(5, "all") }).summary;
     assert_eq!((summary.leader, summary.rounds), (NodeId::new(4), 2));
-    // All four miss it at the same time. The lower three ask all who are higher and are answered.
-    let (asked, answered, told) = (4 + 3 + 2, 3 + 2 + 1, 3);
-    assert_eq!((summary.election_messages, summary.announcement_messages), (asked + answered, 4 + told));
+    // All four suspect it at the same time. The lower three ask every higher node and are answered.
+    let (asked, answered, notified) = (4 + 3 + 2, 3 + 2 + 1, 3);
+    assert_eq!((summary.election_messages, summary.announcement_messages), (asked + answered, 4 + notified));
 }
 
 #[test]
 fn a_false_alarm_elects_the_same_leader_in_a_later_epoch() {
     for alarm in 1..=4 {
         let script = parsed(&format!("campaign 1 at 0ms\ncampaign {alarm} at 200ms\n"));
-        let summary = done(&Spec { script: Some(script), ..bully(4, "all") }).summary;
+        let summary = run_to_completion(&Spec { script: Some(script), ..bully(4, "all") }).summary;
         assert_eq!((summary.leader, summary.rounds, summary.epoch.map(|epoch| epoch.0)), (NodeId::new(4), 2, Some(2)));
     }
 }
 
 #[test]
-fn courtesy_tells_lower_nodes_and_everyone() {
+fn optional_notices_inform_lower_nodes_and_all_nodes() {
     let base = bully(5, "3");
-    let polite = Settings { tell_lower: true, broadcast: true, ..base.settings.clone() };
-    let plain = done(&base);
-    let courteous = done(&Spec { settings: polite.clone(), ..base });
-    assert_eq!(courteous.summary.leader, NodeId::new(5));
-    assert_eq!((plain.messages.control, courteous.messages.control), (0, 2 + 3));
-    let settings = Settings { starters: parsed("lowest"), ..polite };
+    let with_notices = Settings { tell_lower: true, broadcast: true, ..base.settings.clone() };
+    let plain = run_to_completion(&base);
+    let noticed = run_to_completion(&Spec { settings: with_notices.clone(), ..base });
+    assert_eq!(noticed.summary.leader, NodeId::new(5));
+    assert_eq!((plain.messages.control, noticed.messages.control), (0, 2 + 3));
+    let settings = Settings { starters: parsed("lowest"), ..with_notices };
     let spec = Spec { settings, ..without_highest(bully(5, "lowest")) };
-    assert_eq!(total(&spec), 5 * 5 - 5 - 1 + 1, "the dead one is told too");
+    assert_eq!(total(&spec), 5 * 5 - 5 - 1 + 1, "the crashed node is notified too");
 }
 
 #[test]
-fn crashes_and_recoveries_that_leave_a_majority_end_with_one_leader_known_to_all() {
+fn crashes_and_restarts_that_leave_a_majority_end_with_one_leader_known_to_all() {
     for (nodes, starters, upheaval) in
         [(3, "all", 3), (4, "2,3", 2), (5, "all", 4), (5, "lowest", 6), (7, "all", 9), (9, "highest", 8)]
     {
         let base = bully(nodes, starters);
         let settings = Settings { upheaval, repair: Repair::Detector, ..base.settings.clone() };
-        none_fails(&Spec { latency: parsed("uniform:0ms..5ms"), settings, ..base }, 300);
+        assert_no_failure(&Spec { latency: parsed("uniform:0ms..5ms"), settings, ..base }, 300);
     }
 }
 
 #[test]
-fn it_comes_through_all_that_elections_must_bear() {
-    for spec in weather::<Election>("bully") {
-        none_fails(&spec, 150);
+fn it_survives_the_fault_mixes_for_elections() {
+    for spec in fault_mixes::<Election>("bully") {
+        assert_no_failure(&spec, 150);
     }
 }
 
-/// Courtesy, attributes, busy nodes and slow disks change nothing of that.
+/// Optional notices, attributes, busy nodes and slow disks make no difference.
 #[test]
-fn crashes_are_borne_in_every_form() {
+fn crashes_are_survived_in_every_form() {
     let base = Spec { latency: parsed("uniform:0ms..5ms"), ..bully(5, "all") };
     for (tell_lower, broadcast) in [(true, false), (false, true), (true, true)] {
         let settings = Settings { upheaval: 5, tell_lower, broadcast, prefer: Prefer::Lowest, ..base.settings.clone() };
-        none_fails(&Spec { settings, disk: parsed("uniform:0ms..5ms"), ..base.clone() }, 300);
+        assert_no_failure(&Spec { settings, disk: parsed("uniform:0ms..5ms"), ..base.clone() }, 300);
     }
     let settings = Settings { upheaval: 5, attribute: parsed("random"), ..base.settings.clone() };
-    none_fails(&Spec { settings, processing: Latency::Fixed(Duration::from_millis(2)), ..base }, 300);
+    assert_no_failure(&Spec { settings, processing: Latency::Fixed(Duration::from_millis(2)), ..base }, 300);
 }
 
-/// The seeds of a sweep do crash nodes while runs are under way, and leaders as well.
+/// The sweeps do crash nodes during elections, and leaders too.
 #[test]
-fn the_sweeps_hurt() {
+fn the_sweeps_inject_faults() {
     let base = Spec { latency: parsed("uniform:0ms..5ms"), ..bully(5, "all") };
-    let hurt = Spec { settings: Settings { upheaval: 4, ..base.settings.clone() }, ..base.clone() };
+    let with_faults = Spec { settings: Settings { upheaval: 4, ..base.settings.clone() }, ..base.clone() };
     let epochs = |spec: &Spec<Election>| -> u64 {
-        (0..50).map(|seed| done(&Spec { seed, ..spec.clone() }).summary.rounds).sum()
+        (0..50).map(|seed| run_to_completion(&Spec { seed, ..spec.clone() }).summary.rounds).sum()
     };
     assert_eq!(epochs(&base), 50);
-    assert!(epochs(&hurt) > 150, "{}", epochs(&hurt));
+    assert!(epochs(&with_faults) > 150, "{}", epochs(&with_faults));
 }

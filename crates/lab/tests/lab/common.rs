@@ -1,4 +1,5 @@
-//! What the tests of all families share: settings from text, and runs, sweeps, checks and replays that must succeed.
+//! Helpers for tests of all families: settings from text, and runs, sweeps, checks and replays that
+//! must succeed.
 
 use quorate_core::Time;
 use quorate_journal::record::Journal;
@@ -25,66 +26,67 @@ pub(crate) fn run<F: FamilyLab>(spec: &Spec<F>) -> Outcome<F> {
     experiment::run(spec).unwrap_or_else(|error| panic!("{}: {error}", spec.command("sim")))
 }
 
-/// An election that these nodes begin.
+/// An election that these nodes start.
 pub(crate) fn election(algorithm: &str, nodes: usize, starters: &str) -> Spec<Election> {
     let settings = Settings { starters: parsed(starters), ..Settings::default() };
     Spec { nodes, settings, ..Spec::named(algorithm).unwrap() }
 }
 
-/// A run in which every property holds.
-pub(crate) fn holding<F: FamilyLab>(spec: &Spec<F>) -> Outcome<F> {
+/// Runs a spec and asserts that every property holds.
+pub(crate) fn run_without_violations<F: FamilyLab>(spec: &Spec<F>) -> Outcome<F> {
     let outcome = run(spec);
     assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
     outcome
 }
 
-/// A run in which every property holds, and that no limit ends.
-pub(crate) fn done<F: FamilyLab>(spec: &Spec<F>) -> Outcome<F> {
-    let outcome = holding(spec);
+/// Runs a spec and asserts that every property holds and that no limit ended the run.
+pub(crate) fn run_to_completion<F: FamilyLab>(spec: &Spec<F>) -> Outcome<F> {
+    let outcome = run_without_violations(spec);
     assert_eq!(outcome.ending, Ending::Done, "replay: {}", spec.command("sim"));
     outcome
 }
 
-/// A sweep that ends with the first seed that fails.
-pub(crate) fn swept<F: FamilyLab>(spec: &Spec<F>, seeds: u64) -> Summary {
+/// Sweeps until the first failing seed.
+pub(crate) fn sweep_until_failure<F: FamilyLab>(spec: &Spec<F>, seeds: u64) -> Summary {
     sweep::run(&Sweep { spec: spec.clone(), seeds, threads: 2, keep_going: false }, |_| true).unwrap()
 }
 
-/// A sweep that tries every seed.
-pub(crate) fn swept_through<F: FamilyLab>(spec: &Spec<F>, seeds: u64) -> Summary {
+/// Sweeps over every seed.
+pub(crate) fn sweep_all<F: FamilyLab>(spec: &Spec<F>, seeds: u64) -> Summary {
     sweep::run(&Sweep { spec: spec.clone(), seeds, threads: 2, keep_going: true }, |_| true).unwrap()
 }
 
-/// No seed breaks anything.
-pub(crate) fn none_fails<F: FamilyLab>(spec: &Spec<F>, seeds: u64) -> Summary {
-    let summary = swept(spec, seeds);
-    if let Some((seed, breach)) = &summary.first_failure {
-        panic!("{breach:?}\nreplay: {}", Spec { seed: *seed, ..spec.clone() }.command("sim"));
+/// Asserts that no seed fails.
+pub(crate) fn assert_no_failure<F: FamilyLab>(spec: &Spec<F>, seeds: u64) -> Summary {
+    let summary = sweep_until_failure(spec, seeds);
+    if let Some((seed, violation)) = &summary.first_failure {
+        panic!("{violation:?}\nreplay: {}", Spec { seed: *seed, ..spec.clone() }.command("sim"));
     }
     assert_eq!((summary.seeds, summary.failed), (seeds, 0));
     summary
 }
 
-/// No seed breaks anything, and what should happen sometimes does.
-pub(crate) fn all_hold<F: FamilyLab>(spec: &Spec<F>, seeds: u64) {
-    let never: Vec<_> = none_fails(spec, seeds).never_happened().collect();
+/// Asserts that no seed fails, and that every "sometimes" property happened.
+pub(crate) fn assert_all_hold<F: FamilyLab>(spec: &Spec<F>, seeds: u64) {
+    let never: Vec<_> = assert_no_failure(spec, seeds).never_happened().collect();
     assert_eq!(never, [""; 0], "never happened\nreplay: {}", spec.command("sweep"));
 }
 
-/// What every algorithm of this one's family must bear.
-pub(crate) fn weather<F: FamilyLab>(name: &str) -> Vec<Spec<F>> {
-    F::weather(find(name).and_then(F::entry).unwrap_or_else(|| panic!("{name} is of another family")))
+/// Returns the fault mixes that every algorithm of this one's family must survive.
+pub(crate) fn fault_mixes<F: FamilyLab>(name: &str) -> Vec<Spec<F>> {
+    F::weather(find(name).and_then(F::entry).unwrap_or_else(|| panic!("{name} belongs to another family")))
 }
 
-/// A run and its journal.
+/// Runs a spec and returns its journal too.
 pub(crate) fn recorded<F: FamilyLab>(spec: &Spec<F>) -> (Outcome<F>, Vec<u8>) {
     let mut journal = Vec::new();
     let (outcome, ()) = experiment::run_with(spec, &mut journal, ()).unwrap_or_else(|error| panic!("{error}"));
     (outcome, journal)
 }
 
-/// The same seed gives the same journal and another seed another one, and a replay comes to the same.
-pub(crate) fn repeats<F: FamilyLab<Summary: PartialEq + Debug>>(spec: &Spec<F>)
+/// Asserts that the same seed gives the same journal, that another seed gives another one, and that
+/// a replay yields the same results.
+pub(crate) fn assert_repeatable<F: FamilyLab<Summary: PartialEq + Debug>>(spec: &Spec<F>)
 where
     Spec<F>: PartialEq + Debug,
 {
@@ -108,8 +110,8 @@ pub(crate) fn checked<F: CheckedFamily>(spec: &CheckSpec<F>) -> CheckRun<F> {
     check::run(spec, &mut |_, _| true).unwrap_or_else(|error| panic!("{}: {error}", spec.command()))
 }
 
-/// Each property that is broken, with the length of its counterexample.
-pub(crate) fn broken<F: CheckedFamily>(run: &CheckRun<F>) -> Vec<(&'static str, usize)> {
+/// Returns each violated property with the length of its counterexample.
+pub(crate) fn violated<F: CheckedFamily>(run: &CheckRun<F>) -> Vec<(&'static str, usize)> {
     let verdicts = run.findings.verdicts.iter();
     verdicts.filter_map(|verdict| Some((verdict.name, verdict.counterexample.as_ref()?.len()))).collect()
 }

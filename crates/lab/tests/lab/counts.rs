@@ -1,6 +1,7 @@
-//! The book's table, held exactly: every group from 2 to 64 nodes, every workload, no faults.
+//! Expected message counts, matched exactly: every group from 2 to 64 nodes, every workload, no
+//! faults.
 
-use crate::common::done;
+use crate::common::run_to_completion;
 use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Latency;
 use quorate_lab::experiment::Outcome;
@@ -27,7 +28,7 @@ fn asks(entries: u64, workload: Pattern) -> Settings {
 }
 
 fn run(spec: &Spec) -> Outcome<Mutex> {
-    let outcome = done(spec);
+    let outcome = run_to_completion(spec);
     assert_eq!(outcome.summary.entries, spec.settings.entries, "replay: {}", spec.command("sim"));
     outcome
 }
@@ -50,7 +51,7 @@ fn every_group(algorithm: &str, mut check: impl FnMut(&Spec, &Outcome<Mutex>)) {
 }
 
 #[test]
-fn ricart_agrawala_takes_exactly_two_messages_a_peer() {
+fn ricart_agrawala_takes_exactly_two_messages_per_peer() {
     every_group("ricart-agrawala", |spec, outcome| {
         let peers = spec.nodes as u64 - 1;
         assert_eq!(outcome.messages.total, 2 * peers * spec.settings.entries, "replay: {}", spec.command("sim"));
@@ -61,7 +62,7 @@ fn ricart_agrawala_takes_exactly_two_messages_a_peer() {
 }
 
 #[test]
-fn central_takes_three_messages_and_none_for_its_own() {
+fn central_takes_three_messages_and_none_for_the_coordinators_own_entries() {
     every_group("central", |spec, outcome| {
         let (others, own) = (outcome.summary.others.expect("others"), outcome.summary.own.expect("own"));
         assert_eq!(others.entries + own.entries, spec.settings.entries);
@@ -81,8 +82,8 @@ fn a_coordinator_alone_sends_nothing() {
     }
 }
 
-/// Client delay with one requester; synchronization delay where everyone wants in and one is left waiting.
-fn delays_are_those_of_the_book(sizes: impl Iterator<Item = usize> + Clone) {
+/// Client delay with one requester; synchronization delay where every node requests entry.
+fn delays_match_the_literature(sizes: impl Iterator<Item = usize> + Clone) {
     for (algorithm, client, sync) in [("ricart-agrawala", 2.0, 1.0), ("central", 2.0, 2.0)] {
         for nodes in sizes.clone() {
             for length in [Duration::from_micros(250), millis(1), millis(7)] {
@@ -96,8 +97,8 @@ fn delays_are_those_of_the_book(sizes: impl Iterator<Item = usize> + Clone) {
                 let alone = run(&of(Pattern::Single));
                 let delay = alone.summary.client_delay.expect("a client delay");
                 assert_eq!((delay.mean, delay.max, delay.samples), (client, client, nodes as u64));
-                let crowd = run(&of(Pattern::All));
-                let delay = crowd.summary.sync_delay.expect("a synchronization delay");
+                let contended = run(&of(Pattern::All));
+                let delay = contended.summary.sync_delay.expect("a synchronization delay");
                 assert_eq!((delay.mean, delay.max), (sync, sync));
             }
         }
@@ -105,14 +106,14 @@ fn delays_are_those_of_the_book(sizes: impl Iterator<Item = usize> + Clone) {
 }
 
 #[test]
-fn delays_are_those_of_the_book_under_fixed_latency() {
-    delays_are_those_of_the_book((3..=9).chain([16, 33]));
+fn delays_match_the_literature_under_fixed_latency() {
+    delays_match_the_literature((3..=9).chain([16, 33]));
 }
 
 #[test]
 #[ignore = "long: ./check long"]
-fn delays_are_those_of_the_book_in_every_size_under_fixed_latency() {
-    delays_are_those_of_the_book(3..=64);
+fn delays_match_the_literature_in_every_size_under_fixed_latency() {
+    delays_match_the_literature(3..=64);
 }
 
 #[test]
@@ -136,23 +137,23 @@ fn delays_hold_for_any_mixture_of_requests() {
     }
 }
 
-/// Reliable links add acknowledgements, and nothing that the book counts.
+/// Reliable links add acknowledgements, which the expected counts do not include.
 #[test]
 fn reliable_links_add_control_traffic_only() {
     for nodes in [2, 3, 8, 33] {
         let links = LinkChoice::Reliable;
         let outcome = run(&Spec { nodes, links, fifo: true, ..Spec::named("ricart-agrawala").unwrap() });
         assert_eq!(outcome.messages.total, 2 * (nodes as u64 - 1) * 10);
-        assert_eq!(outcome.messages.control, outcome.messages.total, "one acknowledgement a message");
+        assert_eq!(outcome.messages.control, outcome.messages.total, "one acknowledgement per message");
         let lossy = Spec { nodes, loss: "0.2".parse().expect("a chance"), ..Spec::named("ricart-agrawala").unwrap() };
         let outcome = run(&lossy);
-        assert_eq!(outcome.messages.total, 2 * (nodes as u64 - 1) * 10, "repetitions do not count");
+        assert_eq!(outcome.messages.total, 2 * (nodes as u64 - 1) * 10, "retransmissions do not count");
         assert!(outcome.messages.control > outcome.messages.total);
     }
 }
 
 #[test]
-fn the_coordinator_is_the_bottleneck_and_peers_share_alike() {
+fn the_coordinator_is_the_bottleneck_and_peers_share_equally() {
     let central = run(&Spec { nodes: 8, settings: asks(80, Pattern::All), ..Spec::named("central").unwrap() });
     assert_eq!(central.messages.busiest_share, 1.0);
     let peers = run(&Spec { nodes: 8, settings: asks(80, Pattern::All), ..Spec::named("ricart-agrawala").unwrap() });

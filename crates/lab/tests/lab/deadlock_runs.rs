@@ -1,4 +1,5 @@
-//! What is true of who waits for whom, and how what is not is noticed.
+//! Tests of the ground truth of wait-for graphs, and of the properties that compare detectors with
+//! it.
 
 use quorate_core::deadlock::edge_chasing::{self, Probe};
 use quorate_core::deadlock::{Agent, Command, Event, Need, Report, Shape, Spell, Stake, Wait};
@@ -18,11 +19,11 @@ fn waits(who: Agent, spell: u64, on: &[Agent]) -> Event {
     Event::Waits { who, spell: Spell(spell), need: Need::All(on.to_vec()) }
 }
 
-fn lets_go(who: Agent, to: Agent, spell: u64) -> Event {
+fn releases(who: Agent, to: Agent, spell: u64) -> Event {
     Event::Answers { who, to, spell: Spell(spell) }
 }
 
-fn told(events: &[Event]) -> Truth {
+fn truth_of(events: &[Event]) -> Truth {
     let mut truth = Truth::default();
     events.iter().for_each(|event| truth.hear(event));
     truth
@@ -39,8 +40,8 @@ fn cycle(members: &[(Agent, u64)]) -> Report {
     Report::cycle(&waits[0].clone(), waits)
 }
 
-/// The verdicts on a run in which sites tell this, one event a millisecond.
-fn judged(resolves: bool, events: &[Event]) -> Vec<(&'static str, bool)> {
+/// Returns the verdicts on a run in which sites emit these events, one per millisecond.
+fn verdicts_on(resolves: bool, events: &[Event]) -> Vec<(&'static str, bool)> {
     let mut properties = Properties::new(resolves, Some(Bound { kinds: &["probe"], factor: 1 }));
     for (place, event) in events.iter().enumerate() {
         let time = Time::from_nanos(1_000_000 * place as i64);
@@ -56,43 +57,43 @@ fn holds(verdicts: &[(&str, bool)], name: &str) -> bool {
 }
 
 #[test]
-fn a_wait_ends_when_the_other_one_lets_go_not_when_that_is_heard() {
+fn a_wait_ends_with_the_release_and_not_with_its_receipt() {
     let (a, b) = (process(0), process(1));
-    let truth = told(&[waits(a, 1, &[b]), waits(b, 1, &[a])]);
+    let truth = truth_of(&[waits(a, 1, &[b]), waits(b, 1, &[a])]);
     assert_eq!(truth.stuck().len(), 2);
-    let truth = told(&[waits(a, 1, &[b]), lets_go(b, a, 1), waits(b, 1, &[a])]);
-    assert_eq!(truth.stuck().len(), 0, "a does not know it yet, but will go on");
+    let truth = truth_of(&[waits(a, 1, &[b]), releases(b, a, 1), waits(b, 1, &[a])]);
+    assert_eq!(truth.stuck().len(), 0, "a does not know it yet, but will continue");
 }
 
 #[test]
-fn whoever_lets_go_of_an_earlier_wait_lets_go_of_no_later_one() {
+fn releasing_an_earlier_wait_does_not_release_a_later_one() {
     let (a, b) = (process(0), process(1));
     let gave_up = Event::GaveUp { who: a, spell: Spell(1) };
-    let truth = told(&[waits(a, 1, &[b]), gave_up, waits(a, 2, &[b]), lets_go(b, a, 1), waits(b, 1, &[a])]);
+    let truth = truth_of(&[waits(a, 1, &[b]), gave_up, waits(a, 2, &[b]), releases(b, a, 1), waits(b, 1, &[a])]);
     assert_eq!(truth.stuck().len(), 2);
 }
 
 #[test]
-fn a_resource_that_was_granted_to_one_who_has_given_up_waits_for_nobody() {
+fn a_resource_granted_to_a_process_that_gave_up_does_not_wait() {
     let (a, r) = (process(0), resource(1));
     let gave_up = Event::GaveUp { who: a, spell: Spell(1) };
-    let before = [waits(a, 1, &[r]), lets_go(r, a, 1), waits(r, 1, &[a])];
-    assert!(told(&before).waits(r));
+    let before = [waits(a, 1, &[r]), releases(r, a, 1), waits(r, 1, &[a])];
+    assert!(truth_of(&before).waits(r));
     let crossed = [before.to_vec(), vec![gave_up.clone()]].concat();
-    assert!(!told(&crossed).waits(r), "the grant goes back by itself");
-    let late = [waits(a, 1, &[r]), gave_up.clone(), lets_go(r, a, 1), waits(r, 1, &[a])];
-    assert!(!told(&late).waits(r));
+    assert!(!truth_of(&crossed).waits(r), "the process returns the grant");
+    let late = [waits(a, 1, &[r]), gave_up.clone(), releases(r, a, 1), waits(r, 1, &[a])];
+    assert!(!truth_of(&late).waits(r));
     let received = Event::Asked { who: a, by: r, spell: Spell(1) };
     let has = [before.to_vec(), vec![received, gave_up]].concat();
-    assert!(told(&has).waits(r), "what it has it keeps until it lets go");
+    assert!(truth_of(&has).waits(r), "a received grant is kept until it is released");
 }
 
 #[test]
-fn a_report_is_true_only_while_all_it_names_is() {
+fn a_report_is_true_only_while_all_its_waits_exist() {
     let (a, b, c) = (process(0), process(1), process(2));
     let both = [waits(a, 1, &[b]), waits(b, 1, &[a, c])];
     let report = cycle(&[(a, 1), (b, 1)]);
-    assert_eq!(told(&both).objection(&report), None);
+    assert_eq!(truth_of(&both).objection(&report), None);
     let wrong = [
         cycle(&[(a, 2), (b, 1)]),
         cycle(&[(a, 1), (c, 1)]),
@@ -100,52 +101,52 @@ fn a_report_is_true_only_while_all_it_names_is() {
         Report { shape: Shape::Knot, waits: vec![report.waits[0].clone()], ..report.clone() },
     ];
     for report in wrong {
-        assert!(told(&both).objection(&report).is_some(), "{report}");
+        assert!(truth_of(&both).objection(&report).is_some(), "{report}");
     }
 }
 
 #[test]
-fn phantoms_and_what_is_missed_are_noticed() {
+fn phantoms_and_missed_deadlocks_are_detected() {
     let (a, b) = (process(0), process(1));
     let report = cycle(&[(a, 1), (b, 1)]);
     let found = [waits(a, 1, &[b]), waits(b, 1, &[a]), Event::Deadlock(report.clone())];
-    let verdicts = judged(false, &found);
+    let verdicts = verdicts_on(false, &found);
     assert!(holds(&verdicts, "no-phantom") && holds(&verdicts, "all-found") && holds(&verdicts, "deadlock"));
-    assert!(!holds(&judged(false, &found[..2]), "all-found"), "nobody was told");
-    assert!(!holds(&judged(true, &found), "all-found"), "nobody gave up");
-    let phantom = [waits(a, 1, &[b]), lets_go(b, a, 1), waits(b, 1, &[a]), Event::Deadlock(report.clone())];
-    assert!(!holds(&judged(false, &phantom), "no-phantom"));
-    // It was one when the first was told to give up, and is none any more when the second is.
-    let doom = |who| Event::Victim { who, report: Report { victim: Some(who), ..report.clone() } };
+    assert!(!holds(&verdicts_on(false, &found[..2]), "all-found"), "the deadlock was not reported");
+    assert!(!holds(&verdicts_on(true, &found), "all-found"), "no victim gave up");
+    let phantom = [waits(a, 1, &[b]), releases(b, a, 1), waits(b, 1, &[a]), Event::Deadlock(report.clone())];
+    assert!(!holds(&verdicts_on(false, &phantom), "no-phantom"));
+    // The deadlock existed when the first victim was chosen, and no longer when the second was.
+    let victim = |who| Event::Victim { who, report: Report { victim: Some(who), ..report.clone() } };
     let gave_up = Event::GaveUp { who: a, spell: Spell(1) };
-    let once = [waits(a, 1, &[b]), waits(b, 1, &[a]), doom(a), gave_up.clone()];
-    assert!(holds(&judged(true, &once), "no-phantom") && holds(&judged(true, &once), "all-found"));
-    let twice = [waits(a, 1, &[b]), waits(b, 1, &[a]), doom(a), doom(b), gave_up];
-    assert!(!holds(&judged(true, &twice), "no-phantom"));
+    let once = [waits(a, 1, &[b]), waits(b, 1, &[a]), victim(a), gave_up.clone()];
+    assert!(holds(&verdicts_on(true, &once), "no-phantom") && holds(&verdicts_on(true, &once), "all-found"));
+    let twice = [waits(a, 1, &[b]), waits(b, 1, &[a]), victim(a), victim(b), gave_up];
+    assert!(!holds(&verdicts_on(true, &twice), "no-phantom"));
 }
 
 #[test]
-fn a_cycle_through_one_who_needs_any_of_several_is_a_phantom() {
+fn a_cycle_through_an_or_wait_is_a_phantom() {
     let (a, b, c) = (process(0), process(1), process(2));
     let any = Event::Waits { who: a, spell: Spell(1), need: Need::Any(vec![b, c]) };
-    let truth = told(&[any, waits(b, 1, &[a])]);
+    let truth = truth_of(&[any, waits(b, 1, &[a])]);
     assert_eq!(truth.stuck().len(), 0, "c runs");
     assert!(truth.objection(&cycle(&[(a, 1), (b, 1)])).is_some());
 }
 
 #[test]
-fn a_cycle_behind_another_deadlock_has_to_be_told_too() {
+fn a_cycle_behind_another_deadlock_must_be_reported_too() {
     let [a, b, c, d] = [0, 1, 2, 3].map(process);
     let all = [waits(a, 1, &[c, b]), waits(b, 1, &[a]), waits(c, 1, &[d]), waits(d, 1, &[c])];
     let (first, behind) = (Event::Deadlock(cycle(&[(c, 1), (d, 1)])), Event::Deadlock(cycle(&[(a, 1), (b, 1)])));
     let one = [all.to_vec(), vec![first.clone()]].concat();
-    assert!(!holds(&judged(false, &one), "all-found"));
+    assert!(!holds(&verdicts_on(false, &one), "all-found"));
     let both = [all.to_vec(), vec![first, behind]].concat();
-    assert!(holds(&judged(false, &both), "all-found"));
+    assert!(holds(&verdicts_on(false, &both), "all-found"));
 }
 
 #[test]
-fn looks_that_take_more_than_a_message_a_wait_are_noticed() {
+fn more_than_one_message_per_wait_is_detected() {
     let (a, b) = (process(0), process(1));
     let spent = |messages: u64| {
         let mut properties = Properties::new(false, Some(Bound { kinds: &["probe"], factor: 1 }));

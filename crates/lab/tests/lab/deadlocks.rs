@@ -1,4 +1,4 @@
-//! Detectors of deadlocks against the truth, which none of them sees.
+//! Compares deadlock detectors with the ground truth, which they cannot see.
 
 use crate::common::run;
 use quorate_check::Findings;
@@ -24,8 +24,9 @@ fn spec(name: &str, nodes: usize, settings: Settings) -> Spec<Deadlock> {
     Spec { nodes, settings, ..Spec::named(name).unwrap() }
 }
 
-/// The runs of the first seeds in which something is broken, and how many are not.
-fn breaches(spec: &Spec<Deadlock>, seeds: u64) -> (Vec<&'static str>, u64) {
+/// Returns the properties violated by any of the first seeds, and the number of seeds without
+/// violations.
+fn violations(spec: &Spec<Deadlock>, seeds: u64) -> (Vec<&'static str>, u64) {
     let mut found = Vec::new();
     let mut whole = 0;
     for seed in 1..=seeds {
@@ -39,10 +40,10 @@ fn breaches(spec: &Spec<Deadlock>, seeds: u64) -> (Vec<&'static str>, u64) {
 }
 
 #[test]
-fn every_detector_agrees_with_a_plain_search_in_all_weather() {
+fn every_detector_agrees_with_a_plain_search_in_every_fault_mix() {
     for entry in detectors() {
-        let weather = Deadlock::weather(Deadlock::entry(entry).unwrap());
-        for (place, spec) in weather.into_iter().enumerate() {
+        let fault_mixes = Deadlock::weather(Deadlock::entry(entry).unwrap());
+        for (place, spec) in fault_mixes.into_iter().enumerate() {
             let mut deadlocks = 0;
             for seed in 1..=20 {
                 let spec = Spec { seed: seed * 100 + place as u64, ..spec.clone() };
@@ -59,7 +60,7 @@ fn every_detector_agrees_with_a_plain_search_in_all_weather() {
 }
 
 #[test]
-fn wrong_detectors_are_found_out_by_seeds() {
+fn a_sweep_finds_the_faulty_detectors() {
     let busy = Settings { rounds: 3, ..Settings::default() };
     let hurried = Settings {
         rounds: 8,
@@ -75,13 +76,13 @@ fn wrong_detectors_are_found_out_by_seeds() {
         slow,
     ];
     for spec in cases {
-        let (found, _) = breaches(&spec, 60);
+        let (found, _) = violations(&spec, 60);
         assert!(found.contains(&"no-phantom"), "{}: {found:?}", spec.algorithm);
     }
 }
 
 #[test]
-fn whoever_takes_resources_in_the_same_order_is_never_stuck() {
+fn acquiring_resources_in_order_prevents_deadlock() {
     for entry in detectors() {
         let settings = Settings { resources: 3, rounds: 4, fan_out: 3, ..Settings::default() };
         let any = spec(entry.name(), 4, settings.clone());
@@ -95,7 +96,7 @@ fn whoever_takes_resources_in_the_same_order_is_never_stuck() {
 }
 
 #[test]
-fn where_somebody_gives_up_everyone_gets_on() {
+fn aborting_a_victim_resolves_every_deadlock() {
     for entry in detectors() {
         for victim in Policy::ALL {
             let priorities = if victim == Policy::LowestPriority { vec![3, 1, 2] } else { Vec::new() };
@@ -110,7 +111,7 @@ fn where_somebody_gives_up_everyone_gets_on() {
 }
 
 #[test]
-fn the_policy_says_who_gives_up() {
+fn the_policy_chooses_the_victim() {
     let priorities = |victim| if victim == Policy::LowestPriority { vec![1, 9, 9] } else { Vec::new() };
     let settings = |victim| Settings { victim: Some(victim), priorities: priorities(victim), ..Settings::default() };
     let script = "ask 3 \"P1\"\nask 1 \"P2\" at 3ms\nask 2 \"P3\" at 6ms";
@@ -127,9 +128,9 @@ fn the_policy_says_who_gives_up() {
     assert!(victim(Policy::LowestPriority).ends_with("P1 is to give up"));
 }
 
-/// Somebody who waits for long before it looks is waited for.
+/// The run waits for a process that starts its detection late.
 #[test]
-fn patience_costs_time_and_nothing_else() {
+fn a_late_detection_costs_only_time() {
     for name in ["deadlock-and", "deadlock-or"] {
         let settings = Settings { patience: Some("10m".parse().unwrap()), fan_out: 1, ..Settings::default() };
         let outcomes: Vec<_> = (1..=10).map(|seed| run(&Spec { seed, ..spec(name, 3, settings.clone()) })).collect();
@@ -140,7 +141,7 @@ fn patience_costs_time_and_nothing_else() {
 }
 
 #[test]
-fn a_script_that_makes_no_sense_is_refused() {
+fn an_invalid_script_is_refused() {
     for line in ["ask 1 \"banana\"", "ask 1", "ask 1 \"P9\"", "ask 1 \"R1\"", "answer 1 \"P2 P3\"", "look 1 \"P2\""] {
         let script = Some(Script::parse(line, Deadlock::COMMANDS).unwrap());
         let spec = Spec { script, ..spec("deadlock-and", 3, Settings::default()) };
@@ -149,7 +150,7 @@ fn a_script_that_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_settings_are_refused() {
     let usual = Settings::default;
     let cases = [
         ("deadlock-and", Settings { asking: Some(Asking::Any), ..usual() }),
@@ -171,7 +172,7 @@ fn what_makes_no_sense_is_refused() {
     }
 }
 
-/// A check that must come to its end.
+/// Runs a check that must be complete.
 fn exhausted(name: &str, nodes: usize, rounds: u8, settings: Settings) -> Findings {
     let mut check = CheckSpec::<Deadlock>::named(name).unwrap();
     (check.setup.nodes, check.rounds, check.habits) = (nodes, Some(rounds), Waits { settings });
@@ -197,7 +198,7 @@ fn every_order_of_small_graphs_is_tried() {
 }
 
 #[test]
-fn wrong_detectors_are_found_out_by_the_checker() {
+fn the_checker_finds_the_faulty_detectors() {
     let narrow = Settings { fan_out: 1, ..Settings::default() };
     let selfish =
         exhausted("deadlock-and-selfish", 2, 1, Settings { victim: Some(Policy::Youngest), ..narrow.clone() });
@@ -208,24 +209,24 @@ fn wrong_detectors_are_found_out_by_the_checker() {
 }
 
 #[test]
-fn taking_in_order_takes_the_circle_away_in_every_order() {
+fn acquiring_in_order_prevents_cycles_in_every_schedule() {
     let settings =
         Settings { resources: 2, taking: Taking::InOrder, victim: Some(Policy::Youngest), ..Settings::default() };
     let ordered = exhausted("deadlock-and-selfish", 2, 2, settings.clone());
-    assert!(!ordered.is_broken(), "whoever never finds a deadlock never breaks one wrongly");
+    assert!(!ordered.is_broken(), "without deadlocks the seeded bug has no effect");
     let any = exhausted("deadlock-and-selfish", 2, 2, Settings { taking: Taking::AnyOrder, ..settings });
     assert!(any.is_broken());
 }
 
-/// What it holds by the time is what counts, not what it held when it asked.
+/// The locks held at detection count, not those held at the request.
 #[test]
-fn whoever_has_got_something_while_it_waits_has_more_to_lose() {
+fn locks_acquired_while_waiting_count_for_the_victim_policy() {
     let settings = Settings { resources: 3, victim: Some(Policy::FewestLocks), ..Settings::default() };
-    // P1 asks for R2 and R1 at once, and has R1 by the time that P3 closes the circle.
+    // P1 requests R1 and R3 at once, and holds R1 when P3 closes the cycle.
     let script = "ask 3 \"R3\"\nask 2 \"R2\"\nask 1 \"R1 R3\" at 4ms\nask 3 \"R1\" at 8ms";
     let script = Script::parse(script, Deadlock::COMMANDS).unwrap();
     let spec =
         Spec { script: Some(script), latency: "fixed:1ms".parse().unwrap(), ..spec("deadlock-and", 3, settings) };
     let summary = run(&spec).summary;
-    assert!(summary.reports[0].ends_with("P3 is to give up"), "one each, and P3 is the last by name: {summary:?}");
+    assert!(summary.reports[0].ends_with("P3 is to give up"), "tied at one lock each, and P3 sorts last: {summary:?}");
 }

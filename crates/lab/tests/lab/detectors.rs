@@ -1,6 +1,7 @@
-//! Elections under failure detectors: what good ones do, and the two ways in which bad ones fail as the book says.
+//! Tests of elections with failure detectors: accurate and complete ones work, and the other two
+//! kinds fail as the literature says.
 
-use crate::common::{holding, parsed, recorded, repeats, run};
+use crate::common::{assert_repeatable, parsed, recorded, run, run_without_violations};
 use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Latency;
 use quorate_journal::workload::Ending;
@@ -19,23 +20,23 @@ fn verdict(outcome: &Outcome<Election>, name: &str) -> Result<(), String> {
     verdict.violation.as_ref().map_or(Ok(()), |violation| Err(violation.text.clone()))
 }
 
-/// The leader dies long after everyone knew it. Nobody but the detector tells.
+/// The leader crashes long after every node knew it, and only the failure detector reports it.
 #[test]
-fn a_leader_that_dies_is_missed_by_heartbeats_alone() {
+fn heartbeats_alone_detect_a_crashed_leader() {
     for algorithm in ["chang-roberts", "lelann", "ring-list", "hirschberg-sinclair", "franklin", "peterson"] {
         for detector in [Detector::Heartbeat, Detector::Accrual] {
             for seed in 0..20 {
                 let faults = vec![parsed("crash 5 at 400ms")];
                 let spec = Spec { seed, faults, ..spec(algorithm, detector) };
-                let outcome = holding(&spec);
+                let outcome = run_without_violations(&spec);
                 assert_eq!(outcome.summary.leader, Some(NodeId::from_index(3)), "replay: {}", spec.command("sim"));
-                assert_eq!(outcome.ending, Ending::Done, "a detector never rests, but the run does");
+                assert_eq!(outcome.ending, Ending::Done, "the run must end although the detector never does");
             }
         }
     }
 }
 
-/// Incompleteness breaks safety: what all have elected is not a process that lives.
+/// Incompleteness violates safety: the elected process is not alive.
 #[test]
 fn an_incomplete_detector_breaks_safety() {
     for seed in 0..20 {
@@ -47,9 +48,10 @@ fn an_incomplete_detector_breaks_safety() {
     }
 }
 
-/// The same in the middle of a run: the winner's death is missed, and everyone waits for it for ever.
+/// The same in the middle of a run: the winner's crash goes undetected, and every node waits for
+/// ever.
 #[test]
-fn without_a_detector_a_run_waits_for_the_dead() {
+fn without_a_detector_a_run_waits_for_a_crashed_node() {
     let faults = vec![parsed("crash 5 at 2500us")];
     let waits = Spec { latency: parsed("fixed:1ms"), faults, ..spec("chang-roberts", Detector::None) };
     let outcome = run(&waits);
@@ -61,7 +63,8 @@ fn without_a_detector_a_run_waits_for_the_dead() {
     }
 }
 
-/// Inaccuracy breaks liveness: new runs are begun for ever. But no epoch ever has two leaders.
+/// Inaccuracy violates liveness: nodes start new elections for ever. But no epoch ever has two
+/// leaders.
 #[test]
 fn an_inaccurate_detector_breaks_liveness() {
     for seed in 0..3 {
@@ -75,23 +78,24 @@ fn an_inaccurate_detector_breaks_liveness() {
         let inaccurate = Spec { seed, until, settings: settings("20ms"), ..bare.clone() };
         let outcome = run(&inaccurate);
         assert_eq!(outcome.ending, Ending::Stopped, "seed {seed}");
-        // The run was stopped, so it cannot say that they never agree; but they had 20 s, and did not.
+        // The run was stopped, so the verdict is open; but the nodes had 20 s and did not agree.
         let agreed = outcome.verdicts.iter().find(|verdict| verdict.name == "agreed");
         assert!(agreed.is_some_and(|agreed| agreed.holds.is_none()), "seed {seed}: {agreed:?}");
         assert_eq!(verdict(&outcome, "one-leader-an-epoch"), Ok(()), "seed {seed}");
         assert!(outcome.summary.rounds > 1_000, "seed {seed}: {} rounds", outcome.summary.rounds);
-        // The same with a heartbeat and the bound of the model.
+        // The same with a heartbeat interval plus the model's delay bound.
         let accurate = Spec { seed, until, settings: settings("25ms"), ..bare };
-        assert_eq!(holding(&accurate).summary.rounds, 1, "seed {seed}");
+        assert_eq!(run_without_violations(&accurate).summary.rounds, 1, "seed {seed}");
     }
 }
 
-/// Heartbeats are counted apart, and an election costs what it costs without them.
+/// Heartbeats are counted separately and do not change the cost of an election.
 #[test]
-fn heartbeats_cost_an_election_nothing() {
+fn heartbeats_do_not_count_towards_election_costs() {
     for algorithm in ["chang-roberts", "raft"] {
         let costs = |detector| {
-            let summary = holding(&Spec { latency: parsed("fixed:1ms"), ..spec(algorithm, detector) }).summary;
+            let summary =
+                run_without_violations(&Spec { latency: parsed("fixed:1ms"), ..spec(algorithm, detector) }).summary;
             (summary.election_messages, summary.announcement_messages, summary.leader)
         };
         assert_eq!(costs(Detector::Oracle), costs(Detector::Heartbeat), "{algorithm}");
@@ -99,9 +103,9 @@ fn heartbeats_cost_an_election_nothing() {
     }
 }
 
-/// The detector is around the reliable links: a message that is lost is sent again, a heartbeat that is lost is not.
+/// The detector wraps the reliable links: a lost message is retransmitted, a lost heartbeat is not.
 #[test]
-fn heartbeats_are_not_sent_again() {
+fn heartbeats_are_not_retransmitted() {
     let mut text = String::new();
     for seed in 1..=10 {
         let lossy = Spec { loss: parsed("20%"), links: LinkChoice::Reliable, seed, ..spec("raft", Detector::Accrual) };
@@ -110,7 +114,7 @@ fn heartbeats_are_not_sent_again() {
         text.push_str(&String::from_utf8(bytes).unwrap());
     }
     let again: Vec<_> = text.lines().filter(|line| line.contains("\"again\":true")).collect();
-    assert!(again.iter().all(|line| !line.contains("\"beat\"")), "but no heartbeat");
+    assert!(again.iter().all(|line| !line.contains("\"beat\"")), "a heartbeat was retransmitted");
 }
 
 #[test]
@@ -118,12 +122,12 @@ fn a_run_under_a_detector_replays_from_its_journal() {
     for detector in [Detector::Oracle, Detector::Heartbeat, Detector::Accrual, Detector::None] {
         let faults = vec![parsed("crash 5 at 300ms for 200ms")];
         let spec = Spec { faults, loss: parsed("5%"), ..spec("ring-list", detector) };
-        repeats(&spec);
+        assert_repeatable(&spec);
     }
 }
 
 #[test]
-fn settings_of_detectors_that_make_no_sense_are_refused() {
+fn invalid_detector_settings_are_refused() {
     let with = |change: fn(&mut Settings)| {
         let mut spec = spec("chang-roberts", Detector::Heartbeat);
         change(&mut spec.settings);

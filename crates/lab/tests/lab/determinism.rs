@@ -1,6 +1,6 @@
-//! Same seed, same bytes; and every journal replays.
+//! The same seed gives the same bytes, and every journal replays.
 
-use crate::common::{parsed, recorded, repeats};
+use crate::common::{assert_repeatable, parsed, recorded};
 use quorate_journal::record::Journal;
 use quorate_lab::mutex::Settings;
 use quorate_lab::{Mutex, Spec, replay};
@@ -32,7 +32,7 @@ fn specs() -> Vec<Spec> {
     specs
 }
 
-/// Written down once: a seed printed yesterday replays today, on every machine.
+/// Golden hashes: a seed printed by an earlier version replays today, on every machine.
 #[test]
 fn seeds_keep_their_meaning() {
     let hashes: Vec<_> = specs().iter().map(|spec| recorded(spec).0.trace_hash).collect();
@@ -50,13 +50,13 @@ fn seeds_keep_their_meaning() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes_and_every_journal_replays_and_judges_alike() {
+fn the_same_seed_gives_the_same_bytes_and_journals_replay_with_the_same_verdicts() {
     for spec in specs() {
-        repeats(&spec);
+        assert_repeatable(&spec);
     }
 }
 
-/// A later version of an algorithm that does something else is told apart, at the line where it differs.
+/// A replay against a different behaviour fails at the line where it differs.
 #[test]
 fn a_journal_of_another_behaviour_does_not_replay() {
     let (_, bytes) = recorded::<Mutex>(&Spec::named("ricart-agrawala").unwrap());
@@ -65,6 +65,6 @@ fn a_journal_of_another_behaviour_does_not_replay() {
     assert_ne!(text, altered);
     let line = text.lines().position(|line| line.contains("\"counter\":3")).expect("a fence") + 1;
     let mut journal = Journal::open(altered.as_bytes()).unwrap();
-    let Err(error) = replay::replay::<Mutex, _, _>(&mut journal, ()) else { panic!("it replayed") };
+    let Err(error) = replay::replay::<Mutex, _, _>(&mut journal, ()) else { panic!("an altered journal replayed") };
     assert!(error.to_string().starts_with(&format!("Line {line} does not replay")), "{error}");
 }

@@ -1,7 +1,7 @@
-//! Elections that are wrong on purpose: the sweep names what breaks, the checker shows the shortest way to it, and the algorithms that they
-//! are made from get through the same sweep.
+//! Faulty election variants: the sweep names the violated property, the checker finds the shortest
+//! counterexample, and the correct algorithms pass the same sweep.
 
-use crate::common::{broken, checked, parsed, swept_through};
+use crate::common::{checked, parsed, sweep_all, violated};
 use quorate_core::election::Repair;
 use quorate_lab::check::CheckSpec;
 use quorate_lab::election::Settings;
@@ -10,16 +10,16 @@ use quorate_lab::registry::{Entry, Family, fixtures};
 use quorate_lab::sweep::Summary;
 use quorate_lab::{Election, Spec};
 
-/// A fixture, and what it takes to see its flaw.
+/// A fixture, and the conditions that reveal its seeded bug.
 struct Case {
     name: &'static str,
     twin: &'static str,
-    /// Whether a run that came to nothing is done again, which hides some flaws.
+    /// Whether a failed run is repeated, which hides some bugs.
     repair: Repair,
-    /// Whether somebody has to crash and come back.
+    /// Whether a node has to crash and restart.
     restarts: bool,
     property: &'static str,
-    /// In how many steps at least, in a group of three.
+    /// Length of the shortest counterexample, in a group of three.
     steps: usize,
 }
 
@@ -50,14 +50,14 @@ impl Case {
 
     fn swept(&self, name: &str) -> Summary {
         let latency = parsed("uniform:0ms..20ms");
-        // Whatever crashes, a run is done again: it would hang, and show nothing.
+        // With crashes, runs are repeated: they would hang and show nothing.
         let settings = if self.restarts {
             Settings { upheaval: 3, repair: Repair::Detector, ..self.settings() }
         } else {
             self.settings()
         };
         let spec = Spec::<Election> { nodes: 3, latency, settings, ..Spec::named(name).unwrap() };
-        swept_through(&spec, SEEDS)
+        sweep_all(&spec, SEEDS)
     }
 
     fn check(&self, name: &str) -> CheckSpec<Election> {
@@ -76,41 +76,41 @@ fn held(summary: &Summary, property: &str) -> u64 {
     held.unwrap_or_else(|| panic!("{property} is not judged"))
 }
 
-/// Nothing that is listed as wrong is left out here.
+/// Every registered faulty variant has a case here.
 #[test]
-fn every_wrong_election_is_tried() {
+fn every_faulty_election_is_tried() {
     let wrong = fixtures().iter().filter(|entry| entry.family() == Family::Election).map(Entry::name);
-    // Slips with leases break a promise of their own.
+    // Faulty variants with leases violate another property.
     let wrong: Vec<_> = wrong.filter(|name| !name.starts_with("majority-lease")).collect();
     assert_eq!(wrong, CASES.map(|case| case.name));
 }
 
 #[test]
-fn the_sweep_names_what_is_broken() {
+fn the_sweep_names_the_violated_property() {
     for case in CASES {
         let summary = case.swept(case.name);
         assert!(held(&summary, case.property) < SEEDS, "{} was not caught", case.name);
     }
 }
 
-/// The same seeds, the same weather: without its slip an algorithm keeps the same promise.
+/// With the same seeds and faults, the correct algorithm satisfies the property.
 #[test]
-fn the_sweep_accuses_none_of_their_twins() {
+fn the_sweep_accepts_the_correct_twins() {
     for case in CASES {
         let summary = case.swept(case.twin);
         assert_eq!(held(&summary, case.property), SEEDS, "{}: {:?}", case.twin, summary.first_failure);
     }
 }
 
-/// With and without the orders that make no difference, where that takes no time.
+/// With reduction, and without it where that is fast.
 #[test]
-fn the_checker_shows_the_shortest_way_there() {
+fn the_checker_finds_the_shortest_counterexample() {
     for case in CASES {
         let mut spec = case.check(case.name);
-        assert_eq!(broken(&checked(&spec)), [(case.property, case.steps)], "{}", spec.command());
+        assert_eq!(violated(&checked(&spec)), [(case.property, case.steps)], "{}", spec.command());
         if !case.restarts {
             spec.effort.reduce = false;
-            assert_eq!(broken(&checked(&spec)), [(case.property, case.steps)], "{}", spec.command());
+            assert_eq!(violated(&checked(&spec)), [(case.property, case.steps)], "{}", spec.command());
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Elections by name: the book's counts exactly, thousands of seeds under faults, journals that replay.
+//! Tests of elections by name: exact message counts, thousands of seeds under faults, journals that
+//! replay.
 
-use crate::common::{all_hold, election, holding, parsed, recorded, repeats, run};
+use crate::common::{assert_all_hold, assert_repeatable, election, parsed, recorded, run, run_without_violations};
 use quorate_core::{Duration, Epoch, NodeId};
 use quorate_journal::record::Journal;
 use quorate_journal::settings::Latency;
@@ -19,9 +20,9 @@ fn latencies() -> [Latency; 3] {
     [parsed("fixed:1ms"), parsed("uniform:1ms..5ms"), parsed("long-tail:2ms")]
 }
 
-fn won(spec: &Spec<Election>, leader: usize) -> Outcome<Election> {
-    let outcome = holding(spec);
-    assert_eq!(outcome.summary.leader, Some(NodeId::from_index(leader - 1)), "who alone starts wins");
+fn run_won_by(spec: &Spec<Election>, leader: usize) -> Outcome<Election> {
+    let outcome = run_without_violations(spec);
+    assert_eq!(outcome.summary.leader, Some(NodeId::from_index(leader - 1)), "a single starter must win");
     assert_eq!((outcome.summary.rounds, outcome.ending), (1, Ending::Done), "replay: {}", spec.command("sim"));
     outcome
 }
@@ -30,26 +31,26 @@ fn lone_starters(nodes: usize) -> [(&'static str, usize); 3] {
     [("lowest", 1), ("highest", nodes), ("successor-of-highest", 1)]
 }
 
-/// 2(n−1) to elect and n−1 to announce, whoever starts.
+/// 2(n−1) messages to elect and n−1 to announce, whichever node starts.
 #[test]
-fn raft_takes_two_messages_a_peer_and_one_to_tell_it() {
+fn raft_takes_two_messages_per_peer_and_one_to_announce() {
     for nodes in 1..=49 {
         for (starters, leader) in lone_starters(nodes) {
             for latency in ["fixed:1ms", "fixed:30us", "fixed:2s", "uniform:1ms..5ms"] {
                 let spec = Spec { latency: parsed(latency), seed: nodes as u64, ..raft(nodes, starters) };
-                let outcome = won(&spec, leader);
+                let outcome = run_won_by(&spec, leader);
                 let (summary, peers) = (outcome.summary, nodes as u64 - 1);
                 let messages = (summary.election_messages, summary.announcement_messages);
                 assert_eq!(messages, (2 * peers, peers), "replay: {}", spec.command("sim"));
-                assert_eq!(outcome.messages.total, 3 * peers, "nothing else counts");
+                assert_eq!(outcome.messages.total, 3 * peers, "no other message counts");
             }
         }
     }
 }
 
-/// A vote there and back, and the news of it: 3T, however many there are.
+/// A vote round trip and an announcement take 3T, whatever the group size.
 #[test]
-fn raft_takes_three_message_times() {
+fn raft_takes_three_message_delays() {
     for nodes in 1..=49 {
         for length in [Duration::from_micros(250), Duration::from_millis(7)] {
             let summary = run(&Spec { latency: Latency::Fixed(length), ..raft(nodes, "lowest") }).summary;
@@ -59,76 +60,78 @@ fn raft_takes_three_message_times() {
 }
 
 #[test]
-fn messages_to_the_dead_count_and_the_living_agree() {
+fn messages_to_crashed_nodes_count_and_live_nodes_agree() {
     for nodes in 3..=20 {
         let faults = vec![parsed(&format!("crash {nodes}"))];
-        let outcome = holding(&Spec { faults, latency: parsed("fixed:1ms"), ..raft(nodes, "highest") });
+        let outcome = run_without_violations(&Spec { faults, latency: parsed("fixed:1ms"), ..raft(nodes, "highest") });
         let (summary, peers) = (outcome.summary, nodes as u64 - 1);
-        assert_eq!(summary.leader, Some(NodeId::from_index(nodes - 2)), "the highest of the living starts");
-        // Who is down does not answer; what it is told is repeated, and that counts as control.
+        assert_eq!(summary.leader, Some(NodeId::from_index(nodes - 2)), "the highest live node starts");
+        // A crashed node does not reply. Announcements to it are retransmitted, which counts as
+        // control traffic.
         assert_eq!(summary.election_messages, 2 * peers - 1);
         assert!(summary.announcement_messages >= peers, "{summary:?}");
     }
 }
 
 #[test]
-fn crashes_and_cuts_end_with_one_leader_known_to_all() {
+fn crashes_and_partitions_end_with_one_leader_known_to_all() {
     for (nodes, starters) in [(3, "all"), (5, "all"), (5, "lowest"), (4, "2,3")] {
-        all_hold(&Spec { random_faults: parsed("crash=1,cut=1"), ..raft(nodes, starters) }, 500);
+        assert_all_hold(&Spec { random_faults: parsed("crash=1,cut=1"), ..raft(nodes, starters) }, 500);
     }
 }
 
 #[test]
-fn every_kind_of_trouble_at_once_is_survived() {
+fn every_kind_of_fault_at_once_is_survived() {
     let random_faults = parsed("crash=2,cut=2,pause=2,deaf=2,skew=2,drift=2");
     let base = Spec { random_faults, loss: parsed("0.1"), duplicate: parsed("0.1"), ..raft(5, "all") };
     for latency in latencies() {
-        all_hold(&Spec { latency, disk: parsed("uniform:0ms..4ms"), ..base.clone() }, 200);
+        assert_all_hold(&Spec { latency, disk: parsed("uniform:0ms..4ms"), ..base.clone() }, 200);
     }
-    all_hold(&Spec { links: LinkChoice::Reliable, ..base }, 200);
+    assert_all_hold(&Spec { links: LinkChoice::Reliable, ..base }, 200);
 }
 
-/// A leader that dies after everyone knew it is missed by users, and another one is elected in a later epoch.
+/// Clients notice that a leader crashed after every node knew it, and a new one is elected in a
+/// later epoch.
 #[test]
-fn a_dead_leader_is_replaced() {
+fn a_crashed_leader_is_replaced() {
     for seed in 0..50 {
         let before = run(&Spec { seed, ..raft(5, "lowest") }).summary;
         let faults = vec![parsed("crash 1 at 1s")];
-        let outcome = holding(&Spec { seed, faults, ..raft(5, "lowest") });
+        let outcome = run_without_violations(&Spec { seed, faults, ..raft(5, "lowest") });
         assert_eq!(before.leader, Some(NodeId::from_index(0)));
-        assert_eq!(outcome.summary.leader, Some(NodeId::from_index(1)), "the lowest of the living starts");
+        assert_eq!(outcome.summary.leader, Some(NodeId::from_index(1)), "the lowest live node starts");
         assert!(outcome.summary.epoch > before.epoch);
     }
 }
 
-/// Candidates who can never win go on for ever; the run does not.
+/// Candidates that can never win continue for ever; the run ends.
 #[test]
-fn without_a_majority_nobody_is_elected_and_the_run_ends() {
+fn without_a_majority_no_leader_is_elected_and_the_run_ends() {
     let faults = ["crash 3", "crash 4", "crash 5"].map(parsed).to_vec();
     let outcome = run(&Spec { faults, ..raft(5, "all") });
     assert_eq!((outcome.ending, outcome.summary.leader), (Ending::Stopped, None));
-    let breaches: Vec<_> = outcome.breaches().map(|breach| breach.name).collect();
-    assert_eq!(breaches, ["agreed"]);
+    let violations: Vec<_> = outcome.breaches().map(|violation| violation.name).collect();
+    assert_eq!(violations, ["agreed"]);
 }
 
 #[test]
 fn a_false_alarm_elects_anew_in_a_later_epoch() {
     let script = parsed("campaign 1 at 0ms\ncampaign 3 at 200ms\n");
-    let summary = holding(&Spec { script: Some(script), ..raft(3, "all") }).summary;
+    let summary = run_without_violations(&Spec { script: Some(script), ..raft(3, "all") }).summary;
     assert_eq!((summary.leader, summary.rounds), (Some(NodeId::from_index(2)), 2));
     assert_eq!((summary.election_messages, summary.announcement_messages), (8, 4));
 }
 
-fn rough() -> Vec<Spec<Election>> {
+fn with_faults() -> Vec<Spec<Election>> {
     let faults = ["crash 2 at 9ms for 30ms", "cut 1 | rest at 20ms for 40ms", "pause 3 at 5ms for 9ms"];
-    let rough = Spec { faults: faults.map(parsed).to_vec(), loss: parsed("0.1"), fifo: true, ..raft(4, "all") };
-    vec![raft(5, "lowest"), raft(3, "all"), Spec { disk: parsed("fixed:1ms"), ..rough }]
+    let with_faults = Spec { faults: faults.map(parsed).to_vec(), loss: parsed("0.1"), fifo: true, ..raft(4, "all") };
+    vec![raft(5, "lowest"), raft(3, "all"), Spec { disk: parsed("fixed:1ms"), ..with_faults }]
 }
 
 #[test]
-fn every_journal_replays_and_judges_alike() {
-    for spec in rough() {
-        repeats(&spec);
+fn every_journal_replays_with_the_same_verdicts() {
+    for spec in with_faults() {
+        assert_repeatable(&spec);
     }
 }
 
@@ -157,16 +160,16 @@ fn a_header_with_the_settings_of_another_family_is_refused() {
 }
 
 #[test]
-fn what_is_said_of_another_family_is_refused() {
-    let Err(error) = Spec::<Mutex>::named("raft") else { panic!("raft is no mutual exclusion") };
+fn an_algorithm_of_another_family_is_refused() {
+    let Err(error) = Spec::<Mutex>::named("raft") else { panic!("raft was accepted as mutual exclusion") };
     assert!(matches!(error, LabError::Algorithm(AlgorithmError::OtherFamily { .. })), "{error}");
-    let Err(error) = Spec::<Election>::named("central") else { panic!("central is no election") };
+    let Err(error) = Spec::<Election>::named("central") else { panic!("central was accepted as an election") };
     assert!(error.to_string().contains("'central' is of the mutex family"), "{error}");
 }
 
-/// It is refused before a node is made, let alone copied.
+/// The check is refused before a node is created, let alone copied.
 #[test]
-fn an_engine_that_cannot_be_copied_cannot_be_checked() {
+fn a_node_that_cannot_be_copied_cannot_be_checked() {
     let mut reports = 0;
     let Err(error) = check::run(&CheckSpec::<Election>::named("raft").unwrap(), &mut |_, _| {
         reports += 1;
@@ -179,7 +182,7 @@ fn an_engine_that_cannot_be_copied_cannot_be_checked() {
 }
 
 #[test]
-fn the_printed_command_says_who_starts() {
+fn the_printed_command_names_the_starters() {
     let spec = Spec { seed: 9, loss: parsed("0.1"), ..raft(5, "2,4-5") };
     assert_eq!(spec.command("sim"), "quorate sim raft --nodes 5 --seed 9 --starters 2,4,5 --loss 0.1");
     assert!(run(&Spec { loss: parsed("0"), ..spec }).summary.epoch >= Some(Epoch(1)));

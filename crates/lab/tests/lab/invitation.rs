@@ -1,6 +1,7 @@
-//! The invitation algorithm by name: what it costs, groups on both sides of a cut, and thousands of seeds of every kind of trouble.
+//! Tests of the invitation algorithm by name: costs, groups on both sides of a partition, and
+//! thousands of seeds under faults.
 
-use crate::common::{done, election, none_fails, parsed, run, weather};
+use crate::common::{assert_no_failure, election, fault_mixes, parsed, run, run_to_completion};
 use quorate_core::election::{Case, Command, Event, Prefer, Repair, Starting, invitation};
 use quorate_core::{Epoch, NodeId};
 use quorate_journal::moment::{Done, Moment, Observer};
@@ -16,44 +17,44 @@ fn invitation(nodes: usize, starters: &str) -> Spec<Election> {
 const LATENCIES: [&str; 4] = ["fixed:1ms", "fixed:30us", "uniform:1ms..5ms", "uniform:0ms..9ms"];
 
 #[test]
-fn three_messages_for_each_but_the_leader_whoever_starts_and_whoever_is_dead() {
+fn each_follower_costs_three_messages_whatever_starts_and_crashes() {
     for (nodes, latency) in (1..=12).chain([20, 40]).flat_map(|nodes| LATENCIES.map(|latency| (nodes, latency))) {
         for starters in ["lowest", "highest", "all", "1", "2-3"].into_iter().take(if nodes < 3 { 4 } else { 5 }) {
             for dead in 0..=usize::from(nodes > 2) {
                 let faults = (0..dead).map(|_| parsed(&format!("crash {nodes}"))).collect();
                 let spec = Spec { latency: parsed(latency), faults, ..invitation(nodes, starters) };
-                let (summary, followers) = (done(&spec).summary, (nodes - dead - 1) as u64);
+                let (summary, followers) = (run_to_completion(&spec).summary, (nodes - dead - 1) as u64);
                 assert_eq!(summary.leader, Some(NodeId::from_index(nodes - dead - 1)));
                 let messages = (summary.election_messages, summary.announcement_messages);
                 assert_eq!(messages, (2 * followers, followers), "replay: {}", spec.command("sim"));
                 let case = Case { live: nodes - dead, dead, starting: Starting::All };
-                let book = (invitation::FACTS.cost.book)(&case).expect("the book knows");
-                assert_eq!(book.most, Some(3.0 * followers as f64));
+                let expected = (invitation::FACTS.cost.book)(&case).expect("an expected cost");
+                assert_eq!(expected.most, Some(3.0 * followers as f64));
             }
         }
     }
 }
 
 #[test]
-fn who_starts_does_not_matter_and_attributes_do() {
+fn the_winner_depends_on_attributes_and_not_on_the_starters() {
     for starters in ["lowest", "highest", "all", "2", "1,3", "2-4"] {
         let ranks = [("id", Prefer::Lowest, 1), ("7,9,9,1,2", Prefer::Highest, 3), ("7,2,9,2,8", Prefer::Lowest, 2)];
         for (attribute, prefer, leader) in ranks {
             for (seed, latency) in (0..20).flat_map(|seed| LATENCIES.map(|latency| (seed, latency))) {
                 let spec = Spec { seed, latency: parsed(latency), ..invitation(5, starters) };
                 let settings = Settings { attribute: parsed(attribute), prefer, ..spec.settings.clone() };
-                let summary = done(&Spec { settings, ..spec }).summary;
+                let summary = run_to_completion(&Spec { settings, ..spec }).summary;
                 assert_eq!(summary.leader, NodeId::new(leader), "{starters} {attribute} {prefer:?}");
             }
         }
     }
 }
 
-/// Whom each node takes for its leader, at the end of a run.
+/// The leader that each node knows at the end of a run.
 #[derive(Default)]
 struct Leaders {
     known: BTreeMap<NodeId, (NodeId, Epoch)>,
-    /// Leaders of each epoch, ever.
+    /// All leaders of each epoch.
     of: BTreeMap<Epoch, BTreeSet<NodeId>>,
     changes: u64,
 }
@@ -82,7 +83,7 @@ fn leaders(spec: &Spec<Election>) -> Leaders {
 }
 
 #[test]
-fn each_part_of_a_cut_network_has_a_leader_and_one_is_left_when_it_heals() {
+fn each_side_of_a_partition_has_a_leader_and_one_remains_when_it_heals() {
     for seed in 0..50 {
         let base = Spec { seed, latency: parsed("uniform:1ms..5ms"), ..invitation(7, "all") };
         let cut = Spec { faults: vec![parsed("cut 1,2,3 | rest at 300ms")], until: Some(parsed("3s")), ..base.clone() };
@@ -90,22 +91,22 @@ fn each_part_of_a_cut_network_has_a_leader_and_one_is_left_when_it_heals() {
         let led = |leader: u32| known.values().filter(|(known, _)| NodeId::new(leader) == Some(*known)).count();
         assert_eq!((led(3), led(7)), (3, 4), "seed {seed}: {known:?}");
         let epochs: BTreeSet<_> = known.values().collect();
-        assert_eq!(epochs.len(), 2, "each part has one epoch, and they differ");
+        assert_eq!(epochs.len(), 2, "each side has one epoch, and they differ");
         let healed = Spec { faults: vec![parsed("cut 1,2,3 | rest at 300ms for 1s")], ..base };
-        assert_eq!(done(&healed).summary.leader, NodeId::new(7), "seed {seed}");
+        assert_eq!(run_to_completion(&healed).summary.leader, NodeId::new(7), "seed {seed}");
     }
 }
 
-/// Nobody is led by anyone else while it can talk to nobody, and nobody has to wait for that.
+/// A node that cannot reach any other leads only itself, without waiting.
 #[test]
-fn a_node_that_is_cut_off_leads_itself() {
+fn an_isolated_node_leads_itself() {
     let faults = vec![parsed("cut 5 | rest at 300ms"), parsed("cut 1 | rest at 300ms")];
     let known = leaders(&Spec { faults, until: Some(parsed("3s")), ..invitation(5, "all") }).known;
     let led: Vec<_> = known.values().map(|(leader, _)| leader.number()).collect();
     assert_eq!(led, [1, 4, 4, 4, 5]);
 }
 
-/// Checks go on for ever, and nothing comes of them.
+/// Liveness checks continue for ever without effect.
 #[test]
 fn a_group_that_has_its_leader_keeps_it() {
     for (seed, latency) in (0..20).flat_map(|seed| ["fixed:1ms", "uniform:0ms..9ms"].map(|latency| (seed, latency))) {
@@ -113,46 +114,49 @@ fn a_group_that_has_its_leader_keeps_it() {
         let spec = Spec { seed, latency: parsed(latency), script: Some(script), ..invitation(5, "all") };
         let (outcome, leaders) = run_with(&spec, std::io::sink(), Leaders::default()).unwrap();
         assert!(outcome.holds(), "{:?}", outcome.verdicts);
-        // Node 3 leaves after a while and is invited again. Nobody else hears of it.
+        // Node 3 leaves and is invited again. No other node notices.
         assert_eq!((leaders.changes, leaders.of.len()), (6, 1), "seed {seed}: {:?}", leaders.of);
         assert!(outcome.messages.control > 1_000, "{}", outcome.messages.control);
     }
 }
 
 #[test]
-fn a_dead_leader_is_replaced_and_takes_over_when_it_is_back() {
+fn a_crashed_leader_is_replaced_and_takes_over_after_its_restart() {
     for (seed, repair) in (0..50).flat_map(|seed| [(seed, Repair::Detector)]) {
         let settings = Settings { repair, ..invitation(5, "all").settings };
         let spec = Spec { seed, latency: parsed("uniform:1ms..5ms"), settings, ..invitation(5, "all") };
-        let dies = done(&Spec { faults: vec![parsed("crash 5 at 1s")], ..spec.clone() }).summary;
-        let is_back = done(&Spec { faults: vec![parsed("crash 5 at 1s for 1s")], ..spec }).summary;
-        assert_eq!((dies.leader, is_back.leader), (NodeId::new(4), NodeId::new(5)));
+        let crashed = run_to_completion(&Spec { faults: vec![parsed("crash 5 at 1s")], ..spec.clone() }).summary;
+        let restarted = run_to_completion(&Spec { faults: vec![parsed("crash 5 at 1s for 1s")], ..spec }).summary;
+        assert_eq!((crashed.leader, restarted.leader), (NodeId::new(4), NodeId::new(5)));
     }
 }
 
 #[test]
-fn it_comes_through_all_that_elections_must_bear() {
-    for spec in weather::<Election>("invitation") {
-        none_fails(&spec, 60);
+fn it_survives_the_fault_mixes_for_elections() {
+    for spec in fault_mixes::<Election>("invitation") {
+        assert_no_failure(&spec, 60);
     }
 }
 
-/// Everything may happen, to any number of nodes, as long as it ends.
+/// Any fault may hit any number of nodes, as long as it ends.
 #[test]
-fn every_kind_of_trouble_at_once_is_survived() {
+fn every_kind_of_fault_at_once_is_survived() {
     let random_faults = parsed("crash=3,cut=2,pause=2,deaf=2,skew=2,drift=2");
     let base = Spec { random_faults, loss: parsed("0.1"), duplicate: parsed("0.1"), ..invitation(5, "all") };
     for latency in ["fixed:1ms", "uniform:1ms..5ms", "long-tail:2ms"] {
         let latency = parsed(latency);
-        none_fails(&Spec { latency, disk: parsed("uniform:0ms..4ms"), links: LinkChoice::Bare, ..base.clone() }, 100);
+        assert_no_failure(
+            &Spec { latency, disk: parsed("uniform:0ms..4ms"), links: LinkChoice::Bare, ..base.clone() },
+            100,
+        );
     }
-    none_fails(&Spec { nodes: 2, ..base.clone() }, 100);
-    none_fails(&Spec { links: LinkChoice::Reliable, ..base }, 60);
+    assert_no_failure(&Spec { nodes: 2, ..base.clone() }, 100);
+    assert_no_failure(&Spec { links: LinkChoice::Reliable, ..base }, 60);
 }
 
-/// However wrong nodes are about time, no epoch has two leaders.
+/// However wrong the nodes' delay bounds are, no epoch has two leaders.
 #[test]
-fn waits_that_are_much_too_short_only_cost() {
+fn timeouts_that_are_much_too_short_only_cost_messages() {
     let random_faults = parsed("crash=2,cut=2,pause=3");
     for bound in ["100us", "1ms"] {
         let bound = Some(parsed(bound));
@@ -161,9 +165,13 @@ fn waits_that_are_much_too_short_only_cost() {
         for seed in 0..10 {
             let spec = Spec { seed, bound, until, random_faults: parsed("crash=2,cut=2,pause=3"), ..base.clone() };
             let outcome = run(&spec);
-            let breaches: Vec<_> = outcome.breaches().map(|breach| breach.name).collect();
-            assert!(breaches.is_empty() || breaches == ["agreed"], "{breaches:?}\nreplay: {}", spec.command("sim"));
+            let violations: Vec<_> = outcome.breaches().map(|violation| violation.name).collect();
+            assert!(
+                violations.is_empty() || violations == ["agreed"],
+                "{violations:?}\nreplay: {}",
+                spec.command("sim")
+            );
         }
     }
-    none_fails(&Spec { random_faults, bound: Some(parsed("2ms")), ..invitation(5, "all") }, 50);
+    assert_no_failure(&Spec { random_faults, bound: Some(parsed("2ms")), ..invitation(5, "all") }, 50);
 }

@@ -1,4 +1,5 @@
-//! Experiments by name: the book's counts, sweeps under faults, checks, and journals that travel.
+//! Tests of experiments by name: expected message counts, sweeps under faults, checks, replays of
+//! journals.
 
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -15,6 +16,7 @@ mod determinism;
 mod election_fixtures;
 mod election_runs;
 mod elections;
+mod encoding;
 mod gather;
 mod invitation;
 mod majority_lease;
@@ -23,7 +25,7 @@ mod multicast_runs;
 mod mutex_journals;
 mod mutex_measures;
 mod mutex_properties;
-mod mutex_tale;
+mod mutex_script;
 mod reductions;
 mod registry;
 mod replica;
@@ -33,5 +35,4 @@ mod stack;
 mod super_peer;
 mod sweeps;
 mod token_ring;
-mod travel;
 mod views;

@@ -1,6 +1,6 @@
-//! Ordered multicast: what holds whatever goes wrong.
+//! Tests of ordered multicast: properties that hold under every fault.
 
-use crate::common::{all_hold, swept_through};
+use crate::common::{assert_all_hold, sweep_all};
 use quorate_core::Duration;
 use quorate_core::multicast::Delivery;
 use quorate_journal::settings::{Latency, TimedFault};
@@ -17,31 +17,31 @@ fn orders() -> impl Iterator<Item = &'static MulticastEntry> {
 }
 
 fn each_holds(specs: Vec<Spec<Multicast>>, seeds: u64) {
-    specs.iter().for_each(|spec| all_hold(spec, seeds));
+    specs.iter().for_each(|spec| assert_all_hold(spec, seeds));
 }
 
 /// A sample of what `quorate sweep --family multicast --seeds 100000` tries.
 #[test]
-fn in_a_group_that_never_changes_everyone_hears_everything_in_order() {
+fn in_a_static_group_every_member_delivers_everything_in_order() {
     assert!(orders().count() >= 10);
     orders().for_each(|entry| each_holds(Multicast::weather(entry), 20));
 }
 
 /// A sample of what `quorate sweep --family multicast --views --seeds 100000` tries.
 #[test]
-fn whatever_goes_wrong_survivors_hear_the_same() {
+fn survivors_of_any_faults_deliver_the_same() {
     orders().for_each(|entry| each_holds(Multicast::weather_in_views(entry), 4));
 }
 
 #[test]
 #[ignore = "long: ./check long"]
-fn whatever_goes_wrong_survivors_hear_the_same_over_many_seeds() {
+fn survivors_of_any_faults_deliver_the_same_over_many_seeds() {
     orders().for_each(|entry| each_holds(Multicast::weather_in_views(entry), 12));
 }
 
-/// Orders that are wrong on purpose, and the property that each one breaks.
+/// Faulty variants, and the property that each one violates.
 #[test]
-fn every_planted_mistake_is_found() {
+fn every_seeded_bug_is_found() {
     let expected = [
         ("basic-deaf", "validity"),
         ("reliable-unrelayed", "agreement"),
@@ -55,22 +55,22 @@ fn every_planted_mistake_is_found() {
     assert_eq!(planted.collect::<Vec<_>>(), expected.map(|(name, _)| name));
     for (name, property) in expected {
         let entry = find(name).and_then(Multicast::entry).unwrap();
-        // Without views nobody but the senders' own words helps those who miss something.
+        // Without views, only the senders' retransmissions help a member that missed a message.
         let faults: Vec<TimedFault> = vec!["crash 1 at 10ms".parse().unwrap()];
         let deaths = Multicast::weather(entry).into_iter().map(|spec| Spec { faults: faults.clone(), ..spec });
         let specs = Multicast::weather(entry).into_iter().chain(deaths).chain(Multicast::weather_in_views(entry));
         let specs: Vec<_> = specs.collect();
         let is_found_by = |seeds| {
             let breaks = |tally: &Tally| tally.name == property && tally.held < seeds;
-            specs.iter().any(|spec| swept_through(spec, seeds).properties.iter().any(breaks))
+            specs.iter().any(|spec| sweep_all(spec, seeds).properties.iter().any(breaks))
         };
-        // A few seeds of everything show most of them.
+        // A few seeds reveal most of them.
         assert!(is_found_by(3) || is_found_by(40), "{name} does not break {property}");
     }
 }
 
-/// The stock test: one member misses multicasts for a while, then their sender or the sequencer dies.
-fn what_one_member_missed_is_not_lost(seeds: u64) {
+/// One member misses multicasts for some time, then their sender or the sequencer crashes.
+fn missed_multicasts_are_recovered(seeds: u64) {
     for entry in orders() {
         for (dies, misses) in [(1, 3), (2, 4), (1, 2)] {
             for delivery in [Delivery::Prompt, Delivery::Uniform] {
@@ -83,25 +83,25 @@ fn what_one_member_missed_is_not_lost(seeds: u64) {
                     ..Settings::default()
                 };
                 let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-                all_hold(&Spec::<Multicast> { nodes: 4, faults, settings, ..Spec::new(entry) }, seeds);
+                assert_all_hold(&Spec::<Multicast> { nodes: 4, faults, settings, ..Spec::new(entry) }, seeds);
             }
         }
     }
 }
 
 #[test]
-fn what_one_member_missed_before_its_sender_died_is_not_lost_among_survivors() {
-    what_one_member_missed_is_not_lost(10);
+fn survivors_recover_what_one_member_missed_before_its_sender_crashed() {
+    missed_multicasts_are_recovered(10);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
-fn what_one_member_missed_before_its_sender_died_is_not_lost_over_many_seeds() {
-    what_one_member_missed_is_not_lost(50);
+fn survivors_recover_what_one_member_missed_over_many_seeds() {
+    missed_multicasts_are_recovered(50);
 }
 
 #[test]
-fn entries_of_the_table_are_of_their_family() {
+fn registry_entries_belong_to_their_family() {
     for entry in all() {
         assert_eq!(matches!(entry, Entry::Multicast(_)), Multicast::entry(entry).is_some());
     }

@@ -1,4 +1,4 @@
-//! Journals of a mutex that are not what they should be: whoever watches one may say anything, and never panics.
+//! Malformed journals of a mutex: observers may report anything, but never panic.
 
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 use quorate_core::Duration;
@@ -7,9 +7,9 @@ use quorate_journal::metrics::Messages;
 use quorate_journal::record::{Journal, Writer};
 use quorate_lab::mutex::run::{Expectations, Measures, OrderWatch, Properties};
 
-const HEADER: &str = r#"{"journal":1,"algorithm":"puppet","family":"toys","nodes":3,"seed":1,"run":null}"#;
+const HEADER: &str = r#"{"journal":1,"algorithm":"scripted","family":"toys","nodes":3,"seed":1,"run":null}"#;
 
-/// Shows a journal of a mutex to everyone who watches one, as far as it reads.
+/// Replays a journal to every observer of the mutex family, as far as it can be read.
 fn watch(text: &[u8]) {
     let Ok(mut journal) = Journal::open(text) else { return };
     let header = journal.header().clone();
@@ -28,7 +28,7 @@ fn watch(text: &[u8]) {
     let _ = (properties.verdicts(), measures.summary(&messages, &properties, Duration::from_millis(1), "T"));
 }
 
-/// A journal by hand, with numbers as large as they go.
+/// A hand-written journal with the largest possible numbers.
 #[test]
 fn no_number_is_too_large() {
     let lines = [
@@ -45,7 +45,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn no_bytes_trip_anybody(bytes in prop::collection::vec(any::<u8>(), 0..200), headed in any::<bool>()) {
+    fn no_bytes_make_an_observer_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), headed in any::<bool>()) {
         let mut text = if headed { format!("{HEADER}\n").into_bytes() } else { Vec::new() };
         text.extend(bytes);
         watch(&text);

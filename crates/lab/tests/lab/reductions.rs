@@ -1,6 +1,6 @@
-//! The reductions by name: an election by a lock, a lock by elections, consensus by an election.
+//! Reductions by name: an election by a lock, a lock by elections, consensus by an election.
 
-use crate::common::{all_hold, done, election, parsed, run};
+use crate::common::{assert_all_hold, election, parsed, run, run_to_completion};
 use quorate_core::NodeId;
 use quorate_lab::election::Settings;
 use quorate_lab::mutex::run::Pattern;
@@ -9,12 +9,15 @@ use quorate_lab::{Mutex, Spec, mutex};
 const LATENCIES: [&str; 3] = ["fixed:1ms", "uniform:1ms..5ms", "long-tail:2ms"];
 
 #[test]
-fn by_mutex_the_first_who_asks_leads_for_three_messages_a_peer() {
+fn by_mutex_the_first_requester_leads_for_three_messages_per_peer() {
     for nodes in 1..=30 {
         for (starters, leader) in [("lowest", 1), ("highest", nodes), ("successor-of-highest", 1)] {
-            let outcome = done(&Spec { latency: parsed("uniform:1ms..5ms"), ..election("by-mutex", nodes, starters) });
+            let outcome = run_to_completion(&Spec {
+                latency: parsed("uniform:1ms..5ms"),
+                ..election("by-mutex", nodes, starters)
+            });
             let (summary, peers) = (outcome.summary, nodes as u64 - 1);
-            assert_eq!(summary.leader, Some(NodeId::from_index(leader - 1)), "rank decides nothing");
+            assert_eq!(summary.leader, Some(NodeId::from_index(leader - 1)), "the rank must not matter");
             assert_eq!((summary.election_messages, summary.announcement_messages), (2 * peers, peers));
             assert_eq!(summary.rounds, 1);
         }
@@ -25,28 +28,29 @@ fn by_mutex_the_first_who_asks_leads_for_three_messages_a_peer() {
 fn by_mutex_several_starters_and_false_alarms_end_with_one_leader() {
     for latency in LATENCIES {
         for (nodes, starters) in [(2, "all"), (5, "all"), (9, "all"), (5, "2,4")] {
-            all_hold(&Spec { latency: parsed(latency), ..election("by-mutex", nodes, starters) }, 150);
+            assert_all_hold(&Spec { latency: parsed(latency), ..election("by-mutex", nodes, starters) }, 150);
         }
         let doubts = "campaign 1 at 0ms\ncampaign 3 at 4ms\ncampaign 2 at 40ms\ncampaign 4 at 41ms\ncampaign 3 at 42ms";
         let script = Some(parsed(doubts));
-        all_hold(&Spec { latency: parsed(latency), script, ..election("by-mutex", 4, "all") }, 150);
+        assert_all_hold(&Spec { latency: parsed(latency), script, ..election("by-mutex", 4, "all") }, 150);
     }
-    all_hold(&Spec { loss: parsed("0.2"), duplicate: parsed("0.2"), ..election("by-mutex", 4, "all") }, 100);
+    assert_all_hold(&Spec { loss: parsed("0.2"), duplicate: parsed("0.2"), ..election("by-mutex", 4, "all") }, 100);
 }
 
-/// As the lock inside, which one dead node stops. Nobody leads wrongly.
+/// One dead node blocks the lock inside, and so the election. No node leads wrongly.
 #[test]
-fn by_mutex_one_dead_node_stops_the_election() {
+fn by_mutex_one_crashed_node_blocks_the_election() {
     let spec = Spec { faults: vec![parsed("crash 2")], ..election("by-mutex", 3, "all") };
     let outcome = run(&spec);
-    assert_eq!(outcome.breaches().map(|breach| breach.name).collect::<Vec<_>>(), ["agreed"]);
+    assert_eq!(outcome.breaches().map(|violation| violation.name).collect::<Vec<_>>(), ["agreed"]);
     assert_eq!(outcome.summary.leader, None);
 }
 
 #[test]
-fn consensus_costs_an_election_and_a_message_a_peer() {
+fn consensus_costs_an_election_and_one_message_per_peer() {
     for nodes in 1..=20 {
-        let of = |name| done(&Spec { latency: parsed("fixed:1ms"), ..election(name, nodes, "lowest") }).summary;
+        let of =
+            |name| run_to_completion(&Spec { latency: parsed("fixed:1ms"), ..election(name, nodes, "lowest") }).summary;
         let (plain, decided) = (of("chang-roberts"), of("consensus-by-election"));
         assert_eq!((decided.leader, decided.epoch), (plain.leader, plain.epoch));
         assert_eq!(decided.election_messages, plain.election_messages);
@@ -55,13 +59,13 @@ fn consensus_costs_an_election_and_a_message_a_peer() {
 }
 
 #[test]
-fn consensus_is_reached_by_all_who_live_whoever_starts_and_dies() {
+fn all_live_nodes_reach_consensus_whatever_starts_and_crashes() {
     for latency in LATENCIES {
         for (nodes, starters) in [(3, "all"), (5, "all"), (7, "2,5")] {
             let calm = Spec { latency: parsed(latency), ..election("consensus-by-election", nodes, starters) };
-            all_hold(&calm.clone(), 100);
+            assert_all_hold(&calm.clone(), 100);
             let settings = Settings { attribute: parsed("random"), order: parsed("random"), ..calm.settings.clone() };
-            all_hold(&Spec { settings, random_faults: parsed("crash=1"), ..calm }, 100);
+            assert_all_hold(&Spec { settings, random_faults: parsed("crash=1"), ..calm }, 100);
         }
     }
 }
@@ -72,28 +76,29 @@ fn lock(nodes: usize, entries: u64, workload: Pattern) -> Spec<Mutex> {
 }
 
 #[test]
-fn mutex_by_election_costs_one_round_an_entry_when_nobody_else_wants_in() {
+fn mutex_by_election_costs_one_round_per_entry_without_contention() {
     for nodes in 2..=24 {
         for latency in LATENCIES {
-            let outcome = done(&Spec { latency: parsed(latency), ..lock(nodes, 6, Pattern::Single) });
+            let outcome = run_to_completion(&Spec { latency: parsed(latency), ..lock(nodes, 6, Pattern::Single) });
             assert_eq!(outcome.messages.total, 6 * (3 * nodes as u64 - 2), "{nodes} nodes, {latency}");
         }
-        let alone = done(&Spec { latency: parsed("fixed:1ms"), ..lock(nodes, 6, Pattern::Single) });
+        let alone = run_to_completion(&Spec { latency: parsed("fixed:1ms"), ..lock(nodes, 6, Pattern::Single) });
         let delay = alone.summary.client_delay.expect("a client delay");
         assert_eq!((delay.mean, delay.max), (nodes as f64, nodes as f64));
-        let crowd = done(&Spec { latency: parsed("fixed:1ms"), ..lock(nodes, nodes as u64, Pattern::All) });
-        let delay = crowd.summary.sync_delay.expect("a synchronization delay");
+        let contended =
+            run_to_completion(&Spec { latency: parsed("fixed:1ms"), ..lock(nodes, nodes as u64, Pattern::All) });
+        let delay = contended.summary.sync_delay.expect("a synchronization delay");
         assert_eq!((delay.mean, delay.max), (nodes as f64 + 1.0, nodes as f64 + 1.0));
     }
 }
 
-/// Exclusion, service, fences and fairness, whoever wants in and whoever gives up.
+/// Exclusion, service, fences and fairness hold for every workload.
 #[test]
-fn mutex_by_election_serves_everyone_in_turn() {
+fn mutex_by_election_serves_every_requester_in_turn() {
     for latency in LATENCIES {
         for (nodes, workload) in [(2, Pattern::All), (5, Pattern::All), (5, Pattern::Random), (9, Pattern::Random)] {
-            all_hold(&Spec { latency: parsed(latency), ..lock(nodes, 40, workload) }, 60);
+            assert_all_hold(&Spec { latency: parsed(latency), ..lock(nodes, 40, workload) }, 60);
         }
     }
-    all_hold(&Spec { loss: parsed("0.2"), duplicate: parsed("0.2"), ..lock(4, 20, Pattern::All) }, 40);
+    assert_all_hold(&Spec { loss: parsed("0.2"), duplicate: parsed("0.2"), ..lock(4, 20, Pattern::All) }, 40);
 }

@@ -1,6 +1,7 @@
-//! Elections on a ring by name: the book's counts exactly, crashes at every moment, and what lies outside their assumptions.
+//! Tests of ring elections by name: exact message counts, crashes at every moment, and violated
+//! assumptions.
 
-use crate::common::{done, holding, parsed, run, swept_through};
+use crate::common::{parsed, run, run_to_completion, run_without_violations, sweep_all};
 use quorate_core::NodeId;
 use quorate_core::election::{Prefer, Repair, Shape};
 use quorate_journal::workload::Ending;
@@ -25,9 +26,10 @@ fn survey(entry: &'static ElectionEntry, nodes: usize, start: Start) -> Found {
     survey.run(|| true).unwrap().unwrap()
 }
 
-/// Every order of up to six nodes, each starter and all of them: least, mean and most are the book's.
+/// Every order of up to six nodes, each starter and all of them: minimum, mean and maximum match
+/// the literature.
 #[test]
-fn small_rings_cost_exactly_what_the_book_says() {
+fn small_rings_cost_exactly_what_the_literature_says() {
     for entry in rings() {
         for nodes in 2..=6 {
             for start in Start::ALL {
@@ -41,7 +43,7 @@ fn small_rings_cost_exactly_what_the_book_says() {
     }
 }
 
-/// The figures that the table gives for eight nodes, over all 5,040 ways to sit.
+/// The figures of the table for eight nodes, over all 5,040 orders.
 #[test]
 fn eight_nodes_cost_what_the_table_says() {
     let expected = [
@@ -59,7 +61,7 @@ fn eight_nodes_cost_what_the_table_says() {
     }
 }
 
-/// Sizes that no table has, sampled: nothing exceeds a bound, and means lie where formulas put them.
+/// Larger sizes, sampled: no run exceeds a bound, and means match the formulas.
 #[test]
 fn larger_rings_keep_to_their_formulas() {
     for entry in rings() {
@@ -74,9 +76,9 @@ fn larger_rings_keep_to_their_formulas() {
     }
 }
 
-/// Whoever starts, however they sit, whatever is compared: the same one wins, on links of any speed.
+/// The same node wins whatever the starters, the order, the attributes and the link speeds.
 #[test]
-fn the_result_does_not_depend_on_who_starts() {
+fn the_result_does_not_depend_on_the_starters() {
     for entry in rings() {
         for (prefer, winner) in [(Prefer::Highest, 3), (Prefer::Lowest, 5)] {
             for starters in ["lowest", "highest", "all", "successor-of-highest", "2,5", "4"] {
@@ -96,7 +98,7 @@ fn the_result_does_not_depend_on_who_starts() {
                         settings,
                         ..Spec::named(entry.facts.profile.name).unwrap()
                     };
-                    let outcome = holding(&spec);
+                    let outcome = run_without_violations(&spec);
                     assert_eq!(outcome.summary.leader.map(NodeId::number), Some(winner), "{}", spec.command("sim"));
                     assert_eq!(outcome.summary.rounds, 1);
                 }
@@ -105,9 +107,10 @@ fn the_result_does_not_depend_on_who_starts() {
     }
 }
 
-/// A crash of every node in every message time of a run, and its recovery or none: with repair there is one leader in the end.
+/// Crashes of every node at every millisecond of a run, with and without a restart: with repair,
+/// one leader remains.
 #[test]
-fn a_crash_of_anyone_at_any_moment_is_got_over() {
+fn a_crash_of_any_node_at_any_moment_is_survived() {
     for entry in rings() {
         for repair in [Repair::Timeout, Repair::Detector] {
             for node in 1..=4 {
@@ -120,7 +123,7 @@ fn a_crash_of_anyone_at_any_moment_is_got_over() {
                             settings: Settings { repair, order: parsed("3,1,4,2"), ..Settings::default() },
                             ..Spec::named(entry.facts.profile.name).unwrap()
                         };
-                        let outcome = holding(&spec);
+                        let outcome = run_without_violations(&spec);
                         let expected = if node == 4 && back.is_empty() { 3 } else { 4 };
                         assert_eq!(
                             outcome.summary.leader.map(NodeId::number),
@@ -135,15 +138,15 @@ fn a_crash_of_anyone_at_any_moment_is_got_over() {
     }
 }
 
-/// Bare, the sweep shows the hang, and the assumption that was broken is named.
+/// Without repair the sweep finds the hang, and the violated assumption is named.
 #[test]
-fn bare_a_crash_leaves_everyone_waiting_and_the_sweep_says_why() {
+fn without_repair_a_crash_blocks_the_ring_and_the_sweep_names_the_assumption() {
     for entry in rings() {
         let settings = Settings { repair: Repair::None, ..Settings::default() };
         let faults = vec![parsed("crash 4 at 2ms")];
         let spec = Spec::<Election> { nodes: 5, faults, settings, ..Spec::named(entry.facts.profile.name).unwrap() };
-        let (_, breach) = swept_through(&spec, 50).first_failure.expect("a hang");
-        assert_eq!(breach.name, "agreed", "{}", entry.facts.profile.name);
+        let (_, violation) = sweep_all(&spec, 50).first_failure.expect("a hang");
+        assert_eq!(violation.name, "agreed", "{}", entry.facts.profile.name);
         assert_eq!(spec.broken_assumptions(), ["nobody dies while an election is under way"]);
         let outcome = run(&spec);
         assert!(outcome.holds() || outcome.ending == Ending::Stuck);
@@ -151,7 +154,7 @@ fn bare_a_crash_leaves_everyone_waiting_and_the_sweep_says_why() {
 }
 
 #[test]
-fn what_is_outside_of_the_assumptions_is_named() {
+fn violated_assumptions_are_named() {
     let with = |fault: &str| Spec::<Election> {
         nodes: 5,
         faults: vec![parsed(fault)],
@@ -177,7 +180,7 @@ fn what_is_outside_of_the_assumptions_is_named() {
 }
 
 #[test]
-fn orders_and_attributes_that_make_no_sense_are_refused() {
+fn invalid_orders_and_attributes_are_refused() {
     let order = |text: &str| Spec::<Election> {
         nodes: 4,
         settings: Settings { order: parsed(text), ..Settings::default() },
@@ -198,7 +201,7 @@ fn orders_and_attributes_that_make_no_sense_are_refused() {
     ));
 }
 
-/// A ring of ten thousand in random order, so that every neighbourhood occurs.
+/// A ring of ten thousand nodes in random order, so that every neighbourhood occurs.
 #[test]
 fn a_long_ring_elects_within_its_bound() {
     for name in ["hirschberg-sinclair", "chang-roberts"] {
@@ -206,7 +209,7 @@ fn a_long_ring_elects_within_its_bound() {
         let settings = Settings { starters, order: Seating::Random, ..Settings::default() };
         let spec =
             Spec::<Election> { nodes: 10_000, latency: parsed("fixed:1ms"), settings, ..Spec::named(name).unwrap() };
-        let outcome = done(&spec);
+        let outcome = run_to_completion(&spec);
         let bound = if name == "chang-roberts" { 2 * 10_000 - 1 } else { 8 * 10_000 * 15 };
         assert!(outcome.summary.election_messages <= bound);
         assert_eq!(outcome.summary.announcement_messages, 10_000);

@@ -1,4 +1,4 @@
-//! Every planted bug becomes small, always in the same way, and what is small still fails.
+//! Tests of shrinking: every seeded bug shrinks, deterministically, and the small run still fails.
 
 use quorate_check::{Search, Walks};
 use quorate_journal::property::Kind;
@@ -17,11 +17,11 @@ fn shrunk<F: FamilyLab>(spec: &Spec<F>, property: &str, tries: u64) -> Shrunk<F>
     shrink::run(&request, &mut |_| true).unwrap_or_else(|error| panic!("{}: {error}", spec.command("sim")))
 }
 
-/// The counterexample to a property, as a journal.
+/// Returns the counterexample to a property as a journal.
 fn found(spec: &CheckSpec, property: &str) -> Vec<u8> {
     let run = check::run(spec, &mut |_, _| true).unwrap();
     let broken = run.broken();
-    let (_, example) = broken.iter().find(|(verdict, _)| verdict.name == property).expect("it is broken");
+    let (_, example) = broken.iter().find(|(verdict, _)| verdict.name == property).expect("a counterexample");
     let mut bytes = Vec::new();
     run.write(example, &mut bytes).unwrap();
     bytes
@@ -41,8 +41,8 @@ fn lines(script: &Script) -> usize {
     script.commands.len() + script.faults.len() + script.directions.len()
 }
 
-/// The algorithm without the flaw. What always holds must hold there in the same run. What must happen in the end need not: users
-/// are told to leave only where they come to enter.
+/// Returns the algorithm without the seeded bug. "Always" properties must hold there in the same
+/// run; "eventually" properties need not, because clients release only what they entered.
 fn twin(fixture: &str) -> Option<&'static str> {
     let twins = [
         ("ricart-agrawala-", "ricart-agrawala"),
@@ -53,23 +53,24 @@ fn twin(fixture: &str) -> Option<&'static str> {
     twins.into_iter().find(|(name, _)| fixture.starts_with(name)).map(|(_, twin)| twin)
 }
 
-/// A row of the table in docs/shrinking.md. That the small run fails as promised, and its script is short, is seen to here.
+/// Returns a row of the table in docs/shrinking.md. Checks that the small run fails as promised and
+/// that its script is short.
 fn row<F: FamilyLab>(shrunk: &Shrunk<F>, from: &str) -> String {
     let Shrunk { spec, property, before, after, .. } = shrunk;
     let script = spec.script.as_ref().unwrap_or_else(|| panic!("no script: {}", spec.command("sim")));
     assert!(lines(script) <= 12, "{}\n{script}", spec.command("sim"));
-    // It is read back from its text, as from a file.
+    // The script is parsed from its text, as from a file.
     let again = Spec { script: Some(Script::parse(&script.to_string(), F::COMMANDS).unwrap()), ..spec.clone() };
     let outcome = experiment::run(&again).unwrap();
-    let breach = outcome.breaches().find(|verdict| verdict.name == *property);
-    let breach = breach.unwrap_or_else(|| panic!("{property} holds: {}\n{script}", spec.command("sim")));
-    assert_eq!(breach.violation.as_ref(), Some(&shrunk.violation));
+    let violation = outcome.breaches().find(|verdict| verdict.name == *property);
+    let violation = violation.unwrap_or_else(|| panic!("{property} holds: {}\n{script}", spec.command("sim")));
+    assert_eq!(violation.violation.as_ref(), Some(&shrunk.violation));
     if let Some(twin) =
         twin(spec.algorithm.name()).filter(|_| shrunk.kind == Kind::Always || F::FAMILY == Family::Replica)
     {
         let outcome = experiment::run(&Spec { algorithm: Algorithm::named(twin).unwrap(), ..again }).unwrap();
-        let breach = outcome.breaches().find(|verdict| verdict.name == *property);
-        assert!(breach.is_none(), "it is not the flaw of {} that fails here:\n{script}", spec.algorithm);
+        let violation = outcome.breaches().find(|verdict| verdict.name == *property);
+        assert!(violation.is_none(), "this is not a failure of the seeded bug of {}:\n{script}", spec.algorithm);
     }
     let arrow = |before: u64, after: u64| format!("{before} → {after}");
     let mut row = format!("| `{}` | `{property}` | {from}", spec.algorithm);
@@ -85,9 +86,9 @@ fn row<F: FamilyLab>(shrunk: &Shrunk<F>, from: &str) -> String {
     row
 }
 
-/// What the document shows is what comes out; `cargo nextest run -p quorate-lab shrink` prints a row that differs.
+/// Asserts that the document contains this row; the failure of the test prints it.
 #[track_caller]
-fn is_documented(row: &str) {
+fn assert_documented(row: &str) {
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/shrinking.md");
     let text = std::fs::read_to_string(document).unwrap();
     assert!(text.lines().any(|line| line == row), "docs/shrinking.md lacks this row:\n{row}");
@@ -99,43 +100,43 @@ fn mutex(algorithm: &str, nodes: usize) -> Spec<Mutex> {
     spec
 }
 
-fn becomes_small(spec: &Spec<Mutex>, property: &str, most: u64) {
+fn assert_shrinks(spec: &Spec<Mutex>, property: &str, most: u64) {
     let shrunk = shrunk(spec, property, TRIES);
     assert_eq!(shrunk.end, End::Smallest, "{}", spec.command("sim"));
     assert!(shrunk.after.events <= most, "{}: {:?}", spec.algorithm, shrunk.after);
-    is_documented(&row(&shrunk, "a seed"));
+    assert_documented(&row(&shrunk, "a seed"));
 }
 
 #[test]
-fn mutual_exclusions_become_small() {
-    becomes_small(&mutex("ricart-agrawala-clock-only", 5), "exclusion", 6);
-    becomes_small(&mutex("ricart-agrawala-node-only", 5), "exclusion", 6);
-    // Three nodes and fourteen steps are the fewest that there are, as the checker proves.
-    becomes_small(&mutex("ricart-agrawala-first-only", 4), "served", 14);
-    becomes_small(&mutex("toy-forgetful", 4), "exclusion", 4);
-    becomes_small(&mutex("toy-embrace", 4), "served", 4);
-    becomes_small(&mutex("toy-slip", 4), "served", 9);
+fn mutual_exclusion_failures_shrink() {
+    assert_shrinks(&mutex("ricart-agrawala-clock-only", 5), "exclusion", 6);
+    assert_shrinks(&mutex("ricart-agrawala-node-only", 5), "exclusion", 6);
+    // Three nodes and fourteen steps are the minimum, as the checker proves.
+    assert_shrinks(&mutex("ricart-agrawala-first-only", 4), "served", 14);
+    assert_shrinks(&mutex("toy-forgetful", 4), "exclusion", 4);
+    assert_shrinks(&mutex("toy-embrace", 4), "served", 4);
+    assert_shrinks(&mutex("toy-slip", 4), "served", 9);
 }
 
 #[test]
-fn a_cancelled_request_of_the_paper_becomes_small() {
+fn a_cancelled_request_of_the_paper_shrinks() {
     let mut spec = Spec { seed: 138, ..mutex("ricart-agrawala-1981", 3) };
     spec.settings.cancels = "0.3".parse().unwrap();
-    becomes_small(&spec, "exclusion", 8);
+    assert_shrinks(&spec, "exclusion", 8);
 }
 
 #[test]
-fn a_lease_becomes_small() {
+fn a_lease_failure_shrinks() {
     let mut spec = Spec { seed: 2, random_faults: "drift=3".parse().unwrap(), ..mutex("toy-lease", 3) };
     spec.settings.hold = Some("fixed:2s".parse().unwrap());
-    becomes_small(&spec, "exclusion", 5);
+    assert_shrinks(&spec, "exclusion", 5);
 }
 
 #[test]
 fn counterexamples_of_the_checker_become_scripts() {
     let order = of_journal(&found(&checked("ricart-agrawala-1981", 2, 3), "happened-before-order"), None).unwrap();
     assert!(order.after.events <= 12);
-    is_documented(&row(&order, "the checker"));
+    assert_documented(&row(&order, "the checker"));
     let walks = |seed| {
         let mut spec = CheckSpec {
             habits: Requests { cancels: true, ..Requests::default() },
@@ -151,9 +152,9 @@ fn counterexamples_of_the_checker_become_scripts() {
     }
 }
 
-/// Nobody is starved in a run that ends.
+/// No node starves in a run that ends.
 #[test]
-fn what_repeats_for_ever_is_refused() {
+fn a_cyclic_counterexample_is_refused() {
     let error = of_journal(&found(&checked("toy-favourite", 3, None), "served"), None).unwrap_err();
     assert!(matches!(error, ShrinkError::Endless { .. }), "{error}");
     assert!(
@@ -169,22 +170,22 @@ fn replica(algorithm: &str, seed: u64) -> Spec<Replica> {
 }
 
 #[test]
-fn what_was_acknowledged_too_early_becomes_small() {
+fn an_early_acknowledgement_shrinks() {
     let spec = Spec { disk: "uniform:0ms..40ms".parse().unwrap(), ..replica("replica-early-ack", 17) };
     let small = shrunk(&spec, "kept", TRIES);
     assert!(small.after.events <= 12);
-    is_documented(&row(&small, "a seed"));
+    assert_documented(&row(&small, "a seed"));
 }
 
 #[test]
-fn what_was_applied_twice_becomes_small() {
+fn an_entry_applied_twice_shrinks() {
     let small = shrunk(&replica("replica-applied-twice", 1), "equal", TRIES);
     assert!(small.after.events <= 12);
-    is_documented(&row(&small, "a seed"));
+    assert_documented(&row(&small, "a seed"));
 }
 
 #[test]
-fn a_stale_read_stays_one() {
+fn a_stale_read_still_fails_after_few_tries() {
     let small = shrunk(&replica("replica-local-read", 293), "linearizable", 300);
     assert_eq!((small.end, small.tries), (End::OutOfTries, 300));
     let outcome = experiment::run(&small.spec).unwrap();
@@ -193,35 +194,36 @@ fn a_stale_read_stays_one() {
 
 #[test]
 #[ignore = "long: ./check long"]
-fn a_stale_read_becomes_small() {
+fn a_stale_read_shrinks() {
     let small = shrunk(&replica("replica-local-read", 293), "linearizable", 8_000);
     assert!(small.after.events <= 12);
-    is_documented(&row(&small, "a seed"));
+    assert_documented(&row(&small, "a seed"));
 }
 
-/// Two elections of one term take some twenty events, however they come about.
+/// Two elections in one term take about twenty events.
 #[test]
-fn a_forgotten_vote_becomes_small() {
+fn a_forgotten_vote_shrinks() {
     let mut spec = replica("replica-forgotten-vote", 422);
     (spec.latency, spec.disk) = ("long-tail:5ms".parse().unwrap(), "fixed:0ms".parse().unwrap());
     spec.settings.operations = 20;
     let small = shrunk(&spec, "one-leader", 6_000);
     assert!(small.after.events <= 40, "{:?}", small.after);
-    is_documented(&row(&small, "a seed"));
+    assert_documented(&row(&small, "a seed"));
 }
 
-/// That something never happens is known only after a long time, all of whose ticks count.
+/// A missing event shows only after a long time, all of whose ticks count.
 #[test]
-fn a_snapshot_that_nobody_reports_becomes_small() {
+fn an_unreported_snapshot_shrinks() {
     let mut spec = replica("replica-no-report", 10);
     (spec.settings.clients, spec.settings.operations) = (2, 30);
     (spec.settings.checkpoint_every, spec.settings.keep_entries) = (3, 0);
     let small = shrunk(&spec, "caught-up", 2_000);
-    is_documented(&row(&small, "a seed"));
+    assert_documented(&row(&small, "a seed"));
 }
 
-/// A run in which more disks are lost than any replica bears fails without any flaw, and so does one that is merely slow.
-fn nothing_smaller_bears_more(tries: u64) -> Option<Script> {
+/// A run that loses more disks than replicas tolerate fails without any bug, and so does one that
+/// is merely slow.
+fn nothing_smaller_needs_more_tolerance(tries: u64) -> Option<Script> {
     let spec = replica("replica-no-report", 42);
     let small = shrunk(&spec, "answered", tries);
     assert_eq!(small.after.nodes, 3, "{}", small.spec.command("sim"));
@@ -234,27 +236,27 @@ fn nothing_smaller_bears_more(tries: u64) -> Option<Script> {
 }
 
 #[test]
-fn no_smaller_run_bears_more() {
-    nothing_smaller_bears_more(150);
+fn no_smaller_run_needs_more_tolerance() {
+    nothing_smaller_needs_more_tolerance(150);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
-fn no_smaller_script_bears_more() {
-    let script = nothing_smaller_bears_more(600).expect("the faults can be told");
+fn no_smaller_script_needs_more_tolerance() {
+    let script = nothing_smaller_needs_more_tolerance(600).expect("a script");
     let wiped = script.faults.iter().filter(|timed| timed.to_string().contains("blank"));
     assert!(wiped.count() <= 1, "{script}");
 }
 
 #[test]
-fn the_same_run_becomes_the_same() {
+fn shrinking_is_deterministic() {
     let spec = Spec { random_faults: "pause=2,crash=1".parse().unwrap(), ..mutex("ricart-agrawala-node-only", 4) };
     let [one, other] = [1, 2].map(|_| shrunk(&spec, "exclusion", TRIES));
     assert_eq!((&one.spec, one.tries, one.violation.line), (&other.spec, other.tries, other.violation.line));
 }
 
 #[test]
-fn what_holds_is_refused() {
+fn a_run_without_failure_is_refused() {
     let spec = Spec::<Mutex>::named("ricart-agrawala").unwrap();
     let refused = |property: Option<&str>| {
         let request = Request { spec: spec.clone(), property: property.map(Into::into), tries: TRIES };
@@ -289,13 +291,14 @@ fn tries_are_bounded_and_an_interruption_keeps_the_best() {
     assert!(smallest(&stopped.after) < smallest(&stopped.before));
     let outcome = experiment::run(&stopped.spec).unwrap();
     assert!(outcome.breaches().any(|verdict| verdict.name == stopped.property), "{}", stopped.spec.command("sim"));
-    // It never grows but where chance is written down.
+    // It grows only where random choices become explicit.
     assert!(seen.windows(2).all(|pair| pair[1].nodes <= pair[0].nodes));
 }
 
-/// Whoever enters leaves again, and whoever goes down comes back: no smaller run fails just because somebody does not.
+/// Every holder releases and every crashed node restarts: no smaller run fails only because one
+/// does not.
 #[test]
-fn nobody_waits_for_somebody_who_never_leaves() {
+fn no_smaller_run_drops_a_release() {
     for seed in 1..=5 {
         let small = shrunk(&Spec { seed, ..mutex("ricart-agrawala-first-only", 4) }, "served", TRIES);
         let script = small.spec.script.unwrap();
@@ -306,32 +309,36 @@ fn nobody_waits_for_somebody_who_never_leaves() {
 }
 
 #[test]
-fn a_journal_that_is_no_journal_is_told_so() {
+fn an_invalid_journal_is_refused() {
     let whole = found(&checked("ricart-agrawala-clock-only", 2, 1), "exclusion");
     let text = String::from_utf8(whole.clone()).unwrap();
-    let told = |bytes: &[u8]| of_journal(bytes, None).map(|small| small.after).map_err(|error| error.to_string());
-    assert!(told(&whole).is_ok());
-    assert!(told(b"").unwrap_err().contains("empty"));
-    assert!(told(b"{}\n").unwrap_err().contains("not a journal"));
-    assert!(told(&whole[..whole.len() - 3]).unwrap_err().contains("cut off here"));
+    let shrink_bytes =
+        |bytes: &[u8]| of_journal(bytes, None).map(|small| small.after).map_err(|error| error.to_string());
+    assert!(shrink_bytes(&whole).is_ok());
+    assert!(shrink_bytes(b"").unwrap_err().contains("empty"));
+    assert!(shrink_bytes(b"{}\n").unwrap_err().contains("not a journal"));
+    assert!(shrink_bytes(&whole[..whole.len() - 3]).unwrap_err().contains("cut off here"));
     assert!(
-        told(text.replacen("\"nodes\":2", "\"nodes\":7", 1).as_bytes()).unwrap_err().contains("contradicts itself")
+        shrink_bytes(text.replacen("\"nodes\":2", "\"nodes\":7", 1).as_bytes())
+            .unwrap_err()
+            .contains("contradicts itself")
     );
-    // One in which nothing is wrong yet, and one that ends while somebody waits, as no run does by itself.
+    // A journal without a failure, and one that ends while a node waits, which no simulated run
+    // does.
     let beginning = |lines: usize| {
         let kept: String = text.lines().take(lines).map(|line| format!("{line}\n")).collect();
         format!("{kept}{{\"end\":{}}}\n", lines + 1)
     };
-    assert!(told(beginning(3).as_bytes()).unwrap_err().contains("so there is nothing to shrink"));
-    assert!(told(beginning(6).as_bytes()).unwrap_err().contains("does not do again what this journal tells"));
-    // One that tells of messages nobody sent.
+    assert!(shrink_bytes(beginning(3).as_bytes()).unwrap_err().contains("so there is nothing to shrink"));
+    assert!(shrink_bytes(beginning(6).as_bytes()).unwrap_err().contains("does not do again what this journal tells"));
+    // A journal with messages that no node sent.
     let altered = text.replace("\"1.1\"", "\"1.9\"");
-    let _ = told(altered.as_bytes());
+    let _ = shrink_bytes(altered.as_bytes());
 }
 
-/// What a simulated journal tells is what its seed does.
+/// A simulated journal contains what its seed does.
 #[test]
-fn a_simulated_journal_is_made_small_like_its_seed() {
+fn a_simulated_journal_shrinks_like_its_seed() {
     let spec = mutex("ricart-agrawala-node-only", 4);
     let mut bytes = Vec::new();
     experiment::run_with(&spec, &mut bytes, ()).unwrap();

@@ -1,4 +1,5 @@
-//! Wrappers stack: many named resources over reliable links, on a network that loses, repeats and reorders.
+//! Stacked wrappers: many named resources over reliable links, on a network that loses, duplicates
+//! and reorders messages.
 
 use quorate_core::mutex::{Central, Command, Event, RicartAgrawala};
 use quorate_core::wrap::{Limits, Many, ManyEvent, Named, OneOfMany, Reliable, Retransmission};
@@ -21,16 +22,16 @@ fn setup(seed: u64) -> Setup {
     Setup { nodes: NODES, seed, wire, processing: nothing, sync: nothing }
 }
 
-/// Who is inside each resource, and the largest fence that each has seen.
+/// The holder of each resource, and the largest fence that each resource has seen.
 #[derive(Default)]
-struct Doors {
-    inside: BTreeMap<String, NodeId>,
+struct Holders {
+    by_name: BTreeMap<String, NodeId>,
     fences: BTreeMap<String, Fence>,
     entries: usize,
 }
 
-/// Every node asks for every name again and again, all at once.
-fn crowd<P>(seed: u64, make: impl Fn(NodeId, Group) -> P + 'static)
+/// Every node requests every name again and again, all at once.
+fn contend<P>(seed: u64, make: impl Fn(NodeId, Group) -> P + 'static)
 where
     P: OneOfMany + Protocol<Command = Command, Event = Event>,
     Many<String, P>: Recordable<Command = Named<String, Command>, Event = ManyEvent<String, Event>>,
@@ -55,21 +56,21 @@ where
         }
     }
     let mut left: BTreeMap<(NodeId, String), usize> = BTreeMap::new();
-    let mut doors = Doors::default();
+    let mut holders = Holders::default();
     while world.advance() {
         while let Some((id, news)) = world.next_news() {
             let News::Told(ManyEvent::Of { name, event }) = news else { panic!("seed {seed}: {news:?}") };
             match event {
                 Event::Entered { fence, .. } => {
-                    let other = doors.inside.insert(name.clone(), id);
-                    assert_eq!(other, None, "seed {seed}: node {id} entered {name} beside another");
-                    let earlier = doors.fences.insert(name.clone(), fence);
-                    assert!(earlier.is_none_or(|earlier| earlier < fence), "seed {seed}: a fence of {name} went back");
-                    doors.entries += 1;
+                    let other = holders.by_name.insert(name.clone(), id);
+                    assert_eq!(other, None, "seed {seed}: node {id} entered {name} while another node holds it");
+                    let earlier = holders.fences.insert(name.clone(), fence);
+                    assert!(earlier.is_none_or(|earlier| earlier < fence), "seed {seed}: a fence of {name} decreased");
+                    holders.entries += 1;
                     world.command(world.time() + Duration::from_millis(1), id, command(&name, Command::Release));
                 }
                 Event::Left => {
-                    assert_eq!(doors.inside.remove(&name), Some(id));
+                    assert_eq!(holders.by_name.remove(&name), Some(id));
                     let round = left.entry((id, name.clone())).or_default();
                     *round += 1;
                     if *round < ROUNDS {
@@ -82,20 +83,20 @@ where
             }
         }
     }
-    assert_eq!(doors.entries, NODES * NAMES.len() * ROUNDS, "seed {seed}: somebody was not served");
+    assert_eq!(holders.entries, NODES * NAMES.len() * ROUNDS, "seed {seed}: a request was not served");
     assert!(world.is_quiet());
     for id in group.iter() {
         let live = world.node(id).map(|node| node.inner().live());
-        assert_eq!(live, Some(0), "seed {seed}: node {id} remembers an idle resource");
+        assert_eq!(live, Some(0), "seed {seed}: node {id} keeps state of an idle resource");
     }
 }
 
 #[test]
-fn ricart_agrawala_guards_many_names_over_bad_links() {
-    (0..100).for_each(|seed| crowd(seed, RicartAgrawala::new));
+fn ricart_agrawala_guards_many_names_over_lossy_links() {
+    (0..100).for_each(|seed| contend(seed, RicartAgrawala::new));
 }
 
 #[test]
-fn central_guards_many_names_over_bad_links() {
-    (0..100).for_each(|seed| crowd(seed, Central::new));
+fn central_guards_many_names_over_lossy_links() {
+    (0..100).for_each(|seed| contend(seed, Central::new));
 }

@@ -1,6 +1,7 @@
-//! Super-peers by name: how many there are, whom they serve, and who moves when peers come and go.
+//! Tests of super-peers by name: their number, their loads, and which peers move when others join
+//! and leave.
 
-use crate::common::{done, none_fails, parsed};
+use crate::common::{assert_no_failure, parsed, run_to_completion};
 use quorate_lab::election::ElectionError;
 use quorate_lab::election::run::SuperPeers;
 use quorate_lab::election::{Settings, overlay};
@@ -12,16 +13,16 @@ fn peers(nodes: usize, reserved: u32) -> Spec<Election> {
 }
 
 fn super_peers(spec: &Spec<Election>) -> SuperPeers {
-    done(spec).summary.super_peers.expect("super-peers")
+    run_to_completion(spec).summary.super_peers.expect("super-peers")
 }
 
-/// Two messages for each who does not lead, whoever campaigns and whatever messages take.
+/// Two messages for each peer that does not lead, whatever the starters and delays.
 #[test]
-fn every_region_where_anybody_lives_has_one_and_the_others_attach_to_it() {
+fn every_populated_region_has_one_super_peer_and_the_others_attach_to_it() {
     for nodes in 1..=40 {
         for (reserved, latency) in [(0, "fixed:1ms"), (2, "uniform:1ms..5ms"), (5, "fixed:3ms")] {
             let spec = Spec { latency: parsed(latency), seed: nodes as u64, ..peers(nodes, reserved) };
-            let summary = done(&spec).summary;
+            let summary = run_to_completion(&spec).summary;
             let (figures, loads) = (summary.super_peers.expect("super-peers"), overlay(&spec).loads(|_| false));
             assert_eq!(figures.count, loads.len() as u64);
             assert_eq!(figures.largest_load, loads.iter().map(|(_, load)| *load as u64).max().expect("a load"));
@@ -35,22 +36,22 @@ fn every_region_where_anybody_lives_has_one_and_the_others_attach_to_it() {
 }
 
 #[test]
-fn those_who_are_down_from_the_start_are_passed_over() {
+fn nodes_that_are_down_at_the_start_are_skipped() {
     for seed in 0..30 {
         let faults = ["crash 1", "crash 4", "crash 7"].map(parsed).to_vec();
         let spec = Spec { seed, faults, ..peers(12, 2) };
         let gone = |node: quorate_core::NodeId| [1, 4, 7].contains(&node.number());
         let loads = overlay(&spec).loads(gone);
-        let summary = done(&spec).summary;
+        let summary = run_to_completion(&spec).summary;
         let figures = summary.super_peers.expect("super-peers");
         assert_eq!((figures.count, figures.moved, figures.must_move), (loads.len() as u64, 0, 0));
         assert_eq!(summary.election_messages, 9 - figures.count);
     }
 }
 
-/// 2^k·(1−(1−2^−k)^M) on average over the groups that seeds make.
+/// The mean over random groups is 2^k·(1−(1−2^−k)^M).
 #[test]
-fn there_are_as_many_as_expected_on_average() {
+fn the_mean_number_of_super_peers_is_as_expected() {
     for (nodes, reserved) in [(10, 3), (40, 4), (25, 5)] {
         let seeds = 400;
         let count = |seed| super_peers(&Spec { seed, latency: parsed("fixed:1ms"), ..peers(nodes, reserved) });
@@ -62,7 +63,7 @@ fn there_are_as_many_as_expected_on_average() {
 }
 
 #[test]
-fn the_fewest_bits_that_keep_a_load_are_chosen() {
+fn the_fewest_bits_that_satisfy_a_load_bound_are_chosen() {
     for seed in 0..40 {
         for bound in [0, 2, 7] {
             let settings = Settings { load_bound: Some(bound), ..Settings::default() };
@@ -70,14 +71,14 @@ fn the_fewest_bits_that_keep_a_load_are_chosen() {
             let figures = super_peers(&spec);
             assert!(figures.largest_load <= bound as u64, "{figures:?}");
             let fewer = overlay(&spec).reserving(figures.reserved_bits - 1);
-            assert!(fewer.largest_load(|_| false) > bound, "seed {seed}: fewer bits would do");
+            assert!(fewer.largest_load(|_| false) > bound, "seed {seed}: fewer bits would suffice");
         }
     }
 }
 
-/// Each comes or goes when all has settled.
+/// Each peer joins or leaves after the others have settled.
 #[test]
-fn only_those_move_who_must_when_peers_come_and_go() {
+fn only_affected_peers_move_when_others_join_and_leave() {
     let (mut moves, mut quiet) = (0, 0);
     for seed in 0..150 {
         let (one, other) = (1 + seed % 12, 1 + (seed / 12 + seed) % 12);
@@ -94,21 +95,21 @@ fn only_those_move_who_must_when_peers_come_and_go() {
 }
 
 #[test]
-fn whoever_dies_and_comes_back_in_the_middle_of_it_all_have_a_leader_who_leads() {
+fn after_crashes_and_restarts_every_peer_has_a_live_leader() {
     for (latency, faults) in
         [("uniform:1ms..5ms", "crash=3"), ("long-tail:2ms", "crash=2"), ("fixed:1ms", "crash=4,pause=1")]
     {
         for reserved in [0, 2] {
             let spec = Spec { latency: parsed(latency), random_faults: parsed(faults), ..peers(9, reserved) };
-            none_fails(&spec, 150);
+            assert_no_failure(&spec, 150);
         }
     }
 }
 
 #[test]
-fn an_overlay_that_cannot_be_is_refused() {
+fn an_impossible_overlay_is_refused() {
     let refused = |settings: Settings| match (Spec { settings, ..peers(9, 0) }).validate() {
-        Ok(_) => panic!("it was taken"),
+        Ok(_) => panic!("an impossible overlay was accepted"),
         Err(error) => error,
     };
     let error = refused(Settings { id_bits: Some(65), ..Settings::default() });

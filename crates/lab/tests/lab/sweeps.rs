@@ -1,17 +1,17 @@
-//! Thousands of seeds: what holds, what breaks, and that a broken one is found.
+//! Sweeps over thousands of seeds: correct algorithms pass, and faulty ones are found.
 
-use crate::common::{all_hold, parsed, run, swept, swept_through};
+use crate::common::{assert_all_hold, parsed, run, sweep_all, sweep_until_failure};
 use quorate_journal::settings::Chance;
 use quorate_lab::mutex::Settings;
 use quorate_lab::sweep::{self, Sweep};
 use quorate_lab::{LinkChoice, Mutex, Spec};
 
-/// The million-seed command of `quorate sweep --help`, in small.
+/// A smaller version of the million-seed command of `quorate sweep --help`.
 #[test]
 fn reliable_links_carry_both_algorithms_through_loss_duplication_and_reordering() {
     for algorithm in ["ricart-agrawala", "central"] {
         let spec = Spec::<Mutex> { loss: parsed("0.1"), duplicate: parsed("0.05"), ..Spec::named(algorithm).unwrap() };
-        all_hold(&spec, 10_000);
+        assert_all_hold(&spec, 10_000);
     }
 }
 
@@ -22,8 +22,8 @@ fn tries_and_cancellations_break_nothing() {
             let (tries, cancels) = (parsed("0.3"), parsed("0.4"));
             let settings = Settings { entries: 20, tries, cancels, ..Settings::default() };
             let base = Spec::<Mutex> { nodes: 4, links, settings, ..Spec::named(algorithm).unwrap() };
-            all_hold(&Spec { latency: parsed("long-tail:2ms"), ..base.clone() }, 1_000);
-            all_hold(&base, 1_000);
+            assert_all_hold(&Spec { latency: parsed("long-tail:2ms"), ..base.clone() }, 1_000);
+            assert_all_hold(&base, 1_000);
         }
     }
 }
@@ -34,16 +34,16 @@ fn pauses_cuts_and_wrong_clocks_delay_but_do_not_break() {
         let random_faults = parsed("pause=2,cut=2,deaf=2,skew=1,drift=1");
         let (loss, duplicate) = (parsed("0.05"), parsed("0.05"));
         let settings = Settings { entries: 15, ..Settings::default() };
-        all_hold(
+        assert_all_hold(
             &Spec::<Mutex> { nodes: 5, random_faults, loss, duplicate, settings, ..Spec::named(algorithm).unwrap() },
             2_000,
         );
     }
 }
 
-/// The textbook stops when a node dies, but it never lets two in.
+/// The textbook algorithms block when a node crashes, but exclusion holds.
 #[test]
-fn crashes_stop_the_textbook_but_admit_no_two() {
+fn crashes_block_the_textbook_algorithms_but_exclusion_holds() {
     for algorithm in ["ricart-agrawala", "central"] {
         let faults = vec![parsed("crash 2 at 20ms")];
         let settings = Settings { entries: 20, ..Settings::default() };
@@ -52,20 +52,22 @@ fn crashes_stop_the_textbook_but_admit_no_two() {
         let mut stopped = 0;
         for seed in 0..500 {
             let outcome = run(&Spec { seed, ..spec.clone() });
-            let breaches: Vec<_> = outcome.breaches().map(|breach| breach.name).collect();
-            assert!(breaches.iter().all(|name| *name == "served"), "seed {seed}: {breaches:?}");
-            stopped += usize::from(!breaches.is_empty());
+            let violations: Vec<_> = outcome.breaches().map(|violation| violation.name).collect();
+            assert!(violations.iter().all(|name| *name == "served"), "seed {seed}: {violations:?}");
+            stopped += usize::from(!violations.is_empty());
         }
         assert!(stopped > 50, "{algorithm} stopped only {stopped} times");
     }
 }
 
 #[test]
-fn bare_links_that_lose_stop_the_algorithm() {
+fn lossy_bare_links_block_the_algorithm() {
     let spec =
         Spec::<Mutex> { links: LinkChoice::Bare, loss: parsed("0.1"), ..Spec::named("ricart-agrawala").unwrap() };
-    let (_, breach) = swept(&spec, 100).first_failure.expect("a lost reply is never missed without a repetition");
-    assert_eq!(breach.name, "served");
+    let (_, violation) = sweep_until_failure(&spec, 100)
+        .first_failure
+        .expect("without retransmission, a lost reply blocks its requester");
+    assert_eq!(violation.name, "served");
 }
 
 #[test]
@@ -87,13 +89,13 @@ fn every_flaw_is_found_within_a_thousand_seeds() {
         };
         let latency = parsed("long-tail:2ms");
         let spec = Spec::<Mutex> { nodes: 4, latency, settings, ..Spec::named(algorithm).unwrap() };
-        let summary = swept_through(&spec, 1_000);
+        let summary = sweep_all(&spec, 1_000);
         let held = summary.properties.iter().find(|tally| tally.name == expected).map(|tally| tally.held);
         assert!(held.is_some_and(|held| held < 1_000), "{algorithm} was not caught breaking '{expected}'");
     }
 }
 
-/// Which seed is named does not depend on how the threads raced.
+/// The reported seed does not depend on thread timing.
 #[test]
 fn the_lowest_failing_seed_is_named() {
     let spec: Spec = Spec { links: LinkChoice::Bare, loss: parsed("0.001"), ..Spec::named("central").unwrap() };
@@ -108,16 +110,16 @@ fn the_lowest_failing_seed_is_named() {
     }
 }
 
-/// What was tried before somebody interrupted it is counted, and nothing else.
+/// An interrupted sweep counts exactly the seeds it tried.
 #[test]
-fn an_interrupted_sweep_tells_what_it_tried() {
+fn an_interrupted_sweep_reports_what_it_tried() {
     let sweep = Sweep { spec: Spec::<Mutex>::named("central").unwrap(), seeds: 100_000, threads: 2, keep_going: false };
-    let mut heard = 0;
+    let mut reported = 0;
     let summary = sweep::run(&sweep, |so_far| {
-        heard = so_far.seeds;
+        reported = so_far.seeds;
         so_far.seeds < 200
     });
     let summary = summary.unwrap();
-    assert_eq!((summary.seeds, summary.failed), (heard, 0));
+    assert_eq!((summary.seeds, summary.failed), (reported, 0));
     assert!((200..1_000).contains(&summary.seeds), "{}", summary.seeds);
 }

@@ -1,6 +1,6 @@
-//! The token ring that survives its members: safe and alive in the synchronous model, whoever dies, and only there.
+//! The token ring that tolerates crashes: safe and live in the synchronous model, and only there.
 
-use crate::common::{all_hold, parsed, run, swept_through};
+use crate::common::{assert_all_hold, parsed, run, sweep_all};
 use quorate_core::Duration;
 use quorate_core::mutex::COMMANDS;
 use quorate_journal::settings::{Length, Script};
@@ -16,14 +16,14 @@ fn spec(nodes: usize, text: &str) -> Spec {
     Spec { nodes, latency: parsed(text), settings, ..Spec::named(ACKNOWLEDGED).unwrap() }
 }
 
-/// With one crash after the other, each this much later than the last.
-fn struck(spec: Spec, victims: &[usize], apart: u64) -> Spec {
+/// Adds one crash after the other at this distance in milliseconds.
+fn with_crashes(spec: Spec, victims: &[usize], apart: u64) -> Spec {
     let crash = |(turn, victim): (usize, &usize)| format!("crash {victim} at {}ms", 3 + apart * turn as u64);
     let faults = victims.iter().enumerate().map(crash).map(|text| parsed(&text)).collect();
     Spec { faults, ..spec }
 }
 
-/// The names of the properties that fail when this script is played.
+/// Returns the properties that fail when this script is run.
 fn broken_by(script: &str) -> Vec<&'static str> {
     let script = Script::parse(script, &COMMANDS.map(|command| command.name())).expect("a script");
     let spec = Spec::<Mutex> { links: LinkChoice::Bare, script: Some(script), ..spec(3, "fixed:1ms") };
@@ -32,7 +32,8 @@ fn broken_by(script: &str) -> Vec<&'static str> {
     broken.map(|verdict| verdict.name).collect()
 }
 
-/// Two are inside, but the fence of the second is larger: a resource that checks fences would refuse the first.
+/// Two nodes hold the lock, but the fence of the second is larger: a resource that checks fences
+/// refuses the first.
 #[test]
 fn a_lost_acknowledgement_makes_two_tokens() {
     assert_eq!(broken_by(LOST_ACKNOWLEDGEMENT), ["exclusion"]);
@@ -46,30 +47,32 @@ fn a_lost_acknowledgement_makes_two_tokens() {
 }
 
 #[test]
-fn nobody_dies_and_the_bound_holds_to_the_nanosecond() {
+fn without_crashes_the_bound_holds_to_the_nanosecond() {
     for nodes in 1..=6 {
         for text in ["fixed:5ms", "uniform:0ms..5ms"] {
             let calm = spec(nodes, text);
-            all_hold(&calm, 100);
-            all_hold(&Spec { processing: parsed("uniform:0ms..2ms"), ..calm }, 100);
+            assert_all_hold(&calm, 100);
+            assert_all_hold(&Spec { processing: parsed("uniform:0ms..2ms"), ..calm }, 100);
         }
     }
     let bound = |nanos| Some(Length(Duration::from_nanos(nanos)));
-    all_hold(&Spec { bound: bound(5_000_000), ..spec(3, "fixed:5ms") }, 20);
-    assert!(!swept_through(&Spec { bound: bound(4_999_999), ..spec(3, "fixed:5ms") }, 20).holds());
+    assert_all_hold(&Spec { bound: bound(5_000_000), ..spec(3, "fixed:5ms") }, 20);
+    assert!(!sweep_all(&Spec { bound: bound(4_999_999), ..spec(3, "fixed:5ms") }, 20).holds());
 }
 
-/// The trusting form stops where this one goes on.
+/// The plain token ring stops where this one continues.
 #[test]
-fn whoever_dies_those_who_are_left_are_served() {
+fn after_any_crashes_the_remaining_nodes_are_served() {
     for victims in [&[1][..], &[2], &[3, 2], &[1, 2, 3, 4], &[5, 4, 3, 2], &[2, 4, 1, 5]] {
         for (apart, text) in [(0, "uniform:0ms..2ms"), (11, "uniform:0ms..5ms"), (40, "fixed:3ms")] {
-            let doomed = struck(spec(5, text), victims, apart);
-            all_hold(&doomed, 150);
-            all_hold(&Spec { processing: parsed("uniform:0ms..1ms"), ..doomed }, 80);
+            let crashing = with_crashes(spec(5, text), victims, apart);
+            assert_all_hold(&crashing, 150);
+            assert_all_hold(&Spec { processing: parsed("uniform:0ms..1ms"), ..crashing }, 80);
         }
     }
-    let trusting =
-        Spec { algorithm: Algorithm::named("token-ring").unwrap(), ..struck(spec(5, "uniform:0ms..2ms"), &[3], 0) };
-    assert!(!swept_through(&trusting, 10).holds());
+    let trusting = Spec {
+        algorithm: Algorithm::named("token-ring").unwrap(),
+        ..with_crashes(spec(5, "uniform:0ms..2ms"), &[3], 0)
+    };
+    assert!(!sweep_all(&trusting, 10).holds());
 }

@@ -1,6 +1,7 @@
-//! Mutual exclusion in views: what holds whatever goes wrong, what it costs, and what happens if a rule is broken.
+//! Tests of mutual exclusion with views: properties under faults, costs, and the effects of broken
+//! rules.
 
-use crate::common::{holding, none_fails, parsed, recorded, run};
+use crate::common::{assert_no_failure, parsed, recorded, run, run_without_violations};
 use quorate_core::Duration;
 use quorate_core::membership::OnClose;
 use quorate_journal::property::Kind;
@@ -22,11 +23,11 @@ fn name(entry: &MutexEntry) -> &'static str {
 
 /// A sample of what `quorate sweep --family mutex --views --seeds 100000` tries.
 #[test]
-fn whatever_goes_wrong_one_is_inside_and_everyone_is_served() {
+fn under_any_faults_exclusion_holds_and_every_request_is_served() {
     assert!(in_views().count() >= 15);
     for entry in in_views() {
         for spec in Mutex::weather_in_views(entry) {
-            let summary = none_fails(&spec, 12);
+            let summary = assert_no_failure(&spec, 12);
             assert!(summary.holds(), "{}: {:?}", name(entry), summary.never_happened().collect::<Vec<_>>());
             let judged: Vec<_> = summary.properties.iter().map(|tally| tally.name).collect();
             assert!(judged.contains(&"exclusion") && judged.contains(&"fences-grow"), "{}: {judged:?}", name(entry));
@@ -34,7 +35,7 @@ fn whatever_goes_wrong_one_is_inside_and_everyone_is_served() {
     }
 }
 
-/// The same load with views and without: the same messages, entry by entry.
+/// The same load with and without views needs the same messages, entry by entry.
 #[test]
 fn without_faults_views_add_no_message() {
     let loads = [(Pattern::Single, 7), (Pattern::All, 24), (Pattern::Random, 20)];
@@ -61,8 +62,8 @@ fn without_faults_views_add_no_message() {
     }
 }
 
-/// A holder that stands still for longer than its lease, in a group that may break a rule.
-fn sleeper(keeper: Keeper, faults: &[&str]) -> Spec<Mutex> {
+/// A holder that pauses for longer than its lease, in a group that may break a rule.
+fn paused_holder(keeper: Keeper, faults: &[&str]) -> Spec<Mutex> {
     let millis = |count| Duration::from_millis(count);
     let views = ViewSettings {
         membership: keeper,
@@ -81,8 +82,9 @@ fn sleeper(keeper: Keeper, faults: &[&str]) -> Spec<Mutex> {
     Spec { nodes: 3, faults, settings, ..Spec::named("central").unwrap() }
 }
 
-/// How many of these seeds breach exclusion, and how often a resource that checks fences refused somebody in those.
-fn breaches(spec: &Spec<Mutex>, seeds: u64) -> (u64, u64) {
+/// Returns how many seeds violate exclusion, and how often a resource that checks fences refused a
+/// stale holder in those.
+fn violations(spec: &Spec<Mutex>, seeds: u64) -> (u64, u64) {
     let mut found = (0, 0);
     for seed in 1..=seeds {
         let outcome = run(&Spec { seed, ..spec.clone() });
@@ -97,8 +99,8 @@ fn breaches(spec: &Spec<Mutex>, seeds: u64) -> (u64, u64) {
 const PAUSES: [&str; 3] = ["pause 1 at 100ms for 300ms", "pause 2 at 500ms for 300ms", "pause 3 at 900ms for 300ms"];
 
 #[test]
-fn a_holder_that_sleeps_through_its_lease_is_refused_by_the_resource_and_by_nobody_else() {
-    let spec = sleeper(Keeper::Oracle, &PAUSES);
+fn a_holder_that_pauses_past_its_lease_is_refused_by_the_resource() {
+    let spec = paused_holder(Keeper::Oracle, &PAUSES);
     let (mut lost, mut refused) = (0, 0);
     for seed in 1..=60 {
         let outcome = run(&Spec { seed, ..spec.clone() });
@@ -111,46 +113,46 @@ fn a_holder_that_sleeps_through_its_lease_is_refused_by_the_resource_and_by_nobo
 }
 
 #[test]
-fn an_oracle_that_does_not_wait_lets_two_in_and_the_fence_refuses_the_stale_one() {
+fn an_impatient_membership_violates_exclusion_and_the_fence_refuses_the_stale_holder() {
     let cuts = ["cut 1 | rest at 100ms for 80ms", "cut 2 | rest at 300ms for 80ms", "cut 3 | rest at 500ms for 80ms"];
-    let (broken, refused) = breaches(&sleeper(Keeper::Impatient, &cuts), 40);
-    assert!(broken > 0 && refused > 0, "{broken} breaches, {refused} refusals");
-    assert_eq!(breaches(&sleeper(Keeper::Oracle, &cuts), 40).0, 0, "one that waits lets nobody in");
+    let (broken, refused) = violations(&paused_holder(Keeper::Impatient, &cuts), 40);
+    assert!(broken > 0 && refused > 0, "{broken} violations, {refused} refusals");
+    assert_eq!(violations(&paused_holder(Keeper::Oracle, &cuts), 40).0, 0, "a membership that waits keeps exclusion");
 }
 
 #[test]
-fn a_clock_that_drifts_beyond_the_bound_lets_two_in_and_the_fence_refuses_the_stale_one() {
-    // Node 2 is cut off while it is inside, and stays there for longer than a lease.
+fn drift_beyond_the_bound_violates_exclusion_and_the_fence_refuses_the_stale_holder() {
+    // Node 2 is isolated while it holds the lock, for longer than a lease.
     let drifting = |by: &str| {
         let slow: Vec<_> = (1..=3).map(|node| format!("drift {node} by {by}")).collect();
         let faults: Vec<&str> = slow.iter().map(String::as_str).chain(["cut 2 | rest at 150ms for 400ms"]).collect();
-        let mut spec = sleeper(Keeper::Oracle, &faults);
+        let mut spec = paused_holder(Keeper::Oracle, &faults);
         spec.settings.hold = Some(Latency::Fixed(Duration::from_millis(300)));
-        breaches(&spec, 40)
+        violations(&spec, 40)
     };
     let (broken, refused) = drifting("-400000ppm");
-    assert!(broken > 0 && refused > 0, "{broken} breaches, {refused} refusals");
-    assert_eq!(drifting("-500ppm").0, 0, "within the bound nobody is let in");
+    assert!(broken > 0 && refused > 0, "{broken} violations, {refused} refusals");
+    assert_eq!(drifting("-500ppm").0, 0, "within the bound exclusion holds");
 }
 
 #[test]
-fn a_forged_close_lets_two_in_and_the_fence_refuses_the_stale_one() {
-    // Whoever is cut off does not learn that the group takes it for dead.
+fn a_forged_close_violates_exclusion_and_the_fence_refuses_the_stale_holder() {
+    // An isolated node does not learn that the group considers it dead.
     let closes =
         ["cut 2 | rest at 150ms for 90ms", "close 2 at 149ms", "cut 3 | rest at 450ms for 90ms", "close 3 at 449ms"];
-    let (broken, refused) = breaches(&sleeper(Keeper::Oracle, &closes), 40);
-    assert!(broken > 0 && refused > 0, "{broken} breaches, {refused} refusals");
-    let mut strict = sleeper(Keeper::Oracle, &closes);
+    let (broken, refused) = violations(&paused_holder(Keeper::Oracle, &closes), 40);
+    assert!(broken > 0 && refused > 0, "{broken} violations, {refused} refusals");
+    let mut strict = paused_holder(Keeper::Oracle, &closes);
     if let Some(views) = &mut strict.settings.views {
         views.on_close = OnClose::Lease;
     }
-    assert_eq!(breaches(&strict, 40).0, 0, "where a close counts for nothing, forging one does nothing");
+    assert_eq!(violations(&strict, 40).0, 0, "if the membership ignores closes, forging one has no effect");
 }
 
 #[test]
-fn a_minority_enters_no_more_once_its_leases_are_over() {
+fn a_minority_stops_entering_once_its_leases_expire() {
     for entry in in_views().filter(|entry| (entry.facts.fits)(5).is_ok()) {
-        let mut spec = sleeper(Keeper::Oracle, &["cut 1,2 | 3,4,5 at 200ms"]);
+        let mut spec = paused_holder(Keeper::Oracle, &["cut 1,2 | 3,4,5 at 200ms"]);
         spec.algorithm = entry.into();
         spec.nodes = 5;
         spec.until = Some(parsed("3s"));
@@ -160,7 +162,8 @@ fn a_minority_enters_no_more_once_its_leases_are_over() {
         let (mut late, mut others) = (0, 0);
         for line in String::from_utf8(journal).unwrap().lines().filter(|line| line.contains("entered")) {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
-            // Every lease that was given before the cut is over by then, and so is every request for one.
+            // Every lease granted before the partition has expired by then, and so has every
+            // request for one.
             if line["time"].as_u64().unwrap() > 320_000_000 {
                 let is_minority = line["node"].as_u64().unwrap() <= 2;
                 late += u64::from(is_minority);
@@ -168,13 +171,14 @@ fn a_minority_enters_no_more_once_its_leases_are_over() {
             }
         }
         assert_eq!(late, 0, "{}: the minority entered", name(entry));
-        assert!(others > 0, "{}: the majority did not go on", name(entry));
+        assert!(others > 0, "{}: the majority did not continue", name(entry));
     }
 }
 
-/// The same with replicas that keep the membership themselves, which crash and are cut off like their members.
+/// The same with replicas that are the membership service themselves, and crash and are partitioned
+/// like their members.
 #[test]
-fn members_that_keep_their_membership_themselves_bear_it_too() {
+fn members_that_replicate_their_membership_survive_faults_too() {
     for algorithm in ["central", "ricart-agrawala", "token-request", "maekawa"] {
         let views = ViewSettings { membership: Keeper::Replica, ..ViewSettings::default() };
         let settings = Settings {
@@ -187,13 +191,14 @@ fn members_that_keep_their_membership_themselves_bear_it_too() {
         let random_faults = parsed("crash=2,pause=2,cut=2,deaf=1");
         let spec =
             Spec { nodes: 3, settings, random_faults, loss: parsed("2%"), ..Spec::<Mutex>::named(algorithm).unwrap() };
-        none_fails(&spec, 16);
+        assert_no_failure(&spec, 16);
     }
 }
 
-/// Word of the death of a life that comes when the next one is in already must not put that one out.
+/// A crash notice for one incarnation that arrives when the next one is a member must not remove
+/// it.
 #[test]
-fn late_word_of_a_death_ends_no_later_life() {
+fn a_late_crash_notice_does_not_remove_a_later_incarnation() {
     let views = ViewSettings { membership: Keeper::Replica, ..ViewSettings::default() };
     let settings = Settings {
         entries: 40,
@@ -204,7 +209,7 @@ fn late_word_of_a_death_ends_no_later_life() {
     };
     let latency = Latency::LongTail { median: Duration::from_millis(10) };
     let faults = ["crash 2 at 1500ms for 15ms", "crash 2 at 2500ms for 15ms"].map(parsed).into();
-    none_fails(&Spec::<Mutex> { nodes: 3, latency, settings, faults, ..Spec::named("central").unwrap() }, 150);
+    assert_no_failure(&Spec::<Mutex> { nodes: 3, latency, settings, faults, ..Spec::named("central").unwrap() }, 150);
 }
 
 fn replicas(algorithm: &str, fault: &str) -> Spec<Mutex> {
@@ -217,21 +222,22 @@ fn replicas(algorithm: &str, fault: &str) -> Spec<Mutex> {
     Spec { settings, faults: vec![parsed(fault)], ..Spec::<Mutex>::named(algorithm).unwrap() }
 }
 
-/// A full disk keeps a replica from learning of leases. It is removed, and let in again when there is room.
+/// A full disk keeps a replica from learning of leases. It is removed, and admitted again when
+/// there is room.
 #[test]
-fn a_full_disk_stops_its_own_member_alone() {
+fn a_full_disk_stops_only_its_own_member() {
     for algorithm in ["central", "ricart-agrawala", "token-ring"] {
-        let report = holding(&replicas(algorithm, "disk 2 full at 600ms for 300s"));
+        let report = run_without_violations(&replicas(algorithm, "disk 2 full at 600ms for 300s"));
         let views = report.summary.views.as_ref().unwrap();
-        assert!(views.epoch >= 3, "{algorithm}: it was in all the time, or never again");
+        assert!(views.epoch >= 3, "{algorithm}: it was a member all the time, or never again");
     }
 }
 
-/// Users of a node that lost its disk wait for ever, and no others do.
+/// Clients of a node that lost its disk wait for ever, and no others do.
 #[test]
-fn an_empty_disk_stops_its_own_member_alone() {
+fn an_empty_disk_stops_only_its_own_member() {
     for algorithm in ["central", "token-ring"] {
-        // Patience is told in message times, so that short ones make for a short wait.
+        // Patience is measured in message delays, so short delays make for a short wait.
         let latency = Latency::Fixed(Duration::from_millis(1));
         let mut spec = Spec { latency, ..replicas(algorithm, "crash 2 at 600ms") };
         spec.faults.push(parsed("restart 2 blank at 900ms"));
@@ -242,9 +248,10 @@ fn an_empty_disk_stops_its_own_member_alone() {
     }
 }
 
-/// No lease can be renewed in time, so members freeze now and then and are overtaken, and that is nobody's fault.
+/// No lease can be renewed in time, so members freeze now and then and are overtaken, which is not
+/// a violation.
 #[test]
-fn what_is_promised_inside_a_view_is_not_held_against_members_that_freeze() {
+fn overtaking_is_not_judged_if_members_may_freeze() {
     let hasty = |lease, keepalive| ViewSettings {
         lease: Length(Duration::from_millis(lease)),
         keepalive: Length(Duration::from_millis(keepalive)),
@@ -262,7 +269,7 @@ fn what_is_promised_inside_a_view_is_not_held_against_members_that_freeze() {
 }
 
 #[test]
-fn terms_that_make_no_sense_are_refused_with_what_to_do() {
+fn invalid_lease_settings_are_refused_with_advice() {
     let refusal = |change: fn(&mut ViewSettings)| {
         let mut views = ViewSettings::default();
         change(&mut views);

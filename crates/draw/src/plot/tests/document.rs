@@ -1,11 +1,11 @@
-//! Reads the documents that plots are, and is strict about it: what is not well-formed is no document.
+//! A strict parser of SVG documents: it panics if a document is not well-formed.
 
-/// An element with what is in it.
+/// An element with its contents.
 #[derive(Debug, Default)]
 pub(super) struct Element {
     pub(super) name: String,
     pub(super) attributes: Vec<(String, String)>,
-    /// All text in it but titles, unescaped.
+    /// All text in it except titles, unescaped.
     pub(super) text: String,
     pub(super) children: Vec<Element>,
 }
@@ -17,7 +17,7 @@ impl Element {
 
     pub(super) fn number(&self, name: &str) -> f64 {
         let value = self.get(name).unwrap_or_else(|| panic!("{} has no {name}: {self:?}", self.name));
-        value.parse().unwrap_or_else(|_| panic!("{name}={value} is no number"))
+        value.parse().unwrap_or_else(|_| panic!("{name}={value} is not a number"))
     }
 
     pub(super) fn all(&self) -> Vec<&Element> {
@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
             let name = self.name().to_owned();
             self.expect("=\"");
             let value = unescape(self.until('"'));
-            assert!(element.get(&name).is_none(), "{name} stands twice in {}", element.name);
+            assert!(element.get(&name).is_none(), "{name} occurs twice in {}", element.name);
             element.attributes.push((name, value));
         }
         self.content(&mut element);
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
 
     fn until(&mut self, end: char) -> &'a str {
         let (before, rest) = self.rest.split_once(end).unwrap_or_else(|| panic!("no {end} in {:.40}", self.rest));
-        assert!(!before.contains('<'), "an attribute has markup: {before}");
+        assert!(!before.contains('<'), "markup in an attribute: {before}");
         self.rest = rest;
         before
     }
@@ -119,19 +119,19 @@ fn unescape(text: &str) -> String {
             "#39" => '\'',
             "#x2068" => '\u{2068}',
             "#x2069" => '\u{2069}',
-            _ => panic!("&{entity}; is not written by anybody here"),
+            _ => panic!("unexpected entity &{entity};"),
         };
         plain.push(character);
         plain.push_str(rest);
     }
     let is_allowed =
         |character: char| matches!(character, '\n' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
-    assert!(plain.chars().all(is_allowed), "no character of a document: {plain:?}");
+    assert!(plain.chars().all(is_allowed), "characters that XML forbids: {plain:?}");
     plain
 }
 
 #[test]
-fn the_reader_takes_only_what_is_well_formed() {
+fn the_parser_accepts_only_well_formed_documents() {
     let root = read("<svg a=\"1 &lt; 2\"><g><text x=\"1\"><title>t</title>a &amp; b</text></g><p/></svg>\n");
     assert_eq!(root.get("a"), Some("1 < 2"));
     assert_eq!(
@@ -151,6 +151,6 @@ fn the_reader_takes_only_what_is_well_formed() {
         "<svg/><svg/>",
         "<svg><text></svg></text>",
     ] {
-        assert!(std::panic::catch_unwind(|| read(wrong)).is_err(), "{wrong} was taken");
+        assert!(std::panic::catch_unwind(|| read(wrong)).is_err(), "{wrong} was accepted");
     }
 }

@@ -1,12 +1,12 @@
-//! Figures that nobody would make: each is a sound picture, or an error.
+//! Random figures: each gives a valid picture or an error.
 
-use super::sound;
+use super::checked;
 use crate::plot::{Axis, Figure, Plot, Point, Scale, Series, Ticks};
 use crate::style::Theme;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use proptest::{collection::vec, option};
 
-/// Numbers as they are measured, and rarely such as are not.
+/// Mostly realistic numbers, and a few extreme ones.
 fn value() -> impl Strategy<Value = f64> {
     prop_oneof![
         120 => (0_i32..40).prop_map(f64::from),
@@ -22,7 +22,7 @@ fn value() -> impl Strategy<Value = f64> {
 fn point() -> impl Strategy<Value = Point> {
     (value(), value(), any::<bool>(), option::of((value(), value()))).prop_map(|(x, y, is_ring, range)| {
         let point = if is_ring { Point::new(x, y).ring() } else { Point::new(x, y) };
-        // Most ranges are the right way up.
+        // Ranges have their ends in order.
         range.map_or(point, |(one, other)| point.reach(one.min(other), other.max(one)))
     })
 }
@@ -54,17 +54,17 @@ fn plot() -> impl Strategy<Value = Plot> {
 
 proptest! {
     #[test]
-    fn any_figure_is_a_sound_picture_or_an_error(title in ".{0,90}", plots in vec(plot(), 0..5)) {
+    fn any_figure_is_a_valid_picture_or_an_error(title in ".{0,90}", plots in vec(plot(), 0..5)) {
         let figure = plots.into_iter().fold(Figure::new(title), Figure::with);
         if let Ok(svg) = figure.svg(Theme::Auto) {
-            sound(&svg);
+            checked(&svg);
             assert_eq!(figure.svg(Theme::Auto).unwrap(), svg);
         }
     }
 
-    /// Only with numbers that can be measured, so that there is always a picture.
+    /// With realistic numbers there is always a picture.
     #[test]
-    fn whatever_can_be_measured_can_be_drawn(
+    fn realistic_measurements_can_be_drawn(
         values in vec((1_u32..100_000, 0_u32..1_000_000), 0..30),
         is_log in any::<bool>(),
         names in 1..15_usize,
@@ -76,6 +76,6 @@ proptest! {
             let points = points.map(|(_, (x, y))| Point::new(f64::from(*x), f64::from(*y) / 8.0));
             plot = plot.with(Series::new(name.to_string()).points(points));
         }
-        sound(&plot.svg(Theme::Auto).unwrap());
+        checked(&plot.svg(Theme::Auto).unwrap());
     }
 }

@@ -1,9 +1,9 @@
-//! Names and texts that would break a picture that took them for more than text.
+//! Hostile names and texts, which would break a picture that does not escape them.
 
 use proptest::prelude::{Strategy, any, prop_oneof};
 use proptest::{collection, sample};
 
-/// What somebody might write into a journal to harm who draws it.
+/// Texts that a malicious journal might contain.
 const NASTY: [&str; 40] = [
     "",
     " ",
@@ -47,7 +47,7 @@ const NASTY: [&str; 40] = [
     "→ 1 → 2",
 ];
 
-/// Any text, and more often than not a nasty one.
+/// Any text, most often a nasty one.
 pub(crate) fn hostile() -> impl Strategy<Value = String> {
     let any_text = collection::vec(any::<char>(), 0..12).prop_map(String::from_iter);
     let mixed = collection::vec(sample::select(&NASTY[..]), 1..4).prop_map(|parts| parts.concat());

@@ -1,6 +1,6 @@
-//! SVG as a reader sees it: well-formed, and where its texts stand.
+//! A strict SVG parser, and checks of the positions of texts.
 
-/// An element of an SVG with its text.
+/// A text element of an SVG.
 pub(crate) struct Text {
     pub(crate) class: String,
     pub(crate) x: f64,
@@ -9,8 +9,8 @@ pub(crate) struct Text {
     pub(crate) text: String,
 }
 
-/// Goes through an SVG, and fails if it is not well-formed. Returns its size and all texts, with the rows' shifts in their
-/// places.
+/// Parses an SVG and panics if it is not well-formed. Returns its size and all texts, with row
+/// offsets included in their positions.
 pub(crate) fn parsed(svg: &str) -> ((f64, f64), Vec<Text>) {
     let mut open: Vec<(String, f64)> = Vec::new();
     let mut texts: Vec<Text> = Vec::new();
@@ -25,7 +25,7 @@ pub(crate) fn parsed(svg: &str) -> ((f64, f64), Vec<Text>) {
                 text.text.push_str(&content);
             }
         } else {
-            assert!(content.trim().is_empty(), "text outside of everything: {content}");
+            assert!(content.trim().is_empty(), "text outside of the root: {content}");
         }
         let end = start + rest[start..].find('>').expect("a tag without an end");
         let tag = &rest[start + 1..end];
@@ -64,7 +64,7 @@ fn attributes_of(text: &str) -> Vec<(String, String)> {
     let mut rest = text.trim();
     while !rest.is_empty() {
         let (name, after) = rest.split_once("=\"").unwrap_or_else(|| panic!("no attribute: {rest}"));
-        assert!(name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-:".contains(letter)), "{name}");
+        assert!(name.chars().all(|character| character.is_ascii_alphanumeric() || "-:".contains(character)), "{name}");
         let (value, after) = after.split_once('"').expect("a value without an end");
         attributes.push((name.to_owned(), unescaped(value)));
         rest = after.trim();
@@ -73,7 +73,10 @@ fn attributes_of(text: &str) -> Vec<(String, String)> {
 }
 
 fn unescaped(text: &str) -> String {
-    assert!(!text.chars().any(|letter| letter.is_control() && letter != '\n' && letter != '\t'), "{text:?}");
+    assert!(
+        !text.chars().any(|character| character.is_control() && character != '\n' && character != '\t'),
+        "{text:?}"
+    );
     for entity in text.split('&').skip(1) {
         let known = ["amp;", "lt;", "gt;", "quot;", "#39;"];
         assert!(known.iter().any(|known| entity.starts_with(known)), "a bare & before {entity}");
@@ -82,7 +85,7 @@ fn unescaped(text: &str) -> String {
     text.replace("&amp;", "&")
 }
 
-/// Where a text is at least: no letters are narrower than this on the whole.
+/// Returns the minimum area of a text: real fonts are at least this wide on average.
 fn area(text: &Text) -> (f64, f64, f64, f64) {
     let size = match text.class.as_str() {
         "title" => 20.0,
@@ -95,7 +98,7 @@ fn area(text: &Text) -> (f64, f64, f64, f64) {
     (left, text.y - size * 0.7, left + width, text.y)
 }
 
-/// Fails if a text lies on another or is cut off.
+/// Panics if two texts overlap or a text is cut off.
 pub(crate) fn check_layout(svg: &str, what: &str) {
     let ((width, height), texts) = parsed(svg);
     for (index, text) in texts.iter().enumerate() {
@@ -104,7 +107,7 @@ pub(crate) fn check_layout(svg: &str, what: &str) {
         for other in &texts[..index] {
             let (l, t, r, b) = area(other);
             let meet = left < r && l < right && top < b && t < bottom;
-            assert!(!meet, "{what}: '{}' [{}] lies on '{}' [{}]", text.text, text.class, other.text, other.class);
+            assert!(!meet, "{what}: '{}' [{}] overlaps '{}' [{}]", text.text, text.class, other.text, other.class);
         }
     }
 }

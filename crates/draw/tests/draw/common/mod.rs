@@ -1,16 +1,16 @@
-//! What tests of pictures share: tales told by hand, tales that chance tells, and runs of the simulator.
+//! Helpers for tests of pictures: hand-written and random scripts, and simulated runs.
 
-mod chance;
 mod hostile;
 mod markup;
+mod random;
 mod runs;
-mod tale;
+mod script;
 
-pub(crate) use chance::any_tale;
 pub(crate) use hostile::hostile;
 pub(crate) use markup::{check_layout, parsed};
-pub(crate) use runs::Contest;
-pub(crate) use tale::{Act, Tale, header};
+pub(crate) use random::any_script;
+pub(crate) use runs::MutexRun;
+pub(crate) use script::{Action, Script, header};
 
 use quorate_core::{NodeId, Time};
 use quorate_draw::scene::Heading;
@@ -33,7 +33,7 @@ pub(crate) fn between(from: i64, to: i64) -> Window {
 pub(crate) fn heading(nodes: usize) -> Heading {
     let roles = [(Role::Idle, "outside"), (Role::Waiting, "waiting"), (Role::Chosen, "inside")];
     Heading {
-        algorithm: "told-by-hand".into(),
+        algorithm: "scripted".into(),
         nodes,
         detail: "seed 1".into(),
         roles: roles.map(|(role, word)| (role, word.into())).into(),
@@ -42,17 +42,17 @@ pub(crate) fn heading(nodes: usize) -> Heading {
 }
 
 pub(crate) fn sketch(nodes: usize, window: Window) -> Sketch<String, String> {
-    let options = Options { window, most: 10_000, ..Options::default() };
-    Sketch::new(&header(nodes), heading(nodes), tale::stands, options)
+    let options = Options { window, max_steps: 10_000, ..Options::default() };
+    Sketch::new(&header(nodes), heading(nodes), script::roles, options)
 }
 
 pub(crate) fn scene<C: std::fmt::Display, E: std::fmt::Display>(sketch: Sketch<C, E>) -> Scene {
     match sketch.finish() {
         Drawing::Scene(scene) => *scene,
-        Drawing::Overview(_) => panic!("a short run is a scene"),
+        Drawing::Overview(_) => panic!("expected a scene, got an overview"),
     }
 }
 
-pub(crate) fn scene_of(nodes: usize, window: Window, acts: &[Act]) -> Scene {
-    scene(Tale::to(sketch(nodes, window)).of(nodes).tell(acts))
+pub(crate) fn scene_of(nodes: usize, window: Window, actions: &[Action]) -> Scene {
+    scene(Script::new(sketch(nodes, window)).of(nodes).run(actions))
 }

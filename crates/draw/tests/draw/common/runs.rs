@@ -1,4 +1,4 @@
-//! Runs of the simulator: a contest for the critical section, with whatever goes wrong.
+//! Simulated runs: nodes compete for the critical section, with faults.
 
 use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
@@ -20,16 +20,16 @@ use quorate_sim::run::{Limits, run};
 use quorate_sim::{Setup, Wire, World};
 use serde::Serialize;
 
-/// Nodes that all want in, and the world they do it in.
+/// A run in which all nodes request entry.
 #[derive(Clone)]
-pub(crate) struct Contest {
+pub(crate) struct MutexRun {
     setup: Setup,
     entries: u64,
     faults: Vec<TimedFault>,
 }
 
-impl Contest {
-    /// A message takes from one to five milliseconds, and nothing is lost.
+impl MutexRun {
+    /// Messages take from one to five milliseconds, and none are lost.
     pub(crate) fn of(nodes: usize, entries: u64, seed: u64) -> Self {
         let instant = Latency::Fixed(Duration::ZERO);
         let latency = "uniform:1ms..5ms".parse().expect("a latency");
@@ -37,10 +37,10 @@ impl Contest {
         Self { setup: Setup { nodes, seed, wire, processing: instant, sync: instant }, entries, faults: Vec::new() }
     }
 
-    /// One in which everything goes wrong at least once, for algorithms over reliable links.
-    pub(crate) fn trouble(seed: u64) -> Self {
-        let contest = Self::of(3, 3, seed).loss("0.1").duplicate("0.1");
-        contest.fault("cut 1 | 2,3 at 12ms for 20ms").fault("pause 2 at 3ms for 4ms").fault("crash 3 at 60ms for 10ms")
+    /// A run with every kind of fault, for algorithms over reliable links.
+    pub(crate) fn with_faults(seed: u64) -> Self {
+        let run = Self::of(3, 3, seed).loss("0.1").duplicate("0.1");
+        run.fault("cut 1 | 2,3 at 12ms for 20ms").fault("pause 2 at 3ms for 4ms").fault("crash 3 at 60ms for 10ms")
     }
 
     pub(crate) fn loss(mut self, chance: &str) -> Self {
@@ -60,7 +60,7 @@ impl Contest {
 
     pub(crate) fn ricart_agrawala<O: Observer<Command, Event>>(&self, observer: O) -> O {
         let group = Group::of_size(self.setup.nodes);
-        self.watched(move |me| RicartAgrawala::new(me, group.clone()), observer)
+        self.observed(move |me| RicartAgrawala::new(me, group.clone()), observer)
     }
 
     pub(crate) fn reliable<O: Observer<Command, Event>>(&self, observer: O) -> O {
@@ -68,31 +68,31 @@ impl Contest {
         let (first, longest) = (Span::between(ms(15), ms(20)), ms(60));
         let make =
             move |me| Reliable::new(me, RicartAgrawala::new(me, group.clone()), Retransmission { first, longest });
-        self.watched(make, observer)
+        self.observed(make, observer)
     }
 
     pub(crate) fn central<O: Observer<Command, Event>>(&self, observer: O) -> O {
         let group = Group::of_size(self.setup.nodes);
-        self.watched(move |me| Central::new(me, group.clone()), observer)
+        self.observed(move |me| Central::new(me, group.clone()), observer)
     }
 
-    /// What an observer makes of each algorithm that is wrong on purpose, one after the other.
+    /// Runs each faulty algorithm variant and returns the observer of each run.
     pub(crate) fn fixtures<O: Observer<Command, Event>>(&self, mut observer: impl FnMut() -> O) -> Vec<O> {
         let group = Group::of_size(self.setup.nodes);
         let flaws = [Flaw::BareReplies, Flaw::ClockOnly, Flaw::NodeOnly, Flaw::FirstOnly];
-        let mut watched = Vec::new();
+        let mut observed = Vec::new();
         for flaw in flaws {
             let group = group.clone();
-            watched.push(self.watched(move |me| RicartAgrawala1981::new(me, group.clone(), flaw), observer()));
+            observed.push(self.observed(move |me| RicartAgrawala1981::new(me, group.clone(), flaw), observer()));
         }
         let copies = [(); 5].map(|()| group.clone());
         let [embrace, favourite, forgetful, lease, slip] = copies;
-        watched.push(self.watched(move |me| Asking::Embrace.node(me, embrace.clone()), observer()));
-        watched.push(self.watched(move |me| Favour::Favourite.node(me, favourite.clone()), observer()));
-        watched.push(self.watched(move |me| Memory::Forgetful.node(me, forgetful.clone()), observer()));
-        watched.push(self.watched(move |me| Margin::Tick.node(me, lease.clone()), observer()));
-        watched.push(self.watched(move |me| Care::Slip.node(me, slip.clone()), observer()));
-        watched
+        observed.push(self.observed(move |me| Asking::Embrace.node(me, embrace.clone()), observer()));
+        observed.push(self.observed(move |me| Favour::Favourite.node(me, favourite.clone()), observer()));
+        observed.push(self.observed(move |me| Memory::Forgetful.node(me, forgetful.clone()), observer()));
+        observed.push(self.observed(move |me| Margin::Tick.node(me, lease.clone()), observer()));
+        observed.push(self.observed(move |me| Care::Slip.node(me, slip.clone()), observer()));
+        observed
     }
 
     pub(crate) fn sketch(&self, name: &str, window: Window) -> Sketch<Command, Event> {
@@ -100,7 +100,7 @@ impl Contest {
         let mut heading = super::heading(nodes);
         heading.algorithm = name.into();
         heading.detail = format!("seed {}", self.setup.seed);
-        let options = Options { window, most: 10_000, ..Options::default() };
+        let options = Options { window, max_steps: 10_000, ..Options::default() };
         Sketch::new(&super::header(nodes), heading, Mutex::stands, options)
     }
 
@@ -108,7 +108,7 @@ impl Contest {
         super::scene(self.ricart_agrawala(self.sketch("ricart-agrawala", Window::default())))
     }
 
-    fn watched<P, O>(&self, make: impl Fn(NodeId) -> P + 'static, observer: O) -> O
+    fn observed<P, O>(&self, make: impl Fn(NodeId) -> P + 'static, observer: O) -> O
     where
         P: Recordable<Command = Command, Event = Event>,
         WriteOf<P>: Serialize,

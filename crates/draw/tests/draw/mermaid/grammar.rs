@@ -1,7 +1,7 @@
-//! A recogniser for the part of Mermaid's sequence diagrams that is written here, after `sequenceDiagram.jison` and what
-//! Mermaid does to a text before and after that grammar sees it.
+//! A parser for the subset of Mermaid's sequence diagrams used here, after `sequenceDiagram.jison`
+//! and Mermaid's processing before and after that grammar.
 
-/// One statement of a diagram, with texts as a reader sees them.
+/// One statement of a diagram, with unescaped texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Statement {
     Title(String),
@@ -14,7 +14,7 @@ pub(crate) enum Statement {
     End,
 }
 
-/// The statements of a diagram, or why Mermaid would not take it, or take it for something else.
+/// Parses a diagram. Fails if Mermaid would refuse it or interpret a text as syntax.
 pub(crate) fn parse(text: &str) -> Result<Vec<Statement>, String> {
     if text.encode_utf16().count() > 50_000 {
         return Err("it is longer than Mermaid allows".into());
@@ -30,16 +30,17 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Statement>, String> {
     statements
 }
 
-/// Where a character stands by its number.
+/// Delimiters of an escaped code point.
 const OPEN: char = '\u{f0001}';
 const CLOSE: char = '\u{f0002}';
 
-/// Mermaid first puts every `#…;` out of the way. What is special and left then is what the grammar would trip over.
+/// Like Mermaid, replaces every `#…;` first. Any special character that is left would be
+/// interpreted by the grammar.
 fn encode(text: &str) -> Result<String, String> {
     if text.contains(['\r', 'ﬂ', '°', '¶', 'ß', OPEN, CLOSE]) {
-        return Err("a line end, or a letter that Mermaid uses for itself".into());
+        return Err("a carriage return, or a character that Mermaid reserves".into());
     }
-    // It has two expressions for styles in flow charts, which would eat the end of a number.
+    // Mermaid applies two expressions for flow-chart styles, which would corrupt an escape.
     for line in text.lines() {
         let style = ["style", "classDef"].iter().filter_map(|word| line.split_once(word)).any(|(_, behind)| {
             behind.match_indices(':').any(|(place, _)| {
@@ -48,7 +49,7 @@ fn encode(text: &str) -> Result<String, String> {
             })
         });
         if style {
-            return Err(format!("taken for a style: {line}"));
+            return Err(format!("parsed as a style: {line}"));
         }
     }
     let mut encoded = String::new();
@@ -59,7 +60,7 @@ fn encode(text: &str) -> Result<String, String> {
         let end = behind.find(';').ok_or("a # that begins a comment")?;
         let digits = &behind[..end];
         if digits.is_empty() || !digits.chars().all(|digit| digit.is_ascii_digit()) {
-            return Err(format!("#{digits}; is no number"));
+            return Err(format!("#{digits}; is not a number"));
         }
         encoded.push(OPEN);
         encoded.push_str(digits);
@@ -81,14 +82,14 @@ fn encode(text: &str) -> Result<String, String> {
 
 fn decode(text: &str) -> Result<String, String> {
     if text.contains("$$") {
-        return Err("taken for a formula".into());
+        return Err("parsed as a formula".into());
     }
     if text.contains('&') {
-        return Err("taken for an entity".into());
+        return Err("parsed as an entity".into());
     }
     let trimmed = text.trim();
     if [":", "wrap:", "nowrap:"].iter().any(|setting| trimmed.starts_with(setting)) {
-        return Err(format!("taken for a setting: {trimmed}"));
+        return Err(format!("parsed as a setting: {trimmed}"));
     }
     let mut seen = String::new();
     let mut rest = text;
@@ -97,7 +98,7 @@ fn decode(text: &str) -> Result<String, String> {
         let behind = &rest[place + OPEN.len_utf8()..];
         let end = behind.find(CLOSE).ok_or("a number without end")?;
         let number: u32 = behind[..end].parse().map_err(|_| "a number that is too large")?;
-        seen.push(char::from_u32(number).ok_or("a number of no character")?);
+        seen.push(char::from_u32(number).ok_or("a number that is not a character")?);
         rest = &behind[end + CLOSE.len_utf8()..];
     }
     seen.push_str(&rest.replace("<br/>", "\n"));
@@ -125,7 +126,7 @@ impl State {
                 Ok(Statement::Activate(id))
             }
             "deactivate" => {
-                let id = self.known(line.strip_prefix("deactivate ").ok_or("nobody")?)?;
+                let id = self.known(line.strip_prefix("deactivate ").ok_or("no participant")?)?;
                 let place = self.active.iter().position(|active| *active == id);
                 self.active.remove(place.ok_or_else(|| format!("{id} is not active"))?);
                 Ok(Statement::Deactivate(id))
@@ -135,7 +136,7 @@ impl State {
                 Ok(Statement::Rect(line["rect ".len()..].to_owned()))
             }
             "end" if line == "end" => {
-                self.open = self.open.checked_sub(1).ok_or("an end of nothing")?;
+                self.open = self.open.checked_sub(1).ok_or("an end without a block")?;
                 Ok(Statement::End)
             }
             _ => self.message(line),
@@ -164,7 +165,7 @@ impl State {
         let over: Result<Vec<_>, _> = over.split(',').map(|id| self.known(id)).collect();
         let over = over?;
         if over.len() > 2 {
-            return Err("a note over more than two".into());
+            return Err("a note over more than two participants".into());
         }
         Ok(Statement::Note { over, text: decode(text)? })
     }
@@ -182,6 +183,6 @@ impl State {
 
     fn known(&self, id: &str) -> Result<String, String> {
         let known = self.participants.iter().find(|known| *known == id);
-        known.cloned().ok_or_else(|| format!("nobody is called {id:?}"))
+        known.cloned().ok_or_else(|| format!("unknown participant {id:?}"))
     }
 }

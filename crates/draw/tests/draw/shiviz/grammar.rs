@@ -1,4 +1,5 @@
-//! What ShiViz demands of a log, after its `parser.js`, `vectorTimestamp.js` and `modelGraph.js`.
+//! The rules ShiViz applies to a log, after its `parser.js`, `vectorTimestamp.js` and
+//! `modelGraph.js`.
 
 use std::collections::BTreeMap;
 
@@ -11,26 +12,27 @@ pub(crate) struct Event {
     pub(crate) text: String,
 }
 
-/// The events of a file, or why ShiViz refuses it.
+/// Parses a file, or returns why ShiViz refuses it.
 pub(crate) fn parse(file: &str) -> Result<Vec<Event>, String> {
     let mut lines = file.splitn(3, '\n');
     if lines.next() != Some(r"(?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)") {
         return Err("the first line is not the regular expression that is read here".into());
     }
     if lines.next() != Some("") {
-        return Err("the second line would divide the log".into());
+        return Err("the second line would split the log".into());
     }
     let events = matches(lines.next().unwrap_or_default().trim())?;
     check(&events)?;
     Ok(events)
 }
 
-/// What the regular expression finds, from the beginning of a line to the end of the next. Here it must find all there is.
+/// Returns the matches of the regular expression, each from the start of a line to the end of the
+/// next. They must cover the whole log.
 fn matches(log: &str) -> Result<Vec<Event>, String> {
     if log.is_empty() {
         return Err("there are no events".into());
     }
-    // What ends a line in JavaScript, a point does not match.
+    // In JavaScript, `.` does not match these line ends.
     let lines: Vec<&str> = log.split(['\n', '\r', '\u{2028}', '\u{2029}']).collect();
     let pairs = lines.chunks(2).map(|pair| match pair {
         [head, body] => event(head, body),
@@ -43,7 +45,7 @@ fn event(head: &str, body: &str) -> Result<Event, String> {
     let (host, clock) = head.split_once(' ').ok_or_else(|| format!("no host: {head:?}"))?;
     let (time, text) = body.split_once(' ').ok_or_else(|| format!("no time: {body:?}"))?;
     if host.is_empty() || time.contains(char::is_whitespace) {
-        return Err(format!("a host or a time that is none: {head:?} {body:?}"));
+        return Err(format!("invalid host or time: {head:?} {body:?}"));
     }
     let clock = serde_json::from_str(clock).map_err(|error| format!("no clock: {clock:?}: {error}"))?;
     Ok(Event { host: host.into(), clock, time: time.into(), text: text.into() })
@@ -63,14 +65,15 @@ fn check(events: &[Event]) -> Result<(), String> {
         for (host, time) in &event.clock {
             match counts.get(host.as_str()) {
                 Some(count) if (1..=*count).contains(time) => {}
-                _ => return Err(format!("it knows of {host}:{time}, which is not there: {event:?}")),
+                _ => return Err(format!("the clock includes {host}:{time}, which does not exist: {event:?}")),
             }
         }
     }
     is_closed(events)
 }
 
-/// ShiViz has this check too, although it is not called there: who knows of an event knows all that it knew.
+/// ShiViz contains this check but does not call it: a clock that includes an event includes all its
+/// causes.
 fn is_closed(events: &[Event]) -> Result<(), String> {
     let clocks: BTreeMap<(&str, u64), &BTreeMap<String, u64>> =
         events.iter().map(|event| ((event.host.as_str(), event.clock[&event.host]), &event.clock)).collect();
@@ -80,7 +83,7 @@ fn is_closed(events: &[Event]) -> Result<(), String> {
         let parents = others.map(|(host, time)| (host.as_str(), *time)).chain(before);
         for parent in parents.filter_map(|parent| clocks.get(&parent)) {
             if parent.iter().any(|(host, time)| event.clock.get(host).is_none_or(|known| known < time)) {
-                return Err(format!("it does not know all that what it knows of knew: {event:?}, {parent:?}"));
+                return Err(format!("the clock lacks causes of an event it includes: {event:?}, {parent:?}"));
             }
         }
     }

@@ -1,25 +1,26 @@
-//! Happened-before by sets: slow, and so simple that it is right.
+//! Happened-before computed with sets of events: slow, but obviously correct.
 
 use quorate_core::NodeId;
 use quorate_draw::Window;
 use quorate_journal::moment::{Done, Happening, MessageId, Moment, Observer, Taken, receivers};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A thing that happens, by the number of its line.
+/// An event, by its line number.
 type Number = usize;
-/// Everything that happened before something.
+/// All events that happened before an event.
 type Past = BTreeSet<Number>;
 
-/// Watches a tale without wrappers. Each line is a thing of its own, and knows what its node knew and what it hears.
+/// Observes a script without wrappers. Each line is an event that depends on the node's earlier
+/// events and on the message it receives.
 pub(crate) struct Oracle {
     window: Window,
     nodes: BTreeMap<NodeId, Past>,
     world: Past,
-    letters: BTreeMap<MessageId, Past>,
+    messages: BTreeMap<MessageId, Past>,
     lines: Vec<Line>,
 }
 
-/// A line of the journal.
+/// A journal line.
 struct Line {
     host: String,
     shown: bool,
@@ -29,11 +30,12 @@ struct Line {
 
 impl Oracle {
     pub(crate) fn new(window: Window) -> Self {
-        let (nodes, world, letters, lines) = Default::default();
-        Self { window, nodes, world, letters, lines }
+        let (nodes, world, messages, lines) = Default::default();
+        Self { window, nodes, world, messages, lines }
     }
 
-    /// For each thing that belongs into the log: its host, and how many things of each host happened before it or are it.
+    /// For each event in the log, returns its host and how many events of each host happened before
+    /// it, itself included.
     pub(crate) fn expected(&self) -> Vec<(String, BTreeMap<String, u64>)> {
         let logged = |line: &&Line| line.shown && !line.quiet;
         let count = |line: &Line| {
@@ -52,22 +54,22 @@ impl Oracle {
         past
     }
 
-    fn node(&mut self, node: NodeId, shown: bool, quiet: bool, heard: Past) {
+    fn node(&mut self, node: NodeId, shown: bool, quiet: bool, received: Past) {
         let mut past = self.nodes.get(&node).cloned().unwrap_or_default();
-        past.extend(heard);
+        past.extend(received);
         let shown = shown && self.window.has(node);
         let past = self.line(format!("n{node}"), shown, quiet, past);
         self.nodes.insert(node, past);
     }
 
-    fn world(&mut self, shown: bool, heard: Past) {
+    fn world(&mut self, shown: bool, received: Past) {
         let mut past = self.world.clone();
-        past.extend(heard);
+        past.extend(received);
         self.world = self.line("world".into(), shown, false, past);
     }
 
     fn sends(&mut self, node: NodeId, id: MessageId) {
-        self.letters.insert(id, self.nodes.get(&node).cloned().unwrap_or_default());
+        self.messages.insert(id, self.nodes.get(&node).cloned().unwrap_or_default());
     }
 }
 
@@ -76,13 +78,13 @@ impl Observer<String, String> for Oracle {
         let shown = self.window.shows(moment.time());
         match moment {
             Moment::Input { node, input, .. } => {
-                let (quiet, heard) = match input {
-                    Taken::Message { id, .. } => (false, self.letters.get(id).cloned().unwrap_or_default()),
+                let (quiet, received) = match input {
+                    Taken::Message { id, .. } => (false, self.messages.get(id).cloned().unwrap_or_default()),
                     Taken::Start { incarnation, .. } => (incarnation.0 == 0, Past::new()),
                     Taken::Timer(_) | Taken::Saved(_) => (true, Past::new()),
                     _ => (false, Past::new()),
                 };
-                self.node(*node, shown, quiet, heard);
+                self.node(*node, shown, quiet, received);
             }
             Moment::Effect { node, effect, .. } => {
                 let (ids, seen) = match effect {
@@ -100,8 +102,8 @@ impl Observer<String, String> for Oracle {
                 Happening::Lost { id, to, .. } => {
                     let seen = self.window.has(id.sender) || self.window.has(*to);
                     if shown && seen {
-                        let heard = self.letters.get(id).cloned().unwrap_or_default();
-                        self.world(true, heard);
+                        let received = self.messages.get(id).cloned().unwrap_or_default();
+                        self.world(true, received);
                     }
                 }
                 Happening::Duplicated { id } => {

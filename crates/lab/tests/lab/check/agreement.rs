@@ -1,4 +1,5 @@
-//! The same verdicts whatever the search: with reduction or without, breadth or depth first, on any number of threads.
+//! Verdicts do not depend on the search: with or without reduction, breadth or depth first, with
+//! any number of threads.
 
 use crate::check::common::{checked, is_sample, is_small, journal, rounds_of_two, spec};
 use quorate_check::{Findings, Pass, Search};
@@ -6,7 +7,7 @@ use quorate_lab::check::{CheckRun, CheckSpec};
 use quorate_lab::mutex::check::Requests;
 use quorate_lab::registry::{Family, all, fixtures};
 
-/// Every algorithm and many fixtures, in groups small enough to be searched many times over.
+/// Every algorithm and many fixtures, in groups small enough for many searches.
 fn specs() -> Vec<CheckSpec> {
     let mut specs = Vec::new();
     let entries = all().iter().chain(fixtures()).filter(|entry| entry.family() == Family::Mutex);
@@ -39,24 +40,25 @@ fn counts(pass: Option<&Pass>) -> Option<Counts> {
     pass.map(|pass| (pass.states, pass.generated, pass.depth))
 }
 
-/// A property's name, whether it holds, and the journal of what breaks it.
-type Told = (&'static str, Option<bool>, Vec<u8>);
+/// A property's name, whether it holds, and the journal of its counterexample.
+type VerdictRecord = (&'static str, Option<bool>, Vec<u8>);
 
-/// Everything about a search that must not depend on threads: its counts, and every counterexample's journal.
-fn everything(run: &CheckRun) -> (Vec<Option<Counts>>, Vec<Told>) {
+/// Returns everything that must not depend on threads: counts, verdicts and the journals of
+/// counterexamples.
+fn everything(run: &CheckRun) -> (Vec<Option<Counts>>, Vec<VerdictRecord>) {
     let Findings { states, past, fair, verdicts, .. } = &run.findings;
     let passes = vec![counts(Some(states)), counts(past.as_ref()), counts(fair.as_ref())];
     let verdicts = verdicts.iter().map(|verdict| {
-        let told = verdict.counterexample.as_ref().map(|example| journal(run, example)).unwrap_or_default();
-        (verdict.name, verdict.holds, told)
+        let found = verdict.counterexample.as_ref().map(|example| journal(run, example)).unwrap_or_default();
+        (verdict.name, verdict.holds, found)
     });
     (passes, verdicts.collect())
 }
 
-/// Searches with one thread and with three, reduced or not.
-fn threads_change_nothing(ways: &[bool]) {
+/// Compares searches with one and with three threads, with or without reduction.
+fn threads_change_nothing(settings: &[bool]) {
     for spec in specs() {
-        for &reduce in ways {
+        for &reduce in settings {
             let alone = everything(&with(&spec, Search::Breadth, 1, reduce));
             let together = everything(&with(&spec, Search::Breadth, 3, reduce));
             assert!(alone == together, "{} with three threads, reduced: {reduce}", spec.command());
@@ -75,7 +77,7 @@ fn breadth_first_does_not_depend_on_its_threads_with_reduction_or_without() {
     threads_change_nothing(&[false, true]);
 }
 
-/// A level of this one is wide enough for all threads to have work.
+/// A level of this search is wide enough for all threads to have work.
 #[test]
 fn a_wide_search_does_not_depend_on_its_threads() {
     let spec = CheckSpec {
@@ -105,19 +107,20 @@ fn reduction_changes_no_verdict_and_no_length() {
         assert!(reduced.findings.states.states <= full.findings.states.states);
         left_out += full.findings.states.states - reduced.findings.states.states;
     }
-    assert!(left_out > 1_000, "reduction leaves something out: {left_out}");
+    assert!(left_out > 1_000, "reduction must skip states; skipped {left_out}");
 }
 
-/// Searches with so many threads each, reduced or not.
-fn depth_first_agrees(ways: &[(usize, bool)]) {
+/// Compares depth-first searches of these thread counts and reductions with a breadth-first one.
+fn depth_first_agrees(settings: &[(usize, bool)]) {
     for spec in specs() {
         let breadth = with(&spec, Search::Breadth, 1, false);
-        for &(threads, reduce) in ways {
+        for &(threads, reduce) in settings {
             let depth = with(&spec, Search::Depth, threads, reduce);
             let what = format!("{} with {threads} threads, reduced: {reduce}", spec.command());
             for (one, other) in breadth.findings.verdicts.iter().zip(&depth.findings.verdicts) {
                 if other.holds.is_none() {
-                    // Whether runs that go in circles serve everybody is all that depth-first search leaves open.
+                    // Depth-first search leaves only one question open: whether cyclic runs serve
+                    // every waiter.
                     assert_eq!((other.name, other.unknown.is_some()), ("served", true), "{what}");
                     continue;
                 }
@@ -138,12 +141,12 @@ fn depth_first_agrees(ways: &[(usize, bool)]) {
 }
 
 #[test]
-fn depth_first_comes_to_the_same_verdicts_and_states() {
+fn depth_first_finds_the_same_verdicts_and_states() {
     depth_first_agrees(&[(1, false), (2, true)]);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
-fn depth_first_comes_to_the_same_verdicts_and_states_in_every_way() {
+fn depth_first_finds_the_same_verdicts_and_states_with_all_settings() {
     depth_first_agrees(&[(1, false), (1, true), (2, true), (3, false)]);
 }

@@ -1,6 +1,6 @@
-//! What the tests share: checks in few words, and what came of each property.
+//! Helpers for checks: specs, verdicts and counterexamples.
 
-pub(crate) use crate::common::{broken, checked};
+pub(crate) use crate::common::{checked, violated};
 
 use quorate_check::{Counterexample, Timing, Verdict};
 use quorate_core::{Duration, Time};
@@ -8,38 +8,41 @@ use quorate_lab::LinkChoice;
 use quorate_lab::check::{CheckRun, CheckSpec, CheckedFamily};
 use quorate_lab::registry::Entry;
 
-/// A check of so many nodes that ask so many times each, on bare links.
+/// A check of `nodes` nodes that request entry `rounds` times each, on bare links.
 pub(crate) fn spec(algorithm: &str, nodes: usize, rounds: impl Into<Option<u8>>) -> CheckSpec {
     let mut spec = CheckSpec { rounds: rounds.into(), links: LinkChoice::Bare, ..CheckSpec::named(algorithm).unwrap() };
     spec.setup.nodes = nodes;
     spec
 }
 
-/// Whether the algorithm has groups of this size, and small ones: what they may do is searched many times over.
+/// Whether the algorithm supports groups of this size, with a state space small enough for many
+/// searches.
 pub(crate) fn is_small(entry: &Entry, nodes: usize) -> bool {
     let fits = match entry {
         Entry::Mutex(entry) => (entry.facts.fits)(nodes).is_ok(),
         Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => false,
     };
     let is_wide = ["lamport", "voting"].iter().any(|wide| entry.name().starts_with(wide));
-    // Passes that are numbered never come to an end.
+    // Numbered passes make the state space infinite.
     let is_endless = entry.name() == "token-ring-acknowledged";
     fits && !is_endless && !(is_wide && nodes > 2)
 }
 
-/// How often each of two nodes asks where it may try and give up. Quorums of two nodes have many ways to argue.
+/// How often each of two nodes requests entry if it may try and cancel. Quorums of two nodes have a
+/// large state space.
 pub(crate) fn rounds_of_two(entry: &Entry) -> u8 {
     if entry.name().starts_with("maekawa") { 1 } else { 2 }
 }
 
-/// Whether it is an algorithm, or a fixture made for the checker; slips in real algorithms have their own tests.
+/// Whether it is a regular algorithm or a fixture made for the checker. Other seeded bugs have
+/// tests of their own.
 pub(crate) fn is_sample(entry: &Entry) -> bool {
-    let slips =
+    let prefixes =
         ["toy-", "ricart-agrawala-1981", "ricart-agrawala-clock", "ricart-agrawala-node", "ricart-agrawala-first"];
-    entry.profile().flaw.is_none() || slips.iter().any(|slip| entry.name().starts_with(slip))
+    entry.profile().flaw.is_none() || prefixes.iter().any(|prefix| entry.name().starts_with(prefix))
 }
 
-/// Time counts, and clocks are off by so much.
+/// Adds timing with clocks that drift by this much.
 pub(crate) fn timed(spec: CheckSpec, drift_ppm: u32, until: Duration) -> CheckSpec {
     let mut spec = spec;
     spec.setup.timing = Some(Timing { drift_ppm, ..Timing::until(Time::ZERO + until) });
@@ -51,7 +54,7 @@ pub(crate) fn verdict<'a>(run: &'a CheckRun, name: &str) -> &'a Verdict {
     verdicts.iter().find(|verdict| verdict.name == name).unwrap_or_else(|| panic!("no verdict on {name}"))
 }
 
-/// The counterexample to a property that must be broken.
+/// Returns the counterexample to a property; panics if the property holds.
 pub(crate) fn example<'a>(run: &'a CheckRun, name: &str) -> &'a Counterexample {
     verdict(run, name).counterexample.as_ref().unwrap_or_else(|| panic!("{name} holds"))
 }

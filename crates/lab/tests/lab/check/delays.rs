@@ -1,7 +1,7 @@
-//! Bounds on delay: an algorithm of the synchronous model keeps its promise within them, and breaks it beyond.
+//! Delay bounds: an algorithm for the synchronous model is correct within them and fails beyond.
 
 use crate::check::common::journal;
-use crate::common::{self, broken, replayed};
+use crate::common::{self, replayed, violated};
 use quorate_check::{End, Timing};
 use quorate_core::{Duration, Span, Time};
 use quorate_lab::Election;
@@ -9,7 +9,8 @@ use quorate_lab::check::{CheckRun, CheckSpec};
 use quorate_lab::election::Settings;
 use quorate_lab::election::check::Ballots;
 
-/// Three bullies that take messages to last no longer than 5 ms, and of which the lowest misses the leader. Messages last this long.
+/// Three bully nodes that assume a delay of at most 5 ms. The lowest detects that the leader is
+/// missing. Messages take from `least` to `most`.
 fn bully(least: Duration, most: Duration) -> CheckSpec<Election> {
     let settings = Settings { starters: "lowest".parse().unwrap(), ..Settings::default() };
     let mut spec = CheckSpec::<Election>::named("bully").unwrap();
@@ -26,7 +27,7 @@ fn completed(spec: &CheckSpec<Election>) -> CheckRun<Election> {
 }
 
 fn has_two_leaders(found: &CheckRun<Election>) -> bool {
-    broken(found).iter().any(|(name, _)| *name == "one-leader-an-epoch")
+    violated(found).iter().any(|(name, _)| *name == "one-leader-an-epoch")
 }
 
 const MS: Duration = Duration::from_millis(1);
@@ -34,17 +35,17 @@ const T: Duration = MS.times(5);
 const JUST_BELOW: Duration = Duration::from_nanos(T.nanos() - 1);
 
 #[test]
-fn bullies_elect_one_leader_within_their_bound_and_two_beyond() {
+fn bully_elects_one_leader_within_its_bound_and_two_beyond() {
     for least in [Duration::ZERO, MS, JUST_BELOW] {
-        assert_eq!(broken(&completed(&bully(least, JUST_BELOW))), [], "{least}");
+        assert_eq!(violated(&completed(&bully(least, JUST_BELOW))), [], "{least}");
     }
     for most in [T.times(2), T.times(4)] {
         assert!(has_two_leaders(&completed(&bully(MS, most))), "{most}");
     }
 }
 
-/// What happens at one instant happens in any order. So an answer that comes at the very instant at which the wait for it ends may be too
-/// late, which a nanosecond less would not be.
+/// Events at one instant occur in any order. A reply that arrives at the very instant of its
+/// timeout may therefore be too late, and one nanosecond earlier is in time.
 #[test]
 fn a_wait_of_exactly_the_longest_delay_is_too_short() {
     assert!(has_two_leaders(&completed(&bully(T, T))));

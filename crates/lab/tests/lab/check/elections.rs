@@ -1,4 +1,5 @@
-//! Elections by name: each stands what it promises to stand, in every order, with a crash at every point.
+//! Checks of elections by name: each survives the crashes it promises to survive, in every order
+//! and at every point.
 
 use quorate_lab::Election;
 use quorate_lab::check::{CheckSpec, run};
@@ -7,10 +8,10 @@ use quorate_lab::election::check::Ballots;
 use quorate_lab::registry::{Entry, Family, all};
 use std::path::Path;
 
-/// What takes more states than this is left to those who have the time.
-const MOST_STATES: u64 = 120_000;
+/// Larger state spaces are left to longer runs.
+const MAX_STATES: u64 = 120_000;
 
-/// A row of the table in docs/checking.md: what was checked, and how many states that has.
+/// A row of the table in docs/checking.md: the command, and its number of states.
 struct Row {
     command: String,
     states: u64,
@@ -52,7 +53,7 @@ fn elections() -> Vec<Row> {
     rows.into_iter().filter(is_election).collect()
 }
 
-/// Leases are checked with their time, elsewhere.
+/// Leases need timing and are checked elsewhere.
 fn is_checkable(entry: &Entry) -> bool {
     entry.family() == Family::Election && entry.profile().checkable && entry.name() != "majority-lease"
 }
@@ -65,8 +66,8 @@ fn every_election_is_in_the_table() {
 }
 
 #[test]
-fn each_stands_a_crash_at_every_point() {
-    for row in elections().iter().filter(|row| row.states <= MOST_STATES) {
+fn each_survives_a_crash_at_every_point() {
+    for row in elections().iter().filter(|row| row.states <= MAX_STATES) {
         let spec = row.spec();
         let found = run(&spec, &mut |_, _| true).unwrap_or_else(|error| panic!("{}: {error}", row.command));
         assert!(found.findings.is_complete(), "{}: {:?}", row.command, found.findings.end);

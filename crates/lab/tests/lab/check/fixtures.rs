@@ -1,61 +1,62 @@
-//! The fixtures that must fail, each with its shortest counterexample.
+//! Fixtures that must fail, each with its shortest counterexample.
 
-use crate::check::common::{broken, checked, spec, verdict};
+use crate::check::common::{checked, spec, verdict, violated};
 use quorate_lab::check::CheckSpec;
 use quorate_lab::mutex::check::Requests;
 
-/// Every property that is broken, and in how many steps; with reduction and without it.
-fn breaches(spec: &CheckSpec) -> Vec<(&'static str, usize)> {
-    let mut told = Vec::new();
+/// Returns every violated property with the length of its counterexample, which must not depend on
+/// reduction.
+fn violations(spec: &CheckSpec) -> Vec<(&'static str, usize)> {
+    let mut found = Vec::new();
     for reduce in [false, true] {
         let mut spec = spec.clone();
         spec.effort.reduce = reduce;
         let run = checked(&spec);
         assert!(run.is_complete(), "{}", spec.command());
-        told.push(broken(&run));
+        found.push(violated(&run));
     }
-    assert_eq!(told[0], told[1], "{}", spec.command());
-    told.swap_remove(0)
+    assert_eq!(found[0], found[1], "{}", spec.command());
+    found.swap_remove(0)
 }
 
 #[test]
 fn the_paper_serves_requests_out_of_order_in_the_second_round() {
-    assert_eq!(breaches(&spec("ricart-agrawala-1981", 3, 1)), []);
-    assert_eq!(breaches(&spec("ricart-agrawala-1981", 2, 2)), []);
-    assert_eq!(breaches(&spec("ricart-agrawala-1981", 2, 3)), [("happened-before-order", 12)]);
-    assert_eq!(breaches(&spec("ricart-agrawala-1981", 3, 2)), [("happened-before-order", 13)]);
+    assert_eq!(violations(&spec("ricart-agrawala-1981", 3, 1)), []);
+    assert_eq!(violations(&spec("ricart-agrawala-1981", 2, 2)), []);
+    assert_eq!(violations(&spec("ricart-agrawala-1981", 2, 3)), [("happened-before-order", 12)]);
+    assert_eq!(violations(&spec("ricart-agrawala-1981", 3, 2)), [("happened-before-order", 13)]);
 }
 
 #[test]
-fn a_cancelled_request_of_the_paper_lets_two_in() {
+fn a_cancelled_request_of_the_paper_violates_exclusion() {
     let cancels = |nodes, rounds| CheckSpec {
         habits: Requests { cancels: true, ..Requests::default() },
         ..spec("ricart-agrawala-1981", nodes, rounds)
     };
-    assert_eq!(breaches(&cancels(2, 1)), []);
-    assert_eq!(breaches(&cancels(2, 2)), [("exclusion", 8), ("happened-before-order", 7)]);
+    assert_eq!(violations(&cancels(2, 1)), []);
+    assert_eq!(violations(&cancels(2, 2)), [("exclusion", 8), ("happened-before-order", 7)]);
 }
 
 #[test]
-fn node_numbers_alone_let_two_in() {
-    assert_eq!(breaches(&spec("ricart-agrawala-node-only", 2, 1)), [("exclusion", 6), ("happened-before-order", 5)]);
-    assert_eq!(breaches(&spec("ricart-agrawala-node-only", 3, 1)), [("exclusion", 10), ("happened-before-order", 7)]);
+fn ordering_by_node_alone_violates_exclusion() {
+    assert_eq!(violations(&spec("ricart-agrawala-node-only", 2, 1)), [("exclusion", 6), ("happened-before-order", 5)]);
+    assert_eq!(violations(&spec("ricart-agrawala-node-only", 3, 1)), [("exclusion", 10), ("happened-before-order", 7)]);
 }
 
 #[test]
-fn clock_readings_alone_let_two_in() {
-    assert_eq!(breaches(&spec("ricart-agrawala-clock-only", 2, 1)), [("exclusion", 6)]);
-    assert_eq!(breaches(&spec("ricart-agrawala-clock-only", 3, 1)), [("exclusion", 10)]);
+fn ordering_by_clock_alone_violates_exclusion() {
+    assert_eq!(violations(&spec("ricart-agrawala-clock-only", 2, 1)), [("exclusion", 6)]);
+    assert_eq!(violations(&spec("ricart-agrawala-clock-only", 3, 1)), [("exclusion", 10)]);
 }
 
 #[test]
-fn to_answer_only_the_first_one_starves_the_other() {
-    assert_eq!(breaches(&spec("ricart-agrawala-first-only", 2, 2)), []);
-    assert_eq!(breaches(&spec("ricart-agrawala-first-only", 3, 1)), [("no-deadlock", 14), ("served", 14)]);
+fn replying_only_to_the_first_request_starves_the_other() {
+    assert_eq!(violations(&spec("ricart-agrawala-first-only", 2, 2)), []);
+    assert_eq!(violations(&spec("ricart-agrawala-first-only", 3, 1)), [("no-deadlock", 14), ("served", 14)]);
 }
 
 #[test]
-fn the_algorithms_themselves_stand() {
+fn the_correct_algorithms_pass() {
     let mut specs = Vec::new();
     for algorithm in ["central", "ricart-agrawala", "ricart-agrawala-modulo"] {
         specs.push(spec(algorithm, 3, 1));
@@ -66,13 +67,14 @@ fn the_algorithms_themselves_stand() {
     }
     specs.push(spec("ricart-agrawala-modulo", 2, None));
     for spec in specs {
-        assert_eq!(breaches(&spec), [], "{}", spec.command());
+        assert_eq!(violations(&spec), [], "{}", spec.command());
     }
 }
 
-/// Without numbers modulo something, a group that asks for ever has no last state, and a check does not claim one.
+/// Without numbers modulo a bound, a group that requests entry for ever has infinitely many states,
+/// and the check does not claim to be complete.
 #[test]
-fn what_grows_for_ever_is_not_complete() {
+fn an_infinite_state_space_is_not_complete() {
     let mut spec = spec("ricart-agrawala", 2, None);
     spec.effort.memory = 1;
     let run = checked(&spec);

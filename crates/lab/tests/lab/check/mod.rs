@@ -1,4 +1,4 @@
-//! Checks by name: every fixture is caught, every twin is let go, and whatever is found replays.
+//! Checks by name: every fixture fails, its correct twin passes, and every counterexample replays.
 
 mod agreement;
 mod common;

@@ -1,6 +1,7 @@
-//! Toys: each has one flaw, and a twin without it. The one is caught, the other is not.
+//! Toy algorithms: each has one seeded bug and a correct twin. The checker must find the bug and
+//! accept the twin.
 
-use crate::check::common::{broken, checked, example, spec, timed, verdict};
+use crate::check::common::{checked, example, spec, timed, verdict, violated};
 use quorate_check::Counterexample;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId};
@@ -10,56 +11,57 @@ use quorate_lab::mutex::check::Requests;
 use std::collections::BTreeSet;
 
 fn names(run: &CheckRun) -> Vec<&'static str> {
-    broken(run).into_iter().map(|(name, _)| name).collect()
+    violated(run).into_iter().map(|(name, _)| name).collect()
 }
 
-/// Two or three nodes, some rounds or for ever: everything that may matter of a group of toys.
+/// Two or three nodes, with a limited or unlimited number of rounds: every group that may matter.
 fn groups(toy: &str) -> impl Iterator<Item = CheckSpec> + '_ {
     let shapes = [(2, Some(1)), (2, Some(3)), (2, None), (3, Some(1)), (3, Some(2)), (3, None)];
     shapes.into_iter().map(move |(nodes, rounds)| spec(toy, nodes, rounds))
 }
 
-fn stands(toy: &str) {
+fn assert_correct(toy: &str) {
     for spec in groups(toy) {
         for cancels in [false, true] {
             let spec = CheckSpec { habits: Requests { cancels, ..Requests::default() }, ..spec.clone() };
             let run = checked(&spec);
             assert!(run.is_complete(), "{}", spec.command());
-            assert_eq!(broken(&run), [], "{}", spec.command());
+            assert_eq!(violated(&run), [], "{}", spec.command());
         }
     }
 }
 
 #[test]
-fn an_arbiter_that_forgets_lets_two_in() {
+fn a_forgetful_arbiter_violates_exclusion() {
     for spec in groups("toy-forgetful") {
         let run = checked(&spec);
         assert_eq!(verdict(&run, "exclusion").holds, Some(false), "{}", spec.command());
-        // The arbiter enters; another one asks, is heard, and hears.
+        // The arbiter enters; another node requests entry, its request arrives, and the grant
+        // arrives.
         assert_eq!(example(&run, "exclusion").len(), 4, "{}", spec.command());
     }
-    stands("toy-mindful");
+    assert_correct("toy-mindful");
 }
 
 #[test]
-fn votes_in_either_order_end_in_an_embrace() {
+fn votes_in_either_order_deadlock() {
     for spec in groups("toy-embrace") {
         let run = checked(&spec);
-        // Where somebody can still ask, nothing is over; but nobody who waits is ever served.
+        // While a node can still request entry there is no deadlock, but no waiter is ever served.
         assert_eq!(verdict(&run, "served").holds, Some(false), "{}", spec.command());
         assert_eq!(verdict(&run, "exclusion").holds, Some(true), "{}", spec.command());
     }
     let run = checked(&spec("toy-embrace", 2, 1));
-    assert_eq!(broken(&run), [("no-deadlock", 4), ("served", 4)]);
-    stands("toy-ordered");
+    assert_eq!(violated(&run), [("no-deadlock", 4), ("served", 4)]);
+    assert_correct("toy-ordered");
 }
 
-/// Who waits, who enters and who leaves, before the cycle and on it.
+/// Waiting nodes and entries before and on the cycle.
 #[derive(Default)]
 struct Rounds {
     waiting: BTreeSet<NodeId>,
     on_cycle: bool,
-    /// Those who waited when the cycle began, and have not entered since.
+    /// Nodes that waited when the cycle began and have not entered since.
     starved: BTreeSet<NodeId>,
     entries: usize,
 }
@@ -89,7 +91,7 @@ fn rounds(run: &CheckRun, example: &Counterexample) -> Rounds {
 }
 
 #[test]
-fn an_arbiter_with_favourites_starves_a_node_while_others_come_and_go() {
+fn an_unfair_arbiter_starves_a_node_while_others_enter() {
     let run = checked(&spec("toy-favourite", 3, None));
     assert!(run.is_complete());
     assert_eq!(names(&run), ["served"]);
@@ -97,17 +99,17 @@ fn an_arbiter_with_favourites_starves_a_node_while_others_come_and_go() {
     assert!(example.cycle().is_some_and(|start| start < example.len()));
     let rounds = rounds(&run, example);
     assert!(rounds.on_cycle && rounds.entries > 0);
-    // The one with the highest number waits throughout; the others take turns.
+    // The node with the highest number waits throughout; the others take turns.
     assert_eq!(rounds.starved, BTreeSet::from([NodeId::from_index(2)]));
 
-    // With two nodes nobody can be overtaken for ever, and in a bounded number of rounds nobody at all.
-    assert_eq!(broken(&checked(&spec("toy-favourite", 2, None))), []);
-    assert_eq!(broken(&checked(&spec("toy-favourite", 3, 2))), []);
-    stands("toy-fair");
+    // With two nodes no node can be overtaken for ever, nor in a bounded number of rounds.
+    assert_eq!(violated(&checked(&spec("toy-favourite", 2, None))), []);
+    assert_eq!(violated(&checked(&spec("toy-favourite", 3, 2))), []);
+    assert_correct("toy-fair");
 }
 
 #[test]
-fn an_arbiter_that_slips_starves_a_node_by_paths_that_meet() {
+fn an_arbiter_that_forgets_a_request_starves_a_node() {
     for reduce in [false, true] {
         let mut spec = spec("toy-slip", 3, None);
         spec.effort.reduce = reduce;
@@ -120,33 +122,33 @@ fn an_arbiter_that_slips_starves_a_node_by_paths_that_meet() {
     }
     let run = checked(&spec("toy-slip", 3, 1));
     assert_eq!(names(&run), ["no-deadlock", "served"]);
-    stands("toy-tidy");
+    assert_correct("toy-tidy");
 }
 
-/// Groups with leases, and how far they are followed: till the first lease is over, or the next one too.
+/// Groups with leases, and the time limit: until the first lease expires, or the next one too.
 const LEASES: [(usize, u8, Duration); 3] =
     [(2, 1, Duration::from_millis(2_100)), (2, 2, Duration::from_millis(1_100)), (3, 1, Duration::from_millis(1_050))];
 
 #[test]
-fn a_lease_without_a_margin_lets_two_in_if_clocks_drift() {
+fn a_lease_without_a_margin_violates_exclusion_if_clocks_drift() {
     for (nodes, rounds, until) in LEASES {
         let run = checked(&timed(spec("toy-lease", nodes, rounds), 1_000, until));
         assert_eq!(names(&run), ["exclusion"], "{nodes} nodes");
-        // Nobody judges by a bounded time what happens sooner or later.
+        // A bounded time cannot decide a liveness property.
         assert_eq!(verdict(&run, "served").holds, None);
         let run = checked(&timed(spec("toy-lease", nodes, rounds), 0, until));
         assert!(run.findings.is_complete());
-        assert_eq!(broken(&run), [], "{nodes} nodes");
+        assert_eq!(violated(&run), [], "{nodes} nodes");
     }
 }
 
 #[test]
-fn a_lease_with_a_margin_stands_drift_up_to_its_bound() {
+fn a_lease_with_a_margin_tolerates_drift_up_to_its_bound() {
     for (nodes, rounds, until) in LEASES {
         for drift in [0, 1_000] {
             let run = checked(&timed(spec("toy-lease-margin", nodes, rounds), drift, until));
             assert!(run.findings.is_complete());
-            assert_eq!(broken(&run), [], "{nodes} nodes at {drift} ppm");
+            assert_eq!(violated(&run), [], "{nodes} nodes at {drift} ppm");
             assert_eq!(verdict(&run, "exclusion").holds, Some(true));
         }
         let run = checked(&timed(spec("toy-lease-margin", nodes, rounds), 10_000, until));
@@ -154,9 +156,9 @@ fn a_lease_with_a_margin_stands_drift_up_to_its_bound() {
     }
 }
 
-/// Before the first lease can end nothing can go wrong.
+/// Before the first lease can expire, no violation is possible.
 #[test]
-fn a_horizon_too_near_shows_nothing() {
+fn a_time_limit_before_the_first_expiry_shows_no_violation() {
     let run = checked(&timed(spec("toy-lease", 3, 1), 1_000, Duration::from_millis(900)));
-    assert_eq!(broken(&run), []);
+    assert_eq!(violated(&run), []);
 }

@@ -1,6 +1,6 @@
 //! Checks of groups whose views change, by name.
 
-use crate::check::common::{broken, checked, spec};
+use crate::check::common::{checked, spec, violated};
 use crate::check::journals::replay_all;
 use quorate_check::Views;
 use quorate_lab::LabError;
@@ -9,7 +9,7 @@ use quorate_lab::check::{CheckSpec, run};
 use quorate_lab::registry::{Entry, all};
 use std::collections::BTreeMap;
 
-/// A group of this size of which one node may crash, or lose its lease, with one request each.
+/// A group of this size in which one node may crash or lose its lease, with one request each.
 fn in_views(algorithm: &str, nodes: usize) -> CheckSpec {
     let mut spec = spec(algorithm, nodes, 1);
     spec.setup.crashes = 1;
@@ -18,7 +18,7 @@ fn in_views(algorithm: &str, nodes: usize) -> CheckSpec {
 }
 
 #[test]
-fn whatever_can_go_from_view_to_view_is_safe_and_serves_two_members() {
+fn every_algorithm_with_views_is_safe_and_serves_two_members() {
     let mut checked_names = Vec::new();
     for entry in all() {
         let Entry::Mutex(mutex) = entry else { continue };
@@ -29,7 +29,7 @@ fn whatever_can_go_from_view_to_view_is_safe_and_serves_two_members() {
         let spec = in_views(entry.name(), 2);
         let run = checked(&spec);
         assert!(run.is_complete(), "{}", spec.command());
-        assert_eq!(broken(&run), [], "{}", spec.command());
+        assert_eq!(violated(&run), [], "{}", spec.command());
         checked_names.push(entry.name());
     }
     for name in ["central", "token-request", "ricart-agrawala"] {
@@ -38,7 +38,7 @@ fn whatever_can_go_from_view_to_view_is_safe_and_serves_two_members() {
 }
 
 #[test]
-fn a_membership_that_does_not_wait_is_found_out_and_its_journal_replays() {
+fn an_impatient_membership_violates_exclusion_and_its_journal_replays() {
     let mut seen = BTreeMap::new();
     for algorithm in ["central", "token-request"] {
         let mut spec = in_views(algorithm, 2);
@@ -57,7 +57,7 @@ fn the_command_says_how_views_change() {
 }
 
 #[test]
-fn what_has_no_views_is_not_checked_in_them() {
+fn an_algorithm_without_views_is_refused() {
     let refused = run(&in_views("toy-lease", 2), &mut |_, _| true).err();
     assert!(
         matches!(refused, Some(LabError::Views(ViewError::NoViews { .. }))),

@@ -1,4 +1,4 @@
-//! Agreement is kept up to date change by change; here it is held against one that looks at everybody each time.
+//! Compares the incremental agreement check with one that inspects every node each time.
 
 use super::node;
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
@@ -7,12 +7,12 @@ use quorate_lab::election::run::{Agreement, Belief, Change, Expectation};
 
 const NODES: u32 = 4;
 
-/// Looks at everybody each time.
-struct Slow(Vec<Belief>);
+/// Inspects every node each time.
+struct Reference(Vec<Belief>);
 
-impl Slow {
-    fn change(&mut self, who: NodeId, change: Change) {
-        let Some(belief) = self.0.get_mut(who.index()) else { return };
+impl Reference {
+    fn change(&mut self, id: NodeId, change: Change) {
+        let Some(belief) = self.0.get_mut(id.index()) else { return };
         match change {
             Change::Campaigns | Change::Extends { .. } => {}
             Change::Begins(_) | Change::Boots | Change::Ends => *belief = Belief::Unaware,
@@ -30,16 +30,16 @@ impl Slow {
     }
 }
 
-impl Slow {
-    fn leads(&self, who: NodeId) -> bool {
-        matches!(self.0.get(who.index()), Some(Belief::Knows { leader, .. }) if *leader == who)
+impl Reference {
+    fn leads(&self, id: NodeId) -> bool {
+        matches!(self.0.get(id.index()), Some(Belief::Knows { leader, .. }) if *leader == id)
     }
 
     fn leaders(&self) -> Vec<(NodeId, usize)> {
-        let knows = |belief: &&Belief, who: NodeId| matches!(belief, Belief::Knows { leader, .. } if *leader == who);
-        let followers = |who: NodeId| self.0.iter().filter(|belief| knows(belief, who)).count();
+        let knows = |belief: &&Belief, id: NodeId| matches!(belief, Belief::Knows { leader, .. } if *leader == id);
+        let followers = |id: NodeId| self.0.iter().filter(|belief| knows(belief, id)).count();
         let all = (0..self.0.len()).map(NodeId::from_index);
-        all.filter(|who| self.leads(*who)).map(|who| (who, followers(who) - 1)).collect()
+        all.filter(|id| self.leads(*id)).map(|id| (id, followers(id) - 1)).collect()
     }
 
     fn all_are_led(&self) -> bool {
@@ -51,7 +51,7 @@ impl Slow {
     }
 }
 
-/// Nodes beyond the group too: a journal may name anybody.
+/// Includes nodes outside the group: a journal may name any node.
 fn change() -> impl Strategy<Value = (u32, Change)> {
     let epoch = (0_u64..3).prop_map(Epoch);
     let learns = (1..=NODES + 1, epoch.clone()).prop_map(|(leader, epoch)| Change::Learns {
@@ -72,28 +72,28 @@ fn change() -> impl Strategy<Value = (u32, Change)> {
 
 proptest! {
     #[test]
-    fn agreement_is_what_a_look_at_everybody_shows(
+    fn agreement_matches_an_inspection_of_every_node(
         changes in proptest::collection::vec(change(), 0..60),
-        // Without this, all of four nodes hardly ever agree.
+        // Without this, four nodes hardly ever agree.
         common in any::<bool>(),
     ) {
-        let (mut quick, mut slow) = (Agreement::new(NODES as usize), Slow(vec![Belief::Unaware; NODES as usize]));
+        let (mut incremental, mut reference) = (Agreement::new(NODES as usize), Reference(vec![Belief::Unaware; NODES as usize]));
         for (number, change) in changes {
             let change = match change {
                 Change::Learns { .. } if common => Change::Learns { leader: node(2), epoch: Epoch(1), until: Time::NEVER },
                 change => change,
             };
-            quick.change(node(number), change);
-            slow.change(node(number), change);
-            prop_assert_eq!(quick.leader(), slow.leader());
-            let live: Vec<_> = (1..=NODES).map(node).filter(|node| slow.0[node.index()] != Belief::Down).collect();
-            prop_assert_eq!(quick.live().collect::<Vec<_>>(), live.clone());
-            prop_assert_eq!(quick.is_reached(), live.is_empty() || slow.leader().is_some());
-            prop_assert_eq!(quick.obstacle().is_none(), quick.is_reached());
-            let several = quick.clone().expecting(Expectation::OneForEach);
-            prop_assert_eq!(several.is_reached(), slow.all_are_led());
+            incremental.change(node(number), change);
+            reference.change(node(number), change);
+            prop_assert_eq!(incremental.leader(), reference.leader());
+            let live: Vec<_> = (1..=NODES).map(node).filter(|node| reference.0[node.index()] != Belief::Down).collect();
+            prop_assert_eq!(incremental.live().collect::<Vec<_>>(), live.clone());
+            prop_assert_eq!(incremental.is_reached(), live.is_empty() || reference.leader().is_some());
+            prop_assert_eq!(incremental.obstacle().is_none(), incremental.is_reached());
+            let several = incremental.clone().expecting(Expectation::OneForEach);
+            prop_assert_eq!(several.is_reached(), reference.all_are_led());
             prop_assert_eq!(several.obstacle().is_none(), several.is_reached());
-            prop_assert_eq!(several.leaders().collect::<Vec<_>>(), slow.leaders());
+            prop_assert_eq!(several.leaders().collect::<Vec<_>>(), reference.leaders());
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Tales of elections told by hand, and elections that are wrong on purpose.
+//! Hand-written election runs, and faulty elections.
 
 mod agreement;
-mod reigns;
-mod tales;
+mod leases;
+mod scripted;
 mod toys;
 
 use quorate_core::election::{Command, Event};
@@ -17,10 +17,10 @@ fn ms(millis: i64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-/// Tells an observer what happens. Times are in milliseconds.
-struct Tale<O>(O);
+/// Sends moments to an observer. Times are in milliseconds.
+struct ScriptedRun<O>(O);
 
-impl<O: Observer<Command, Event>> Tale<O> {
+impl<O: Observer<Command, Event>> ScriptedRun<O> {
     fn input(mut self, millis: i64, number: u32, input: Taken<'_, Command>) -> Self {
         self.0.observe(&Moment::Input { time: ms(millis), now: ms(millis), node: node(number), input });
         self
@@ -36,15 +36,15 @@ impl<O: Observer<Command, Event>> Tale<O> {
         self
     }
 
-    fn tells(self, millis: i64, number: u32, event: Event) -> Self {
+    fn emits(self, millis: i64, number: u32, event: Event) -> Self {
         self.effect(millis, number, Done::Emit(&event))
     }
 
-    fn boots(self, millis: i64, number: u32) -> Self {
+    fn restarts(self, millis: i64, number: u32) -> Self {
         self.input(millis, number, Taken::Start { incarnation: Incarnation(1), blank: false })
     }
 
-    fn dies(self, millis: i64, number: u32) -> Self {
+    fn crashes(self, millis: i64, number: u32) -> Self {
         self.world(millis, Happening::Crashed { node: node(number), lost_writes: 0 })
     }
 }

@@ -1,4 +1,4 @@
-//! Elections that are wrong on purpose, and one that is not, run with the family's users.
+//! Faulty toy elections and a correct one, run with the family's clients.
 
 use super::{ms, node};
 use quorate_core::election::{Command, Event, Ranking, Ring};
@@ -10,7 +10,7 @@ use quorate_sim::run::{Limits, run};
 use quorate_sim::{Setup, Wire, World};
 use serde::Serialize;
 
-/// Whoever starts tells everyone who is to lead, in the next epoch that it knows of.
+/// A starter announces a leader to all nodes, in the next epoch it knows.
 struct Toy {
     me: NodeId,
     group: Group,
@@ -20,21 +20,21 @@ struct Toy {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flaw {
-    /// The lowest number leads, or the next one if the starter has not heard of it: there is nothing wrong.
+    /// The starter leads in an epoch of its own; this variant is correct.
     None,
     Vain,
-    /// It keeps the result to itself.
+    /// It does not announce the result.
     Mute,
     Backwards,
 }
 
 #[derive(Clone, Serialize)]
-struct Crown {
+struct Announcement {
     leader: NodeId,
     epoch: u64,
 }
 
-impl Describe for Crown {
+impl Describe for Announcement {
     fn kind(&self) -> &'static str {
         "crown"
     }
@@ -44,7 +44,7 @@ impl Describe for Crown {
 }
 
 impl Toy {
-    fn crown(&mut self, Crown { leader, epoch }: Crown, out: &mut Effects<'_, Self>) {
+    fn announce(&mut self, Announcement { leader, epoch }: Announcement, out: &mut Effects<'_, Self>) {
         self.epoch = epoch;
         out.emit(Event::elected(leader, Epoch(epoch)));
     }
@@ -52,7 +52,7 @@ impl Toy {
 
 impl Protocol for Toy {
     type Command = Command;
-    type Message = Crown;
+    type Message = Announcement;
     type Timer = Never;
     type Event = Event;
     type Durable = ();
@@ -66,16 +66,16 @@ impl Protocol for Toy {
                     Flaw::Backwards => 100 - self.epoch % 100 - 1,
                 };
                 out.emit(Event::Began { epoch: Epoch(epoch) });
-                let crown = Crown { leader: self.me, epoch };
+                let announce = Announcement { leader: self.me, epoch };
                 if self.flaw == Flaw::None || self.flaw == Flaw::Backwards {
-                    out.multicast(&self.group, crown.clone());
+                    out.multicast(&self.group, announce.clone());
                 }
-                self.crown(crown, out);
+                self.announce(announce, out);
             }
             Input::Command(Command::Resign) => {}
             Input::Message { message, .. } => {
                 if message.epoch >= self.epoch || self.flaw != Flaw::None {
-                    self.crown(message, out);
+                    self.announce(message, out);
                 }
             }
             Input::Timer(never) => match never {},
@@ -91,15 +91,15 @@ impl Protocol for Toy {
     }
 }
 
-struct Told {
+struct Outcome {
     ending: Ending,
     end: Time,
-    breaches: Vec<&'static str>,
+    violations: Vec<&'static str>,
     leader: Option<NodeId>,
     rounds: u64,
 }
 
-fn play(flaw: Flaw, users: Campaigns, faults: &[&str]) -> Told {
+fn simulate(flaw: Flaw, users: Campaigns, faults: &[&str]) -> Outcome {
     let millisecond = Latency::Fixed(Duration::from_millis(1));
     let wire = Wire { latency: millisecond, loss: Default::default(), duplicate: Default::default(), fifo: false };
     let nothing = Latency::Fixed(Duration::ZERO);
@@ -117,73 +117,79 @@ fn play(flaw: Flaw, users: Campaigns, faults: &[&str]) -> Told {
     let (measures, properties) = world.into_observer();
     let summary = measures.summary(Duration::from_millis(1), "T");
     let verdicts = properties.verdicts();
-    let breaches = verdicts.iter().filter(|verdict| verdict.violation.is_some()).map(|verdict| verdict.name);
-    Told { ending, end: properties.end(), breaches: breaches.collect(), leader: summary.leader, rounds: summary.rounds }
+    let violations = verdicts.iter().filter(|verdict| verdict.violation.is_some()).map(|verdict| verdict.name);
+    Outcome {
+        ending,
+        end: properties.end(),
+        violations: violations.collect(),
+        leader: summary.leader,
+        rounds: summary.rounds,
+    }
 }
 
 const NOTICE: Duration = Duration::from_millis(7);
 
-fn start(who: Starters) -> Campaigns {
-    Campaigns::new(who, Ring::of_size(4), Ranking::default(), NOTICE)
+fn start(starters: Starters) -> Campaigns {
+    Campaigns::new(starters, Ring::of_size(4), Ranking::default(), NOTICE)
 }
 
 #[test]
-fn an_election_is_done_when_everyone_knows() {
-    for who in [Starters::Lowest, Starters::Highest, Starters::SuccessorOfHighest] {
-        let told = play(Flaw::None, start(who.clone()), &[]);
-        assert_eq!((told.ending, told.breaches, told.rounds), (Ending::Done, vec![], 1));
-        assert_eq!(told.leader, Some(node(if who == Starters::Highest { 4 } else { 1 })));
+fn an_election_is_done_when_every_node_knows() {
+    for starters in [Starters::Lowest, Starters::Highest, Starters::SuccessorOfHighest] {
+        let outcome = simulate(Flaw::None, start(starters.clone()), &[]);
+        assert_eq!((outcome.ending, outcome.violations, outcome.rounds), (Ending::Done, vec![], 1));
+        assert_eq!(outcome.leader, Some(node(if starters == Starters::Highest { 4 } else { 1 })));
     }
-    let told = play(Flaw::None, start(Starters::All), &[]);
-    assert_eq!((told.ending, told.breaches, told.leader), (Ending::Done, vec![], Some(node(4))));
+    let outcome = simulate(Flaw::None, start(Starters::All), &[]);
+    assert_eq!((outcome.ending, outcome.violations, outcome.leader), (Ending::Done, vec![], Some(node(4))));
 }
 
 #[test]
 fn every_flaw_is_found() {
-    let told = play(Flaw::Vain, start(Starters::All), &[]);
-    assert_eq!((told.ending, told.breaches), (Ending::Stuck, vec!["one-leader-an-epoch", "agreed"]));
-    let told = play(Flaw::Mute, start(Starters::Lowest), &[]);
-    assert_eq!((told.ending, told.breaches), (Ending::Stuck, vec!["agreed"]));
+    let outcome = simulate(Flaw::Vain, start(Starters::All), &[]);
+    assert_eq!((outcome.ending, outcome.violations), (Ending::Stuck, vec!["one-leader-an-epoch", "agreed"]));
+    let outcome = simulate(Flaw::Mute, start(Starters::Lowest), &[]);
+    assert_eq!((outcome.ending, outcome.violations), (Ending::Stuck, vec!["agreed"]));
     let script: Script = "campaign 1 at 0ms\ncampaign 2 at 9ms\ncampaign 1 at 20ms".parse().expect("a script");
-    let told = play(Flaw::Backwards, Campaigns::scripted(4, script.commands), &[]);
-    assert_eq!((told.ending, told.breaches), (Ending::Done, vec!["epochs-grow"]));
+    let outcome = simulate(Flaw::Backwards, Campaigns::scripted(4, script.commands), &[]);
+    assert_eq!((outcome.ending, outcome.violations), (Ending::Done, vec!["epochs-grow"]));
 }
 
 #[test]
-fn who_is_down_from_the_start_neither_starts_nor_needs_to_know() {
-    let told = play(Flaw::None, start(Starters::Highest), &["crash 4"]);
-    assert_eq!((told.ending, told.breaches, told.leader), (Ending::Done, vec![], Some(node(3))));
-    let told = play(Flaw::None, start("1,4".parse().expect("nodes")), &["crash 4"]);
-    assert_eq!((told.breaches, told.leader), (vec![], Some(node(1))));
-    let told = play(Flaw::None, start("4".parse().expect("nodes")), &["crash 4"]);
-    assert_eq!((told.ending, told.breaches), (Ending::Stuck, vec![]), "nobody is left to start");
+fn a_node_that_is_down_at_the_start_neither_starts_nor_counts() {
+    let outcome = simulate(Flaw::None, start(Starters::Highest), &["crash 4"]);
+    assert_eq!((outcome.ending, outcome.violations, outcome.leader), (Ending::Done, vec![], Some(node(3))));
+    let outcome = simulate(Flaw::None, start("1,4".parse().expect("nodes")), &["crash 4"]);
+    assert_eq!((outcome.violations, outcome.leader), (vec![], Some(node(1))));
+    let outcome = simulate(Flaw::None, start("4".parse().expect("nodes")), &["crash 4"]);
+    assert_eq!((outcome.ending, outcome.violations), (Ending::Stuck, vec![]), "no starter is left");
 }
 
 #[test]
-fn users_notice_a_dead_leader_after_a_while_and_start_anew() {
+fn clients_notice_a_crashed_leader_after_a_delay_and_start_again() {
     let users = start(Starters::Highest).not_before(Some(ms(50)));
-    let told = play(Flaw::None, users, &["crash 4 at 50ms"]);
-    assert_eq!((told.ending, told.breaches, told.leader), (Ending::Done, vec![], Some(node(3))));
-    assert_eq!((told.end, told.rounds), (ms(58), 2));
-    // The news of its election is still under way when it dies.
-    let told = play(Flaw::None, start(Starters::Highest), &["crash 4 at 0.5ms"]);
-    assert_eq!((told.ending, told.breaches), (Ending::Done, vec![]));
-    assert_ne!(told.leader, Some(node(4)));
+    let outcome = simulate(Flaw::None, users, &["crash 4 at 50ms"]);
+    assert_eq!((outcome.ending, outcome.violations, outcome.leader), (Ending::Done, vec![], Some(node(3))));
+    assert_eq!((outcome.end, outcome.rounds), (ms(58), 2));
+    // Its announcement is in flight when it crashes.
+    let outcome = simulate(Flaw::None, start(Starters::Highest), &["crash 4 at 0.5ms"]);
+    assert_eq!((outcome.ending, outcome.violations), (Ending::Done, vec![]));
+    assert_ne!(outcome.leader, Some(node(4)));
 }
 
 #[test]
-fn a_script_is_followed_to_the_letter() {
+fn a_script_is_followed_exactly() {
     let script: Script = "campaign 2 at 5ms".parse().expect("a script");
-    let told = play(Flaw::None, Campaigns::scripted(4, script.commands.clone()), &[]);
-    assert_eq!((told.ending, told.breaches, told.leader), (Ending::Done, vec![], Some(node(2))));
+    let outcome = simulate(Flaw::None, Campaigns::scripted(4, script.commands.clone()), &[]);
+    assert_eq!((outcome.ending, outcome.violations, outcome.leader), (Ending::Done, vec![], Some(node(2))));
     let users = Campaigns::scripted(4, script.commands).not_before(Some(ms(50)));
-    let told = play(Flaw::None, users, &["crash 2 at 50ms"]);
-    assert_eq!((told.ending, told.breaches), (Ending::Stuck, vec!["agreed"]), "nobody is told to notice");
+    let outcome = simulate(Flaw::None, users, &["crash 2 at 50ms"]);
+    assert_eq!((outcome.ending, outcome.violations), (Ending::Stuck, vec!["agreed"]), "no scripted client notices");
 }
 
 #[test]
-fn nobody_is_content_before_the_last_fault_is_over() {
+fn a_run_is_not_done_before_the_last_fault_ends() {
     let users = start(Starters::Lowest).not_before(Some(ms(30)));
-    let told = play(Flaw::None, users, &["pause 3 at 10ms for 20ms"]);
-    assert_eq!((told.ending, told.end), (Ending::Done, ms(30)));
+    let outcome = simulate(Flaw::None, users, &["pause 3 at 10ms for 20ms"]);
+    assert_eq!((outcome.ending, outcome.end), (Ending::Done, ms(30)));
 }

@@ -1,18 +1,21 @@
-//! Journals that do not fit together, or never were journals.
+//! Tests with journals that contradict each other or are malformed.
 
-use crate::gather::by_hand::{hears, life, says};
-use crate::gather::scenes::{journal, quiet_locks};
+use crate::gather::hand_written::{incarnation_journal, receives, sends};
+use crate::gather::runs::{journal, quiet_locks};
 use crate::gather::split::{Machines, Part, gathered, split};
 use quorate_journal::record::Journal;
 use quorate_lab::{Mutex, replay};
 
 fn refusal(parts: &[Part]) -> String {
-    gathered(parts).map(|(result, _)| result).expect_err("this fits together").to_string()
+    gathered(parts).map(|(result, _)| result).expect_err("contradictory journals were accepted").to_string()
 }
 
 #[test]
-fn what_fits_together_is_gathered() {
-    let parts = [life(1, 0, &[&says(5, 1, "1.1", 2)]), life(2, 0, &[&hears(3, 2, "1.1", &[])])];
+fn consistent_journals_are_gathered() {
+    let parts = [
+        incarnation_journal(1, 0, &[&sends(5, 1, "1.1", 2)]),
+        incarnation_journal(2, 0, &[&receives(3, 2, "1.1", &[])]),
+    ];
     let (result, found) = gathered(&parts).unwrap();
     assert_eq!((found.matched, found.raised, found.boots), (1, 1, 1));
     let odd = "an effect came before its cause, and 1 step had to be put later: the files may be of different runs.";
@@ -21,68 +24,75 @@ fn what_fits_together_is_gathered() {
 }
 
 #[test]
-fn messages_that_arrive_before_they_are_sent_both_ways_are_a_contradiction() {
-    let parts = [life(1, 0, &[&hears(5, 1, "2.1", &[("1.1", 2)])]), life(2, 0, &[&hears(4, 2, "1.1", &[("2.1", 1)])])];
+fn messages_received_before_each_other_is_sent_are_a_contradiction() {
+    let parts = [
+        incarnation_journal(1, 0, &[&receives(5, 1, "2.1", &[("1.1", 2)])]),
+        incarnation_journal(2, 0, &[&receives(4, 2, "1.1", &[("2.1", 1)])]),
+    ];
     let text = refusal(&parts);
     assert!(text.contains("contradict each other: in n2-0, line 3, message 1.1 of life 0 arrives"), "{text}");
-    let itself = [life(1, 0, &[&hears(5, 1, "1.1", &[("1.1", 1)])]), life(2, 0, &[])];
+    let itself = [incarnation_journal(1, 0, &[&receives(5, 1, "1.1", &[("1.1", 1)])]), incarnation_journal(2, 0, &[])];
     assert!(refusal(&itself).contains("contradict"));
 }
 
 #[test]
 fn a_message_without_a_sender_is_named_with_its_line() {
-    let text = refusal(&[life(1, 0, &[]), life(2, 0, &[&hears(3, 2, "1.4", &[])])]);
+    let text = refusal(&[incarnation_journal(1, 0, &[]), incarnation_journal(2, 0, &[&receives(3, 2, "1.4", &[])])]);
     assert!(
         text.starts_with("In n2-0, line 3: message 1.4 of life 0 of node 1 arrives, but n1-0 ends before"),
         "{text}"
     );
-    let stranger = hears(3, 2, "1.1", &[]).replace(r#""kind""#, r#""life":7,"kind""#);
-    let text = refusal(&[life(1, 0, &[]), life(2, 0, &[&stranger])]);
+    let stranger = receives(3, 2, "1.1", &[]).replace(r#""kind""#, r#""life":7,"kind""#);
+    let text = refusal(&[incarnation_journal(1, 0, &[]), incarnation_journal(2, 0, &[&stranger])]);
     assert!(text.contains("no journal of life 7 of node 1 is among these files"), "{text}");
 }
 
 #[test]
 fn a_message_arrives_once_and_where_it_was_sent_to() {
-    let says = says(1, 1, "1.1", 2);
-    let twice = [hears(3, 2, "1.1", &[]), hears(4, 2, "1.1", &[])];
-    let text = refusal(&[life(1, 0, &[&says]), life(2, 0, &[&twice[0], &twice[1]])]);
+    let sends = sends(1, 1, "1.1", 2);
+    let twice = [receives(3, 2, "1.1", &[]), receives(4, 2, "1.1", &[])];
+    let text = refusal(&[incarnation_journal(1, 0, &[&sends]), incarnation_journal(2, 0, &[&twice[0], &twice[1]])]);
     assert!(
         text.starts_with("In n2-0, line 4: message 1.1 of life 0 arrives for the second time, after it did on line 3"),
         "{text}"
     );
-    let text = refusal(&[life(1, 0, &[&says, &hears(3, 1, "1.1", &[])]), life(2, 0, &[])]);
+    let text =
+        refusal(&[incarnation_journal(1, 0, &[&sends, &receives(3, 1, "1.1", &[])]), incarnation_journal(2, 0, &[])]);
     assert!(text.starts_with("In n1-0, line 4"), "{text}");
-    let early = [life(1, 0, &[&hears(0, 1, "2.1", &[])]), life(2, 0, &[&hears(0, 2, "2.1", &[])])];
+    let early = [
+        incarnation_journal(1, 0, &[&receives(0, 1, "2.1", &[])]),
+        incarnation_journal(2, 0, &[&receives(0, 2, "2.1", &[])]),
+    ];
     assert!(refusal(&early).contains("line 3"));
 }
 
 #[test]
-fn lines_that_no_node_writes_of_itself_are_refused() {
+fn lines_that_a_node_cannot_write_are_refused() {
     let cases = [
         (r#"{"time":1,"world":{"crashed":{"node":1,"lost_writes":0}}}"#, "no node can tell this of itself"),
         (r#"{"time":1,"world":{"ended":{"node":2}}}"#, "no node can tell this of itself"),
         (r#"{"time":1,"world":{"lost":{"id":"1.1","to":2,"why":"down"}}}"#, "no node can tell this of itself"),
         (r#"{"time":1,"node":1,"input":{"start":{"incarnation":0}},"effects":[]}"#, "which starts once"),
         (r#"{"time":1,"node":2,"input":{"saved":1},"effects":[]}"#, "here node 2 takes a step"),
-        (&says(1, 1, "1.2", 2), "message 1.2 leaves here, but the next one of this life is 1.1"),
-        (&says(1, 1, "2.1", 2), "message 2.1 leaves here"),
+        (&sends(1, 1, "1.2", 2), "message 1.2 leaves here, but the next one of this life is 1.1"),
+        (&sends(1, 1, "2.1", 2), "message 2.1 leaves here"),
         (r#"{"time":1}"#, "neither a step of a node nor an act"),
         ("garbage", "malformed"),
         ("", "it is blank"),
         (r#"{"time":1,"node":3,"input":{"saved":1},"effects":[]}"#, "names node 3"),
     ];
     for (line, expected) in cases {
-        let text = refusal(&[life(1, 0, &[line]), life(2, 0, &[])]);
+        let text = refusal(&[incarnation_journal(1, 0, &[line]), incarnation_journal(2, 0, &[])]);
         assert!(text.contains(expected) && text.contains("n1-0"), "{line}: {text}");
     }
     let end = r#"{"time":1,"world":{"ended":{"node":1}}}"#;
-    let text = refusal(&[life(1, 0, &[end, &says(2, 1, "1.1", 2)]), life(2, 0, &[])]);
+    let text = refusal(&[incarnation_journal(1, 0, &[end, &sends(2, 1, "1.1", 2)]), incarnation_journal(2, 0, &[])]);
     assert!(text.contains("In n1-0, line 4: the life ended on the line before"), "{text}");
 }
 
 #[test]
-fn files_of_different_runs_lives_and_nodes_are_told_apart() {
-    let [one, two] = [life(1, 0, &[]), life(2, 0, &[])];
+fn files_of_different_runs_incarnations_and_nodes_are_refused() {
+    let [one, two] = [incarnation_journal(1, 0, &[]), incarnation_journal(2, 0, &[])];
     let other = |from: &str, to: &str| {
         let text = String::from_utf8(two.bytes.clone()).unwrap().replacen(from, to, 1);
         Part { name: "odd".into(), bytes: text.into_bytes() }
@@ -116,7 +126,7 @@ fn files_of_different_runs_lives_and_nodes_are_told_apart() {
 }
 
 #[test]
-fn a_world_has_no_steps_and_a_whole_run_is_no_life() {
+fn a_fault_journal_has_no_steps_and_a_whole_run_is_not_one_incarnation() {
     let truth = journal(&quiet_locks("central", 1));
     let whole = Part { name: "run.journal".into(), bytes: truth.clone().into_bytes() };
     assert!(refusal(&[whole]).contains("journal of a whole run"));
@@ -127,11 +137,12 @@ fn a_world_has_no_steps_and_a_whole_run_is_no_life() {
     assert!(refusal(&parts).contains("of the world alone"));
 }
 
-/// Times at the ends of what a number can hold are clamped, and nothing overflows.
+/// Extreme times are clamped, and nothing overflows.
 #[test]
-fn absurd_clocks_are_borne() {
-    let says = says(i64::MAX, 1, "1.1", 2);
-    let mut parts = [life(1, 0, &[&says]), life(2, 0, &[&hears(i64::MIN, 2, "1.1", &[])])];
+fn extreme_clocks_do_not_overflow() {
+    let sends = sends(i64::MAX, 1, "1.1", 2);
+    let mut parts =
+        [incarnation_journal(1, 0, &[&sends]), incarnation_journal(2, 0, &[&receives(i64::MIN, 2, "1.1", &[])])];
     let text = String::from_utf8(parts[1].bytes.clone()).unwrap();
     let text =
         text.replace(r#""boot":"b","offset":0"#, &format!(r#""boot":"c","zero":{},"offset":{}"#, i64::MAX, i64::MIN));
@@ -140,16 +151,18 @@ fn absurd_clocks_are_borne() {
 }
 
 #[test]
-fn disks_that_forget_are_told() {
+fn disks_that_lose_confirmed_writes_are_reported() {
     let save = r#"{"time":1,"node":1,"input":{"command":"acquire"},"effects":[{"save":1},{"save":2}]}"#;
     let saved = r#"{"time":2,"node":1,"input":{"saved":2},"effects":[]}"#;
     let next = |writes: u64| {
-        let part = life(1, 1, &[]);
+        let part = incarnation_journal(1, 1, &[]);
         let text = String::from_utf8(part.bytes).unwrap().replace(r#""writes":0"#, &format!(r#""writes":{writes}"#));
         let text = text.replace(r#"{"time":0"#, r#"{"time":9"#);
         Part { name: part.name, bytes: text.into_bytes() }
     };
-    let gather = |lines: &[&str], writes| gathered(&[life(1, 0, lines), next(writes), life(2, 0, &[])]).unwrap();
+    let gather = |lines: &[&str], writes| {
+        gathered(&[incarnation_journal(1, 0, lines), next(writes), incarnation_journal(2, 0, &[])]).unwrap()
+    };
     let (result, found) = gather(&[save, saved], 2);
     assert!(result.contains(r#""crashed":{"node":1,"lost_writes":0}"#) && found.warnings.is_empty(), "{result}");
     let (result, found) = gather(&[save], 1);
@@ -164,9 +177,9 @@ fn disks_that_forget_are_told() {
     assert!(found.warnings[0].contains("is the journal of a life missing?"), "{:?}", found.warnings);
 }
 
-/// One life alone can be looked at, but neither judged nor replayed.
+/// The journal of one incarnation can be read, but neither judged nor replayed.
 #[test]
-fn one_life_is_not_judged() {
+fn one_incarnation_is_not_judged() {
     let truth = journal(&quiet_locks("central", 1));
     let part = &split(&truth, Machines::default())[0];
     let mut reader = Journal::open(part.bytes.as_slice()).unwrap();

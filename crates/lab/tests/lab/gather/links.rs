@@ -1,32 +1,33 @@
-//! Links keep the order of messages and skip none; where the journals say otherwise, that is told.
+//! Links deliver messages in order and skip none; the gathering reports journals that show
+//! otherwise.
 
-use crate::gather::by_hand::{hears, life, says};
-use crate::gather::scenes::{cut_replicas, cut_votes, journal, locks, quiet_locks, replicas, votes};
+use crate::gather::hand_written::{incarnation_journal, receives, sends};
+use crate::gather::runs::{cut_replicas, cut_votes, journal, locks, quiet_locks, replicas, votes};
 use crate::gather::split::{Machines, Part, gathered, split};
 use quorate_lab::{FamilyLab, Spec};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A life of a node: who and which.
-type Who = (u64, u64);
+/// An incarnation of a node: its node and its number.
+type NodeIncarnation = (u64, u64);
 
-/// A receipt in one of the files.
+/// The receipt of a message in one of the files.
 #[derive(Clone)]
 struct Receipt {
     part: usize,
-    /// Which line of its file it is, from 0.
+    /// Line in its file, from 0.
     line: usize,
     id: String,
     number: u64,
 }
 
-/// What stands in the files of all lives.
+/// The messages in the files of all incarnations.
 #[derive(Default)]
 struct Traffic {
-    /// The numbers that a life sent to a node.
-    sent: BTreeMap<(Who, u64), BTreeSet<u64>>,
-    /// What arrived between two lives, in order.
-    links: BTreeMap<(Who, Who), Vec<Receipt>>,
+    /// The numbers of the messages that an incarnation sent to a node.
+    sent: BTreeMap<(NodeIncarnation, u64), BTreeSet<u64>>,
+    /// The messages received between two incarnations, in order.
+    links: BTreeMap<(NodeIncarnation, NodeIncarnation), Vec<Receipt>>,
 }
 
 fn number(id: &Value) -> u64 {
@@ -49,7 +50,7 @@ impl Traffic {
         traffic
     }
 
-    fn step(&mut self, own: Who, (part, line): (usize, usize), step: &Value) {
+    fn step(&mut self, own: NodeIncarnation, (part, line): (usize, usize), step: &Value) {
         if let Some(message) = step["input"].get("message") {
             let id = message["id"].as_str().unwrap().to_owned();
             let sender = id.split_once('.').unwrap().0.parse().unwrap();
@@ -69,9 +70,10 @@ impl Traffic {
         }
     }
 
-    /// How many messages never arrived though both lives went on, counted without any order of time.
+    /// Returns how many messages never arrived although both incarnations continued, without regard
+    /// to time.
     fn skipped(&self) -> u64 {
-        let of_link = |((from, to), receipts): (&(Who, Who), &Vec<Receipt>)| {
+        let of_link = |((from, to), receipts): (&(NodeIncarnation, NodeIncarnation), &Vec<Receipt>)| {
             let first = if to.1 == 0 { 1 } else { receipts[0].number };
             let range = first..=receipts.last().unwrap().number;
             self.sent[&(*from, to.0)].range(range).count() - receipts.iter().filter(|it| it.number >= first).count()
@@ -80,7 +82,7 @@ impl Traffic {
     }
 }
 
-/// The parts with these lines of one file changed.
+/// Returns the parts with the lines of one file changed.
 fn altered(parts: &[Part], part: usize, change: impl Fn(usize, &str) -> String) -> Vec<Part> {
     let mut parts = parts.to_vec();
     let text = String::from_utf8(parts[part].bytes.clone()).unwrap();
@@ -89,8 +91,8 @@ fn altered(parts: &[Part], part: usize, change: impl Fn(usize, &str) -> String) 
     parts
 }
 
-/// A step that does the same without having got anything.
-fn deaf(line: &str) -> String {
+/// Returns a step with the same effects but without its message.
+fn without_message(line: &str) -> String {
     let (before, message) = line.split_once("{\"message\":").unwrap();
     let (_, after) = message.split_once("},\"effects\"").unwrap();
     format!("{before}{{\"saved\":0}},\"effects\"{}", after.strip_prefix('}').unwrap_or(after))
@@ -103,22 +105,24 @@ fn parts_of<F: FamilyLab>(spec: &Spec<F>, machines: Machines) -> Vec<Part> {
 const ONE_MACHINE: Machines = Machines { own: false, apart: 0, error: 0, world: true, ends: true };
 const OWN_MACHINES: Machines = Machines { own: true, apart: 7_777_777_777, error: 3_000_000, world: false, ends: true };
 
-/// Any one receipt that is taken away leaves a hole, unless it is at an end of its link.
-fn holes_show<F: FamilyLab>(spec: &Spec<F>, machines: Machines, step: usize) -> usize {
+/// Asserts that removing any one receipt leaves a gap, except at an end of its link. Returns the
+/// number of receipts tried.
+fn assert_gaps_detected<F: FamilyLab>(spec: &Spec<F>, machines: Machines, step: usize) -> usize {
     let parts = parts_of(spec, machines);
     let (_, whole) = gathered(&parts).unwrap();
     assert_eq!(whole.skipped, 0, "seed {}", spec.seed);
     let traffic = Traffic::of(&parts);
-    let inner = |((_, to), link): (&(Who, Who), &Vec<Receipt>)| {
-        // The first life of all hears everything from the beginning.
+    let inner = |((_, to), link): (&(NodeIncarnation, NodeIncarnation), &Vec<Receipt>)| {
+        // A first incarnation receives every message from the beginning.
         let ends = if to.1 == 0 { 0 } else { 1 };
         link[ends..].split_last().map_or(Vec::new(), |(_, inner)| inner.to_vec())
     };
     let inner: Vec<_> = traffic.links.iter().filter(|(_, link)| link.len() > 1).flat_map(inner).collect();
     for Receipt { part, line, id, .. } in inner.iter().step_by(step) {
         let case = format!("seed {}, {id} in {}, line {line}", spec.seed, parts[*part].name);
-        let deafened = altered(&parts, *part, |index, text| if index == *line { deaf(text) } else { text.into() });
-        let (result, found) = gathered(&deafened).unwrap_or_else(|error| panic!("{case}: {error}"));
+        let altered_parts =
+            altered(&parts, *part, |index, text| if index == *line { without_message(text) } else { text.into() });
+        let (result, found) = gathered(&altered_parts).unwrap_or_else(|error| panic!("{case}: {error}"));
         assert_eq!((found.skipped, found.matched), (1, whole.matched - 1), "{case}");
         assert_eq!((found.lost, found.under_way), (whole.lost, whole.under_way), "{case}");
         assert_eq!(result.matches("\"why\":\"chance\"").count(), 1, "{case}");
@@ -129,20 +133,21 @@ fn holes_show<F: FamilyLab>(spec: &Spec<F>, machines: Machines, step: usize) -> 
     inner.len() / step
 }
 
-/// Any two neighbours of one link that change places are refused.
-fn disorder_shows<F: FamilyLab>(spec: &Spec<F>, step: usize) -> usize {
+/// Asserts that swapping two neighbouring receipts of one link is refused. Returns the number of
+/// pairs tried.
+fn assert_disorder_detected<F: FamilyLab>(spec: &Spec<F>, step: usize) -> usize {
     let parts = parts_of(spec, ONE_MACHINE);
     let traffic = Traffic::of(&parts);
     let pairs: Vec<_> = traffic.links.values().flat_map(|link| link.windows(2)).collect();
     for pair in pairs.iter().step_by(step) {
-        let [one, two] = pair else { panic!("a window of two has two") };
+        let [one, two] = pair else { panic!("windows(2) yields pairs") };
         let quoted = |id: &str| format!("\"id\":\"{id}\"");
         let swapped = altered(&parts, one.part, |index, text| match index {
             index if index == one.line => text.replacen(&quoted(&one.id), &quoted(&two.id), 1),
             index if index == two.line => text.replacen(&quoted(&two.id), &quoted(&one.id), 1),
             _ => text.into(),
         });
-        let error = gathered(&swapped).expect_err("links keep the order").to_string();
+        let error = gathered(&swapped).expect_err("a reordered link was accepted").to_string();
         let place = format!("In {}, line {}: message {} of life ", parts[one.part].name, two.line + 1, one.id);
         let after = format!("arrives after {}, which was sent later and arrived on line {}", two.id, one.line + 1);
         assert!(error.starts_with(&place) && error.contains(&after), "seed {}: {error}", spec.seed);
@@ -151,32 +156,32 @@ fn disorder_shows<F: FamilyLab>(spec: &Spec<F>, step: usize) -> usize {
 }
 
 #[test]
-fn a_lost_message_is_seen() {
-    let mut tried = holes_show(&replicas(5), OWN_MACHINES, 37);
+fn a_lost_message_is_detected() {
+    let mut tried = assert_gaps_detected(&replicas(5), OWN_MACHINES, 37);
     for seed in 1..=4 {
-        tried += holes_show(&quiet_locks("ricart-agrawala", seed), ONE_MACHINE, 1);
-        tried += holes_show(&locks("central", seed), OWN_MACHINES, 1);
-        tried += holes_show(&votes(seed), ONE_MACHINE, 7);
-        tried += holes_show(&replicas(seed), ONE_MACHINE, 31);
+        tried += assert_gaps_detected(&quiet_locks("ricart-agrawala", seed), ONE_MACHINE, 1);
+        tried += assert_gaps_detected(&locks("central", seed), OWN_MACHINES, 1);
+        tried += assert_gaps_detected(&votes(seed), ONE_MACHINE, 7);
+        tried += assert_gaps_detected(&replicas(seed), ONE_MACHINE, 31);
     }
-    assert!(tried > 200, "{tried} receipts were taken away");
+    assert!(tried > 200, "{tried} receipts were removed");
 }
 
 #[test]
-fn messages_that_change_places_are_seen() {
+fn reordered_messages_are_detected() {
     let mut tried = 0;
     for seed in 1..=4 {
-        tried += disorder_shows(&quiet_locks("ricart-agrawala", seed), 1);
-        tried += disorder_shows(&locks("central", seed), 1);
-        tried += disorder_shows(&votes(seed), 7);
-        tried += disorder_shows(&replicas(seed), 31);
+        tried += assert_disorder_detected(&quiet_locks("ricart-agrawala", seed), 1);
+        tried += assert_disorder_detected(&locks("central", seed), 1);
+        tried += assert_disorder_detected(&votes(seed), 7);
+        tried += assert_disorder_detected(&replicas(seed), 31);
     }
-    assert!(tried > 200, "{tried} pairs changed places");
+    assert!(tried > 200, "{tried} pairs were swapped");
 }
 
-/// Messages that a cut swallowed are counted, those that a life missed because it was down are not.
+/// Messages lost to a partition are counted as skipped; messages to a node that was down are not.
 #[test]
-fn what_a_cut_swallowed_is_counted_and_nothing_else() {
+fn only_messages_lost_to_a_partition_count_as_skipped() {
     let mut all = 0;
     for seed in 1..=6 {
         for parts in [parts_of(&cut_votes(seed), ONE_MACHINE), parts_of(&cut_replicas(seed), OWN_MACHINES)] {
@@ -187,26 +192,26 @@ fn what_a_cut_swallowed_is_counted_and_nothing_else() {
             all += expected;
         }
     }
-    assert!(all > 50, "{all} messages were swallowed");
+    assert!(all > 50, "{all} messages were skipped");
 }
 
 const END_1: &str = r#"{"time":90,"world":{"ended":{"node":1}}}"#;
 const END_2: &str = r#"{"time":95,"world":{"ended":{"node":2}}}"#;
 
-/// The first node, which sends so many messages to the second.
-fn talker(messages: i64) -> Part {
-    let says: Vec<_> = (1..=messages).map(|number| says(number, 1, &format!("1.{number}"), 2)).collect();
-    life(1, 0, &says.iter().map(String::as_str).chain([END_1]).collect::<Vec<_>>())
+/// The first node, which sends this many messages to the second.
+fn sender(messages: i64) -> Part {
+    let sends: Vec<_> = (1..=messages).map(|number| sends(number, 1, &format!("1.{number}"), 2)).collect();
+    incarnation_journal(1, 0, &sends.iter().map(String::as_str).chain([END_1]).collect::<Vec<_>>())
 }
 
-fn listener(incarnation: u64, numbers: &[i64]) -> Part {
-    let hears: Vec<_> = numbers.iter().map(|number| hears(50 + number, 2, &format!("1.{number}"), &[])).collect();
-    life(2, incarnation, &hears.iter().map(String::as_str).chain([END_2]).collect::<Vec<_>>())
+fn receiver(incarnation: u64, numbers: &[i64]) -> Part {
+    let receives: Vec<_> = numbers.iter().map(|number| receives(50 + number, 2, &format!("1.{number}"), &[])).collect();
+    incarnation_journal(2, incarnation, &receives.iter().map(String::as_str).chain([END_2]).collect::<Vec<_>>())
 }
 
 #[test]
-fn holes_are_counted_and_the_first_is_named() {
-    let (result, found) = gathered(&[talker(9), listener(0, &[1, 4, 5, 7])]).unwrap();
+fn gaps_are_counted_and_the_first_is_named() {
+    let (result, found) = gathered(&[sender(9), receiver(0, &[1, 4, 5, 7])]).unwrap();
     assert_eq!((found.skipped, found.matched, found.lost, found.under_way), (3, 4, 2, 0));
     assert_eq!(
         found.warnings,
@@ -220,19 +225,20 @@ fn holes_are_counted_and_the_first_is_named() {
     assert!(result.contains(lost), "{result}");
 }
 
-/// Nobody was there before the first life, so nothing was meant for another; a later life may miss the beginning.
+/// A first incarnation should receive every message; only a later one may miss earlier messages.
 #[test]
-fn only_a_later_life_may_miss_the_beginning() {
-    let (_, found) = gathered(&[talker(5), listener(0, &[3, 4])]).unwrap();
+fn only_a_later_incarnation_may_miss_the_beginning() {
+    let (_, found) = gathered(&[sender(5), receiver(0, &[3, 4])]).unwrap();
     assert_eq!(found.skipped, 2);
-    let (_, found) = gathered(&[talker(5), listener(7, &[3, 4])]).unwrap();
+    let (_, found) = gathered(&[sender(5), receiver(7, &[3, 4])]).unwrap();
     assert_eq!((found.skipped, found.lost, found.warnings.len()), (0, 3, 0));
 }
 
-/// A link that went on to a later message does not come back to an earlier one for the receiver's next life.
+/// A link that delivered a later message does not return to an earlier one for the receiver's next
+/// incarnation.
 #[test]
-fn the_order_holds_over_the_lives_of_a_receiver() {
-    let parts = [talker(5), listener(0, &[1, 3]), listener(1, &[2, 4])];
+fn the_order_holds_over_incarnations_of_the_receiver() {
+    let parts = [sender(5), receiver(0, &[1, 3]), receiver(1, &[2, 4])];
     let error = gathered(&parts).expect_err("1.2 comes too late").to_string();
     let expected =
         "In n2-1, line 3: message 1.2 of life 0 arrives after 1.3, which was sent later and arrived in n2-0, line 4";

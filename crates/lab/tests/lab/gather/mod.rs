@@ -1,12 +1,13 @@
-//! Journals of lives, as real nodes write them, gathered into one.
+//! Tests of gathering the journals of real nodes' incarnations into one.
 //!
-//! A simulated run has the journal that is the truth. It is split into what each life would have written, and gathered.
+//! The journal of a simulated run is the ground truth. The tests split it into what each
+//! incarnation would have written, and gather the parts.
 
-mod by_hand;
 mod fates;
+mod hand_written;
 mod hostile;
 mod links;
-mod scenes;
+mod runs;
 mod split;
 mod torn;
 mod truth;

@@ -28,36 +28,36 @@ pub(crate) fn gathered(parts: &[Part]) -> Result<(String, Gathered), GatherError
     Ok((String::from_utf8(bytes).unwrap(), found))
 }
 
-/// What the machines of the nodes are like.
+/// Properties of the machines that run the nodes.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Machines {
     /// Whether each node has a machine of its own.
     pub(crate) own: bool,
-    /// How far each machine's clock is from that of the machine before it.
+    /// Offset of each machine's clock from that of the machine before it, in nanoseconds.
     pub(crate) apart: i64,
-    /// How wrong wall clocks are, in turns early and late.
+    /// Error of the wall clocks in nanoseconds, alternately early and late.
     pub(crate) error: i64,
-    /// Whether somebody writes down what is done to the nodes.
+    /// Whether a parent process records the faults.
     pub(crate) world: bool,
-    /// Whether nodes that are up at the end are stopped in good order.
+    /// Whether nodes that are up at the end shut down cleanly.
     pub(crate) ends: bool,
 }
 
-struct Lives {
-    /// How many messages the node had sent when each of its lives began.
+struct NodeState {
+    /// Number of messages the node had sent when each incarnation began.
     bases: Vec<u64>,
     sent: u64,
     saves: u64,
-    /// How many writes its present life found.
+    /// Number of writes its current incarnation found on disk.
     found: u64,
-    /// The file of the life that is up.
+    /// Index of the file of the incarnation that is up.
     up: Option<usize>,
 }
 
 pub(crate) struct Splitter {
     machines: Machines,
     header: Header,
-    nodes: BTreeMap<u64, Lives>,
+    nodes: BTreeMap<u64, NodeState>,
     parts: Vec<Part>,
     world: Part,
     end: i64,
@@ -68,7 +68,7 @@ pub(crate) fn split(journal: &str, machines: Machines) -> Vec<Part> {
     let world = Part { name: "world.journal".into(), bytes: Vec::new() };
     let mut splitter = Splitter { machines, header, nodes: BTreeMap::new(), parts: Vec::new(), world, end: 0 };
     splitter.begin_world();
-    // One life has no mark at its end.
+    // The journal of an incarnation has no end mark.
     for line in journal.lines().skip(1).take_while(|line| !line.starts_with("{\"end\"")) {
         splitter.line(line);
     }
@@ -81,7 +81,7 @@ fn put(part: &mut Part, line: &str) {
 }
 
 impl Splitter {
-    /// How much later a node's clock shows than the true time.
+    /// Offset of a node's clock from true time.
     fn ahead(&self, node: u64) -> i64 {
         self.machines.apart * node as i64
     }
@@ -110,15 +110,15 @@ impl Splitter {
         self.end = value["time"].as_i64().unwrap();
         match value["node"].as_u64() {
             Some(node) => self.step(node, line, &value),
-            None => self.act(line, &value["world"]),
+            None => self.world_event(line, &value["world"]),
         }
     }
 
-    fn act(&mut self, line: &str, what: &Value) {
+    fn world_event(&mut self, line: &str, what: &Value) {
         if let Some(crashed) = what.get("crashed") {
-            let lives = self.nodes.get_mut(&crashed["node"].as_u64().unwrap()).unwrap();
-            lives.found += lives.saves - crashed["lost_writes"].as_u64().unwrap();
-            (lives.saves, lives.up) = (0, None);
+            let state = self.nodes.get_mut(&crashed["node"].as_u64().unwrap()).unwrap();
+            state.found += state.saves - crashed["lost_writes"].as_u64().unwrap();
+            (state.saves, state.up) = (0, None);
         }
         if ["crashed", "paused", "resumed", "changed"].iter().any(|word| what.get(word).is_some()) {
             put(&mut self.world, line);
@@ -129,34 +129,35 @@ impl Splitter {
         if let Some(start) = value["input"].get("start") {
             let life = start["incarnation"].as_u64().unwrap();
             let blank = start.get("blank").is_some();
-            self.begin_life(node, life, blank);
+            self.begin_incarnation(node, life, blank);
         }
         let text = self.localized(node, line, value);
-        let lives = self.nodes.get_mut(&node).unwrap();
+        let state = self.nodes.get_mut(&node).unwrap();
         for effect in value["effects"].as_array().unwrap() {
-            lives.saves += u64::from(effect.get("save").is_some());
-            lives.sent += u64::from(effect.get("send").is_some());
-            lives.sent += effect.get("multicast").map_or(0, |cast| cast["to"].as_array().unwrap().len() as u64);
+            state.saves += u64::from(effect.get("save").is_some());
+            state.sent += u64::from(effect.get("send").is_some());
+            state.sent += effect.get("multicast").map_or(0, |cast| cast["to"].as_array().unwrap().len() as u64);
         }
-        put(&mut self.parts[lives.up.unwrap()], &text);
+        put(&mut self.parts[state.up.unwrap()], &text);
     }
 
-    fn begin_life(&mut self, node: u64, life: u64, blank: bool) {
-        let lives = self.nodes.entry(node).or_insert(Lives { bases: vec![], sent: 0, saves: 0, found: 0, up: None });
-        assert!(lives.up.is_none(), "a life begins while another one lasts");
+    fn begin_incarnation(&mut self, node: u64, life: u64, blank: bool) {
+        let state =
+            self.nodes.entry(node).or_insert(NodeState { bases: vec![], sent: 0, saves: 0, found: 0, up: None });
+        assert!(state.up.is_none(), "an incarnation begins before the previous one ended");
         if blank {
-            lives.found = 0;
+            state.found = 0;
         }
-        lives.bases.push(lives.sent);
-        lives.up = Some(self.parts.len());
-        let found = lives.found;
+        state.bases.push(state.sent);
+        state.up = Some(self.parts.len());
+        let found = state.found;
         let header = Header { live: Some(self.live(Some(node), life, found)), ..self.header.clone() };
         let mut part = Part { name: format!("n{node}-{life}.journal"), bytes: Vec::new() };
         put(&mut part, &serde_json::to_string(&header).unwrap());
         self.parts.push(part);
     }
 
-    /// A step in the node's own time, with ids of its own life.
+    /// Rewrites a step with the node's own time and the ids of its incarnation.
     fn localized(&self, node: u64, line: &str, value: &Value) -> String {
         let time = value["time"].as_i64().unwrap();
         let clock = value.get("clock").map_or(time, |clock| clock.as_i64().unwrap());
@@ -176,7 +177,7 @@ impl Splitter {
                 let old = sent["id"].as_str().unwrap();
                 let number: u64 = old.split_once('.').unwrap().1.parse().unwrap();
                 let base = self.nodes[&node].bases.last().unwrap();
-                // The mark keeps an id that was replaced from being replaced again.
+                // The mark prevents a replaced id from being replaced again.
                 let new = format!("\"id\":\"#{node}.{}\"", number - base);
                 rest = rest.replacen(&format!("\"id\":\"{old}\""), &new, 1);
             }
@@ -185,7 +186,7 @@ impl Splitter {
         text
     }
 
-    /// The life of the sender that a message is of, and its name in that life.
+    /// Returns the sender's incarnation that sent a message, and the id within it.
     fn local(&self, id: &str) -> (usize, String) {
         let (sender, number) = id.split_once('.').unwrap();
         let (sender, number): (u64, u64) = (sender.parse().unwrap(), number.parse().unwrap());
@@ -195,9 +196,9 @@ impl Splitter {
     }
 
     fn finish(mut self) -> Vec<Part> {
-        for (node, lives) in &self.nodes {
-            if let (true, Some(up)) = (self.machines.ends, lives.up) {
-                // They are stopped a while after all fell quiet.
+        for (node, state) in &self.nodes {
+            if let (true, Some(up)) = (self.machines.ends, state.up) {
+                // They shut down one second after the last line.
                 let time = self.end + 1_000_000_000 + self.ahead(*node);
                 put(&mut self.parts[up], &format!("{{\"time\":{time},\"world\":{{\"ended\":{{\"node\":{node}}}}}}}"));
             }

@@ -1,10 +1,11 @@
-//! A killed node leaves a journal whose last line may be cut off anywhere.
+//! Tests of torn journals: the last line of a killed node may be cut off anywhere.
 
-use crate::gather::scenes::{journal, locks, quiet_locks, replayed};
+use crate::gather::runs::{journal, locks, quiet_locks, replayed};
 use crate::gather::split::{Machines, Part, gathered, split};
 use quorate_lab::Mutex;
 
-/// The parts of a run, with the one first in which the last line of all stands: what it sent reached nobody.
+/// Returns the parts of a run, starting with the one that contains the last line, whose messages no
+/// node received.
 fn parts() -> Vec<Part> {
     let truth = journal(&quiet_locks("ricart-agrawala", 3));
     let last: serde_json::Value = serde_json::from_str(truth.lines().nth_back(1).unwrap()).unwrap();
@@ -20,17 +21,17 @@ fn last_line(part: &Part) -> usize {
 }
 
 #[test]
-fn a_last_line_torn_at_any_byte_is_dropped_and_told() {
+fn a_last_line_torn_at_any_byte_is_dropped_and_reported() {
     let mut parts = parts();
     let (whole, found) = gathered(&parts).unwrap();
     assert_eq!(found.torn, [""; 0]);
-    let begins = last_line(&parts[0]);
+    let starting_at = last_line(&parts[0]);
     let full = parts[0].bytes.clone();
     let mut without = parts.clone();
-    without[0].bytes.truncate(begins);
+    without[0].bytes.truncate(starting_at);
     let (shorter, _) = gathered(&without).unwrap();
     assert_eq!(whole.lines().count(), shorter.lines().count() + 1);
-    for cut in begins + 1..full.len() {
+    for cut in starting_at + 1..full.len() {
         parts[0].bytes = full[..cut].to_vec();
         let (result, found) = gathered(&parts).unwrap_or_else(|error| panic!("cut at {cut}: {error}"));
         assert_eq!(result, shorter, "cut at {cut}");
@@ -39,16 +40,16 @@ fn a_last_line_torn_at_any_byte_is_dropped_and_told() {
     replayed::<Mutex>(&shorter);
 }
 
-/// A rule's text has letters of more than one byte, and the cut may go through one.
+/// The text of a rule has multi-byte characters, and the cut may split one.
 #[test]
-fn a_letter_torn_apart_is_a_torn_line() {
+fn a_split_character_is_a_torn_line() {
     let mut parts = parts();
     parts[0].bytes.extend_from_slice("{\"time\":9,\"world\":{\"changed\":\"→".as_bytes());
     parts[0].bytes.pop();
     assert_eq!(gathered(&parts).unwrap().1.torn, [parts[0].name.as_str()]);
 }
 
-/// Whoever was killed before its header was written did nothing that anybody saw.
+/// A node that was killed before its header was written had no effect on others.
 #[test]
 fn a_journal_cut_in_its_header_is_left_out() {
     let truth = journal(&locks("central", 2));
@@ -65,9 +66,9 @@ fn a_journal_cut_in_its_header_is_left_out() {
     }
 }
 
-/// Cut anywhere, a file is gathered or refused, in a sentence that names it; never anything else.
+/// A file that is cut anywhere is either gathered or refused with a message that names it.
 #[test]
-fn a_file_cut_anywhere_gives_a_journal_that_replays_or_a_sentence() {
+fn a_file_cut_anywhere_gives_a_journal_that_replays_or_an_error() {
     let truth = journal(&locks("central", 4));
     let parts = split(&truth, Machines { world: true, ..Machines::default() });
     let (mut fine, mut refused) = (0, 0);
@@ -91,9 +92,9 @@ fn a_file_cut_anywhere_gives_a_journal_that_replays_or_a_sentence() {
     assert!(fine > 20 && refused > 20, "{fine} gathered, {refused} refused");
 }
 
-/// A journal that is still written to is gathered as far as it went.
+/// A journal that is still being written is gathered up to its end.
 #[test]
-fn a_life_that_goes_on_is_taken_for_crashed_where_its_journal_ends() {
+fn a_running_incarnation_counts_as_crashed_where_its_journal_ends() {
     let parts = parts();
     let (result, found) = gathered(&parts).unwrap();
     assert_eq!((found.lives, found.ended), (4, 0));

@@ -1,17 +1,18 @@
-//! What is gathered is what happened.
+//! Tests that the gathered journal matches what happened.
 
-use crate::gather::scenes::{journal, locks, quiet_locks, replayed, replicas, replicas_with_a_lost_disk, votes};
+use crate::gather::runs::{journal, locks, quiet_locks, replayed, replicas, replicas_with_a_lost_disk, votes};
 use crate::gather::split::{Machines, Part, gathered, split};
 use quorate_journal::property::Verdict;
 use quorate_lab::{FamilyLab, Mutex, Spec};
 use serde_json::Value;
 
-/// Every line but the header, the ends of lives and what became of lost messages, by time.
+/// Returns every line by time, except the header, the ends of incarnations and the fates of lost
+/// messages.
 fn lines(journal: &str) -> Vec<(i64, u64, String)> {
     let line = |text: &str| {
         let value: Value = serde_json::from_str(text).unwrap();
         let is_ours = value["world"].get("lost").or(value["world"].get("ended")).is_some();
-        // The mark at the end has no time.
+        // The end mark has no time.
         let time = value["time"].as_i64().filter(|_| !is_ours)?;
         Some((time, value["node"].as_u64().unwrap_or(0), text.to_owned()))
     };
@@ -29,8 +30,8 @@ fn held(verdicts: &[Verdict]) -> Vec<(&str, bool)> {
     verdicts.iter().map(|verdict| (verdict.name, verdict.holds == Some(true))).collect()
 }
 
-/// With one clock, every line comes back, with its number, in its place.
-fn comes_back<F: FamilyLab>(spec: &Spec<F>) {
+/// With one clock, every line is restored with its number and position.
+fn assert_restored<F: FamilyLab>(spec: &Spec<F>) {
     let truth = journal(spec);
     let mut parts = split(&truth, Machines { world: true, ends: true, ..Machines::default() });
     parts.reverse();
@@ -47,8 +48,8 @@ fn comes_back<F: FamilyLab>(spec: &Spec<F>) {
     assert!(is.recorded && !was.recorded);
 }
 
-/// With nodes stopped in good order, the figures and the verdicts come back too.
-fn comes_to_the_same<F: FamilyLab>(spec: &Spec<F>) {
+/// With clean shutdowns, the summaries and verdicts are restored too.
+fn assert_same_results<F: FamilyLab>(spec: &Spec<F>) {
     let truth = journal(spec);
     let (result, found) =
         gathered(&split(&truth, Machines { world: true, ends: true, ..Machines::default() })).unwrap();
@@ -58,8 +59,8 @@ fn comes_to_the_same<F: FamilyLab>(spec: &Spec<F>) {
     assert_eq!(found.sent, found.matched + found.lost + found.under_way);
 }
 
-/// With machines whose clocks disagree, the result still replays, and time never goes back.
-fn bears_wrong_clocks<F: FamilyLab>(spec: &Spec<F>, error: i64) {
+/// With clocks that disagree, the result still replays, and time never goes back.
+fn assert_tolerates_wrong_clocks<F: FamilyLab>(spec: &Spec<F>, error: i64) {
     let truth = journal(spec);
     let machines = Machines { own: true, apart: 7_777_777_777, error, world: false, ends: true };
     let (result, found) = gathered(&split(&truth, machines)).unwrap();
@@ -67,60 +68,60 @@ fn bears_wrong_clocks<F: FamilyLab>(spec: &Spec<F>, error: i64) {
     assert!(times(&result).is_sorted(), "seed {}", spec.seed);
     let (was, is) = (replayed::<F>(&truth), replayed::<F>(&result));
     assert_eq!(was.messages, is.messages, "seed {}", spec.seed);
-    // Small errors are hidden by how long messages take.
+    // Message delays hide small errors.
     if error > 10_000_000 {
-        assert!(found.raised > 0, "the clocks are wrong, but that does not show");
+        assert!(found.raised > 0, "wrong clocks must raise some times");
     }
 }
 
 #[test]
-fn locks_come_back_line_by_line() {
+fn locks_are_restored_line_by_line() {
     for seed in 1..=12 {
-        comes_back(&locks("central", seed));
-        comes_back(&locks("ricart-agrawala", seed));
+        assert_restored(&locks("central", seed));
+        assert_restored(&locks("ricart-agrawala", seed));
     }
 }
 
 #[test]
-fn elections_come_back_line_by_line() {
+fn elections_are_restored_line_by_line() {
     for seed in 1..=6 {
-        comes_back(&votes(seed));
+        assert_restored(&votes(seed));
     }
 }
 
 #[test]
-fn replicas_come_back_line_by_line() {
+fn replicas_are_restored_line_by_line() {
     for seed in 1..=4 {
-        comes_back(&replicas(seed));
-        comes_back(&replicas_with_a_lost_disk(seed));
+        assert_restored(&replicas(seed));
+        assert_restored(&replicas_with_a_lost_disk(seed));
     }
 }
 
 #[test]
-fn figures_and_verdicts_come_back() {
+fn summaries_and_verdicts_are_restored() {
     for seed in 1..=8 {
-        comes_to_the_same(&quiet_locks("ricart-agrawala", seed));
-        comes_to_the_same(&locks("central", seed));
-        comes_to_the_same(&votes(seed));
+        assert_same_results(&quiet_locks("ricart-agrawala", seed));
+        assert_same_results(&locks("central", seed));
+        assert_same_results(&votes(seed));
     }
-    comes_to_the_same(&replicas(3));
+    assert_same_results(&replicas(3));
 }
 
 #[test]
 fn clocks_of_several_machines_are_put_in_order() {
     for seed in 1..=6 {
         for error in [0, 300_000, 40_000_000] {
-            bears_wrong_clocks(&locks("ricart-agrawala", seed), error);
-            bears_wrong_clocks(&quiet_locks("central", seed), error);
+            assert_tolerates_wrong_clocks(&locks("ricart-agrawala", seed), error);
+            assert_tolerates_wrong_clocks(&quiet_locks("central", seed), error);
         }
-        bears_wrong_clocks(&votes(seed), 900_000_000);
+        assert_tolerates_wrong_clocks(&votes(seed), 900_000_000);
     }
-    bears_wrong_clocks(&replicas(1), 5_000_000);
+    assert_tolerates_wrong_clocks(&replicas(1), 5_000_000);
 }
 
-/// Wrong clocks move what is concurrent, never what is caused: nobody seems to be inside together.
+/// Wrong clocks reorder only concurrent steps, so no two nodes seem to hold the lock together.
 #[test]
-fn exclusion_is_judged_rightly_with_wrong_clocks() {
+fn exclusion_is_judged_correctly_with_wrong_clocks() {
     for seed in 1..=10 {
         let truth = journal(&quiet_locks("ricart-agrawala", seed));
         let machines = Machines { own: true, apart: -1_234_567, error: 9_000_000, ends: true, world: false };
@@ -129,7 +130,7 @@ fn exclusion_is_judged_rightly_with_wrong_clocks() {
     }
 }
 
-/// Nobody wrote down what was done to the nodes: crashes follow from where lives end and begin.
+/// Without a record of the faults, crashes are inferred from where incarnations end and begin.
 #[test]
 fn crashes_are_inferred() {
     for seed in 1..=6 {
@@ -142,7 +143,7 @@ fn crashes_are_inferred() {
     }
 }
 
-/// The order of the files says nothing.
+/// The order of the files has no effect.
 #[test]
 fn the_order_of_files_does_not_matter() {
     let truth = journal(&locks("central", 5));

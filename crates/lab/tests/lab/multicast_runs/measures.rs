@@ -1,6 +1,6 @@
-//! Figures of histories told by hand.
+//! Tests of measures on hand-written histories.
 
-use super::{Act, acts, delivers, emits, id, in_view, node, tell, view};
+use super::{Action, actions, delivers, emits, id, in_view, node, observe_all, view};
 use quorate_core::multicast::{Event, GroupId};
 use quorate_core::{Class, Duration, Group, Incarnation, Time};
 use quorate_journal::metrics::Messages;
@@ -12,9 +12,9 @@ fn summary(measures: &Measures) -> MulticastSummary {
 }
 
 #[test]
-fn a_delay_is_from_the_sending_to_each_delivery() {
+fn a_delay_is_from_the_send_to_each_delivery() {
     let mut measures = Measures::new(3);
-    tell(&mut measures, &acts("1#1 sent, 1#1 to 1 2 3"));
+    observe_all(&mut measures, &actions("1#1 sent, 1#1 to 1 2 3"));
     let summary = summary(&measures);
     let delay = summary.delay.expect("it was delivered");
     assert_eq!((delay.mean, delay.max, delay.samples), (2.0, 3.0, 3));
@@ -24,9 +24,9 @@ fn a_delay_is_from_the_sending_to_each_delivery() {
 }
 
 #[test]
-fn those_for_whom_others_wait_are_named_first() {
+fn nodes_that_others_wait_for_are_named_first() {
     let mut measures = Measures::new(3);
-    tell(&mut measures, &acts("1#1 sent, 1#1 to 1 2 3"));
+    observe_all(&mut measures, &actions("1#1 sent, 1#1 to 1 2 3"));
     let slow = Group::from(vec![node(2)]);
     emits(&mut measures, Time::ZERO, node(1), Event::Wait { group: GroupId::ONLY, slow });
     measures.held_back(node(2), 4);
@@ -38,7 +38,7 @@ fn those_for_whom_others_wait_are_named_first() {
 }
 
 #[test]
-fn a_repetition_counts_for_each_receiver() {
+fn a_retransmission_counts_for_each_receiver() {
     let mut measures = Measures::new(3);
     let all = Group::of_size(3);
     for again in [false, true] {
@@ -52,36 +52,39 @@ fn a_repetition_counts_for_each_receiver() {
 }
 
 #[test]
-fn nothing_is_remembered_of_what_nobody_can_deliver() {
+fn messages_that_no_node_can_deliver_are_forgotten() {
     let mut measures = Measures::new(3);
-    tell(&mut measures, &acts("1#1 sent, 1#1 to 1 2"));
+    observe_all(&mut measures, &actions("1#1 sent, 1#1 to 1 2"));
     assert_eq!(measures.under_way(), 1);
-    tell(&mut measures, &[Act::Crashes(node(3)), Act::Boots(node(3), Incarnation(1))]);
+    observe_all(&mut measures, &[Action::Crashes(node(3)), Action::Boots(node(3), Incarnation(1))]);
     assert_eq!(measures.under_way(), 0);
-    tell(&mut measures, &[Act::SendsAndDelivers(node(1), id(1, 2), "m"), delivers(2, 1, 2)]);
+    observe_all(&mut measures, &[Action::SendsAndDelivers(node(1), id(1, 2), "m"), delivers(2, 1, 2)]);
     assert_eq!(measures.under_way(), 0);
 }
 
 #[test]
-fn views_and_the_time_after_a_crash_are_told() {
+fn views_and_the_recovery_time_are_reported() {
     let mut measures = Measures::new(2);
     let first = view(1, [(1, 1), (2, 1)]);
     let second = view(2, [(1, 1)]);
-    tell(&mut measures, &[1, 2].map(|number| Act::Begins(node(number), first.clone(), 0)));
-    tell(&mut measures, &acts("1#1 sent, 2 crashes, 1#1 to 1"));
+    observe_all(&mut measures, &[1, 2].map(|number| Action::Begins(node(number), first.clone(), 0)));
+    observe_all(&mut measures, &actions("1#1 sent, 2 crashes, 1#1 to 1"));
     let later = in_view(2, 1, 1);
     let one = node(1);
-    tell(&mut measures, &[Act::Begins(one, second, 0), Act::Sends(one, later, "m"), Act::Delivers(one, later, "m")]);
+    observe_all(
+        &mut measures,
+        &[Action::Begins(one, second, 0), Action::Sends(one, later, "m"), Action::Delivers(one, later, "m")],
+    );
     let views = summary(&measures).views.expect("there are views");
     assert_eq!((views.epoch, views.begun, views.outs, views.left), (2, 2, 0, 0));
     assert_eq!((views.recovery_ns, measures.under_way()), (Some(1_000_000), 0));
 }
 
 #[test]
-fn it_is_printed_under_these_names() {
+fn the_json_names_are_stable() {
     let mut measures = Measures::new(1);
-    tell(&mut measures, &acts("1#1 sent, 1#1 to 1"));
-    let json = serde_json::to_value(summary(&measures)).expect("it is plain");
+    observe_all(&mut measures, &actions("1#1 sent, 1#1 to 1"));
+    let json = serde_json::to_value(summary(&measures)).expect("serializable");
     for name in ["sent", "delivered", "messages_per_multicast", "delay", "held_back_max", "retransmitted", "waits"] {
         assert!(json.get(name).is_some(), "{name} is missing in {json}");
     }

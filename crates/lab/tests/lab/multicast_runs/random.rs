@@ -1,7 +1,8 @@
-//! Random histories, good and bad: what the checkers find as they go is what a look at the whole history shows.
+//! Random histories, correct and faulty: the incremental properties agree with an evaluation of the
+//! whole history.
 
-use super::brute::Whole;
-use super::{Act, Promises, Properties, Property, tell};
+use super::reference::History;
+use super::{Action, Promises, Properties, Property, observe_all};
 use quorate_core::multicast::{GroupId, MessageId};
 use quorate_core::{Epoch, Incarnation, NodeId, Stay, View};
 use quorate_journal::dice::{Dice, Stream};
@@ -10,60 +11,75 @@ use std::collections::{BTreeMap, BTreeSet};
 const SEEDS: u64 = 8_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Taste {
-    /// As it was sent, which keeps every order.
+enum DeliveryOrder {
+    /// In sending order, which keeps every order.
     AsSent,
     BySender,
     Any,
 }
 
 #[derive(Clone, Debug)]
-struct Actor {
+struct NodeState {
     is_up: bool,
     life: Incarnation,
-    /// The view that it is in, and since which one.
+    /// The view that it is in.
     view: Option<Epoch>,
     latest: Option<Epoch>,
     delivered: BTreeSet<MessageId>,
     sent: u64,
 }
 
-struct Author {
+struct HistoryGenerator {
     dice: Dice,
-    taste: Taste,
+    order: DeliveryOrder,
     has_views: bool,
-    actors: Vec<Actor>,
+    node_states: Vec<NodeState>,
     sent: Vec<MessageId>,
     views: BTreeMap<Epoch, View>,
-    acts: Vec<Act>,
-    care: u64,
+    actions: Vec<Action>,
+    error_interval: u64,
 }
 
-impl Author {
+impl HistoryGenerator {
     fn new(seed: u64) -> Self {
         let mut dice = Dice::new(seed, Stream::Workload);
-        let taste = match dice.below(3) {
-            0 => Taste::AsSent,
-            1 => Taste::BySender,
-            _ => Taste::Any,
+        let order = match dice.below(3) {
+            0 => DeliveryOrder::AsSent,
+            1 => DeliveryOrder::BySender,
+            _ => DeliveryOrder::Any,
         };
         let has_views = dice.below(2) == 0;
         let nodes = 2 + dice.below(3) as usize;
         let view = (!has_views).then_some(View::FIRST);
-        let actor =
-            Actor { is_up: true, life: Incarnation::FIRST, view, latest: view, delivered: BTreeSet::new(), sent: 0 };
-        let care = [12, 60, 100_000][dice.below(3) as usize];
-        let actors = vec![actor; nodes];
-        Self { dice, taste, has_views, actors, sent: Vec::new(), views: BTreeMap::new(), acts: Vec::new(), care }
+        let node_state = NodeState {
+            is_up: true,
+            life: Incarnation::FIRST,
+            view,
+            latest: view,
+            delivered: BTreeSet::new(),
+            sent: 0,
+        };
+        let error_interval = [12, 60, 100_000][dice.below(3) as usize];
+        let node_states = vec![node_state; nodes];
+        Self {
+            dice,
+            order,
+            has_views,
+            node_states,
+            sent: Vec::new(),
+            views: BTreeMap::new(),
+            actions: Vec::new(),
+            error_interval,
+        }
     }
 
     fn write(mut self) -> Self {
         if self.has_views {
             self.decide();
-            (0..self.actors.len()).for_each(|index| self.begin(index));
+            (0..self.node_states.len()).for_each(|index| self.begin(index));
         }
         for _ in 0..5 + self.dice.below(35) {
-            let index = self.dice.below(self.actors.len() as u64) as usize;
+            let index = self.dice.below(self.node_states.len() as u64) as usize;
             match self.dice.below(if self.has_views { 24 } else { 18 }) {
                 0..5 => self.send(index),
                 5..16 => self.deliver(index),
@@ -74,12 +90,12 @@ impl Author {
                 _ => self.begin(index),
             }
         }
-        // Most histories come to a good end, else nothing would ever agree.
+        // Most histories end with all messages delivered, else no property would ever hold.
         if self.dice.below(4) > 0 {
-            for index in 0..self.actors.len() {
+            for index in 0..self.node_states.len() {
                 self.catch_up(index);
                 while self.has_views
-                    && self.views.keys().next_back() > self.actors[index].latest.as_ref()
+                    && self.views.keys().next_back() > self.node_states[index].latest.as_ref()
                     && self.begin_next(index)
                 {
                     self.catch_up(index);
@@ -89,116 +105,119 @@ impl Author {
         self
     }
 
-    fn errs(&mut self) -> bool {
-        self.dice.below(self.care) == 0
+    fn makes_error(&mut self) -> bool {
+        self.dice.below(self.error_interval) == 0
     }
 
     fn send(&mut self, index: usize) {
-        let actor = &mut self.actors[index];
-        let Some(view) = actor.view.filter(|_| actor.is_up && (self.has_views || actor.life == Incarnation::FIRST))
+        let node_state = &mut self.node_states[index];
+        let Some(view) =
+            node_state.view.filter(|_| node_state.is_up && (self.has_views || node_state.life == Incarnation::FIRST))
         else {
             return;
         };
-        actor.sent += 1;
+        node_state.sent += 1;
         let node = NodeId::from_index(index);
-        let id = MessageId { group: GroupId::ONLY, view, sender: node, number: actor.sent };
+        let id = MessageId { group: GroupId::ONLY, view, sender: node, number: node_state.sent };
         self.sent.push(id);
-        if self.taste != Taste::AsSent && self.dice.below(2) == 0 {
-            self.actors[index].delivered.insert(id);
-            self.acts.push(Act::SendsAndDelivers(node, id, "m"));
+        if self.order != DeliveryOrder::AsSent && self.dice.below(2) == 0 {
+            self.node_states[index].delivered.insert(id);
+            self.actions.push(Action::SendsAndDelivers(node, id, "m"));
         } else {
-            self.acts.push(Act::Sends(node, id, "m"));
+            self.actions.push(Action::Sends(node, id, "m"));
         }
     }
 
     fn deliver(&mut self, index: usize) {
         let node = NodeId::from_index(index);
-        if !self.actors[index].is_up || (self.actors[index].view.is_none() && !self.errs()) {
+        if !self.node_states[index].is_up || (self.node_states[index].view.is_none() && !self.makes_error()) {
             return;
         }
-        if self.errs() && !self.sent.is_empty() {
+        if self.makes_error() && !self.sent.is_empty() {
             let some = self.sent[self.dice.below(self.sent.len() as u64) as usize];
             let beyond = MessageId { number: some.number + 1_000, ..some };
-            // What everyone has delivered is forgotten, so that nobody knows what it said if a later life delivers it.
-            let kinds = if self.has_views || self.actors[index].life == Incarnation::FIRST { 3 } else { 2 };
+            // Messages that all have delivered are forgotten, so a wrong payload is not detected if
+            // a later incarnation delivers one.
+            let kinds = if self.has_views || self.node_states[index].life == Incarnation::FIRST { 3 } else { 2 };
             let (id, text) = [(some, "m"), (beyond, "m"), (some, "changed")][self.dice.below(kinds) as usize];
-            if self.actors[index].view == Some(id.view) && id.number < 1_000 {
-                self.actors[index].delivered.insert(id);
+            if self.node_states[index].view == Some(id.view) && id.number < 1_000 {
+                self.node_states[index].delivered.insert(id);
             }
-            // An unsent one of its own would be taken for one that it sends in the same step.
+            // An unsent message of its own would count as sent in the same step.
             if id.number < 1_000 || id.sender != node {
-                self.acts.push(Act::Delivers(node, id, text));
+                self.actions.push(Action::Delivers(node, id, text));
             }
             return;
         }
-        let actor = &self.actors[index];
+        let node_state = &self.node_states[index];
         let open: Vec<_> = self
             .sent
             .iter()
-            .filter(|id| actor.view == Some(id.view) && !actor.delivered.contains(id))
+            .filter(|id| node_state.view == Some(id.view) && !node_state.delivered.contains(id))
             .copied()
             .collect();
-        let Some(chosen) = (match self.taste {
-            Taste::AsSent => open.first().copied(),
-            Taste::Any => open.get(self.dice.below(open.len() as u64) as usize).copied(),
-            Taste::BySender => {
+        let Some(chosen) = (match self.order {
+            DeliveryOrder::AsSent => open.first().copied(),
+            DeliveryOrder::Any => open.get(self.dice.below(open.len() as u64) as usize).copied(),
+            DeliveryOrder::BySender => {
                 let sender = open.get(self.dice.below(open.len() as u64) as usize).map(|id| id.sender);
                 open.iter().find(|id| Some(id.sender) == sender).copied()
             }
         }) else {
             return;
         };
-        self.actors[index].delivered.insert(chosen);
-        self.acts.push(Act::Delivers(node, chosen, "m"));
+        self.node_states[index].delivered.insert(chosen);
+        self.actions.push(Action::Delivers(node, chosen, "m"));
     }
 
     fn catch_up(&mut self, index: usize) {
-        let before = (self.taste, self.care);
-        self.care = u64::MAX;
+        let before = (self.order, self.error_interval);
+        self.error_interval = u64::MAX;
         for _ in 0..self.sent.len() {
             self.deliver(index);
         }
-        (self.taste, self.care) = before;
+        (self.order, self.error_interval) = before;
     }
 
     fn crash(&mut self, index: usize) {
-        let actor = &mut self.actors[index];
-        if std::mem::replace(&mut actor.is_up, false) {
-            actor.view = None;
-            self.acts.push(Act::Crashes(NodeId::from_index(index)));
+        let node_state = &mut self.node_states[index];
+        if std::mem::replace(&mut node_state.is_up, false) {
+            node_state.view = None;
+            self.actions.push(Action::Crashes(NodeId::from_index(index)));
         }
     }
 
     fn boot(&mut self, index: usize) {
         let has_views = self.has_views;
-        let actor = &mut self.actors[index];
-        if !actor.is_up {
-            (actor.is_up, actor.life, actor.delivered) = (true, actor.life.next(), BTreeSet::new());
-            actor.view = (!has_views).then_some(View::FIRST);
-            self.acts.push(Act::Boots(NodeId::from_index(index), actor.life));
+        let node_state = &mut self.node_states[index];
+        if !node_state.is_up {
+            (node_state.is_up, node_state.life, node_state.delivered) = (true, node_state.life.next(), BTreeSet::new());
+            node_state.view = (!has_views).then_some(View::FIRST);
+            self.actions.push(Action::Boots(NodeId::from_index(index), node_state.life));
         }
     }
 
     fn quit(&mut self, index: usize) {
         let node = NodeId::from_index(index);
-        if self.actors[index].view.take().is_some() {
+        if self.node_states[index].view.take().is_some() {
             let leaves = self.dice.below(2) == 0;
-            self.acts.push(if leaves { Act::Leaves(node) } else { Act::IsOut(node) });
+            self.actions.push(if leaves { Action::Leaves(node) } else { Action::IsOut(node) });
         }
     }
 
-    /// A new view: of those who are up, most of the time.
+    /// Decides a new view, mostly of the nodes that are up.
     fn decide(&mut self) {
         let before = self.views.values().next_back().cloned();
         let epoch = before.as_ref().map_or(View::FIRST, |view| Epoch(view.epoch().0 + 1));
         let mut members = Vec::new();
-        for (index, actor) in self.actors.iter().enumerate() {
+        for (index, node_state) in self.node_states.iter().enumerate() {
             let node = NodeId::from_index(index);
-            let stay = before.as_ref().and_then(|view| view.stay(node)).filter(|stay| stay.incarnation == actor.life);
-            let has_quit = actor.view.is_none() && actor.latest.is_some();
+            let stay =
+                before.as_ref().and_then(|view| view.stay(node)).filter(|stay| stay.incarnation == node_state.life);
+            let has_quit = node_state.view.is_none() && node_state.latest.is_some();
             let since = stay.filter(|_| !has_quit).map_or(epoch, |stay| stay.since);
-            if actor.is_up && (epoch == View::FIRST || self.dice.below(6) > 0) {
-                members.push((node, Stay { incarnation: actor.life, since }));
+            if node_state.is_up && (epoch == View::FIRST || self.dice.below(6) > 0) {
+                members.push((node, Stay { incarnation: node_state.life, since }));
             }
         }
         if !members.is_empty() {
@@ -206,7 +225,7 @@ impl Author {
         }
     }
 
-    /// The latest view, or any that is still to come.
+    /// Begins the next view, or a later one.
     fn begin(&mut self, index: usize) {
         if self.dice.below(3) > 0 {
             self.catch_up(index);
@@ -216,46 +235,49 @@ impl Author {
 
     fn begin_next(&mut self, index: usize) -> bool {
         let node = NodeId::from_index(index);
-        let actor = &self.actors[index];
+        let node_state = &self.node_states[index];
         let mine: Vec<_> = self
             .views
             .values()
-            .filter(|view| actor.is_up && actor.latest.is_none_or(|latest| latest < view.epoch()))
-            .filter(|view| view.stay(node).is_some_and(|stay| stay.incarnation == actor.life))
+            .filter(|view| node_state.is_up && node_state.latest.is_none_or(|latest| latest < view.epoch()))
+            .filter(|view| view.stay(node).is_some_and(|stay| stay.incarnation == node_state.life))
             .cloned()
             .collect();
-        // Sometimes one is skipped.
+        // Sometimes a view is skipped.
         let place = usize::from(mine.len() > 1 && self.dice.below(3) == 0);
         let Some(view) = mine.get(place).cloned() else { return false };
-        let actor = &mut self.actors[index];
-        (actor.view, actor.latest, actor.sent) = (Some(view.epoch()), Some(view.epoch()), 0);
-        let state = u64::from(self.errs());
-        self.acts.push(Act::Begins(node, view, state));
+        let node_state = &mut self.node_states[index];
+        (node_state.view, node_state.latest, node_state.sent) = (Some(view.epoch()), Some(view.epoch()), 0);
+        let state = u64::from(self.makes_error());
+        self.actions.push(Action::Begins(node, view, state));
         true
     }
 }
 
 #[test]
-fn what_is_found_as_one_goes_is_what_the_whole_history_shows() {
+fn incremental_verdicts_match_the_whole_history() {
     let mut broken = BTreeMap::<_, u64>::new();
     let mut sound = BTreeMap::<_, u64>::new();
     for seed in 0..SEEDS {
-        let author = Author::new(seed).write();
-        let promises = Promises { views: author.has_views, uniform: seed % 2 == 0, ..Promises::EVERYTHING };
-        let whole = Whole::read(author.actors.len(), author.has_views, &author.acts);
-        let all = Promises { views: author.has_views, ..Promises::EVERYTHING };
-        let mut properties = Properties::new(author.actors.len(), promises).watching(all);
-        tell(&mut properties, &author.acts);
+        let generator = HistoryGenerator::new(seed).write();
+        let promises = Promises { views: generator.has_views, uniform: seed % 2 == 0, ..Promises::EVERYTHING };
+        let history = History::read(generator.node_states.len(), generator.has_views, &generator.actions);
+        let all = Promises { views: generator.has_views, ..Promises::EVERYTHING };
+        let mut properties = Properties::new(generator.node_states.len(), promises).watching(all);
+        observe_all(&mut properties, &generator.actions);
         for property in Property::ALL.into_iter().filter(|property| all.has(*property)) {
-            let verdict = properties.verdict(property).expect("all are watched");
-            let holds = whole.holds(property, promises);
-            let acts = &author.acts;
-            assert_eq!(verdict.holds, Some(holds), "seed {seed}: {property:?}, {:?} of {acts:?}", verdict.violation);
+            let verdict = properties.verdict(property).expect("a verdict on every property");
+            let holds = history.holds(property, promises);
+            let actions = &generator.actions;
+            assert_eq!(verdict.holds, Some(holds), "seed {seed}: {property:?}, {:?} of {actions:?}", verdict.violation);
             *if holds { &mut sound } else { &mut broken }.entry(property).or_default() += 1;
         }
     }
     for property in Property::ALL {
         let counts = (sound.get(&property).copied(), broken.get(&property).copied());
-        assert!(counts.0 > Some(SEEDS / 50) && counts.1 > Some(SEEDS / 50), "{property:?} is hardly tried: {counts:?}");
+        assert!(
+            counts.0 > Some(SEEDS / 50) && counts.1 > Some(SEEDS / 50),
+            "{property:?} is hardly tested: {counts:?}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! A multicast of a few lines, run with the family's users: it promises little, and that is seen.
+//! A toy multicast, run with the family's clients: it promises little, and the properties show it.
 
 use super::node;
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload, Refusal};
@@ -18,14 +18,15 @@ use std::collections::BTreeSet;
 
 const NODES: usize = 4;
 
-/// Tells everyone, and delivers whatever comes as it comes. No more than so many of its messages are under way.
+/// Sends to all, and delivers messages as they arrive, with at most `window` unacknowledged
+/// messages.
 struct Toy {
     me: NodeId,
     window: usize,
     life: Incarnation,
     number: u64,
-    /// Who has not acknowledged what.
-    owed: BTreeSet<(u64, NodeId)>,
+    /// Messages that a node has not acknowledged.
+    unacknowledged: BTreeSet<(u64, NodeId)>,
     waits: bool,
     has_left: bool,
 }
@@ -53,30 +54,30 @@ impl Describe for Message {
 
 impl Toy {
     fn new(me: NodeId, window: usize) -> Self {
-        let (number, owed) = (0, BTreeSet::new());
-        Self { me, window, life: Incarnation::FIRST, number, owed, waits: false, has_left: false }
+        let (number, unacknowledged) = (0, BTreeSet::new());
+        Self { me, window, life: Incarnation::FIRST, number, unacknowledged, waits: false, has_left: false }
     }
 
     fn send(&mut self, payload: Payload, out: &mut Effects<'_, Self>) {
         if self.life > Incarnation::FIRST {
             return out.emit(Event::Refused(Refusal::NoWayBack));
         }
-        let under_way: BTreeSet<_> = self.owed.iter().map(|(number, _)| number).collect();
+        let under_way: BTreeSet<_> = self.unacknowledged.iter().map(|(number, _)| number).collect();
         if under_way.len() >= self.window {
             self.waits = true;
-            let slow = self.owed.iter().map(|(_, node)| *node).collect();
+            let slow = self.unacknowledged.iter().map(|(_, node)| *node).collect();
             return out.emit(Event::Wait { group: GroupId::ONLY, slow });
         }
         self.number += 1;
         let everyone = Group::of_size(NODES);
-        self.owed.extend(everyone.others(self.me).map(|node| (self.number, node)));
+        self.unacknowledged.extend(everyone.others(self.me).map(|node| (self.number, node)));
         let id = MessageId { group: GroupId::ONLY, view: View::FIRST, sender: self.me, number: self.number };
         out.multicast(&everyone, Message::Text(id, payload.clone()));
         out.emit(Event::Delivered { id, payload });
         out.emit(Event::Sent { id });
     }
 
-    fn hear(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
+    fn receive(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         match message {
             Message::Text(id, payload) if self.life == Incarnation::FIRST && !self.has_left => {
                 out.emit(Event::Delivered { id, payload });
@@ -84,7 +85,7 @@ impl Toy {
             }
             Message::Text(..) => {}
             Message::Acknowledgement(number) => {
-                self.owed.remove(&(number, from));
+                self.unacknowledged.remove(&(number, from));
                 if std::mem::take(&mut self.waits) {
                     out.emit(Event::Ready { group: GroupId::ONLY });
                 }
@@ -108,7 +109,7 @@ impl Protocol for Toy {
                 self.has_left = true;
                 out.emit(Event::Left { group });
             }
-            Input::Message { from, message } => self.hear(from, message, out),
+            Input::Message { from, message } => self.receive(from, message, out),
             Input::Timer(never) => match never {},
             Input::Saved(_)
             | Input::Suspect(_)
@@ -121,7 +122,7 @@ impl Protocol for Toy {
     }
 }
 
-struct Told {
+struct Outcome {
     ending: Ending,
     properties: Properties,
     summary: MulticastSummary,
@@ -143,8 +144,8 @@ fn demand(pattern: Pattern, messages: u64) -> Demand {
     }
 }
 
-fn play(seed: u64, latency: &str, demand: Demand, faults: &[&str]) -> Told {
-    // Only a flood runs into it; one that waits for the dead would wait for ever.
+fn simulate(seed: u64, latency: &str, demand: Demand, faults: &[&str]) -> Outcome {
+    // Only a flood fills the window; waiting for a crashed node would never end.
     let window = if demand.pattern == Pattern::Flood && demand.leaves == 0 { 3 } else { usize::MAX };
     let wire = Wire {
         latency: latency.parse().expect("a latency"),
@@ -170,11 +171,12 @@ fn play(seed: u64, latency: &str, demand: Demand, faults: &[&str]) -> Told {
     let (messages, (measures, properties)) = world.into_observer();
     let summary = measures.summary(&messages, Duration::from_millis(1), "T");
     let remembered = (measures.under_way(), properties.held());
-    Told { ending, summary, left: users.left(), remembered, properties }
+    Outcome { ending, summary, left: users.left(), remembered, properties }
 }
 
-fn wrongs(told: &Told) -> Vec<&'static str> {
-    told.properties
+fn violated(outcome: &Outcome) -> Vec<&'static str> {
+    outcome
+        .properties
         .verdicts()
         .iter()
         .filter(|verdict| verdict.holds == Some(false))
@@ -183,71 +185,75 @@ fn wrongs(told: &Told) -> Vec<&'static str> {
 }
 
 #[test]
-fn one_at_a_time_costs_what_the_formula_says() {
-    let told = play(1, "fixed:1ms", demand(Pattern::Single, 20), &[]);
-    // Nobody sends before everyone has heard, so nothing is ever contended, and every order is kept.
-    assert_eq!((told.ending, wrongs(&told)), (Ending::Done, vec!["contended"]));
-    assert!(Property::ALL.into_iter().all(|property| told.properties.breaches(property) == 0));
-    let summary = told.summary;
+fn one_message_at_a_time_costs_what_the_formula_says() {
+    let outcome = simulate(1, "fixed:1ms", demand(Pattern::Single, 20), &[]);
+    // No node sends before all have delivered, so there is no contention and every order is kept.
+    assert_eq!((outcome.ending, violated(&outcome)), (Ending::Done, vec!["contended"]));
+    assert!(Property::ALL.into_iter().all(|property| outcome.properties.breaches(property) == 0));
+    let summary = outcome.summary;
     assert_eq!((summary.sent, summary.delivered), (20, 80));
     assert_eq!(summary.messages_per_multicast, Some(3.0));
     let delay = summary.delay.expect("something was delivered");
     assert_eq!((delay.mean, delay.max, delay.samples), (0.75, 1.0, 80));
-    assert_eq!((told.remembered, summary.waits, summary.views), ((0, 0), 0, None));
+    assert_eq!((outcome.remembered, summary.waits, summary.views), ((0, 0), 0, None));
 }
 
 #[test]
 fn a_flood_runs_into_the_window_and_nothing_is_lost() {
-    let told = play(1, "uniform:1ms..9ms", demand(Pattern::Flood, 2_000), &[]);
-    assert_eq!((told.ending, wrongs(&told), told.left), (Ending::Done, vec![], 0));
-    assert_eq!((told.summary.sent, told.summary.delivered), (2_000, 8_000));
-    assert!(told.summary.waits > 100, "{} waits", told.summary.waits);
-    assert!(told.summary.slowest.iter().all(|receiver| receiver.waited_for > 0));
-    assert_eq!((told.summary.slowest.len(), told.remembered), (3, (0, 0)));
+    let outcome = simulate(1, "uniform:1ms..9ms", demand(Pattern::Flood, 2_000), &[]);
+    assert_eq!((outcome.ending, violated(&outcome), outcome.left), (Ending::Done, vec![], 0));
+    assert_eq!((outcome.summary.sent, outcome.summary.delivered), (2_000, 8_000));
+    assert!(outcome.summary.waits > 100, "{} waits", outcome.summary.waits);
+    assert!(outcome.summary.slowest.iter().all(|receiver| receiver.waited_for > 0));
+    assert_eq!((outcome.summary.slowest.len(), outcome.remembered), (3, (0, 0)));
     // It promises no order, and keeps none.
     for property in [Property::Fifo, Property::Causal, Property::Total] {
-        assert!(told.properties.breaches(property) > 0, "{property:?} is kept by chance");
+        assert!(outcome.properties.breaches(property) > 0, "{property:?} happened to hold");
     }
-    assert_eq!(told.properties.breaches(Property::Agreement), 0);
+    assert_eq!(outcome.properties.breaches(Property::Agreement), 0);
 }
 
 #[test]
-fn what_the_dead_would_have_said_others_say() {
+fn other_nodes_send_the_messages_of_a_crashed_one() {
     for seed in 0..50 {
-        let told =
-            play(seed, "uniform:1ms..9ms", demand(Pattern::Random, 200), &["crash 2 at 40ms", "restart 2 at 60ms"]);
-        assert_eq!((told.ending, told.left), (Ending::Done, 0), "seed {seed}");
-        // A request that was under way when the node died may be lost with it.
-        assert!(told.summary.sent >= 199, "seed {seed}: {}", told.summary.sent);
-        assert_eq!(wrongs(&told), [""; 0], "seed {seed}");
+        let outcome =
+            simulate(seed, "uniform:1ms..9ms", demand(Pattern::Random, 200), &["crash 2 at 40ms", "restart 2 at 60ms"]);
+        assert_eq!((outcome.ending, outcome.left), (Ending::Done, 0), "seed {seed}");
+        // A request in flight may be lost with the crashed node.
+        assert!(outcome.summary.sent >= 199, "seed {seed}: {}", outcome.summary.sent);
+        assert_eq!(violated(&outcome), [""; 0], "seed {seed}");
     }
 }
 
 #[test]
-fn a_sender_alone_that_dies_ends_the_run() {
+fn the_crash_of_the_only_sender_ends_the_run() {
     let demand = Demand { senders: vec![node(2)], ..demand(Pattern::Random, 200) };
-    let told = play(1, "fixed:1ms", demand, &["crash 2 at 40ms"]);
-    assert_eq!(told.ending, Ending::Done);
-    assert!(told.left > 0);
+    let outcome = simulate(1, "fixed:1ms", demand, &["crash 2 at 40ms"]);
+    assert_eq!(outcome.ending, Ending::Done);
+    assert!(outcome.left > 0);
 }
 
 #[test]
-fn so_many_leave_and_the_rest_is_said_by_others() {
+fn other_nodes_send_the_messages_of_members_that_left() {
     for (pattern, seed) in [Pattern::Single, Pattern::Random, Pattern::Flood]
         .into_iter()
         .flat_map(|pattern| (0..20).map(move |seed| (pattern, seed)))
     {
         let demand = Demand { leaves: 2, ..demand(pattern, 40) };
-        let told = play(seed, "fixed:1ms", demand, &[]);
-        assert_eq!((told.ending, told.left, told.summary.sent), (Ending::Done, 0, 40), "{pattern:?}, seed {seed}");
+        let outcome = simulate(seed, "fixed:1ms", demand, &[]);
+        assert_eq!(
+            (outcome.ending, outcome.left, outcome.summary.sent),
+            (Ending::Done, 0, 40),
+            "{pattern:?}, seed {seed}"
+        );
         let everyone = Demand { leaves: 9, ..super::toys::demand(pattern, 40) };
-        assert_eq!(play(seed, "fixed:1ms", everyone, &[]).ending, Ending::Done, "{pattern:?}, seed {seed}");
+        assert_eq!(simulate(seed, "fixed:1ms", everyone, &[]).ending, Ending::Done, "{pattern:?}, seed {seed}");
     }
 }
 
 #[test]
 fn the_same_seed_gives_the_same_run() {
-    let summary = |seed| play(seed, "uniform:1ms..9ms", demand(Pattern::Random, 100), &[]).summary;
+    let summary = |seed| simulate(seed, "uniform:1ms..9ms", demand(Pattern::Random, 100), &[]).summary;
     assert_eq!(summary(7), summary(7));
     assert_ne!(summary(7).delay, summary(8).delay);
 }

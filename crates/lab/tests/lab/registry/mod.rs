@@ -1,4 +1,4 @@
 //! The algorithms by name.
 
-mod around;
 mod table;
+mod wrapper;

@@ -1,4 +1,4 @@
-//! The table keeps its word: names are found, and what is said to be checkable can be copied.
+//! Tests of the registry: names are found, and entries marked as checkable can be copied.
 
 use quorate_core::election::Bounds;
 use quorate_core::election::Plan;
@@ -13,7 +13,7 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
 }
 
 #[test]
-fn every_name_is_found_and_is_nobody_elses() {
+fn every_name_is_found_and_unique() {
     let names: BTreeSet<_> = entries().map(Entry::name).collect();
     assert_eq!(names.len(), entries().count());
     for entry in entries() {
@@ -23,7 +23,7 @@ fn every_name_is_found_and_is_nobody_elses() {
     assert!(find("").is_none() && find("Central").is_none());
 }
 
-/// Whether a copy is like its original; that of a node which cannot be copied is an empty seat.
+/// Whether a copy equals its original; the copy of a node that cannot be copied is empty.
 fn can_be_copied(entry: &Entry) -> bool {
     let (me, group) = (NodeId::from_index(0), Group::of_size(3));
     match entry {
@@ -56,22 +56,22 @@ fn can_be_copied(entry: &Entry) -> bool {
     }
 }
 
-/// The checker copies nodes, and believes the table.
+/// The checker copies nodes, and relies on the registry.
 #[test]
-fn what_is_said_to_be_checkable_can_be_copied_and_nothing_else() {
+fn exactly_the_checkable_entries_can_be_copied() {
     for entry in entries() {
         assert_eq!(entry.profile().checkable, can_be_copied(entry), "{}", entry.name());
     }
     assert!(entries().any(|entry| !entry.profile().checkable));
 }
 
-/// A line in the lists and a page in the documents.
+/// Lists need a summary, and documents need a title and an idea.
 #[test]
-fn every_profile_says_what_it_is() {
+fn every_profile_has_a_summary() {
     for entry in entries() {
         let profile = entry.profile();
         assert!(!profile.class.is_empty() && !profile.summary.is_empty(), "{}", profile.name);
         assert!(!profile.about().title.is_empty() && !profile.about().idea.is_empty(), "{}", profile.name);
     }
-    assert!(all().iter().all(|entry| entry.profile().flaw.is_none()), "an algorithm is not wrong on purpose");
+    assert!(all().iter().all(|entry| entry.profile().flaw.is_none()), "a regular algorithm has no seeded bug");
 }

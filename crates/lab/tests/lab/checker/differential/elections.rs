@@ -1,4 +1,4 @@
-//! Elections.
+//! Differential tests of elections.
 
 use quorate_check::differential;
 use quorate_check::{Deaths, Make, Setup, Timing};
@@ -12,7 +12,7 @@ use quorate_lab::election::run::Properties;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The names of the properties that some walk broke.
+/// Returns the properties that some walk violated.
 fn broken_by_walks<P>(
     make: impl Fn(NodeId, &Arc<Plan>) -> P + Send + Sync + 'static,
     plan: Plan,
@@ -38,7 +38,7 @@ fn plan(nodes: usize) -> Plan {
     Plan::new(nodes, Bounds { message: Duration::from_millis(5), processing: Duration::ZERO })
 }
 
-/// Nodes that crash, come back, lose messages and hear of it; timers that do not wait.
+/// Crashes, restarts, losses and duplicates, with death notices to nodes; timers may fire early.
 fn rough(nodes: usize) -> Setup {
     Setup {
         crashes: 4,
@@ -52,10 +52,10 @@ fn rough(nodes: usize) -> Setup {
 }
 
 #[test]
-fn bully_in_bad_weather_is_judged_alike() {
+fn bully_under_faults_is_judged_alike() {
     let bully = |me, plan: &Arc<Plan>| Bully::new(me, Arc::clone(plan));
     let broken = broken_by_walks(bully, plan(3), &rough(3), 600);
-    // It assumes that messages take no longer than its timers, and that more than half of the group stays up.
+    // Bully assumes that messages take no longer than its timers, and that a majority stays up.
     assert!(broken.contains("one-leader-an-epoch"), "{broken:?}");
 }
 
@@ -80,12 +80,12 @@ fn leases_on_clocks_that_drift_are_judged_alike() {
     assert_eq!(broken_by_walks(right, plan(), &clocks(1_000), 400), BTreeSet::new());
     broken_by_walks(right, plan(), &clocks(100_000), 400);
     let forgetful = broken_by_walks(|me, plan| Forgetful::node(me, plan), plan(), &clocks(1_000), 1_500);
-    // Walks seldom find it; the search does, see the lab.
+    // Walks seldom find it; the exhaustive search does.
     assert!(forgetful.is_subset(&BTreeSet::from(["one-master"])), "{forgetful:?}");
     broken_by_walks(|me, plan| Trusting::node(me, plan), plan(), &clocks(50_000), 400);
 }
 
-/// Messages that say the same are told apart by when they were sent, and each is played at its own time.
+/// Equal messages differ by their sending times, and each is delivered at its own time.
 #[test]
 fn delays_within_bounds_are_judged_alike() {
     let until = Time::ZERO + Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! What the checker judges beside the state, held against the family's observers on random walks.
+//! Compares the checker's verdicts with the family's observers on random walks.
 
 mod elections;
 mod multicasts;

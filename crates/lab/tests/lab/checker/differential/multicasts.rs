@@ -1,4 +1,4 @@
-//! Ordered multicasts.
+//! Differential tests of ordered multicasts.
 
 use quorate_check::differential;
 use quorate_check::{Make, Setup};
@@ -12,7 +12,7 @@ use quorate_lab::multicast::run::{Promises, Properties};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The names of the orders that some walk of this multicast broke, whatever it promises.
+/// Returns the orders that some walk of this multicast violated, whatever it promises.
 fn broken_by_walks<O: Ordering>() -> BTreeSet<&'static str> {
     const NODES: usize = 3;
     let plan = Arc::new(Plan { board: 0, ..Plan::new(Group::of_size(NODES)) });
@@ -26,7 +26,7 @@ fn broken_by_walks<O: Ordering>() -> BTreeSet<&'static str> {
 }
 
 #[test]
-fn weaker_orders_break_the_same_in_the_eyes_of_both() {
+fn both_find_the_same_violations_of_weaker_orders() {
     assert_eq!(broken_by_walks::<Unordered>(), BTreeSet::from(["fifo", "causal", "total"]));
     assert_eq!(broken_by_walks::<Fifo>(), BTreeSet::from(["causal", "total"]));
     assert_eq!(broken_by_walks::<Causal>(), BTreeSet::from(["total"]));
@@ -34,7 +34,7 @@ fn weaker_orders_break_the_same_in_the_eyes_of_both() {
 }
 
 #[test]
-fn planted_mistakes_are_judged_alike() {
+fn seeded_bugs_are_judged_alike() {
     assert!(broken_by_walks::<CausalBlind>().contains("causal"));
     assert!(broken_by_walks::<SequencerHasty>().contains("total"));
     assert!(broken_by_walks::<IsisHasty>().contains("total"));

@@ -1,4 +1,4 @@
-//! Mutual exclusion.
+//! Differential tests of mutual exclusion.
 
 use crate::checker::engine::common::{flawed, group_of};
 use crate::checker::engine::compare::reliable;
@@ -23,7 +23,7 @@ const USERS: Contenders = Contenders {
     views: false,
 };
 
-/// The names of the properties that some walk broke.
+/// Returns the properties that some walk violated.
 fn broken_by_walks(make: &Maker, setup: &Setup, walks: u64) -> BTreeSet<&'static str> {
     let order = if setup.nodes <= MOST_ORDERED { OrderWatch::Promised } else { OrderWatch::Ignored };
     let expects = Expectations { fences: true, order, ..Expectations::default() };
@@ -41,19 +41,22 @@ fn on_bare_links_both_judge_alike() {
         let node_only = broken_by_walks(&flawed(Flaw::NodeOnly, 3), &setup, 400);
         assert!(node_only.contains(order) && node_only.contains("exclusion"), "{node_only:?}");
         let central = broken_by_walks(&group_of(3, Central::new), &setup, 400);
-        assert_eq!(central, BTreeSet::from([order]), "it promises the order of arrival only");
+        assert_eq!(central, BTreeSet::from([order]), "it promises only the order of arrival");
         let right = broken_by_walks(&group_of(3, RicartAgrawala::new), &setup, 400);
         assert_eq!(right, BTreeSet::new());
     }
 }
 
 #[test]
-fn in_a_group_too_large_for_its_order_fences_are_judged_alike() {
+fn in_a_group_too_large_for_order_checks_fences_are_judged_alike() {
     let nodes = MOST_ORDERED + 3;
     let make = group_of(nodes, Central::new);
     assert_eq!(broken_by_walks(&make, &Setup::new(nodes), 100), BTreeSet::new());
     let setup = Setup { crashes: 9, restarts: 9, ..Setup::new(nodes) };
-    assert!(broken_by_walks(&make, &setup, 200).contains("fences-grow"), "a coordinator that restarts begins again");
+    assert!(
+        broken_by_walks(&make, &setup, 200).contains("fences-grow"),
+        "a restarted coordinator starts its fences again"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Word of deaths: who is told what, in which order, and what is void.
+//! Death notices: which node receives which, in which order, and which are void.
 
 use crate::checker::elections::setup;
 use quorate_check::{Checker, Deaths, Effort, Search, Setup};
@@ -10,18 +10,18 @@ use quorate_lab::election::check::Voters;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Writes down what it is told, and lets its user know of a leader as soon as it has been told what it is made to look for.
+/// Records the notices it receives, and breaks a property as soon as they are the wanted ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Listener {
-    wanted: Fixed<(NodeId, Vec<Word>)>,
-    heard: Vec<Word>,
+struct Recorder {
+    wanted: Fixed<(NodeId, Vec<Notice>)>,
+    received: Vec<Notice>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Word {
-    Gone(NodeId),
-    Back(NodeId),
-    Born,
+enum Notice {
+    Crashed(NodeId),
+    Restarted(NodeId),
+    Started,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -33,18 +33,18 @@ impl Describe for Nothing {
     }
 }
 
-impl Listener {
-    fn hear(&mut self, word: Word, out: &mut Effects<'_, Self>) {
-        self.heard.push(word);
-        if self.heard == self.wanted.1 {
-            // Epochs that go back are what the check looks for.
+impl Recorder {
+    fn record(&mut self, notice: Notice, out: &mut Effects<'_, Self>) {
+        self.received.push(notice);
+        if self.received == self.wanted.1 {
+            // The check looks for decreasing epochs.
             out.emit(Event::Began { epoch: Epoch(2) });
             out.emit(Event::Began { epoch: Epoch(1) });
         }
     }
 }
 
-impl Protocol for Listener {
+impl Protocol for Recorder {
     type Command = Command;
     type Message = Nothing;
     type Timer = Never;
@@ -53,9 +53,9 @@ impl Protocol for Listener {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Start { incarnation, .. } if incarnation != Incarnation::FIRST => self.hear(Word::Born, out),
-            Input::Suspect(node) => self.hear(Word::Gone(node), out),
-            Input::Trust(node) => self.hear(Word::Back(node), out),
+            Input::Start { incarnation, .. } if incarnation != Incarnation::FIRST => self.record(Notice::Started, out),
+            Input::Suspect(node) => self.record(Notice::Crashed(node), out),
+            Input::Trust(node) => self.record(Notice::Restarted(node), out),
             Input::Command(_) => out.emit(Event::Refused(Refusal::NotEligible)),
             Input::Timer(never) => match never {},
             Input::Message { message, .. } => match message {},
@@ -73,15 +73,15 @@ fn node(number: u32) -> NodeId {
     NodeId::new(number).unwrap()
 }
 
-/// What happened, in few words.
+/// Records the run in short texts.
 #[derive(Default)]
-struct Tale(Vec<String>);
+struct RunLog(Vec<String>);
 
-impl Observer<Command, Event> for Tale {
+impl Observer<Command, Event> for RunLog {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
-            Moment::Input { node, input: Taken::Suspect(of), .. } => self.0.push(format!("{node} hears {of} is gone")),
-            Moment::Input { node, input: Taken::Trust(of), .. } => self.0.push(format!("{node} hears {of} is back")),
+            Moment::Input { node, input: Taken::Suspect(of), .. } => self.0.push(format!("{node} suspects {of}")),
+            Moment::Input { node, input: Taken::Trust(of), .. } => self.0.push(format!("{node} trusts {of}")),
             Moment::Input { node, input: Taken::Start { incarnation, .. }, .. }
                 if *incarnation != Incarnation::FIRST =>
             {
@@ -93,60 +93,71 @@ impl Observer<Command, Event> for Tale {
     }
 }
 
-/// The shortest way in which some node hears exactly this, if it ever does.
-fn way(setup: &Setup, heard: &[Word]) -> Option<Vec<String>> {
-    let heard = heard.to_vec();
-    let listener = move |me| Listener { wanted: Fixed::new((me, heard.clone())), heard: Vec::new() };
-    let make = Arc::new(move |me| Erased::new(listener(me)));
-    let nobody = Voters { rounds: Some(0), ..Voters::new(setup.nodes) };
-    let mut checker = Checker::new(make, nobody, setup.clone()).unwrap();
+/// Returns the shortest run in which some node receives exactly these notices, if there is one.
+fn shortest_run(setup: &Setup, received: &[Notice]) -> Option<Vec<String>> {
+    let received = received.to_vec();
+    let recorder = move |me| Recorder { wanted: Fixed::new((me, received.clone())), received: Vec::new() };
+    let make = Arc::new(move |me| Erased::new(recorder(me)));
+    let silent = Voters { rounds: Some(0), ..Voters::new(setup.nodes) };
+    let mut checker = Checker::new(make, silent, setup.clone()).unwrap();
     let properties = Some(vec!["epochs-grow".to_owned()]);
     let effort =
         Effort { search: Search::Breadth, threads: 1, memory: 1 << 30, reduce: false, first: false, properties };
     let findings = checker.run(&effort, &mut |_, _| true);
     assert!(findings.is_complete());
     let example = findings.verdicts[0].counterexample.as_ref()?;
-    Some(checker.play(example, Tale::default()).unwrap().0)
+    Some(checker.play(example, RunLog::default()).unwrap().0)
 }
 
 #[test]
-fn the_others_hear_of_a_death_and_of_the_next_life() {
-    let told = way(&setup(2, 1, 1), &[Word::Gone(node(2)), Word::Back(node(2))]).unwrap();
-    assert_eq!(told, ["2 crashes", "1 hears 2 is gone", "2 restarts", "1 hears 2 is back"]);
-    // Word of a death is void once the next life has begun; that of the next life is not.
-    let told = way(&setup(2, 1, 1), &[Word::Back(node(2))]).unwrap();
-    assert_eq!(told, ["2 crashes", "2 restarts", "1 hears 2 is back"]);
-    assert_eq!(way(&setup(2, 1, 1), &[Word::Back(node(2)), Word::Gone(node(2))]), None);
+fn other_nodes_are_notified_of_a_crash_and_of_the_restart() {
+    let log = shortest_run(&setup(2, 1, 1), &[Notice::Crashed(node(2)), Notice::Restarted(node(2))]).unwrap();
+    assert_eq!(log, ["2 crashes", "1 suspects 2", "2 restarts", "1 trusts 2"]);
+    // A crash notice is void once the next incarnation has begun; a restart notice is not.
+    let log = shortest_run(&setup(2, 1, 1), &[Notice::Restarted(node(2))]).unwrap();
+    assert_eq!(log, ["2 crashes", "2 restarts", "1 trusts 2"]);
+    assert_eq!(shortest_run(&setup(2, 1, 1), &[Notice::Restarted(node(2)), Notice::Crashed(node(2))]), None);
 }
 
 #[test]
-fn word_of_a_life_that_is_over_is_void() {
-    let (gone, back) = (Word::Gone(node(2)), Word::Back(node(2)));
-    let told = way(&setup(2, 2, 1), &[gone, gone]).unwrap();
-    assert_eq!(told, ["2 crashes", "1 hears 2 is gone", "2 restarts", "2 crashes", "1 hears 2 is gone"]);
-    assert!(way(&setup(2, 2, 1), &[gone, back, gone]).is_some());
-    assert_eq!(way(&setup(2, 2, 1), &[gone, gone, back]), None, "nobody is back when the second crash is told");
-    assert_eq!(way(&setup(2, 2, 1), &[back, back]), None);
+fn a_notice_about_an_ended_incarnation_is_void() {
+    let (crashed, restarted) = (Notice::Crashed(node(2)), Notice::Restarted(node(2)));
+    let log = shortest_run(&setup(2, 2, 1), &[crashed, crashed]).unwrap();
+    assert_eq!(log, ["2 crashes", "1 suspects 2", "2 restarts", "2 crashes", "1 suspects 2"]);
+    assert!(shortest_run(&setup(2, 2, 1), &[crashed, restarted, crashed]).is_some());
+    assert_eq!(
+        shortest_run(&setup(2, 2, 1), &[crashed, crashed, restarted]),
+        None,
+        "a restart notice cannot follow the notice of the second crash"
+    );
+    assert_eq!(shortest_run(&setup(2, 2, 1), &[restarted, restarted]), None);
 }
 
 #[test]
-fn who_restarts_hears_of_those_that_are_down() {
-    let told = way(&setup(2, 2, 1), &[Word::Born, Word::Gone(node(2))]).unwrap();
-    // Whether it died before or after the other one, it is not told before it is back.
-    assert!(told[..2] == ["2 crashes", "1 crashes"] || told[..2] == ["1 crashes", "2 crashes"], "{told:?}");
-    assert_eq!(told[2..], ["1 restarts", "1 hears 2 is gone"]);
-    assert_eq!(way(&setup(2, 2, 1), &[Word::Born, Word::Gone(node(2)), Word::Gone(node(2))]), None);
+fn a_restarted_node_is_notified_of_crashed_nodes() {
+    let log = shortest_run(&setup(2, 2, 1), &[Notice::Started, Notice::Crashed(node(2))]).unwrap();
+    // Whichever crashed first, the notice does not arrive before the restart.
+    assert!(log[..2] == ["2 crashes", "1 crashes"] || log[..2] == ["1 crashes", "2 crashes"], "{log:?}");
+    assert_eq!(log[2..], ["1 restarts", "1 suspects 2"]);
+    assert_eq!(
+        shortest_run(&setup(2, 2, 1), &[Notice::Started, Notice::Crashed(node(2)), Notice::Crashed(node(2))]),
+        None
+    );
     let three = setup(3, 2, 0);
-    let told = way(&three, &[Word::Gone(node(3)), Word::Gone(node(2))]).unwrap();
-    assert_eq!(told.len(), 4);
-    assert_eq!(way(&three, &[Word::Gone(node(3)), Word::Gone(node(3))]), None, "nobody is told twice of one death");
+    let log = shortest_run(&three, &[Notice::Crashed(node(3)), Notice::Crashed(node(2))]).unwrap();
+    assert_eq!(log.len(), 4);
+    assert_eq!(
+        shortest_run(&three, &[Notice::Crashed(node(3)), Notice::Crashed(node(3))]),
+        None,
+        "a crash is notified once"
+    );
 }
 
 #[test]
-fn nobody_is_told_unless_that_is_wanted() {
+fn there_are_no_notices_unless_the_setup_asks_for_them() {
     for deaths in [Deaths::Untold, Deaths::ToUsers] {
         let setup = Setup { deaths, ..setup(2, 1, 1) };
-        assert_eq!(way(&setup, &[Word::Gone(node(2))]), None);
-        assert_eq!(way(&setup, &[Word::Back(node(2))]), None);
+        assert_eq!(shortest_run(&setup, &[Notice::Crashed(node(2))]), None);
+        assert_eq!(shortest_run(&setup, &[Notice::Restarted(node(2))]), None);
     }
 }

@@ -1,4 +1,5 @@
-//! Elections made for these tests: a small right one with slips to choose from, and one by leases of an arbiter.
+//! Elections for these tests: a small correct one with optional bugs, and one by leases from an
+//! arbiter.
 
 use quorate_core::election::{Command, Event, Refusal};
 use quorate_core::{
@@ -9,53 +10,53 @@ use std::collections::BTreeSet;
 
 // ------------------------------------------------------------------------------------------------- the highest leads
 
-/// The highest node that is not known to be dead leads. Whoever starts nominates it; it crowns itself in an epoch of its own that is
-/// larger than all that either of them knows.
+/// The highest node that is not known to have crashed leads. A starter nominates it; it elects
+/// itself in an epoch of its own that is larger than all that either of them knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Crowning {
-    place: Fixed<(NodeId, Group, Slip)>,
+pub(crate) struct HighestLeads {
+    fixed: Fixed<(NodeId, Group, Bug)>,
     epoch: u64,
     leader: Option<NodeId>,
-    /// Whom it has nominated and not heard of since.
+    /// The node it nominated, until it receives a result.
     nominee: Option<NodeId>,
     dead: BTreeSet<NodeId>,
 }
 
-/// What is wrong with it.
+/// The seeded bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Slip {
+pub(crate) enum Bug {
     Nothing,
-    /// Epochs are everyone's, and not each node's own.
+    /// Epochs are shared, instead of each node's own.
     SharedEpochs,
-    /// Nothing is saved, and nobody who is behind is told.
+    /// Nothing is saved.
     Forgetful,
-    /// What is saved is not waited for.
+    /// Messages and events do not wait for saves.
     Hasty,
-    /// The winner keeps it to itself.
+    /// The winner does not announce its victory.
     Mute,
-    /// It does not care for who is dead.
+    /// It ignores suspicions.
     Deaf,
-    /// It counts backwards.
+    /// Epochs decrease.
     Backwards,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub(crate) enum Message {
     Nominate { epoch: u64 },
-    Crown { epoch: u64 },
+    Victory { epoch: u64 },
 }
 
 impl Describe for Message {
     fn kind(&self) -> &'static str {
         match self {
             Self::Nominate { .. } => "nominate",
-            Self::Crown { .. } => "crown",
+            Self::Victory { .. } => "crown",
         }
     }
     fn class(&self) -> Class {
         match self {
             Self::Nominate { .. } => Class::Algorithm,
-            Self::Crown { .. } => Class::Announcement,
+            Self::Victory { .. } => Class::Announcement,
         }
     }
 }
@@ -70,15 +71,15 @@ impl Durable for Saved {
     }
 }
 
-impl Crowning {
-    pub(crate) fn new(me: NodeId, group: Group, slip: Slip) -> Self {
-        Self { place: Fixed::new((me, group, slip)), epoch: 0, leader: None, nominee: None, dead: BTreeSet::new() }
+impl HighestLeads {
+    pub(crate) fn new(me: NodeId, group: Group, bug: Bug) -> Self {
+        Self { fixed: Fixed::new((me, group, bug)), epoch: 0, leader: None, nominee: None, dead: BTreeSet::new() }
     }
 
     fn begin(&mut self, out: &mut Effects<'_, Self>) {
-        let (me, group, slip) = &*self.place;
-        let (me, slip) = (*me, *slip);
-        let highest = group.iter().filter(|node| slip == Slip::Deaf || !self.dead.contains(node)).last();
+        let (me, group, bug) = &*self.fixed;
+        let (me, bug) = (*me, *bug);
+        let highest = group.iter().filter(|node| bug == Bug::Deaf || !self.dead.contains(node)).last();
         self.leader = None;
         out.emit(Event::Began { epoch: Epoch(self.epoch) });
         match highest {
@@ -86,66 +87,67 @@ impl Crowning {
                 self.nominee = Some(highest);
                 out.send(highest, Message::Nominate { epoch: self.epoch });
             }
-            Some(_) | None => self.crown(out),
+            Some(_) | None => self.elect_self(out),
         }
     }
 
-    fn crown(&mut self, out: &mut Effects<'_, Self>) {
-        let (me, group, slip) = (*self.place).clone();
+    fn elect_self(&mut self, out: &mut Effects<'_, Self>) {
+        let (me, group, bug) = (*self.fixed).clone();
         let size = group.len() as u64;
-        self.epoch = match slip {
-            Slip::SharedEpochs => self.epoch + 1,
-            Slip::Backwards => 100_u64.saturating_sub(self.epoch),
+        self.epoch = match bug {
+            Bug::SharedEpochs => self.epoch + 1,
+            Bug::Backwards => 100_u64.saturating_sub(self.epoch),
             _ => (self.epoch / size + 1) * size + me.index() as u64,
         };
         (self.leader, self.nominee) = (Some(me), None);
-        self.keep(out);
-        let message = Message::Crown { epoch: self.epoch };
-        match slip {
-            Slip::Mute => {}
-            Slip::Hasty => out.multicast_ahead(&group, message),
+        self.save_epoch(out);
+        let message = Message::Victory { epoch: self.epoch };
+        match bug {
+            Bug::Mute => {}
+            Bug::Hasty => out.multicast_ahead(&group, message),
             _ => out.multicast(&group, message),
         }
-        self.tell(out);
+        self.emit_leader(out);
     }
 
-    fn keep(&self, out: &mut Effects<'_, Self>) {
-        if self.place.2 != Slip::Forgetful {
+    fn save_epoch(&self, out: &mut Effects<'_, Self>) {
+        if self.fixed.2 != Bug::Forgetful {
             out.save(self.epoch);
         }
     }
 
-    fn tell(&self, out: &mut Effects<'_, Self>) {
+    fn emit_leader(&self, out: &mut Effects<'_, Self>) {
         if let Some(leader) = self.leader {
             let event = Event::elected(leader, Epoch(self.epoch));
-            if self.place.2 == Slip::Hasty { out.emit_ahead(event) } else { out.emit(event) }
+            if self.fixed.2 == Bug::Hasty { out.emit_ahead(event) } else { out.emit(event) }
         }
     }
 
-    /// Whoever leads already, in an epoch that the other one does not know of, says so.
-    fn is_nominated(&mut self, from: NodeId, epoch: u64, out: &mut Effects<'_, Self>) {
-        if self.leader == Some(self.place.0) && epoch <= self.epoch && self.place.2 != Slip::Mute {
-            return out.send(from, Message::Crown { epoch: self.epoch });
+    /// A node that already leads in an epoch that the nominator does not know replies with its
+    /// announcement.
+    fn handle_nomination(&mut self, from: NodeId, epoch: u64, out: &mut Effects<'_, Self>) {
+        if self.leader == Some(self.fixed.0) && epoch <= self.epoch && self.fixed.2 != Bug::Mute {
+            return out.send(from, Message::Victory { epoch: self.epoch });
         }
         self.epoch = self.epoch.max(epoch);
         self.begin(out);
     }
 
-    fn hear_of(&mut self, leader: NodeId, epoch: u64, out: &mut Effects<'_, Self>) {
-        let backwards = self.place.2 == Slip::Backwards;
+    fn learn(&mut self, leader: NodeId, epoch: u64, out: &mut Effects<'_, Self>) {
+        let backwards = self.fixed.2 == Bug::Backwards;
         let is_news = epoch > self.epoch || (epoch == self.epoch && self.leader.is_none());
         if is_news || backwards {
             (self.epoch, self.leader, self.nominee) = (epoch, Some(leader), None);
-            self.keep(out);
-            self.tell(out);
-        } else if leader > self.place.0 && self.leader != Some(leader) {
-            // The higher one was dead, or taken for it, and is behind.
+            self.save_epoch(out);
+            self.emit_leader(out);
+        } else if leader > self.fixed.0 && self.leader != Some(leader) {
+            // The higher node was down or suspected, and is behind.
             out.send(leader, Message::Nominate { epoch: self.epoch });
         }
     }
 }
 
-impl Protocol for Crowning {
+impl Protocol for HighestLeads {
     type Command = Command;
     type Message = Message;
     type Timer = Never;
@@ -162,11 +164,11 @@ impl Protocol for Crowning {
             }
             Input::Command(Command::Campaign) => self.begin(out),
             Input::Command(Command::Resign) => out.emit(Event::Refused(Refusal::CannotResign)),
-            Input::Message { from, message: Message::Nominate { epoch } } => self.is_nominated(from, epoch, out),
-            Input::Message { from, message: Message::Crown { epoch } } => self.hear_of(from, epoch, out),
+            Input::Message { from, message: Message::Nominate { epoch } } => self.handle_nomination(from, epoch, out),
+            Input::Message { from, message: Message::Victory { epoch } } => self.learn(from, epoch, out),
             Input::Suspect(other) => {
                 self.dead.insert(other);
-                if self.place.2 != Slip::Deaf && (self.leader == Some(other) || self.nominee == Some(other)) {
+                if self.fixed.2 != Bug::Deaf && (self.leader == Some(other) || self.nominee == Some(other)) {
                     self.begin(out);
                 }
             }
@@ -181,34 +183,35 @@ impl Protocol for Crowning {
 
 // ------------------------------------------------------------------------------------------------- leases
 
-/// Node 1 lets one lead at a time, for a second on its own clock, and sets no timer for it. The leader trusts its lease from when
-/// it asked: for as long, or for so much less that it ends first however their clocks drift.
+/// Node 1 grants leadership to one node at a time, for a second on its own clock, and sets no
+/// timer. The leader counts its lease from its request: for as long, or for less, so that it
+/// expires first however their clocks drift.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Tenancy {
-    place: Fixed<(NodeId, Group, Margin)>,
+pub(crate) struct LeasedLeadership {
+    fixed: Fixed<(NodeId, Group, Margin)>,
     asked: Option<Time>,
     epoch: u64,
-    /// Up to when it has promised not to let another lead.
+    /// Until when it has promised to grant no other node.
     promised: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Margin {
     None,
-    /// In millionths.
+    /// In parts per million.
     Drift(u64),
 }
 
 const LEASE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-pub(crate) enum Talk {
+pub(crate) enum LeaseMessage {
     Ask,
     Grant { epoch: u64 },
     Leads { leader: NodeId, epoch: u64 },
 }
 
-impl Describe for Talk {
+impl Describe for LeaseMessage {
     fn kind(&self) -> &'static str {
         match self {
             Self::Ask => "ask",
@@ -218,49 +221,49 @@ impl Describe for Talk {
     }
 }
 
-impl Tenancy {
+impl LeasedLeadership {
     pub(crate) fn new(me: NodeId, group: Group, margin: Margin) -> Self {
-        Self { place: Fixed::new((me, group, margin)), asked: None, epoch: 0, promised: Time::ZERO }
+        Self { fixed: Fixed::new((me, group, margin)), asked: None, epoch: 0, promised: Time::ZERO }
     }
 
     fn trusted(&self) -> Duration {
-        match self.place.2 {
+        match self.fixed.2 {
             Margin::None => LEASE,
             Margin::Drift(parts) => Duration::from_nanos(LEASE.nanos() * (1_000_000 - parts) / (1_000_000 + parts)),
         }
     }
 }
 
-impl Protocol for Tenancy {
+impl Protocol for LeasedLeadership {
     type Command = Command;
-    type Message = Talk;
+    type Message = LeaseMessage;
     type Timer = Never;
     type Event = Event;
     type Durable = ();
 
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
-        let (me, group, _) = (*self.place).clone();
+        let (me, group, _) = (*self.fixed).clone();
         let arbiter = NodeId::from_index(0);
         match input {
             Input::Command(Command::Campaign) if me != arbiter => {
                 self.asked = Some(now);
-                out.send(arbiter, Talk::Ask);
+                out.send(arbiter, LeaseMessage::Ask);
             }
             Input::Command(_) => out.emit(Event::Refused(Refusal::NotEligible)),
-            Input::Message { from, message: Talk::Ask } => {
+            Input::Message { from, message: LeaseMessage::Ask } => {
                 if now >= self.promised {
                     (self.promised, self.epoch) = (now + LEASE, self.epoch + 1);
-                    out.send(from, Talk::Grant { epoch: self.epoch });
+                    out.send(from, LeaseMessage::Grant { epoch: self.epoch });
                 }
             }
-            Input::Message { message: Talk::Grant { epoch }, .. } => {
+            Input::Message { message: LeaseMessage::Grant { epoch }, .. } => {
                 if let Some(asked) = self.asked.take() {
                     let until = asked + self.trusted();
                     out.emit(Event::Elected { leader: me, epoch: Epoch(epoch), until });
-                    out.multicast(&group, Talk::Leads { leader: me, epoch });
+                    out.multicast(&group, LeaseMessage::Leads { leader: me, epoch });
                 }
             }
-            Input::Message { message: Talk::Leads { leader, epoch }, .. } => {
+            Input::Message { message: LeaseMessage::Leads { leader, epoch }, .. } => {
                 if epoch > self.epoch || me == arbiter {
                     self.epoch = self.epoch.max(epoch);
                     out.emit(Event::elected(leader, Epoch(epoch)));

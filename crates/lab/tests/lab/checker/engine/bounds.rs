@@ -1,4 +1,4 @@
-//! Searches that end early say so, and claim nothing that they did not see.
+//! Searches that end early say so, and claim nothing that they did not explore.
 
 use crate::checker::engine::common::{check, checker, flawed, group_of, plain, reduced, verdict, verdicts};
 use crate::checker::engine::reference::Bounds;
@@ -35,7 +35,7 @@ fn a_search_that_is_stopped_leaves_everything_open() {
 }
 
 #[test]
-fn to_stop_at_the_first_breach_judges_nothing_else() {
+fn stopping_at_the_first_violation_leaves_other_properties_open() {
     for search in [Search::Breadth, Search::Depth] {
         for reduce in [false, true] {
             let make = flawed(Flaw::ClockOnly, 3);
@@ -55,7 +55,7 @@ fn to_stop_at_the_first_breach_judges_nothing_else() {
 }
 
 #[test]
-fn a_breach_of_a_step_stops_the_search_too() {
+fn a_violation_by_a_step_stops_the_search_too() {
     let make = flawed(Flaw::BareReplies, 3);
     let effort = Effort { first: true, ..reduced() };
     let findings = check(&make, &Bounds::new(3, 2).order(), &effort);
@@ -69,7 +69,7 @@ fn walks(count: u64, steps: u64, seed: u64) -> Search {
 }
 
 #[test]
-fn random_walks_follow_from_their_seed_alone() {
+fn random_walks_depend_only_on_their_seed() {
     let make = flawed(Flaw::ClockOnly, 3);
     let bounds = Bounds::new(3, 2).order();
     let run = |seed, threads| {
@@ -89,7 +89,7 @@ fn random_walks_follow_from_their_seed_alone() {
 }
 
 #[test]
-fn random_walks_find_what_is_broken_and_prove_nothing() {
+fn random_walks_find_violations_and_prove_nothing() {
     let effort = Effort { search: walks(300, 60, 1), ..plain() };
     let findings = check(&flawed(Flaw::ClockOnly, 3), &Bounds::new(3, 2).order(), &effort);
     assert_eq!(verdict(&findings, "exclusion").holds, Some(false));
@@ -106,14 +106,14 @@ fn random_walks_find_what_is_broken_and_prove_nothing() {
 fn a_check_can_be_run_again_and_finds_the_same() {
     let make = flawed(Flaw::ClockOnly, 3);
     let mut checker = checker(&make, &Bounds::new(3, 1).order());
-    let mut told = Vec::new();
+    let mut results = Vec::new();
     for effort in [plain(), reduced(), plain(), Effort { search: Search::Depth, ..plain() }, plain(), reduced()] {
         let findings = checker.run(&effort, &mut |_, _| true);
         let lengths: Vec<_> =
             findings.verdicts.iter().map(|verdict| verdict.counterexample.as_ref().map(|run| run.len())).collect();
-        told.push((findings.states.states, findings.states.generated, verdicts(&findings), lengths));
+        results.push((findings.states.states, findings.states.generated, verdicts(&findings), lengths));
     }
-    assert_eq!((&told[0], &told[1]), (&told[2], &told[5]));
-    assert_eq!(told[0], told[4]);
-    assert_eq!((told[0].0, told[0].1), (told[3].0, told[3].1));
+    assert_eq!((&results[0], &results[1]), (&results[2], &results[5]));
+    assert_eq!(results[0], results[4]);
+    assert_eq!((results[0].0, results[0].1), (results[3].0, results[3].1));
 }

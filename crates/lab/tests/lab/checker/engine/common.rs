@@ -1,4 +1,4 @@
-//! What the tests share: checks of a group, and what came of each property.
+//! Helpers for checks of a group and its verdicts.
 
 use crate::checker::engine::reference::{Bounds, Maker};
 use quorate_check::{Checker, Effort, Findings, Search, Verdict};
@@ -10,7 +10,7 @@ use quorate_lab::mutex::MutexNode;
 use quorate_lab::mutex::check::Contenders;
 use std::sync::Arc;
 
-/// A plain search: breadth first, one thread, nothing left out.
+/// A plain search: breadth first, one thread, no reduction.
 pub(crate) fn plain() -> Effort {
     Effort { search: Search::Breadth, threads: 1, memory: 4 << 30, reduce: false, first: false, properties: None }
 }
@@ -52,15 +52,16 @@ pub(crate) fn verdict<'a>(findings: &'a Findings, name: &str) -> &'a Verdict {
     findings.verdicts.iter().find(|verdict| verdict.name == name).unwrap_or_else(|| panic!("no verdict on {name}"))
 }
 
-/// The length of the counterexample to a property, if it is broken; nobody may be in doubt.
-pub(crate) fn breach(findings: &Findings, name: &str) -> Option<u64> {
+/// Returns the length of the counterexample to a property, if it is violated; panics if the verdict
+/// is open.
+pub(crate) fn counterexample_len(findings: &Findings, name: &str) -> Option<u64> {
     let verdict = verdict(findings, name);
     let holds = verdict.holds.unwrap_or_else(|| panic!("{name} is open: {:?}", verdict.unknown));
     assert_eq!(holds, verdict.counterexample.is_none(), "{name}");
     verdict.counterexample.as_ref().map(|example| example.len() as u64)
 }
 
-/// What is known of each property, without how.
+/// Returns whether each property holds, without counterexamples.
 pub(crate) fn verdicts(findings: &Findings) -> Vec<(&'static str, Option<bool>)> {
     findings.verdicts.iter().map(|verdict| (verdict.name, verdict.holds)).collect()
 }

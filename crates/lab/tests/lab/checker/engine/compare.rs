@@ -1,6 +1,7 @@
-//! The checker and the plain explorer see the same: as many states and transitions, and breaches after as many steps.
+//! The checker and the reference explorer agree: on the number of states and transitions, and on
+//! the lengths of counterexamples.
 
-use crate::checker::engine::common::{Explored, breach, check, flawed, group_of, only, plain};
+use crate::checker::engine::common::{Explored, check, counterexample_len, flawed, group_of, only, plain};
 use crate::checker::engine::reference::{Bounds, Maker, Seen, explore_within, starves};
 use quorate_check::{Findings, Pass};
 use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
@@ -12,15 +13,16 @@ use quorate_core::{Duration, Group, NodeId, Time};
 const FLAWS: [Flaw; 4] = [Flaw::BareReplies, Flaw::ClockOnly, Flaw::NodeOnly, Flaw::FirstOnly];
 
 fn same_size(pass: Pass, seen: &Seen, what: &str) {
-    let told = (pass.states, pass.generated, pass.depth);
-    assert_eq!(told, (seen.states, seen.generated, seen.depth), "{what}: states, transitions and depth");
+    let found = (pass.states, pass.generated, pass.depth);
+    assert_eq!(found, (seen.states, seen.generated, seen.depth), "{what}: states, transitions and depth");
 }
 
 pub(crate) fn agree(make: &Maker, bounds: &Bounds) -> Seen {
     agree_within(make, bounds, usize::MAX).unwrap().0
 }
 
-/// Explores a group both ways, unless it has more than so many states: what there is to see, and what the checker found.
+/// Explores a group with both, unless it has more than `most` states. Returns what the reference
+/// explorer saw and what the checker found.
 pub(crate) fn agree_within(make: &Maker, bounds: &Bounds, most: usize) -> Option<(Seen, Findings)> {
     let what = format!("{} {bounds:?}", make.name);
     let (order, fences) = (bounds.users.order, bounds.users.fences);
@@ -30,32 +32,32 @@ pub(crate) fn agree_within(make: &Maker, bounds: &Bounds, most: usize) -> Option
     let with_past = if order || fences { Some(explore_within(make, bounds, most)?) } else { None };
     let findings = check(make, bounds, &plain());
     same_size(findings.states, &seen, &what);
-    let two_inside = breach(&findings, "exclusion");
-    assert_eq!(breach(&findings, "asked-first"), seen.unasked, "{what}");
-    assert_eq!(breach(&findings, "no-deadlock"), seen.deadlock, "{what}");
-    assert_eq!(two_inside, seen.two_inside, "{what}");
+    let two_holders = counterexample_len(&findings, "exclusion");
+    assert_eq!(counterexample_len(&findings, "asked-first"), seen.unrequested, "{what}");
+    assert_eq!(counterexample_len(&findings, "no-deadlock"), seen.deadlock, "{what}");
+    assert_eq!(two_holders, seen.two_holders, "{what}");
     if bounds.setup.timing.is_none() {
-        let served = breach(&findings, "served");
-        // A run that ends is shorter to tell than one that goes round; in the largest groups here none goes round.
+        let served = counterexample_len(&findings, "served");
+        // A finite counterexample is shorter than a cycle; the largest groups here have no cycles.
         let goes_round = seen.end.is_none() && seen.states < 20_000 && starves(make, &without_past);
         assert_eq!(served.is_some(), seen.end.is_some() || goes_round, "{what}: {served:?} {seen:?}");
         assert!(seen.end.is_none() || served == seen.end, "{what}: {served:?} {seen:?}");
     }
     if let Some(with_past) = with_past {
         same_size(findings.past.unwrap(), &with_past, &format!("{what} and its past"));
-        (seen.unordered, seen.fence_back) = (with_past.unordered, with_past.fence_back);
+        (seen.unordered, seen.fence_decrease) = (with_past.unordered, with_past.fence_decrease);
     }
     if order {
-        assert_eq!(breach(&findings, "happened-before-order"), seen.unordered, "{what}");
+        assert_eq!(counterexample_len(&findings, "happened-before-order"), seen.unordered, "{what}");
     }
     if fences {
-        assert_eq!(breach(&findings, "fences-grow"), seen.fence_back, "{what}");
+        assert_eq!(counterexample_len(&findings, "fences-grow"), seen.fence_decrease, "{what}");
     }
     println!("{what}\n  {seen:?}");
     Some((seen, findings))
 }
 
-fn agree_with_slips(nodes: usize, fifo: bool, cancels: bool) {
+fn agree_with_faulty_variants(nodes: usize, fifo: bool, cancels: bool) {
     for flaw in FLAWS {
         let mut bounds = Bounds::new(nodes, 1);
         (bounds.setup.fifo, bounds.users.cancels) = (fifo, cancels);
@@ -64,31 +66,31 @@ fn agree_with_slips(nodes: usize, fifo: bool, cancels: bool) {
 }
 
 #[test]
-fn two_nodes_of_the_paper_and_its_slips_are_explored_to_the_last_state() {
+fn two_nodes_of_the_paper_and_its_faulty_variants_are_explored_completely() {
     for (fifo, cancels) in [(false, false), (false, true), (true, false), (true, true)] {
-        agree_with_slips(2, fifo, cancels);
+        agree_with_faulty_variants(2, fifo, cancels);
     }
 }
 
 #[test]
-fn three_nodes_of_the_paper_and_its_slips_are_explored_to_the_last_state() {
-    agree_with_slips(3, false, false);
-    agree_with_slips(3, true, false);
+fn three_nodes_of_the_paper_and_its_faulty_variants_are_explored_completely() {
+    agree_with_faulty_variants(3, false, false);
+    agree_with_faulty_variants(3, true, false);
 }
 
 #[test]
-fn three_nodes_that_may_give_up_are_explored_to_the_last_state() {
-    agree_with_slips(3, true, true);
+fn three_nodes_that_may_cancel_are_explored_completely() {
+    agree_with_faulty_variants(3, true, true);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
-fn three_nodes_that_may_give_up_are_explored_without_an_order_of_messages() {
-    agree_with_slips(3, false, true);
+fn three_nodes_that_may_cancel_are_explored_with_unordered_links() {
+    agree_with_faulty_variants(3, false, true);
 }
 
 #[test]
-fn requests_out_of_order_and_fences_are_seen_after_as_many_steps() {
+fn order_and_fence_violations_have_counterexamples_of_the_same_length() {
     for flaw in FLAWS {
         agree(&flawed(flaw, 2), &Bounds::new(2, 2).cancels().order().fences());
         agree(&flawed(flaw, 3), &Bounds::new(3, 1).order().fifo());
@@ -103,14 +105,14 @@ fn requests_out_of_order_and_fences_are_seen_after_as_many_steps() {
 
 #[test]
 #[ignore = "long: ./check long"]
-fn requests_of_three_nodes_are_seen_out_of_order_without_an_order_of_messages() {
+fn order_violations_of_three_nodes_agree_with_unordered_links() {
     for flaw in FLAWS {
         agree(&flawed(flaw, 3), &Bounds::new(3, 1).order());
     }
 }
 
 #[test]
-fn the_algorithms_are_explored_to_the_last_state() {
+fn the_algorithms_are_explored_completely() {
     agree(&group_of(2, RicartAgrawala::new), &Bounds::new(2, 2).tries().cancels());
     agree(&group_of(3, RicartAgrawala::new), &Bounds::new(3, 1));
     agree(&group_of(2, RicartAgrawalaModulo::new), &Bounds::new(2, 2).tries().cancels());
@@ -130,7 +132,7 @@ fn agree_on_toy<P: Explored>(make: fn(NodeId, Group) -> P) {
 }
 
 #[test]
-fn toys_whose_users_ask_for_ever_are_explored_to_the_last_state() {
+fn toys_with_unlimited_requests_are_explored_completely() {
     agree_on_toy(|me, group| Memory::Forgetful.node(me, group));
     agree_on_toy(|me, group| Memory::Mindful.node(me, group));
     agree_on_toy(|me, group| Asking::Embrace.node(me, group));
@@ -170,13 +172,13 @@ fn losses_duplicates_crashes_and_restarts_are_all_tried() {
     agree_under_faults(|me, group| Care::Slip.node(me, group));
 }
 
-/// A group over links that send again what is lost.
+/// A group over links that retransmit lost messages.
 pub(crate) fn reliable<P: Explored>(nodes: usize, make: fn(NodeId, Group) -> P) -> Maker {
     group_of(nodes, move |me, group| Reliable::new(me, make(me, group), Retransmission::default()))
 }
 
 #[test]
-fn links_that_send_again_are_explored_with_their_timers() {
+fn links_that_retransmit_are_explored_with_their_timers() {
     let central = reliable(2, Central::new);
     agree(&central, &Bounds::new(2, 1).losses(1).order().fences());
     agree(&central, &Bounds::new(2, 1).duplicates(1).hasty_timers(1).order());
@@ -187,7 +189,7 @@ fn links_that_send_again_are_explored_with_their_timers() {
 }
 
 #[test]
-fn time_passes_from_one_end_of_a_timer_to_the_next() {
+fn time_advances_from_timer_to_timer() {
     for (margin, drift, unsafe_) in [
         (Margin::Tick, 0, false),
         (Margin::Tick, 1_000, true),
@@ -198,13 +200,13 @@ fn time_passes_from_one_end_of_a_timer_to_the_next() {
         for (rounds, millis) in [(1, 2_100), (2, 1_100)] {
             let until = Time::ZERO + Duration::from_millis(millis);
             let seen = agree(&make, &Bounds::new(2, rounds).timing(drift, until));
-            assert_eq!(seen.two_inside.is_some(), unsafe_, "{margin:?} at {drift} ppm");
+            assert_eq!(seen.two_holders.is_some(), unsafe_, "{margin:?} at {drift} ppm");
         }
     }
 }
 
 #[test]
-fn messages_take_between_the_least_and_the_most() {
+fn message_delays_stay_within_their_bounds() {
     let ms = Duration::from_millis;
     let until = Time::ZERO + ms(12);
     for (least, most) in [(ms(0), ms(0)), (ms(0), ms(3)), (ms(2), ms(2)), (ms(1), ms(4))] {
@@ -225,7 +227,8 @@ fn messages_take_between_the_least_and_the_most() {
     agree(&group_of(3, Central::new), &Bounds::new(3, 1).timing(0, until).delay(ms(1), ms(2)));
 }
 
-/// Where messages take no time at all and nobody sets a timer, time never passes, and everything is as if it did not count.
+/// If messages take no time and no node sets a timer, time never passes, and the result is as
+/// without timing.
 #[test]
 fn messages_that_take_no_time_arrive_in_every_order() {
     let until = Time::ZERO + Duration::from_millis(12);
@@ -238,13 +241,13 @@ fn messages_that_take_no_time_arrive_in_every_order() {
 }
 
 #[test]
-fn properties_that_are_left_out_change_nothing_else() {
+fn leaving_out_properties_does_not_change_the_others() {
     let make = flawed(Flaw::ClockOnly, 2);
     let bounds = Bounds::new(2, 1).order();
     let all = check(&make, &bounds, &plain());
     for name in ["exclusion", "asked-first", "happened-before-order", "no-deadlock", "served"] {
         let alone = check(&make, &bounds, &only(&[name]));
-        assert_eq!(breach(&alone, name), breach(&all, name), "{name}");
+        assert_eq!(counterexample_len(&alone, name), counterexample_len(&all, name), "{name}");
         assert_eq!(alone.verdicts.len(), 1);
     }
 }

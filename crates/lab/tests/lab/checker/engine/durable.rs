@@ -1,6 +1,6 @@
-//! Disks: a crash may lose whatever is not durable, and every such loss is tried.
+//! Disks: a crash may lose any writes that are not durable, and the checker tries every such loss.
 
-use crate::checker::engine::common::{breach, check, checker, group_of, plain};
+use crate::checker::engine::common::{check, checker, counterexample_len, group_of, plain};
 use crate::checker::engine::reference::{Bounds, Maker, explore};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{
@@ -8,8 +8,9 @@ use quorate_core::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Compares a check with the plain explorer, and tells after how many steps two are inside and a fence goes back.
-fn breaches(make: &Maker, bounds: &Bounds) -> (Option<u64>, Option<u64>) {
+/// Compares a check with the reference explorer. Returns the lengths of the counterexamples to
+/// exclusion and to growing fences.
+fn violations(make: &Maker, bounds: &Bounds) -> (Option<u64>, Option<u64>) {
     let mut checker = checker(make, bounds);
     let findings = checker.run(&plain(), &mut |_, _| true);
     for verdict in &findings.verdicts {
@@ -20,14 +21,15 @@ fn breaches(make: &Maker, bounds: &Bounds) -> (Option<u64>, Option<u64>) {
     let seen = explore(make, bounds);
     let past = findings.past.unwrap();
     assert_eq!((past.states, past.generated, past.depth), (seen.states, seen.generated, seen.depth));
-    let told = (breach(&findings, "exclusion"), breach(&findings, "fences-grow"));
-    assert_eq!(told, (seen.two_inside, seen.fence_back));
-    told
+    let found = (counterexample_len(&findings, "exclusion"), counterexample_len(&findings, "fences-grow"));
+    assert_eq!(found, (seen.two_holders, seen.fence_decrease));
+    found
 }
 
 // ------------------------------------------------------------------------------------------------- a number
 
-/// Counts its entries, and shows the count as the fence. The count outlives a crash, if it is saved before it is shown.
+/// Counts its entries and uses the count as the fence. The count survives a crash if it is saved
+/// before it is emitted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Counter {
     shows: Fixed<Order>,
@@ -72,7 +74,8 @@ impl Protocol for Counter {
                     Order::Ahead => out.emit_ahead(event),
                 }
             }
-            // At once: a user who is not told that it left would ask to leave again and again.
+            // Not after saves: a client that does not learn of its release would repeat it for
+            // ever.
             Input::Command(Command::Release) => out.emit_ahead(Event::Left),
             Input::Timer(never) => match never {},
             Input::Message { message, .. } => match message {},
@@ -93,24 +96,24 @@ fn counter(shows: Order) -> Maker {
 }
 
 #[test]
-fn a_number_that_is_shown_ahead_of_its_save_is_shown_twice() {
+fn a_fence_emitted_before_its_save_is_used_twice() {
     let bounds = Bounds::new(1, 2).fences().crashes(1).restarts(1);
-    // Ask and be inside at once, crash, come back, ask again.
-    assert_eq!(breaches(&counter(Order::Ahead), &bounds), (None, Some(4)));
-    assert_eq!(breaches(&counter(Order::AfterSaves), &bounds), (None, None));
-    // Without a crash, or without a life after it, nobody can tell.
-    assert_eq!(breaches(&counter(Order::Ahead), &Bounds::new(1, 2).fences()), (None, None));
-    assert_eq!(breaches(&counter(Order::Ahead), &Bounds::new(1, 2).fences().crashes(1)), (None, None));
+    // Request and enter at once, crash, restart, request again.
+    assert_eq!(violations(&counter(Order::Ahead), &bounds), (None, Some(4)));
+    assert_eq!(violations(&counter(Order::AfterSaves), &bounds), (None, None));
+    // Without a crash, or without a restart after it, there is no violation.
+    assert_eq!(violations(&counter(Order::Ahead), &Bounds::new(1, 2).fences()), (None, None));
+    assert_eq!(violations(&counter(Order::Ahead), &Bounds::new(1, 2).fences().crashes(1)), (None, None));
 }
 
 // ------------------------------------------------------------------------------------------------- a promise
 
-/// A lock server that notes on disk whom it has granted; the other nodes ask it.
+/// A lock server that saves which node it granted; the other nodes send requests to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Server {
-    place: Fixed<(NodeId, Order)>,
+    fixed: Fixed<(NodeId, Order)>,
     granted: Option<NodeId>,
-    /// Who waits is forgotten in a crash. That is no danger.
+    /// Waiters are lost in a crash, which is safe.
     waiting: Vec<NodeId>,
 }
 
@@ -125,15 +128,15 @@ impl Durable for Granted {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-enum Letter {
+enum Message {
     Request,
     Grant,
     Release,
 }
 
-impl Describe for Letter {
+impl Describe for Message {
     fn kind(&self) -> &'static str {
-        "letter"
+        "message"
     }
 }
 
@@ -141,7 +144,7 @@ const SERVER: NodeId = NodeId::from_index(0);
 
 impl Protocol for Server {
     type Command = Command;
-    type Message = Letter;
+    type Message = Message;
     type Timer = Never;
     type Event = Event;
     type Durable = Granted;
@@ -152,27 +155,27 @@ impl Protocol for Server {
                 assert!(incarnation == Incarnation::FIRST || self.granted.is_none());
                 self.granted = durable.0;
             }
-            // The server's own user is always told to go away.
-            Input::Command(Command::Acquire | Command::Try | Command::Share) if self.place.0 == SERVER => {
+            // The server always denies its own client.
+            Input::Command(Command::Acquire | Command::Try | Command::Share) if self.fixed.0 == SERVER => {
                 out.emit(Event::Denied);
             }
-            Input::Command(Command::Acquire | Command::Try | Command::Share) => out.send(SERVER, Letter::Request),
+            Input::Command(Command::Acquire | Command::Try | Command::Share) => out.send(SERVER, Message::Request),
             Input::Command(Command::Release) => {
                 out.emit(Event::Left);
-                out.send(SERVER, Letter::Release);
+                out.send(SERVER, Message::Release);
             }
-            Input::Message { from, message: Letter::Request } => {
+            Input::Message { from, message: Message::Request } => {
                 self.waiting.push(from);
                 self.grant(out);
             }
-            Input::Message { from, message: Letter::Release } => {
+            Input::Message { from, message: Message::Release } => {
                 if self.granted == Some(from) {
                     self.granted = None;
                     out.save(None);
                     self.grant(out);
                 }
             }
-            Input::Message { message: Letter::Grant, .. } => out.emit(Event::entered(Fence::default())),
+            Input::Message { message: Message::Grant, .. } => out.emit(Event::entered(Fence::default())),
             Input::Timer(never) => match never {},
             Input::Command(Command::Cancel)
             | Input::Saved(_)
@@ -194,29 +197,30 @@ impl Server {
         let next = self.waiting.remove(0);
         self.granted = Some(next);
         out.save(Some(next));
-        match self.place.1 {
-            Order::AfterSaves => out.send(next, Letter::Grant),
-            Order::Ahead => out.send_ahead(next, Letter::Grant),
+        match self.fixed.1 {
+            Order::AfterSaves => out.send(next, Message::Grant),
+            Order::Ahead => out.send_ahead(next, Message::Grant),
         }
     }
 }
 
 fn server(answers: Order) -> Maker {
-    group_of(3, move |me, _: Group| Server { place: Fixed::new((me, answers)), granted: None, waiting: Vec::new() })
+    group_of(3, move |me, _: Group| Server { fixed: Fixed::new((me, answers)), granted: None, waiting: Vec::new() })
 }
 
 #[test]
-fn a_promise_that_is_sent_ahead_of_its_save_is_made_twice() {
+fn a_grant_sent_before_its_save_is_made_twice() {
     let bounds = Bounds::new(3, 1).fences().crashes(1).restarts(1);
-    let (two_inside, _) = breaches(&server(Order::Ahead), &bounds);
-    // Both ask; the server hears one, grants, crashes, comes back, hears the other, grants; both hear.
-    assert_eq!(two_inside, Some(8));
-    assert_eq!(breaches(&server(Order::AfterSaves), &bounds).0, None);
+    let (two_holders, _) = violations(&server(Order::Ahead), &bounds);
+    // Both request; the server receives one request, grants, crashes, restarts, receives the other,
+    // grants; both grants arrive.
+    assert_eq!(two_holders, Some(8));
+    assert_eq!(violations(&server(Order::AfterSaves), &bounds).0, None);
 }
 
 #[test]
-fn as_many_writes_survive_a_crash_as_there_are_to_lose() {
-    // The server has up to two writes on the way: that the lock is free, and who has it next.
+fn any_number_of_pending_writes_may_survive_a_crash() {
+    // The server has up to two pending writes: that the lock is free, and the next holder.
     let make = server(Order::Ahead);
     let states = |bounds: &Bounds| check(&make, bounds, &plain()).states.states;
     let crash = Bounds::new(3, 1).crashes(1).restarts(1);

@@ -1,35 +1,36 @@
-//! Fairness, on protocols made to mislead: what is owed excuses a run, what is paid again and again does not.
+//! Fairness on misleading protocols: an obligation that is never met excuses a run as unfair; one
+//! that is met again and again does not.
 
-use crate::checker::engine::common::{breach, check, checker, group_of, only, reduced, verdict};
+use crate::checker::engine::common::{check, checker, counterexample_len, group_of, only, reduced, verdict};
 use crate::checker::engine::reference::{Bounds, Maker, explore, starves};
 use quorate_check::Effort;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Duration, Effects, Fence, Fixed, Group, Input, Never, NodeId, Protocol, Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// How a request fares while a ball goes to and fro between the two nodes for ever.
+/// The handling of a request while two nodes exchange a ball message for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Habit {
+enum Handling {
     Grants,
-    /// The server grants it, and hits the ball to itself.
+    /// The server grants it, and sends the ball to itself.
     GrantsAlone,
     Drops,
-    /// The server drops it, and hits the ball to itself.
+    /// The server drops it, and sends the ball to itself.
     DropsAlone,
-    /// The server grants it every other time, and else lays it aside to look at it again.
-    Dithers,
-    /// The client asks when its timer fires.
+    /// The server grants it every other time, and otherwise sends it to itself again.
+    Defers,
+    /// The client sends its request when its timer fires.
     AsksLater,
-    /// The client asks when its timer fires, and sets it anew with every ball.
-    PutsOff,
-    /// The client asks once its save is durable.
+    /// The client sends its request when its timer fires, and resets the timer with every ball.
+    ResetsTimer,
+    /// The client sends its request once its save is durable.
     SavesFirst,
 }
 
-/// The lowest node serves, the other one asks.
+/// The lowest node is the server, the other one the client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Tennis {
-    place: Fixed<(NodeId, Habit)>,
+struct BallGame {
+    fixed: Fixed<(NodeId, Handling)>,
     waits: bool,
     even: bool,
 }
@@ -38,8 +39,8 @@ struct Tennis {
 enum Message {
     Ball,
     Request,
-    /// A request that was laid aside.
-    Aside,
+    /// A deferred request.
+    Deferred,
     Grant,
 }
 
@@ -63,52 +64,57 @@ impl quorate_core::Durable for Kept {
 const SERVER: NodeId = NodeId::from_index(0);
 const CLIENT: NodeId = NodeId::from_index(1);
 
-impl Tennis {
+impl BallGame {
     fn later(out: &mut Effects<'_, Self>) {
         out.set_timer(Later, Span::exactly(Duration::from_millis(1)));
     }
 
     fn serve(&self, out: &mut Effects<'_, Self>) {
-        match self.place.1 {
-            Habit::Drops | Habit::DropsAlone => {}
-            Habit::Dithers if !self.even => out.send(SERVER, Message::Aside),
-            Habit::Dithers
-            | Habit::Grants
-            | Habit::GrantsAlone
-            | Habit::AsksLater
-            | Habit::PutsOff
-            | Habit::SavesFirst => out.send(CLIENT, Message::Grant),
+        match self.fixed.1 {
+            Handling::Drops | Handling::DropsAlone => {}
+            Handling::Defers if !self.even => out.send(SERVER, Message::Deferred),
+            Handling::Defers
+            | Handling::Grants
+            | Handling::GrantsAlone
+            | Handling::AsksLater
+            | Handling::ResetsTimer
+            | Handling::SavesFirst => out.send(CLIENT, Message::Grant),
         }
     }
 
     fn ask(&mut self, out: &mut Effects<'_, Self>) {
         self.waits = true;
-        match self.place.1 {
-            Habit::AsksLater | Habit::PutsOff => Self::later(out),
-            Habit::SavesFirst => {
+        match self.fixed.1 {
+            Handling::AsksLater | Handling::ResetsTimer => Self::later(out),
+            Handling::SavesFirst => {
                 out.save(());
                 out.send(SERVER, Message::Request);
             }
-            Habit::Grants | Habit::GrantsAlone | Habit::Drops | Habit::DropsAlone | Habit::Dithers => {
+            Handling::Grants | Handling::GrantsAlone | Handling::Drops | Handling::DropsAlone | Handling::Defers => {
                 out.send(SERVER, Message::Request);
             }
         }
     }
 
-    fn hit(&mut self, out: &mut Effects<'_, Self>) {
-        let (me, habit) = *self.place;
-        match habit {
-            Habit::GrantsAlone | Habit::DropsAlone => return out.send(me, Message::Ball),
-            Habit::PutsOff if self.waits && me == CLIENT => Self::later(out),
-            Habit::Grants | Habit::Drops | Habit::Dithers | Habit::AsksLater | Habit::PutsOff | Habit::SavesFirst => {}
+    fn return_ball(&mut self, out: &mut Effects<'_, Self>) {
+        let (me, handling) = *self.fixed;
+        match handling {
+            Handling::GrantsAlone | Handling::DropsAlone => return out.send(me, Message::Ball),
+            Handling::ResetsTimer if self.waits && me == CLIENT => Self::later(out),
+            Handling::Grants
+            | Handling::Drops
+            | Handling::Defers
+            | Handling::AsksLater
+            | Handling::ResetsTimer
+            | Handling::SavesFirst => {}
         }
         self.even = !self.even;
-        // The ball comes back as it was, so that the run can come back to where it was.
+        // The ball is always the same, so that a run can return to an earlier state.
         out.send(if me == SERVER { CLIENT } else { SERVER }, Message::Ball);
     }
 }
 
-impl Protocol for Tennis {
+impl Protocol for BallGame {
     type Command = Command;
     type Message = Message;
     type Timer = Later;
@@ -116,16 +122,16 @@ impl Protocol for Tennis {
     type Durable = Kept;
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
-        let server = self.place.0 == SERVER;
+        let server = self.fixed.0 == SERVER;
         match input {
-            Input::Start { .. } if server => self.hit(out),
+            Input::Start { .. } if server => self.return_ball(out),
             Input::Command(Command::Acquire | Command::Share) if server => {
                 out.emit(Event::entered(Fence::default()));
             }
             Input::Command(Command::Acquire | Command::Share) => self.ask(out),
             Input::Command(Command::Release) => out.emit(Event::Left),
-            Input::Message { message: Message::Ball, .. } => self.hit(out),
-            Input::Message { message: Message::Request | Message::Aside, .. } => self.serve(out),
+            Input::Message { message: Message::Ball, .. } => self.return_ball(out),
+            Input::Message { message: Message::Request | Message::Deferred, .. } => self.serve(out),
             Input::Message { message: Message::Grant, .. } => {
                 self.waits = false;
                 out.emit(Event::entered(Fence::default()));
@@ -144,135 +150,138 @@ impl Protocol for Tennis {
     }
 }
 
-fn tennis(habit: Habit) -> Maker {
-    group_of(2, move |me, _: Group| Tennis { place: Fixed::new((me, habit)), waits: false, even: false })
+fn ball_game(handling: Handling) -> Maker {
+    group_of(2, move |me, _: Group| BallGame { fixed: Fixed::new((me, handling)), waits: false, even: false })
 }
 
-/// Whether the checker finds a fair run that starves the client; the plain explorer must agree.
-fn is_starved(habit: Habit, bounds: &Bounds) -> bool {
-    let make = tennis(habit);
-    let mut told = None;
+/// Returns whether the checker finds a fair run that starves the client; the reference explorer
+/// must agree.
+fn is_starved(handling: Handling, bounds: &Bounds) -> bool {
+    let make = ball_game(handling);
+    let mut starved_before = None;
     for effort in [only(&["served"]), Effort { properties: only(&["served"]).properties, ..reduced() }] {
         let mut checker = checker(&make, bounds);
         let findings = checker.run(&effort, &mut |_, _| true);
         let served = verdict(&findings, "served");
         assert!(findings.is_complete() && served.holds.is_some());
-        assert!(findings.fair.is_some(), "{habit:?}: the ball flies for ever, so runs go in circles");
+        assert!(findings.fair.is_some(), "{handling:?}: the ball is exchanged for ever, so there must be cycles");
         if let Some(example) = &served.counterexample {
-            assert!(example.cycle().is_some_and(|start| start < example.len()), "{habit:?}");
+            assert!(example.cycle().is_some_and(|start| start < example.len()), "{handling:?}");
             checker.play(example, ()).unwrap();
         }
         let starved = served.holds == Some(false);
-        assert_eq!(*told.get_or_insert(starved), starved, "{habit:?}: reduction changes nothing");
+        assert_eq!(*starved_before.get_or_insert(starved), starved, "{handling:?}: reduction changes nothing");
     }
-    let starved = told.unwrap();
-    assert_eq!(starved, starves(&make, bounds), "{habit:?}");
+    let starved = starved_before.unwrap();
+    assert_eq!(starved, starves(&make, bounds), "{handling:?}");
     starved
 }
 
 #[test]
-fn a_request_that_is_never_delivered_accuses_nobody() {
+fn a_request_that_is_never_delivered_is_an_unfair_run() {
     for bounds in [Bounds::new(2, 1), Bounds::new(2, None), Bounds::new(2, 2).fifo()] {
-        assert!(!is_starved(Habit::Grants, &bounds));
-        assert!(!is_starved(Habit::GrantsAlone, &bounds));
+        assert!(!is_starved(Handling::Grants, &bounds));
+        assert!(!is_starved(Handling::GrantsAlone, &bounds));
     }
 }
 
 #[test]
-fn a_request_that_is_dropped_starves_while_the_rest_goes_on() {
+fn a_dropped_request_starves_while_the_ball_is_exchanged() {
     for bounds in [Bounds::new(2, 1), Bounds::new(2, None), Bounds::new(2, 2).fifo()] {
-        assert!(is_starved(Habit::Drops, &bounds));
-        assert!(is_starved(Habit::DropsAlone, &bounds));
+        assert!(is_starved(Handling::Drops, &bounds));
+        assert!(is_starved(Handling::DropsAlone, &bounds));
     }
 }
 
-/// It is delivered again and again, and each time at the wrong moment.
+/// The request is delivered again and again, each time at the wrong moment.
 #[test]
-fn a_request_that_is_laid_aside_again_and_again_starves() {
-    assert!(is_starved(Habit::Dithers, &Bounds::new(2, 1)));
+fn a_request_that_is_deferred_for_ever_starves() {
+    assert!(is_starved(Handling::Defers, &Bounds::new(2, 1)));
 }
 
-/// Nothing falls quiet, so the timer never may fire; but a run in which it never does is not fair.
+/// The network never becomes quiet, so the timer need not fire; but a run in which it never fires
+/// is unfair.
 #[test]
-fn a_timer_that_is_owed_accuses_nobody() {
-    assert!(!is_starved(Habit::AsksLater, &Bounds::new(2, 1)));
-    assert!(!is_starved(Habit::AsksLater, &Bounds::new(2, 1).hasty_timers(1)));
-}
-
-#[test]
-fn a_timer_that_is_set_anew_for_ever_starves() {
-    assert!(is_starved(Habit::PutsOff, &Bounds::new(2, 1)));
-    assert!(is_starved(Habit::PutsOff, &Bounds::new(2, 1).hasty_timers(1)));
+fn a_timer_that_never_fires_is_an_unfair_run() {
+    assert!(!is_starved(Handling::AsksLater, &Bounds::new(2, 1)));
+    assert!(!is_starved(Handling::AsksLater, &Bounds::new(2, 1).hasty_timers(1)));
 }
 
 #[test]
-fn a_save_that_is_never_synced_accuses_nobody() {
-    assert!(!is_starved(Habit::SavesFirst, &Bounds::new(2, 1)));
+fn a_timer_that_is_reset_for_ever_starves() {
+    assert!(is_starved(Handling::ResetsTimer, &Bounds::new(2, 1)));
+    assert!(is_starved(Handling::ResetsTimer, &Bounds::new(2, 1).hasty_timers(1)));
 }
 
-/// Two copies of one grant let the client in twice, and the second time it did not ask.
 #[test]
-fn whoever_enters_without_asking_is_seen() {
-    let make = tennis(Habit::Grants);
+fn a_save_that_is_never_synced_is_an_unfair_run() {
+    assert!(!is_starved(Handling::SavesFirst, &Bounds::new(2, 1)));
+}
+
+/// Two copies of one grant make the client enter twice, the second time without a request.
+#[test]
+fn entering_without_a_request_is_found() {
+    let make = ball_game(Handling::Grants);
     let doubled = Bounds::new(2, 1).duplicates(1);
     let findings = check(&make, &doubled, &only(&["asked-first"]));
-    // Ask, hear, double the grant, hear it, leave or not, hear it again.
-    assert_eq!(breach(&findings, "asked-first"), Some(5));
-    assert_eq!(explore(&make, &doubled).unasked, Some(5));
+    // Request, receive it, duplicate the grant, receive it, release or not, receive it again.
+    assert_eq!(counterexample_len(&findings, "asked-first"), Some(5));
+    assert_eq!(explore(&make, &doubled).unrequested, Some(5));
     let findings = check(&make, &Bounds::new(2, 1), &only(&["asked-first"]));
-    assert_eq!(breach(&findings, "asked-first"), None);
+    assert_eq!(counterexample_len(&findings, "asked-first"), None);
 }
 
-/// Who is inside leaves sooner or later, whatever else goes on.
+/// A holder eventually releases, whatever else happens.
 #[test]
-fn whoever_stays_inside_for_ever_accuses_nobody() {
+fn a_holder_that_never_releases_is_an_unfair_run() {
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    struct Door {
+    struct SingleHolder {
         me: NodeId,
         held: bool,
         asked: bool,
     }
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-    enum Word {
+    enum Reply {
         Ball,
         Ask,
         Open,
     }
 
-    impl Describe for Word {
+    impl Describe for Reply {
         fn kind(&self) -> &'static str {
-            "word"
+            "message"
         }
     }
 
-    /// The first node holds the door as long as it is inside; the other one may come in after that.
-    impl Protocol for Door {
+    /// The first node holds the lock while it is in the critical section; the other one may enter
+    /// after that.
+    impl Protocol for SingleHolder {
         type Command = Command;
-        type Message = Word;
+        type Message = Reply;
         type Timer = Never;
         type Event = Event;
         type Durable = ();
 
         fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
             match input {
-                Input::Start { .. } if self.me == SERVER => out.send(SERVER, Word::Ball),
-                Input::Message { message: Word::Ball, .. } => out.send(SERVER, Word::Ball),
+                Input::Start { .. } if self.me == SERVER => out.send(SERVER, Reply::Ball),
+                Input::Message { message: Reply::Ball, .. } => out.send(SERVER, Reply::Ball),
                 Input::Command(Command::Acquire | Command::Share) if self.me == SERVER => {
                     self.held = true;
                     out.emit(Event::entered(Fence::default()));
                 }
-                Input::Command(Command::Acquire | Command::Share) => out.send(SERVER, Word::Ask),
+                Input::Command(Command::Acquire | Command::Share) => out.send(SERVER, Reply::Ask),
                 Input::Command(Command::Release) => {
                     self.held = false;
                     out.emit(Event::Left);
                     if std::mem::take(&mut self.asked) {
-                        out.send(CLIENT, Word::Open);
+                        out.send(CLIENT, Reply::Open);
                     }
                 }
-                Input::Message { message: Word::Ask, .. } if self.held => self.asked = true,
-                Input::Message { message: Word::Ask, .. } => out.send(CLIENT, Word::Open),
-                Input::Message { message: Word::Open, .. } => out.emit(Event::entered(Fence::default())),
+                Input::Message { message: Reply::Ask, .. } if self.held => self.asked = true,
+                Input::Message { message: Reply::Ask, .. } => out.send(CLIENT, Reply::Open),
+                Input::Message { message: Reply::Open, .. } => out.emit(Event::entered(Fence::default())),
                 Input::Timer(never) => match never {},
                 Input::Start { .. }
                 | Input::Command(Command::Try | Command::Cancel)
@@ -287,7 +296,7 @@ fn whoever_stays_inside_for_ever_accuses_nobody() {
         }
     }
 
-    let make = group_of(2, |me, _| Door { me, held: false, asked: false });
+    let make = group_of(2, |me, _| SingleHolder { me, held: false, asked: false });
     let bounds = Bounds::new(2, 1);
     let findings = check(&make, &bounds, &only(&["served"]));
     assert_eq!(verdict(&findings, "served").holds, Some(true));

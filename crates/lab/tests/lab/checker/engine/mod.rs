@@ -1,12 +1,12 @@
-//! The checker against a second, plain explorer, and against protocols made to mislead it.
+//! Tests of the checker against a second, plain explorer, and with misleading protocols.
 
 mod bounds;
 pub(crate) mod common;
 pub(crate) mod compare;
 mod counts;
-mod drawn;
 mod durable;
 mod liveness;
+mod random;
 mod reduction;
 pub(crate) mod reference;
 mod views;

@@ -1,22 +1,23 @@
-//! Reduction lets one node go first where it makes no difference; here it would make one.
+//! Reduction explores one node's steps first where the order does not matter; here it would matter.
 
-use crate::checker::engine::common::{breach, check, group_of, plain};
+use crate::checker::engine::common::{check, counterexample_len, group_of, plain};
 use crate::checker::engine::reference::{Bounds, Seen, explore};
 use quorate_check::{Effort, End, Search};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Effects, Fence, Group, Input, Never, NodeId, Protocol, Time};
 use serde::Serialize;
 
-/// Two nodes. The first one enters at once; the other one's user is always denied, and it enters with a token, unasked.
+/// Two nodes. The first one enters at once. The other one always denies its client, and enters with
+/// a token without a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Squash {
+struct TokenGame {
     me: NodeId,
     game: Game,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Game {
-    /// The first one hits a ball to itself for ever, and sends the token when it leaves.
+    /// The first one sends a ball to itself for ever, and sends the token when it leaves.
     ForEver,
     /// The first one sends the token when it enters, and a ball to itself, with which it leaves.
     Once,
@@ -37,7 +38,7 @@ impl Describe for Message {
 const FIRST: NodeId = NodeId::from_index(0);
 const OTHER: NodeId = NodeId::from_index(1);
 
-impl Protocol for Squash {
+impl Protocol for TokenGame {
     type Command = Command;
     type Message = Message;
     type Timer = Never;
@@ -81,9 +82,9 @@ impl Protocol for Squash {
     }
 }
 
-/// Holds every search to what the plain explorer sees first.
-fn is_found(game: Game, property: &str, seen: impl Fn(&Seen) -> Option<u64>, steps: u64) {
-    let make = group_of(2, move |me, _: Group| Squash { me, game });
+/// Asserts that every search finds the counterexample that the reference explorer finds.
+fn assert_found(game: Game, property: &str, seen: impl Fn(&Seen) -> Option<u64>, steps: u64) {
+    let make = group_of(2, move |me, _: Group| TokenGame { me, game });
     let bounds = Bounds::new(2, 1);
     assert_eq!(seen(&explore(&make, &bounds)), Some(steps));
     for search in [Search::Breadth, Search::Depth] {
@@ -91,22 +92,23 @@ fn is_found(game: Game, property: &str, seen: impl Fn(&Seen) -> Option<u64>, ste
             let effort = Effort { search, threads, reduce, ..plain() };
             let findings = check(&make, &bounds, &effort);
             assert_eq!(findings.end, End::Complete);
-            let found = breach(&findings, property);
+            let found = counterexample_len(&findings, property);
             assert!(found.is_some(), "{property} with {effort:?}");
             assert!(search == Search::Depth || found == Some(steps), "{property} with {effort:?}: {found:?}");
         }
     }
 }
 
-/// Where the first node goes round alone, all are followed after all, and what they do is judged like any step.
+/// If the first node's steps form a cycle, all nodes are explored after all, and their steps are
+/// judged like any others.
 #[test]
-fn a_step_that_was_put_off_is_judged_when_it_is_taken() {
-    is_found(Game::ForEver, "asked-first", |seen| seen.unasked, 3);
+fn a_postponed_step_is_judged_when_it_is_taken() {
+    assert_found(Game::ForEver, "asked-first", |seen| seen.unrequested, 3);
 }
 
-/// Nobody can send the first node anything while it is inside; but if it left first, nobody would see it there with the
-/// other one.
+/// No node can send the first one anything while it holds the lock; but if it left first, no state
+/// would have both in the critical section.
 #[test]
-fn a_step_that_is_seen_never_goes_first() {
-    is_found(Game::Once, "exclusion", |seen| seen.two_inside, 2);
+fn a_visible_step_is_never_explored_alone() {
+    assert_found(Game::Once, "exclusion", |seen| seen.two_holders, 2);
 }

@@ -1,6 +1,6 @@
-//! Groups whose views change: every order of crashes, ends of leases, decisions and news.
+//! Groups whose views change: every order of crashes, lease expiries, decisions and notifications.
 
-use crate::checker::engine::common::{breach, check, checker, group_of, only, plain, reduced, verdicts};
+use crate::checker::engine::common::{check, checker, counterexample_len, group_of, only, plain, reduced, verdicts};
 use crate::checker::engine::compare::agree;
 use crate::checker::engine::reference::{Bounds, Maker};
 use quorate_check::{CheckError, Checker, Effort, Search, Setup, Timing, Views, Walks};
@@ -18,34 +18,34 @@ fn token_request(nodes: usize) -> Maker {
     group_of(nodes, |me, group| Viewed::new(me, TokenRequest::new(me, group)))
 }
 
-/// Both explorers see the same, and nothing is broken.
-fn stands(make: &Maker, bounds: &Bounds) {
+/// Asserts that both explorers agree and that no property is violated.
+fn assert_correct(make: &Maker, bounds: &Bounds) {
     let seen = agree(make, bounds);
-    let breaches = [seen.two_inside, seen.unasked, seen.fence_back, seen.deadlock, seen.end];
-    assert_eq!(breaches, [None; 5], "{bounds:?}");
+    let violations = [seen.two_holders, seen.unrequested, seen.fence_decrease, seen.deadlock, seen.end];
+    assert_eq!(violations, [None; 5], "{bounds:?}");
 }
 
 #[test]
-fn two_members_are_explored_to_the_last_state() {
+fn two_members_are_explored_completely() {
     let bounds = |rounds| Bounds::new(2, rounds).fences().crashes(1).views(1, true);
-    stands(&central(2), &bounds(2));
-    stands(&central(2), &bounds(1).cancels());
-    stands(&token_request(2), &bounds(1));
-    stands(&token_request(2), &bounds(1).fifo());
+    assert_correct(&central(2), &bounds(2));
+    assert_correct(&central(2), &bounds(1).cancels());
+    assert_correct(&token_request(2), &bounds(1));
+    assert_correct(&token_request(2), &bounds(1).fifo());
 }
 
 #[test]
-fn both_explorers_see_the_same_where_nodes_restart_and_news_comes_late() {
+fn both_explorers_agree_with_restarts_and_late_views() {
     let restarts = Bounds::new(2, 1).fences().crashes(1).restarts(1).views(1, true);
-    stands(&central(2), &restarts);
-    stands(&token_request(2), &restarts);
+    assert_correct(&central(2), &restarts);
+    assert_correct(&token_request(2), &restarts);
     let twice = Bounds::new(2, 1).views(2, true);
-    stands(&central(2), &twice);
-    stands(&central(2), &twice.fifo());
+    assert_correct(&central(2), &twice);
+    assert_correct(&central(2), &twice.fifo());
 }
 
 #[test]
-fn three_members_of_which_one_crashes_or_lets_its_lease_end_stay_safe_and_serve() {
+fn three_members_of_which_one_crashes_or_loses_its_lease_stay_safe_and_live() {
     let bounds = Bounds::new(3, 1).fences().crashes(1).views(1, true);
     let safe = only(&["exclusion", "fences-grow", "no-deadlock"]);
     for findings in [
@@ -59,45 +59,50 @@ fn three_members_of_which_one_crashes_or_lets_its_lease_end_stay_safe_and_serve(
 }
 
 #[test]
-fn without_a_change_of_the_view_nobody_crashes_and_no_lease_ends() {
+fn without_view_changes_no_node_crashes_and_no_lease_expires() {
     let calm = check(&central(2), &Bounds::new(2, 1).views(1, true), &plain());
-    let still = check(&central(2), &Bounds::new(2, 1).crashes(1).views(0, true), &plain());
-    let book = check(&group_of(2, Central::new), &Bounds::new(2, 1), &plain());
-    assert_eq!(still.states.states, book.states.states, "a view that never changes is a group that never does");
-    assert!(calm.states.states > still.states.states);
+    let unchanged = check(&central(2), &Bounds::new(2, 1).crashes(1).views(0, true), &plain());
+    let static_group = check(&group_of(2, Central::new), &Bounds::new(2, 1), &plain());
+    assert_eq!(
+        unchanged.states.states, static_group.states.states,
+        "a view that never changes must be like a static group"
+    );
+    assert!(calm.states.states > unchanged.states.states);
 }
 
 #[test]
-fn a_membership_that_does_not_wait_lets_two_in() {
+fn an_impatient_membership_violates_exclusion() {
     for nodes in [2, 3] {
         let bounds = Bounds::new(nodes, 1).views(1, false);
         let findings = check(&central(nodes), &bounds, &plain());
-        assert!(breach(&findings, "exclusion").is_some());
+        assert!(counterexample_len(&findings, "exclusion").is_some());
         let short = check(&central(nodes), &bounds, &reduced());
-        assert_eq!(breach(&findings, "exclusion"), breach(&short, "exclusion"));
+        assert_eq!(counterexample_len(&findings, "exclusion"), counterexample_len(&short, "exclusion"));
     }
     let seen = agree(&central(2), &Bounds::new(2, 1).fences().views(1, false));
-    assert!(seen.two_inside.is_some());
-    assert!(seen.fence_back.is_some(), "whoever enters in the older view has the smaller fence");
+    assert!(seen.two_holders.is_some());
+    assert!(seen.fence_decrease.is_some(), "an entry in the older view has the smaller fence");
 }
 
 #[test]
-fn whoever_does_not_wait_for_reports_lets_two_in() {
+fn not_waiting_for_reports_violates_exclusion() {
     let unheard = group_of(3, |me, group| Unheard::node(me, Central::new(me, group)));
     let findings = check(&unheard, &Bounds::new(3, 1).crashes(1).views(1, true), &plain());
-    assert!(breach(&findings, "exclusion").is_some());
+    assert!(counterexample_len(&findings, "exclusion").is_some());
 }
 
 #[test]
-fn whoever_does_not_freeze_acts_for_a_group_that_went_on_without_it() {
-    // The membership does not count it any more. But a coordinator that goes on gives fences of a view that is over.
+fn a_member_that_does_not_freeze_violates_fences() {
+    // The membership has removed the member. But a coordinator that continues issues fences of an
+    // old view.
     let carefree = group_of(3, |me, group| Carefree::node(me, Central::new(me, group)));
     let findings = check(&carefree, &Bounds::new(3, 1).fences().views(1, true), &plain());
-    assert!(breach(&findings, "fences-grow").is_some());
+    assert!(counterexample_len(&findings, "fences-grow").is_some());
 }
 
-/// A counterexample is played by real nodes, and the simulator's judges come to the same verdict.
-fn is_judged_alike(make: &Maker, bounds: &Bounds, name: &str) {
+/// Replays a counterexample with real nodes, and asserts that the simulator's observers reach the
+/// same verdict.
+fn assert_judged_alike(make: &Maker, bounds: &Bounds, name: &str) {
     let mut checker = checker(make, bounds);
     let findings = checker.run(&plain(), &mut |_, _| true);
     let broken = findings.verdicts.iter().find(|verdict| verdict.name == name).unwrap();
@@ -109,26 +114,26 @@ fn is_judged_alike(make: &Maker, bounds: &Bounds, name: &str) {
 }
 
 #[test]
-fn counterexamples_with_views_are_played_again() {
-    is_judged_alike(&central(3), &Bounds::new(3, 1).fences().views(1, false), "exclusion");
+fn counterexamples_with_views_replay() {
+    assert_judged_alike(&central(3), &Bounds::new(3, 1).fences().views(1, false), "exclusion");
     let unheard = group_of(3, |me, group| Unheard::node(me, Central::new(me, group)));
-    is_judged_alike(&unheard, &Bounds::new(3, 1).fences().crashes(1).views(1, true), "exclusion");
+    assert_judged_alike(&unheard, &Bounds::new(3, 1).fences().crashes(1).views(1, true), "exclusion");
 }
 
 #[test]
-fn depth_first_and_at_random_find_what_breadth_first_does() {
+fn depth_first_search_and_random_walks_agree_with_breadth_first() {
     let bounds = Bounds::new(2, 1).crashes(1).views(1, true);
     let deep = check(&central(2), &bounds, &Effort { search: Search::Depth, ..plain() });
     assert_eq!(deep.states.states, check(&central(2), &bounds, &plain()).states.states);
     let walks = Search::Walks(Walks { count: 2_000, steps: 60, seed: 1 });
-    let rash = check(&central(2), &Bounds::new(2, 1).views(1, false), &Effort { search: walks, ..plain() });
-    assert!(rash.is_broken());
+    let impatient = check(&central(2), &Bounds::new(2, 1).views(1, false), &Effort { search: walks, ..plain() });
+    assert!(impatient.is_broken());
 }
 
 #[test]
-fn over_links_that_must_keep_the_order_a_view_may_still_be_late() {
+fn over_fifo_links_a_view_may_still_be_late() {
     let lamport = group_of(2, |me, group| Viewed::new(me, Lamport::new(me, group)));
-    stands(&lamport, &Bounds::new(2, 1).fences().fifo().crashes(1).views(1, true));
+    assert_correct(&lamport, &Bounds::new(2, 1).fences().fifo().crashes(1).views(1, true));
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! Ordered multicasts under the checker: each order stands in every order of steps, with a crash at every point, and whatever is found broken
-//! is broken in the eyes of the simulator's judges too.
+//! Ordered multicasts under the checker: each order holds in every schedule, with a crash at every
+//! point, and the simulator's observers confirm every counterexample.
 
+mod bugs;
 mod orders;
-mod slips;
 
 use crate::checker::engine::common::reduced;
 use crate::checker::{broken, length};
@@ -16,16 +16,16 @@ use quorate_lab::multicast::check::Senders;
 use quorate_lab::multicast::run::{Promises, Properties};
 use std::sync::Arc;
 
-const MOST_STATES: u64 = 8_000_000;
+const MAX_STATES: u64 = 8_000_000;
 
-/// A group under test: who sends how much in all, and what may happen.
+/// A group under test: its senders, the number of messages, and the possible faults.
 #[derive(Clone, Debug)]
 struct Case {
     nodes: usize,
     senders: usize,
     messages: u8,
     crashes: u8,
-    /// Whether they may come in the middle of a sending.
+    /// Whether crashes may interrupt a multicast.
     cut_short: bool,
     fifo: bool,
     plan: Plan,
@@ -34,7 +34,7 @@ struct Case {
 }
 
 impl Case {
-    /// So many nodes, of which the first ones send, and of which nothing is promised but that what is sent is delivered.
+    /// `nodes` nodes, of which the first `senders` send, with only reliability promised.
     fn new(nodes: usize, senders: usize, messages: u8) -> Self {
         Self {
             nodes,
@@ -73,18 +73,23 @@ impl Case {
         }
     }
 
-    /// Checks, and plays every counterexample before the simulator's judges, which must agree.
+    /// Runs a check, and replays every counterexample to the simulator's observers, which must
+    /// agree.
     fn check_nodes(&self, make: impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static) -> Findings {
         let users = Senders::new(Group::of_size(self.senders), self.messages, self.promises).unwrap();
         let mut checker = Checker::new(Arc::new(make), users, self.setup()).unwrap();
-        let findings = checker.run(&self.effort, &mut |_, progress| progress.states < MOST_STATES);
+        let findings = checker.run(&self.effort, &mut |_, progress| progress.states < MAX_STATES);
         for verdict in &findings.verdicts {
             let Some(example) = &verdict.counterexample else { continue };
             let judges = Properties::new(self.nodes, self.promises);
             let judged = checker.play(example, judges).unwrap_or_else(|error| panic!("{}: {error}", verdict.name));
             let judged = judged.verdicts();
             let simulated = judged.iter().find(|simulated| simulated.name == verdict.name).unwrap();
-            assert!(simulated.is_breach(), "the simulator does not see '{}' broken", verdict.name);
+            assert!(
+                simulated.is_breach(),
+                "the simulator's observers do not confirm the violation of '{}'",
+                verdict.name
+            );
         }
         findings
     }

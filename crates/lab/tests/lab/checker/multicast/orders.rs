@@ -1,4 +1,4 @@
-//! The orders of the book: each keeps what it promises, whatever happens in whichever order.
+//! The standard multicast orders: each keeps its promise in every schedule.
 
 use crate::checker::multicast::{Case, broken, length};
 use quorate_check::{Effort, Findings, Search};
@@ -27,7 +27,7 @@ fn check_all(case: &Case) -> Vec<(&'static str, Findings)> {
     ]
 }
 
-fn all_hold(case: &Case) {
+fn assert_all_hold(case: &Case) {
     for (name, findings) in check_all(case) {
         let states = findings.states;
         println!("{name}: {} states, {:.1} s", states.states, states.seconds);
@@ -36,59 +36,59 @@ fn all_hold(case: &Case) {
 }
 
 #[test]
-fn every_order_keeps_its_promise_where_nobody_dies() {
-    all_hold(&Case::new(3, 2, 2));
-    all_hold(&Case::new(2, 2, 3));
-    all_hold(&Case::new(1, 1, 2));
+fn every_order_keeps_its_promise_without_crashes() {
+    assert_all_hold(&Case::new(3, 2, 2));
+    assert_all_hold(&Case::new(2, 2, 3));
+    assert_all_hold(&Case::new(1, 1, 2));
 }
 
 #[test]
 fn in_views_every_order_keeps_its_promise_with_a_crash_at_every_point() {
     let case = Case { crashes: 1, ..Case::new(3, 2, 2).in_views() };
-    all_hold(&Case { fifo: true, ..case.clone() });
-    all_hold(&Case { fifo: true, ..Case { crashes: 1, ..Case::new(2, 2, 3).in_views() } });
+    assert_all_hold(&Case { fifo: true, ..case.clone() });
+    assert_all_hold(&Case { fifo: true, ..Case { crashes: 1, ..Case::new(2, 2, 3).in_views() } });
 }
 
 #[test]
-fn uniform_delivery_binds_survivors_to_what_the_dead_heard() {
+fn uniform_delivery_binds_survivors_to_deliveries_of_crashed_nodes() {
     let case = Case { crashes: 1, fifo: true, ..Case::new(3, 1, 1).in_views() };
     let plan = Plan { delivery: Delivery::Uniform, ..case.plan.clone() };
-    all_hold(&Case { plan, promises: Promises { uniform: true, ..case.promises }, ..case });
+    assert_all_hold(&Case { plan, promises: Promises { uniform: true, ..case.promises }, ..case });
 }
 
 #[test]
-fn views_may_follow_on_each_others_heels() {
-    all_hold(&Case { crashes: 2, fifo: true, ..Case::new(3, 1, 1).in_views() });
+fn views_may_follow_in_quick_succession() {
+    assert_all_hold(&Case { crashes: 2, fifo: true, ..Case::new(3, 1, 1).in_views() });
 }
 
 #[test]
-fn a_window_that_is_full_never_wedges() {
+fn a_full_window_never_blocks_for_ever() {
     let case = Case { fifo: true, ..Case::new(2, 1, 3) };
     let mut plan = case.plan.clone();
     plan.window.messages = 1;
-    all_hold(&Case { plan: plan.clone(), ..case.clone() });
-    all_hold(&Case { plan, crashes: 1, ..case.in_views() });
+    assert_all_hold(&Case { plan: plan.clone(), ..case.clone() });
+    assert_all_hold(&Case { plan, crashes: 1, ..case.in_views() });
 }
 
-/// Whoever has no views and passes nothing on agrees only as long as nobody dies.
+/// Without views and relaying, members agree only if no node crashes.
 #[test]
-fn without_views_a_sender_that_dies_midway_leaves_members_that_disagree() {
+fn without_views_a_sender_that_crashes_midway_leaves_members_that_disagree() {
     let case = Case { crashes: 1, ..Case::new(3, 1, 1) };
     let found = case.check::<Unordered>();
     assert_eq!(broken(&found), ["agreement"]);
-    // It sends, goes down, one message arrives and the other is lost.
+    // The node sends and crashes; one message arrives and the other is lost.
     assert_eq!(length(&found, "agreement"), Some(4));
     let relay = Plan { relay: true, ..case.plan.clone() };
     let relayed = Case { plan: relay, ..case.clone() };
     assert_eq!(broken(&relayed.check::<Unordered>()), [""; 0]);
-    // If all that was sent arrives, nobody can tell that the sender is dead.
+    // If all messages arrive, the sender's crash has no effect.
     let whole = Case { cut_short: false, ..case };
     assert_eq!(broken(&whole.check::<Unordered>()), [""; 0]);
 }
 
-/// Orders for which a dead member says nothing any more stop, and stay in order.
+/// Orders that need messages of a crashed member stop, and stay in order.
 #[test]
-fn without_views_a_dead_member_stops_what_waits_for_it_and_nothing_comes_out_of_order() {
+fn without_views_a_crashed_member_blocks_orders_that_need_it_without_reordering() {
     let case = Case { crashes: 1, ..Case::new(3, 2, 2) };
     for (name, findings) in check_all(&case) {
         let broken = broken(&findings);
@@ -99,9 +99,9 @@ fn without_views_a_dead_member_stops_what_waits_for_it_and_nothing_comes_out_of_
     }
 }
 
-/// Orders that make no difference may be left out, and states searched deep first.
+/// Reduction and depth-first search find the same verdicts.
 #[test]
-fn other_searches_come_to_the_same_verdicts() {
+fn other_searches_find_the_same_verdicts() {
     for crashes in [0, 1] {
         let case = Case { crashes, ..Case::new(3, 2, 2) };
         let full = Case { effort: Effort { reduce: false, ..case.effort.clone() }, ..case.clone() };

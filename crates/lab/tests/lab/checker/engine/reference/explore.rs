@@ -1,32 +1,32 @@
-//! Breadth-first, one state after the other.
+//! Breadth-first exploration, state by state.
 
-use super::{Bounds, Maker, State, World, Wrong};
+use super::{Bounds, Maker, State, Violation, World};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What there is to see, and after how many steps at least.
+/// Results of an exploration: counts, and the lengths of the shortest counterexamples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) states: u64,
-    /// Transitions, and initial states.
+    /// Number of transitions and initial states.
     pub(crate) generated: u64,
-    /// Of the state that is furthest away.
+    /// Depth of the deepest state.
     pub(crate) depth: u64,
-    pub(crate) two_inside: Option<u64>,
-    /// Somebody waits, and nothing but a fault can happen.
+    pub(crate) two_holders: Option<u64>,
+    /// A node waits, and only faults can happen.
     pub(crate) deadlock: Option<u64>,
-    /// Somebody waits, and nothing need ever happen.
+    /// A node waits, and nothing has to happen any more.
     pub(crate) end: Option<u64>,
-    pub(crate) unasked: Option<u64>,
+    pub(crate) unrequested: Option<u64>,
     pub(crate) unordered: Option<u64>,
-    pub(crate) fence_back: Option<u64>,
+    pub(crate) fence_decrease: Option<u64>,
 }
 
 pub(crate) fn explore(make: &Maker, bounds: &Bounds) -> Seen {
     explore_within(make, bounds, usize::MAX).unwrap()
 }
 
-/// Goes through everything that can happen, unless that is more than so many states.
+/// Explores all states; `None` if there are more than `most`.
 pub(crate) fn explore_within(make: &Maker, bounds: &Bounds, most: usize) -> Option<Seen> {
     let mut world = World::new(make, bounds);
     let mut seen = Seen::default();
@@ -49,18 +49,18 @@ pub(crate) fn explore_within(make: &Maker, bounds: &Bounds, most: usize) -> Opti
         let mut next = Vec::new();
         for state in level {
             let edges = world.edges(&state);
-            // Time goes on beyond the horizon too, though nobody looks.
-            let goes_on = edges.iter().any(|edge| edge.regular)
+            // Time continues beyond the limit, although it is not explored.
+            let continues = edges.iter().any(|edge| edge.regular)
                 || !state.is_silent()
                 || state.nodes.iter().any(|node| !node.timers.is_empty());
-            seen.look(&world, &state, goes_on, depth);
+            seen.judge(&world, &state, continues, depth);
             for edge in edges {
                 seen.generated += 1;
-                for wrong in edge.wrong {
-                    let first = match wrong {
-                        Wrong::Unasked => &mut seen.unasked,
-                        Wrong::Unordered => &mut seen.unordered,
-                        Wrong::FenceBack => &mut seen.fence_back,
+                for violations in edge.violations {
+                    let first = match violations {
+                        Violation::Unrequested => &mut seen.unrequested,
+                        Violation::Unordered => &mut seen.unordered,
+                        Violation::FenceDecrease => &mut seen.fence_decrease,
                     };
                     first.get_or_insert(depth + 1);
                 }
@@ -79,12 +79,12 @@ pub(crate) fn explore_within(make: &Maker, bounds: &Bounds, most: usize) -> Opti
 }
 
 impl Seen {
-    fn look(&mut self, world: &World, state: &State, goes_on: bool, depth: u64) {
+    fn judge(&mut self, world: &World, state: &State, continues: bool, depth: u64) {
         let waits = (0..state.nodes.len()).any(|node| state.waits(node));
         if state.inside() > 1 {
-            self.two_inside.get_or_insert(depth);
+            self.two_holders.get_or_insert(depth);
         }
-        if waits && !goes_on {
+        if waits && !continues {
             self.deadlock.get_or_insert(depth);
         }
         if waits && world.due(state).is_empty() {

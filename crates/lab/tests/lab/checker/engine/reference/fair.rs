@@ -1,66 +1,68 @@
-//! Whether a fair run starves somebody, by brute force on the graph of all states.
+//! Decides by brute force on the state graph whether a fair run starves a node.
 
-use super::{Bounds, Debt, Maker, State, World};
+use super::{Bounds, Maker, Obligation, State, World};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-struct Chart {
+struct StateGraph {
     states: Vec<Rc<State>>,
-    edges: Vec<Vec<(usize, Vec<Debt>)>>,
-    due: Vec<Vec<Debt>>,
+    edges: Vec<Vec<(usize, Vec<Obligation>)>>,
+    due: Vec<Vec<Obligation>>,
 }
 
-/// Whether a run can end, or go round for ever, while the same node waits and nothing is left undone for ever.
+/// Returns whether a run can end or cycle for ever while the same node waits and no obligation
+/// remains unmet for ever.
 pub(crate) fn starves(make: &Maker, bounds: &Bounds) -> bool {
-    assert!(bounds.setup.timing.is_none(), "a run that is cut off tells nothing about what comes sooner or later");
-    let chart = chart(make, bounds);
-    (0..bounds.setup.nodes).any(|node| chart.starves(node))
+    assert!(bounds.setup.timing.is_none(), "a time limit makes liveness undecidable");
+    let graph = graph(make, bounds);
+    (0..bounds.setup.nodes).any(|node| graph.starves(node))
 }
 
-fn chart(make: &Maker, bounds: &Bounds) -> Chart {
+fn graph(make: &Maker, bounds: &Bounds) -> StateGraph {
     let mut world = World::new(make, bounds);
-    let mut chart = Chart { states: Vec::new(), edges: Vec::new(), due: Vec::new() };
+    let mut graph = StateGraph { states: Vec::new(), edges: Vec::new(), due: Vec::new() };
     let mut numbers: HashMap<Rc<State>, usize> = HashMap::new();
     for state in world.initial() {
         let state = Rc::new(state);
-        numbers.insert(Rc::clone(&state), chart.states.len());
-        chart.states.push(state);
+        numbers.insert(Rc::clone(&state), graph.states.len());
+        graph.states.push(state);
     }
-    while let Some(state) = chart.states.get(chart.edges.len()).cloned() {
+    while let Some(state) = graph.states.get(graph.edges.len()).cloned() {
         let mut row = Vec::new();
         for edge in world.edges(&state) {
             let number = *numbers.entry(Rc::new(edge.to)).or_insert_with_key(|state| {
-                chart.states.push(Rc::clone(state));
-                chart.states.len() - 1
+                graph.states.push(Rc::clone(state));
+                graph.states.len() - 1
             });
-            row.push((number, edge.pays));
+            row.push((number, edge.meets));
         }
-        chart.edges.push(row);
-        chart.due.push(world.due(&state));
+        graph.edges.push(row);
+        graph.due.push(world.due(&state));
     }
-    chart
+    graph
 }
 
-impl Chart {
+impl StateGraph {
     fn starves(&self, node: usize) -> bool {
         let waits: Vec<bool> = self.states.iter().map(|state| state.waits(node)).collect();
         let ends = (0..self.states.len()).any(|state| waits[state] && self.due[state].is_empty());
         ends || self.components(&waits).iter().any(|component| self.is_fair(component))
     }
 
-    /// Whether a run that visits all of a component again and again, and nothing else, leaves nothing undone.
+    /// Whether a run that visits all of a component for ever, and nothing else, meets all its
+    /// obligations.
     fn is_fair(&self, component: &BTreeSet<usize>) -> bool {
         let mut inner = component.iter().flat_map(|state| &self.edges[*state]).filter(|(to, _)| component.contains(to));
         if inner.clone().next().is_none() {
             return false;
         }
         let start = *component.first().unwrap();
-        let always = |debt: &&Debt| component.iter().all(|state| self.due[*state].contains(debt));
+        let always = |obligation: &&Obligation| component.iter().all(|state| self.due[*state].contains(obligation));
         let mut owed = self.due[start].iter().filter(always);
-        owed.all(|debt| inner.clone().any(|(_, pays)| pays.contains(debt))) && inner.next().is_some()
+        owed.all(|obligation| inner.clone().any(|(_, meets)| meets.contains(obligation))) && inner.next().is_some()
     }
 
-    /// The strongly connected components of the states that count, by Kosaraju's algorithm.
+    /// Returns the strongly connected components of the states that count, by Kosaraju's algorithm.
     fn components(&self, counts: &[bool]) -> Vec<BTreeSet<usize>> {
         let forth: Vec<Vec<usize>> = self.edges.iter().map(|row| row.iter().map(|(to, _)| *to).collect()).collect();
         let mut back = vec![Vec::new(); forth.len()];
@@ -72,13 +74,13 @@ impl Chart {
         let mut order = Vec::new();
         let mut left: Vec<bool> = counts.to_vec();
         for start in 0..forth.len() {
-            finish(&forth, start, &mut left, &mut order);
+            post_order(&forth, start, &mut left, &mut order);
         }
         let mut left: Vec<bool> = counts.to_vec();
         let mut components = Vec::new();
         for start in order.into_iter().rev() {
             let mut component = Vec::new();
-            finish(&back, start, &mut left, &mut component);
+            post_order(&back, start, &mut left, &mut component);
             if !component.is_empty() {
                 components.push(component.into_iter().collect());
             }
@@ -87,8 +89,8 @@ impl Chart {
     }
 }
 
-/// Takes what can be reached from a state and is left, each state after all that can be reached from it.
-fn finish(edges: &[Vec<usize>], start: usize, left: &mut [bool], order: &mut Vec<usize>) {
+/// Appends the unvisited states reachable from `start` in post-order.
+fn post_order(edges: &[Vec<usize>], start: usize, left: &mut [bool], order: &mut Vec<usize>) {
     if !std::mem::take(&mut left[start]) {
         return;
     }

@@ -1,8 +1,9 @@
-//! A second explorer, to hold the checker against: slow, plain, and without a line of the checker's own.
+//! A second explorer to compare the checker with: slow, simple, and without any code of the
+//! checker.
 //!
-//! A state is the nodes themselves, the messages under way and where each user stands, all of it kept and compared as
-//! it is. Nothing is numbered but messages and timers, so that they have an order; nothing is hashed into fingerprints,
-//! nothing is left out.
+//! A state consists of the nodes themselves, the messages in flight and the state of each client,
+//! all kept and compared as they are. Only messages and timers are numbered, so that they have an
+//! order. There are no fingerprints and no reduction.
 
 mod explore;
 mod fair;
@@ -24,7 +25,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
 use std::rc::Rc;
 use std::sync::Arc;
-use views::{Club, Lease};
+use views::{Lease, Membership};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
@@ -33,14 +34,14 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// So many nodes, each of which asks so many times, with nothing going wrong and only states being judged.
+    /// `nodes` nodes that request entry `rounds` times each, without faults, judging only states.
     pub(crate) fn new(nodes: usize, rounds: impl Into<Option<u8>>) -> Self {
         let rounds = rounds.into();
         let users = Contenders { rounds, ..Contenders::default() };
         Self { setup: Setup::new(nodes), users }
     }
 
-    /// The group has views, of which so many lack one more member, and its users know that answers take their time.
+    /// Adds views, with at most `changes` changes, and clients that expect delayed answers.
     pub(crate) fn views(mut self, changes: u8, waits: bool) -> Self {
         self.setup.views = Some(Views { changes, waits });
         self.users.views = true;
@@ -52,7 +53,7 @@ impl Bounds {
         self
     }
 
-    /// Messages take at least and at most so long, where time counts.
+    /// Bounds message delays, with timing.
     pub(crate) fn delay(mut self, one: Duration, other: Duration) -> Self {
         let timing = self.setup.timing.unwrap();
         self.setup.timing = Some(Timing { delay: Some(Span::between(one, other)), ..timing });
@@ -86,14 +87,15 @@ setters! {
     hasty_timers(count: u8) sets setup.hasty_timers to count;
 }
 
-/// A group's nodes, whose types are erased so that both explorers are compiled once, and what they are.
+/// Creates the type-erased nodes of a group, so that both explorers are compiled once, and names
+/// them.
 pub(crate) struct Maker {
     pub(crate) make: Make<MutexNode>,
     pub(crate) name: &'static str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Standing {
+enum ClientState {
     Outside,
     Waiting,
     Inside,
@@ -102,27 +104,28 @@ enum Standing {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Node {
-    /// None while it is down.
+    /// `None` while it is down.
     protocol: Option<MutexNode>,
     life: Incarnation,
-    /// Each by its number, and when it may and must fire by the node's own clock, where time counts.
+    /// By number, with the earliest and the latest firing time by the node's own clock, with
+    /// timing.
     timers: BTreeMap<usize, (Time, Time)>,
     disk: Disk<MutexNode>,
-    standing: Standing,
+    client: ClientState,
     left: Option<u8>,
-    /// Its user asked to leave or gave up, and waits to hear of it.
-    spoke: bool,
+    /// Its client has released or cancelled and waits for the answer.
+    awaits_answer: bool,
     lease: Lease,
 }
 
-/// A message under way by its number, with the requests that its sender knew of.
+/// A message in flight by its number, with the requests that its sender knew of.
 type Carried = (usize, Knowledge);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Network {
-    /// In no order, each with the number of copies.
+    /// Unordered, with the number of copies of each.
     Bag(BTreeMap<Carried, usize>),
-    /// In the order of sending on each link.
+    /// In sending order on each link.
     Links(BTreeMap<(usize, usize), VecDeque<Carried>>),
 }
 
@@ -138,21 +141,21 @@ struct Budgets {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
-    /// Shared with the states before, from which one step changes one node.
+    /// Shared with earlier states, because a step changes only one node.
     nodes: Vec<Rc<Node>>,
     network: Network,
     budgets: Budgets,
     now: Time,
-    /// How much too fast each clock runs, in millionths.
+    /// Drift of each clock, in parts per million.
     rates: Vec<i32>,
     past: Past,
-    /// Who is in, where the group has views.
-    club: Option<Club>,
+    /// The membership, if the group has views.
+    membership: Option<Membership>,
 }
 
 impl State {
     fn is_quiet(&self) -> bool {
-        self.club.as_ref().is_none_or(|club| club.news.is_empty()) && self.is_silent()
+        self.membership.as_ref().is_none_or(|membership| membership.news.is_empty()) && self.is_silent()
     }
 
     fn is_silent(&self) -> bool {
@@ -163,30 +166,30 @@ impl State {
     }
 
     fn inside(&self) -> usize {
-        self.nodes.iter().filter(|node| node.standing == Standing::Inside && node.acts()).count()
+        self.nodes.iter().filter(|node| node.client == ClientState::Inside && node.is_active()).count()
     }
 
     fn waits(&self, node: usize) -> bool {
-        self.nodes[node].standing == Standing::Waiting && self.nodes[node].acts()
+        self.nodes[node].client == ClientState::Waiting && self.nodes[node].is_active()
     }
 }
 
 impl Node {
-    /// Whoever has no lease is neither inside nor owed anything.
-    fn acts(&self) -> bool {
+    /// A node without a lease neither holds the lock nor has to be served.
+    fn is_active(&self) -> bool {
         matches!(self.lease, Lease::None | Lease::Valid)
     }
 }
 
-/// From whom to whom, what it says, and when it was sent where that makes a difference.
-type Post = (usize, usize, AnyMessage, Option<Time>);
+/// Sender, receiver, message, and the sending time if delays are bounded.
+type Transmission = (usize, usize, AnyMessage, Option<Time>);
 
-/// Messages and timers by their numbers, and the bounds.
+/// Numbered messages and timers, and the bounds.
 struct World {
     bounds: Bounds,
     make: Make<MutexNode>,
-    messages: Vec<Post>,
-    numbers: HashMap<Post, usize>,
+    messages: Vec<Transmission>,
+    numbers: HashMap<Transmission, usize>,
     timers: Vec<AnyTimer>,
 }
 
@@ -203,8 +206,8 @@ impl World {
 
     fn number_message(&mut self, from: usize, to: usize, message: AnyMessage, now: Time) -> usize {
         let sent = self.delay().map(|_| now);
-        *self.numbers.entry((from, to, message, sent)).or_insert_with_key(|post| {
-            self.messages.push(post.clone());
+        *self.numbers.entry((from, to, message, sent)).or_insert_with_key(|transmission| {
+            self.messages.push(transmission.clone());
             self.messages.len() - 1
         })
     }
@@ -217,32 +220,32 @@ impl World {
     }
 }
 
-/// Something that a fair run must do sooner or later.
+/// An obligation that a fair run must meet eventually.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Debt {
+enum Obligation {
     Deliver(usize),
-    Leave(usize),
+    Release(usize),
     Fire(usize, usize),
     Sync(usize),
-    /// To go on without a member.
+    /// Decide a view without a member.
     Decide(usize),
-    /// To tell a node of a view.
-    Tell(u64, usize),
+    /// Notify a node of a view.
+    Notify(u64, usize),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Wrong {
-    Unasked,
-    /// Somebody enters before another one whose request it knew of when it asked.
+enum Violation {
+    Unrequested,
+    /// A node enters before another one whose request it knew of when it made its own.
     Unordered,
-    FenceBack,
+    FenceDecrease,
 }
 
 struct Edge {
     to: State,
-    /// It is not a fault. A restart is none: it repairs one.
+    /// Whether it is not a fault. A restart is none: it repairs one.
     regular: bool,
-    /// What it does of all that must be done; to set a timer anew is as good as to let it fire.
-    pays: Vec<Debt>,
-    wrong: Vec<Wrong>,
+    /// The obligations it meets; resetting a timer counts as firing it.
+    meets: Vec<Obligation>,
+    violations: Vec<Violation>,
 }

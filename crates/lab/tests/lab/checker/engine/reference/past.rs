@@ -1,10 +1,11 @@
-//! What properties about the past remember, in plain sets: who knew of which request that is still under way.
+//! The history needed by properties about the past, as plain sets: which node knew of which pending
+//! request.
 
-use super::{Carried, Network, Wrong};
+use super::{Carried, Network, Violation};
 use quorate_core::{Fence, NodeId, Parcel};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The nodes whose requests under way are known of.
+/// The nodes whose pending requests are known.
 pub(super) type Knowledge = BTreeSet<usize>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -12,9 +13,10 @@ pub(super) struct Past {
     pub(super) order: bool,
     pub(super) fences: bool,
     knows: Vec<Knowledge>,
-    /// Which requests under way each node's own request came after.
+    /// The pending requests that happened before each node's own request.
     before: Vec<Knowledge>,
-    /// What the senders of wrapped messages knew, by sender and receiver, until they are handed on.
+    /// The knowledge of the senders of wrapped messages, by sender and receiver, until they are
+    /// handed over.
     parcels: BTreeMap<(NodeId, NodeId, Parcel), Knowledge>,
     highest: Option<Fence>,
 }
@@ -31,26 +33,27 @@ impl Past {
         }
     }
 
-    /// What a message that the node sends now carries.
+    /// Returns the knowledge that a message from this node carries.
     pub(super) fn known_to(&self, node: usize) -> Knowledge {
         if self.order { self.knows[node].clone() } else { Knowledge::new() }
     }
 
-    pub(super) fn hears(&mut self, node: usize, carried: &Knowledge) {
+    pub(super) fn learns(&mut self, node: usize, carried: &Knowledge) {
         self.knows[node].extend(carried);
     }
 
-    /// A protocol inside a wrapper sends something for the first time: it is known again when it is handed on.
-    pub(super) fn packs(&mut self, from: NodeId, to: NodeId, parcel: Parcel) {
+    /// Records a wrapped message when it is first sent: its receiver learns its knowledge when it
+    /// is handed over.
+    pub(super) fn sends_parcel(&mut self, from: NodeId, to: NodeId, parcel: Parcel) {
         let known = self.known_to(from.index());
         if !known.is_empty() {
             self.parcels.insert((from, to, parcel), known);
         }
     }
 
-    pub(super) fn unpacks(&mut self, from: NodeId, to: NodeId, parcel: Parcel) {
+    pub(super) fn receives_parcel(&mut self, from: NodeId, to: NodeId, parcel: Parcel) {
         if let Some(known) = self.parcels.remove(&(from, to, parcel)) {
-            self.hears(to.index(), &known);
+            self.learns(to.index(), &known);
         }
     }
 
@@ -61,20 +64,20 @@ impl Past {
         }
     }
 
-    pub(super) fn enters(&mut self, node: usize, fence: Fence, network: &mut Network, wrong: &mut Vec<Wrong>) {
+    pub(super) fn enters(&mut self, node: usize, fence: Fence, network: &mut Network, violations: &mut Vec<Violation>) {
         if !self.before[node].is_empty() {
-            wrong.push(Wrong::Unordered);
+            violations.push(Violation::Unordered);
         }
         self.ends(node, network);
         if self.fences {
             if Some(fence) <= self.highest {
-                wrong.push(Wrong::FenceBack);
+                violations.push(Violation::FenceDecrease);
             }
             self.highest = self.highest.max(Some(fence));
         }
     }
 
-    /// A request is over, so nobody need know of it any more.
+    /// Ends a request, so that all forget it.
     pub(super) fn ends(&mut self, node: usize, network: &mut Network) {
         if !self.order {
             return;

@@ -1,7 +1,7 @@
-//! Everything that can happen next in a state, and what comes of it.
+//! All transitions from a state, and their effects.
 
-use super::views::{Club, Lease};
-use super::{Budgets, Carried, Debt, Edge, Network, Node, Past, Standing, State, World, Wrong};
+use super::views::{Lease, Membership};
+use super::{Budgets, Carried, ClientState, Edge, Network, Node, Obligation, Past, State, Violation, World};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Protocol, Sink, Span, Time};
 use quorate_erased::{AnyDurable, AnyMessage};
@@ -10,43 +10,43 @@ use quorate_lab::mutex::MutexNode;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-/// What a step asks for, in order, with what wrappers say of it.
-enum Said {
+/// An effect of a step, or a wrapper's note that a parcel is handed over.
+enum Logged {
     Effect(Effect<MutexNode>),
     Handed { from: NodeId, parcel: quorate_core::Parcel },
 }
 
-struct Ears(Vec<Said>);
+struct EffectLog(Vec<Logged>);
 
-impl Sink<MutexNode> for Ears {
+impl Sink<MutexNode> for EffectLog {
     fn effect(&mut self, effect: Effect<MutexNode>) {
-        self.0.push(Said::Effect(effect));
+        self.0.push(Logged::Effect(effect));
     }
 
     fn note(&mut self, note: Note<'_>) {
         if let Note::Handed { from, parcel } = note {
-            self.0.push(Said::Handed { from, parcel });
+            self.0.push(Logged::Handed { from, parcel });
         }
     }
 }
 
 const MILLION: i128 = 1_000_000;
 
-/// What a clock of this rate shows.
-fn shown(time: Time, rate: i32) -> Time {
+/// Returns the reading of a clock of this rate.
+fn reading(time: Time, rate: i32) -> Time {
     let nanos = i128::from(time.nanos()) * (MILLION + i128::from(rate)) / MILLION;
     Time::from_nanos(i64::try_from(nanos).unwrap())
 }
 
-/// The first instant at which a clock of this rate shows this.
-fn reached(due: Time, rate: i32) -> Time {
+/// Returns the first instant at which a clock of this rate shows this time.
+fn first_instant(due: Time, rate: i32) -> Time {
     let pace = MILLION + i128::from(rate);
     let nanos = (i128::from(due.nanos()) * MILLION + pace - 1).div_euclid(pace);
     Time::from_nanos(i64::try_from(nanos).unwrap())
 }
 
 impl World {
-    /// Every state in which it can begin: one for each choice of clocks that are fast or slow.
+    /// Returns every initial state: one for each combination of fast and slow clocks.
     pub(super) fn initial(&mut self) -> Vec<State> {
         let setup = self.bounds.setup.clone();
         let drift = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
@@ -69,9 +69,9 @@ impl World {
             life: Incarnation::FIRST,
             timers: BTreeMap::new(),
             disk: Disk::default(),
-            standing: Standing::Outside,
+            client: ClientState::Outside,
             left: users.rounds,
-            spoke: false,
+            awaits_answer: false,
             lease: if setup.views.is_some() { Lease::Valid } else { Lease::None },
         };
         let network = if setup.fifo { Network::Links(BTreeMap::new()) } else { Network::Bag(BTreeMap::new()) };
@@ -83,7 +83,7 @@ impl World {
             hasty_timers: setup.hasty_timers,
             changes: setup.views.map_or(0, |views| views.changes),
         };
-        let club = setup.views.map(|_| Club::founding(setup.nodes));
+        let membership = setup.views.map(|_| Membership::founding(setup.nodes));
         let past = Past::new(setup.nodes, users.order, users.fences);
         let mut state = State {
             nodes: (0..setup.nodes).map(node).map(Rc::new).collect(),
@@ -92,15 +92,15 @@ impl World {
             now: Time::ZERO,
             rates,
             past,
-            club,
+            membership,
         };
         for index in 0..setup.nodes {
             let durable = AnyDurable::default();
-            let mut doing = Doing::new(self, &mut state, index);
-            doing.step(Input::Start { durable, incarnation: Incarnation::FIRST });
-            if let Some(view) = doing.state.club.as_ref().map(Club::view) {
-                doing.step(Input::View(view));
-                doing.step(Input::Lease(Time::NEVER));
+            let mut context = StepContext::new(self, &mut state, index);
+            context.step(Input::Start { durable, incarnation: Incarnation::FIRST });
+            if let Some(view) = context.state.membership.as_ref().map(Membership::view) {
+                context.step(Input::View(view));
+                context.step(Input::Lease(Time::NEVER));
             }
         }
         state
@@ -113,7 +113,7 @@ impl World {
         }
         self.deliveries(state, &mut edges);
         self.faults(state, &mut edges);
-        self.club_edges(state, &mut edges);
+        self.membership_edges(state, &mut edges);
         edges.extend(self.pass_time(state));
         edges
     }
@@ -122,50 +122,50 @@ impl World {
         let at = &state.nodes[node];
         if at.protocol.is_none() {
             if state.budgets.restarts > 0 {
-                edges.push(self.edge(state, node, true, |doing| {
-                    doing.state.budgets.restarts -= 1;
-                    doing.restart();
+                edges.push(self.edge(state, node, true, |context| {
+                    context.state.budgets.restarts -= 1;
+                    context.restart();
                 }));
             }
             return;
         }
         for command in self.offers(at) {
-            edges.push(self.edge(state, node, true, |doing| {
+            edges.push(self.edge(state, node, true, |context| {
                 if command == Command::Release {
-                    doing.pays.push(Debt::Leave(node));
+                    context.meets.push(Obligation::Release(node));
                 }
-                doing.command(command);
+                context.command(command);
             }));
         }
         for (timer, (earliest, _)) in &at.timers {
             let timed = self.bounds.setup.timing.is_some();
             let hasty = !timed && !state.is_quiet();
-            // By the node's own clock, one that must have fired before goes first.
+            // A timer whose deadline passed earlier by the node's own clock fires first.
             let is_first = at.timers.values().all(|(_, latest)| latest >= earliest);
-            let ready = is_first && reached(*earliest, state.rates[node]) <= state.now;
+            let ready = is_first && first_instant(*earliest, state.rates[node]) <= state.now;
             if (timed && !ready) || (hasty && state.budgets.hasty_timers == 0) {
                 continue;
             }
-            edges.push(self.edge(state, node, true, |doing| {
-                doing.state.budgets.hasty_timers -= u8::from(hasty);
-                doing.pays.push(Debt::Fire(node, *timer));
-                doing.fire(*timer);
+            edges.push(self.edge(state, node, true, |context| {
+                context.state.budgets.hasty_timers -= u8::from(hasty);
+                context.meets.push(Obligation::Fire(node, *timer));
+                context.fire(*timer);
             }));
         }
         if at.disk.pending() > 0 {
-            edges.push(self.edge(state, node, true, |doing| {
-                doing.pays.push(Debt::Sync(node));
-                doing.sync();
+            edges.push(self.edge(state, node, true, |context| {
+                context.meets.push(Obligation::Sync(node));
+                context.sync();
             }));
         }
         self.lease_edges(state, node, edges);
         let change = state.costs_a_change(node);
         if state.budgets.crashes > 0 && (!change || state.budgets.changes > 0) {
             for survivors in 0..=at.disk.pending() {
-                edges.push(self.edge(state, node, false, |doing| {
-                    doing.state.budgets.crashes -= 1;
-                    doing.state.budgets.changes -= u8::from(change);
-                    doing.crash(survivors);
+                edges.push(self.edge(state, node, false, |context| {
+                    context.state.budgets.crashes -= 1;
+                    context.state.budgets.changes -= u8::from(change);
+                    context.crash(survivors);
                 }));
             }
         }
@@ -173,44 +173,50 @@ impl World {
 
     fn offers(&self, node: &Node) -> Vec<Command> {
         let users = self.bounds.users;
-        match node.standing {
-            Standing::Waiting | Standing::Inside if node.spoke => vec![],
-            Standing::Outside if node.left == Some(0) => vec![],
-            Standing::Outside if users.tries => vec![Command::Acquire, Command::Try],
-            Standing::Outside => vec![Command::Acquire],
-            Standing::Waiting if users.cancels => vec![Command::Cancel],
-            Standing::Inside => vec![Command::Release],
-            Standing::Waiting | Standing::Down => vec![],
+        match node.client {
+            ClientState::Waiting | ClientState::Inside if node.awaits_answer => vec![],
+            ClientState::Outside if node.left == Some(0) => vec![],
+            ClientState::Outside if users.tries => vec![Command::Acquire, Command::Try],
+            ClientState::Outside => vec![Command::Acquire],
+            ClientState::Waiting if users.cancels => vec![Command::Cancel],
+            ClientState::Inside => vec![Command::Release],
+            ClientState::Waiting | ClientState::Down => vec![],
         }
     }
 
-    pub(super) fn edge(&mut self, state: &State, node: usize, regular: bool, act: impl FnOnce(&mut Doing<'_>)) -> Edge {
+    pub(super) fn edge(
+        &mut self,
+        state: &State,
+        node: usize,
+        regular: bool,
+        act: impl FnOnce(&mut StepContext<'_>),
+    ) -> Edge {
         let mut to = state.clone();
-        let mut doing = Doing::new(self, &mut to, node);
-        act(&mut doing);
-        let Doing { pays, wrong, .. } = doing;
-        Edge { to, regular, pays, wrong }
+        let mut context = StepContext::new(self, &mut to, node);
+        act(&mut context);
+        let StepContext { meets, violations, .. } = context;
+        Edge { to, regular, meets, violations }
     }
 
     fn deliveries(&mut self, state: &State, edges: &mut Vec<Edge>) {
-        // Of a bag anything may come next, of a link only what was sent first.
+        // Any message of a bag may arrive next, of a link only the first one.
         let next: Vec<Carried> = match &state.network {
             Network::Bag(bag) => bag.keys().cloned().collect(),
             Network::Links(links) => links.values().map(|link| link[0].clone()).collect(),
         };
         for carried in next {
             let (from, to, message, _) = self.messages[carried.0].clone();
-            if self.way(carried.0).is_some_and(|(earliest, _)| state.now < earliest) {
+            if self.arrival(carried.0).is_some_and(|(earliest, _)| state.now < earliest) {
                 continue;
             }
-            edges.push(self.edge(state, to, true, |doing| {
-                doing.pays.push(Debt::Deliver(carried.0));
-                doing.state.network.take(&carried, (from, to), 0);
-                if doing.state.nodes[to].protocol.is_some() {
+            edges.push(self.edge(state, to, true, |context| {
+                context.meets.push(Obligation::Deliver(carried.0));
+                context.state.network.take(&carried, (from, to), 0);
+                if context.state.nodes[to].protocol.is_some() {
                     if !message.wrapped() {
-                        doing.state.past.hears(to, &carried.1);
+                        context.state.past.learns(to, &carried.1);
                     }
-                    doing.step(Input::Message { from: NodeId::from_index(from), message });
+                    context.step(Input::Message { from: NodeId::from_index(from), message });
                 }
             }));
         }
@@ -220,38 +226,39 @@ impl World {
         for (carried, place) in state.network.distinct() {
             let (from, to, ..) = self.messages[carried.0].clone();
             if state.budgets.losses > 0 {
-                edges.push(self.edge(state, to, false, |doing| {
-                    doing.state.budgets.losses -= 1;
-                    doing.state.network.take(&carried, (from, to), place);
+                edges.push(self.edge(state, to, false, |context| {
+                    context.state.budgets.losses -= 1;
+                    context.state.network.take(&carried, (from, to), place);
                 }));
             }
             if state.budgets.duplicates > 0 {
-                edges.push(self.edge(state, to, false, |doing| {
-                    doing.state.budgets.duplicates -= 1;
-                    doing.state.network.put(carried.clone(), (from, to), Some(place));
+                edges.push(self.edge(state, to, false, |context| {
+                    context.state.budgets.duplicates -= 1;
+                    context.state.network.put(carried.clone(), (from, to), Some(place));
                 }));
             }
         }
     }
 
-    /// How long messages take, where that is bounded.
+    /// Returns the delay bounds, if there are any.
     pub(super) fn delay(&self) -> Option<Span> {
         self.bounds.setup.timing?.delay
     }
 
-    /// The first and the last instant at which a message can arrive, where that is bounded.
-    fn way(&self, message: usize) -> Option<(Time, Time)> {
+    /// Returns the earliest and the latest arrival of a message, if delays are bounded.
+    fn arrival(&self, message: usize) -> Option<(Time, Time)> {
         let sent = self.messages[message].3?;
         self.delay().map(|delay| (sent + delay.earliest, sent + delay.latest))
     }
 
-    /// To the next instant at which a timer may fire or must have fired, unless one must fire now; the same for messages.
+    /// Advances time to the next instant at which a timer or message becomes possible or due,
+    /// unless one is due now.
     fn pass_time(&self, state: &State) -> Option<Edge> {
         let until = self.bounds.setup.timing?.until;
         let mut instants = Vec::new();
         for (node, rate) in state.nodes.iter().zip(&state.rates) {
             for (earliest, latest) in node.timers.values() {
-                let (earliest, latest) = (reached(*earliest, *rate), reached(*latest, *rate));
+                let (earliest, latest) = (first_instant(*earliest, *rate), first_instant(*latest, *rate));
                 if latest <= state.now {
                     return None;
                 }
@@ -259,26 +266,28 @@ impl World {
             }
         }
         for ((message, _), _) in state.network.distinct() {
-            let Some((first, last)) = self.way(message) else { continue };
+            let Some((first, last)) = self.arrival(message) else { continue };
             if last <= state.now {
                 return None;
             }
             instants.push(if first > state.now { first } else { last });
         }
         let now = instants.into_iter().min().filter(|next| *next <= until)?;
-        Some(Edge { to: State { now, ..state.clone() }, regular: true, pays: vec![], wrong: vec![] })
+        Some(Edge { to: State { now, ..state.clone() }, regular: true, meets: vec![], violations: vec![] })
     }
 
-    /// What a fair run must do of all that is under way in a state.
-    pub(super) fn due(&self, state: &State) -> Vec<Debt> {
-        let mut due: Vec<Debt> =
-            state.network.distinct().iter().map(|((message, _), _)| Debt::Deliver(*message)).collect();
+    /// Returns the obligations of a fair run in a state.
+    pub(super) fn due(&self, state: &State) -> Vec<Obligation> {
+        let mut due: Vec<Obligation> =
+            state.network.distinct().iter().map(|((message, _), _)| Obligation::Deliver(*message)).collect();
         for (index, node) in state.nodes.iter().enumerate() {
-            due.extend((node.standing == Standing::Inside && !node.spoke).then_some(Debt::Leave(index)));
-            due.extend(node.timers.keys().map(|timer| Debt::Fire(index, *timer)));
-            due.extend((node.disk.pending() > 0).then_some(Debt::Sync(index)));
+            due.extend(
+                (node.client == ClientState::Inside && !node.awaits_answer).then_some(Obligation::Release(index)),
+            );
+            due.extend(node.timers.keys().map(|timer| Obligation::Fire(index, *timer)));
+            due.extend((node.disk.pending() > 0).then_some(Obligation::Sync(index)));
         }
-        due.extend(state.due_of_club());
+        due.extend(state.membership_obligations());
         due.sort_unstable();
         due.dedup();
         due
@@ -315,7 +324,7 @@ impl Network {
         }
     }
 
-    /// Every message that makes a difference if it is lost, with its place on its link.
+    /// Returns every message whose loss makes a difference, with its index on its link.
     fn distinct(&self) -> Vec<(Carried, usize)> {
         match self {
             Self::Bag(bag) => bag.keys().map(|carried| (carried.clone(), 0)).collect(),
@@ -330,17 +339,17 @@ impl Network {
     }
 }
 
-pub(super) struct Doing<'a> {
+pub(super) struct StepContext<'a> {
     world: &'a mut World,
     pub(super) state: &'a mut State,
     pub(super) node: usize,
-    pub(super) pays: Vec<Debt>,
-    wrong: Vec<Wrong>,
+    pub(super) meets: Vec<Obligation>,
+    violations: Vec<Violation>,
 }
 
-impl<'a> Doing<'a> {
+impl<'a> StepContext<'a> {
     fn new(world: &'a mut World, state: &'a mut State, node: usize) -> Self {
-        Self { world, state, node, pays: Vec::new(), wrong: Vec::new() }
+        Self { world, state, node, meets: Vec::new(), violations: Vec::new() }
     }
 
     pub(super) fn at(&mut self) -> &mut Node {
@@ -350,12 +359,12 @@ impl<'a> Doing<'a> {
     fn command(&mut self, command: Command) {
         if matches!(command, Command::Acquire | Command::Try | Command::Share) {
             let node = self.at();
-            node.standing = Standing::Waiting;
+            node.client = ClientState::Waiting;
             node.left = node.left.map(|left| left - 1);
             self.state.past.asks(self.node);
         }
-        let speaks = matches!(command, Command::Cancel | Command::Release);
-        self.at().spoke = speaks && self.world.bounds.users.views;
+        let ends_request = matches!(command, Command::Cancel | Command::Release);
+        self.at().awaits_answer = ends_request && self.world.bounds.users.views;
         self.step(Input::Command(command));
     }
 
@@ -375,13 +384,13 @@ impl<'a> Doing<'a> {
     }
 
     fn crash(&mut self, survivors: u64) {
-        let waited = self.at().standing == Standing::Waiting;
+        let waited = self.at().client == ClientState::Waiting;
         let node = self.at();
         node.protocol = None;
         node.timers.clear();
         node.disk.crash(survivors);
-        node.standing = Standing::Down;
-        node.spoke = false;
+        node.client = ClientState::Down;
+        node.awaits_answer = false;
         if node.lease != Lease::None {
             node.lease = Lease::Lost;
         }
@@ -395,21 +404,23 @@ impl<'a> Doing<'a> {
         let node = self.at();
         node.protocol = Some(protocol);
         node.life = node.life.next();
-        node.standing = Standing::Outside;
+        node.client = ClientState::Outside;
         let (durable, incarnation) = (node.disk.contents(), node.life);
         self.step(Input::Start { durable, incarnation });
     }
 
     pub(super) fn step(&mut self, input: Input<MutexNode>) {
-        let now = shown(self.state.now, self.state.rates[self.node]);
+        let now = reading(self.state.now, self.state.rates[self.node]);
         let mut protocol = self.at().protocol.take().unwrap();
-        let mut ears = Ears(Vec::new());
-        protocol.step(now, input, &mut Effects::new(&mut ears));
+        let mut log = EffectLog(Vec::new());
+        protocol.step(now, input, &mut Effects::new(&mut log));
         self.at().protocol = Some(protocol);
-        for said in ears.0 {
-            match said {
-                Said::Handed { from, parcel } => self.state.past.unpacks(from, NodeId::from_index(self.node), parcel),
-                Said::Effect(effect) => {
+        for logged in log.0 {
+            match logged {
+                Logged::Handed { from, parcel } => {
+                    self.state.past.receives_parcel(from, NodeId::from_index(self.node), parcel);
+                }
+                Logged::Effect(effect) => {
                     if let Some(effect) = self.at().disk.admit(effect) {
                         self.carry_out(effect);
                     }
@@ -430,20 +441,20 @@ impl<'a> Doing<'a> {
             Effect::SetTimer { timer, span } => {
                 let number = self.world.number_timer(&timer);
                 let timed = self.world.bounds.setup.timing.is_some();
-                let now = shown(self.state.now, self.state.rates[self.node]);
+                let now = reading(self.state.now, self.state.rates[self.node]);
                 if now + span.earliest == Time::NEVER {
                     self.at().timers.remove(&number);
                     return;
                 }
                 let due = |length| if timed { now + length } else { Time::ZERO };
                 self.at().timers.insert(number, (due(span.earliest), due(span.latest)));
-                self.pays.push(Debt::Fire(self.node, number));
+                self.meets.push(Obligation::Fire(self.node, number));
             }
             Effect::CancelTimer(timer) => {
                 let number = self.world.number_timer(&timer);
                 self.at().timers.remove(&number);
             }
-            Effect::Emit { event, .. } => self.tell(event),
+            Effect::Emit { event, .. } => self.emit(event),
         }
     }
 
@@ -453,28 +464,29 @@ impl<'a> Doing<'a> {
         }
         let from = NodeId::from_index(self.node);
         let known = self.state.past.known_to(self.node);
-        // A wrapper sends a parcel again as control traffic; what its sender knew counts from the first time.
+        // A wrapper retransmits a parcel as control traffic; the knowledge at the first
+        // transmission counts.
         if let Some(parcel) = message.parcel().filter(|_| !message.again()) {
-            self.state.past.packs(from, to, parcel);
+            self.state.past.sends_parcel(from, to, parcel);
         }
         let known = if message.wrapped() { Default::default() } else { known };
         let number = self.world.number_message(self.node, to.index(), message, self.state.now);
         self.state.network.put((number, known), (self.node, to.index()), None);
     }
 
-    fn tell(&mut self, event: Event) {
-        let waited = self.at().standing == Standing::Waiting;
-        self.at().spoke &= matches!(event, Event::Extended { .. });
+    fn emit(&mut self, event: Event) {
+        let waited = self.at().client == ClientState::Waiting;
+        self.at().awaits_answer &= matches!(event, Event::Extended { .. });
         match event {
             Event::Entered { fence, .. } => {
                 if !waited {
-                    self.wrong.push(Wrong::Unasked);
+                    self.violations.push(Violation::Unrequested);
                 }
-                self.at().standing = Standing::Inside;
-                self.state.past.enters(self.node, fence, &mut self.state.network, &mut self.wrong);
+                self.at().client = ClientState::Inside;
+                self.state.past.enters(self.node, fence, &mut self.state.network, &mut self.violations);
             }
             Event::Left | Event::Lost | Event::Denied | Event::Cancelled => {
-                self.at().standing = Standing::Outside;
+                self.at().client = ClientState::Outside;
                 if waited {
                     self.state.past.ends(self.node, &mut self.state.network);
                 }

@@ -1,26 +1,26 @@
-//! Marks that would cover each other stand side by side: what is measured upwards stays exact.
+//! Moves overlapping marks sideways, so that their vertical positions stay exact.
 
 use super::canvas::UNIT;
 use super::{Mark, Plot, Point, Series};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How far a mark and a ring reach up and down from their middle, in units.
+/// Vertical extent of a mark and of a ring from the middle, in units.
 const DOT_REACH: i32 = 43;
 const RING_REACH: i32 = 100;
-/// How far apart marks then stand if they have room, in units.
+/// Preferred horizontal distance between moved marks, in units.
 const DOT_STEP: i32 = 125;
 const RING_STEP: i32 = 215;
-/// They take this much of the way to the next column at most, in tenths.
+/// Maximum part of the distance to the next column that they take, in tenths.
 const SHARE: i32 = 8;
 
-/// Which marks of a plot are moved aside, and how far.
-pub(super) struct Crowd {
+/// Sideways offsets of a plot's marks.
+pub(super) struct MarkOffsets {
     shifts: BTreeMap<(i32, i32, usize), i32>,
-    /// Where there are marks, across, counted from the left.
+    /// Horizontal positions of marks, numbered from the left.
     columns: BTreeMap<i32, usize>,
 }
 
-/// A mark in its column, with all that belongs to it.
+/// A mark in its column, with the vertical extent of its ranges.
 struct Member {
     y: i32,
     top: i32,
@@ -43,9 +43,10 @@ impl Member {
     }
 }
 
-impl Crowd {
-    /// Of a plot this many units wide, whose values are where `across` and `upwards` say.
-    pub(super) fn of(plot: &Plot, width: i32, across: impl Fn(f64) -> i32, upwards: impl Fn(f64) -> i32) -> Self {
+impl MarkOffsets {
+    /// Computes the offsets for a plot that is `width` units wide, with `across` and `upwards` as
+    /// its axes.
+    pub(super) fn new(plot: &Plot, width: i32, across: impl Fn(f64) -> i32, upwards: impl Fn(f64) -> i32) -> Self {
         let mut columns: BTreeMap<i32, Vec<Member>> = BTreeMap::new();
         for series in &plot.series {
             let first = first_of(plot, series);
@@ -53,17 +54,17 @@ impl Crowd {
                 columns.entry(across(point.x)).or_default().push(Member::new(point, first, &upwards));
             }
         }
-        let mut crowd = Self { shifts: BTreeMap::new(), columns: columns.keys().copied().zip(0..).collect() };
+        let mut offsets = Self { shifts: BTreeMap::new(), columns: columns.keys().copied().zip(0..).collect() };
         for (x, members) in columns {
-            let room = crowd.room(x, width);
+            let room = offsets.room(x, width);
             for group in groups(members) {
-                crowd.part(plot, x, &group, room);
+                offsets.separate(plot, x, &group, room);
             }
         }
-        crowd
+        offsets
     }
 
-    /// How much room the marks of a column have beside each other.
+    /// Returns the width available to the marks of a column.
     fn room(&self, x: i32, width: i32) -> i32 {
         let left = self.columns.range(..x).next_back().map(|(left, _)| x - left);
         let right = self.columns.range(x + 1..).next().map(|(right, _)| right - x);
@@ -72,17 +73,17 @@ impl Crowd {
         (gap * SHARE / 10).min(2 * edge)
     }
 
-    fn part(&mut self, plot: &Plot, x: i32, group: &[Member], room: i32) {
-        let mut crew: Vec<usize> = group.iter().map(|member| member.series).collect();
-        crew.sort_unstable();
-        crew.dedup();
-        // A mark that has a line stays on it.
-        crew.retain(|series| plot.series.get(*series).is_some_and(|series| !series.is_joined));
+    fn separate(&mut self, plot: &Plot, x: i32, group: &[Member], room: i32) {
+        let mut series_indices: Vec<usize> = group.iter().map(|member| member.series).collect();
+        series_indices.sort_unstable();
+        series_indices.dedup();
+        // A mark on a line is not moved.
+        series_indices.retain(|series| plot.series.get(*series).is_some_and(|series| !series.is_joined));
         let has_ring = group.iter().any(|member| member.mark == Mark::Ring);
-        let count = crew.len() as i32;
+        let count = series_indices.len() as i32;
         let step = (if has_ring { RING_STEP } else { DOT_STEP }).min(room / count.max(1));
         for Member { y, series, .. } in group {
-            let turn = crew.iter().position(|other| other == series).map(|turn| turn as i32);
+            let turn = series_indices.iter().position(|other| other == series).map(|turn| turn as i32);
             let shift = turn.map_or(0, |turn| step * (2 * turn - (count - 1)) / 2);
             if shift != 0 {
                 self.shifts.insert((x, *y, *series), shift);
@@ -90,11 +91,12 @@ impl Crowd {
         }
     }
 
-    pub(super) fn is_there(&self) -> bool {
+    pub(super) fn has_moved(&self) -> bool {
         !self.shifts.is_empty()
     }
 
-    /// How large marks are, in hundredths of their usual size: small where there are many.
+    /// Returns the size of marks in hundredths of the usual size: smaller if there are many
+    /// columns.
     pub(super) fn size(&self) -> i32 {
         match self.columns.len() {
             0..=20 => 100,
@@ -112,7 +114,7 @@ impl Crowd {
     }
 }
 
-/// Those that overlap each other upwards, from the top down.
+/// Groups marks that overlap vertically, from top to bottom.
 fn groups(mut members: Vec<Member>) -> Vec<Vec<Member>> {
     members.sort_by_key(|member| (member.top, member.series));
     let mut groups: Vec<Vec<Member>> = Vec::new();
@@ -128,12 +130,13 @@ fn groups(mut members: Vec<Member>) -> Vec<Vec<Member>> {
     groups
 }
 
-/// Series of one name are one thing.
+/// Returns the first series of the same name; they count as one.
 fn first_of(plot: &Plot, series: &Series) -> usize {
     plot.series.iter().position(|other| other.name == series.name).unwrap_or_default()
 }
 
-/// How wide the widest group of marks at one place would like to be, in pixels. A range takes a whole column.
+/// Returns the preferred width of the widest group of overlapping marks, in pixels. Marks with
+/// ranges count as overlapping in their whole column.
 pub(super) fn widest(plot: &Plot) -> i32 {
     let points = || plot.series.iter().flat_map(|series| &series.points);
     let has_ranges = points().any(|point| point.reach.or(point.interval).is_some());
@@ -146,19 +149,19 @@ pub(super) fn widest(plot: &Plot) -> i32 {
         }
     }
     let step = if points().any(|point| point.mark == Mark::Ring) { RING_STEP } else { DOT_STEP };
-    places.values().map(|crew| crew.len() as i32).max().unwrap_or_default() * step / UNIT
+    places.values().map(|series_indices| series_indices.len() as i32).max().unwrap_or_default() * step / UNIT
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Crowd;
+    use super::MarkOffsets;
     use crate::plot::{Plot, Point, Series};
 
     fn shifts(plot: &Plot, width: i32) -> Vec<i32> {
         let place = |point: &Point| (point.x as i32, point.y as i32);
-        let crowd = Crowd::of(plot, width, |x| x as i32, |y| y as i32);
+        let offsets = MarkOffsets::new(plot, width, |x| x as i32, |y| y as i32);
         let points = plot.series.iter().flat_map(|series| series.points.iter().map(move |point| (series, point)));
-        points.map(|(series, point)| crowd.shift(plot, series, place(point))).collect()
+        points.map(|(series, point)| offsets.shift(plot, series, place(point))).collect()
     }
 
     fn plot(names: &str) -> Plot {
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_at_one_place_stand_side_by_side() {
+    fn overlapping_marks_are_drawn_side_by_side() {
         assert_eq!(shifts(&plot("a"), 4000), [0, 0]);
         assert_eq!(shifts(&plot("ab"), 4000), [-62, -62, 62, 62]);
         assert_eq!(shifts(&plot("abc"), 4000), [-125, -125, 0, 0, 125, 125]);
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn many_share_the_room_there_is() {
+    fn many_marks_share_the_available_room() {
         let shifts = shifts(&plot("abcdefghijkl"), 4000);
         assert!(shifts.iter().all(|shift| shift.abs() <= 4000 / 3 / 2), "{shifts:?}");
         let mut first: Vec<_> = shifts.iter().step_by(2).collect();
@@ -187,7 +190,7 @@ mod tests {
         assert_eq!(first.len(), 12, "{shifts:?}");
     }
 
-    /// One whose range reaches another mark is moved out of its way.
+    /// A mark whose range reaches another mark is moved aside.
     #[test]
     fn ranges_do_not_cover_marks() {
         let mut plot = plot("ab");

@@ -1,4 +1,4 @@
-//! A tale: what nodes and the world do, one act after the other, told to any observer.
+//! Scripts: a list of actions by nodes and faults, replayed to any observer.
 
 use quorate_core::{Class, Epoch, Group, Incarnation, NodeId, Parcel, Span, Stay, Time, View};
 use quorate_journal::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Sent, Taken};
@@ -8,31 +8,33 @@ use std::collections::BTreeMap;
 
 use super::node;
 
-/// One act of a tale. Those that begin a step name its node; the others belong to the step before them.
+/// One action of a script. Actions that begin a step name its node; the others belong to the step
+/// before them.
 #[derive(Clone, Debug)]
-pub(crate) enum Act {
+pub(crate) enum Action {
     /// Time passes, in milliseconds.
     Wait(i64),
-    /// A node boots, in this life.
+    /// A node starts, in this incarnation.
     Start(u32, u64),
     Command(u32, String),
     Timer(u32),
-    /// A node takes the view of this number, in which these members have been since those views, in these lives.
+    /// A node receives the view of this number, with its members, their incarnations and the views
+    /// they joined in.
     View(u32, u64, Vec<(u32, u64, u64)>),
-    /// A node has a lease for so many milliseconds more.
+    /// A node receives a lease for this many milliseconds.
     Lease(u32, i64),
     Saved(u32),
-    /// One of the messages under way arrives, by its place among them; with a parcel it is handed on.
+    /// A message in flight arrives, by its index; its parcel is handed over.
     Deliver(usize),
-    /// One of the messages under way arrives, but its parcel is held back.
+    /// A message in flight arrives, but its parcel is held back.
     Hold(usize),
-    /// A parcel of this sender and number is handed on in this step.
+    /// The step hands over the parcel with this sender and number.
     Hand(u32, u64),
     Send(u32, String, Class),
     Multicast(String),
-    /// The step sends a letter that is called this to all others.
-    Letter(String),
-    /// So many messages with these names wait in the hold-back queue after this step.
+    /// The step multicasts a message with this label.
+    Labelled(String),
+    /// The hold-back queue contains this many messages with these names after the step.
     Queue(usize, String),
     /// The step sends a frame with a parcel of this number.
     Parcel(u32, String, u64),
@@ -45,107 +47,107 @@ pub(crate) enum Act {
     End(u32),
     Pause(u32),
     Resume(u32),
-    /// The world changes otherwise.
+    /// Another fault or change.
     Change(String),
 }
 
-/// Tells a tale to an observer.
-pub(crate) struct Tale<O> {
+/// Replays a script to an observer.
+pub(crate) struct Script<O> {
     observer: O,
     nodes: usize,
     time: Time,
     stepping: Option<NodeId>,
     numbers: BTreeMap<NodeId, u64>,
-    under_way: Vec<Letter>,
+    in_flight: Vec<InFlight>,
 }
 
 #[derive(Clone)]
-struct Letter {
+struct InFlight {
     id: MessageId,
     to: NodeId,
     kind: String,
     parcel: Option<Parcel>,
 }
 
-impl<O: Observer<String, String>> Tale<O> {
-    pub(crate) fn to(observer: O) -> Self {
-        let (numbers, under_way) = Default::default();
-        Self { observer, nodes: 3, time: Time::ZERO, stepping: None, numbers, under_way }
+impl<O: Observer<String, String>> Script<O> {
+    pub(crate) fn new(observer: O) -> Self {
+        let (numbers, in_flight) = Default::default();
+        Self { observer, nodes: 3, time: Time::ZERO, stepping: None, numbers, in_flight }
     }
 
     pub(crate) fn of(self, nodes: usize) -> Self {
         Self { nodes, ..self }
     }
 
-    pub(crate) fn tell(mut self, acts: &[Act]) -> O {
-        for act in acts {
-            self.act(act);
+    pub(crate) fn run(mut self, actions: &[Action]) -> O {
+        for action in actions {
+            self.action(action);
         }
         self.observer
     }
 
-    fn act(&mut self, act: &Act) {
-        match act {
-            // A step takes no time, so it is over.
-            Act::Wait(millis) => {
+    fn action(&mut self, action: &Action) {
+        match action {
+            // A step takes no time, so it ends here.
+            Action::Wait(millis) => {
                 self.time = Time::from_nanos(self.time.nanos() + millis * 1_000_000);
                 self.stepping = None;
             }
-            Act::Start(who, life) => {
-                self.input(node(*who), Taken::Start { incarnation: Incarnation(*life), blank: false });
+            Action::Start(id, life) => {
+                self.input(node(*id), Taken::Start { incarnation: Incarnation(*life), blank: false });
             }
-            Act::Command(who, text) => self.input(node(*who), Taken::Command(text)),
-            Act::Timer(who) => self.input(node(*who), Taken::Timer(&"tick")),
-            Act::View(who, epoch, members) => {
-                let stay = |(who, life, since): &(u32, u64, u64)| {
-                    (node(*who), Stay { incarnation: Incarnation(*life), since: Epoch(*since) })
+            Action::Command(id, text) => self.input(node(*id), Taken::Command(text)),
+            Action::Timer(id) => self.input(node(*id), Taken::Timer(&"tick")),
+            Action::View(id, epoch, members) => {
+                let stay = |(id, life, since): &(u32, u64, u64)| {
+                    (node(*id), Stay { incarnation: Incarnation(*life), since: Epoch(*since) })
                 };
                 let view = View::new(Epoch(*epoch), members.iter().map(stay));
-                self.input(node(*who), Taken::View(&view));
+                self.input(node(*id), Taken::View(&view));
             }
-            Act::Lease(who, millis) => {
+            Action::Lease(id, millis) => {
                 let until = Time::from_nanos(self.time.nanos() + millis * 1_000_000);
-                self.input(node(*who), Taken::Lease(until));
+                self.input(node(*id), Taken::Lease(until));
             }
-            Act::Saved(who) => self.input(node(*who), Taken::Saved(1)),
-            Act::Deliver(which) => self.deliver(*which, true),
-            Act::Hold(which) => self.deliver(*which, false),
-            Act::Hand(from, number) => self.effect(Done::Handed { from: node(*from), parcel: parcel(*number) }),
-            Act::Send(to, kind, class) => self.send(node(*to), kind, *class, None),
-            Act::Parcel(to, kind, number) => self.send(node(*to), kind, Class::Algorithm, Some(parcel(*number))),
-            Act::Multicast(kind) => self.multicast(kind, None),
-            Act::Letter(label) => self.multicast("letter", Some(label)),
-            Act::Queue(count, names) => {
+            Action::Saved(id) => self.input(node(*id), Taken::Saved(1)),
+            Action::Deliver(which) => self.deliver(*which, true),
+            Action::Hold(which) => self.deliver(*which, false),
+            Action::Hand(from, number) => self.effect(Done::Handed { from: node(*from), parcel: parcel(*number) }),
+            Action::Send(to, kind, class) => self.send(node(*to), kind, *class, None),
+            Action::Parcel(to, kind, number) => self.send(node(*to), kind, Class::Algorithm, Some(parcel(*number))),
+            Action::Multicast(kind) => self.multicast(kind, None),
+            Action::Labelled(label) => self.multicast("data", Some(label)),
+            Action::Queue(count, names) => {
                 self.effect(Done::HoldBack { count: *count, names: format_args!("{names}") });
             }
-            Act::Rule(rule, text) => self.effect(Done::Rule { rule, text: format_args!("{text}") }),
-            Act::Emit(text) => self.effect(Done::Emit(text)),
-            Act::Set => self.effect(Done::SetTimer { timer: &"tick", span: Span::between(ms(1), ms(2)) }),
-            Act::Lose(which, why) => {
-                if let Some(Letter { id, to, .. }) = self.take(*which) {
+            Action::Rule(rule, text) => self.effect(Done::Rule { rule, text: format_args!("{text}") }),
+            Action::Emit(text) => self.effect(Done::Emit(text)),
+            Action::Set => self.effect(Done::SetTimer { timer: &"tick", span: Span::between(ms(1), ms(2)) }),
+            Action::Lose(which, why) => {
+                if let Some(InFlight { id, to, .. }) = self.take(*which) {
                     self.world(Happening::Lost { id, to, why: *why });
                 }
             }
-            Act::Double(which) => {
-                if let Some(letter) = self.under_way.get(*which).cloned() {
-                    self.world(Happening::Duplicated { id: letter.id });
-                    self.under_way.push(letter);
+            Action::Double(which) => {
+                if let Some(message) = self.in_flight.get(*which).cloned() {
+                    self.world(Happening::Duplicated { id: message.id });
+                    self.in_flight.push(message);
                 }
             }
-            Act::Crash(who) => self.world(Happening::Crashed { node: node(*who), lost_writes: 0 }),
-            Act::End(who) => self.world(Happening::Ended { node: node(*who) }),
-            Act::Pause(who) => self.world(Happening::Paused { node: node(*who) }),
-            Act::Resume(who) => self.world(Happening::Resumed { node: node(*who) }),
-            Act::Change(text) => self.world(Happening::Changed { text }),
+            Action::Crash(id) => self.world(Happening::Crashed { node: node(*id), lost_writes: 0 }),
+            Action::End(id) => self.world(Happening::Ended { node: node(*id) }),
+            Action::Pause(id) => self.world(Happening::Paused { node: node(*id) }),
+            Action::Resume(id) => self.world(Happening::Resumed { node: node(*id) }),
+            Action::Change(text) => self.world(Happening::Changed { text }),
         }
     }
 
-    fn take(&mut self, which: usize) -> Option<Letter> {
-        (which < self.under_way.len()).then(|| self.under_way.remove(which))
+    fn take(&mut self, which: usize) -> Option<InFlight> {
+        (which < self.in_flight.len()).then(|| self.in_flight.remove(which))
     }
 
     fn deliver(&mut self, which: usize, hand: bool) {
-        let Some(Letter { id, to, kind, parcel }) = self.take(which) else { return };
+        let Some(InFlight { id, to, kind, parcel }) = self.take(which) else { return };
         let wrapped = parcel.is_some();
         self.input(to, Taken::Message { id, kind: &kind, wrapped, life: Incarnation::FIRST });
         if let Some(parcel) = parcel.filter(|_| hand) {
@@ -175,7 +177,7 @@ impl<O: Observer<String, String>> Tale<O> {
             body: &kind,
         };
         self.effect(Done::Send { to, sent });
-        self.under_way.push(Letter { id, to, kind: kind.into(), parcel });
+        self.in_flight.push(InFlight { id, to, kind: kind.into(), parcel });
     }
 
     fn multicast(&mut self, kind: &str, label: Option<&String>) {
@@ -187,7 +189,7 @@ impl<O: Observer<String, String>> Tale<O> {
         let sent = Sent { id, kind, label, class, on_behalf_of, bytes: 1, parcel, again, body: &kind };
         self.effect(Done::Multicast { to: &group, sent });
         for (to, id) in quorate_journal::moment::receivers(&group, id) {
-            self.under_way.push(Letter { id, to, kind: kind.into(), parcel: None });
+            self.in_flight.push(InFlight { id, to, kind: kind.into(), parcel: None });
         }
     }
 
@@ -216,8 +218,8 @@ fn ms(millis: u64) -> quorate_core::Duration {
     quorate_core::Duration::from_millis(millis)
 }
 
-/// Who asks waits, and who is told so is inside or out again.
-pub(crate) fn stands(moment: &Moment<'_, String, String>, _before: &[Role]) -> Option<(NodeId, Role)> {
+/// A node waits after `acquire`, is chosen after `ENTERS` and idle after `LEAVES`.
+pub(crate) fn roles(moment: &Moment<'_, String, String>, _before: &[Role]) -> Option<(NodeId, Role)> {
     match moment {
         Moment::Input { node, input: Taken::Command(text), .. } if *text == "acquire" => Some((*node, Role::Waiting)),
         Moment::Effect { node, effect: Done::Emit(text), .. } if *text == "ENTERS" => Some((*node, Role::Chosen)),
@@ -232,7 +234,7 @@ pub(crate) fn stands(moment: &Moment<'_, String, String>, _before: &[Role]) -> O
 pub(crate) fn header(nodes: usize) -> Header {
     Header {
         journal: FORMAT,
-        algorithm: "told-by-hand".into(),
+        algorithm: "scripted".into(),
         family: "mutex".into(),
         nodes,
         seed: 1,

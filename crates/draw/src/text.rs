@@ -1,14 +1,16 @@
-//! Text in pictures: how wide it is, as far as anybody can say who has no fonts, and how it stays text.
+//! Text in pictures: an upper bound on its width, which needs no font files, and its escaping for
+//! XML.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
 
-/// How wide a text is at most, with the widest of the common fonts, in hundredths of its size.
-pub(crate) fn hundredths(text: &str) -> i32 {
+/// Returns an upper bound on the width of a text in the common sans-serif fonts, in hundredths of
+/// the font size.
+pub(crate) fn width_hundredths(text: &str) -> i32 {
     text.chars().map(character_width).fold(0, i32::saturating_add)
 }
 
-/// From the blank on, in hundredths of the size.
+/// Widths of the printable ASCII characters, starting at the space, in hundredths of the font size.
 const ASCII: [u8; 95] = [
     32, 41, 46, 84, 64, 96, 78, 28, 40, 40, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 34, 34, 84,
     84, 84, 54, 100, 69, 69, 70, 78, 64, 58, 78, 76, 30, 30, 66, 56, 87, 75, 79, 61, 79, 70, 64, 62, 74, 69, 99, 69,
@@ -16,7 +18,7 @@ const ASCII: [u8; 95] = [
     60, 82, 60, 60, 53, 64, 34, 64, 84,
 ];
 
-/// In hundredths of the size.
+/// Returns the width of one character, in hundredths of the font size.
 fn character_width(character: char) -> i32 {
     let place = (character as usize).checked_sub(' ' as usize);
     match (place.and_then(|place| ASCII.get(place)), character) {
@@ -25,13 +27,14 @@ fn character_width(character: char) -> i32 {
         (None, '·') => 32,
         (None, '⁰'..='⁹' | '¹' | '²' | '³' | '⁻') => 54,
         (None, '\u{300}'..='\u{36f}') => 0,
-        // Letters of other alphabets are about as wide as ours, and signs of some are square.
+        // Most characters of other alphabets are about as wide as Latin ones; ideographs are
+        // square.
         (None, '\u{a0}'..='\u{10ff}' | '–' | '−' | '√') => 84,
         (None, _) => 104,
     }
 }
 
-/// A text as it stands between tags or in an attribute.
+/// Displays a text escaped for use between XML tags or in an attribute.
 pub(crate) struct Escaped<'a>(pub(crate) &'a str);
 
 impl Display for Escaped<'_> {
@@ -43,7 +46,8 @@ impl Display for Escaped<'_> {
                 '>' => f.write_str("&gt;")?,
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
-                // The only ones below the space that XML knows. A text with others was cleaned before.
+                // XML allows only these control characters. Callers have already cleaned their
+                // texts of others.
                 '\n' | '\t' => f.write_char(character)?,
                 control if control.is_control() => f.write_char('\u{fffd}')?,
                 '\u{fffe}' | '\u{ffff}' => f.write_char('\u{fffd}')?,
@@ -54,7 +58,7 @@ impl Display for Escaped<'_> {
     }
 }
 
-/// At most so many letters of a text, and a sign that there is more.
+/// Returns the first `most` characters of a text, followed by `…` if it is longer.
 pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
@@ -62,8 +66,9 @@ pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// Letters and figures of Hebrew, Arabic and the alphabets that stand beside them in Unicode.
-pub(crate) fn runs_left(character: char) -> bool {
+/// Whether a character belongs to Hebrew, Arabic or a related script that is written from right to
+/// left.
+pub(crate) fn is_right_to_left(character: char) -> bool {
     matches!(character, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}')
         || matches!(character, '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
@@ -73,7 +78,7 @@ mod tests {
     use super::Escaped;
 
     #[test]
-    fn markup_is_text() {
+    fn markup_is_escaped() {
         assert_eq!(
             Escaped("<a href='x'>&\"\u{0}]]>").to_string(),
             "&lt;a href=&#39;x&#39;&gt;&amp;&quot;\u{fffd}]]&gt;"

@@ -1,8 +1,9 @@
-//! Protocols drawn at random: whatever they do, every search must see the same as the plain explorer.
+//! Random protocols: whatever they do, every search must agree with the reference explorer.
 //!
-//! They make no sense, and that is the point: they enter unasked, leave by themselves, talk to themselves, save and show
-//! in any order, and set timers that they cancel. All they keep to is that there are finitely many states: a message
-//! makes at most one other, and everything else that a node begins costs fuel.
+//! They are meaningless on purpose: they enter without a request, leave without a command, send to
+//! themselves, save and emit in any order, and set timers that they cancel. Their state space is
+//! finite: a message causes at most one other, and everything else that a node starts consumes
+//! fuel.
 
 use crate::checker::engine::common::{check, checker, group_of, reduced, verdict, verdicts};
 use crate::checker::engine::compare::agree_within;
@@ -16,14 +17,14 @@ use quorate_core::{
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Drawn {
-    place: Fixed<Place>,
-    mood: u8,
+struct RandomProtocol {
+    parameters: Fixed<Parameters>,
+    mode: u8,
     fuel: u8,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Parameters {
     me: NodeId,
     group: Group,
     seed: u64,
@@ -31,11 +32,11 @@ struct Place {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-struct Word(u8);
+struct Message(u8);
 
-impl Describe for Word {
+impl Describe for Message {
     fn kind(&self) -> &'static str {
-        "word"
+        "message"
     }
 }
 
@@ -43,16 +44,16 @@ impl Describe for Word {
 struct Alarm;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Mood(u8);
+struct SavedMode(u8);
 
-impl Durable for Mood {
+impl Durable for SavedMode {
     type Write = u8;
-    fn apply(&mut self, mood: u8) {
-        self.0 = mood;
+    fn apply(&mut self, mode: u8) {
+        self.0 = mode;
     }
 }
 
-/// Chance that follows from a number alone.
+/// A random generator that depends only on its seed.
 struct Dice(u64);
 
 impl Dice {
@@ -69,29 +70,29 @@ impl Dice {
     }
 }
 
-const MOODS: u64 = 2;
+const MODES: u64 = 2;
 const TICK: Duration = Duration::from_millis(1);
 
-impl Drawn {
-    /// The dice that decide what this input does in this mood.
+impl RandomProtocol {
+    /// Returns the generator that decides the effect of this input in this mode.
     fn dice(&self, input: u64) -> Dice {
-        let Place { me, seed, .. } = &*self.place;
+        let Parameters { me, seed, .. } = &*self.parameters;
         let mut dice = Dice(*seed);
-        for part in [me.index() as u64, u64::from(self.mood), u64::from(self.fuel > 0), input] {
+        for part in [me.index() as u64, u64::from(self.mode), u64::from(self.fuel > 0), input] {
             dice.0 = dice.draw(u64::MAX) ^ part;
         }
         dice
     }
 
     fn send(&self, dice: &mut Dice, out: &mut Effects<'_, Self>) {
-        let Place { group, saves, .. } = &*self.place;
-        let message = Word(dice.draw(2) as u8);
+        let Parameters { group, saves, .. } = &*self.parameters;
+        let message = Message(dice.draw(2) as u8);
         let order = if *saves && dice.once_in(3) { Order::Ahead } else { Order::AfterSaves };
         let to = group.as_slice()[dice.draw(group.len() as u64) as usize];
         out.put(Effect::Send { to, message, order });
     }
 
-    fn tell(&self, dice: &mut Dice, out: &mut Effects<'_, Self>) {
+    fn emit(&self, dice: &mut Dice, out: &mut Effects<'_, Self>) {
         let counter = dice.draw(3);
         let event = match dice.draw(8) {
             0 => Event::Left,
@@ -103,9 +104,9 @@ impl Drawn {
         out.put(Effect::Emit { event, order });
     }
 
-    /// Sends at most so many messages, and does other things among that.
+    /// Sends at most `sends` messages, with other effects in between.
     fn act(&mut self, mut dice: Dice, sends: u64, out: &mut Effects<'_, Self>) {
-        self.mood = dice.draw(MOODS) as u8;
+        self.mode = dice.draw(MODES) as u8;
         let mut left = sends;
         for _ in 0..1 + sends {
             match dice.draw(8) {
@@ -113,19 +114,19 @@ impl Drawn {
                     left -= 1;
                     self.send(&mut dice, out);
                 }
-                3 | 4 => self.tell(&mut dice, out),
+                3 | 4 => self.emit(&mut dice, out),
                 5 if dice.once_in(3) => out.set_timer(Alarm, Span::between(TICK, TICK.times(2))),
                 6 if dice.once_in(2) => out.cancel_timer(Alarm),
-                7 if self.place.saves && self.fuel > 0 => {
+                7 if self.parameters.saves && self.fuel > 0 => {
                     self.fuel -= 1;
-                    out.save(self.mood);
+                    out.save(self.mode);
                 }
                 _ => {}
             }
         }
     }
 
-    /// Something that a node begins: it sends as long as there is fuel.
+    /// Reacts to a command: the node sends as long as it has fuel.
     fn begin(&mut self, input: u64, out: &mut Effects<'_, Self>) {
         let (dice, fuel) = (self.dice(input), self.fuel);
         self.fuel = fuel.saturating_sub(1);
@@ -133,19 +134,19 @@ impl Drawn {
     }
 }
 
-impl Protocol for Drawn {
+impl Protocol for RandomProtocol {
     type Command = Command;
-    type Message = Word;
+    type Message = Message;
     type Timer = Alarm;
     type Event = Event;
-    type Durable = Mood;
+    type Durable = SavedMode;
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Start { durable, incarnation } => {
-                self.mood = durable.0;
+                self.mode = durable.0;
                 let mut dice = self.dice(0);
-                // Nobody is told anything before somebody has asked for anything.
+                // No event is emitted before the first request.
                 if incarnation != Incarnation::FIRST {
                     self.act(dice, 1, out);
                 } else if dice.once_in(4) {
@@ -153,7 +154,8 @@ impl Protocol for Drawn {
                 }
             }
             Input::Command(Command::Release) => {
-                // At once: a user who is not told that it left would ask to leave again and again.
+                // Not after saves: a client that does not learn of its release would repeat it for
+                // ever.
                 out.emit_ahead(Event::Left);
                 self.begin(1, out);
             }
@@ -182,13 +184,13 @@ impl Protocol for Drawn {
     }
 }
 
-fn draw(seed: u64) -> (Maker, Bounds) {
+fn random_group(seed: u64) -> (Maker, Bounds) {
     let mut dice = Dice(seed);
     let nodes = 2 + dice.draw(2) as usize;
     let (saves, fuel) = (dice.once_in(4), 1 + u8::from(dice.once_in(4)));
     let make = group_of(nodes, move |me, group: Group| {
-        let place = Fixed::new(Place { me, group, seed, saves });
-        Drawn { place, mood: 0, fuel }
+        let parameters = Fixed::new(Parameters { me, group, seed, saves });
+        RandomProtocol { parameters, mode: 0, fuel }
     });
     let mut bounds = Bounds::new(nodes, 1 + u8::from(dice.once_in(4)));
     let users = &mut bounds.users;
@@ -205,20 +207,20 @@ fn draw(seed: u64) -> (Maker, Bounds) {
     }
     if dice.once_in(8) {
         let drift_ppm = if dice.once_in(2) { 0 } else { 1_000 };
-        let delay = dice.once_in(2).then(|| drawn_delay(&mut dice));
+        let delay = dice.once_in(2).then(|| random_delay(&mut dice));
         setup.timing = Some(Timing { drift_ppm, until: Time::ZERO + TICK.times(4), delay });
     }
     (make, bounds)
 }
 
-/// How long messages take: sometimes no time at all, sometimes exactly so long, sometimes longer than timers.
-fn drawn_delay(dice: &mut Dice) -> Span {
+/// Returns random delay bounds: sometimes zero, sometimes exact, sometimes longer than timers.
+fn random_delay(dice: &mut Dice) -> Span {
     const HALF: Duration = Duration::from_micros(500);
     let halves = |dice: &mut Dice| HALF.times(dice.draw(6));
     Span::between(halves(dice), halves(dice))
 }
 
-/// Each verdict, and how long its counterexample is.
+/// Returns each verdict with the length of its counterexample.
 fn lengths(findings: &Findings) -> Vec<(&'static str, Option<bool>, Option<usize>)> {
     let length = |verdict: &Verdict| verdict.counterexample.as_ref().map(Counterexample::len);
     findings.verdicts.iter().map(|verdict| (verdict.name, verdict.holds, length(verdict))).collect()
@@ -226,19 +228,19 @@ fn lengths(findings: &Findings) -> Vec<(&'static str, Option<bool>, Option<usize
 
 #[derive(Debug, Default)]
 struct Tally {
-    drawn: usize,
-    two_inside: usize,
+    groups: usize,
+    two_holders: usize,
     deadlocks: usize,
     ends: usize,
     unordered: usize,
-    circles: usize,
-    starved_on_a_circle: usize,
+    cycles: usize,
+    starved_on_a_cycle: usize,
     left_out: u64,
 }
 
-/// Searches a drawn group in every way.
-fn hold(seed: u64, most: usize, tally: &mut Tally) {
-    let (make, bounds) = draw(seed);
+/// Searches a random group in every way.
+fn check_seed(seed: u64, most: usize, tally: &mut Tally) {
+    let (make, bounds) = random_group(seed);
     let Some((seen, full)) = agree_within(&make, &bounds, most) else { return };
     let mut checker = checker(&make, &bounds);
     let short = checker.run(&reduced(), &mut |_, _| true);
@@ -259,35 +261,39 @@ fn hold(seed: u64, most: usize, tally: &mut Tally) {
             assert!(holds == expected || (name == "served" && holds.is_none()), "{what}, depth first: {name}");
         }
     }
-    tally.drawn += 1;
-    tally.two_inside += usize::from(seen.two_inside.is_some());
+    tally.groups += 1;
+    tally.two_holders += usize::from(seen.two_holders.is_some());
     tally.deadlocks += usize::from(seen.deadlock.is_some());
     tally.ends += usize::from(seen.end.is_some());
     tally.unordered += usize::from(seen.unordered.is_some());
-    tally.circles += usize::from(full.fair.is_some());
-    tally.starved_on_a_circle += usize::from(seen.end.is_none() && verdict(&full, "served").holds == Some(false));
+    tally.cycles += usize::from(full.fair.is_some());
+    tally.starved_on_a_cycle += usize::from(seen.end.is_none() && verdict(&full, "served").holds == Some(false));
     tally.left_out += full.states.states - short.states.states;
 }
 
-/// Searches the groups of so many seeds, which must show each kind of thing so often at least.
-fn every_search_sees_what_there_is_to_see(seeds: u64, least: usize) {
-    const MOST_STATES: usize = 600;
+/// Searches the groups of this many seeds, which must show each kind of result at least `least`
+/// times.
+fn every_search_agrees(seeds: u64, least: usize) {
+    const MAX_STATES: usize = 600;
     let mut tally = Tally::default();
     for seed in 1..=seeds {
-        hold(seed, MOST_STATES, &mut tally);
+        check_seed(seed, MAX_STATES, &mut tally);
     }
-    let Tally { drawn, two_inside, deadlocks, ends, unordered, circles, starved_on_a_circle, left_out } = tally;
-    let seen = [drawn, two_inside, deadlocks, ends, unordered, circles, starved_on_a_circle];
-    assert!(seen.iter().all(|times| *times >= least) && left_out > 500, "the draw must show enough of each: {tally:?}");
+    let Tally { groups, two_holders, deadlocks, ends, unordered, cycles, starved_on_a_cycle, left_out } = tally;
+    let seen = [groups, two_holders, deadlocks, ends, unordered, cycles, starved_on_a_cycle];
+    assert!(
+        seen.iter().all(|times| *times >= least) && left_out > 500,
+        "the random groups must show enough of each result: {tally:?}"
+    );
 }
 
 #[test]
-fn every_search_sees_what_there_is_to_see_of_protocols_drawn_at_random() {
-    every_search_sees_what_there_is_to_see(300, 1);
+fn every_search_agrees_on_random_protocols() {
+    every_search_agrees(300, 1);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
-fn every_search_sees_what_there_is_to_see_of_many_protocols_drawn_at_random() {
-    every_search_sees_what_there_is_to_see(500, 3);
+fn every_search_agrees_on_many_random_protocols() {
+    every_search_agrees(500, 3);
 }

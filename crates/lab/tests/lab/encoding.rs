@@ -1,6 +1,7 @@
-//! Every algorithm of the table travels: a run whose messages and disks go through bytes is the same run.
+//! Every registered algorithm can be serialized: a run whose messages and disks are encoded and
+//! decoded is the same run.
 //!
-//! A new line in the table is tried by itself.
+//! A new entry of the registry is tested automatically.
 
 use quorate_core::deadlock::Policy;
 use quorate_core::mutex::Command;
@@ -26,7 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 struct Traffic {
     messages: AtomicU64,
     writes: AtomicU64,
-    /// Disks that a node found when it started, and that were neither new nor lost.
+    /// Disks found at a start that were neither new nor lost.
     disks: AtomicU64,
 }
 
@@ -34,14 +35,15 @@ fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A node whose messages and disk go through bytes.
-struct Traveller<C: 'static, E: 'static> {
+/// A node whose messages and disk are encoded and decoded.
+struct EncodedNode<C: 'static, E: 'static> {
     node: Erased<C, E>,
-    post: Post,
+    transcoder: Transcoder,
 }
 
-/// What a message or a write goes through, and the disk as it would be, with its type and without.
-struct Post {
+/// Encodes and decodes messages and writes, and keeps the disk in both its typed and its sealed
+/// form.
+struct Transcoder {
     codec: AnyCodec,
     traffic: Arc<Traffic>,
     typed: AnyDurable,
@@ -49,7 +51,7 @@ struct Post {
     saves: u64,
 }
 
-impl<C: 'static, E: 'static> Protocol for Traveller<C, E> {
+impl<C: 'static, E: 'static> Protocol for EncodedNode<C, E> {
     type Command = C;
     type Message = AnyMessage;
     type Timer = AnyTimer;
@@ -58,7 +60,9 @@ impl<C: 'static, E: 'static> Protocol for Traveller<C, E> {
 
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         let input = match input {
-            Input::Start { durable, incarnation } => Input::Start { durable: self.post.start(durable), incarnation },
+            Input::Start { durable, incarnation } => {
+                Input::Start { durable: self.transcoder.start(durable), incarnation }
+            }
             Input::Command(command) => Input::Command(command),
             Input::Message { from, message } => Input::Message { from, message },
             Input::Timer(timer) => Input::Timer(timer),
@@ -70,27 +74,27 @@ impl<C: 'static, E: 'static> Protocol for Traveller<C, E> {
             Input::View(view) => Input::View(view),
             Input::Lease(until) => Input::Lease(until),
         };
-        self.node.step(now, input, &mut Effects::new(&mut Counter { post: &mut self.post, out }));
+        self.node.step(now, input, &mut Effects::new(&mut EncodingSink { transcoder: &mut self.transcoder, out }));
     }
 }
 
-/// Where effects are handed in.
-struct Counter<'a, 'b, C: 'static, E: 'static> {
-    post: &'a mut Post,
-    out: &'a mut Effects<'b, Traveller<C, E>>,
+/// Encodes and decodes the messages and writes among the effects.
+struct EncodingSink<'a, 'b, C: 'static, E: 'static> {
+    transcoder: &'a mut Transcoder,
+    out: &'a mut Effects<'b, EncodedNode<C, E>>,
 }
 
-impl<C: 'static, E: 'static> Sink<Erased<C, E>> for Counter<'_, '_, C, E> {
+impl<C: 'static, E: 'static> Sink<Erased<C, E>> for EncodingSink<'_, '_, C, E> {
     fn effect(&mut self, effect: Effect<Erased<C, E>>) {
         self.out.put(match effect {
             Effect::Send { to, message, order } => {
-                Effect::Send { to, message: self.post.carry::<C, E>(&message), order }
+                Effect::Send { to, message: self.transcoder.transcode::<C, E>(&message), order }
             }
             Effect::Multicast { to, message, order } => {
-                Effect::Multicast { to, message: self.post.carry::<C, E>(&message), order }
+                Effect::Multicast { to, message: self.transcoder.transcode::<C, E>(&message), order }
             }
             Effect::Save(write) => {
-                self.post.save(&write);
+                self.transcoder.save(&write);
                 Effect::Save(write)
             }
             Effect::SetTimer { timer, span } => Effect::SetTimer { timer, span },
@@ -104,14 +108,14 @@ impl<C: 'static, E: 'static> Sink<Erased<C, E>> for Counter<'_, '_, C, E> {
     }
 }
 
-impl Post {
-    /// The message as its receiver gets it. What is not whole, or more than whole, is no message.
-    fn carry<C: 'static, E: 'static>(&self, message: &AnyMessage) -> AnyMessage {
+impl Transcoder {
+    /// Returns the message as its receiver decodes it. Truncated or extended bytes must be refused.
+    fn transcode<C: 'static, E: 'static>(&self, message: &AnyMessage) -> AnyMessage {
         let codec: &dyn Codec<Erased<C, E>> = &self.codec;
         let mut bytes = b"before".to_vec();
         codec.encode(message, &mut bytes).unwrap();
-        let mut bytes = bytes.strip_prefix(b"before").expect("what was there stays").to_vec();
-        assert_eq!(bytes, postcard::to_allocvec(message).unwrap(), "a journal's size is the size on the wire");
+        let mut bytes = bytes.strip_prefix(b"before").expect("encode must append").to_vec();
+        assert_eq!(bytes, postcard::to_allocvec(message).unwrap(), "the size in journals is the size on the wire");
         let decoded = codec.decode(&bytes).unwrap();
         assert_eq!(&decoded, message);
         for end in 0..bytes.len().min(64) {
@@ -120,7 +124,7 @@ impl Post {
         for place in 0..bytes.len().min(64) {
             for flip in [1, 0x80, 0xFF] {
                 bytes[place] ^= flip;
-                // Another message, or none; it must only not panic.
+                // This decodes to another message or fails; it must only not panic.
                 let _ = codec.decode(&bytes);
                 bytes[place] ^= flip;
             }
@@ -133,23 +137,23 @@ impl Post {
         decoded
     }
 
-    /// The disk as it is read by the process that starts.
+    /// Returns the disk as the starting process reads it.
     fn start(&mut self, durable: AnyDurable) -> AnyDurable {
         self.sealed = through_bytes(&durable);
         self.typed = self.codec.unseal(self.sealed.clone()).unwrap();
-        assert!(self.typed == durable, "a disk is read back as it was");
+        assert!(self.typed == durable, "a disk must be read back unchanged");
         if durable != AnyDurable::default() && durable != AnyDurable::wiped() {
             count(&self.traffic.disks);
         }
         self.typed.clone()
     }
 
-    /// A log that is read back folds to the same disk.
+    /// The log, when read back, must fold to the same disk.
     fn save(&mut self, write: &AnyWrite) {
         let read: AnyWrite = through_bytes(write);
         self.typed.apply(write.clone());
         self.sealed.apply(read);
-        assert!(self.codec.unseal(self.sealed.clone()).unwrap() == self.typed, "a write is read back as it was");
+        assert!(self.codec.unseal(self.sealed.clone()).unwrap() == self.typed, "a write must be read back unchanged");
         self.saves += 1;
         if self.saves.is_multiple_of(8) {
             self.sealed = through_bytes(&self.typed);
@@ -162,7 +166,7 @@ fn through_bytes<T: Serialize + DeserializeOwned>(value: &T) -> T {
     postcard::from_bytes(&postcard::to_allocvec(value).unwrap()).unwrap()
 }
 
-/// The world of an experiment, with other nodes in it.
+/// The simulator setup of an experiment.
 fn setup<F: FamilyLab>(spec: &Spec<F>) -> Setup {
     Setup {
         nodes: spec.nodes,
@@ -173,11 +177,12 @@ fn setup<F: FamilyLab>(spec: &Spec<F>) -> Setup {
     }
 }
 
-/// Runs an experiment twice, as it is and with nodes that travel; both must leave the same journal, byte for byte.
-fn travels<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
+/// Runs an experiment twice, plainly and with encoded messages and disks. Both must leave the same
+/// journal, byte for byte.
+fn survives_encoding<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
     let name = &spec.algorithm;
     spec.validate().unwrap();
-    assert!(!spec.is_reliable(), "{name}: a wrapper has other messages");
+    assert!(!spec.is_reliable(), "{name}: reliable links have other messages");
     let mut journal = Vec::new();
     let (outcome, ()) = run_with(spec, &mut journal, ()).unwrap();
     let first_line = journal.split(|byte| *byte == b'\n').next().unwrap();
@@ -185,11 +190,11 @@ fn travels<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
 
     let traffic = Arc::new(Traffic::default());
     let make = F::maker(spec);
-    let traveller = {
+    let encoded_node = {
         let (traffic, codec) = (Arc::clone(&traffic), F::codec(spec));
-        move |me: NodeId| traveller::<F>(make(me), codec.clone(), Arc::clone(&traffic))
+        move |me: NodeId| encoded_node::<F>(make(me), codec.clone(), Arc::clone(&traffic))
     };
-    let mut world = World::new(&setup(spec), traveller, Writer::new(io::sink(), &header));
+    let mut world = World::new(&setup(spec), encoded_node, Writer::new(io::sink(), &header));
     for fault in spec.faults.iter().cloned().chain(F::own_faults(spec)) {
         world.schedule(fault);
     }
@@ -203,15 +208,19 @@ fn travels<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
     let ending = run(&mut world, &mut F::users(spec), F::limits(spec));
     let (fingerprint, lines) = world.into_observer().finish_with(Some(ending)).unwrap();
     assert_eq!((fingerprint.to_string(), lines), (outcome.trace_hash, outcome.lines), "{name}");
-    // In a group of three, these are content with what they have themselves.
+    // In a group of three, these algorithms send nothing.
     let is_silent = ["no-lock", "maekawa-rows", "voting-half", "super-peer"].contains(&name.name());
     assert!(is_silent || traffic.messages.load(Ordering::Relaxed) > 0, "{name} sends nothing");
     traffic
 }
 
-fn traveller<F: FamilyLab>(node: NodeOf<F>, codec: AnyCodec, traffic: Arc<Traffic>) -> Traveller<F::Command, F::Event> {
+fn encoded_node<F: FamilyLab>(
+    node: NodeOf<F>,
+    codec: AnyCodec,
+    traffic: Arc<Traffic>,
+) -> EncodedNode<F::Command, F::Event> {
     let (typed, sealed) = Default::default();
-    Traveller { node, post: Post { codec, traffic, typed, sealed, saves: 0 } }
+    EncodedNode { node, transcoder: Transcoder { codec, traffic, typed, sealed, saves: 0 } }
 }
 
 fn group(members: &str) -> Group {
@@ -223,25 +232,25 @@ fn short_leases() -> ViewSettings {
     ViewSettings { keepalive: Length(Duration::from_millis(20)), ..lease }
 }
 
-/// A member whose stay ends, so that there are reports.
-fn comes_and_goes() -> Vec<TimedFault> {
+/// A member whose stay ends, so that members exchange reports.
+fn crash_and_restart() -> Vec<TimedFault> {
     ["crash 2 at 30ms", "restart 2 at 300ms"].map(|fault| fault.parse().unwrap()).into()
 }
 
-/// A short run of an algorithm, with crashes and restarts where it keeps something.
+/// Runs an algorithm briefly, with crashes and restarts if it saves something.
 fn try_entry(entry: &Entry) {
     match entry.family() {
         Family::Mutex => {
             let mut spec = Spec::<Mutex>::named(entry.name()).unwrap();
             spec.settings.tries = "0.2".parse().unwrap();
             spec.settings.cancels = "0.2".parse().unwrap();
-            travels(&spec);
+            survives_encoding(&spec);
             if let Entry::Mutex(mutex) = entry
                 && mutex.runs_in_views()
             {
                 spec.settings.views = Some(short_leases());
-                spec.faults = comes_and_goes();
-                travels(&spec);
+                spec.faults = crash_and_restart();
+                survives_encoding(&spec);
             }
         }
         Family::Election => {
@@ -249,43 +258,43 @@ fn try_entry(entry: &Entry) {
             spec.faults = ["crash 2 at 30ms", "restart 2 at 60ms", "crash 1 at 90ms", "restart 1 at 120ms"]
                 .map(|fault| fault.parse().unwrap())
                 .into();
-            let traffic = travels(&spec);
-            // Some keep nothing, and one forgets on purpose.
+            let traffic = survives_encoding(&spec);
+            // Some save nothing, and one forgets on purpose.
             let forgets =
                 ["peterson-forgetful", "super-peer", "by-mutex"].contains(&entry.name()) || !entry.codec().saves();
             assert!(forgets || traffic.writes.load(Ordering::Relaxed) > 0, "{} saves nothing", entry.name());
             assert!(forgets || traffic.disks.load(Ordering::Relaxed) > 0, "{} finds no disk", entry.name());
         }
         Family::Multicast => {
-            travels(&Spec::<Multicast>::named(entry.name()).unwrap());
-            // Those that are wrong on purpose have no other forms.
+            survives_encoding(&Spec::<Multicast>::named(entry.name()).unwrap());
+            // Faulty variants have no other forms.
             if entry.profile().flaw.is_some() {
                 return;
             }
             let mut several = Spec::<Multicast>::named(entry.name()).unwrap();
             several.nodes = 4;
             several.settings.groups = ["1-3", "2-4"].map(group).into();
-            travels(&several);
+            survives_encoding(&several);
             let mut views = Spec::<Multicast>::named(entry.name()).unwrap();
             views.settings.views = Some(short_leases());
-            views.faults = comes_and_goes();
-            travels(&views);
+            views.faults = crash_and_restart();
+            survives_encoding(&views);
             several.settings.views = views.settings.views;
-            travels(&several);
+            survives_encoding(&several);
         }
         Family::Deadlock => {
             let mut spec = Spec::<Deadlock>::named(entry.name()).unwrap();
             (spec.settings.rounds, spec.settings.victim) = (4, Some(Policy::Youngest));
-            travels(&spec);
+            survives_encoding(&spec);
             (spec.settings.resources, spec.nodes) = (2, 4);
-            travels(&spec);
+            survives_encoding(&spec);
         }
         Family::Replica => {
             let mut spec = Spec::<Replica>::named(entry.name()).unwrap();
             (spec.settings.operations, spec.settings.changes, spec.settings.chaos) = (30, 2, true);
             spec.nodes = 5;
-            let traffic = travels(&spec);
-            // Some keep nothing, and one forgets on purpose.
+            let traffic = survives_encoding(&spec);
+            // Some save nothing, and one forgets on purpose.
             let forgets =
                 ["peterson-forgetful", "super-peer", "by-mutex"].contains(&entry.name()) || !entry.codec().saves();
             assert!(forgets || traffic.writes.load(Ordering::Relaxed) > 0, "{} saves nothing", entry.name());
@@ -295,40 +304,40 @@ fn try_entry(entry: &Entry) {
 }
 
 #[test]
-fn every_algorithm_travels() {
+fn every_algorithm_survives_encoding() {
     all().iter().for_each(try_entry);
 }
 
 #[test]
-fn every_fixture_travels() {
+fn every_fixture_survives_encoding() {
     fixtures().iter().for_each(try_entry);
 }
 
-/// What members send that keep their membership themselves is the same whatever is inside.
+/// Messages of members that replicate their membership do not depend on the wrapped algorithm.
 #[test]
-fn members_with_a_replicated_log_travel() {
+fn members_with_a_replicated_log_survive_encoding() {
     let views = ViewSettings { membership: Keeper::Replica, ..ViewSettings::default() };
     let mut mutex = Spec::<Mutex>::named("ricart-agrawala").unwrap();
     mutex.settings.views = Some(views);
     let mut multicast = Spec::<Multicast>::named("fifo").unwrap();
     multicast.settings.views = Some(views);
-    for traffic in [travels(&mutex), travels(&multicast)] {
-        assert!(traffic.writes.load(Ordering::Relaxed) > 0, "the log is kept");
+    for traffic in [survives_encoding(&mutex), survives_encoding(&multicast)] {
+        assert!(traffic.writes.load(Ordering::Relaxed) > 0, "the log must be saved");
     }
 }
 
 #[test]
-fn heartbeats_travel() {
+fn heartbeats_survive_encoding() {
     let mut spec = Spec::<Election>::named("bully").unwrap();
     spec.settings.detector = Detector::Heartbeat;
-    travels(&spec);
+    survives_encoding(&spec);
 }
 
-/// A driver that mixes two algorithms up is told so.
+/// Mixing up two algorithms is an error.
 #[test]
-fn a_message_of_another_algorithm_has_no_bytes() {
-    struct Stolen(Option<AnyMessage>);
-    impl Sink<NodeOf<Mutex>> for Stolen {
+fn a_message_of_another_algorithm_cannot_be_encoded() {
+    struct Captured(Option<AnyMessage>);
+    impl Sink<NodeOf<Mutex>> for Captured {
         fn effect(&mut self, effect: Effect<NodeOf<Mutex>>) {
             if let Effect::Send { message, .. } | Effect::Multicast { message, .. } = effect {
                 self.0 = Some(message);
@@ -336,12 +345,12 @@ fn a_message_of_another_algorithm_has_no_bytes() {
         }
         fn note(&mut self, _note: Note<'_>) {}
     }
-    let Some(Entry::Mutex(entry)) = find("ricart-agrawala") else { panic!("it is in the table") };
+    let Some(Entry::Mutex(entry)) = find("ricart-agrawala") else { panic!("not in the registry") };
     let around = Spec::<Mutex> { nodes: 2, ..Spec::named("central").unwrap() }.surroundings();
     let mut node = entry.node(NodeId::from_index(0), &around);
-    let mut stolen = Stolen(None);
-    node.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut stolen));
-    let message = stolen.0.expect("it asks its peer");
+    let mut captured = Captured(None);
+    node.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut captured));
+    let message = captured.0.expect("a request to its peer");
     let mut bytes = Vec::new();
     let encode = |name: &str, bytes: &mut Vec<u8>| {
         let codec: &dyn Codec<NodeOf<Mutex>> = &find(name).unwrap().codec();

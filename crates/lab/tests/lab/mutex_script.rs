@@ -1,18 +1,19 @@
-//! Tales of a critical section told by hand: who asks, enters, leaves, gives up, dies, and who hears of it.
+//! Hand-written runs of a critical section: requests, entries, releases, cancellations, crashes and
+//! messages.
 
 use crate::common::ms;
 use quorate_core::mutex::{Command, Event, Refusal};
 use quorate_core::{Class, Epoch, Fence, Incarnation, NodeId};
 use quorate_journal::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken};
 
-/// Tells an observer of moments in the middle of a run. Times are in milliseconds.
-pub(crate) struct Tale<O> {
+/// Sends moments in the middle of a run to an observer. Times are in milliseconds.
+pub(crate) struct ScriptedRun<O> {
     pub(crate) observer: O,
     sent: u64,
 }
 
-impl<O: Observer<Command, Event>> Tale<O> {
-    pub(crate) fn to(observer: O) -> Self {
+impl<O: Observer<Command, Event>> ScriptedRun<O> {
+    pub(crate) fn new(observer: O) -> Self {
         Self { observer, sent: 0 }
     }
 
@@ -31,7 +32,7 @@ impl<O: Observer<Command, Event>> Tale<O> {
         self.input(millis, number, Taken::Start { incarnation: Incarnation(1), blank: false })
     }
 
-    pub(crate) fn asks(self, millis: i64, number: u32) -> Self {
+    pub(crate) fn requests(self, millis: i64, number: u32) -> Self {
         self.input(millis, number, Taken::Command(&Command::Acquire))
     }
 
@@ -39,33 +40,33 @@ impl<O: Observer<Command, Event>> Tale<O> {
         self.input(millis, number, Taken::Command(&Command::Try))
     }
 
-    /// The entry comes with this fence.
+    /// Enters with this fence.
     pub(crate) fn enters(self, millis: i64, number: u32, counter: u64) -> Self {
         let fence = Fence { epoch: Epoch(0), counter };
         self.effect(millis, number, Done::Emit(&Event::entered(fence)))
     }
 
-    /// The entry comes with this fence, and holds up to an instant of the node's clock.
+    /// Enters with this fence, valid up to an instant of the node's clock.
     pub(crate) fn enters_until(self, millis: i64, number: u32, counter: u64, until: i64) -> Self {
         let fence = Fence { epoch: Epoch(0), counter };
         self.effect(millis, number, Done::Emit(&Event::Entered { fence, until: ms(until) }))
     }
 
-    pub(crate) fn stays_until(self, millis: i64, number: u32, until: i64) -> Self {
+    pub(crate) fn extends_until(self, millis: i64, number: u32, until: i64) -> Self {
         self.effect(millis, number, Done::Emit(&Event::Extended { until: ms(until) }))
     }
 
-    pub(crate) fn loses(self, millis: i64, number: u32) -> Self {
+    pub(crate) fn loses_entry(self, millis: i64, number: u32) -> Self {
         self.effect(millis, number, Done::Emit(&Event::Lost))
     }
 
-    /// From here on the clock of a node runs at another rate.
+    /// Changes the rate of a node's clock.
     pub(crate) fn drifts(mut self, millis: i64, fault: &str) -> Self {
         self.observer.observe(&Moment::World { time: ms(millis), what: Happening::Changed { text: fault } });
         self
     }
 
-    pub(crate) fn leaves(self, millis: i64, number: u32) -> Self {
+    pub(crate) fn releases(self, millis: i64, number: u32) -> Self {
         self.input(millis, number, Taken::Command(&Command::Release)).effect(millis, number, Done::Emit(&Event::Left))
     }
 
@@ -85,14 +86,14 @@ impl<O: Observer<Command, Event>> Tale<O> {
         self.effect(millis, number, Done::Emit(&Event::Refused(Refusal::AlreadyWaiting)))
     }
 
-    pub(crate) fn dies(mut self, millis: i64, number: u32) -> Self {
+    pub(crate) fn crashes(mut self, millis: i64, number: u32) -> Self {
         let what = Happening::Crashed { node: node(number), lost_writes: 0 };
         self.observer.observe(&Moment::World { time: ms(millis), what });
         self
     }
 
-    /// One node tells another what it knows.
-    pub(crate) fn tells(mut self, millis: i64, from: u32, to: u32) -> Self {
+    /// Sends a message, so that the receiver depends on the sender.
+    pub(crate) fn sends_to(mut self, millis: i64, from: u32, to: u32) -> Self {
         self.sent += 1;
         let id = MessageId { sender: node(from), number: self.sent };
         let sent = Sent {
@@ -114,7 +115,7 @@ impl<O: Observer<Command, Event>> Tale<O> {
     }
 }
 
-pub(crate) fn keeper(number: u32) -> Option<NodeId> {
+pub(crate) fn coordinator(number: u32) -> Option<NodeId> {
     Some(node(number))
 }
 

@@ -1,22 +1,22 @@
-//! Things with a place, as plotters draws them.
+//! Elements with their points, as plotters draws them.
 
-use super::canvas::{Canvas, Pen, Stamp, Words};
+use super::canvas::{Canvas, MarkerStyle, Pen, TextRun};
 use plotters::element::{Drawable, PointCollection};
 use plotters_backend::{BackendCoord, DrawingErrorKind};
 use std::convert::Infallible;
 
-/// Something that can be drawn when its places on the canvas are known.
-pub(super) trait Ink {
+/// An element that can be drawn once its points on the canvas are known.
+pub(super) trait Draw {
     fn draw(&self, at: &[(i32, i32)], canvas: &mut Canvas);
 }
 
-/// Something with its places, in the coordinates of a chart or of the canvas.
-pub(super) struct Placed<C, I> {
+/// An element with its points, in chart or canvas coordinates.
+pub(super) struct Placed<C, E> {
     pub(super) at: Vec<C>,
-    pub(super) ink: I,
+    pub(super) element: E,
 }
 
-impl<'a, C, I> PointCollection<'a, C> for &'a Placed<C, I> {
+impl<'a, C, E> PointCollection<'a, C> for &'a Placed<C, E> {
     type Point = &'a C;
     type IntoIter = &'a [C];
 
@@ -25,42 +25,42 @@ impl<'a, C, I> PointCollection<'a, C> for &'a Placed<C, I> {
     }
 }
 
-impl<C, I: Ink> Drawable<Canvas> for Placed<C, I> {
+impl<C, E: Draw> Drawable<Canvas> for Placed<C, E> {
     fn draw<A: Iterator<Item = BackendCoord>>(
         &self,
         at: A,
         canvas: &mut Canvas,
         _size: (u32, u32),
     ) -> Result<(), DrawingErrorKind<Infallible>> {
-        self.ink.draw(&at.collect::<Vec<_>>(), canvas);
+        self.element.draw(&at.collect::<Vec<_>>(), canvas);
         Ok(())
     }
 }
 
-/// A line through its places.
+/// A line through its points.
 pub(super) struct Stroke {
     pub(super) pen: Pen,
-    /// How far it is moved to the right, in units.
+    /// Shift to the right, in units.
     pub(super) shift: i32,
     pub(super) hover: String,
 }
 
-impl Ink for Stroke {
+impl Draw for Stroke {
     fn draw(&self, at: &[(i32, i32)], canvas: &mut Canvas) {
         let at: Vec<_> = at.iter().map(|(x, y)| (x + self.shift, *y)).collect();
         canvas.line(&at, &self.pen, &self.hover);
     }
 }
 
-/// A bar from its first place to its last, with ends across it.
-pub(super) struct Ends {
+/// An error bar from its first point to its last, with a short line across each end.
+pub(super) struct ErrorBar {
     pub(super) pen: Pen,
     pub(super) shift: i32,
-    /// How far the ends go to either side, in units.
+    /// Half length of the lines across the ends, in units.
     pub(super) half: i32,
 }
 
-impl Ink for Ends {
+impl Draw for ErrorBar {
     fn draw(&self, at: &[(i32, i32)], canvas: &mut Canvas) {
         let [(x, from), .., (_, to)] = *at else { return };
         let x = x + self.shift;
@@ -71,25 +71,25 @@ impl Ink for Ends {
     }
 }
 
-/// A mark at its place.
-pub(super) struct Dot {
-    pub(super) stamp: Stamp,
+/// A mark at each of its points.
+pub(super) struct Marker {
+    pub(super) style: MarkerStyle,
     pub(super) shift: i32,
     pub(super) hover: String,
 }
 
-impl Ink for Dot {
+impl Draw for Marker {
     fn draw(&self, at: &[(i32, i32)], canvas: &mut Canvas) {
         for (x, y) in at {
-            canvas.stamp((x + self.shift, *y), &self.stamp, &self.hover);
+            canvas.marker((x + self.shift, *y), &self.style, &self.hover);
         }
     }
 }
 
-impl Ink for Words {
+impl Draw for TextRun {
     fn draw(&self, at: &[(i32, i32)], canvas: &mut Canvas) {
         for place in at {
-            canvas.words(*place, self);
+            canvas.text_run(*place, self);
         }
     }
 }

@@ -1,54 +1,54 @@
-//! Where everything stands: the heights of lanes and the texts beside them.
+//! The layout of one row: heights of lanes, and positions of the texts beside them.
 
+use super::areas::{Area, OccupiedAreas};
 use super::axis::{Axis, Scale};
-use super::boxes::{Area, Boxes};
-use super::notes::{self, Beside};
+use super::notes::{self, LaneText};
 use super::text::width;
 use super::trays::{self, Chips};
 use super::{Clocks, Options};
 use crate::scene::Scene;
 use quorate_journal::words::millis;
 
-/// Around everything.
+/// Margin around the diagram.
 pub(super) const MARGIN: f64 = 26.0;
-/// Half of a lane's ribbon.
+/// Half the height of a lane's ribbon.
 pub(super) const RIBBON: f64 = 9.0;
-/// Between the texts of two lanes, for arrows and their names.
+/// Distance between the texts of two lanes, for arrows and their names.
 const BETWEEN: f64 = 66.0;
-/// The same in a large group, which would be too high otherwise.
+/// The same in a large group, whose diagram would be too high otherwise.
 const BETWEEN_MANY: f64 = 38.0;
 const MANY: usize = 8;
-/// A row of texts.
+/// Height of a row of texts.
 const ROW: f64 = 16.0;
-/// A row of bands above the lanes.
+/// Height of a row of annotations above the lanes.
 pub(super) const BAND_ROW: f64 = 21.0;
 
-/// The line of a lease, below its lane.
+/// Height reserved for the lease line below a lane.
 const LEASES: f64 = 6.0;
 
-/// How much is told below each lane.
+/// Detail of the rule notes below each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Depth {
-    /// Their texts, cut after so many letters.
+pub(super) enum NoteDetail {
+    /// Ids and notes, truncated to this many characters.
     Full(usize),
     Names,
     None,
 }
 
 /// The layout of a scene.
-pub(super) struct Sheet {
+pub(super) struct Layout {
     pub(super) axis: Axis,
     pub(super) lanes: Vec<f64>,
     pub(super) texts: Vec<Text>,
     pub(super) missing: usize,
-    /// Where the lanes' part of the picture begins and ends.
+    /// Upper and lower edge of the lanes.
     pub(super) top: f64,
     pub(super) bottom: f64,
-    pub(super) boxes: Boxes,
-    pub(super) reach: f64,
-    /// What waits in hold-back queues, where that is told.
+    pub(super) occupied: OccupiedAreas,
+    pub(super) right_edge: f64,
+    /// Names of held-back messages that have room.
     pub(super) chips: Vec<Chips>,
-    /// How much leases take below each lane.
+    /// Height reserved for leases below each lane.
     pub(super) leases: f64,
 }
 
@@ -57,92 +57,95 @@ pub(super) struct Text {
     pub(super) class: &'static str,
     pub(super) text: String,
     pub(super) at: (f64, f64),
-    /// From where a thin line leads to it, if it is not next to what it tells about.
+    /// A thin line from the step to the text, if they are not adjacent.
     pub(super) leader: Option<Leader>,
 }
 
-/// A thin line, from one point to another.
+/// The end points of a thin line.
 type Leader = ((f64, f64), (f64, f64));
 
-impl Sheet {
-    pub(super) fn new(scene: &Scene, options: &Options, top: f64, scale: Scale, depth: Depth) -> Self {
+impl Layout {
+    pub(super) fn new(scene: &Scene, options: &Options, top: f64, scale: Scale, detail: NoteDetail) -> Self {
         let name = |lane: &crate::scene::Lane| width(&format!("node {}", lane.node), 15.0);
         let names = scene.lanes.iter().map(name).fold(0.0, f64::max);
-        // The first time below the lanes may be a long one.
-        let first = width(&millis(scene.shown(scene.from)), 11.5) / 2.0;
+        // The first time below the lanes may be wide.
+        let first = width(&millis(scene.relative(scene.from)), 11.5) / 2.0;
         let axis = Axis::new(scene, MARGIN + names.max(64.0) + first.max(30.0) + 10.0, scale);
         let clocks = options.clocks != Clocks::None;
-        let mut sheet = Self {
-            reach: axis.right,
+        let mut layout = Self {
+            right_edge: axis.right,
             axis,
             lanes: Vec::new(),
             texts: Vec::new(),
             missing: 0,
             top,
             bottom: top,
-            boxes: Boxes::default(),
+            occupied: OccupiedAreas::default(),
             chips: Vec::new(),
-            leases: if scene.eras.is_empty() { 0.0 } else { LEASES },
+            leases: if scene.view_spans.is_empty() { 0.0 } else { LEASES },
         };
         for lane in 0..scene.lanes.len() {
-            let clock_texts = if clocks { notes::clocks(scene, lane, options.clocks, &sheet.axis) } else { Vec::new() };
-            let above = notes::above(scene, lane, &sheet.axis);
-            let below = notes::below(scene, lane, depth, &sheet.axis);
+            let clock_texts =
+                if clocks { notes::clocks(scene, lane, options.clocks, &layout.axis) } else { Vec::new() };
+            let above = notes::above(scene, lane, &layout.axis);
+            let below = notes::below(scene, lane, detail, &layout.axis);
             let between = if scene.lanes.len() > MANY { BETWEEN_MANY } else { BETWEEN };
-            sheet.lane(clock_texts, above, below, (between, trays::height(scene, lane)));
+            layout.lane(clock_texts, above, below, (between, trays::height(scene, lane)));
         }
-        sheet.bottom += 14.0;
-        sheet
+        layout.bottom += 14.0;
+        layout
     }
 
-    /// Adds a lane with these texts, that far from the one before, and with so much room for what waits.
-    fn lane(&mut self, clocks: Vec<Beside>, above: Vec<Beside>, below: Vec<Beside>, (between, tray): (f64, f64)) {
-        let (clock_rows, clock_levels) = packed(&clocks, 3);
-        let (above_rows, above_levels) = packed(&above, 3);
-        let (below_rows, below_levels) = packed(&below, 4);
+    /// Adds a lane with these texts at a distance of `between` from the previous one, with `tray`
+    /// reserved for its hold-back queue.
+    fn lane(&mut self, clocks: Vec<LaneText>, above: Vec<LaneText>, below: Vec<LaneText>, (between, tray): (f64, f64)) {
+        let (clock_rows, clock_levels) = assign_rows(&clocks, 3);
+        let (above_rows, above_levels) = assign_rows(&above, 3);
+        let (below_rows, below_levels) = assign_rows(&below, 4);
         let gap = if self.lanes.is_empty() { 14.0 } else { between };
         let y = self.bottom + gap + RIBBON + (clock_levels + above_levels) as f64 * ROW;
         let bottom = y + RIBBON + self.leases;
-        self.boxes.take(Area { left: 0.0, right: self.axis.right + 30.0, top: y - RIBBON, bottom });
+        self.occupied.occupy(Area { left: 0.0, right: self.axis.right + 30.0, top: y - RIBBON, bottom });
         let up = |level: usize| y - RIBBON - 5.0 - level as f64 * ROW;
         let leases = self.leases + tray;
         let down = |level: usize| y + RIBBON + leases + 14.0 + level as f64 * ROW;
         let lead_up = |x: f64, level: usize| (level > 0).then(|| ((x, y - RIBBON), (x, up(level) + 3.0)));
         let lead_down = |x: f64, level: usize| (level > 0).then(|| ((x, y + RIBBON), (x, down(level) - 11.0)));
-        self.place(clocks, clock_rows, |x, level| (up(level), lead_up(x, level)));
-        self.place(above, above_rows, |x, level| {
+        self.place_texts(clocks, clock_rows, |x, level| (up(level), lead_up(x, level)));
+        self.place_texts(above, above_rows, |x, level| {
             let level = level + clock_levels;
             (up(level), lead_up(x, level))
         });
-        self.place(below, below_rows, |x, level| (down(level), lead_down(x, level)));
+        self.place_texts(below, below_rows, |x, level| (down(level), lead_down(x, level)));
         self.lanes.push(y);
         self.bottom = y + RIBBON + leases + below_levels as f64 * ROW + 6.0;
     }
 
-    /// Puts texts into their rows; those that found none are missing.
-    fn place(
+    /// Places texts into their rows, and counts texts without a row as missing.
+    fn place_texts(
         &mut self,
-        texts: Vec<Beside>,
+        texts: Vec<LaneText>,
         rows: Vec<Option<usize>>,
         row: impl Fn(f64, usize) -> (f64, Option<Leader>),
     ) {
-        for (beside, level) in texts.into_iter().zip(rows) {
+        for (lane_text, level) in texts.into_iter().zip(rows) {
             let Some(level) = level else {
                 self.missing += 1;
                 continue;
             };
-            let Beside { class, text, x, left, width, size } = beside;
+            let LaneText { class, text, x, left, width, size } = lane_text;
             let (y, leader) = row(x, level);
             let area = Area::of_text((left, y), width, size);
-            self.reach = self.reach.max(area.right);
-            self.boxes.take(area);
+            self.right_edge = self.right_edge.max(area.right);
+            self.occupied.occupy(area);
             self.texts.push(Text { class, text, at: (left, y), leader });
         }
     }
 }
 
-/// Puts texts into as few rows as it takes, none over another; and how many rows those are.
-fn packed(texts: &[Beside], most: usize) -> (Vec<Option<usize>>, usize) {
+/// Assigns texts to as few rows as possible without overlaps, at most `most`. Returns the rows, and
+/// how many are used.
+fn assign_rows(texts: &[LaneText], most: usize) -> (Vec<Option<usize>>, usize) {
     let mut ends: Vec<f64> = Vec::new();
     let mut rows = Vec::with_capacity(texts.len());
     for text in texts {

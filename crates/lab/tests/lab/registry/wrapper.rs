@@ -1,4 +1,4 @@
-//! A wrapper around a node whose type is erased: its disk, its messages, its copies.
+//! Tests of a wrapper around a type-erased node: its disk, its messages, its copies.
 
 use quorate_core::election::{Command, Plan};
 use quorate_core::packed::{pack, unpack};
@@ -74,15 +74,15 @@ fn a_disk_is_the_same_with_and_without_a_wrapper() {
     let [mut one, mut other] = [bare(me), bare(me)];
     boot(&mut one, disk.clone());
     boot(&mut other, AnyDurable::default());
-    assert!(one != other, "what was saved is read");
+    assert!(one != other, "the saved state must be read");
     let [mut one, mut other] = [watched(me), watched(me)];
     boot(&mut one, disk);
     boot(&mut other, AnyDurable::default());
-    assert!(one != other, "and read through the wrapper");
+    assert!(one != other, "the saved state must be read through the wrapper");
 }
 
 #[test]
-fn every_message_under_a_detector_becomes_bytes_and_back() {
+fn every_message_under_a_detector_survives_encoding() {
     let me = NodeId::from_index(0);
     let mut node = watched(me);
     let mut messages = sent(boot(&mut node, AnyDurable::default()));
@@ -101,7 +101,7 @@ fn every_message_under_a_detector_becomes_bytes_and_back() {
 }
 
 #[test]
-fn a_codec_refuses_what_it_does_not_fit() {
+fn a_codec_refuses_messages_of_other_types() {
     let mut node = bare(NodeId::from_index(0));
     boot(&mut node, AnyDurable::default());
     let plain = sent(step(&mut node, Input::Command(Command::Campaign)));
@@ -118,7 +118,7 @@ fn a_codec_refuses_what_it_does_not_fit() {
 }
 
 #[test]
-fn copies_are_alike_until_they_are_not() {
+fn a_copy_is_equal_until_it_steps() {
     let mut node = watched(NodeId::from_index(0));
     boot(&mut node, AnyDurable::default());
     let mut copy = node.clone();

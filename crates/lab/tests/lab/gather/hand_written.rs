@@ -1,9 +1,9 @@
-//! Journals of lives, written by hand.
+//! Hand-written journals of incarnations.
 
 use crate::gather::split::Part;
 
-/// A journal of one life, written by hand.
-pub(crate) fn life(node: u32, incarnation: u64, lines: &[&str]) -> Part {
+/// A hand-written journal of one incarnation.
+pub(crate) fn incarnation_journal(node: u32, incarnation: u64, lines: &[&str]) -> Part {
     let header = format!(
         r#"{{"journal":1,"algorithm":"central","family":"mutex","nodes":2,"seed":1,"live":{{"node":{node},"incarnation":{incarnation},"boot":"b","offset":0,"writes":0}},"run":{{"a":1}}}}"#
     );
@@ -17,13 +17,13 @@ pub(crate) fn life(node: u32, incarnation: u64, lines: &[&str]) -> Part {
     Part { name: format!("n{node}-{incarnation}"), bytes: text.into_bytes() }
 }
 
-pub(crate) fn hears(time: i64, node: u32, id: &str, sends: &[(&str, u32)]) -> String {
+pub(crate) fn receives(time: i64, node: u32, id: &str, sends: &[(&str, u32)]) -> String {
     let effects: Vec<_> = sends.iter().map(|(id, to)| sent(id, *to)).collect();
     let effects = effects.join(",");
     format!(r#"{{"time":{time},"node":{node},"input":{{"message":{{"id":"{id}","kind":"k"}}}},"effects":[{effects}]}}"#)
 }
 
-pub(crate) fn says(time: i64, node: u32, id: &str, to: u32) -> String {
+pub(crate) fn sends(time: i64, node: u32, id: &str, to: u32) -> String {
     format!(r#"{{"time":{time},"node":{node},"input":{{"command":"acquire"}},"effects":[{}]}}"#, sent(id, to))
 }
 
@@ -31,7 +31,7 @@ fn sent(id: &str, to: u32) -> String {
     format!(r#"{{"send":{{"id":"{id}","to":{to},"kind":"k","bytes":1,"body":null}}}}"#)
 }
 
-/// A journal of what was done to the nodes, written by hand.
+/// A hand-written journal of the faults that the nodes suffered.
 pub(crate) fn world(lines: &[&str]) -> Part {
     let header = r#"{"journal":1,"algorithm":"central","family":"mutex","nodes":2,"seed":1,"live":{"boot":"b","offset":0},"run":{"a":1,"faults":["kill"]}}"#;
     let text: String = [header].iter().chain(lines).map(|line| format!("{line}\n")).collect();

@@ -1,6 +1,6 @@
-//! What the properties mean, word for word, over a whole history. Slow, and easy to believe.
+//! The properties evaluated literally over a whole history: slow, and obviously correct.
 
-use super::Act;
+use super::Action;
 use quorate_core::multicast::MessageId;
 use quorate_core::{Epoch, Incarnation, NodeId, View};
 use quorate_lab::multicast::run::{Promises, Property};
@@ -20,7 +20,7 @@ struct Visit {
     view: Epoch,
     is_member: bool,
     ending: Ending,
-    story: Vec<Event>,
+    events: Vec<Event>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Visit {
             Event::Sent(_) => None,
             Event::Delivered(id) => Some(*id),
         };
-        self.story.iter().filter_map(delivered).collect()
+        self.events.iter().filter_map(delivered).collect()
     }
 
     fn sent(&self) -> Vec<MessageId> {
@@ -43,7 +43,7 @@ impl Visit {
             Event::Sent(id) => Some(*id),
             Event::Delivered(_) => None,
         };
-        self.story.iter().filter_map(sent).collect()
+        self.events.iter().filter_map(sent).collect()
     }
 
     fn set(&self) -> BTreeSet<MessageId> {
@@ -51,7 +51,7 @@ impl Visit {
     }
 }
 
-pub(super) struct Whole {
+pub(super) struct History {
     visits: Vec<Visit>,
     sent: BTreeMap<MessageId, &'static str>,
     views: BTreeMap<Epoch, View>,
@@ -62,9 +62,9 @@ pub(super) struct Whole {
     states: BTreeMap<Epoch, BTreeSet<u64>>,
 }
 
-impl Whole {
-    pub(super) fn read(nodes: usize, has_views: bool, acts: &[Act]) -> Self {
-        let mut whole = Self {
+impl History {
+    pub(super) fn read(nodes: usize, has_views: bool, actions: &[Action]) -> Self {
+        let mut history = Self {
             visits: Vec::new(),
             sent: BTreeMap::new(),
             views: BTreeMap::new(),
@@ -75,16 +75,16 @@ impl Whole {
             states: BTreeMap::new(),
         };
         if !has_views {
-            (0..nodes).for_each(|index| whole.visit(NodeId::from_index(index), View::FIRST, true));
+            (0..nodes).for_each(|index| history.visit(NodeId::from_index(index), View::FIRST, true));
         }
-        for act in acts {
-            whole.take(act, has_views);
+        for action in actions {
+            history.take(action, has_views);
         }
-        whole
+        history
     }
 
     fn visit(&mut self, node: NodeId, view: Epoch, is_member: bool) {
-        self.visits.push(Visit { node, view, is_member, ending: Ending::StillIn, story: Vec::new() });
+        self.visits.push(Visit { node, view, is_member, ending: Ending::StillIn, events: Vec::new() });
     }
 
     fn open(&mut self, node: NodeId) -> Option<&mut Visit> {
@@ -97,29 +97,29 @@ impl Whole {
         }
     }
 
-    fn take(&mut self, act: &Act, has_views: bool) {
-        match act {
-            Act::Sends(node, id, text) => self.sends(*node, *id, text),
-            Act::SendsAndDelivers(node, id, text) => {
+    fn take(&mut self, action: &Action, has_views: bool) {
+        match action {
+            Action::Sends(node, id, text) => self.sends(*node, *id, text),
+            Action::SendsAndDelivers(node, id, text) => {
                 self.sends(*node, *id, text);
                 self.delivers(*node, *id, text);
             }
-            Act::Delivers(node, id, text) => self.delivers(*node, *id, text),
-            Act::Begins(node, view, state) => {
-                let since = view.stay(*node).expect("only members begin").since;
+            Action::Delivers(node, id, text) => self.delivers(*node, *id, text),
+            Action::Begins(node, view, state) => {
+                let since = view.stay(*node).expect("only members begin a view").since;
                 let goes_on = self.open(*node).is_some_and(|visit| since <= visit.view);
                 self.close(*node, if goes_on { Ending::WentOn(view.epoch()) } else { Ending::Gone });
                 self.visit(*node, view.epoch(), true);
                 self.views.insert(view.epoch(), view.clone());
                 self.states.entry(view.epoch()).or_default().insert(*state);
             }
-            Act::IsOut(node) => self.close(*node, Ending::Gone),
-            Act::Leaves(node) => self.close(*node, Ending::Left),
-            Act::Crashes(node) => {
+            Action::IsOut(node) => self.close(*node, Ending::Gone),
+            Action::Leaves(node) => self.close(*node, Ending::Left),
+            Action::Crashes(node) => {
                 self.close(*node, Ending::Gone);
                 self.down.insert(*node);
             }
-            Act::Boots(node, life) => {
+            Action::Boots(node, life) => {
                 self.down.remove(node);
                 self.lives.insert(*node, *life);
                 if !has_views {
@@ -131,7 +131,7 @@ impl Whole {
 
     fn sends(&mut self, node: NodeId, id: MessageId, text: &'static str) {
         self.sent.insert(id, text);
-        self.open(node).expect("only members send").story.push(Event::Sent(id));
+        self.open(node).expect("only members send").events.push(Event::Sent(id));
     }
 
     fn delivers(&mut self, node: NodeId, id: MessageId, text: &'static str) {
@@ -144,7 +144,7 @@ impl Whole {
             self.is_sound = false;
             return;
         }
-        visit.story.push(Event::Delivered(id));
+        visit.events.push(Event::Delivered(id));
         self.is_sound &= sent == Some(text);
     }
 
@@ -159,10 +159,11 @@ impl Whole {
             }
     }
 
-    /// Everything that happened before a message: what its sender had sent and delivered, and the causes of that.
+    /// Returns everything that happened before a message: what its sender had sent and delivered,
+    /// and the causes of that.
     fn causes(&self, id: MessageId) -> BTreeSet<MessageId> {
         let visit = self.visits.iter().find(|visit| visit.sent().contains(&id)).expect("it was sent");
-        let before = visit.story.iter().take_while(|event| **event != Event::Sent(id));
+        let before = visit.events.iter().take_while(|event| **event != Event::Sent(id));
         let mut causes = BTreeSet::new();
         for event in before {
             let (Event::Sent(cause) | Event::Delivered(cause)) = *event;

@@ -1,6 +1,6 @@
-//! A step in hand, which may still do something.
+//! A step whose effects are still being recorded.
 
-use super::views::{BEGINS, LET_IN, OUT};
+use super::views::{ADMIT_RULE, BEGIN_RULE, REMOVED_RULE};
 use crate::scene::{Cause, Place, Step};
 use quorate_core::{Incarnation, NodeId};
 use quorate_journal::moment::{Done, Taken};
@@ -9,7 +9,7 @@ use quorate_journal::words::{self, Sort};
 use std::fmt::Display;
 
 /// A step that is not complete yet.
-pub(super) struct Draft {
+pub(super) struct PendingStep {
     pub(super) node: NodeId,
     pub(super) cause: Cause,
     line: u64,
@@ -19,22 +19,22 @@ pub(super) struct Draft {
     events: Vec<String>,
     parts: Vec<(Sort, String)>,
     sends: bool,
-    loses: bool,
-    sort: News,
+    revoked: bool,
+    input_kind: InputKind,
 }
 
-/// What is new about a step besides what it does.
+/// Inputs that the picture already shows elsewhere, and all others.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum News {
-    /// A lease, which the line of the lease shows.
+enum InputKind {
+    /// A lease; the lease line shows it.
     Lease,
-    /// A view, which the picture shows where it begins.
+    /// A view; the picture shows where it begins.
     View,
-    /// That something happens at all.
-    Step,
+    /// Any other input.
+    Other,
 }
 
-impl Draft {
+impl PendingStep {
     pub(super) fn new<C: Display>(line: u64, place: Place, node: NodeId, input: &Taken<'_, C>) -> Self {
         let cause = match input {
             Taken::Start { incarnation, blank } => Cause::Start { again: *blank || *incarnation != Incarnation::FIRST },
@@ -44,9 +44,9 @@ impl Draft {
             Taken::Saved(_) | Taken::DiskFull | Taken::DiskFree => Cause::Disk,
             Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) | Taken::Lease(_) => Cause::Membership,
         };
-        let sort = match input {
-            Taken::Lease(_) => News::Lease,
-            Taken::View(_) => News::View,
+        let input_kind = match input {
+            Taken::Lease(_) => InputKind::Lease,
+            Taken::View(_) => InputKind::View,
             Taken::Start { .. }
             | Taken::Command(_)
             | Taken::Message { .. }
@@ -55,18 +55,18 @@ impl Draft {
             | Taken::Suspect(_)
             | Taken::Trust(_)
             | Taken::DiskFull
-            | Taken::DiskFree => News::Step,
+            | Taken::DiskFree => InputKind::Other,
         };
         let (rules, events, parts) = Default::default();
         let input = words::input(input);
-        Self { node, cause, line, place, input, rules, events, parts, sends: false, loses: false, sort }
+        Self { node, cause, line, place, input, rules, events, parts, sends: false, revoked: false, input_kind }
     }
 
     pub(super) fn add<E: Display>(&mut self, effect: &Done<'_, E>) {
         let Some((sort, text)) = words::effect(effect) else { return };
-        // When a lease ends the picture shows, and its timer is nothing else.
+        // The picture shows when a lease ends, so its timer adds nothing.
         if let Done::SetTimer { timer, .. } | Done::CancelTimer(timer) = effect
-            && self.sort != News::Step
+            && self.input_kind != InputKind::Other
             && words::json(timer) == "lease"
         {
             return;
@@ -77,7 +77,7 @@ impl Draft {
                 self.rules.push((rule.into_owned(), words::clean(&text).into_owned()));
             }
             Done::Emit(_) => {
-                self.loses |= self.rules.last().is_some_and(|(rule, _)| rule == OUT);
+                self.revoked |= self.rules.last().is_some_and(|(rule, _)| rule == REMOVED_RULE);
                 self.events.push(text.clone());
             }
             Done::Send { .. } | Done::Multicast { .. } => self.sends = true,
@@ -91,23 +91,28 @@ impl Draft {
         self.parts.push((sort, text));
     }
 
-    /// Whether nothing comes of it that anybody else could see: a tick, a confirmation of the disk, a first boot.
+    /// Whether it has no effect visible outside the node: a tick, a disk confirmation, a first
+    /// start.
     pub(super) fn is_quiet(&self) -> bool {
-        let inner = matches!(self.cause, Cause::Timer | Cause::Disk | Cause::Start { again: false });
-        inner && !self.sends && self.parts.iter().all(|(sort, _)| *sort == Sort::Control)
+        let is_local = matches!(self.cause, Cause::Timer | Cause::Disk | Cause::Start { again: false });
+        is_local && !self.sends && self.parts.iter().all(|(sort, _)| *sort == Sort::Control)
     }
 
-    /// Whether it shows in the lines of the leases and views anyway: a lease that goes on, or the first view of a group,
-    /// which all members begin in without a word to each other.
-    pub(super) fn is_plain(&self, founding: bool) -> bool {
-        let without_saying = |rule: &str| founding && [LET_IN, BEGINS].contains(&rule);
-        let membership = self.sort != News::Step;
+    /// Whether the lines of leases and views already show it: a lease renewal, or the first view of
+    /// a group, which all members enter without exchanging messages.
+    pub(super) fn is_implied(&self, founding: bool) -> bool {
+        let is_implied_rule = |rule: &str| founding && [ADMIT_RULE, BEGIN_RULE].contains(&rule);
+        let membership = self.input_kind != InputKind::Other;
         let queues = self.parts.iter().any(|(sort, _)| *sort == Sort::Queue);
-        membership && !self.sends && !self.loses && !queues && self.rules.iter().all(|(rule, _)| without_saying(rule))
+        membership
+            && !self.sends
+            && !self.revoked
+            && !queues
+            && self.rules.iter().all(|(rule, _)| is_implied_rule(rule))
     }
 
     pub(super) fn finish(self, lane: usize, role: Role, logical: u64, vector: Option<Vec<u64>>) -> Step {
-        let Self { cause, line, place, input, rules, events, parts, sends, loses, .. } = self;
-        Step { line, place, lane, cause, input, rules, events, loses, parts, sends, role, logical, vector }
+        let Self { cause, line, place, input, rules, events, parts, sends, revoked, .. } = self;
+        Step { line, place, lane, cause, input, rules, events, revoked, parts, sends, role, logical, vector }
     }
 }

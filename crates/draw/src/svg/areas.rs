@@ -1,6 +1,6 @@
-//! Keeps texts apart.
+//! Finds free areas for texts.
 
-/// A place that something takes.
+/// A rectangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Area {
     pub(super) left: f64,
@@ -10,12 +10,12 @@ pub(super) struct Area {
 }
 
 impl Area {
-    /// A text of this width and size whose base line begins here.
+    /// The area of a text of this width and size whose baseline starts here.
     pub(super) fn of_text((x, y): (f64, f64), width: f64, size: f64) -> Self {
         Self { left: x, top: y - size * 0.82, right: x + width, bottom: y + size * 0.24 }
     }
 
-    /// Whether a line from one point to another goes through it: whether any part of it lies between all four sides.
+    /// Whether a line from one point to another crosses the area.
     pub(super) fn is_crossed(&self, from: (f64, f64), to: (f64, f64)) -> bool {
         let (mut enters, mut leaves) = (0.0_f64, 1.0_f64);
         let sides = [(from.0, to.0, self.left, self.right), (from.1, to.1, self.top, self.bottom)];
@@ -34,27 +34,27 @@ impl Area {
         enters <= leaves
     }
 
-    fn meets(&self, other: &Self) -> bool {
+    fn overlaps(&self, other: &Self) -> bool {
         self.left < other.right && other.left < self.right && self.top < other.bottom && other.top < self.bottom
     }
 }
 
-/// Places that are taken, in columns, so that only neighbours are compared.
+/// Occupied areas, in columns, so that only neighbours are compared.
 #[derive(Default)]
-pub(super) struct Boxes {
+pub(super) struct OccupiedAreas {
     columns: std::collections::BTreeMap<i64, Vec<Area>>,
 }
 
 const COLUMN: f64 = 80.0;
 
-impl Boxes {
-    /// Whether nothing is here yet.
+impl OccupiedAreas {
+    /// Whether an area overlaps no occupied one.
     pub(super) fn is_free(&self, area: &Area) -> bool {
         columns(area.left, area.right)
-            .all(|column| self.columns.get(&column).is_none_or(|taken| taken.iter().all(|other| !other.meets(area))))
+            .all(|column| self.columns.get(&column).is_none_or(|taken| taken.iter().all(|other| !other.overlaps(area))))
     }
 
-    pub(super) fn take(&mut self, area: Area) {
+    pub(super) fn occupy(&mut self, area: Area) {
         for column in columns(area.left, area.right) {
             self.columns.entry(column).or_default().push(area);
         }
@@ -70,7 +70,7 @@ mod tests {
     use super::Area;
 
     #[test]
-    fn a_line_crosses_what_lies_in_its_way() {
+    fn a_line_crosses_the_areas_in_its_way() {
         let area = Area { left: 10.0, top: 10.0, right: 20.0, bottom: 20.0 };
         assert!(area.is_crossed((0.0, 0.0), (30.0, 30.0)));
         assert!(area.is_crossed((15.0, 0.0), (15.0, 30.0)));

@@ -1,69 +1,71 @@
-//! Fills the bins of an overview as a run goes by.
+//! Builds an overview while a run is observed.
 
-use super::{Bin, Overview, Row, Shares};
-use crate::scene::{Band, Beyond, Heading};
+use super::{Bin, NodeRow, Overview, Shares};
+use crate::scene::{Band, Heading, Omitted};
 use quorate_core::{Class, Duration, NodeId, Time};
 use quorate_journal::moment::{Done, Happening, Moment, Sent, receivers};
 use quorate_journal::role::{Role, Roles};
 
-/// Never more bins than this.
-const MOST_BINS: usize = 480;
-/// Never more nodes with a row of their own.
-const MOST_ROWS: usize = 40;
-/// How long a bin is at first.
-const FIRST_WIDTH: u64 = 1_000;
+/// Maximum number of bins.
+const MAX_BINS: usize = 480;
+/// Maximum number of nodes with a row of their own.
+const MAX_ROWS: usize = 40;
+/// Initial width of a bin, in nanoseconds.
+const INITIAL_BIN_WIDTH: u64 = 1_000;
 
-/// An overview under way.
-pub struct Survey {
-    /// How each node of the group stands, if it is looked at.
+/// An overview that is being built.
+pub struct OverviewBuilder {
+    /// Role of each node of the group; `None` for nodes that are not selected.
     members: Vec<Option<Role>>,
     more_nodes: usize,
     begin: Option<Time>,
-    /// The latest instant so far; time may go back in a journal that means no good.
+    /// The latest instant so far. Time may go back in a malformed journal.
     latest: Time,
     width: u64,
     bins: Vec<Bin>,
-    rows: Vec<Track>,
+    rows: Vec<RowBuilder>,
     total: Bin,
 }
 
-/// A node's row under way.
-struct Track {
+/// A node's row that is being built.
+struct RowBuilder {
     node: NodeId,
     role: Role,
     since: Time,
     shares: Vec<Shares>,
 }
 
-impl Survey {
+impl OverviewBuilder {
     pub fn new(members: &[NodeId], nodes: usize) -> Self {
         let mut members: Vec<_> = members.iter().copied().filter(|member| member.index() < nodes).collect();
         members.sort_unstable();
         members.dedup();
-        let mut stands = vec![None; members.last().map_or(0, |member| member.index() + 1)];
+        let mut roles = vec![None; members.last().map_or(0, |member| member.index() + 1)];
         for member in &members {
-            if let Some(role) = stands.get_mut(member.index()) {
+            if let Some(role) = roles.get_mut(member.index()) {
                 *role = Some(Role::default());
             }
         }
-        let track = |node: &NodeId| Track { node: *node, role: Role::default(), since: Time::ZERO, shares: Vec::new() };
+        let builder =
+            |node: &NodeId| RowBuilder { node: *node, role: Role::default(), since: Time::ZERO, shares: Vec::new() };
         Self {
-            members: stands,
-            more_nodes: members.len().saturating_sub(MOST_ROWS),
+            members: roles,
+            more_nodes: members.len().saturating_sub(MAX_ROWS),
             begin: None,
             latest: Time::ZERO,
-            width: FIRST_WIDTH,
+            width: INITIAL_BIN_WIDTH,
             bins: Vec::new(),
-            rows: members.iter().take(MOST_ROWS).map(track).collect(),
+            rows: members.iter().take(MAX_ROWS).map(builder).collect(),
             total: Bin::default(),
         }
     }
 
+    /// Returns the time of the first moment observed.
     pub fn first(&self) -> Option<Time> {
         self.begin
     }
 
-    /// Takes note of a moment in the window; `roles` have seen it already.
+    /// Records a moment in the window. `roles` must have observed it already.
     pub fn observe<C, E>(&mut self, moment: &Moment<'_, C, E>, roles: &Roles<C, E>) {
         let time = moment.time();
         if self.begin.is_none() {
@@ -111,7 +113,7 @@ impl Survey {
         self.members.get(node.index()).is_some_and(Option::is_some)
     }
 
-    /// The bin of an instant. Bins become wider until it fits.
+    /// Returns the bin of an instant, after widening bins until it fits.
     fn bin(&mut self, time: Time) -> Option<&mut Bin> {
         let index = self.index(time);
         if self.bins.len() <= index {
@@ -122,13 +124,13 @@ impl Survey {
 
     fn index(&mut self, time: Time) -> usize {
         let since = self.offset(time);
-        while since / self.width >= MOST_BINS as u64 {
+        while since / self.width >= MAX_BINS as u64 {
             self.widen();
         }
         usize::try_from(since / self.width).unwrap_or_default()
     }
 
-    /// How long after the beginning; what comes before it is taken for it.
+    /// Returns the time since the beginning; 0 for earlier instants.
     fn offset(&self, time: Time) -> u64 {
         let begin = self.begin.unwrap_or(time);
         if time > begin { time.nanos().abs_diff(begin.nanos()) } else { 0 }
@@ -142,16 +144,16 @@ impl Survey {
         }
     }
 
-    /// How a node stands from now on; whether it has become the one.
+    /// Records a node's role. Returns whether the node became chosen.
     fn change(&mut self, node: NodeId, role: Role, time: Time) -> bool {
         let Some(Some(known)) = self.members.get_mut(node.index()) else { return false };
         if *known == role {
             return false;
         }
         let before = std::mem::replace(known, role);
-        // Rows stand in the order of nodes.
+        // Rows are sorted by node.
         if let Ok(place) = self.rows.binary_search_by_key(&node, |row| row.node) {
-            self.stood(place, time);
+            self.add_share(place, time);
             if let Some(row) = self.rows.get_mut(place) {
                 (row.role, row.since) = (role, time);
             }
@@ -159,7 +161,7 @@ impl Survey {
         role == Role::Chosen && before != Role::Paused
     }
 
-    fn stood(&mut self, place: usize, until: Time) {
+    fn add_share(&mut self, place: usize, until: Time) {
         self.index(until);
         let Some(since) = self.rows.get(place).map(|row| row.since) else { return };
         let (mut from, to, width) = (self.offset(since), self.offset(until), self.width);
@@ -221,19 +223,19 @@ impl Survey {
         origin: Time,
         (from, to): (Time, Time),
         bands: Vec<Band>,
-        beyond: Beyond,
+        omitted: Omitted,
     ) -> Overview {
         let from = self.begin.unwrap_or(from);
         let to = if self.begin.is_some() { to.max(self.latest) } else { to };
         for place in 0..self.rows.len() {
-            self.stood(place, to);
+            self.add_share(place, to);
         }
-        // All of the time has bins, whether something happens in them or not.
+        // Bins cover the whole time, even where nothing happens.
         let count = self.index(to) + 1;
         self.bins.resize(count, Bin::default());
-        let row = |mut track: Track| {
-            track.shares.resize(count, Shares::default());
-            Row { node: track.node, shares: track.shares, last: track.role }
+        let row = |mut builder: RowBuilder| {
+            builder.shares.resize(count, Shares::default());
+            NodeRow { node: builder.node, shares: builder.shares, last: builder.role }
         };
         Overview {
             heading,
@@ -245,10 +247,10 @@ impl Survey {
             lanes: self.rows.into_iter().map(row).collect(),
             more_nodes: self.more_nodes,
             bands,
-            breaches: Vec::new(),
+            violations: Vec::new(),
             total: self.total,
-            // All steps and all nodes count in an overview.
-            beyond: Beyond { quiet: 0, idle: 0, ..beyond },
+            // An overview counts all steps and all nodes.
+            omitted: Omitted { quiet: 0, idle: 0, ..omitted },
         }
     }
 }

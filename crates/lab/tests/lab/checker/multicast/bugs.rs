@@ -1,4 +1,4 @@
-//! A planted mistake in each order is found, by a short way.
+//! A seeded bug in each order is found, with a short counterexample.
 
 use crate::checker::multicast::{Case, broken, length};
 use quorate_core::fixtures::multicast::{
@@ -10,14 +10,14 @@ use quorate_erased::Erased;
 use quorate_lab::multicast::run::Promises;
 
 #[test]
-fn who_never_hears_itself_breaks_validity() {
+fn not_delivering_own_messages_violates_validity() {
     let found = Case::new(3, 1, 1).check::<BasicDeaf>();
     assert!(broken(&found).contains(&"validity"));
-    assert_eq!(length(&found, "validity"), Some(3), "it sends, and both others hear it");
+    assert_eq!(length(&found, "validity"), Some(3), "a send and two receipts");
 }
 
 #[test]
-fn who_passes_nothing_on_breaks_agreement() {
+fn not_relaying_violates_agreement() {
     let case = Case { crashes: 1, ..Case::new(3, 1, 1) };
     let plan = Plan { relay: true, ..case.plan.clone() };
     let found = case.check_nodes(move |me| Erased::new(unrelayed::<Board>(me, &plan)));
@@ -26,16 +26,16 @@ fn who_passes_nothing_on_breaks_agreement() {
 }
 
 #[test]
-fn who_does_not_wait_for_what_is_missing_breaks_the_order_of_a_sender() {
+fn not_waiting_for_missing_messages_violates_fifo() {
     let case = Case::new(2, 1, 2);
     let case = Case { promises: Promises { fifo: true, ..case.promises }, ..case };
     let found = case.check::<FifoHasty>();
     assert_eq!(broken(&found), ["fifo"]);
-    assert_eq!(length(&found, "fifo"), Some(3), "it sends twice, and the second one comes first");
+    assert_eq!(length(&found, "fifo"), Some(3), "two sends, and the receipt of the second message first");
 }
 
 #[test]
-fn who_looks_at_one_entry_of_a_vector_breaks_the_order_of_causes() {
+fn comparing_one_entry_of_the_vector_clock_violates_causal_order() {
     let case = Case::new(3, 2, 2);
     let case = Case { promises: Promises { fifo: true, causal: true, ..case.promises }, ..case };
     let found = case.check::<CausalBlind>();
@@ -44,19 +44,19 @@ fn who_looks_at_one_entry_of_a_vector_breaks_the_order_of_causes() {
 }
 
 #[test]
-fn who_does_not_wait_for_places_breaks_the_order_of_all() {
+fn not_waiting_for_sequence_numbers_violates_total_order() {
     let case = Case::new(3, 2, 2);
     let case = Case { promises: Promises { total: true, ..case.promises }, ..case };
     let by_sequencer = case.check::<SequencerHasty>();
     assert!(broken(&by_sequencer).contains(&"total"));
-    assert_eq!(length(&by_sequencer, "total"), Some(4), "each sends, and hears the other after itself");
+    assert_eq!(length(&by_sequencer, "total"), Some(4), "each sends, and delivers the other's message after its own");
     let by_agreement = case.check::<IsisHasty>();
     assert!(broken(&by_agreement).contains(&"total"));
     assert_eq!(length(&by_agreement, "total"), Some(4));
 }
 
 #[test]
-fn who_does_not_wait_until_everyone_holds_a_message_breaks_uniformity() {
+fn not_waiting_until_all_hold_a_message_violates_uniformity() {
     let case = Case { crashes: 1, fifo: true, ..Case::new(3, 1, 1).in_views() };
     let plan = Plan { delivery: Delivery::Uniform, ..case.plan.clone() };
     let case = Case { promises: Promises { uniform: true, ..case.promises }, ..case };

@@ -1,6 +1,6 @@
-//! The signs of the picture.
+//! The symbols of the picture.
 
-use crate::scene::{Arrow, Blow, Cause, Step, Stillness};
+use crate::scene::{Arrow, Cause, InactiveReason, MarkKind, Step};
 use quorate_journal::role::Role;
 
 pub(super) fn line(role: Role) -> char {
@@ -14,17 +14,17 @@ pub(super) fn line(role: Role) -> char {
     }
 }
 
-pub(super) fn still(still: Stillness) -> char {
-    match still {
-        Stillness::Frozen => '░',
-        Stillness::Outside => '·',
+pub(super) fn inactive(reason: InactiveReason) -> char {
+    match reason {
+        InactiveReason::Frozen => '░',
+        InactiveReason::Outside => '·',
     }
 }
 
-/// A node's line while it has what is over without its knowledge.
-pub(super) const OVER: char = '▒';
+/// The lane of a node that believes it is chosen although its lease has expired.
+pub(super) const LEASE_EXPIRED: char = '▒';
 
-/// A node's line where an arrow goes off to the right, or else to the left.
+/// Returns the symbol of a lane where an arrow starts to the right, or else to the left.
 pub(super) fn branch(role: Role, right: bool) -> char {
     match (role, right) {
         (Role::Chosen, true | false) => '█',
@@ -43,20 +43,20 @@ pub(super) fn crossing(role: Role, shaft: char) -> char {
     }
 }
 
-/// What an arrow is made of.
+/// Shaft of an arrow.
 pub(super) const SHAFT: char = '─';
-/// What an arrow is made of that began before what is shown.
+/// Shaft of an arrow that starts before the window.
 pub(super) const OLD_SHAFT: char = '╌';
-/// Where a message is lost.
+/// A lost message.
 pub(super) const LOST: char = '✗';
-/// What a cut or the like is made of where it begins or ends.
+/// Line across all lanes where a lasting fault begins or ends.
 pub(super) const EDGE: char = '╍';
 
-/// What is drawn across all lanes where somebody acts in a view for the first time.
+/// Line across all lanes where the first member acts in a view.
 pub(super) const VIEW: char = '═';
 
-/// What is drawn across all lanes where a property is seen not to hold.
-pub(super) const BREACH: char = '━';
+/// Line across all lanes where a property is violated.
+pub(super) const VIOLATION: char = '━';
 
 pub(super) fn head(right: bool, open: bool) -> char {
     match (right, open) {
@@ -81,26 +81,26 @@ pub(super) fn step(step: &Step) -> char {
 pub(super) const SENDS: char = '●';
 /// A step that sends nothing.
 pub(super) const STEPS: char = '○';
-/// The same, as a hole in the bar of a node that is inside or leads.
+/// A step that sends something, as a hole in the bar of a chosen node.
 pub(super) const CHOSEN_SENDS: char = '◘';
-/// The same, as a hole in the bar of a node that is inside or leads.
+/// A step that sends nothing, as a hole in the bar of a chosen node.
 pub(super) const CHOSEN_STEPS: char = '◙';
 /// A start.
 pub(super) const START: char = '◆';
 
-pub(super) fn blow(blow: Blow) -> char {
-    match blow {
-        Blow::Crashed => '✗',
-        Blow::Ended => '■',
-        Blow::Paused => '‖',
-        Blow::Resumed => '▸',
-        Blow::Changed => '┄',
+pub(super) fn mark(kind: MarkKind) -> char {
+    match kind {
+        MarkKind::Crashed => '✗',
+        MarkKind::Ended => '■',
+        MarkKind::Paused => '‖',
+        MarkKind::Resumed => '▸',
+        MarkKind::Changed => '┄',
     }
 }
 
-/// What is added to the name of a copy that the network made.
+/// Suffix of the name of a duplicate made by the network.
 pub(super) const COPY: char = '⇉';
-/// What is added to the name of a message that is sent again.
+/// Suffix of the name of a retransmitted message.
 pub(super) const AGAIN: char = '↻';
 
 pub(super) fn label(arrow: &Arrow) -> String {

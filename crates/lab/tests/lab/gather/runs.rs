@@ -9,7 +9,7 @@ pub(crate) fn journal<F: FamilyLab>(spec: &Spec<F>) -> String {
     String::from_utf8(recorded(spec).1).unwrap()
 }
 
-/// The journal replays, and comes to this.
+/// Replays the journal and checks that reading it gives the same summary.
 pub(crate) fn replayed<F: FamilyLab>(journal: &str) -> Replayed<F> {
     let replayed = common::replayed::<F>(journal.as_bytes());
     let read = summarise::<F, _>(&mut Journal::open(journal.as_bytes()).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! The vector clocks of what is written.
+//! Vector clocks of the events written.
 
 use super::pending::Pending;
 use crate::Window;
@@ -7,25 +7,26 @@ use quorate_journal::causality::Causality;
 use quorate_journal::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Sent, Taken};
 use std::fmt::Write;
 
-/// Counts events: those of the nodes, and as if it were one node more, those of the world.
-pub(super) struct Count {
+/// Vector clocks of the nodes, and of the world as one more node.
+pub(super) struct VectorClocks {
     nodes: usize,
     causality: Causality,
-    /// How many events of each there had been when the window began.
+    /// Event counts of each node at the start of the window.
     before: VectorClock,
 }
 
-impl Count {
+impl VectorClocks {
     pub(super) fn new(nodes: usize) -> Self {
         Self { nodes, causality: Causality::new(nodes.saturating_add(1)), before: VectorClock::new() }
     }
 
-    /// Whether there is such a node. A journal may come from anywhere.
+    /// Whether the group has this node. A journal is untrusted input.
     pub(super) fn has(&self, node: NodeId) -> bool {
         node.index() < self.nodes
     }
 
-    /// The window begins. Nobody knows more of a node than it does itself, so what all know together is what there was.
+    /// Begins the window. No node knows of more events of a node than that node itself, so the
+    /// merged clocks are the counts so far.
     pub(super) fn begin(&mut self) {
         for node in (0..=self.nodes).map(NodeId::from_index) {
             if let Some(clock) = self.causality.clock(node) {
@@ -34,19 +35,20 @@ impl Count {
         }
     }
 
-    /// A step of a node. All that it hears in it is known to all that it sends, because that is one event in the log, in
-    /// whichever order it was.
+    /// Counts a step of a node. All that the step receives happens before all that it sends, in
+    /// whichever order the effects were recorded, because the step is one event in the log.
     pub(super) fn step(&mut self, step: &Pending) {
         match step.message {
-            Some((id, wrapped)) => self.hears(step.node, id, wrapped),
-            None => self.blow(step.node),
+            Some((id, wrapped)) => self.receives(step.node, id, wrapped),
+            None => self.local_event(step.node),
         }
         for (from, parcel) in &step.handed {
             self.effect(step.node, Done::Handed { from: *from, parcel: *parcel });
         }
         for (to, id, parcel) in step.sent.iter().filter(|(_, id, _)| id.sender == step.node) {
             self.sends(*to, *id, *parcel);
-            // What carries a parcel tells its receiver by that, but the world by itself if it is lost.
+            // The receiver learns of the parcel, but the world learns of the carrying message if it
+            // is lost.
             if parcel.is_some() {
                 self.sends(*to, *id, None);
             }
@@ -60,26 +62,26 @@ impl Count {
         self.effect(id.sender, Done::Send { to, sent });
     }
 
-    /// Something happens to a node that tells it nothing.
-    pub(super) fn blow(&mut self, node: NodeId) {
+    /// Counts an event from which the node learns nothing.
+    pub(super) fn local_event(&mut self, node: NodeId) {
         self.input(node, Taken::DiskFull);
     }
 
-    pub(super) fn world_acts(&mut self) {
-        self.blow(self.world());
+    pub(super) fn world_event(&mut self) {
+        self.local_event(self.world());
     }
 
-    pub(super) fn world_hears(&mut self, id: MessageId) {
-        self.hears(self.world(), id, false);
+    pub(super) fn world_receives(&mut self, id: MessageId) {
+        self.receives(self.world(), id, false);
     }
 
-    /// A message is lost, and nobody is told.
-    pub(super) fn forget(&mut self, id: MessageId, to: NodeId) {
-        self.happens(Happening::Lost { id, to, why: Loss::Chance });
+    /// Drops a lost message that the log does not show.
+    pub(super) fn drop_message(&mut self, id: MessageId, to: NodeId) {
+        self.world_moment(Happening::Lost { id, to, why: Loss::Chance });
     }
 
-    pub(super) fn double(&mut self, id: MessageId) {
-        self.happens(Happening::Duplicated { id });
+    pub(super) fn duplicate(&mut self, id: MessageId) {
+        self.world_moment(Happening::Duplicated { id });
     }
 
     pub(super) fn write(&self, node: NodeId, window: &Window, line: &mut String) {
@@ -113,23 +115,23 @@ impl Count {
         NodeId::from_index(self.nodes)
     }
 
-    fn hears(&mut self, node: NodeId, id: MessageId, wrapped: bool) {
+    fn receives(&mut self, node: NodeId, id: MessageId, wrapped: bool) {
         self.input(node, Taken::Message { id, kind: "", wrapped, life: Incarnation::FIRST });
     }
 
     fn input(&mut self, node: NodeId, input: Taken<'_, ()>) {
-        self.tell(&Moment::Input { time: Time::ZERO, now: Time::ZERO, node, input });
+        self.observe(&Moment::Input { time: Time::ZERO, now: Time::ZERO, node, input });
     }
 
     fn effect(&mut self, node: NodeId, effect: Done<'_, ()>) {
-        self.tell(&Moment::Effect { time: Time::ZERO, node, effect });
+        self.observe(&Moment::Effect { time: Time::ZERO, node, effect });
     }
 
-    fn happens(&mut self, what: Happening<'_>) {
-        self.tell(&Moment::World { time: Time::ZERO, what });
+    fn world_moment(&mut self, what: Happening<'_>) {
+        self.observe(&Moment::World { time: Time::ZERO, what });
     }
 
-    fn tell(&mut self, moment: &Moment<'_, (), ()>) {
+    fn observe(&mut self, moment: &Moment<'_, (), ()>) {
         self.causality.observe(moment);
     }
 }

@@ -1,0 +1,121 @@
+//! Validates a figure before it is drawn.
+
+use super::ticks::number;
+use super::{Axis, Figure, Plot, Point, Scale, Series};
+use quorate_journal::words::clean;
+use thiserror::Error;
+
+/// Why a figure cannot be drawn.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PlotError {
+    #[error("A figure needs at least one plot.")]
+    NoPlots,
+    #[error("A figure can have at most {max} plots; got {plots}. Split it into several figures.")]
+    TooManyPlots { plots: usize, max: usize },
+    #[error("A plot can have at most {max} series; '{plot}' has {series}.")]
+    TooManySeries { plot: String, series: usize, max: usize },
+    #[error("A series can have at most {max} points; '{series}' in '{plot}' has {points}. Aggregate them.")]
+    TooManyPoints { plot: String, series: String, points: usize, max: usize },
+    /// A value that is infinite or not a number.
+    #[error("Values must be finite; {what} of '{series}' in '{plot}' is {value}. Leave out missing measurements.")]
+    NotFinite { plot: String, series: String, what: &'static str, value: String },
+    #[error(
+        "A logarithmic axis has no negative values; {what} of '{series}' in '{plot}' is {value}. Use a linear axis."
+    )]
+    Negative { plot: String, series: String, what: &'static str, value: String },
+    #[error(
+        "Absolute values must be between 1e-250 and 1e250; {what} of '{series}' in '{plot}' is {value}. Use another unit."
+    )]
+    OutOfRange { plot: String, series: String, what: &'static str, value: String },
+    #[error("The low end of a range must not exceed the high end; '{series}' in '{plot}' has {low} to {high}.")]
+    ReversedRange { plot: String, series: String, low: String, high: String },
+    #[error("Cannot draw the figure: {0}.")]
+    Drawing(String),
+}
+
+pub(super) const MAX_PLOTS: usize = 12;
+pub(super) const MAX_SERIES: usize = 48;
+pub(super) const MAX_POINTS: usize = 20_000;
+
+/// Absolute values within which differences and ratios are finite, as are the ends of an axis with
+/// its margins.
+const FINITE_RANGE: std::ops::RangeInclusive<f64> = 1e-250..=1e250;
+
+pub(super) fn check(figure: &Figure) -> Result<(), PlotError> {
+    match figure.plots.len() {
+        0 => Err(PlotError::NoPlots),
+        plots if plots > MAX_PLOTS => Err(PlotError::TooManyPlots { plots, max: MAX_PLOTS }),
+        _ => figure.plots.iter().try_for_each(|plot| check_plot(figure, plot)),
+    }
+}
+
+fn check_plot(figure: &Figure, plot: &Plot) -> Result<(), PlotError> {
+    let mut names = [&plot.title, &figure.title, &plot.y.name].into_iter();
+    let name = names.find(|name| !name.is_empty()).map_or("the plot".into(), |name| clean(name).into_owned());
+    if plot.series.len() > MAX_SERIES {
+        return Err(PlotError::TooManySeries { plot: name, series: plot.series.len(), max: MAX_SERIES });
+    }
+    for series in &plot.series {
+        Validator { plot: &name, series: &clean(&series.name), x: &plot.x, y: &plot.y }.series(series)?;
+    }
+    for axis in [&plot.x, &plot.y] {
+        let validator = Validator { plot: &name, series: &clean(&axis.name), x: &plot.x, y: &plot.y };
+        axis.shown.iter().try_for_each(|value| validator.value(axis, "a value to show", *value))?;
+    }
+    Ok(())
+}
+
+/// Validates the values of one series, and names it in errors.
+struct Validator<'a> {
+    plot: &'a str,
+    series: &'a str,
+    x: &'a Axis,
+    y: &'a Axis,
+}
+
+impl Validator<'_> {
+    fn series(&self, series: &Series) -> Result<(), PlotError> {
+        let line = series.formula.iter().flat_map(|formula| &formula.points);
+        let points = series.points.len() + line.clone().count();
+        if points > MAX_POINTS {
+            let (plot, series) = (self.plot.to_owned(), self.series.to_owned());
+            return Err(PlotError::TooManyPoints { plot, series, points, max: MAX_POINTS });
+        }
+        for (x, y) in line {
+            self.value(self.x, "the formula's x", *x)?;
+            self.value(self.y, "the formula's y", *y)?;
+        }
+        series.points.iter().try_for_each(|point| self.point(point))
+    }
+
+    fn point(&self, point: &Point) -> Result<(), PlotError> {
+        self.value(self.x, "a point's x", point.x)?;
+        self.value(self.y, "a point's y", point.y)?;
+        for range in point.reach.iter().chain(&point.interval) {
+            self.value(self.y, "the end of a range", range.low)?;
+            self.value(self.y, "the end of a range", range.high)?;
+            if range.low > range.high {
+                let (plot, series) = (self.plot.to_owned(), self.series.to_owned());
+                let (low, high) = (number(range.low), number(range.high));
+                return Err(PlotError::ReversedRange { plot, series, low, high });
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&self, axis: &Axis, what: &'static str, value: f64) -> Result<(), PlotError> {
+        let (plot, series) = (self.plot.to_owned(), self.series.to_owned());
+        if !value.is_finite() {
+            return Err(PlotError::NotFinite { plot, series, what, value: value.to_string() });
+        }
+        let is_log = axis.scale == Scale::Log;
+        if is_log && value < 0.0 {
+            return Err(PlotError::Negative { plot, series, what, value: number(value) });
+        }
+        let is_within = value == 0.0 || FINITE_RANGE.contains(&value.abs()) || (!is_log && value.abs() < 1.0);
+        if is_within {
+            return Ok(());
+        }
+        Err(PlotError::OutOfRange { plot, series, what, value: number(value) })
+    }
+}

@@ -1,0 +1,127 @@
+//! Messages in flight, and the arrows that result from them.
+
+use super::lanes::Lanes;
+use crate::scene::{Arrow, Head, Tail};
+use crate::text::shortened;
+use quorate_core::{Class, Epoch, NodeId};
+use quorate_journal::moment::{MessageId, Sent};
+use quorate_journal::words;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Maximum lengths of a kind and of a body, in characters; diagrams show no more.
+const MAX_KIND: usize = 200;
+const MAX_BODY: usize = 300;
+
+/// The messages in flight by transmission id, and all arrows so far.
+#[derive(Default)]
+pub(super) struct InFlightMessages {
+    messages: HashMap<MessageId, InFlightMessage>,
+    arrows: Vec<Arrow>,
+}
+
+/// A message as sent, possibly to several receivers.
+pub(super) struct SentMessage {
+    from: NodeId,
+    kind: Rc<str>,
+    label: Option<Rc<str>>,
+    class: Class,
+    again: bool,
+    body: Rc<str>,
+    report: Option<Epoch>,
+}
+
+impl SentMessage {
+    /// Creates a message from a member of `view`, if it is in one. Its body is kept only if the
+    /// picture shows it.
+    pub(super) fn new(from: NodeId, sent: &Sent<'_>, view: Option<Epoch>, with_body: bool) -> Self {
+        let body = if with_body { Rc::from(&*shortened(&words::json(&sent.body), MAX_BODY)) } else { Rc::from("") };
+        let again = sent.again;
+        let report = view.filter(|_| sent.class == Class::Control && sent.kind == "report");
+        let kind = Rc::from(&*shortened(&words::clean(sent.kind), MAX_KIND));
+        let label = |label: String| Rc::from(&*shortened(&words::clean(&label), MAX_KIND));
+        let label = sent.label.map(|words| label(words.to_string()));
+        Self { from, kind, label, class: sent.class, again, body, report }
+    }
+}
+
+/// A message in flight to one receiver.
+#[derive(Clone)]
+pub(super) struct InFlightMessage {
+    from: NodeId,
+    to: NodeId,
+    kind: Rc<str>,
+    label: Option<Rc<str>>,
+    class: Class,
+    again: bool,
+    body: Rc<str>,
+    report: Option<Epoch>,
+    /// Start of its arrow, if that is shown.
+    pub(super) tail: Option<Tail>,
+    /// Index of its arrow, if it has one already.
+    pub(super) arrow: Option<usize>,
+    /// Number of copies that may still arrive.
+    copies: u32,
+    /// Whether a copy has arrived or was lost.
+    has_ended: bool,
+}
+
+impl InFlightMessage {
+    pub(super) fn new(to: NodeId, sent_message: &SentMessage, tail: Option<Tail>) -> Self {
+        let SentMessage { from, kind, label, class, again, body, report } = sent_message;
+        let (from, class, again, report) = (*from, *class, *again, *report);
+        let (kind, label, body) = (Rc::clone(kind), label.clone(), Rc::clone(body));
+        Self { from, to, kind, label, class, again, body, report, tail, arrow: None, copies: 1, has_ended: false }
+    }
+
+    /// Returns its arrow if both ends have lanes.
+    pub(super) fn arrow(&self, lanes: &Lanes, id: MessageId, tail: Tail, head: Head) -> Option<Arrow> {
+        let (from, to) = (lanes.index(self.from)?, lanes.index(self.to)?);
+        let (kind, body) = (self.kind.to_string(), self.body.to_string());
+        let label = self.label.as_deref().map(str::to_owned);
+        let Self { class, again, report, .. } = *self;
+        Some(Arrow { id, kind, label, class, again, copy: false, body, report, from, to, tail, head })
+    }
+}
+
+impl InFlightMessages {
+    pub(super) fn insert(&mut self, id: MessageId, message: InFlightMessage) {
+        self.messages.insert(id, message);
+    }
+
+    pub(super) fn duplicate(&mut self, id: MessageId) {
+        if let Some(message) = self.messages.get_mut(&id) {
+            message.copies = message.copies.saturating_add(1);
+        }
+    }
+
+    /// Ends one copy, which arrives at `node` or is lost. Returns the message and whether another
+    /// copy ended before.
+    pub(super) fn end_copy(&mut self, id: MessageId, node: NodeId) -> Option<(InFlightMessage, bool)> {
+        let message = self.messages.get_mut(&id).filter(|message| message.to == node)?;
+        let repeated = std::mem::replace(&mut message.has_ended, true);
+        message.copies -= 1;
+        let left = message.copies;
+        let message = if left == 0 { self.messages.remove(&id) } else { Some(message.clone()) };
+        message.map(|message| (message, repeated))
+    }
+
+    pub(super) fn push(&mut self, arrow: Arrow) -> usize {
+        self.arrows.push(arrow);
+        self.arrows.len() - 1
+    }
+
+    pub(super) fn set_head(&mut self, index: usize, head: Head) {
+        if let Some(arrow) = self.arrows.get_mut(index) {
+            arrow.head = head;
+        }
+    }
+
+    pub(super) fn arrows(&self) -> usize {
+        self.arrows.len()
+    }
+
+    pub(super) fn finish(self) -> Vec<Arrow> {
+        self.arrows
+    }
+}

@@ -1,0 +1,169 @@
+//! Tests of clients that must wait, are removed or were refused: their messages are not lost.
+
+use super::{id, in_view, node, view};
+use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload, Refusal};
+use quorate_core::{Duration, Group, Time};
+use quorate_journal::settings::Latency;
+use quorate_journal::workload::{News, Plan, What, Workload};
+use quorate_lab::multicast::run::{Demand, Pattern, Senders};
+
+/// The clients of a group of two with views, of which node 1 sends.
+struct ClientTest {
+    users: Senders,
+    plan: Plan<Command>,
+}
+
+fn demand() -> Demand {
+    Demand {
+        pattern: Pattern::Flood,
+        messages: 2,
+        senders: vec![node(1)],
+        payload: 0,
+        think: Latency::Fixed(Duration::ZERO),
+        groups: Vec::new(),
+        leaves: 0,
+        views: true,
+        agreement: true,
+    }
+}
+
+impl ClientTest {
+    fn new(demand: Demand) -> Self {
+        let mut test = Self { users: Senders::new(2, 1, demand), plan: Plan::new() };
+        for number in [1, 2] {
+            test.users.hear(Time::ZERO, node(number), &News::Told(begins(1)), &mut test.plan);
+        }
+        test.users.begin(&mut test.plan);
+        test
+    }
+
+    fn notify(&mut self, news: News<Event>) -> Vec<String> {
+        self.notify_node(1, news)
+    }
+
+    fn notify_node(&mut self, number: u32, news: News<Event>) -> Vec<String> {
+        self.users.hear(Time::ZERO, node(number), &news, &mut self.plan);
+        self.commands()
+    }
+
+    fn commands(&mut self) -> Vec<String> {
+        let text = |what| match what {
+            What::CommandThisLife(command) | What::CommandAnyLife(command) => format!("{command}"),
+            What::Alarm => "alarm".to_owned(),
+            What::Depart => "depart".to_owned(),
+        };
+        self.plan.drain().map(|planned| text(planned.what)).collect()
+    }
+}
+
+fn begins(epoch: u64) -> Event {
+    Event::View { group: GroupId::ONLY, view: view(epoch, [(1, 1), (2, 1)]), state: 0 }
+}
+
+fn emitted(event: Event) -> News<Event> {
+    News::Told(event)
+}
+
+fn delivered(id: MessageId) -> News<Event> {
+    emitted(Event::Delivered { id, payload: Payload::from("m") })
+}
+
+fn wait() -> News<Event> {
+    emitted(Event::Wait { group: GroupId::ONLY, slow: Group::of_size(2) })
+}
+
+const NOTHING: [&str; 0] = [];
+
+#[test]
+fn a_client_that_must_wait_repeats_its_request() {
+    let mut test = ClientTest::new(demand());
+    assert_eq!(test.commands(), ["send \"1:1\""]);
+    assert_eq!(test.notify(wait()), NOTHING);
+    assert_eq!(test.notify(emitted(Event::Ready { group: GroupId::ONLY })), ["send \"1:1\""]);
+    // A second notification has no effect.
+    assert_eq!(test.notify(emitted(Event::Ready { group: GroupId::ONLY })), NOTHING);
+    assert_eq!(test.notify(wait()), NOTHING);
+    assert_eq!(test.notify(emitted(begins(2))), ["send \"1:1\""]);
+    assert_eq!(test.notify(emitted(Event::Sent { id: in_view(2, 1, 1) })), ["send \"1:2\""]);
+}
+
+#[test]
+fn the_run_is_done_when_all_have_delivered_everything() {
+    let mut test = ClientTest::new(demand());
+    test.notify(emitted(Event::Sent { id: id(1, 1) }));
+    test.notify(emitted(Event::Sent { id: id(1, 2) }));
+    for number in [1, 2] {
+        test.notify_node(number, delivered(id(1, 1)));
+    }
+    test.notify(delivered(id(1, 2)));
+    assert!(!test.users.is_done());
+    test.notify_node(2, delivered(id(1, 2)));
+    assert!(test.users.is_done());
+}
+
+#[test]
+fn a_refused_message_is_sent_in_the_next_view() {
+    let mut test = ClientTest::new(demand());
+    test.commands();
+    test.notify(emitted(Event::Out { group: GroupId::ONLY }));
+    assert_eq!(test.notify(emitted(Event::Refused(Refusal::NotAMember))), NOTHING);
+    assert!(!test.users.is_done());
+    assert_eq!(test.notify(emitted(begins(3))), ["send \"1:1\""]);
+}
+
+#[test]
+fn a_restarted_node_continues_in_the_next_view() {
+    let mut test = ClientTest::new(demand());
+    test.commands();
+    assert_eq!(test.notify(News::Crashed), NOTHING);
+    assert_eq!(test.notify(News::Restarted), NOTHING);
+    assert!(!test.users.is_done(), "it will be admitted again");
+    assert_eq!(test.notify(emitted(begins(2))), ["send \"1:2\""]);
+}
+
+#[test]
+fn without_views_the_run_does_not_wait_for_a_restarted_node() {
+    let mut test = ClientTest::new(Demand { views: false, ..demand() });
+    test.notify(News::Crashed);
+    test.notify(News::Restarted);
+    assert!(test.users.is_done());
+}
+
+#[test]
+fn messages_of_a_crashed_node_count_if_a_live_node_delivered_them() {
+    for agreement in [false, true] {
+        let mut users = Senders::new(3, 1, Demand { messages: 1, views: false, agreement, ..demand() });
+        let mut plan = Plan::new();
+        users.begin(&mut plan);
+        users.hear(Time::ZERO, node(1), &emitted(Event::Sent { id: id(1, 1) }), &mut plan);
+        users.hear(Time::ZERO, node(1), &News::Crashed, &mut plan);
+        assert!(users.is_done(), "no live node has delivered it");
+        users.hear(Time::ZERO, node(2), &delivered(id(1, 1)), &mut plan);
+        assert_eq!(users.is_done(), !agreement);
+        users.hear(Time::ZERO, node(3), &delivered(id(1, 1)), &mut plan);
+        assert!(users.is_done());
+    }
+}
+
+#[test]
+fn payloads_have_the_requested_length_and_differ() {
+    let mut test = ClientTest::new(Demand { payload: 8, ..demand() });
+    assert_eq!(test.commands(), ["send \"1:1.....\""]);
+    assert_eq!(test.notify(emitted(Event::Sent { id: id(1, 1) })), ["send \"1:2.....\""]);
+}
+
+#[test]
+fn each_client_sends_to_its_own_groups() {
+    let groups = vec![(GroupId(1), Group::of_size(1)), (GroupId(2), Group::from(vec![node(2)]))];
+    let demand = Demand { groups, views: false, senders: vec![node(1), node(2)], ..demand() };
+    let mut test = ClientTest { users: Senders::new(2, 1, demand), plan: Plan::new() };
+    test.users.begin(&mut test.plan);
+    assert_eq!(test.commands(), ["send \"1:1\" to group 1", "send \"2:1\" to group 2"]);
+    for (number, group) in [(1, GroupId(1)), (2, GroupId(2))] {
+        let id = MessageId { group, ..id(number, 1) };
+        test.notify_node(number, emitted(Event::Sent { id }));
+        assert!(!test.users.is_done());
+        test.notify_node(number, delivered(id));
+    }
+    assert!(test.users.is_done(), "nodes outside the group do not count");
+}
