@@ -1,4 +1,4 @@
-//! Options of the command line as data: a name and a value. They are quoted only where they are printed.
+//! Command-line options as data: a name and a value. Quotes are added only when printing.
 
 use crate::spec::shell_word;
 use std::fmt::{self, Display};
@@ -7,25 +7,25 @@ use std::fmt::{self, Display};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
     pub place: Place,
-    /// Its name, without dashes.
+    /// The name without dashes.
     pub name: &'static str,
-    /// Its value, unless it is a switch.
+    /// The value; `None` for a switch.
     pub value: Option<String>,
 }
 
-/// Where a family's option stands among those that all families share.
+/// The position of a family's option among the common options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// After the nodes and the seed.
     Front,
-    /// After how long things take.
+    /// After the durations.
     Times,
-    /// After what the links are like.
+    /// After the properties of links.
     Links,
 }
 
 impl Flag {
-    /// The option as one argument of a process.
+    /// Returns the option as one argument of a process.
     pub fn argument(&self) -> String {
         match &self.value {
             Some(value) => format!("--{}={value}", self.name),
@@ -41,7 +41,7 @@ impl Display for Flag {
     }
 }
 
-/// The options that bring an experiment's settings about, in the order in which they are printed.
+/// The command-line options that reproduce an experiment's settings, in print order.
 #[derive(Debug, Default)]
 pub struct Flags(Vec<Flag>);
 
@@ -50,13 +50,14 @@ impl Flags {
         self.0.push(Flag { place, name, value: Some(value.to_string()) });
     }
 
-    /// Adds an option unless its value is the usual one.
+    /// Adds an option unless its value is the default.
     pub fn unless(&mut self, is_usual: bool, place: Place, name: &'static str, value: impl Display) {
         if !is_usual {
             self.value(place, name, value);
         }
     }
 
+    /// Adds an option if it has a value.
     pub fn given(&mut self, place: Place, name: &'static str, value: Option<impl Display>) {
         value.into_iter().for_each(|value| self.value(place, name, value));
     }

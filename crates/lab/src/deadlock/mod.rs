@@ -21,7 +21,7 @@ use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
 use crate::flag::{Flags, Place};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
-use crate::typed::unheard;
+use crate::typed::unknown_command;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Waiting};
 use quorate_core::{Duration, NodeId};
 use quorate_erased::AnyCodec;
@@ -98,7 +98,7 @@ impl ScriptFamily for Deadlock {
 
     /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`; for another process than the first of a site `ask as 1 P2`.
     fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
-        let complaint = || unheard(words, WORDS, "ask P2 P3, ask any P2 P3, answer P1, give-up or look");
+        let complaint = || unknown_command(words, WORDS, "ask P2 P3, ask any P2 P3, answer P1, give-up or look");
         let (name, rest) = words.split_first().ok_or_else(complaint)?;
         let (process, rest) = match rest {
             ["as", process, rest @ ..] => (process.parse().map_err(|_| complaint())?, rest),
@@ -120,7 +120,7 @@ impl ScriptFamily for Deadlock {
         }
     }
 
-    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
+    fn script_command(command: &Command) -> Option<Cow<'static, str>> {
         let mut words = vec![command.name().to_owned()];
         if command.process() != 0 {
             words.push(format!("as {}", command.process()));

@@ -79,7 +79,7 @@ impl DeadlockArgs {
     }
 
     /// The first option given that says when processes ask, and so means nothing where every order is tried.
-    pub(crate) fn means_nothing_to_checks(&self) -> Option<&'static str> {
+    pub(crate) fn not_applicable_to_checks(&self) -> Option<&'static str> {
         first_given!(self; asks, share, asks_after = "asks-after", lets_go_after = "lets-go-after")
     }
 }
@@ -90,11 +90,11 @@ impl Options for DeadlockArgs {
             self; processes, resources, fan_out = "fan-out", waits_for = "waits-for", taking, victim, priorities,
             looks_after = "looks-after"
         );
-        other.or_else(|| self.means_nothing_to_checks())
+        other.or_else(|| self.not_applicable_to_checks())
     }
 
     fn workload(&self) -> Option<&'static str> {
-        self.means_nothing_to_checks()
+        self.not_applicable_to_checks()
     }
 }
 

@@ -19,7 +19,7 @@ const EXAMPLE_SEED: u64 = 3;
 impl PresentFamily for Deadlock {
     const ROLES: &'static [(Role, &'static str)] =
         &[(Role::Idle, "runs"), (Role::Waiting, "waits"), (Role::Chosen, "is to give up")];
-    const CHOSEN_BLOCKS: bool = false;
+    const CHOSEN_NODE_BLOCKS_OTHERS: bool = false;
     const EXAMPLE: &'static str = "Three processes ask each other; one message time is 1 ms";
     const CONTROL: &'static str = "requests and answers of the processes";
     const ADVICE: &'static str = "more --asks or a larger --fan-out";

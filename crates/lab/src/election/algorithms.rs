@@ -1,4 +1,4 @@
-//! The elections.
+//! The election algorithms and fixtures.
 
 use super::{Election, Settings};
 use crate::family::FamilyTypes;

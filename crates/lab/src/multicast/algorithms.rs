@@ -1,4 +1,4 @@
-//! The ordered multicasts.
+//! The ordered multicast algorithms and fixtures.
 
 use super::{Multicast, Settings};
 use crate::family::FamilyTypes;
@@ -75,12 +75,12 @@ pub struct MulticastEntry {
 }
 
 impl MulticastEntry {
-    /// A node in those of these groups that it is a member of. They never change.
+    /// Returns a node in all of these groups that it is a member of. The groups never change.
     pub fn several(&self, me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode {
         self.in_each(me, plans, |node| node)
     }
 
-    /// The same in views that the node is told from outside.
+    /// Like [`several`](Self::several), in views that the node receives from a membership service.
     pub fn several_viewed(&self, me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode {
         self.in_each(me, plans, |node| Viewed::new(me, node))
     }

@@ -1,4 +1,4 @@
-//! The mutual exclusions.
+//! The mutual-exclusion algorithms and fixtures.
 
 use super::{Mutex, Settings};
 use crate::family::FamilyTypes;
@@ -164,7 +164,8 @@ impl MutexEntry {
         }
     }
 
-    /// A node that can go from one view to the next, if the algorithm can.
+    /// Returns a node that can move from one view to the next; `None` if the algorithm does not
+    /// support views.
     pub fn node_in_views(&self, me: NodeId, around: &Surroundings) -> Option<MutexInViews> {
         match &self.make {
             MutexMaker::Fixed(_) => None,

@@ -308,14 +308,14 @@ impl RunFamily for Replica {
 
 impl ScriptFamily for Replica {
     const COMMANDS: &'static [&'static str] = &script::WORDS;
-    const STANDS: Option<&'static str> = Some("campaign");
+    const CANDIDACY_COMMAND: Option<&'static str> = Some("campaign");
 
     fn in_words(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
         typed::command(words, node, number)
     }
 
     /// A script knows one register, and numbers its values itself: that is less than a client asks, and mostly enough.
-    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
+    fn script_command(command: &Command) -> Option<Cow<'static, str>> {
         match command {
             Command::Propose(_) => Some("write".into()),
             Command::Query { .. } => Some("read".into()),

@@ -17,7 +17,7 @@ impl PresentFamily for Replica {
         (Role::Follows, "follows"),
         (Role::Chosen, "leads"),
     ];
-    const CHOSEN_BLOCKS: bool = false;
+    const CHOSEN_NODE_BLOCKS_OTHERS: bool = false;
     const EXAMPLE: &'static str = "Three replicas elect a leader, and a client writes once; one message time is 1 ms";
     const CONTROL: &'static str = "heartbeats, acknowledgements and repetitions";
     const ADVICE: &'static str = "more --seeds or --operations, with --chaos";

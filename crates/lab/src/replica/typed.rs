@@ -2,7 +2,7 @@
 
 use super::ticket::Asking;
 use super::{Command, MOST_CLIENTS};
-use crate::typed::unheard;
+use crate::typed::unknown_command;
 use quorate_core::NodeId;
 use quorate_journal::settings::NodeSet;
 use quorate_replica::once::Request;
@@ -38,7 +38,7 @@ pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Comma
         (Some("campaign"), []) => Some(Command::Campaign),
         _ => None,
     };
-    command.ok_or_else(|| unheard(words, &WORDS, FORMS))
+    command.ok_or_else(|| unknown_command(words, &WORDS, FORMS))
 }
 
 fn compare_and_set(key: &str, old: &str, new: &str) -> Option<Change> {

@@ -15,7 +15,7 @@ const WAITS: [u64; 5] = [0, 1, 10, 90, 100];
 impl<F: FamilyLab> Search<'_, F> {
     /// Tells those to stand who came to lead by themselves.
     pub(super) fn sooner_leaders(&mut self) {
-        let (Some(word), true) = (F::STANDS, self.best.script.is_some()) else { return };
+        let (Some(word), true) = (F::CANDIDACY_COMMAND, self.best.script.is_some()) else { return };
         let mut place = 0;
         while let Some((time, node)) = self.failure.chosen.get(place).copied()
             && !self.is_tired()

@@ -180,7 +180,7 @@ impl<F: FamilyLab> Notes<F> {
             Taken::Start { incarnation, blank } => self.starts(at, node, *incarnation, *blank),
             Taken::Command(command) => {
                 let at = self.reach(at, Rank::Command);
-                if let Some(word) = F::in_script(command) {
+                if let Some(word) = F::script_command(command) {
                     self.script.commands.push(TimedCommand { at, node, word: word.into_owned() });
                 }
             }

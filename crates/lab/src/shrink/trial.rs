@@ -1,6 +1,6 @@
 //! One run of a candidate: whether the same property fails, and how large a story that is.
 
-use crate::experiment::{Played, decided, play};
+use crate::experiment::{FinishedRun, mark_undecided, play};
 use crate::family::{Care, FamilyLab, Judge};
 use crate::spec::Spec;
 use quorate_core::{Incarnation, NodeId, Time};
@@ -55,8 +55,8 @@ pub(super) fn fails<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Opt
 /// As [`fails`], and how many inputs nodes took in all.
 pub(super) fn tried<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> (Option<Failure>, u64) {
     let judges = F::properties(spec, Care::Verdicts);
-    let Played { ending, events, observer: (tally, judges) } = play(spec, (Tally::<F>::new(spec.nodes), judges));
-    let verdicts = decided(judges.verdicts(), spec.cut_short(ending, events));
+    let FinishedRun { ending, events, observer: (tally, judges) } = play(spec, (Tally::<F>::new(spec.nodes), judges));
+    let verdicts = mark_undecided(judges.verdicts(), spec.cut_short(ending, events));
     (failure(tally, &verdicts, property, ending == Ending::Stopped), events)
 }
 
@@ -150,7 +150,7 @@ impl<F: FamilyLab> Tally<F> {
             stopped,
             down: any(Role::Down),
             paused: any(Role::Paused),
-            busy: F::CHOSEN_BLOCKS && any(Role::Chosen),
+            busy: F::CHOSEN_NODE_BLOCKS_OTHERS && any(Role::Chosen),
             open: !self.open.is_empty(),
         }
     }

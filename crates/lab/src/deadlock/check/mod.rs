@@ -43,7 +43,7 @@ impl CheckedFamily for Deadlock {
     }
 
     fn habits(args: &HabitArgs, _nodes: usize) -> Result<Waits, LabError> {
-        if let Some(option) = args.deadlock.means_nothing_to_checks() {
+        if let Some(option) = args.deadlock.not_applicable_to_checks() {
             return Err(DeadlockError::NotInChecks { option }.into());
         }
         let settings = args.deadlock.changed(Settings::default());

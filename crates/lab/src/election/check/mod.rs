@@ -34,16 +34,16 @@ impl CheckedFamily for Election {
         Ok(Voters {
             starters: settings.starters.among(group.iter(), &ring, &ranking).into_iter().collect(),
             rounds: check.rounds,
-            // What a dead leader said may still arrive after it was missed, and make it one again.
+            // A late message of a crashed leader can make it the leader again.
             recalls: check.setup.crashes.saturating_mul(2),
             resignations: *resignations,
-            // Where time stands still no lease has a length.
+            // Without timing, leases have no duration.
             leases: check.algorithm.facts.leases && check.setup.timing.is_some(),
             expects: expected_of(&check.algorithm),
         })
     }
 
-    /// Users notice a dead leader sooner or later, whether or not nodes have a failure detector.
+    /// Clients notice a crashed leader eventually, with or without a failure detector.
     fn deaths(check: &CheckSpec<Self>) -> Deaths {
         if Self::hears_of_deaths(&check.spec()) { Deaths::ToNodes } else { Deaths::ToUsers }
     }
@@ -55,9 +55,9 @@ impl CheckedFamily for Election {
 
     fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
         let spec = check.spec();
-        let everyone = spec.settings.starters == Starters::All;
+        let all_start = spec.settings.starters == Starters::All;
         let own = Self::flags(&spec).into_iter().map(|flag| flag.to_string());
-        let mut flags: Vec<_> = own.filter(|text| !(everyone && text.starts_with("--starters"))).collect();
+        let mut flags: Vec<_> = own.filter(|text| !(all_start && text.starts_with("--starters"))).collect();
         if check.habits.resignations > 0 {
             flags.push(format!("--resign {}", check.habits.resignations));
         }

@@ -11,7 +11,7 @@ use crate::error::LabError;
 use crate::mutex::{Mutex, Settings};
 use quorate_core::mutex::ServiceOrder;
 
-/// What may become of requests.
+/// What clients may do besides acquiring and releasing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Requests {
     pub tries: bool,
@@ -37,7 +37,7 @@ impl CheckedFamily for Mutex {
             readers,
             shares: check.algorithm.facts.shares,
             fences: check.algorithm.facts.fences,
-            // What is promised of the order of requests is promised inside a view.
+            // Algorithms promise the order of requests only within one view.
             order: check.algorithm.facts.order == ServiceOrder::HappenedBefore && check.setup.views.is_none(),
             service: check.algorithm.facts.service,
             views: check.setup.views.is_some(),

@@ -1,32 +1,33 @@
-//! How many go ahead of a request, where an algorithm promises a bound.
+//! Counts entries ahead of a request, for algorithms that promise a bound.
 
 use quorate_core::NodeId;
 use quorate_core::mutex::{Access, Command, Event};
 use quorate_journal::moment::{Done, MessageId, Moment, Taken, receivers};
 use std::collections::BTreeMap;
 
-/// At most so many entries of others go ahead of a request.
+/// A bound on the number of entries by other nodes ahead of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promise {
     pub most: u64,
     pub from: From,
 }
 
-/// From when on entries ahead of a request are counted.
+/// The instant from which entries ahead of a request count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
     Asking,
-    /// From when all that its node sent in making it has arrived: who has not heard of it cannot wait for it.
+    /// When all messages that its node sent for the request have arrived: a node cannot wait for a
+    /// request that it has not received.
     Arrival,
 }
 
 pub(super) struct Overtaking {
     promise: Promise,
     requests: Vec<Option<Request>>,
-    /// Messages under way that make a request known: whose, and which one.
+    /// Messages in flight that announce a request: its node and serial number.
     spreading: BTreeMap<MessageId, (NodeId, u64)>,
     count: u64,
-    /// The node whose step it is, if it asks in this step.
+    /// The acting node, if it makes a request in this step.
     asking: Option<NodeId>,
 }
 
@@ -34,7 +35,7 @@ pub(super) struct Overtaking {
 struct Request {
     access: Access,
     serial: u64,
-    /// How many of the messages that make it known have not arrived.
+    /// Number of announcing messages that have not arrived.
     spreading: usize,
     passed: u64,
 }
@@ -58,15 +59,15 @@ impl Overtaking {
         }
     }
 
-    /// A node enters, which counts for those who cannot be inside with it. Tells whom more have passed now than may, and
-    /// how many.
+    /// Records an entry, which counts for all conflicting requests. Returns the first node that was
+    /// overtaken too often, and how often.
     pub(super) fn enters(&mut self, node: NodeId, access: Access) -> Option<(NodeId, u64)> {
         self.ends(node);
         let mut worst = None;
         for (index, request) in self.requests.iter_mut().enumerate() {
             let Some(request) = request else { continue };
-            let is_unheard = request.spreading > 0 && self.promise.from == From::Arrival;
-            if is_unheard || !access.conflicts(request.access) {
+            let is_in_flight = request.spreading > 0 && self.promise.from == From::Arrival;
+            if is_in_flight || !access.conflicts(request.access) {
                 continue;
             }
             request.passed += 1;

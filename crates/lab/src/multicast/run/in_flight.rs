@@ -1,35 +1,36 @@
-//! Multicasts under way: who has still to deliver them.
+//! Multicasts in flight: the members that still have to deliver them.
 //!
-//! What is remembered of a message is forgotten when every member of its view has delivered it, or can no more.
+//! A message is forgotten when every member of its view has delivered it or cannot deliver it any
+//! more.
 
 use quorate_core::multicast::{Event, GroupId, MessageId};
 use quorate_core::{Duration, Epoch, Group, NodeId, Time, View};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Transit {
+pub(super) struct InFlight {
     nodes: usize,
-    /// Those who have been down. Where there are no views they are no members any more.
+    /// Nodes that have been down. In groups without views they are not members any more.
     dead: BTreeSet<NodeId>,
     down: BTreeSet<NodeId>,
-    /// Those who have left, though views may still have them.
+    /// Nodes that have left, though views may still contain them.
     left: BTreeSet<(GroupId, NodeId)>,
     members: BTreeMap<(GroupId, Epoch), BTreeSet<NodeId>>,
-    messages: BTreeMap<MessageId, Letter>,
-    /// The last message of each sender in each view that was told to be sent.
-    told: BTreeMap<(GroupId, Epoch, NodeId), u64>,
+    messages: BTreeMap<MessageId, MessageState>,
+    /// The last message of each sender in each view for which a `Sent` event was emitted.
+    confirmed: BTreeMap<(GroupId, Epoch, NodeId), u64>,
 }
 
 #[derive(Clone, Debug)]
-struct Letter {
+struct MessageState {
     sent: Time,
-    is_told: bool,
-    /// Its sender is there, or left in good order: then everyone gets it.
+    is_confirmed: bool,
+    /// Whether its sender is live or left in an orderly way: then all members get it.
     is_safe: bool,
     by: BTreeSet<NodeId>,
 }
 
-impl Transit {
+impl InFlight {
     pub(super) fn new(nodes: usize) -> Self {
         Self { nodes, ..Self::default() }
     }
@@ -42,23 +43,24 @@ impl Transit {
         self.messages.len()
     }
 
-    /// Whether somebody has still to deliver something: what one sent who is there, or left in good order; and, if the dead are to be
-    /// honoured, what they sent and one who is there has delivered.
-    pub(super) fn is_owed(&self, honours_the_dead: bool) -> bool {
+    /// Whether some member still has to deliver a message whose sender is live or left in an
+    /// orderly way. With `include_crashed_senders`, messages of crashed senders count as well if a current
+    /// member has delivered them.
+    pub(super) fn has_pending(&self, include_crashed_senders: bool) -> bool {
         let is_there = |id: &MessageId, node: &NodeId| {
             self.members.get(&(id.group, id.view)).is_some_and(|members| members.contains(node))
         };
-        self.messages
-            .iter()
-            .any(|(id, letter)| letter.is_safe || (honours_the_dead && letter.by.iter().any(|node| is_there(id, node))))
+        self.messages.iter().any(|(id, message)| {
+            message.is_safe || (include_crashed_senders && message.by.iter().any(|node| is_there(id, node)))
+        })
     }
 
-    /// A node told its user something. If that was a delivery, tells how long the message took.
-    pub(super) fn told(&mut self, time: Time, node: NodeId, event: &Event) -> Option<Duration> {
+    /// Records an event. Returns the delay if it is a delivery.
+    pub(super) fn record_event(&mut self, time: Time, node: NodeId, event: &Event) -> Option<Duration> {
         match event {
             Event::Sent { id } => {
-                self.letter(time, *id).is_told = true;
-                self.told.insert((id.group, id.view, id.sender), id.number);
+                self.message(time, *id).is_confirmed = true;
+                self.confirmed.insert((id.group, id.view, id.sender), id.number);
                 self.forget(*id);
                 None
             }
@@ -68,63 +70,63 @@ impl Transit {
                 None
             }
             Event::Out { group } => {
-                self.disown(node, Some(*group));
-                self.quits(node, Some(*group));
+                self.mark_unsafe(node, Some(*group));
+                self.remove_member(node, Some(*group));
                 None
             }
             Event::Left { group } => {
                 self.left.insert((*group, node));
-                self.quits(node, Some(*group));
+                self.remove_member(node, Some(*group));
                 None
             }
             Event::Wait { .. } | Event::Ready { .. } | Event::Refused(_) => None,
         }
     }
 
-    pub(super) fn dies(&mut self, node: NodeId) {
+    pub(super) fn node_stopped(&mut self, node: NodeId) {
         self.dead.insert(node);
         self.down.insert(node);
-        self.disown(node, None);
-        self.quits(node, None);
+        self.mark_unsafe(node, None);
+        self.remove_member(node, None);
     }
 
-    pub(super) fn boots(&mut self, node: NodeId) {
+    pub(super) fn node_started(&mut self, node: NodeId) {
         self.down.remove(&node);
         self.left.retain(|(_, left)| *left != node);
     }
 
-    /// In a group that has no views, everyone is in its only one who was never down.
-    fn found(&mut self, group: GroupId) {
+    /// In a group without views, all nodes that were never down are members of its only view.
+    fn ensure_members(&mut self, group: GroupId) {
         let (nodes, dead) = (self.nodes, &self.dead);
         let members = || (0..nodes).map(NodeId::from_index).filter(|node| !dead.contains(node)).collect();
         self.members.entry((group, View::FIRST)).or_insert_with(members);
     }
 
-    fn letter(&mut self, time: Time, id: MessageId) -> &mut Letter {
-        self.found(id.group);
+    fn message(&mut self, time: Time, id: MessageId) -> &mut MessageState {
+        self.ensure_members(id.group);
         let is_safe = !self.down.contains(&id.sender);
-        let letter = || Letter { sent: time, is_told: false, is_safe, by: BTreeSet::new() };
-        self.messages.entry(id).or_insert_with(letter)
+        let message = || MessageState { sent: time, is_confirmed: false, is_safe, by: BTreeSet::new() };
+        self.messages.entry(id).or_insert_with(message)
     }
 
     fn delivers(&mut self, time: Time, node: NodeId, id: MessageId) -> Option<Duration> {
-        // A sender may deliver its own message before it tells that it has sent it, in the same step. Of real processes any one may be heard
-        // of first.
-        if self.told.get(&(id.group, id.view, id.sender)).is_none_or(|told| id.number > *told) {
-            self.letter(time, id);
+        // A sender may deliver its own message before its `Sent` event, in the same step. In
+        // recordings of real processes, deliveries of any node may come first.
+        if self.confirmed.get(&(id.group, id.view, id.sender)).is_none_or(|confirmed| id.number > *confirmed) {
+            self.message(time, id);
         }
-        let letter = self.messages.get_mut(&id)?;
-        let delay = letter.by.insert(node).then(|| time.since(letter.sent));
+        let message = self.messages.get_mut(&id)?;
+        let delay = message.by.insert(node).then(|| time.since(message.sent));
         self.forget(id);
         delay
     }
 
     fn forget(&mut self, id: MessageId) {
-        let Some(letter) = self.messages.get(&id).filter(|letter| letter.is_told) else { return };
+        let Some(message) = self.messages.get(&id).filter(|message| message.is_confirmed) else { return };
         let is_done = self
             .members
             .get(&(id.group, id.view))
-            .is_none_or(|members| letter.by.len() >= members.len() && members.is_subset(&letter.by));
+            .is_none_or(|members| message.by.len() >= members.len() && members.is_subset(&message.by));
         if is_done {
             self.messages.remove(&id);
         }
@@ -135,7 +137,7 @@ impl Transit {
         ids.into_iter().for_each(|id| self.forget(id));
         self.members.retain(|(_, view), members| *view == View::FIRST || !members.is_empty());
         let members = &self.members;
-        self.told.retain(|(group, view, _), _| members.contains_key(&(*group, *view)));
+        self.confirmed.retain(|(group, view, _), _| members.contains_key(&(*group, *view)));
     }
 
     fn begins(&mut self, node: NodeId, group: GroupId, view: &View) {
@@ -148,16 +150,16 @@ impl Transit {
         self.forget_all();
     }
 
-    fn disown(&mut self, node: NodeId, group: Option<GroupId>) {
+    fn mark_unsafe(&mut self, node: NodeId, group: Option<GroupId>) {
         let is_its = |id: &MessageId| id.sender == node && group.is_none_or(|group| group == id.group);
-        for (_, letter) in self.messages.iter_mut().filter(|(id, _)| is_its(id)) {
-            letter.is_safe = false;
+        for (_, message) in self.messages.iter_mut().filter(|(id, _)| is_its(id)) {
+            message.is_safe = false;
         }
     }
 
-    fn quits(&mut self, node: NodeId, group: Option<GroupId>) {
+    fn remove_member(&mut self, node: NodeId, group: Option<GroupId>) {
         if let Some(group) = group {
-            self.found(group);
+            self.ensure_members(group);
         }
         for ((of, _), members) in &mut self.members {
             if group.is_none_or(|group| group == *of) {

@@ -1,54 +1,56 @@
-//! What happens in one view of one group: who is in, what is sent, who has delivered what.
+//! The record of one view of one group: its members, the messages sent, and the deliveries of each
+//! member.
 //!
-//! A message is forgotten when every member that can still deliver it has. What remains are numbers without gaps, so that the memory
-//! of a chapter does not grow with the messages in it.
+//! A message is forgotten when every member that can still deliver it has done so. What remains are
+//! contiguous ranges of numbers, so that the memory use of a view does not grow with its messages.
 
-use super::breaches::{Breaches, Moment};
 use super::message::{Key, Message};
 use super::numbers::Numbers;
 use super::order::{Conflict, Order};
 use super::promises::{Promises, Property};
+use super::violations::{Position, Violations};
 use quorate_core::multicast::{GroupId, Payload};
 use quorate_core::{Epoch, Group, NodeId};
 use std::collections::BTreeMap;
 
+/// The state of a node in one view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// It is no member, or is one no more: it died, or the group went on without it.
+pub(super) enum MemberState {
+    /// Not a member, or not any more: it crashed, or the group removed it.
     Gone,
-    /// It is a member, and has not begun the view yet.
+    /// A member that has not begun the view yet.
     Awaited,
     In,
     /// It has begun that later view.
-    WentOn(Epoch),
+    MovedTo(Epoch),
     Left,
-    /// Its process was ended in good order.
+    /// Its process was stopped in an orderly way.
     Ended,
 }
 
-impl Standing {
-    /// Whether it may still deliver something in the view.
+impl MemberState {
+    /// Whether it may still deliver messages in the view.
     const fn is_open(self) -> bool {
         matches!(self, Self::Awaited | Self::In)
     }
 
-    /// Whether a message has to wait for it.
+    /// Whether messages must wait for its delivery.
     const fn counts(self) -> bool {
-        matches!(self, Self::Awaited | Self::In | Self::WentOn(_))
+        matches!(self, Self::Awaited | Self::In | Self::MovedTo(_))
     }
 }
 
 #[derive(Clone, Debug)]
 struct Member {
-    standing: Standing,
-    /// For each sender, what it has delivered.
+    state: MemberState,
+    /// For each sender, the delivered messages.
     delivered: Vec<Numbers>,
     recent: Vec<Key>,
     sent: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Chapter {
+pub(super) struct ViewRecord {
     group: GroupId,
     view: Epoch,
     watched: Promises,
@@ -59,15 +61,15 @@ pub(super) struct Chapter {
     pub(super) contended: bool,
 }
 
-impl Chapter {
-    pub(super) fn new(group: GroupId, view: Epoch, watched: Promises, standings: Vec<Standing>) -> Self {
-        let nodes = standings.len();
-        let member = |standing| Member { standing, delivered: Vec::new(), recent: Vec::new(), sent: None };
+impl ViewRecord {
+    pub(super) fn new(group: GroupId, view: Epoch, watched: Promises, states: Vec<MemberState>) -> Self {
+        let nodes = states.len();
+        let member = |state| Member { state, delivered: Vec::new(), recent: Vec::new(), sent: None };
         Self {
             group,
             view,
             watched,
-            members: standings.into_iter().map(member).collect(),
+            members: states.into_iter().map(member).collect(),
             sent: vec![Numbers::default(); nodes],
             messages: BTreeMap::new(),
             order: Order::new(if watched.total { nodes } else { 0 }),
@@ -75,27 +77,27 @@ impl Chapter {
         }
     }
 
-    pub(super) fn standing(&self, node: NodeId) -> Standing {
-        self.members.get(node.index()).map_or(Standing::Gone, |member| member.standing)
+    pub(super) fn state(&self, node: NodeId) -> MemberState {
+        self.members.get(node.index()).map_or(MemberState::Gone, |member| member.state)
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.members.iter().any(|member| member.standing.is_open())
+        self.members.iter().any(|member| member.state.is_open())
     }
 
     pub(super) fn awaited(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.members_that(|standing| standing == Standing::Awaited)
+        self.members_that(|state| state == MemberState::Awaited)
     }
 
     pub(super) fn insiders(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.members_that(|standing| standing == Standing::In)
+        self.members_that(|state| state == MemberState::In)
     }
 
-    fn members_that(&self, is_such: impl Fn(Standing) -> bool) -> impl Iterator<Item = NodeId> {
+    fn members_that(&self, matches: impl Fn(MemberState) -> bool) -> impl Iterator<Item = NodeId> {
         self.members
             .iter()
             .enumerate()
-            .filter(move |(_, member)| is_such(member.standing))
+            .filter(move |(_, member)| matches(member.state))
             .map(|(index, _)| NodeId::from_index(index))
     }
 
@@ -107,32 +109,33 @@ impl Chapter {
         self.members.iter().map(|member| member.recent.len()).sum()
     }
 
-    pub(super) fn turns(&mut self, node: NodeId, standing: Standing) {
+    pub(super) fn set_state(&mut self, node: NodeId, state: MemberState) {
         let Some(member) = self.members.get_mut(node.index()) else { return };
-        let before = std::mem::replace(&mut member.standing, standing);
-        for (key, message) in self.messages.iter_mut().filter(|_| before.counts() != standing.counts()) {
+        let before = std::mem::replace(&mut member.state, state);
+        for (key, message) in self.messages.iter_mut().filter(|_| before.counts() != state.counts()) {
             if !has(&member.delivered, *key) {
-                message.owing = if standing.counts() { message.owing + 1 } else { message.owing.saturating_sub(1) };
+                message.undelivered =
+                    if state.counts() { message.undelivered + 1 } else { message.undelivered.saturating_sub(1) };
             }
         }
-        if standing == Standing::Gone {
-            // A later life of the node is another participant, and has delivered nothing.
+        if state == MemberState::Gone {
+            // A later incarnation of the node is another participant, and has delivered nothing.
             (member.delivered, member.recent) = (Vec::new(), Vec::new());
         }
         let order = &mut self.order;
         self.messages.retain(|key, message| {
-            if message.owing == 0 {
+            if message.undelivered == 0 {
                 order.settles(*key, message);
             }
-            message.owing > 0
+            message.undelivered > 0
         });
     }
 
-    pub(super) fn ends(&mut self, node: NodeId, how: Standing) {
-        match self.standing(node) {
-            Standing::In => self.turns(node, how),
-            Standing::Awaited | Standing::Gone => self.turns(node, Standing::Gone),
-            Standing::WentOn(_) | Standing::Left | Standing::Ended => {}
+    pub(super) fn ends(&mut self, node: NodeId, how: MemberState) {
+        match self.state(node) {
+            MemberState::In => self.set_state(node, how),
+            MemberState::Awaited | MemberState::Gone => self.set_state(node, MemberState::Gone),
+            MemberState::MovedTo(_) | MemberState::Left | MemberState::Ended => {}
         }
     }
 
@@ -144,12 +147,12 @@ impl Chapter {
         has(&self.sent, key)
     }
 
-    /// A node sends. Tells whether nothing was sent under this name before.
-    pub(super) fn sends(&mut self, now: Moment, key: Key, payload: Option<Payload>) -> bool {
+    /// Records a send. Returns `false` if the message id is already used.
+    pub(super) fn sends(&mut self, now: Position, key: Key, payload: Option<Payload>) -> bool {
         if !put(&mut self.sent, key) {
             return false;
         }
-        let owing = self.members.iter().filter(|member| member.standing.counts()).count();
+        let undelivered = self.members.iter().filter(|member| member.state.counts()).count();
         let Some(member) = self.members.get_mut(key.sender.index()) else { return false };
         let mut causes = std::mem::take(&mut member.recent);
         causes.extend(member.sent.replace(key.number).map(|number| Key { number, ..key }));
@@ -157,9 +160,10 @@ impl Chapter {
             causes.clear();
         }
         self.contended = self.contended || self.messages.keys().any(|other| other.sender != key.sender);
-        if owing > 0 {
+        if undelivered > 0 {
             let sent = now.time;
-            let message = Message { payload, sent, causes, owing, first: None, rank: None, deliveries: Vec::new() };
+            let message =
+                Message { payload, sent, causes, undelivered, first: None, rank: None, deliveries: Vec::new() };
             self.messages.insert(key, message);
         }
         true
@@ -169,27 +173,34 @@ impl Chapter {
         self.messages.get(&key)?.payload.as_ref()
     }
 
-    pub(super) fn delivers(&mut self, now: Moment, node: NodeId, key: Key, payload: &Payload, breaches: &mut Breaches) {
+    pub(super) fn delivers(
+        &mut self,
+        now: Position,
+        node: NodeId,
+        key: Key,
+        payload: &Payload,
+        violations: &mut Violations,
+    ) {
         let id = key.named(self.group, self.view);
         let Some(member) = self.members.get_mut(node.index()) else { return };
         let is_next = has_all_below(&member.delivered, key);
         let since = self.messages.get(&key).map_or(now.time, |message| message.sent);
         if !put(&mut member.delivered, key) {
-            breaches.note(Property::Integrity, now, since, || format!("node {node} delivers {id} twice"));
+            violations.record(Property::Integrity, now, since, || format!("node {node} delivers {id} twice"));
             return;
         }
         if let Some(sent) = self.messages.get(&key).and_then(|message| message.payload.as_ref())
             && sent != payload
         {
-            let text = || format!("node {node} delivers {id} as {payload}, and it was sent as {sent}");
-            breaches.note(Property::Integrity, now, since, text);
+            let text = || format!("node {node} delivers {id} as {payload}, but it was sent as {sent}");
+            violations.record(Property::Integrity, now, since, text);
         }
-        if member.standing != Standing::In {
+        if member.state != MemberState::In {
             return;
         }
         if !is_next {
-            let text = || format!("node {node} delivers {id} before one that node {} sent earlier", key.sender);
-            breaches.note(Property::Fifo, now, since, text);
+            let text = || format!("node {node} delivers {id} before an earlier message of node {}", key.sender);
+            violations.record(Property::Fifo, now, since, text);
         }
         if self.watched.causal {
             let causes = self.messages.get(&key).map_or(&[][..], |message| &message.causes);
@@ -197,47 +208,50 @@ impl Chapter {
                 let since = self.messages.get(cause).map_or(since, |cause| cause.sent);
                 let cause = cause.named(self.group, self.view);
                 let text = || format!("node {node} delivers {id} before {cause}, which happened before it");
-                breaches.note(Property::Causal, now, since, text);
+                violations.record(Property::Causal, now, since, text);
             }
             member.recent.push(key);
-            // Whoever only listens would remember all that it hears. What is forgotten everyone has delivered.
+            // A node that only receives would accumulate causes. Forgotten messages were delivered
+            // by all.
             if member.recent.len() > 2 * self.messages.len() + 64 {
                 member.recent.retain(|key| self.messages.contains_key(key));
             }
         }
-        self.is_delivered(now, node, key, breaches);
+        self.is_delivered(now, node, key, violations);
     }
 
-    fn is_delivered(&mut self, now: Moment, node: NodeId, key: Key, breaches: &mut Breaches) {
+    fn is_delivered(&mut self, now: Position, node: NodeId, key: Key, violations: &mut Violations) {
         if self.watched.total {
             let found = self.order.delivers((now.time, now.line), node, key, &mut self.messages);
-            // Where delivery is uniform, it does not matter who dies later.
-            let is_uniform = breaches.is_uniform();
+            // With uniform delivery, later crashes do not matter.
+            let is_uniform = violations.is_uniform();
             for conflict in found.iter().filter(|_| is_uniform) {
-                self.tell_conflict(conflict, breaches);
+                self.record_conflict(conflict, violations);
             }
         }
         let Some(message) = self.messages.get_mut(&key) else { return };
         message.first = message.first.or(Some(node));
-        message.owing = message.owing.saturating_sub(1);
-        if message.owing == 0
+        message.undelivered = message.undelivered.saturating_sub(1);
+        if message.undelivered == 0
             && let Some(message) = self.messages.remove(&key)
         {
             self.order.settles(key, &message);
         }
     }
 
-    fn tell_conflict(&self, conflict: &Conflict, breaches: &mut Breaches) {
+    fn record_conflict(&self, conflict: &Conflict, violations: &mut Violations) {
         let Conflict { time, line, after, before, by, other } = conflict;
         let since = self.messages.get(after).map_or(*time, |message| message.sent);
         let (first, second) = (before.named(self.group, self.view), after.named(self.group, self.view));
-        let text = || format!("node {by} delivers {first} before {second}, and node {other} {second} before {first}");
-        breaches.note(Property::Total, Moment { time: *time, line: *line }, since, text);
+        let text =
+            || format!("node {by} delivers {first} before {second}, but node {other} delivers {second} before {first}");
+        violations.record(Property::Total, Position { time: *time, line: *line }, since, text);
     }
 
-    /// A node has gone on into that view. Whoever went the same way has delivered the same.
-    pub(super) fn goes_on(&self, now: Moment, node: NodeId, into: Epoch, breaches: &mut Breaches) {
-        let is_companion = |standing| standing == Standing::WentOn(into);
+    /// Records that a node begins a later view. All nodes with the same transition must have
+    /// delivered the same messages.
+    pub(super) fn check_transition(&self, now: Position, node: NodeId, into: Epoch, violations: &mut Violations) {
+        let is_companion = |state| state == MemberState::MovedTo(into);
         let Some(other) = self.members_that(is_companion).find(|other| *other != node) else { return };
         let has = |node: NodeId, key| self.members.get(node.index()).is_some_and(|member| has(&member.delivered, key));
         let Some((key, message)) = self.messages.iter().find(|(key, _)| has(node, **key) != has(other, **key)) else {
@@ -246,50 +260,58 @@ impl Chapter {
         let (with, without) = if has(node, *key) { (node, other) } else { (other, node) };
         let id = key.named(self.group, self.view);
         let view = self.view;
-        breaches.note(Property::ViewSynchrony, now, message.sent, || {
+        violations.record(Property::ViewSynchrony, now, message.sent, || {
             format!(
-                "nodes {with} and {without} go together from view {view} into view {into}, \
-                 and only node {with} has delivered {id}"
+                "nodes {with} and {without} move together from view {view} to view {into}, but only node {with} has \
+                 delivered {id}"
             )
         });
     }
 
-    /// Judges what nobody can change any more: the view is over for everyone, or the run is, and these are still in.
-    pub(super) fn judge(&self, now: Moment, insiders: &Group, breaches: &mut Breaches) {
-        let survives = |node: NodeId| match self.standing(node) {
-            Standing::WentOn(_) => true,
-            Standing::In => insiders.contains(node),
-            Standing::Gone | Standing::Awaited | Standing::Left | Standing::Ended => false,
+    /// Judges final results: all members have left the view, or the run has ended and `insiders`
+    /// are still in the view.
+    pub(super) fn judge(&self, now: Position, insiders: &Group, violations: &mut Violations) {
+        let survives = |node: NodeId| match self.state(node) {
+            MemberState::MovedTo(_) => true,
+            MemberState::In => insiders.contains(node),
+            MemberState::Gone | MemberState::Awaited | MemberState::Left | MemberState::Ended => false,
         };
-        if !breaches.is_uniform() {
-            let stays = |node: NodeId| survives(node) || self.standing(node) == Standing::Ended;
+        if !violations.is_uniform() {
+            let stays = |node: NodeId| survives(node) || self.state(node) == MemberState::Ended;
             for conflict in self.order.conflicts().filter(|found| stays(found.by) && stays(found.other)) {
-                self.tell_conflict(conflict, breaches);
+                self.record_conflict(conflict, violations);
             }
         }
         let nodes = (0..self.members.len()).map(NodeId::from_index);
         let survivors: Vec<_> = nodes.filter(|node| survives(*node)).collect();
         for (key, message) in &self.messages {
-            self.judge_message(now, *key, message, &survivors, breaches);
+            self.judge_message(now, *key, message, &survivors, violations);
         }
     }
 
-    fn judge_message(&self, now: Moment, key: Key, message: &Message, survivors: &[NodeId], breaches: &mut Breaches) {
+    fn judge_message(
+        &self,
+        now: Position,
+        key: Key,
+        message: &Message,
+        survivors: &[NodeId],
+        violations: &mut Violations,
+    ) {
         let has = |node: &NodeId| self.members.get(node.index()).is_some_and(|member| has(&member.delivered, key));
         let Some(lacks) = survivors.iter().find(|node| !has(node)) else { return };
         let (id, sender) = (key.named(self.group, self.view), key.sender);
-        let mut note = |property, text: &dyn Fn() -> String| breaches.note(property, now, message.sent, text);
+        let mut note = |property, text: &dyn Fn() -> String| violations.record(property, now, message.sent, text);
         if let Some(other) = survivors.iter().find(|node| has(node)) {
-            note(Property::Agreement, &|| format!("node {other} has delivered {id}, and node {lacks} never does"));
+            note(Property::Agreement, &|| format!("node {other} has delivered {id}, but node {lacks} never does"));
         }
         if let Some(first) = message.first {
-            note(Property::Uniform, &|| format!("node {first} has delivered {id}, and node {lacks} never does"));
+            note(Property::Uniform, &|| format!("node {first} has delivered {id}, but node {lacks} never does"));
         }
         if survivors.contains(&sender) && !has(&sender) {
-            note(Property::Validity, &|| format!("node {sender} has sent {id}, and never delivers it itself"));
+            note(Property::Validity, &|| format!("node {sender} has sent {id}, but never delivers it itself"));
         }
-        if survivors.contains(&sender) || self.standing(sender) == Standing::Left {
-            note(Property::Delivered, &|| format!("node {sender} has sent {id}, and node {lacks} never delivers it"));
+        if survivors.contains(&sender) || self.state(sender) == MemberState::Left {
+            note(Property::Delivered, &|| format!("node {sender} has sent {id}, but node {lacks} never delivers it"));
         }
     }
 }
@@ -305,7 +327,7 @@ fn has_all_below(numbers: &[Numbers], key: Key) -> bool {
     }
 }
 
-/// Puts it in. Tells whether it was not in before. The sender is a node of the world.
+/// Inserts the number. Returns `false` if it was present. The sender must be a node of the run.
 fn put(numbers: &mut Vec<Numbers>, key: Key) -> bool {
     if numbers.len() <= key.sender.index() {
         numbers.resize(key.sender.index() + 1, Numbers::default());

@@ -1,6 +1,6 @@
-//! The book holds in the simulator, and what is not the book's is told.
+//! Simulations have the expected figures, and unexpected figures are reported.
 
-use super::{Book, Delays, Figure, Forms, Measured, contenders, simulate, simulation};
+use super::{Delays, ExpectedCost, Figure, Forms, Measured, contenders, simulate, simulation};
 use crate::algorithm::AlgorithmError;
 use crate::error::LabError;
 use crate::experiment;
@@ -12,77 +12,84 @@ fn settings(entries: u64, workload: Pattern) -> Settings {
     Settings { entries, workload, ..Settings::default() }
 }
 
-/// Every figure, delays included, of every algorithm in every group of these sizes that it fits, whoever asks: the
-/// very figure where the book is exact, and within its bounds elsewhere. So many runs show something at least.
+/// Every figure of every algorithm in every group of these sizes is as expected, under every
+/// workload. More than `least` runs must have a delay and an exact expectation.
 fn figures_come_out(sizes: impl Iterator<Item = usize> + Clone, least: u64) {
     let (mut client_delays, mut sync_delays, mut exact) = (0, 0, 0);
     for entry in contenders(&[], Forms::All).unwrap() {
         for nodes in sizes.clone().filter(|nodes| (entry.facts.fits)(*nodes).is_ok()) {
             for workload in [Pattern::Single, Pattern::All, Pattern::Random] {
                 let spec = simulation(entry, nodes, nodes as u64 * 7, &settings(50, workload));
-                let (book, measured) = simulate(&spec).unwrap();
-                assert_eq!(measured.is_exact(&book), Some(true), "{:?}: {}", measured.differences, spec.command("sim"));
+                let (expected, measured) = simulate(&spec).unwrap();
+                assert_eq!(
+                    measured.is_exact(&expected),
+                    Some(true),
+                    "{:?}: {}",
+                    measured.differences,
+                    spec.command("sim")
+                );
                 assert!(measured.holds() && measured.entries == 50, "{}", spec.command("sim"));
                 client_delays += u64::from(measured.client_delay.is_some());
                 sync_delays += u64::from(measured.sync_delay.is_some());
-                exact += u64::from(book.total(measured.counted).exact().is_some());
+                exact += u64::from(expected.total(measured.counted).exact().is_some());
             }
         }
     }
     assert!(client_delays > least && sync_delays > least / 2, "{client_delays} client delays, {sync_delays} handovers");
-    assert!(exact > least, "the book is exact in {exact} runs only");
+    assert!(exact > least, "only {exact} runs have an exact expectation");
 }
 
 #[test]
-fn every_figure_of_the_book_comes_out() {
+fn every_figure_is_as_expected() {
     figures_come_out((2..=9).chain([13, 16]), 250);
 }
 
-/// Every size is `quorate compare mutex --nodes 2-49`.
+/// Every size: `quorate compare mutex --nodes 2-49`.
 #[test]
 #[ignore = "long: ./check long"]
-fn every_figure_of_the_book_comes_out_in_large_groups() {
+fn every_figure_is_as_expected_in_large_groups() {
     figures_come_out((2..=17).chain([25, 31, 36, 49]), 500);
 }
 
-/// The coordinator's own entries cost nothing, and would hide what those of the others cost.
+/// The coordinator's own entries cost nothing, and would hide the cost of the others.
 #[test]
-fn the_coordinator_is_counted_apart() {
+fn the_coordinators_entries_are_counted_separately() {
     let [entry] = contenders(&["central".into()], Forms::Usual).unwrap()[..] else { panic!("one name, one algorithm") };
-    let (book, measured) = simulate(&simulation(entry, 3, 1, &settings(60, Pattern::Random))).unwrap();
-    assert_eq!((book.per_entry(7), book.keeper), ((3.0, Some(3.0)), true));
+    let (expected, measured) = simulate(&simulation(entry, 3, 1, &settings(60, Pattern::Random))).unwrap();
+    assert_eq!((expected.per_entry(7), expected.keeper), ((3.0, Some(3.0)), true));
     assert_eq!((measured.messages_per_entry, measured.own_messages_per_entry), (Some(3.0), Some(0.0)));
     assert_eq!(measured.busiest_share, 1.0);
 }
 
-/// Held against the book of another algorithm or size, a run differs, and in the figures that it should.
+/// Compared with the expected cost of another algorithm or size, a run differs in the right
+/// figures.
 #[test]
-fn a_figure_that_is_not_the_books_is_told() {
+fn unexpected_figures_are_reported() {
     let found = contenders(&["central".into(), "ricart-agrawala".into()], Forms::Usual).unwrap();
     let [central, ricart_agrawala] = found[..] else { panic!("two names, two algorithms") };
     let outcome = experiment::run(&simulation(ricart_agrawala, 4, 3, &settings(60, Pattern::Random))).unwrap();
-    let held_against = |book: &Book, delays, ending| {
-        let measured = Measured::new(book, delays, ending, &outcome.summary, &outcome.messages, &outcome.verdicts);
+    let compare_with = |expected: &ExpectedCost, delays, ending| {
+        let measured = Measured::new(expected, delays, ending, &outcome.summary, &outcome.messages, &outcome.verdicts);
         let figures: Vec<_> = measured.differences.iter().map(|difference| difference.figure).collect();
-        (figures, measured.is_exact(book))
+        (figures, measured.is_exact(expected))
     };
     let random = settings(60, Pattern::Random);
-    let larger = Book::of(ricart_agrawala, &simulation(ricart_agrawala, 5, 1, &random));
+    let larger = ExpectedCost::of(ricart_agrawala, &simulation(ricart_agrawala, 5, 1, &random));
     let (times, millis) = (Delays::InMessageTimes, Delays::InMilliseconds);
-    assert_eq!(held_against(&larger, times, Ending::Done), (vec![Figure::Messages], Some(false)));
-    let other = Book::of(central, &simulation(central, 4, 1, &random));
-    assert_eq!(held_against(&other, times, Ending::Done), (vec![Figure::Messages, Figure::SyncDelay], Some(false)));
-    assert_eq!(held_against(&other, millis, Ending::Done), (vec![Figure::Messages], Some(false)));
-    assert_eq!(held_against(&other, times, Ending::Stopped), (vec![], None));
-    let toy = Book { binding: false, ..other };
-    assert_eq!(held_against(&toy, times, Ending::Done), (vec![], None));
+    assert_eq!(compare_with(&larger, times, Ending::Done), (vec![Figure::Messages], Some(false)));
+    let other = ExpectedCost::of(central, &simulation(central, 4, 1, &random));
+    assert_eq!(compare_with(&other, times, Ending::Done), (vec![Figure::Messages, Figure::SyncDelay], Some(false)));
+    assert_eq!(compare_with(&other, millis, Ending::Done), (vec![Figure::Messages], Some(false)));
+    assert_eq!(compare_with(&other, times, Ending::Stopped), (vec![], None));
+    let not_binding = ExpectedCost { binding: false, ..other };
+    assert_eq!(compare_with(&not_binding, times, Ending::Done), (vec![], None));
 }
 
 #[test]
-fn what_is_wrong_on_purpose_is_compared_only_by_name() {
+fn faulty_variants_are_compared_only_if_named() {
     let name = |entry: &crate::mutex::MutexEntry| entry.facts.profile.name;
     assert!(
-        contenders(&[], Forms::All).unwrap().into_iter().all(|entry| Book::of(
+        contenders(&[], Forms::All).unwrap().into_iter().all(|entry| ExpectedCost::of(
             entry,
             &simulation(entry, 3, 1, &settings(1, Pattern::All))
         )
@@ -92,20 +99,20 @@ fn what_is_wrong_on_purpose_is_compared_only_by_name() {
         panic!("one algorithm")
     };
     assert_eq!(name(wrong), "ricart-agrawala-clock-only");
-    let (book, measured) = simulate(&simulation(wrong, 4, 1, &settings(100, Pattern::All))).unwrap();
-    assert_eq!((measured.holds(), measured.is_exact(&book)), (false, None));
+    let (expected, measured) = simulate(&simulation(wrong, 4, 1, &settings(100, Pattern::All))).unwrap();
+    assert_eq!((measured.holds(), measured.is_exact(&expected)), (false, None));
 }
 
 #[test]
-fn a_run_of_no_entries_proves_nothing() {
+fn a_run_without_entries_is_not_judged() {
     for entry in contenders(&[], Forms::All).unwrap() {
-        let (book, measured) = simulate(&simulation(entry, 3, 1, &settings(0, Pattern::Random))).unwrap();
-        assert_eq!(measured.is_exact(&book), None);
+        let (expected, measured) = simulate(&simulation(entry, 3, 1, &settings(0, Pattern::Random))).unwrap();
+        assert_eq!(measured.is_exact(&expected), None);
     }
 }
 
 #[test]
-fn names_of_others_are_refused() {
+fn names_of_other_families_are_rejected() {
     let found = |name: &str| contenders(&["central".into(), name.into()], Forms::Usual).map(|found| found.len());
     assert!(matches!(found("raft"), Err(LabError::Algorithm(AlgorithmError::OtherFamily { .. }))));
     assert!(matches!(found("centrel"), Err(LabError::Algorithm(AlgorithmError::UnknownAlgorithm { .. }))));
