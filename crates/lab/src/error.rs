@@ -35,7 +35,7 @@ pub enum LabError {
     #[error(transparent)]
     CheckSpec(#[from] CheckSpecError),
     #[error(transparent)]
-    Unfit(#[from] crate::replica::Unfit),
+    ReplicaError(#[from] crate::replica::ReplicaError),
     #[error(transparent)]
     Setting(#[from] SettingError),
     #[error(transparent)]

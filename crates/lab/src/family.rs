@@ -157,7 +157,7 @@ pub trait RunFamily: FamilyTypes {
 
     /// Whether the run loses permanently no more than the family's algorithms promise to tolerate.
     /// A failure beyond that is not a bug.
-    fn is_bearable(_spec: &Spec<Self>) -> bool {
+    fn is_within_fault_tolerance(_spec: &Spec<Self>) -> bool {
         true
     }
 

@@ -7,7 +7,7 @@ mod options;
 mod present;
 pub mod run;
 mod settings;
-mod weather;
+mod stress;
 
 pub use algorithms::{DeadlockEntry, DeadlockNode};
 pub use error::DeadlockError;
@@ -35,7 +35,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadlock {}
 
-/// In message times: faults that the seed chooses begin while processes ask.
+/// The period in which seed-chosen faults begin, in message times: while processes send requests.
 const FAULT_WINDOW: u64 = 100;
 
 const WORDS: &[&str] = &["ask", "answer", "give-up", "look"];
@@ -48,7 +48,7 @@ impl RunFamily for Deadlock {
         if spec.settings.resources == 0 { codec.asking() } else { codec.taking() }
     }
 
-    /// A probe must not overtake the request that it follows.
+    /// A probe must not overtake the request that precedes it.
     fn needs_fifo(_entry: &DeadlockEntry) -> bool {
         true
     }
@@ -58,8 +58,9 @@ impl RunFamily for Deadlock {
     }
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> DeadlockNode + Send + Sync + 'static + use<> {
-        let (plan, entry, asks) = (Arc::new(plan(spec)), spec.algorithm.entry(), spec.settings.resources == 0);
-        spec.linked(move |me| if asks { entry.asking(me, &plan) } else { entry.taking(me, &plan) })
+        let (plan, entry, has_no_resources) =
+            (Arc::new(plan(spec)), spec.algorithm.entry(), spec.settings.resources == 0);
+        spec.linked(move |me| if has_no_resources { entry.asking(me, &plan) } else { entry.taking(me, &plan) })
     }
 
     fn users(spec: &Spec<Self>) -> Processes {
@@ -78,10 +79,10 @@ impl RunFamily for Deadlock {
     }
 
     fn weather(entry: &'static DeadlockEntry) -> Vec<Spec<Self>> {
-        weather::weather(entry)
+        stress::stress_specs(entry)
     }
 
-    /// Whoever looks only after a while is given that while.
+    /// A detector that starts after a delay gets that delay at the end of the run.
     fn limits(spec: &Spec<Self>) -> Limits {
         let usual = spec.usual_limits();
         let look = plan(spec).patience.times(2);
@@ -96,12 +97,13 @@ impl RunFamily for Deadlock {
 impl ScriptFamily for Deadlock {
     const COMMANDS: &'static [&'static str] = &["ask TEXT", "answer TEXT", "give-up TEXT", "look TEXT"];
 
-    /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`; for another process than the first of a site `ask as 1 P2`.
+    /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`. For another process than the
+    /// first of a site: `ask as 1 P2`.
     fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
-        let complaint = || unknown_command(words, WORDS, "ask P2 P3, ask any P2 P3, answer P1, give-up or look");
-        let (name, rest) = words.split_first().ok_or_else(complaint)?;
+        let error = || unknown_command(words, WORDS, "ask P2 P3, ask any P2 P3, answer P1, give-up or look");
+        let (name, rest) = words.split_first().ok_or_else(error)?;
         let (process, rest) = match rest {
-            ["as", process, rest @ ..] => (process.parse().map_err(|_| complaint())?, rest),
+            ["as", process, rest @ ..] => (process.parse().map_err(|_| error())?, rest),
             rest => (0, rest),
         };
         let (any, named) = match rest {
@@ -109,14 +111,14 @@ impl ScriptFamily for Deadlock {
             named => (false, named),
         };
         let named: Result<Vec<Agent>, _> = named.iter().map(|word| word.parse::<Agent>()).collect();
-        let named = named.map_err(|error| format!("'{}' does not fit: {error}.", rest.join(" ").escape_debug()))?;
+        let named = named.map_err(|error| format!("cannot parse '{}': {error}.", rest.join(" ").escape_debug()))?;
         match (*name, any, &named[..]) {
             ("ask", false, [_, ..]) => Ok(Command::Ask { process, need: Need::All(named) }),
             ("ask", true, [_, ..]) => Ok(Command::Ask { process, need: Need::Any(named) }),
             ("answer", false, [to]) => Ok(Command::Answer { process, to: *to }),
             ("give-up", false, []) => Ok(Command::GiveUp { process }),
             ("look", false, []) => Ok(Command::Look { process }),
-            _ => Err(complaint()),
+            _ => Err(error()),
         }
     }
 
@@ -152,7 +154,7 @@ impl ScriptFamily for Deadlock {
         let usual = Settings::default();
         let settings = &spec.settings;
         let priorities: Vec<_> = settings.priorities.iter().map(ToString::to_string).collect();
-        // A script says itself who asks and when.
+        // A script determines the requests and their times.
         let is_scripted = spec.is_scripted();
         let mut flags = Flags::default();
         flags.given(Place::Front, "processes", settings.processes);
@@ -199,8 +201,8 @@ impl JudgeFamily for Deadlock {
         let faults = spec.every_fault();
         let dies = |timed: &TimedFault| matches!(timed.fault, Fault::Crash { .. });
         let judged = [
-            (faults.iter().any(dies), "no node dies"),
-            (spec.loses_unrepaired(&faults), "every message arrives, once and in order"),
+            (faults.iter().any(dies), "no node crashes"),
+            (spec.loses_unrepaired(&faults), "every message arrives exactly once and in order"),
         ];
         judged.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
     }
@@ -212,7 +214,7 @@ impl Judge<Command, Event> for Properties {
     }
 }
 
-/// For whom processes wait: as their detector understands it, unless it understands both and somebody says.
+/// How processes wait: as the settings say, or as their detector supports.
 pub(crate) fn asking(spec: &Spec<Deadlock>) -> Asking {
     match (spec.settings.asking, spec.algorithm.facts.waiting) {
         (Some(asking), _) => asking,

@@ -2,9 +2,9 @@
 
 use super::agenda::Agenda;
 use super::cell::Operation;
-use super::client::{Client, Refused};
-use super::operator::{Errand, Operator, Site, Wishes};
-use super::ticket::{Asking, OPERATOR};
+use super::client::{AfterRefusal, Client};
+use super::operator::{Operator, OperatorActions, OperatorSettings, OperatorTask};
+use super::ticket::{OPERATOR, RequestId};
 use super::{Command, Event, Machine};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
@@ -21,9 +21,9 @@ pub(super) struct Demand {
     pub(super) clients: u64,
     pub(super) operations: u64,
     pub(super) keys: u64,
-    /// The beat of the replicas, which gives patience its time scale.
+    /// The tick of the replicas, the unit of timeouts.
     pub(super) tick: Duration,
-    /// When the last fault is over. Before that, nobody can say that everything went well.
+    /// The end of the last fault. The run cannot end before.
     pub(super) calm: Time,
 }
 
@@ -34,33 +34,33 @@ pub struct Clients {
     clients: Vec<Client>,
     left: u64,
     open: u64,
-    /// The last value that was written: each is written once.
+    /// The last written value. Every value is written once.
     value: u64,
-    /// Proposals that wait for company.
+    /// Proposals that wait to be sent in a batch.
     outbox: BTreeMap<NodeId, Vec<Proposal<<Machine as quorate_replica::StateMachine>::Command>>>,
     operator: Operator,
 }
 
 enum Item {
     Begin(usize),
-    /// A client asks again, unless it was answered meanwhile.
+    /// A client repeats its request, unless it was answered meanwhile.
     Ask {
-        who: Asking,
+        who: RequestId,
         node: NodeId,
     },
-    Impatience(Asking),
-    /// What waits for company goes without.
+    Timeout(RequestId),
+    /// Sends a batch.
     Flush(NodeId),
-    Errand(Errand),
-    Calm,
+    Operator(OperatorTask),
+    FaultsEnded,
 }
 
-/// In hundredths: how many operations read, and how many of the others write whatever is there.
+/// Shares in percent: reads among all operations, and unconditional writes among all operations.
 const READS: u64 = 40;
 const WRITES: u64 = 35;
 
 impl Clients {
-    pub(super) fn new(demand: Demand, site: Site) -> Self {
+    pub(super) fn new(demand: Demand, settings: OperatorSettings) -> Self {
         let mut dice = Dice::new(demand.seed, Stream::Workload);
         let clients = (0..demand.clients).map(|_| Client::new(any(demand.nodes, &mut dice)));
         Self {
@@ -71,22 +71,22 @@ impl Clients {
             open: 0,
             value: 0,
             outbox: BTreeMap::new(),
-            operator: Operator::new(site),
+            operator: Operator::new(settings),
             demand,
         }
     }
 
-    /// A pause of so many ticks at most.
+    /// A pause of at most this many ticks.
     fn pause(&mut self, ticks: u64) -> Duration {
         self.dice.between(Duration::from_nanos(self.demand.tick.nanos() / 10), self.demand.tick.times(ticks))
     }
 
-    fn content(&mut self) -> Duration {
+    fn think_time(&mut self) -> Duration {
         let ticks = if self.dice.below(4) == 0 { 40 } else { 2 };
         self.pause(ticks)
     }
 
-    fn anybody(&mut self) -> NodeId {
+    fn any_node(&mut self) -> NodeId {
         any(self.demand.nodes, &mut self.dice)
     }
 
@@ -98,9 +98,9 @@ impl Clients {
         self.open += 1;
         let operation = self.draw_operation(index);
         let reads_anywhere = !operation.is_change() && self.dice.below(2) == 0;
-        let anybody = self.anybody();
+        let any_node = self.any_node();
         let Some(client) = self.clients.get_mut(index) else { return };
-        let node = if reads_anywhere { anybody } else { client.favourite };
+        let node = if reads_anywhere { any_node } else { client.preferred_node };
         client.begin(operation);
         self.ask(now, index, node, plan);
     }
@@ -140,7 +140,7 @@ impl Clients {
             }
         }
         let patience = self.demand.tick.times(10 + self.dice.below(21));
-        self.agenda.put(now + patience, Item::Impatience(who), plan);
+        self.agenda.put(now + patience, Item::Timeout(who), plan);
     }
 
     fn flush(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
@@ -149,44 +149,44 @@ impl Clients {
         }
     }
 
-    fn ask_later(&mut self, now: Time, who: Asking, node: NodeId, ticks: u64, plan: &mut Plan<Command>) {
+    fn ask_later(&mut self, now: Time, who: RequestId, node: NodeId, ticks: u64, plan: &mut Plan<Command>) {
         let later = now + self.pause(ticks);
         self.agenda.put(later, Item::Ask { who, node }, plan);
     }
 
-    fn refused(&mut self, now: Time, who: Asking, why: Option<Refusal>, plan: &mut Plan<Command>) {
-        let anybody = self.anybody();
-        match client_of(&mut self.clients, who).map_or(Refused::Stale, |client| client.refused(who, why)) {
-            Refused::TryLeader(leader) => self.ask_later(now, who, leader, 1, plan),
-            Refused::TryAnybody => self.ask_later(now, who, anybody, 5, plan),
-            Refused::Stale => {}
+    fn refused(&mut self, now: Time, who: RequestId, why: Option<Refusal>, plan: &mut Plan<Command>) {
+        let any_node = self.any_node();
+        match client_of(&mut self.clients, who).map_or(AfterRefusal::Stale, |client| client.refused(who, why)) {
+            AfterRefusal::TryLeader(leader) => self.ask_later(now, who, leader, 1, plan),
+            AfterRefusal::TryAnyNode => self.ask_later(now, who, any_node, 5, plan),
+            AfterRefusal::Stale => {}
         }
     }
 
     fn crashed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         self.outbox.remove(&node);
         for index in 0..self.clients.len() {
-            if let Some(who) = self.clients.get_mut(index).and_then(|client| client.abandoned_by(index, node)) {
-                let anybody = self.anybody();
-                self.ask_later(now, who, anybody, 5, plan);
+            if let Some(who) = self.clients.get_mut(index).and_then(|client| client.node_crashed(index, node)) {
+                let any_node = self.any_node();
+                self.ask_later(now, who, any_node, 5, plan);
             }
         }
     }
 
-    fn told(&mut self, now: Time, node: NodeId, event: &Event, plan: &mut Plan<Command>) {
+    fn handle_event(&mut self, now: Time, node: NodeId, event: &Event, plan: &mut Plan<Command>) {
         match event {
             Event::Answered { ticket, answer, .. } => {
-                let who = Asking::of(*ticket);
+                let who = RequestId::of(*ticket);
                 let answered =
                     client_of(&mut self.clients, who).is_some_and(|client| client.answered(who, node, *answer));
                 if answered {
                     self.open -= 1;
-                    let later = now + self.content();
+                    let later = now + self.think_time();
                     self.agenda.put(later, Item::Begin(index_of(who)), plan);
                 }
             }
-            Event::Refused { ticket, why } => self.refused(now, Asking::of(*ticket), Some(*why), plan),
-            Event::Unknown { ticket } => self.refused(now, Asking::of(*ticket), None, plan),
+            Event::Refused { ticket, why } => self.refused(now, RequestId::of(*ticket), Some(*why), plan),
+            Event::Unknown { ticket } => self.refused(now, RequestId::of(*ticket), None, plan),
             Event::Changed { .. }
             | Event::Leads { .. }
             | Event::Follows { .. }
@@ -200,40 +200,40 @@ impl Clients {
         match item {
             Item::Begin(index) => self.begin_operation(now, index, plan),
             Item::Ask { who, node } => {
-                if client_of(&mut self.clients, who).is_some_and(|client| client.is_to_ask(who)) {
+                if client_of(&mut self.clients, who).is_some_and(|client| client.needs_retry(who)) {
                     self.ask(now, index_of(who), node, plan);
                 }
             }
-            Item::Impatience(who) => {
-                let anybody = self.anybody();
-                if client_of(&mut self.clients, who).is_some_and(|client| client.gives_up_on(who)) {
-                    self.ask(now, index_of(who), anybody, plan);
+            Item::Timeout(who) => {
+                let any_node = self.any_node();
+                if client_of(&mut self.clients, who).is_some_and(|client| client.time_out(who)) {
+                    self.ask(now, index_of(who), any_node, plan);
                 }
             }
             Item::Flush(node) => self.flush(now, node, plan),
-            Item::Calm => {}
-            Item::Errand(errand) => self.operate(now, plan, |operator, _| operator.due(errand)),
+            Item::FaultsEnded => {}
+            Item::Operator(task) => self.operate(now, plan, |operator, _| operator.due(task)),
         }
     }
 
     fn operate(&mut self, now: Time, plan: &mut Plan<Command>, think: impl FnOnce(&mut Operator, &mut Dice)) {
         think(&mut self.operator, &mut self.dice);
-        let Wishes { commands, errands } = self.operator.wishes(now, &mut self.dice);
+        let OperatorActions { commands, tasks } = self.operator.actions(now, &mut self.dice);
         for (node, command) in commands {
             plan.command(now, node, command);
         }
-        for (at, errand) in errands {
-            self.agenda.put(at, Item::Errand(errand), plan);
+        for (at, task) in tasks {
+            self.agenda.put(at, Item::Operator(task), plan);
         }
     }
 }
 
-/// Clients are numbered from 1, after the operator.
-fn index_of(who: Asking) -> usize {
+/// Clients are numbered from 1; the operator is 0.
+fn index_of(who: RequestId) -> usize {
     usize::try_from(who.client.saturating_sub(OPERATOR + 1)).unwrap_or(usize::MAX)
 }
 
-fn client_of(clients: &mut [Client], who: Asking) -> Option<&mut Client> {
+fn client_of(clients: &mut [Client], who: RequestId) -> Option<&mut Client> {
     if who.client == OPERATOR { None } else { clients.get_mut(index_of(who)) }
 }
 
@@ -247,15 +247,15 @@ impl Workload<Command, Event> for Clients {
             let first = Time::ZERO + self.pause(16);
             self.agenda.put(first, Item::Begin(index), plan);
         }
-        self.agenda.put(self.demand.calm + self.demand.tick.times(20), Item::Calm, plan);
+        self.agenda.put(self.demand.calm + self.demand.tick.times(20), Item::FaultsEnded, plan);
         self.operate(Time::ZERO, plan, |operator, dice| operator.begin(dice));
     }
 
     fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
         match news {
             News::Told(event) => {
-                self.told(now, node, event, plan);
-                self.operate(now, plan, |operator, _| operator.told(node, event));
+                self.handle_event(now, node, event, plan);
+                self.operate(now, plan, |operator, _| operator.handle_event(node, event));
             }
             News::Crashed => {
                 self.crashed(now, node, plan);

@@ -1,4 +1,4 @@
-//! The replica family in the lab: clients of a replicated map under everything that can go wrong.
+//! The replica family in the lab: clients of a replicated map under all faults.
 
 mod agenda;
 mod algorithms;
@@ -26,7 +26,7 @@ use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::users;
 use clients::{Clients, Demand};
-use operator::Site;
+use operator::OperatorSettings;
 use properties::{Expectations, Sometimes};
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_erased::AnyCodec;
@@ -46,7 +46,8 @@ type Event = quorate_replica::Event<Machine>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replica {}
 
-/// Who asks for what, and what the replicas are like. [`ReplicaArgs`] says what each setting means, and what is usual.
+/// The clients' behaviour and the replicas' configuration. [`ReplicaArgs`] describes each setting
+/// and its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub founders: Option<usize>,
@@ -84,33 +85,33 @@ impl Default for Settings {
 pub struct Summary {
     pub operations: u64,
     pub answered: u64,
-    /// How often somebody became the leader.
+    /// Number of times that a replica became the leader.
     pub leaders: u64,
     pub term: u64,
     pub entries: u64,
-    /// How long anybody led by the log's own time, in nanoseconds.
+    /// Log time at the last index, in nanoseconds: the total time with a leader.
     pub log_time_ns: u64,
-    /// How many snapshots replicas took over from their leaders.
+    /// Number of snapshots that replicas installed from their leaders.
     pub snapshots: u64,
     pub leased: u64,
-    /// How often a proposal's fate was unknown to the replica that took it.
+    /// Number of proposals whose outcome was unknown to the replica that received them.
     pub unknown: u64,
     pub changes: u64,
     pub members: Members,
-    /// Messages, control messages left out, for each answered operation.
+    /// Messages per answered operation, without control messages.
     pub messages_per_operation: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
-    #[error("A group of {nodes} nodes cannot have {founders} founders; --founders takes a number from 1 to {nodes}.")]
+pub enum ReplicaError {
+    #[error("--founders must be between 1 and {nodes}, the number of nodes; got {founders}.")]
     Founders { founders: usize, nodes: usize },
-    #[error("A tick of no length leaves nothing to count in; --tick 10ms is a good start.")]
+    #[error("--tick must be greater than 0; got 0. Use for example --tick 10ms.")]
     NoTick,
-    #[error("Clients need a register to read and write; --keys 3 is a good start.")]
+    #[error("--keys must be at least 1; got 0. Use for example --keys 3.")]
     NoKeys,
     #[error(
-        "That is too much for one run: at most {MOST_CLIENTS} clients do at most {MOST_OPERATIONS} operations, with at most {MOST_CHANGES} changes of members."
+        "--clients must be at most {MOST_CLIENTS}, --operations at most {MOST_OPERATIONS}, and --changes at most {MOST_CHANGES}."
     )]
     TooMuch,
 }
@@ -119,14 +120,14 @@ const MOST_CLIENTS: u64 = 10_000;
 const MOST_OPERATIONS: u64 = 100_000_000;
 const MOST_CHANGES: u32 = 10_000;
 
-/// By how many millionths replicas let clocks be off, and how far off chaos lets them be.
+/// The drift bound of leases, and the maximum drift of chaos, in ppm.
 const DRIFT_BOUND: u32 = 1_000;
 const DRIFT: u32 = 500;
 
-/// In ticks: how long a client takes for an operation with its pause, roughly.
+/// Approximate duration of an operation of one client including its pause, in ticks.
 pub const OPERATION: u64 = 10;
 
-/// In ticks: whoever has no answer so long after the last fault will never have one.
+/// Time after the last fault until an unanswered request counts as failed, in ticks.
 const PATIENCE: u64 = 4_000;
 
 impl Settings {
@@ -154,12 +155,12 @@ fn replica_settings(spec: &Spec<Replica>) -> quorate_replica::Settings {
     }
 }
 
-fn site(spec: &Spec<Replica>) -> Site {
+fn operator_settings(spec: &Spec<Replica>) -> OperatorSettings {
     let wipe = |timed: TimedFault| match timed.fault {
         Fault::Restart { node, disk: Disk::Blank } => Some((Time::ZERO + timed.at, node)),
         _ => None,
     };
-    Site {
+    OperatorSettings {
         nodes: spec.nodes,
         founders: founders(spec),
         changes: spec.settings.changes,
@@ -170,8 +171,8 @@ fn site(spec: &Spec<Replica>) -> Site {
     }
 }
 
-/// Whether all that goes wrong is put right again.
-fn ends_calm(spec: &Spec<Replica>) -> bool {
+/// Whether every fault ends.
+fn all_faults_end(spec: &Spec<Replica>) -> bool {
     let faults = spec.every_fault();
     let followed = |timed: &TimedFault, cures: &dyn Fn(&Fault) -> bool| {
         timed.lasts.is_some() || faults.iter().any(|later| later.at > timed.at && cures(&later.fault))
@@ -210,10 +211,10 @@ impl RunFamily for Replica {
         let Settings { clients, operations, keys, changes, .. } = spec.settings;
         let founders = founders(spec);
         let mistakes = [
-            (founders == 0 || founders > spec.nodes, Unfit::Founders { founders, nodes: spec.nodes }),
-            (spec.settings.tick() == Duration::ZERO, Unfit::NoTick),
-            (keys == 0, Unfit::NoKeys),
-            (clients > MOST_CLIENTS || operations > MOST_OPERATIONS || changes > MOST_CHANGES, Unfit::TooMuch),
+            (founders == 0 || founders > spec.nodes, ReplicaError::Founders { founders, nodes: spec.nodes }),
+            (spec.settings.tick() == Duration::ZERO, ReplicaError::NoTick),
+            (keys == 0, ReplicaError::NoKeys),
+            (clients > MOST_CLIENTS || operations > MOST_OPERATIONS || changes > MOST_CHANGES, ReplicaError::TooMuch),
         ];
         Ok(first_mistake(mistakes)?)
     }
@@ -234,10 +235,10 @@ impl RunFamily for Replica {
                 users::Users::Script(Script::new(script.commands.clone(), spec.faults_end().unwrap_or(Time::ZERO)))
             }
             Some(_) | None => {
-                let (tick, site) = (spec.settings.tick(), site(spec));
-                let (nodes, seed, calm) = (spec.nodes, spec.seed, site.calm);
+                let (tick, settings) = (spec.settings.tick(), operator_settings(spec));
+                let (nodes, seed, calm) = (spec.nodes, spec.seed, settings.calm);
                 let demand = Demand { nodes, seed, clients, operations, keys, tick, calm };
-                users::Users::Workload(Box::new(Clients::new(demand, site)))
+                users::Users::Workload(Box::new(Clients::new(demand, settings)))
             }
         }
     }
@@ -249,28 +250,30 @@ impl RunFamily for Replica {
     }
 
     fn own_faults(spec: &Spec<Self>) -> Vec<TimedFault> {
-        let stage = chaos::Stage {
+        let limits = chaos::ChaosLimits {
             nodes: spec.nodes,
             founders: founders(spec),
             window: Self::fault_window(spec),
             tick: spec.settings.tick(),
             drift: DRIFT,
         };
-        if spec.settings.chaos { chaos::draw(spec.seed, stage) } else { Vec::new() }
+        if spec.settings.chaos { chaos::draw(spec.seed, limits) } else { Vec::new() }
     }
 
-    /// At most a minority of the founders lose their disks, as in the chaos that the seed draws.
-    fn is_bearable(spec: &Spec<Self>) -> bool {
-        let wiped: BTreeSet<_> = site(spec).wipes.into_iter().map(|(_, node)| node).collect();
+    /// Whether at most a minority of the founders loses its disk, as in the chaos that the seed
+    /// draws.
+    fn is_within_fault_tolerance(spec: &Spec<Self>) -> bool {
+        let wiped: BTreeSet<_> = operator_settings(spec).wipes.into_iter().map(|(_, node)| node).collect();
         wiped.len() * 2 < founders(spec)
     }
 
-    /// Long enough that a crash finds writes that are not on the disk yet.
+    /// Long enough that a crash can lose writes that are not on the disk yet.
     fn usual_disk() -> Latency {
         Latency::Uniform { least: Duration::ZERO, most: Duration::from_millis(10) }
     }
 
-    /// Chaos: in small and large groups, with changes of members, slow disks, links that reorder, and much to catch up with.
+    /// Chaos in small and large groups, with membership changes, slow disks, reordering links, and
+    /// long logs to catch up with.
     fn weather(entry: &'static Self::Entry) -> Vec<Spec<Self>> {
         let millis = Duration::from_millis;
         let group = |nodes, reads| Spec::<Self> {
@@ -300,9 +303,9 @@ impl RunFamily for Replica {
     fn limits(spec: &Spec<Self>) -> Limits {
         let usual = spec.usual_limits();
         let tick = spec.settings.tick();
-        let calm = spec.faults_end().unwrap_or(Time::ZERO).max(Time::ZERO + Self::fault_window(spec));
+        let faults_end = spec.faults_end().unwrap_or(Time::ZERO).max(Time::ZERO + Self::fault_window(spec));
         let patience = tick.times(PATIENCE + 4 * OPERATION * spec.settings.operations);
-        Limits { until: usual.until.or(Some(calm + patience)), settle: tick.times(200), ..usual }
+        Limits { until: usual.until.or(Some(faults_end + patience)), settle: tick.times(200), ..usual }
     }
 }
 
@@ -314,7 +317,8 @@ impl ScriptFamily for Replica {
         typed::command(words, node, number)
     }
 
-    /// A script knows one register, and numbers its values itself: that is less than a client asks, and mostly enough.
+    /// A script has one register and numbers its values. That is less than a client does, but
+    /// mostly enough.
     fn script_command(command: &Command) -> Option<Cow<'static, str>> {
         match command {
             Command::Propose(_) => Some("write".into()),
@@ -389,20 +393,20 @@ impl JudgeFamily for Replica {
 
     fn properties(spec: &Spec<Self>, _care: Care) -> Properties {
         let Settings { clients, operations, changes, reads, chaos, .. } = spec.settings;
-        let asks = !spec.is_scripted() && clients > 0;
-        // Of two, neither can fall behind the other, and none can be spared.
+        let has_clients = !spec.is_scripted() && clients > 0;
+        // In a pair, no node can fall behind, because both are needed.
         let has_peers = spec.nodes > 2;
         Properties::new(Expectations {
             nodes: spec.nodes,
             founders: replica_settings(spec).founders,
-            operations: asks.then_some(operations),
+            operations: has_clients.then_some(operations),
             tick: spec.settings.tick(),
-            ends_calm: ends_calm(spec),
+            all_faults_end: all_faults_end(spec),
             sometimes: Sometimes {
-                faults: asks && chaos,
+                faults: has_clients && chaos,
                 group: has_peers,
-                changes: asks && chaos && changes > 0 && has_peers,
-                lease: asks && reads == Reads::Lease,
+                changes: has_clients && chaos && changes > 0 && has_peers,
+                lease: has_clients && reads == Reads::Lease,
             },
         })
     }
@@ -415,8 +419,8 @@ impl JudgeFamily for Replica {
             answered,
             leaders: counts.leaders,
             term: properties.term(),
-            entries: properties.ledger().last(),
-            log_time_ns: properties.ledger().time().nanos(),
+            entries: properties.log_audit().last(),
+            log_time_ns: properties.log_audit().time().nanos(),
             snapshots: counts.snapshots,
             leased: counts.leased,
             unknown: counts.unknown,

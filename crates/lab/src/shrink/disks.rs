@@ -1,4 +1,4 @@
-//! Which syncs a run's disks began, and how long they took: a journal tells only of those that were done.
+//! Reconstructs the syncs of disks and their durations. A journal records only completed syncs.
 
 use super::less;
 use quorate_core::{Duration, NodeId};
@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(super) struct Disks {
     disks: BTreeMap<NodeId, Disk>,
-    /// Whose step is under way: a sync begins when it is over.
+    /// The node of the current step. A sync begins when the step has ended.
     stepping: Option<NodeId>,
     position: u64,
 }
 
 #[derive(Default)]
 struct Disk {
-    /// How many saves of this life there were, and how many of them are durable.
+    /// Number of saves in this incarnation, and how many of them are durable.
     saves: u64,
     durable: u64,
     syncs: u64,
-    /// When the sync under way began, and its place among all.
+    /// When the pending sync began, and its position among all queued events.
     syncing: Option<(Duration, u64)>,
     full: u32,
 }
@@ -33,7 +33,7 @@ impl Disks {
         self.disks.entry(node).or_default().saves += 1;
     }
 
-    /// The step that was under way is over, at this instant.
+    /// The current step has ended at this instant.
     pub(super) fn settle(&mut self, now: Duration) {
         if let Some(node) = self.stepping.take() {
             self.begin(node, now);
@@ -49,7 +49,7 @@ impl Disks {
         }
     }
 
-    /// The place of the sync under way among all of them.
+    /// The position of the pending sync in the queue.
     pub(super) fn position(&self, node: NodeId) -> u64 {
         self.disks.get(&node).and_then(|disk| disk.syncing).map_or(0, |(_, position)| position)
     }
@@ -61,7 +61,8 @@ impl Disks {
         Some(Direction::Sync { node, number: disk.syncs, takes: less(at, began) })
     }
 
-    /// A node goes down: the sync under way was not done by then. Tells how many writes were not durable.
+    /// Records a crash: the pending sync did not complete. Returns the number of writes that were
+    /// not durable.
     pub(super) fn crashes(&mut self, node: NodeId, at: Duration, directions: &mut Vec<Direction>) -> u64 {
         if self.stepping == Some(node) {
             self.settle(at);
@@ -84,7 +85,7 @@ impl Disks {
         self.begin(node, now);
     }
 
-    /// Nothing more is noted: what is under way was not done by then.
+    /// Ends the recording: pending syncs did not complete.
     pub(super) fn end(&mut self, at: Duration, directions: &mut Vec<Direction>) {
         for (node, disk) in &mut self.disks {
             directions.extend(disk.undone(*node, at));

@@ -1,14 +1,15 @@
-//! How long things take at most: what never happened must not be missing because a smaller run is slower than the first.
+//! The longest durations in a run. A liveness property must not fail because a smaller run is
+//! slower than the first.
 
 use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_journal::settings::{Destiny, Direction, Latency};
 
-/// No run is slow in which nothing takes longer.
+/// Durations up to this are never slow.
 const QUICK: Duration = Duration::from_millis(10);
 
-/// The longest that anything took in a run, of what came to its end.
+/// The longest duration of completed messages, timers and syncs in a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     messages: Duration,

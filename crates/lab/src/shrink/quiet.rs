@@ -1,6 +1,7 @@
-//! Quieter: timers that need not fire are put off, and nodes that need not do anything are down from the start.
+//! Fewer events: postpones timers that need not fire, and crashes nodes at the start that need not
+//! do anything.
 //!
-//! A line that does so is one more, but it may spare many events.
+//! This adds a line to the script, but may remove many events.
 
 use super::less;
 use super::search::Search;
@@ -10,18 +11,18 @@ use quorate_journal::property::Kind;
 use quorate_journal::settings::{Direction, Fault, TimedFault, Unsynced};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Of more timers than this, the later ones are left as they are.
+/// Later timers than this many are left unchanged.
 const MOST_TIMERS: u64 = 60;
 
 impl<F: FamilyLab> Search<'_, F> {
-    /// Puts timers off and takes nodes down, where that leaves less to look at. What must happen in the end would be put off
-    /// with them.
+    /// Postpones timers and takes nodes down, if this removes events. Not for liveness properties,
+    /// which would be postponed as well.
     pub(super) fn quieter(&mut self) {
         if self.failure.kind != Kind::Always || self.best.script.is_none() {
             return;
         }
         let mut index = 0;
-        while index < self.best.nodes && !self.is_tired() {
+        while index < self.best.nodes && !self.is_exhausted() {
             let node = NodeId::from_index(index);
             self.take_down(node);
             self.put_off(node);
@@ -43,11 +44,11 @@ impl<F: FamilyLab> Search<'_, F> {
         let until = self.failure.violation.time.nanos().unsigned_abs();
         let takes = SECOND.times(1 + until / SECOND.nanos());
         let mut number = 1;
-        while number <= (self.failure.timers(node).len() as u64).min(MOST_TIMERS) && !self.is_tired() {
+        while number <= (self.failure.timers(node).len() as u64).min(MOST_TIMERS) && !self.is_exhausted() {
             let mut script = self.script();
-            let same = |told: &Direction| matches!(told, Direction::Timer { node: whose, number: which, .. } if (*whose, *which) == (node, number));
-            if !script.directions.iter().any(|told| same(told) && less(takes, length(told)) == Duration::ZERO) {
-                script.directions.retain(|told| !same(told));
+            let same = |known: &Direction| matches!(known, Direction::Timer { node: whose, number: which, .. } if (*whose, *which) == (node, number));
+            if !script.directions.iter().any(|known| same(known) && less(takes, length(known)) == Duration::ZERO) {
+                script.directions.retain(|known| !same(known));
                 script.directions.push(Direction::Timer { node, number, takes });
                 script.directions.sort();
                 self.try_script(script);

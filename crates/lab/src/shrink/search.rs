@@ -1,9 +1,9 @@
-//! The search: the best run so far, and what is tried in its place.
+//! The search: the best run so far, and the candidates to replace it.
 
 use super::pace::Pace;
 use super::size::{Size, figures, size, tidied};
 use super::trial::{self, Excuses, Failure};
-use super::{End, Figures, Progress, Shrunk, is_explicit, note, smaller};
+use super::{End, Figures, Progress, Shrunk, is_explicit, record_choices, smaller};
 use crate::family::FamilyLab;
 use crate::spec::{LinkChoice, Spec};
 use quorate_core::Duration;
@@ -12,11 +12,11 @@ use quorate_journal::settings::{Latency, Length, Script};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What part of all tries may go into runs in which chance is left.
+/// Divisor of the total number of tries: the share of tries with random choices left.
 const ROUGH_SHARE: u64 = 2;
-/// From how many other runs the search begins anew at most.
+/// Maximum number of other failing runs from which the search restarts.
 const MOST_OTHERS: usize = 4;
-/// How many events such runs may have in all.
+/// Maximum number of events in all runs with random choices left.
 const ROUGH_EVENTS: u64 = 3_000_000;
 
 pub(super) struct Search<'a, F: FamilyLab> {
@@ -25,23 +25,24 @@ pub(super) struct Search<'a, F: FamilyLab> {
     pub(super) size: Size,
     before: Figures,
     excuses: Excuses,
-    /// Whether the first run had no more to bear than its algorithm promises.
-    is_bearable: bool,
-    /// How long things took in the first run, where what never happened must not be missing because they take longer.
+    /// Whether the first run stayed within the fault tolerance that its algorithm promises.
+    is_within_fault_tolerance: bool,
+    /// Durations of the first run, if a liveness property must not fail because of longer ones.
     pace: Option<Pace>,
     tries: u64,
     most: u64,
     end: Option<End>,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
-    /// What was tried: nothing is run twice.
+    /// Fingerprints of tried candidates, which are not run again.
     tried: BTreeSet<u64>,
-    /// Whether chance is left in candidates, and how many seeds they are given then.
+    /// Whether candidates have random choices left, and how many seeds to try for each.
     pub(super) is_loose: bool,
     pub(super) seeds: u64,
-    /// Whether nothing more can be left out for now, so that it is worth while to try many values for each time.
+    /// Whether nothing more can be removed for now, so that it is worth trying many values for each
+    /// time.
     pub(super) is_fine: bool,
     rough_events: u64,
-    /// Other runs that fail, from which another search can begin.
+    /// Other failing runs from which the search can restart.
     others: Vec<(Size, Spec<F>, Failure)>,
 }
 
@@ -56,8 +57,8 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             size: size(&spec, &failure),
             before: figures(&spec, &failure),
             excuses: failure.excuses,
-            is_bearable: F::is_bearable(&spec),
-            pace: (failure.kind == Kind::Eventually).then(|| note(&spec, &failure).pace),
+            is_within_fault_tolerance: F::is_within_fault_tolerance(&spec),
+            pace: (failure.kind == Kind::Eventually).then(|| record_choices(&spec, &failure).pace),
             best: spec,
             failure,
             tries: 0,
@@ -73,7 +74,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         }
     }
 
-    /// What is called the first run.
+    /// Sets the figures of the first run.
     pub(super) fn begin_with(&mut self, before: Figures) {
         self.before = before;
     }
@@ -105,13 +106,13 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         self.try_spec(candidate)
     }
 
-    /// Takes a candidate for the best run, if it fails the same way and is smaller; where chance is left, with one seed or
-    /// another.
+    /// Makes a candidate the best run, if it fails in the same way and is smaller. With random
+    /// choices left, tries several seeds.
     pub(super) fn try_spec(&mut self, candidate: Spec<F>) -> bool {
         if !self.is_loose {
             return self.try_one(candidate);
         }
-        // What is over by the breach of one seed need not be by that of another.
+        // Another seed may fail later.
         let patient = candidate.until.map(|Length(until)| Length(until.times(2)));
         let until = if self.failure.kind == Kind::Always { patient } else { candidate.until };
         let seeds = std::iter::once(candidate.seed).chain(1..=self.seeds);
@@ -146,15 +147,16 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         }
     }
 
-    /// How a candidate fails, if it does so in the same way. Nothing is known of it if it was tried before.
+    /// Runs a candidate and returns its failure, if the same property fails. `None` if it was tried
+    /// before.
     pub(super) fn fails(&mut self, candidate: &Spec<F>) -> Option<Failure> {
-        let is_sound = F::validate(candidate).is_ok()
+        let is_valid = F::validate(candidate).is_ok()
             && candidate.faults.iter().all(|fault| fault.validate(candidate.nodes).is_ok())
             && candidate.script.as_ref().is_none_or(|script| script.validate(candidate.nodes).is_ok());
-        // Where a script says nothing, the workload would speak again.
-        let is_sound =
-            is_sound && (candidate.is_scripted() || !self.best.is_scripted() || F::is_silent(&candidate.settings));
-        if self.is_tired() || !is_sound || !self.is_fair(candidate) || !self.tried.insert(fingerprint(candidate)) {
+        // With an empty script, the workload would act instead.
+        let is_valid =
+            is_valid && (candidate.is_scripted() || !self.best.is_scripted() || F::is_silent(&candidate.settings));
+        if self.is_exhausted() || !is_valid || !self.is_fair(candidate) || !self.tried.insert(fingerprint(candidate)) {
             return None;
         }
         self.tries += 1;
@@ -171,19 +173,19 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         (!excused).then_some(failure)
     }
 
-    /// Whether it fails for no reason that the first run had not.
+    /// Whether the candidate has no more reasons to fail than the first run.
     fn is_fair(&self, candidate: &Spec<F>) -> bool {
         let is_as_fast = self.pace.is_none_or(|pace| pace.suits(candidate));
-        is_as_fast && (!self.is_bearable || F::is_bearable(candidate))
+        is_as_fast && (!self.is_within_fault_tolerance || F::is_within_fault_tolerance(candidate))
     }
 
-    /// Whether enough was tried with chance left.
-    pub(super) fn is_tired(&self) -> bool {
+    /// Whether enough runs with random choices left were tried.
+    pub(super) fn is_exhausted(&self) -> bool {
         let enough = self.tries >= self.most / ROUGH_SHARE || self.rough_events >= ROUGH_EVENTS;
         self.is_over() || (self.is_loose && enough)
     }
 
-    /// Leaves out all that can be left out, until nothing can.
+    /// Removes everything that can be removed, until nothing can.
     pub(super) fn refine(&mut self) {
         self.leave_out();
         while self.shake() {}
@@ -192,7 +194,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         }
     }
 
-    /// Begins with another run, if it fails at all. Tells whether it does.
+    /// Restarts from another run, if it fails. Returns whether it does.
     pub(super) fn consider(&mut self, other: Spec<F>) -> bool {
         if self.is_over() || !self.is_fair(&other) {
             return false;
@@ -205,7 +207,8 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         true
     }
 
-    /// Begins with another run that fails, made smaller with other seeds first if it is rough, and takes what comes of it for the best if that is smaller.
+    /// Restarts from another failing run, shrinks it with other seeds first if `is_rough`, and
+    /// keeps the result if it is smaller than the best.
     fn begin_anew(&mut self, other: Spec<F>, failure: Failure, is_rough: bool) {
         if self.is_over() {
             return;
@@ -221,7 +224,8 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         });
     }
 
-    /// Begins with a candidate, and goes back to the best run unless something smaller comes of it that will do.
+    /// Starts from a candidate, and returns to the best run unless `act` succeeds with a smaller
+    /// one.
     fn keep_if_smaller(&mut self, candidate: Spec<F>, failure: Failure, act: impl FnOnce(&mut Self) -> bool) -> bool {
         let before = (self.best.clone(), self.failure.clone(), self.size.clone());
         self.accept(candidate, failure);
@@ -243,7 +247,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
 
     fn leave_out_all(&mut self) {
         let mut before: Option<Size> = None;
-        // At first, what is merely sooner is no reason to try everything again.
+        // At first, a shorter time alone is no reason to try everything again.
         let is_same =
             |before: &Size, now: &Size, is_fine: bool| before.bulk() == now.bulk() && (!is_fine || before == now);
         while !before.as_ref().is_some_and(|before| is_same(before, &self.size, self.is_fine)) && !self.is_over() {
@@ -259,7 +263,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         }
     }
 
-    /// Makes a run small in which chance is left, and takes it for the best if it becomes smaller than that.
+    /// Shrinks a run with random choices left, and keeps the result if it is smaller than the best.
     pub(super) fn settle(&mut self, candidate: Spec<F>) -> bool {
         let Some(failure) = self.fails(&candidate) else { return false };
         self.keep_if_smaller(candidate, failure, |search| {
@@ -269,7 +273,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         })
     }
 
-    /// Tries other settings, by themselves or with fewer lines.
+    /// Tries other settings, alone or with fewer lines.
     fn try_simpler(&mut self, candidate: Spec<F>) -> bool {
         let Some(failure) = self.fails(&candidate) else { return false };
         let before = self.size.clone();

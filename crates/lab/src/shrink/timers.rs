@@ -1,4 +1,4 @@
-//! Which timers a run's nodes set, and how long each took.
+//! Reconstructs the timers that nodes set, and their durations.
 
 use super::less;
 use quorate_core::{Duration, NodeId, Span, Time};
@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 pub(super) struct Timers {
     count: BTreeMap<NodeId, u64>,
     set: BTreeMap<(NodeId, String), Set>,
-    /// What each node's clock showed at its last step, how far it was moved since the beginning, and whether it ever was off.
+    /// For each node: its clock at the last step, the sum of its jumps, and whether it was ever
+    /// wrong.
     clocks: BTreeMap<NodeId, Own>,
 }
 
@@ -18,7 +19,7 @@ pub(super) struct Timers {
 struct Own {
     now: Time,
     jumped: i64,
-    is_odd: bool,
+    is_wrong: bool,
 }
 
 pub(super) struct Set {
@@ -26,16 +27,16 @@ pub(super) struct Set {
     span: Span,
     at: Duration,
     pub(super) position: u64,
-    /// By the node's own clock, and how far that had been moved before.
+    /// The node's clock when the timer was set, and the jumps until then.
     own: Own,
-    /// What the clock is like now.
+    /// The node's clock now.
     latest: Own,
 }
 
 impl Set {
-    /// Its length, unless it could have had no other.
+    /// The direction for a timer that fired; `None` if its duration was fixed.
     pub(super) fn fired(&self, node: NodeId, at: Duration, now: Time) -> Option<Direction> {
-        let takes = if self.latest.is_odd {
+        let takes = if self.latest.is_wrong {
             let moved = self.latest.jumped - self.own.jumped;
             Time::from_nanos(now.nanos().saturating_sub(moved)).since(self.own.now)
         } else {
@@ -46,9 +47,10 @@ impl Set {
         (!fixed).then_some(Direction::Timer { node, number: self.number, takes })
     }
 
-    /// It must not fire before this instant. A clock that is off runs at most twice as fast.
-    fn held(&self, node: NodeId, until: Duration, is_odd: bool) -> Option<Direction> {
-        let elapsed = less(until, self.at).times(if is_odd { 2 } else { 1 });
+    /// The direction that keeps a timer from firing before this instant. A wrong clock runs at most
+    /// twice as fast.
+    fn held(&self, node: NodeId, until: Duration, is_wrong: bool) -> Option<Direction> {
+        let elapsed = less(until, self.at).times(if is_wrong { 2 } else { 1 });
         let takes = elapsed + Duration::from_millis(1);
         (self.span.earliest <= elapsed).then_some(Direction::Timer { node, number: self.number, takes })
     }
@@ -62,7 +64,7 @@ impl Timers {
     pub(super) fn jumps(&mut self, node: NodeId, by: i64) {
         let clock = self.clocks.entry(node).or_default();
         clock.jumped = clock.jumped.saturating_add(by);
-        clock.is_odd = true;
+        clock.is_wrong = true;
     }
 
     pub(super) fn set(
@@ -84,12 +86,12 @@ impl Timers {
 
     pub(super) fn cancel(&mut self, node: NodeId, timer: Body<'_>, at: Duration, directions: &mut Vec<Direction>) {
         if let Some(set) = self.set.remove(&(node, name(timer))) {
-            directions.extend(set.held(node, at, self.is_odd(node)));
+            directions.extend(set.held(node, at, self.is_wrong(node)));
         }
     }
 
-    fn is_odd(&self, node: NodeId) -> bool {
-        self.clocks.get(&node).is_some_and(|clock| clock.is_odd)
+    fn is_wrong(&self, node: NodeId) -> bool {
+        self.clocks.get(&node).is_some_and(|clock| clock.is_wrong)
     }
 
     pub(super) fn fires(&mut self, node: NodeId, timer: Body<'_>) -> Option<Set> {
@@ -101,18 +103,18 @@ impl Timers {
     pub(super) fn crash(&mut self, node: NodeId, at: Duration, directions: &mut Vec<Direction>) {
         let names: Vec<_> = self.set.keys().filter(|(whose, _)| *whose == node).cloned().collect();
         for name in names {
-            directions.extend(self.set.remove(&name).and_then(|set| set.held(node, at, self.is_odd(node))));
+            directions.extend(self.set.remove(&name).and_then(|set| set.held(node, at, self.is_wrong(node))));
         }
     }
 
     pub(super) fn end(&mut self, at: Duration, directions: &mut Vec<Direction>) {
         for ((node, _), set) in std::mem::take(&mut self.set) {
-            directions.extend(set.held(node, at, self.is_odd(node)));
+            directions.extend(set.held(node, at, self.is_wrong(node)));
         }
     }
 }
 
-/// A timer is known by what a journal calls it.
+/// The identity of a timer: its journal form.
 fn name(timer: Body<'_>) -> String {
     serde_json::to_string(&timer).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
-//! Notes every choice of a run as it goes by, so that a script can say them all.
+//! Records every choice of a run, so that a script can fix all of them.
 //!
-//! What is noted comes from moments alone, so it does not matter who wrote the journal: the simulator, the checker or real
-//! processes. Times are kept where they can be. Where the order in which the simulator takes what comes at one instant would
-//! be another than the recorded one, the later thing is put off by a nanosecond.
+//! The recording uses only moments, so that it works for journals of the simulator, the checker and
+//! real processes. Times are kept if possible. If the simulator would process events of one instant
+//! in another order than the recorded one, the later event is delayed by a nanosecond.
 
 use super::disks::Disks;
 use super::less;
@@ -16,39 +16,40 @@ use quorate_journal::settings::{
 };
 use std::collections::BTreeMap;
 
-pub(super) struct Noted {
+pub(super) struct RecordedChoices {
     pub(super) script: Script,
-    /// Faults that show in all that came late or got lost, and need not be told where that is told.
+    /// Faults that are visible in delayed or lost messages, and need not be in a script with these
+    /// delays and losses.
     pub(super) shown: Vec<TimedFault>,
     pub(super) pace: Pace,
     pub(super) end: Duration,
     pub(super) obstacle: Option<Obstacle>,
 }
 
-/// Why a run cannot be told by a script.
+/// Why a script cannot express a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// It goes round in circles for ever, as no script can.
+    /// The run repeats a cycle for ever.
     Endless,
-    /// A node was told of a suspicion or a view, which the simulator never tells.
+    /// A node received a suspicion or a view from another source than the simulator.
     Foreign,
 }
 
-pub(super) struct Notes<F: FamilyLab> {
-    /// Lines after this one do not count.
+pub(super) struct ChoiceRecorder<F: FamilyLab> {
+    /// Lines after this one are ignored.
     limit: u64,
     lines: u64,
     origin: Option<Time>,
     clock: Clock,
-    /// How many things were put into the queue so far.
+    /// Number of events put into the queue so far.
     position: u64,
     links: BTreeMap<(NodeId, NodeId), u64>,
     flights: BTreeMap<MessageId, Flight>,
     timers: Timers,
     disks: Disks,
-    /// Which faults have begun and not ended, by their texts.
+    /// Active faults, by their texts.
     open: Vec<(String, usize)>,
-    /// Those of them that show in all that comes late or gets lost.
+    /// Active faults that are visible in delayed or lost messages.
     open_shown: Vec<(String, usize)>,
     down: BTreeMap<NodeId, Absence>,
     paused: BTreeMap<NodeId, Duration>,
@@ -61,7 +62,7 @@ pub(super) struct Notes<F: FamilyLab> {
 
 enum Absence {
     Crash(usize),
-    /// In good order; a script has a crash for it only if it comes back.
+    /// An orderly stop. A script has a crash instead, if the node restarts.
     Ended {
         at: Duration,
         kept: u64,
@@ -72,14 +73,14 @@ struct Flight {
     link: (NodeId, NodeId),
     number: u64,
     sent: Duration,
-    /// When that was, before anything was put off.
+    /// The recorded send time, without added delays.
     sent_at: Time,
     position: u64,
     copies: u32,
     arrived: u32,
 }
 
-/// The instant of the last thing that happened, and where it stood in the queue.
+/// The instant of the last event, and its position in the queue.
 #[derive(Clone, Copy, Default)]
 struct Clock {
     now: Duration,
@@ -87,7 +88,7 @@ struct Clock {
     started: bool,
 }
 
-/// What the simulator takes first at one instant.
+/// The order in which the simulator processes events of one instant.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     #[default]
@@ -99,10 +100,11 @@ enum Rank {
 }
 
 impl Clock {
-    /// Something happens: at its own time if the simulator would take it in its turn then, else a little later.
+    /// Returns the time of an event: its own if the simulator would process it in this order, else
+    /// slightly later.
     fn reach(&mut self, at: Duration, rank: Rank, position: u64) -> Duration {
         let place = (rank, position);
-        // A fault at the very start comes before the nodes boot.
+        // A fault at the very start precedes the start of the nodes.
         let too_early = rank == Rank::Fault && self.started && at == Duration::ZERO && self.now == at;
         self.now =
             if (at, place) > (self.now, self.place) && !too_early { at } else { self.now + Duration::from_nanos(1) };
@@ -111,7 +113,7 @@ impl Clock {
     }
 }
 
-impl<F: FamilyLab> Notes<F> {
+impl<F: FamilyLab> ChoiceRecorder<F> {
     pub(super) fn up_to(limit: u64) -> Self {
         Self {
             limit,
@@ -135,27 +137,34 @@ impl<F: FamilyLab> Notes<F> {
         }
     }
 
-    /// What was noted. Whatever is still under way comes after the end.
-    pub(super) fn finish(mut self) -> Noted {
+    /// Returns the recorded choices. Pending events come after the end.
+    pub(super) fn finish(mut self) -> RecordedChoices {
         self.disks.settle(self.clock.now);
-        // Only what came to its end says how long things take.
+        // Only completed events show how long things take.
         self.script.directions.iter().for_each(|direction| self.pace.took(direction));
         let later = Duration::from_millis(1);
         for flight in std::mem::take(&mut self.flights).into_values() {
             if flight.arrived < flight.copies {
                 let takes = less(self.clock.now, flight.sent) + later;
-                self.script.directions.push(flight.told(takes));
+                self.script.directions.push(flight.direction(takes));
             }
         }
         self.timers.end(self.clock.now, &mut self.script.directions);
         self.disks.end(self.clock.now, &mut self.script.directions);
-        // A script reads best in the order of links and nodes.
+        // Sorted by links and nodes for readability.
         self.script.directions.sort();
-        // Whoever stands still for ever takes nothing more: that shows in nothing else.
+        // A permanently paused node has no further events, so the pause itself must be in the
+        // script.
         let for_ever = self.paused.into_iter().map(|(node, at)| pause(node, at, None));
         self.script.faults.extend(for_ever);
         self.script.faults.sort_by_key(|timed| timed.at);
-        Noted { script: self.script, shown: self.shown, pace: self.pace, end: self.clock.now, obstacle: self.obstacle }
+        RecordedChoices {
+            script: self.script,
+            shown: self.shown,
+            pace: self.pace,
+            end: self.clock.now,
+            obstacle: self.obstacle,
+        }
     }
 
     fn elapsed(&mut self, time: Time) -> Duration {
@@ -167,7 +176,7 @@ impl<F: FamilyLab> Notes<F> {
         self.position
     }
 
-    /// The instant of something that takes the next place in the queue.
+    /// Returns the time of an event that takes the next position in the queue.
     fn reach(&mut self, at: Duration, rank: Rank) -> Duration {
         let position = self.next_position();
         self.clock.reach(at, rank, position)
@@ -204,7 +213,7 @@ impl<F: FamilyLab> Notes<F> {
         self.disks.steps(node);
     }
 
-    /// In the simulator everybody boots at the start.
+    /// In the simulator all nodes start at the beginning.
     fn starts(&mut self, at: Duration, node: NodeId, incarnation: Incarnation, blank: bool) {
         self.clock.started = true;
         let absence = self.down.remove(&node);
@@ -213,11 +222,11 @@ impl<F: FamilyLab> Notes<F> {
         }
         let at = self.reach(at, Rank::Fault);
         let crash = match absence {
-            Some(Absence::Crash(place)) => Some(place),
+            Some(Absence::Crash(index)) => Some(index),
             Some(Absence::Ended { at, kept }) => Some(self.crash(at, node, kept)),
             None => None,
         };
-        match crash.and_then(|place| self.script.faults.get_mut(place)) {
+        match crash.and_then(|index| self.script.faults.get_mut(index)) {
             Some(crash) if !blank => crash.lasts = Some(less(at, crash.at)),
             Some(_) => {
                 let fault = Fault::Restart { node, disk: Disk::Blank };
@@ -237,7 +246,7 @@ impl<F: FamilyLab> Notes<F> {
         let Some(flight) = self.flights.get_mut(&id) else { return };
         let position = flight.position + u64::from(flight.arrived);
         let at = self.clock.reach(at, Rank::Message, position);
-        self.script.directions.push(flight.told(less(at, flight.sent)));
+        self.script.directions.push(flight.direction(less(at, flight.sent)));
         flight.arrived += 1;
         if flight.arrived >= flight.copies {
             self.flights.remove(&id);
@@ -252,7 +261,7 @@ impl<F: FamilyLab> Notes<F> {
         let count = self.links.entry(link).or_default();
         *count += 1;
         let number = *count;
-        // A repetition has a place of its own.
+        // A duplicate has its own position.
         let position = self.next_position();
         self.position += 1;
         let flight = Flight { link, number, sent: self.clock.now, sent_at: time, position, copies: 1, arrived: 0 };
@@ -294,8 +303,8 @@ impl<F: FamilyLab> Notes<F> {
                 let kept = self.disks.crashes(*node, at, &mut self.script.directions).saturating_sub(*lost_writes);
                 self.timers.crash(*node, at, &mut self.script.directions);
                 self.resumes(at, *node);
-                let place = self.crash(at, *node, kept);
-                self.down.insert(*node, Absence::Crash(place));
+                let index = self.crash(at, *node, kept);
+                self.down.insert(*node, Absence::Crash(index));
             }
             Happening::Ended { node } => {
                 let kept = self.disks.crashes(*node, at, &mut self.script.directions);
@@ -306,7 +315,7 @@ impl<F: FamilyLab> Notes<F> {
                 let at = self.reach(at, Rank::Fault);
                 self.paused.insert(*node, at);
             }
-            // A node that stood still takes everything later, and that is noted.
+            // A paused node processes everything later, and those times are recorded.
             Happening::Resumed { node } => self.resumes(at, *node),
             Happening::Changed { text } => self.changes(at, text),
         }
@@ -317,7 +326,8 @@ impl<F: FamilyLab> Notes<F> {
         self.shown.extend(since.map(|since| pause(node, since, Some(less(at, since)))));
     }
 
-    /// What is lost on arrival arrives all the same: that its receiver is down or cut off is told elsewhere.
+    /// A message that is lost on arrival counts as arriving: the crash or partition of its receiver
+    /// is recorded separately.
     fn loses(&mut self, time: Time, id: MessageId, why: Loss) {
         let Some(flight) = self.flights.get(&id) else { return };
         match why {
@@ -349,8 +359,9 @@ impl<F: FamilyLab> Notes<F> {
             return;
         }
         let Ok(fault) = text.parse::<Fault>() else { return };
-        // How links behave shows in every message, and a disk's failure in the crash that follows.
-        let is_told = match &fault {
+        // The behaviour of links is visible in every message, and the failure of a disk in the
+        // crash that follows.
+        let is_recorded = match &fault {
             Fault::Link { .. } => {
                 self.open_shown.push((text.to_owned(), self.shown.len()));
                 self.shown.push(TimedFault { at, fault: fault.clone(), lasts: None });
@@ -372,7 +383,7 @@ impl<F: FamilyLab> Notes<F> {
             Fault::Cut(_) | Fault::Close { .. } | Fault::Heal => true,
             Fault::Crash { .. } | Fault::Restart { .. } | Fault::Pause { .. } | Fault::Resume { .. } => false,
         };
-        if is_told {
+        if is_recorded {
             let at = self.reach(at, Rank::Fault);
             if fault.kind().can_last() {
                 self.open.push((text.to_owned(), self.script.faults.len()));
@@ -382,15 +393,15 @@ impl<F: FamilyLab> Notes<F> {
     }
 
     fn ends(&mut self, at: Duration, text: &str) {
-        if let Some(place) = self.open_shown.iter().position(|(open, _)| open == text) {
-            let (_, fault) = self.open_shown.remove(place);
+        if let Some(index) = self.open_shown.iter().position(|(open, _)| open == text) {
+            let (_, fault) = self.open_shown.remove(index);
             if let Some(timed) = self.shown.get_mut(fault) {
                 timed.lasts = Some(less(at, timed.at));
             }
             return;
         }
-        let Some(place) = self.open.iter().position(|(open, _)| open == text) else { return };
-        let (_, fault) = self.open.remove(place);
+        let Some(index) = self.open.iter().position(|(open, _)| open == text) else { return };
+        let (_, fault) = self.open.remove(index);
         let at = self.reach(at, Rank::Fault);
         if let Some(timed) = self.script.faults.get_mut(fault) {
             timed.lasts = Some(less(at, timed.at));
@@ -406,14 +417,14 @@ fn pause(node: NodeId, at: Duration, lasts: Option<Duration>) -> TimedFault {
 }
 
 impl Flight {
-    fn told(&self, length: Duration) -> Direction {
+    fn direction(&self, length: Duration) -> Direction {
         let (from, to) = self.link;
         let fate = if self.arrived == 0 { Destiny::Takes(length) } else { Destiny::Again(length) };
         Direction::Message { from, to, number: self.number, fate }
     }
 }
 
-impl<F: FamilyLab> Observer<F::Command, F::Event> for Notes<F> {
+impl<F: FamilyLab> Observer<F::Command, F::Event> for ChoiceRecorder<F> {
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         if self.lines > self.limit {
