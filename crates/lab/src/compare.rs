@@ -14,7 +14,7 @@ mod sizes;
 pub use chart::{Across, Axis, Chart, Dot, Law, Legend, Plot, Series};
 pub use error::CompareError;
 pub use options::CompareOptions;
-pub(crate) use options::once;
+pub(crate) use options::reject_duplicates;
 pub use page::{BAD, Column, GOOD, Group, Heading, List, Page, SAME, Section, Table, UNKNOWN};
 
 use crate::algorithm::Algorithm;

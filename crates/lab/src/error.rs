@@ -58,12 +58,12 @@ pub enum LabError {
 }
 
 /// Returns the first error whose condition is true.
-pub(crate) fn first_mistake<E, const N: usize>(mistakes: [(bool, E); N]) -> Result<(), E> {
+pub(crate) fn first_error<E, const N: usize>(mistakes: [(bool, E); N]) -> Result<(), E> {
     mistakes.into_iter().find(|(is_made, _)| *is_made).map_or(Ok(()), |(_, mistake)| Err(mistake))
 }
 
 /// Describes which nodes exist, as the end of a sentence.
-pub(crate) fn only(nodes: usize) -> String {
+pub(crate) fn existing_nodes(nodes: usize) -> String {
     match nodes {
         0 => "there are no nodes".into(),
         1 => "there is only node 1".into(),

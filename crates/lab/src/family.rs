@@ -140,7 +140,7 @@ pub trait RunFamily: FamilyTypes {
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> NodeOf<Self> + Send + Sync + 'static + use<Self>;
 
     /// Returns the settings of the same run without the faults that the family draws from the seed.
-    fn calm(settings: &Self::Settings) -> Self::Settings {
+    fn without_random_faults(settings: &Self::Settings) -> Self::Settings {
         settings.clone()
     }
 

@@ -6,7 +6,7 @@ use std::fmt::{self, Display};
 /// An option with its value, such as `--entries 10`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
-    pub place: Place,
+    pub place: FlagPosition,
     /// The name without dashes.
     pub name: &'static str,
     /// The value; `None` for a switch.
@@ -15,7 +15,7 @@ pub struct Flag {
 
 /// The position of a family's option among the common options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FlagPosition {
     /// After the nodes and the seed.
     Front,
     /// After the durations.
@@ -46,23 +46,23 @@ impl Display for Flag {
 pub struct Flags(Vec<Flag>);
 
 impl Flags {
-    pub fn value(&mut self, place: Place, name: &'static str, value: impl Display) {
+    pub fn value(&mut self, place: FlagPosition, name: &'static str, value: impl Display) {
         self.0.push(Flag { place, name, value: Some(value.to_string()) });
     }
 
     /// Adds an option unless its value is the default.
-    pub fn unless(&mut self, is_usual: bool, place: Place, name: &'static str, value: impl Display) {
+    pub fn unless(&mut self, is_usual: bool, place: FlagPosition, name: &'static str, value: impl Display) {
         if !is_usual {
             self.value(place, name, value);
         }
     }
 
     /// Adds an option if it has a value.
-    pub fn given(&mut self, place: Place, name: &'static str, value: Option<impl Display>) {
+    pub fn given(&mut self, place: FlagPosition, name: &'static str, value: Option<impl Display>) {
         value.into_iter().for_each(|value| self.value(place, name, value));
     }
 
-    pub fn switch(&mut self, is_on: bool, place: Place, name: &'static str) {
+    pub fn switch(&mut self, is_on: bool, place: FlagPosition, name: &'static str) {
         if is_on {
             self.0.push(Flag { place, name, value: None });
         }
@@ -80,13 +80,13 @@ impl IntoIterator for Flags {
 
 #[cfg(test)]
 mod tests {
-    use super::{Flags, Place};
+    use super::{FlagPosition, Flags};
 
     #[test]
     fn a_value_with_blanks_is_one_argument_and_quoted_in_print() {
         let mut flags = Flags::default();
-        flags.value(Place::Front, "groups", "1-3 2-4");
-        flags.switch(true, Place::Front, "uniform");
+        flags.value(FlagPosition::Front, "groups", "1-3 2-4");
+        flags.switch(true, FlagPosition::Front, "uniform");
         let flags: Vec<_> = flags.into_iter().collect();
         assert_eq!(flags[0].argument(), "--groups=1-3 2-4");
         assert_eq!(flags[0].to_string(), "--groups '1-3 2-4'");

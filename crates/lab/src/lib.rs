@@ -52,7 +52,7 @@ pub use family::{
     Around, Care, FamilyLab, FamilyTypes, Judge, JudgeFamily, NodeOf, OptionsFamily, PresentFamily, RunFamily,
     ScriptFamily,
 };
-pub use flag::{Flag, Flags, Place};
+pub use flag::{Flag, FlagPosition, Flags};
 pub use multicast::Multicast;
 pub use mutex::Mutex;
 pub use replica::Replica;

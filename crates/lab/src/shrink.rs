@@ -58,7 +58,7 @@ const SLACK: Duration = Duration::from_micros(10);
 
 /// Number of other seeds of a journal's experiment to try, and how many failing ones to shrink.
 const OTHER_SEEDS: u64 = 100;
-const MOST_SEEDS: usize = 4;
+const MAX_SEEDS: usize = 4;
 
 #[derive(Clone, Debug)]
 pub struct Request<F: FamilyLab> {
@@ -218,7 +218,7 @@ where
         directions: 0,
         events: recorded.events,
     };
-    let scripts = fast(explicit(&spec, choices, &recorded));
+    let scripts = with_fast_messages(explicit(&spec, choices, &recorded));
     let tried = |script: Spec<F>| trial::fails(&script, Some(recorded.name)).map(|failure| (script, failure));
     let Some((script, failure)) = scripts.into_iter().find_map(tried) else {
         return Err(ShrinkError::NotRepeated {
@@ -234,7 +234,7 @@ where
     search.begin_with(first);
     search.refine();
     // Other seeds of the same experiment may fail in a simpler way.
-    (1..=OTHER_SEEDS).filter(|seed| search.consider(Spec { seed: *seed, ..spec.clone() })).take(MOST_SEEDS).count();
+    (1..=OTHER_SEEDS).filter(|seed| search.consider(Spec { seed: *seed, ..spec.clone() })).take(MAX_SEEDS).count();
     search.refine();
     Ok(search.finish())
 }
@@ -307,7 +307,7 @@ fn explicit<F: FamilyLab>(spec: &Spec<F>, mut choices: RecordedChoices, failure:
 
 /// Two variants of an experiment without random choices: with fast messages by default, and as it
 /// is. With fast messages, slow ones stand out.
-fn fast<F: FamilyLab>(spec: Spec<F>) -> [Spec<F>; 2] {
+fn with_fast_messages<F: FamilyLab>(spec: Spec<F>) -> [Spec<F>; 2] {
     [Spec { latency: Latency::Fixed(Duration::from_millis(1)), ..spec.clone() }, spec]
 }
 
@@ -331,7 +331,7 @@ fn smaller<F: FamilyLab>(spec: &Spec<F>) -> Vec<Spec<F>> {
 }
 
 /// How much later one time is than the other; zero if it is not.
-fn less(later: Duration, earlier: Duration) -> Duration {
+fn saturating_difference(later: Duration, earlier: Duration) -> Duration {
     Duration::from_nanos(later.nanos().saturating_sub(earlier.nanos()))
 }
 

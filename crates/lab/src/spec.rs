@@ -4,7 +4,7 @@ use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::chaos::FaultMix;
 use crate::error::LabError;
 use crate::family::{FamilyLab, FamilyTypes, RunFamily};
-use crate::flag::Place;
+use crate::flag::FlagPosition;
 use crate::mutex::Mutex;
 use crate::registry::{Entry, Surroundings, find};
 use quorate_core::wrap::{Reliable, Retransmission};
@@ -69,8 +69,8 @@ pub enum LinkChoice {
 
 /// The size of the largest simulated group. A node id has 32 bits, and a journal's header names all
 /// nodes.
-const MOST_NODES: usize = 10_000_000;
-const MOST_EVENTS: u64 = 1_000_000_000;
+const MAX_NODES: usize = 10_000_000;
+const MAX_EVENTS: u64 = 1_000_000_000;
 
 impl<F: RunFamily> Spec<F> {
     /// Returns a run of three nodes of this algorithm with default settings.
@@ -111,7 +111,7 @@ impl<F: RunFamily> Spec<F> {
     pub fn usual_limits(&self) -> Limits {
         Limits {
             until: self.until.map(|Length(length)| Time::ZERO + length),
-            events: MOST_EVENTS,
+            events: MAX_EVENTS,
             settle: self.typical().times(1_000),
             // Hundreds of the longest retransmission timeouts, so that all but hopeless links
             // deliver.
@@ -124,8 +124,8 @@ impl<F: FamilyLab> Spec<F> {
     pub fn validate(&self) -> Result<(), LabError> {
         match self.nodes {
             0 => return Err(SpecError::NoNodes.into()),
-            nodes if nodes > MOST_NODES => {
-                return Err(SpecError::TooManyNodes { nodes, most: MOST_NODES }.into());
+            nodes if nodes > MAX_NODES => {
+                return Err(SpecError::TooManyNodes { nodes, most: MAX_NODES }.into());
             }
             _ => {}
         }
@@ -272,7 +272,7 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
-    pub(crate) fn linked<C: 'static, E: 'static, M>(
+    pub(crate) fn with_links<C: 'static, E: 'static, M>(
         &self,
         make: M,
     ) -> impl Fn(NodeId) -> Erased<C, E> + Send + Sync + 'static + use<F, C, E, M>
@@ -305,15 +305,15 @@ impl<F: FamilyLab> Spec<F> {
     pub fn cut_short(&self, ending: Ending, events: u64) -> Option<String> {
         match (ending, self.until) {
             (Ending::Done | Ending::Stuck, _) => None,
-            (Ending::Stopped, _) if events >= MOST_EVENTS => Some(format!("the run was stopped after {events} events")),
+            (Ending::Stopped, _) if events >= MAX_EVENTS => Some(format!("the run was stopped after {events} events")),
             (Ending::Stopped, until) => until.map(|until| format!("the run was stopped at {until} (--until)")),
         }
     }
 
     pub fn limit_reached(&self, events: u64) -> String {
         match (self.until, F::limits(self).until) {
-            (Some(given), _) if events < MOST_EVENTS => format!("at {given}, its limit"),
-            (None, Some(patience)) if events < MOST_EVENTS => format!("at {patience}, its limit"),
+            (Some(given), _) if events < MAX_EVENTS => format!("at {given}, its limit"),
+            (None, Some(patience)) if events < MAX_EVENTS => format!("at {patience}, its limit"),
             (_, _) => format!("after {events} events, its limit"),
         }
     }
@@ -322,20 +322,20 @@ impl<F: FamilyLab> Spec<F> {
     pub fn command(&self, verb: &str) -> String {
         let usual = Self::new(self.algorithm);
         let own: Vec<_> = F::flags(self).into_iter().collect();
-        let own_at = |place: Place| own.iter().filter(move |flag| flag.place == place).map(ToString::to_string);
+        let own_at = |place: FlagPosition| own.iter().filter(move |flag| flag.place == place).map(ToString::to_string);
         let unless = |usual: bool, text: String| (!usual).then_some(text);
         let mut words = vec![format!("quorate {verb} {} --nodes {} --seed {}", self.algorithm, self.nodes, self.seed)];
-        words.extend(own_at(Place::Front));
+        words.extend(own_at(FlagPosition::Front));
         words.extend(unless(self.latency == usual.latency, format!("--latency {}", self.latency)));
         words.extend(self.bound.map(|bound| format!("--bound {bound}")));
         words.extend(unless(self.processing == usual.processing, format!("--processing {}", self.processing)));
         words.extend(unless(self.disk == usual.disk, format!("--disk {}", self.disk)));
-        words.extend(own_at(Place::Times));
+        words.extend(own_at(FlagPosition::Times));
         words.extend(unless(self.loss.is_zero(), format!("--loss {}", self.loss)));
         words.extend(unless(self.duplicate.is_zero(), format!("--duplicate {}", self.duplicate)));
         words.extend(unless(!self.fifo, "--fifo".into()));
         words.extend(unless(self.links == usual.links, format!("--links {}", word(&self.links))));
-        words.extend(own_at(Place::Links));
+        words.extend(own_at(FlagPosition::Links));
         words.extend(self.faults.iter().map(|fault| format!("--fault \"{fault}\"")));
         words.extend(self.script_path.as_ref().map(|path| format!("--script {}", shell_word(path))));
         let random = &self.random_faults;

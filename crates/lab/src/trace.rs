@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::marker::PhantomData;
 
 /// Groups larger than this have no columns, because they would fill the line.
-const MOST_COLUMNS: usize = 40;
+const MAX_COLUMNS: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -84,7 +84,7 @@ impl Suppression {
 
 impl<'a, F: FamilyLab> Trace<'a, F> {
     pub fn new(nodes: usize, sink: impl FnMut(&Line) + 'a) -> Self {
-        let columns = if nodes <= MOST_COLUMNS { nodes } else { 0 };
+        let columns = if nodes <= MAX_COLUMNS { nodes } else { 0 };
         Self {
             family: PhantomData,
             sink: Box::new(sink),
@@ -151,7 +151,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Trace<'_, F> {
 
 pub fn heading(nodes: usize) -> String {
     let mut text = format!("{:>10}  ", "time");
-    if nodes <= MOST_COLUMNS {
+    if nodes <= MAX_COLUMNS {
         for node in 1..=nodes {
             let _ = write!(text, "{node:^3}");
         }

@@ -4,9 +4,9 @@ mod options;
 
 pub(crate) use options::{ViewArgs, for_real};
 
-use crate::error::{LabError, first_mistake};
+use crate::error::{LabError, first_error};
 use crate::family::FamilyLab;
-use crate::flag::{Flags, Place};
+use crate::flag::{FlagPosition, Flags};
 use crate::spec::{Spec, word};
 use quorate_core::Duration;
 use quorate_core::membership::{OnClose, Terms};
@@ -99,7 +99,7 @@ impl ViewSettings {
     pub(crate) fn validate(&self) -> Result<(), LabError> {
         let (terms, keepalive) = (self.terms(), self.keepalive);
         let (least, trusted) = (Length(LEAST_KEEPALIVE), Length(terms.trusted()));
-        Ok(first_mistake([
+        Ok(first_error([
             (self.drift_bound.parts() < 0, ViewError::NegativeDriftBound { bound: self.drift_bound }),
             (terms.keepalive < LEAST_KEEPALIVE, ViewError::HastyKeepalive { keepalive, least }),
             (terms.keepalive >= terms.trusted(), ViewError::LateKeepalive { keepalive, trusted }),
@@ -108,12 +108,12 @@ impl ViewSettings {
 
     pub(crate) fn flags(&self, flags: &mut Flags) {
         let usual = Self::default();
-        flags.switch(true, Place::Front, "views");
-        flags.unless(self.membership == usual.membership, Place::Front, "membership", word(&self.membership));
-        flags.unless(self.lease == usual.lease, Place::Front, "lease", self.lease);
-        flags.unless(self.keepalive == usual.keepalive, Place::Front, "keepalive", self.keepalive);
-        flags.unless(self.drift_bound == usual.drift_bound, Place::Front, "drift-bound", self.drift_bound);
-        flags.unless(self.on_close == usual.on_close, Place::Front, "on-close", word(&self.on_close));
+        flags.switch(true, FlagPosition::Front, "views");
+        flags.unless(self.membership == usual.membership, FlagPosition::Front, "membership", word(&self.membership));
+        flags.unless(self.lease == usual.lease, FlagPosition::Front, "lease", self.lease);
+        flags.unless(self.keepalive == usual.keepalive, FlagPosition::Front, "keepalive", self.keepalive);
+        flags.unless(self.drift_bound == usual.drift_bound, FlagPosition::Front, "drift-bound", self.drift_bound);
+        flags.unless(self.on_close == usual.on_close, FlagPosition::Front, "on-close", word(&self.on_close));
     }
 }
 

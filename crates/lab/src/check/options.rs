@@ -1,9 +1,9 @@
 //! Options of `quorate check` that only one family accepts.
 
 use crate::deadlock::DeadlockArgs;
-use crate::election::check::BallotArgs;
+use crate::election::check::ElectionCheckArgs;
 use crate::multicast::MulticastArgs;
-use crate::mutex::check::RequestArgs;
+use crate::mutex::check::MutexCheckArgs;
 use crate::options::{Options, OptionsError, refuse_views, whole};
 use crate::registry::Family;
 use clap::Args;
@@ -13,9 +13,9 @@ use quorate_check::Views;
 #[derive(Args)]
 pub struct HabitArgs {
     #[command(flatten)]
-    pub(crate) requests: RequestArgs,
+    pub(crate) requests: MutexCheckArgs,
     #[command(flatten)]
-    pub(crate) ballots: BallotArgs,
+    pub(crate) ballots: ElectionCheckArgs,
     #[command(flatten)]
     pub(crate) multicast: MulticastArgs,
     #[command(flatten)]

@@ -53,7 +53,7 @@ impl CompareOptions {
                 "--{option} does not apply {not_applicable}; it is an option of 'quorate compare {family}'."
             ));
         }
-        once("--algorithms", &self.algorithms)?;
+        reject_duplicates("--algorithms", &self.algorithms)?;
         let sizes = self.nodes.as_ref().map(|sizes| sizes.0.as_slice());
         F::compare(&Asked { algorithms: &self.algorithms, sizes, seed: self.seed, own }, task)
     }
@@ -81,7 +81,7 @@ fn no_comparison(name: &str) -> String {
 }
 
 /// Rejects a list with duplicates.
-pub(crate) fn once(option: &str, names: &[String]) -> Result<(), CompareError> {
+pub(crate) fn reject_duplicates(option: &str, names: &[String]) -> Result<(), CompareError> {
     for (index, name) in names.iter().enumerate() {
         if names.iter().position(|other| other == name) != Some(index) {
             return CompareError::refused(format!(

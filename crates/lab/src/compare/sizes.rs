@@ -5,7 +5,7 @@
 pub(crate) struct Sizes(pub(super) Vec<usize>);
 
 /// Larger groups take long and show nothing new.
-const MOST_NODES: usize = 1_000;
+const MAX_NODES: usize = 1_000;
 
 /// Parses sizes and ranges: `2,4,8`, `2-16`.
 pub(super) fn sizes(text: &str) -> Result<Sizes, String> {
@@ -33,8 +33,8 @@ fn size(text: &str, part: &str) -> Result<usize, String> {
     }
     match part.parse() {
         Ok(0 | 1) => Err("groups must have at least 2 nodes, because a single node sends no messages.".into()),
-        Ok(size) if size <= MOST_NODES => Ok(size),
-        Ok(_) | Err(_) => Err(format!("groups must have at most {MOST_NODES} nodes; got {part}.")),
+        Ok(size) if size <= MAX_NODES => Ok(size),
+        Ok(_) | Err(_) => Err(format!("groups must have at most {MAX_NODES} nodes; got {part}.")),
     }
 }
 

@@ -12,13 +12,13 @@ mod stress;
 pub use algorithms::{DeadlockEntry, DeadlockNode};
 pub use error::DeadlockError;
 pub use options::DeadlockArgs;
-pub use settings::{MOST_PROCESSES, Settings, plan};
+pub use settings::{MAX_PROCESSES, Settings, plan};
 
 use crate::check::CheckTask;
 use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties, Taking};
 use crate::error::LabError;
 use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
-use crate::flag::{Flags, Place};
+use crate::flag::{FlagPosition, Flags};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unknown_command;
@@ -60,7 +60,7 @@ impl RunFamily for Deadlock {
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> DeadlockNode + Send + Sync + 'static + use<> {
         let (plan, entry, has_no_resources) =
             (Arc::new(plan(spec)), spec.algorithm.entry(), spec.settings.resources == 0);
-        spec.linked(move |me| if has_no_resources { entry.asking(me, &plan) } else { entry.taking(me, &plan) })
+        spec.with_links(move |me| if has_no_resources { entry.asking(me, &plan) } else { entry.taking(me, &plan) })
     }
 
     fn users(spec: &Spec<Self>) -> Processes {
@@ -157,18 +157,18 @@ impl ScriptFamily for Deadlock {
         // A script determines the requests and their times.
         let is_scripted = spec.is_scripted();
         let mut flags = Flags::default();
-        flags.given(Place::Front, "processes", settings.processes);
-        flags.unless(settings.resources == usual.resources, Place::Front, "resources", settings.resources);
-        flags.unless(is_scripted || settings.rounds == usual.rounds, Place::Front, "asks", settings.rounds);
-        flags.unless(settings.fan_out == usual.fan_out, Place::Front, "fan-out", settings.fan_out);
-        flags.given(Place::Front, "waits-for", settings.asking.map(|asking| word(&asking)));
-        flags.unless(settings.taking == Taking::AnyOrder, Place::Front, "taking", word(&settings.taking));
-        flags.unless(is_scripted || settings.share == usual.share, Place::Front, "share", settings.share);
-        flags.given(Place::Front, "victim", settings.victim);
-        flags.unless(priorities.is_empty(), Place::Front, "priorities", priorities.join(","));
-        flags.given(Place::Times, "asks-after", settings.think.filter(|_| !is_scripted));
-        flags.given(Place::Times, "lets-go-after", settings.hold.filter(|_| !is_scripted));
-        flags.given(Place::Times, "looks-after", settings.patience);
+        flags.given(FlagPosition::Front, "processes", settings.processes);
+        flags.unless(settings.resources == usual.resources, FlagPosition::Front, "resources", settings.resources);
+        flags.unless(is_scripted || settings.rounds == usual.rounds, FlagPosition::Front, "asks", settings.rounds);
+        flags.unless(settings.fan_out == usual.fan_out, FlagPosition::Front, "fan-out", settings.fan_out);
+        flags.given(FlagPosition::Front, "waits-for", settings.asking.map(|asking| word(&asking)));
+        flags.unless(settings.taking == Taking::AnyOrder, FlagPosition::Front, "taking", word(&settings.taking));
+        flags.unless(is_scripted || settings.share == usual.share, FlagPosition::Front, "share", settings.share);
+        flags.given(FlagPosition::Front, "victim", settings.victim);
+        flags.unless(priorities.is_empty(), FlagPosition::Front, "priorities", priorities.join(","));
+        flags.given(FlagPosition::Times, "asks-after", settings.think.filter(|_| !is_scripted));
+        flags.given(FlagPosition::Times, "lets-go-after", settings.hold.filter(|_| !is_scripted));
+        flags.given(FlagPosition::Times, "looks-after", settings.patience);
         flags
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Deadlock, DeadlockEntry, DeadlockError, asking};
 use crate::deadlock::run::{Asking, Taking};
-use crate::error::{LabError, first_mistake};
+use crate::error::{LabError, first_error};
 use crate::family::ScriptFamily;
 use crate::spec::Spec;
 use quorate_core::NodeId;
@@ -47,7 +47,7 @@ impl Default for Settings {
     }
 }
 
-pub const MOST_PROCESSES: usize = 4_096;
+pub const MAX_PROCESSES: usize = 4_096;
 
 /// Returns the detection plan of an experiment.
 pub fn plan(spec: &Spec<Deadlock>) -> Plan {
@@ -88,9 +88,9 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
     let settings = &spec.settings;
     let name = || spec.algorithm.to_string();
     let processes = settings.processes.unwrap_or(spec.nodes);
-    let (resources, most) = (settings.resources, MOST_PROCESSES);
+    let (resources, most) = (settings.resources, MAX_PROCESSES);
     let given = settings.priorities.len();
-    first_mistake([
+    first_error([
         (processes == 0 || processes > most.max(spec.nodes), DeadlockError::ProcessesOutOfRange { processes, most }),
         (resources > most, DeadlockError::ResourcesOutOfRange { resources, most }),
         (resources > 0 && processes != spec.nodes, DeadlockError::OneProcessEach),

@@ -29,7 +29,7 @@ pub(super) fn broken(spec: &Spec<Election>, entry: &ElectionEntry) -> Vec<&'stat
         (!survives && faults.iter().any(is_later_crash), "no node crashes during an election"),
         (needs_majority && is_outvoted(spec, &faults, Duration::ZERO), "a majority of the group is up at any time"),
         (
-            is_bully && is_outvoted(spec, &faults, memory(spec)),
+            is_bully && is_outvoted(spec, &faults, save_delay(spec)),
             "a majority of the group stays up throughout any three message times",
         ),
         (is_cut(&faults) && !facts.tolerates_loss && facts.splits == Splits::Never, "the group is not partitioned"),
@@ -67,7 +67,7 @@ fn is_late(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
 
 /// The time that bully nodes need to save a declared result: three messages, to nodes that are busy
 /// with other messages.
-fn memory(spec: &Spec<Election>) -> Duration {
+fn save_delay(spec: &Spec<Election>) -> Duration {
     let Bounds { message, processing } = plan(spec).bounds;
     (message + processing.times(4 * spec.nodes as u64)).times(3)
 }

@@ -1,7 +1,7 @@
 //! Elections side by side: their cost over all ring orders and starters, beside the expected cost.
 
 use super::Election;
-use super::survey::{Found, MOST_EXHAUSTED, Spread, Start, Survey};
+use super::survey::{Found, MAX_EXHAUSTIVE, Spread, Start, Survey};
 use crate::compare::{
     Across, Asked, Axis, BAD, Chart, CompareError, CompareTask, ComparedFamily, Comparison, Dot, GOOD, Heading, Host,
     Law, Legend, List, Page, Parts, Plot, SAME, Series, Table, UNKNOWN, distinct,
@@ -134,7 +134,7 @@ impl Row {
     }
 
     /// The expected mean, announcements included.
-    fn law(&self) -> Option<(f64, f64)> {
+    fn expected_mean(&self) -> Option<(f64, f64)> {
         let expected_cost = self.found.expected?;
         let announcement = match expected_cost.counts {
             Counts::Election => self.found.announcement.mean,
@@ -171,7 +171,7 @@ impl Elections {
         let rows = || self.rows.iter().filter(|row| row.survey.start == start);
         let series = distinct(rows().map(Row::algorithm)).into_iter().map(|name| {
             let own: Vec<_> = rows().filter(|row| row.algorithm() == name).collect();
-            let points: Option<Vec<_>> = own.iter().map(|row| row.law()).collect();
+            let points: Option<Vec<_>> = own.iter().map(|row| row.expected_mean()).collect();
             Series {
                 name: name.into(),
                 dots: own.iter().map(|row| row.dot()).collect(),
@@ -239,7 +239,7 @@ impl Comparison for Elections {
             notes.push(vec!["If all nodes know all ranks, the highest node is down before the start.".into()]);
         }
         Page {
-            conditions: format!("all orders up to {MOST_EXHAUSTED} nodes, {orders} beyond · seed {}", self.seed),
+            conditions: format!("all orders up to {MAX_EXHAUSTIVE} nodes, {orders} beyond · seed {}", self.seed),
             tables: vec![Table::List(List { headings, rows: rows.collect() })],
             notes,
             complaints: self.rows.iter().filter_map(Row::problem).collect(),

@@ -30,7 +30,7 @@ impl Detector {
 /// Default interval between heartbeats, in message times.
 const PERIOD: u64 = 10;
 
-pub(super) fn watch(spec: &Spec<Election>) -> Option<wrap::Detector> {
+pub(super) fn wrapper_detector(spec: &Spec<Election>) -> Option<wrap::Detector> {
     let Settings { detector, silence, threshold, .. } = &spec.settings;
     let period = period(spec);
     match detector {
@@ -68,7 +68,7 @@ pub(super) fn watched<M>(
 where
     M: Fn(NodeId) -> ElectionNode + Send + Sync + 'static,
 {
-    let (detector, group) = (watch(spec), spec.group());
+    let (detector, group) = (wrapper_detector(spec), spec.group());
     move |me| match detector {
         Some(detector) => Erased::around(Watched::new(me, group.clone(), make(me), detector)),
         None => make(me),

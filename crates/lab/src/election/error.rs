@@ -1,6 +1,6 @@
 //! Errors in the settings of an election experiment.
 
-use crate::error::only;
+use crate::error::existing_nodes;
 use quorate_core::NodeId;
 use quorate_journal::settings::Length;
 
@@ -30,7 +30,7 @@ pub enum ElectionError {
          a larger bound."
     )]
     NoSuchLoad { load: usize, bits: u32 },
-    #[error("--starters must name nodes of the group; got node {node}, but {}.", only(*nodes))]
+    #[error("--starters must name nodes of the group; got node {node}, but {}.", existing_nodes(*nodes))]
     NoSuchStarter { node: NodeId, nodes: usize },
     #[error(
         "--heartbeat has no effect without a failure detector that sends heartbeats; add --detector heartbeat or --detector \

@@ -27,7 +27,7 @@ use crate::election::run::{
 };
 use crate::error::LabError;
 use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
-use crate::flag::{Flags, Place};
+use crate::flag::{FlagPosition, Flags};
 use crate::spec::{Spec, word};
 use crate::typed::unknown_command;
 use quorate_core::election::{
@@ -181,10 +181,10 @@ impl RunFamily for Election {
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> ElectionNode + Send + Sync + 'static + use<> {
         let plan = Arc::new(plan(spec));
         let algorithm = spec.algorithm;
-        detector::watched(spec, spec.linked(move |me| (algorithm.make)(me, &plan)))
+        detector::watched(spec, spec.with_links(move |me| (algorithm.make)(me, &plan)))
     }
 
-    fn calm(settings: &Settings) -> Settings {
+    fn without_random_faults(settings: &Settings) -> Settings {
         Settings { upheaval: 0, ..settings.clone() }
     }
 
@@ -260,24 +260,24 @@ impl ScriptFamily for Election {
         let own = &spec.settings;
         let usual = Settings::default();
         let mut flags = Flags::default();
-        flags.unless(spec.is_scripted(), Place::Front, "starters", &own.starters);
-        flags.unless(own.order == usual.order, Place::Front, "order", &own.order);
-        flags.unless(own.attribute == usual.attribute, Place::Front, "attribute", &own.attribute);
-        flags.unless(own.prefer == usual.prefer, Place::Front, "prefer", word(&own.prefer));
-        flags.unless(own.announce == usual.announce, Place::Front, "announce", word(&own.announce));
-        flags.unless(own.repair == usual.repair, Place::Front, "repair", word(&own.repair));
-        flags.switch(own.tell_lower, Place::Front, "tell-lower");
-        flags.switch(own.broadcast, Place::Front, "broadcast");
-        flags.unless(own.detector == usual.detector, Place::Front, "detector", word(&own.detector));
-        flags.given(Place::Times, "heartbeat", own.heartbeat);
-        flags.given(Place::Times, "silence", own.silence);
-        flags.given(Place::Times, "threshold", own.threshold);
-        flags.given(Place::Times, "master-lease", own.lease);
-        flags.given(Place::Front, "id-bits", own.id_bits);
-        flags.given(Place::Front, "reserved-bits", own.reserved_bits);
-        flags.given(Place::Front, "load-bound", own.load_bound);
-        flags.given(Place::Times, "master-drift-bound", own.drift_ppm.map(|parts| format!("{parts}ppm")));
-        flags.unless(own.upheaval == 0, Place::Links, "upheaval", own.upheaval);
+        flags.unless(spec.is_scripted(), FlagPosition::Front, "starters", &own.starters);
+        flags.unless(own.order == usual.order, FlagPosition::Front, "order", &own.order);
+        flags.unless(own.attribute == usual.attribute, FlagPosition::Front, "attribute", &own.attribute);
+        flags.unless(own.prefer == usual.prefer, FlagPosition::Front, "prefer", word(&own.prefer));
+        flags.unless(own.announce == usual.announce, FlagPosition::Front, "announce", word(&own.announce));
+        flags.unless(own.repair == usual.repair, FlagPosition::Front, "repair", word(&own.repair));
+        flags.switch(own.tell_lower, FlagPosition::Front, "tell-lower");
+        flags.switch(own.broadcast, FlagPosition::Front, "broadcast");
+        flags.unless(own.detector == usual.detector, FlagPosition::Front, "detector", word(&own.detector));
+        flags.given(FlagPosition::Times, "heartbeat", own.heartbeat);
+        flags.given(FlagPosition::Times, "silence", own.silence);
+        flags.given(FlagPosition::Times, "threshold", own.threshold);
+        flags.given(FlagPosition::Times, "master-lease", own.lease);
+        flags.given(FlagPosition::Front, "id-bits", own.id_bits);
+        flags.given(FlagPosition::Front, "reserved-bits", own.reserved_bits);
+        flags.given(FlagPosition::Front, "load-bound", own.load_bound);
+        flags.given(FlagPosition::Times, "master-drift-bound", own.drift_ppm.map(|parts| format!("{parts}ppm")));
+        flags.unless(own.upheaval == 0, FlagPosition::Links, "upheaval", own.upheaval);
         flags
     }
 }

@@ -2,7 +2,7 @@
 
 use super::run::{Attribute, Seating, Starters};
 use super::{Detector, Election, ElectionError, Settings};
-use crate::error::{LabError, first_mistake};
+use crate::error::{LabError, first_error};
 use crate::family::OptionsFamily;
 use crate::options::{Basics, Options, first_given, one_of};
 use crate::registry::FamilyArgs;
@@ -130,7 +130,7 @@ impl ElectionArgs {
     }
 
     fn check_detector(&self, detector: Detector) -> Result<(), ElectionError> {
-        first_mistake([
+        first_error([
             (self.heartbeat.is_some() && !detector.sends_heartbeats(), ElectionError::NoHeartbeats),
             (self.silence.is_some() && detector != Detector::Heartbeat, ElectionError::NoFixedBound),
             (self.threshold.is_some() && detector != Detector::Accrual, ElectionError::NoAccrual),

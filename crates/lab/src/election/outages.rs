@@ -48,8 +48,9 @@ pub(super) fn draw(spec: &Spec<Election>) -> Vec<TimedFault> {
     let window = Duration::from_nanos(window).max(round_trip(spec).times(MARGIN));
     let mut outages: Vec<Outage> = Vec::new();
     for _ in 0..spec.settings.upheaval {
-        let fitting =
-            (0..ATTEMPTS).map(|_| one(spec, window, &mut dice)).find(|outage| fits(spec, outage, &outages, margin));
+        let fitting = (0..ATTEMPTS)
+            .map(|_| draw_outage(spec, window, &mut dice))
+            .find(|outage| fits(spec, outage, &outages, margin));
         outages.extend(fitting);
     }
     outages.into_iter().map(fault).collect()
@@ -63,7 +64,7 @@ fn counts_members(spec: &Spec<Election>) -> bool {
 
 /// Draws one outage. The shortest end before other nodes notice; the longest end after the group
 /// has adapted.
-fn one(spec: &Spec<Election>, window: Duration, dice: &mut Dice) -> Outage {
+fn draw_outage(spec: &Spec<Election>, window: Duration, dice: &mut Dice) -> Outage {
     let node = NodeId::from_index(dice.below(spec.nodes as u64) as usize);
     let least = Duration::from_nanos(1);
     let at = dice.between(least, window);

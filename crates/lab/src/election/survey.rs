@@ -20,7 +20,7 @@ use quorate_journal::workload::Ending;
 use serde::Serialize;
 
 /// The largest group that is tried in every order.
-pub const MOST_EXHAUSTED: usize = 8;
+pub const MAX_EXHAUSTIVE: usize = 8;
 
 /// The starters in a comparison: one node (each in turn), the lowest or highest rank, or all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -106,7 +106,7 @@ impl Survey {
     }
 
     pub fn is_exhaustive(&self) -> bool {
-        self.entry.facts.shape != Shape::Ring || self.nodes <= MOST_EXHAUSTED
+        self.entry.facts.shape != Shape::Ring || self.nodes <= MAX_EXHAUSTIVE
     }
 
     /// One more than the number of nodes whose positions can be permuted.

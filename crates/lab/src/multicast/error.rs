@@ -1,12 +1,12 @@
 //! Errors in the settings of a multicast experiment.
 
-use crate::error::only;
+use crate::error::existing_nodes;
 use quorate_core::NodeId;
 use quorate_core::multicast::Payload;
 
 #[derive(Debug, thiserror::Error)]
 pub enum MulticastError {
-    #[error("--senders and --groups must name nodes of the group; got node {node}, but {}.", only(*nodes))]
+    #[error("--senders and --groups must name nodes of the group; got node {node}, but {}.", existing_nodes(*nodes))]
     NoSuchSender { node: NodeId, nodes: usize },
     #[error("--sequencing does not apply to '{name}', which has no sequencer; omit --sequencing.")]
     NoSequencer { name: String },

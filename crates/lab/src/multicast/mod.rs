@@ -20,9 +20,9 @@ pub use options::MediumArg;
 pub use options::MulticastArgs;
 
 use crate::check::CheckTask;
-use crate::error::{LabError, first_mistake};
+use crate::error::{LabError, first_error};
 use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
-use crate::flag::{Flags, Place};
+use crate::flag::{FlagPosition, Flags};
 use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
@@ -136,7 +136,7 @@ impl RunFamily for Multicast {
             }
         }
         let lacks_sequencer = *sequencing != Sequencing::ToAll && !spec.algorithm.facts.sequences;
-        first_mistake([
+        first_error([
             (*leaves > 0 && views.is_none(), MulticastError::LeavesWithoutViews),
             (*leaves > spec.nodes, MulticastError::TooManyLeave { leaves: *leaves, nodes: spec.nodes }),
             (*piece == 0, MulticastError::NoPiece),
@@ -166,7 +166,7 @@ impl RunFamily for Multicast {
         let (form, seed) = (form(spec), spec.seed);
         // There is always at least one group.
         let first = plans.first().map_or_else(|| Arc::new(Plan::new(Group::nobody())), Arc::clone);
-        spec.linked(move |me| match form {
+        spec.with_links(move |me| match form {
             Form::Fixed => (entry.make)(me, &first).bare(),
             Form::Viewed => (entry.make)(me, &first).viewed(me),
             Form::Several => entry.several(me, &plans),
@@ -261,29 +261,34 @@ impl ScriptFamily for Multicast {
         let groups: Vec<_> = settings.groups.iter().map(ToString::to_string).collect();
         let judged: Vec<_> = settings.judge.iter().map(|property| property.name()).collect();
         let (is_scripted, mut flags) = (spec.is_scripted(), Flags::default());
-        flags.unless(is_scripted, Place::Front, "messages", settings.messages);
+        flags.unless(is_scripted, FlagPosition::Front, "messages", settings.messages);
         flags.unless(
             is_scripted || settings.traffic == usual.traffic,
-            Place::Front,
+            FlagPosition::Front,
             "traffic",
             word(&settings.traffic),
         );
-        flags.unless(is_scripted || settings.senders.is_empty(), Place::Front, "senders", senders);
-        flags.unless(settings.payload == usual.payload, Place::Front, "payload", settings.payload);
+        flags.unless(is_scripted || settings.senders.is_empty(), FlagPosition::Front, "senders", senders);
+        flags.unless(settings.payload == usual.payload, FlagPosition::Front, "payload", settings.payload);
         flags.given(
-            Place::Times,
+            FlagPosition::Times,
             "interval",
             settings.interval.filter(|_| !is_scripted && settings.traffic != Pattern::Flood),
         );
-        flags.switch(settings.delivery != usual.delivery, Place::Front, "uniform");
-        flags.switch(settings.relay != usual.relay, Place::Front, "relay");
-        flags.unless(settings.sequencing == usual.sequencing, Place::Front, "sequencing", word(&settings.sequencing));
-        flags.unless(settings.window == usual.window, Place::Front, "window", settings.window);
-        flags.unless(settings.medium == usual.medium, Place::Front, "medium", word(&settings.medium));
-        flags.unless(groups.is_empty(), Place::Front, "groups", groups.join(" "));
-        flags.unless(settings.leaves == usual.leaves, Place::Front, "leaves", settings.leaves);
-        flags.unless(settings.piece == usual.piece, Place::Front, "piece", settings.piece);
-        flags.unless(judged.is_empty(), Place::Front, "judge", judged.join(","));
+        flags.switch(settings.delivery != usual.delivery, FlagPosition::Front, "uniform");
+        flags.switch(settings.relay != usual.relay, FlagPosition::Front, "relay");
+        flags.unless(
+            settings.sequencing == usual.sequencing,
+            FlagPosition::Front,
+            "sequencing",
+            word(&settings.sequencing),
+        );
+        flags.unless(settings.window == usual.window, FlagPosition::Front, "window", settings.window);
+        flags.unless(settings.medium == usual.medium, FlagPosition::Front, "medium", word(&settings.medium));
+        flags.unless(groups.is_empty(), FlagPosition::Front, "groups", groups.join(" "));
+        flags.unless(settings.leaves == usual.leaves, FlagPosition::Front, "leaves", settings.leaves);
+        flags.unless(settings.piece == usual.piece, FlagPosition::Front, "piece", settings.piece);
+        flags.unless(judged.is_empty(), FlagPosition::Front, "judge", judged.join(","));
         settings.views.iter().for_each(|views| views.flags(&mut flags));
         flags
     }
@@ -302,7 +307,7 @@ impl JudgeFamily for Multicast {
     fn properties(spec: &Spec<Self>, _care: Care) -> Properties {
         let also = Promises::of(&spec.settings.judge);
         let properties = Properties::new(spec.nodes, promises(spec, spec.algorithm.entry())).watching(also);
-        let properties = properties.patient(settling(spec).unwrap_or_default());
+        let properties = properties.with_grace(settling(spec).unwrap_or_default());
         static_groups(spec)
             .into_iter()
             .fold(properties, |properties, (group, members)| properties.among(group, members))

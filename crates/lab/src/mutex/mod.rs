@@ -20,7 +20,7 @@ pub use options::MutexArgs;
 use crate::check::CheckTask;
 use crate::error::LabError;
 use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
-use crate::flag::{Flags, Place};
+use crate::flag::{FlagPosition, Flags};
 use crate::mutex::run::{
     Demand, Expectations, From, Measures, MutexSummary, OrderWatch, Pattern, Promise, Properties, Requests,
 };
@@ -79,7 +79,7 @@ impl Default for Settings {
 
 /// The largest group whose request order is checked. Larger groups need too much memory for vector
 /// clocks.
-const MOST_ORDERED: usize = 256;
+const MAX_ORDERED: usize = 256;
 
 impl RunFamily for Mutex {
     type Users = users::Users<Requests, Script>;
@@ -125,7 +125,7 @@ impl RunFamily for Mutex {
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static + use<> {
         let around = spec.surroundings();
         let (views, entry) = (spec.settings.views, spec.algorithm.entry());
-        spec.linked(move |me| {
+        spec.with_links(move |me| {
             let in_views = views.and_then(|views| Some((views, entry.node_in_views(me, &around)?)));
             match in_views {
                 Some((views @ ViewSettings { membership: Keeper::Replica, .. }, node)) => {
@@ -215,14 +215,14 @@ impl ScriptFamily for Mutex {
             views.iter().for_each(|views| views.flags(&mut flags));
             return flags;
         }
-        flags.value(Place::Front, "entries", entries);
-        flags.unless(*workload == Settings::default().workload, Place::Front, "workload", word(workload));
-        flags.unless(requesters.is_empty(), Place::Front, "requesters", members);
-        flags.given(Place::Times, "hold", *hold);
-        flags.given(Place::Times, "think", *think);
-        flags.unless(tries.is_zero(), Place::Links, "try", tries);
-        flags.unless(cancels.is_zero(), Place::Links, "cancel", cancels);
-        flags.unless(readers.is_zero(), Place::Links, "readers", readers);
+        flags.value(FlagPosition::Front, "entries", entries);
+        flags.unless(*workload == Settings::default().workload, FlagPosition::Front, "workload", word(workload));
+        flags.unless(requesters.is_empty(), FlagPosition::Front, "requesters", members);
+        flags.given(FlagPosition::Times, "hold", *hold);
+        flags.given(FlagPosition::Times, "think", *think);
+        flags.unless(tries.is_zero(), FlagPosition::Links, "try", tries);
+        flags.unless(cancels.is_zero(), FlagPosition::Links, "cancel", cancels);
+        flags.unless(readers.is_zero(), FlagPosition::Links, "readers", readers);
         views.iter().for_each(|views| views.flags(&mut flags));
         flags
     }
@@ -263,7 +263,7 @@ impl JudgeFamily for Mutex {
             service: spec.algorithm.facts.service != Service::Doubtful,
             shares: spec.algorithm.facts.shares,
             order: match (spec.algorithm.facts.order, care) {
-                _ if spec.nodes > MOST_ORDERED || can_change_view => OrderWatch::Ignored,
+                _ if spec.nodes > MAX_ORDERED || can_change_view => OrderWatch::Ignored,
                 (ServiceOrder::HappenedBefore, _) => OrderWatch::Promised,
                 (ServiceOrder::Arrival | ServiceOrder::None, Care::Figures) => OrderWatch::Counted,
                 (ServiceOrder::Arrival | ServiceOrder::None, Care::Verdicts) => OrderWatch::Ignored,

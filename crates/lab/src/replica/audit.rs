@@ -72,11 +72,11 @@ impl LogAudit {
     }
 
     /// Records that a replica starts. Log time passes from the first start on.
-    pub(super) fn begins(&mut self, now: Time) {
+    pub(super) fn record_start(&mut self, now: Time) {
         self.pace.begin.get_or_insert(now);
     }
 
-    pub(super) fn clock_changes(&mut self, text: &str) {
+    pub(super) fn record_clock_change(&mut self, text: &str) {
         match text.parse::<Fault>() {
             Ok(Fault::Drift { by, .. }) => {
                 self.pace.fastest = self.pace.fastest.max(u32::try_from(by.parts()).unwrap_or(0));
@@ -86,28 +86,28 @@ impl LogAudit {
         }
     }
 
-    pub(super) fn acknowledges(&mut self, node: NodeId, term: u64, index: u64) -> Option<Contradiction> {
+    pub(super) fn record_acknowledgement(&mut self, node: NodeId, term: u64, index: u64) -> Option<Contradiction> {
         self.acknowledged.entry(index).or_insert(Acknowledged { by: node, term });
         let (was, _) = self.entries.get(&index)?.content?;
         (was != term).then(|| differs(index, was, Acknowledged { by: node, term }))
     }
 
-    pub(super) fn applies(&mut self, now: Time, node: NodeId, audit: &Audit) -> Vec<Contradiction> {
+    pub(super) fn record_applied(&mut self, now: Time, node: NodeId, audit: &Audit) -> Vec<Contradiction> {
         let content = Some((audit.term, audit.entry));
         let entry = Entry { reported_by: node, content, state: audit.state, time: audit.time };
-        let mut found = self.reaches(now, audit.index, entry);
+        let mut found = self.record_entry(now, audit.index, entry);
         if let Some(acknowledged) = self.acknowledged.get(&audit.index).filter(|known| known.term != audit.term) {
             found.push(differs(audit.index, audit.term, *acknowledged));
         }
         found
     }
 
-    pub(super) fn restores(&mut self, now: Time, node: NodeId, restored: &Restoration) -> Vec<Contradiction> {
+    pub(super) fn record_restored(&mut self, now: Time, node: NodeId, restored: &Restoration) -> Vec<Contradiction> {
         let entry = Entry { reported_by: node, content: None, state: restored.state, time: restored.time };
-        self.reaches(now, restored.index, entry)
+        self.record_entry(now, restored.index, entry)
     }
 
-    fn reaches(&mut self, now: Time, index: u64, report: Entry) -> Vec<Contradiction> {
+    fn record_entry(&mut self, now: Time, index: u64, report: Entry) -> Vec<Contradiction> {
         let Some(known) = self.entries.get_mut(&index) else {
             self.entries.insert(index, report);
             return self.check_time(now, index, report).into_iter().collect();
@@ -214,10 +214,10 @@ mod tests {
         let mut audit_log = LogAudit::new(TICK);
         let [one, two] = [0, 1].map(NodeId::from_index);
         for node in [one, two, one] {
-            assert!(audit_log.applies(at(9), node, &audit(2, 1, 5, 7, 8)).is_empty());
-            assert!(audit_log.applies(at(9), node, &audit(3, 1, 5, 9, 9)).is_empty());
+            assert!(audit_log.record_applied(at(9), node, &audit(2, 1, 5, 7, 8)).is_empty());
+            assert!(audit_log.record_applied(at(9), node, &audit(3, 1, 5, 9, 9)).is_empty());
         }
-        assert!(audit_log.acknowledges(one, 1, 3).is_none());
+        assert!(audit_log.record_acknowledgement(one, 1, 3).is_none());
         assert_eq!(audit_log.last_acknowledged(), 3);
     }
 
@@ -225,21 +225,21 @@ mod tests {
     fn entries_states_and_times_have_separate_contradictions() {
         let mut audit_log = LogAudit::new(TICK);
         let [one, two] = [0, 1].map(NodeId::from_index);
-        audit_log.applies(at(9), one, &audit(2, 1, 5, 7, 8));
-        assert_eq!(names(&audit_log.applies(at(9), two, &audit(2, 2, 5, 7, 8))), ["kept"]);
-        assert_eq!(names(&audit_log.applies(at(9), two, &audit(2, 1, 5, 6, 8))), ["kept"]);
-        assert_eq!(names(&audit_log.applies(at(9), two, &audit(2, 1, 5, 7, 9))), ["equal"]);
-        assert_eq!(names(&audit_log.applies(at(9), two, &audit(2, 1, 6, 7, 8))), ["log-time"]);
-        assert_eq!(names(&audit_log.applies(at(9), two, &audit(3, 1, 4, 7, 8))), ["log-time"]);
+        audit_log.record_applied(at(9), one, &audit(2, 1, 5, 7, 8));
+        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(2, 2, 5, 7, 8))), ["kept"]);
+        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(2, 1, 5, 6, 8))), ["kept"]);
+        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(2, 1, 5, 7, 9))), ["equal"]);
+        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(2, 1, 6, 7, 8))), ["log-time"]);
+        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(3, 1, 4, 7, 8))), ["log-time"]);
     }
 
     #[test]
     fn acknowledged_entries_stay_in_any_order_of_reports() {
         let mut audit_log = LogAudit::new(TICK);
         let [one, two] = [0, 1].map(NodeId::from_index);
-        assert!(audit_log.acknowledges(one, 1, 4).is_none());
-        assert_eq!(names(&audit_log.applies(at(9), two, &audit(4, 2, 5, 7, 8))), ["kept"]);
-        assert!(matches!(audit_log.acknowledges(one, 1, 4), Some(Contradiction::Kept(_))));
+        assert!(audit_log.record_acknowledgement(one, 1, 4).is_none());
+        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(4, 2, 5, 7, 8))), ["kept"]);
+        assert!(matches!(audit_log.record_acknowledgement(one, 1, 4), Some(Contradiction::Kept(_))));
     }
 
     /// Real processes start at any clock time; time before the start does not count.
@@ -248,10 +248,10 @@ mod tests {
         let one = NodeId::from_index(0);
         for begin in [-100, 5_000] {
             let mut audit_log = LogAudit::new(TICK);
-            audit_log.begins(at(begin));
-            audit_log.begins(at(begin + 50));
-            assert!(audit_log.applies(at(begin + 150), one, &audit(2, 1, 150, 7, 8)).is_empty());
-            assert_eq!(names(&audit_log.applies(at(begin + 200), one, &audit(3, 1, 201, 7, 8))), ["log-time"]);
+            audit_log.record_start(at(begin));
+            audit_log.record_start(at(begin + 50));
+            assert!(audit_log.record_applied(at(begin + 150), one, &audit(2, 1, 150, 7, 8)).is_empty());
+            assert_eq!(names(&audit_log.record_applied(at(begin + 200), one, &audit(3, 1, 201, 7, 8))), ["log-time"]);
         }
     }
 
@@ -259,11 +259,11 @@ mod tests {
     fn log_time_may_go_as_fast_as_the_fastest_clock_and_no_faster() {
         let mut audit_log = LogAudit::new(TICK);
         let one = NodeId::from_index(0);
-        assert_eq!(names(&audit_log.applies(at(1_000), one, &audit(2, 1, 1_001, 7, 8))), ["log-time"]);
-        audit_log.clock_changes("drift 2 by 1000ppm");
-        assert!(audit_log.applies(at(2_000), one, &audit(3, 1, 2_002, 7, 8)).is_empty());
-        assert_eq!(names(&audit_log.applies(at(3_000), one, &audit(4, 1, 3_004, 7, 8))), ["log-time"]);
-        audit_log.clock_changes("skew 2 by 5s");
-        assert!(audit_log.applies(at(3_000), one, &audit(5, 1, 3_020, 7, 8)).is_empty());
+        assert_eq!(names(&audit_log.record_applied(at(1_000), one, &audit(2, 1, 1_001, 7, 8))), ["log-time"]);
+        audit_log.record_clock_change("drift 2 by 1000ppm");
+        assert!(audit_log.record_applied(at(2_000), one, &audit(3, 1, 2_002, 7, 8)).is_empty());
+        assert_eq!(names(&audit_log.record_applied(at(3_000), one, &audit(4, 1, 3_004, 7, 8))), ["log-time"]);
+        audit_log.record_clock_change("skew 2 by 5s");
+        assert!(audit_log.record_applied(at(3_000), one, &audit(5, 1, 3_020, 7, 8)).is_empty());
     }
 }

@@ -47,7 +47,7 @@ impl Client {
         self.open = Some(PendingOperation { operation, attempt: 0, asked: None });
     }
 
-    pub(super) fn ask(&mut self, index: usize, node: NodeId) -> Option<(RequestId, Operation)> {
+    pub(super) fn next_attempt(&mut self, index: usize, node: NodeId) -> Option<(RequestId, Operation)> {
         let open = self.open.as_mut()?;
         open.attempt += 1;
         open.asked = Some(node);

@@ -24,7 +24,7 @@ pub(super) struct Demand {
     /// The tick of the replicas, the unit of timeouts.
     pub(super) tick: Duration,
     /// The end of the last fault. The run cannot end before.
-    pub(super) calm: Time,
+    pub(super) faults_end: Time,
 }
 
 pub struct Clients {
@@ -102,7 +102,7 @@ impl Clients {
         let Some(client) = self.clients.get_mut(index) else { return };
         let node = if reads_anywhere { any_node } else { client.preferred_node };
         client.begin(operation);
-        self.ask(now, index, node, plan);
+        self.next_attempt(now, index, node, plan);
     }
 
     fn draw_operation(&mut self, index: usize) -> Operation {
@@ -121,8 +121,9 @@ impl Clients {
         })
     }
 
-    fn ask(&mut self, now: Time, index: usize, node: NodeId, plan: &mut Plan<Command>) {
-        let Some((who, operation)) = self.clients.get_mut(index).and_then(|client| client.ask(index, node)) else {
+    fn next_attempt(&mut self, now: Time, index: usize, node: NodeId, plan: &mut Plan<Command>) {
+        let Some((who, operation)) = self.clients.get_mut(index).and_then(|client| client.next_attempt(index, node))
+        else {
             return;
         };
         let ticket = who.ticket();
@@ -163,7 +164,7 @@ impl Clients {
         }
     }
 
-    fn crashed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
+    fn node_crashed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         self.outbox.remove(&node);
         for index in 0..self.clients.len() {
             if let Some(who) = self.clients.get_mut(index).and_then(|client| client.node_crashed(index, node)) {
@@ -196,23 +197,23 @@ impl Clients {
         }
     }
 
-    fn due(&mut self, now: Time, item: Item, plan: &mut Plan<Command>) {
+    fn perform(&mut self, now: Time, item: Item, plan: &mut Plan<Command>) {
         match item {
             Item::Begin(index) => self.begin_operation(now, index, plan),
             Item::Ask { who, node } => {
                 if client_of(&mut self.clients, who).is_some_and(|client| client.needs_retry(who)) {
-                    self.ask(now, index_of(who), node, plan);
+                    self.next_attempt(now, index_of(who), node, plan);
                 }
             }
             Item::Timeout(who) => {
                 let any_node = self.any_node();
                 if client_of(&mut self.clients, who).is_some_and(|client| client.time_out(who)) {
-                    self.ask(now, index_of(who), any_node, plan);
+                    self.next_attempt(now, index_of(who), any_node, plan);
                 }
             }
             Item::Flush(node) => self.flush(now, node, plan),
             Item::FaultsEnded => {}
-            Item::Operator(task) => self.operate(now, plan, |operator, _| operator.due(task)),
+            Item::Operator(task) => self.operate(now, plan, |operator, _| operator.perform(task)),
         }
     }
 
@@ -247,7 +248,7 @@ impl Workload<Command, Event> for Clients {
             let first = Time::ZERO + self.pause(16);
             self.agenda.put(first, Item::Begin(index), plan);
         }
-        self.agenda.put(self.demand.calm + self.demand.tick.times(20), Item::FaultsEnded, plan);
+        self.agenda.put(self.demand.faults_end + self.demand.tick.times(20), Item::FaultsEnded, plan);
         self.operate(Time::ZERO, plan, |operator, dice| operator.begin(dice));
     }
 
@@ -258,13 +259,13 @@ impl Workload<Command, Event> for Clients {
                 self.operate(now, plan, |operator, _| operator.handle_event(node, event));
             }
             News::Crashed => {
-                self.crashed(now, node, plan);
-                self.operate(now, plan, |operator, _| operator.crashed(node));
+                self.node_crashed(now, node, plan);
+                self.operate(now, plan, |operator, _| operator.node_crashed(node));
             }
             News::Restarted => self.operate(now, plan, |operator, _| operator.restarted(now, node)),
             News::Alarm => {
                 while let Some(item) = self.agenda.due(now) {
-                    self.due(now, item, plan);
+                    self.perform(now, item, plan);
                 }
             }
         }

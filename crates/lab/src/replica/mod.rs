@@ -19,9 +19,9 @@ pub use algorithms::{ReplicaEntry, ReplicaMachine, ReplicaNode};
 pub use options::ReplicaArgs;
 pub use properties::Properties;
 
-use crate::error::{LabError, first_mistake};
+use crate::error::{LabError, first_error};
 use crate::family::{Care, JudgeFamily, RunFamily, ScriptFamily};
-use crate::flag::{Flags, Place};
+use crate::flag::{FlagPosition, Flags};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::users;
@@ -111,14 +111,14 @@ pub enum ReplicaError {
     #[error("--keys must be at least 1; got 0. Use for example --keys 3.")]
     NoKeys,
     #[error(
-        "--clients must be at most {MOST_CLIENTS}, --operations at most {MOST_OPERATIONS}, and --changes at most {MOST_CHANGES}."
+        "--clients must be at most {MAX_CLIENTS}, --operations at most {MAX_OPERATIONS}, and --changes at most {MAX_CHANGES}."
     )]
     TooMuch,
 }
 
-const MOST_CLIENTS: u64 = 10_000;
-const MOST_OPERATIONS: u64 = 100_000_000;
-const MOST_CHANGES: u32 = 10_000;
+const MAX_CLIENTS: u64 = 10_000;
+const MAX_OPERATIONS: u64 = 100_000_000;
+const MAX_CHANGES: u32 = 10_000;
 
 /// The drift bound of leases, and the maximum drift of chaos, in ppm.
 const DRIFT_BOUND: u32 = 1_000;
@@ -167,7 +167,7 @@ fn operator_settings(spec: &Spec<Replica>) -> OperatorSettings {
         window: Replica::fault_window(spec),
         tick: spec.settings.tick(),
         wipes: spec.every_fault().into_iter().filter_map(wipe).collect(),
-        calm: spec.faults_end().unwrap_or(Time::ZERO),
+        faults_end: spec.faults_end().unwrap_or(Time::ZERO),
     }
 }
 
@@ -214,17 +214,17 @@ impl RunFamily for Replica {
             (founders == 0 || founders > spec.nodes, ReplicaError::Founders { founders, nodes: spec.nodes }),
             (spec.settings.tick() == Duration::ZERO, ReplicaError::NoTick),
             (keys == 0, ReplicaError::NoKeys),
-            (clients > MOST_CLIENTS || operations > MOST_OPERATIONS || changes > MOST_CHANGES, ReplicaError::TooMuch),
+            (clients > MAX_CLIENTS || operations > MAX_OPERATIONS || changes > MAX_CHANGES, ReplicaError::TooMuch),
         ];
-        Ok(first_mistake(mistakes)?)
+        Ok(first_error(mistakes)?)
     }
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> ReplicaNode + Send + Sync + 'static + use<> {
         let (settings, algorithm) = (replica_settings(spec), spec.algorithm);
-        spec.linked(move |me| (algorithm.make)(me, settings.clone()))
+        spec.with_links(move |me| (algorithm.make)(me, settings.clone()))
     }
 
-    fn calm(settings: &Settings) -> Settings {
+    fn without_random_faults(settings: &Settings) -> Settings {
         Settings { chaos: false, ..settings.clone() }
     }
 
@@ -236,8 +236,8 @@ impl RunFamily for Replica {
             }
             Some(_) | None => {
                 let (tick, settings) = (spec.settings.tick(), operator_settings(spec));
-                let (nodes, seed, calm) = (spec.nodes, spec.seed, settings.calm);
-                let demand = Demand { nodes, seed, clients, operations, keys, tick, calm };
+                let (nodes, seed, faults_end) = (spec.nodes, spec.seed, settings.faults_end);
+                let demand = Demand { nodes, seed, clients, operations, keys, tick, faults_end };
                 users::Users::Workload(Box::new(Clients::new(demand, settings)))
             }
         }
@@ -369,17 +369,22 @@ impl ScriptFamily for Replica {
         let Settings { checkpoint_every, keep_entries, piece_bytes, chaos, .. } = &spec.settings;
         let is_left_out = spec.is_scripted() && *operations == usual.operations;
         let mut flags = Flags::default();
-        flags.given(Place::Front, "founders", *founders);
-        flags.unless(*clients == usual.clients, Place::Front, "clients", clients);
-        flags.unless(is_left_out, Place::Front, "operations", operations);
-        flags.unless(*keys == usual.keys, Place::Front, "keys", keys);
-        flags.unless(*changes == usual.changes, Place::Front, "changes", changes);
-        flags.unless(*reads == usual.reads, Place::Front, "reads", word(reads));
-        flags.unless(*tick == usual.tick, Place::Front, "tick", tick);
-        flags.unless(*checkpoint_every == usual.checkpoint_every, Place::Front, "checkpoint-every", checkpoint_every);
-        flags.unless(*keep_entries == usual.keep_entries, Place::Front, "keep-entries", keep_entries);
-        flags.unless(*piece_bytes == usual.piece_bytes, Place::Front, "piece-bytes", piece_bytes);
-        flags.switch(*chaos, Place::Front, "chaos");
+        flags.given(FlagPosition::Front, "founders", *founders);
+        flags.unless(*clients == usual.clients, FlagPosition::Front, "clients", clients);
+        flags.unless(is_left_out, FlagPosition::Front, "operations", operations);
+        flags.unless(*keys == usual.keys, FlagPosition::Front, "keys", keys);
+        flags.unless(*changes == usual.changes, FlagPosition::Front, "changes", changes);
+        flags.unless(*reads == usual.reads, FlagPosition::Front, "reads", word(reads));
+        flags.unless(*tick == usual.tick, FlagPosition::Front, "tick", tick);
+        flags.unless(
+            *checkpoint_every == usual.checkpoint_every,
+            FlagPosition::Front,
+            "checkpoint-every",
+            checkpoint_every,
+        );
+        flags.unless(*keep_entries == usual.keep_entries, FlagPosition::Front, "keep-entries", keep_entries);
+        flags.unless(*piece_bytes == usual.piece_bytes, FlagPosition::Front, "piece-bytes", piece_bytes);
+        flags.switch(*chaos, FlagPosition::Front, "chaos");
         flags
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct OperatorSettings {
     pub(super) window: Duration,
     pub(super) tick: Duration,
     pub(super) wipes: Vec<(Time, NodeId)>,
-    pub(super) calm: Time,
+    pub(super) faults_end: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -110,15 +110,15 @@ impl Operator {
             self.tasks.push((Pause::Until(*at + self.settings.tick), OperatorTask::DiskLost));
         }
         let last = self.settings.wipes.iter().map(|(at, _)| *at).fold(Time::ZERO + self.settings.window, Time::max);
-        let calm = self.settings.calm.max(last) + self.settings.tick.times(20);
-        self.tasks.push((Pause::Until(calm), OperatorTask::FaultsEnded));
+        let faults_end = self.settings.faults_end.max(last) + self.settings.tick.times(20);
+        self.tasks.push((Pause::Until(faults_end), OperatorTask::FaultsEnded));
     }
 
     pub(super) fn is_done(&self) -> bool {
         self.faults_ended && self.goal.is_none() && self.backlog == 0 && self.next_goal().is_none()
     }
 
-    pub(super) fn due(&mut self, task: OperatorTask) {
+    pub(super) fn perform(&mut self, task: OperatorTask) {
         match task {
             OperatorTask::Change => {
                 self.to_come = self.to_come.saturating_sub(1);
@@ -144,18 +144,18 @@ impl Operator {
         }
     }
 
-    pub(super) fn crashed(&mut self, node: NodeId) {
-        self.set_up(node, false);
+    pub(super) fn node_crashed(&mut self, node: NodeId) {
+        self.set_live(node, false);
     }
 
     pub(super) fn restarted(&mut self, now: Time, node: NodeId) {
-        self.set_up(node, true);
+        self.set_live(node, true);
         if self.settings.wipes.contains(&(now, node)) {
             self.wiped.insert(node);
         }
     }
 
-    fn set_up(&mut self, node: NodeId, is_up: bool) {
+    fn set_live(&mut self, node: NodeId, is_up: bool) {
         if let Some(state) = self.is_up.get_mut(node.index()) {
             *state = is_up;
         }
@@ -236,10 +236,10 @@ impl Operator {
     pub(super) fn actions(&mut self, now: Time, dice: &mut Dice) -> OperatorActions {
         if self.goal.is_none() {
             if let Some(members) = self.next_goal() {
-                self.pursue(members);
+                self.set_goal(members);
             } else if self.backlog > 0 {
                 self.backlog -= 1;
-                self.change_something(dice);
+                self.draw_change(dice);
             }
         }
         self.ask(dice);
@@ -252,7 +252,7 @@ impl Operator {
         OperatorActions { commands: std::mem::take(&mut self.commands), tasks }
     }
 
-    fn pursue(&mut self, members: Members) {
+    fn set_goal(&mut self, members: Members) {
         self.number += 1;
         self.goal = Some(Goal { members, attempt: 0, is_asked: false, is_due: false, refusals: 0 });
         // With a delay: refusals are immediate, and repeated requests at one instant would never
@@ -310,16 +310,16 @@ impl Operator {
 
     /// Minimum number of voters. While more disks will be lost, no voter can be removed, because a
     /// wiped replica cannot replace it.
-    fn floor(&self) -> usize {
+    fn min_voters(&self) -> usize {
         let spared = usize::from(self.wipes_to_come == 0 && self.wiped.is_empty() && self.settings.founders > 2);
         self.settings.founders - spared
     }
 
-    fn change_something(&mut self, dice: &mut Dice) {
+    fn draw_change(&mut self, dice: &mut Dice) {
         let mut wanted = self.members.clone();
         let Members { voters, learners } = &mut wanted;
         let spares = self.spares();
-        let can_shrink = voters.len() > self.floor();
+        let can_shrink = voters.len() > self.min_voters();
         match dice.below(5) {
             0 if can_shrink => {
                 if let Some(gone) = pick(voters, dice)
@@ -342,13 +342,13 @@ impl Operator {
                 let count = 1 + dice.below(spares.len() as u64) as usize;
                 learners.extend(spares.into_iter().take(count));
             }
-            _ => return self.hand_over(dice),
+            _ => return self.transfer_leadership(dice),
         }
         self.wanted = wanted.voters.len();
-        self.pursue(wanted);
+        self.set_goal(wanted);
     }
 
-    fn hand_over(&mut self, dice: &mut Dice) {
+    fn transfer_leadership(&mut self, dice: &mut Dice) {
         let mut voters = self.members.voters.clone();
         if let Some(to) = pick(&mut voters, dice) {
             let leader = self.node_to_ask(dice);

@@ -178,7 +178,7 @@ impl Properties {
         }
     }
 
-    fn answers(&mut self, node: NodeId, ticket: Ticket, index: u64, answer: Option<Answer>) {
+    fn record_answer(&mut self, node: NodeId, ticket: Ticket, index: u64, answer: Option<Answer>) {
         let who = RequestId::of(ticket);
         let Some(operation_state) = self.operations.get_mut(&(who.client, who.number)) else { return };
         // A late copy of a request, whose client has continued, gets no answer.
@@ -194,13 +194,13 @@ impl Properties {
         }
         let leads = self.nodes.get(node.index()).and_then(|node| node.leads);
         if let Some(term) = leads.filter(|_| is_change) {
-            let found = self.log_audit.acknowledges(node, term, index);
-            self.contradicted(found);
+            let found = self.log_audit.record_acknowledgement(node, term, index);
+            self.record_contradictions(found);
         }
     }
 
     /// Records a refusal or an unknown outcome. Clients of a script do not retry.
-    fn gives_up(&mut self, ticket: Ticket) {
+    fn record_refusal(&mut self, ticket: Ticket) {
         let who = RequestId::of(ticket);
         if self.expects.operations.is_none()
             && let Some(operation_state) = self.operations.get_mut(&(who.client, who.number))
@@ -209,7 +209,7 @@ impl Properties {
         }
     }
 
-    fn contradicted(&mut self, found: impl IntoIterator<Item = Contradiction>) {
+    fn record_contradictions(&mut self, found: impl IntoIterator<Item = Contradiction>) {
         for contradiction in found {
             let (violation, text) = match contradiction {
                 Contradiction::Kept(text) => (&mut self.kept, text),
@@ -220,7 +220,7 @@ impl Properties {
         }
     }
 
-    fn leads(&mut self, node: NodeId, term: u64) {
+    fn record_leader(&mut self, node: NodeId, term: u64) {
         self.counts.leaders += 1;
         let first = *self.leaders.entry(term).or_insert(node);
         if first != node && self.one_leader.is_none() {
@@ -231,7 +231,7 @@ impl Properties {
 
     /// A leader by its own vote alone that crashes before its vote is durable had no followers: it
     /// sent nothing.
-    fn crashes(&mut self, node: NodeId) {
+    fn record_crash(&mut self, node: NodeId) {
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
         state.leads = None;
         if self.expects.operations.is_none() {
@@ -246,9 +246,9 @@ impl Properties {
         }
     }
 
-    fn taken(&mut self, node: NodeId, input: &Taken<'_, Command>) {
+    fn record_input(&mut self, node: NodeId, input: &Taken<'_, Command>) {
         if let Taken::Start { .. } = input {
-            self.log_audit.begins(self.end);
+            self.log_audit.record_start(self.end);
         }
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.is_starting = matches!(input, Taken::Start { .. });
@@ -286,44 +286,44 @@ impl Properties {
 
     fn record_event(&mut self, node: NodeId, event: &Event) {
         match event {
-            Event::Answered { ticket, index, answer } => self.answers(node, *ticket, *index, *answer),
+            Event::Answered { ticket, index, answer } => self.record_answer(node, *ticket, *index, *answer),
             Event::Unknown { ticket } => {
                 self.counts.unknown += 1;
-                self.gives_up(*ticket);
+                self.record_refusal(*ticket);
             }
-            Event::Changed { ticket, members } => self.changes(RequestId::of(*ticket).number, members),
+            Event::Changed { ticket, members } => self.record_change(RequestId::of(*ticket).number, members),
             Event::Leads { term } => {
                 self.set(node, |state| {
                     state.leads = Some(*term);
                     state.alone = (!state.handles_message).then_some((*term, state.saves));
                 });
-                self.leads(node, *term);
+                self.record_leader(node, *term);
             }
             Event::Follows { .. } => self.set(node, |state| state.leads = None),
             Event::Applied(audit) => {
                 self.set(node, |state| state.applied = state.applied.max(audit.index));
-                let found = self.log_audit.applies(self.end, node, audit);
-                self.contradicted(found);
+                let found = self.log_audit.record_applied(self.end, node, audit);
+                self.record_contradictions(found);
             }
             Event::Restored(restored) => {
                 let installed = self.nodes.get(node.index()).is_some_and(|state| !state.is_starting);
                 self.counts.snapshots += u64::from(installed);
                 self.set(node, |state| state.applied = state.applied.max(restored.index));
-                let found = self.log_audit.restores(self.end, node, restored);
-                self.contradicted(found);
+                let found = self.log_audit.record_restored(self.end, node, restored);
+                self.record_contradictions(found);
             }
             Event::Halted { reason } => {
                 let text = format!("node {node} has halted: {reason}");
                 let breach = self.breach(self.end, text);
                 self.kept.get_or_insert(breach);
             }
-            Event::Refused { ticket, .. } => self.gives_up(*ticket),
+            Event::Refused { ticket, .. } => self.record_refusal(*ticket),
         }
     }
 
     /// Records a change of members. A leader that was paused reports it late, when the members may
     /// have changed again.
-    fn changes(&mut self, number: u64, members: &Members) {
+    fn record_change(&mut self, number: u64, members: &Members) {
         self.changing.take_if(|(_, changing, _)| *changing == number);
         if number >= self.changed {
             self.changed = number;
@@ -364,15 +364,15 @@ impl Properties {
         is_late && self.expects.all_faults_end && self.unanswered().is_none()
     }
 
-    fn has_all(&self, member: NodeId) -> bool {
+    fn has_applied_all(&self, member: NodeId) -> bool {
         let last = self.log_audit.last_acknowledged();
         self.nodes.get(member.index()).is_some_and(|state| state.applied >= last)
     }
 
     /// A majority must finally have applied every acknowledged entry.
-    fn forgotten(&self) -> Option<Violation> {
+    fn not_applied_by_majority(&self) -> Option<Violation> {
         let voters = &self.members.voters;
-        let holders = voters.iter().filter(|voter| self.has_all(**voter)).count();
+        let holders = voters.iter().filter(|voter| self.has_applied_all(**voter)).count();
         if !self.is_settled() || 2 * holders > voters.len() {
             return None;
         }
@@ -385,12 +385,12 @@ impl Properties {
     }
 
     /// Every member must finally have applied every acknowledged entry.
-    fn behind(&self) -> Option<Violation> {
+    fn lagging_member(&self) -> Option<Violation> {
         if !self.is_settled() {
             return None;
         }
         let Members { voters, learners } = &self.members;
-        let member = voters.iter().chain(learners).find(|member| !self.has_all(**member))?;
+        let member = voters.iter().chain(learners).find(|member| !self.has_applied_all(**member))?;
         let applied = self.nodes.get(member.index()).map_or(0, |state| state.applied);
         let last = self.log_audit.last_acknowledged();
         Some(self.breach(self.end, format!("node {member} has applied only index {applied} of {last} at the end")))
@@ -436,12 +436,12 @@ impl Judge<Command, Event> for Properties {
     fn verdicts(&self) -> Vec<Verdict> {
         let mut verdicts = vec![
             self.linearizable(linear::STEPS),
-            Verdict::judged("kept", Kind::Always, self.kept.clone().or_else(|| self.forgotten())),
+            Verdict::judged("kept", Kind::Always, self.kept.clone().or_else(|| self.not_applied_by_majority())),
             Verdict::judged("equal", Kind::Always, self.equal.clone()),
             Verdict::judged("log-time", Kind::Always, self.log_time.clone()),
             Verdict::judged("one-leader", Kind::Always, self.one_leader.clone()),
             Verdict::judged("answered", Kind::Eventually, self.unanswered()),
-            Verdict::judged("caught-up", Kind::Eventually, self.behind()),
+            Verdict::judged("caught-up", Kind::Eventually, self.lagging_member()),
         ];
         verdicts.extend(self.sometimes());
         verdicts
@@ -453,13 +453,13 @@ impl Observer<Command, Event> for Properties {
         self.end = moment.time();
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         match moment {
-            Moment::Input { node, input, .. } => self.taken(*node, input),
+            Moment::Input { node, input, .. } => self.record_input(*node, input),
             Moment::Effect { node, effect: Done::Emit(event), .. } => self.record_event(*node, event),
             Moment::Effect { effect: Done::Rule { rule: "RP-6", .. }, .. } => self.counts.leased += 1,
-            Moment::World { what: Happening::Changed { text }, .. } => self.log_audit.clock_changes(text),
+            Moment::World { what: Happening::Changed { text }, .. } => self.log_audit.record_clock_change(text),
             Moment::Effect { node, effect: Done::Save(_), .. } => self.set(*node, |state| state.saves += 1),
             Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
-                self.crashes(*node);
+                self.record_crash(*node);
             }
             Moment::Effect { .. } | Moment::World { .. } => {}
         }

@@ -1,7 +1,7 @@
 //! Commands that people type at a running replica.
 
 use super::ticket::RequestId;
-use super::{Command, MOST_CLIENTS};
+use super::{Command, MAX_CLIENTS};
 use crate::typed::unknown_command;
 use quorate_core::NodeId;
 use quorate_journal::settings::NodeSet;
@@ -16,11 +16,11 @@ const FORMS: &str = "read KEY, write KEY VALUE, compare-and-set KEY OLD NEW (OLD
                      members 1-3 learners 4, transfer NODE, or campaign; the default KEY is 0";
 
 /// Larger sets are probably typing errors.
-const MOST_MEMBERS: usize = 1_000;
+const MAX_MEMBERS: usize = 1_000;
 
 pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
     // Different from all clients of workloads and scripts.
-    let client = MOST_CLIENTS + u64::from(node.number());
+    let client = MAX_CLIENTS + u64::from(node.number());
     let ticket = RequestId { client, number: number & Ticket::MOST_NUMBER, attempt: 1 }.ticket();
     let change =
         |command| Some(Command::Propose(vec![Proposal { ticket, command: Request { client, number, command } }]));
@@ -60,7 +60,7 @@ fn members(lists: &[&str]) -> Option<Members> {
 
 fn nodes(text: &str) -> Option<BTreeSet<NodeId>> {
     let set: NodeSet = text.parse().ok()?;
-    (set.len() <= MOST_MEMBERS).then(|| set.iter().collect())
+    (set.len() <= MAX_MEMBERS).then(|| set.iter().collect())
 }
 
 fn whole(text: &str) -> Option<u64> {
@@ -133,7 +133,7 @@ mod tests {
                 let [proposal] = &proposals[..] else { panic!("one write is one proposal") };
                 let request = RequestId::of(proposal.ticket);
                 assert_eq!((request.client, proposal.command.number), (proposal.command.client, number));
-                assert!(request.client > super::MOST_CLIENTS && seen.insert(proposal.ticket), "{node} {number}");
+                assert!(request.client > super::MAX_CLIENTS && seen.insert(proposal.ticket), "{node} {number}");
             }
         }
     }

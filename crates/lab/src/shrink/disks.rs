@@ -1,6 +1,6 @@
 //! Reconstructs the syncs of disks and their durations. A journal records only completed syncs.
 
-use super::less;
+use super::saturating_difference;
 use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Direction;
 use std::collections::BTreeMap;
@@ -25,11 +25,11 @@ struct Disk {
 }
 
 impl Disks {
-    pub(super) fn steps(&mut self, node: NodeId) {
+    pub(super) fn begin_step(&mut self, node: NodeId) {
         self.stepping = Some(node);
     }
 
-    pub(super) fn saves(&mut self, node: NodeId) {
+    pub(super) fn record_save(&mut self, node: NodeId) {
         self.disks.entry(node).or_default().saves += 1;
     }
 
@@ -58,27 +58,27 @@ impl Disks {
         let disk = self.disks.get_mut(&node)?;
         disk.durable = disk.durable.max(count);
         let (began, _) = disk.syncing.take()?;
-        Some(Direction::Sync { node, number: disk.syncs, takes: less(at, began) })
+        Some(Direction::Sync { node, number: disk.syncs, takes: saturating_difference(at, began) })
     }
 
     /// Records a crash: the pending sync did not complete. Returns the number of writes that were
     /// not durable.
-    pub(super) fn crashes(&mut self, node: NodeId, at: Duration, directions: &mut Vec<Direction>) -> u64 {
+    pub(super) fn record_crash(&mut self, node: NodeId, at: Duration, directions: &mut Vec<Direction>) -> u64 {
         if self.stepping == Some(node) {
             self.settle(at);
         }
         let Some(disk) = self.disks.get_mut(&node) else { return 0 };
         let pending = disk.saves - disk.durable.min(disk.saves);
-        directions.extend(disk.undone(node, at));
+        directions.extend(disk.incomplete_sync(node, at));
         (disk.saves, disk.durable) = (0, 0);
         pending
     }
 
-    pub(super) fn fills(&mut self, node: NodeId) {
+    pub(super) fn disk_full(&mut self, node: NodeId) {
         self.disks.entry(node).or_default().full += 1;
     }
 
-    pub(super) fn empties(&mut self, node: NodeId, now: Duration) {
+    pub(super) fn disk_freed(&mut self, node: NodeId, now: Duration) {
         if let Some(disk) = self.disks.get_mut(&node) {
             disk.full = disk.full.saturating_sub(1);
         }
@@ -88,15 +88,15 @@ impl Disks {
     /// Ends the recording: pending syncs did not complete.
     pub(super) fn end(&mut self, at: Duration, directions: &mut Vec<Direction>) {
         for (node, disk) in &mut self.disks {
-            directions.extend(disk.undone(*node, at));
+            directions.extend(disk.incomplete_sync(*node, at));
         }
     }
 }
 
 impl Disk {
-    fn undone(&mut self, node: NodeId, at: Duration) -> Option<Direction> {
+    fn incomplete_sync(&mut self, node: NodeId, at: Duration) -> Option<Direction> {
         let (began, _) = self.syncing.take()?;
-        let takes = less(at, began) + Duration::from_millis(1);
+        let takes = saturating_difference(at, began) + Duration::from_millis(1);
         Some(Direction::Sync { node, number: self.syncs, takes })
     }
 }

@@ -15,18 +15,18 @@ const CANDIDACY_DELAYS: [u64; 5] = [0, 1, 10, 90, 100];
 
 impl<F: FamilyLab> Search<'_, F> {
     /// Makes nodes candidates that became leaders spontaneously.
-    pub(super) fn sooner_leaders(&mut self) {
+    pub(super) fn earlier_leaders(&mut self) {
         let (Some(word), true) = (F::CANDIDACY_COMMAND, self.best.script.is_some()) else { return };
         let mut index = 0;
         while let Some((time, node)) = self.failure.chosen.get(index).copied()
             && !self.is_exhausted()
         {
-            self.sooner(word, time, node);
+            self.earlier_leader(word, time, node);
             index += 1;
         }
     }
 
-    fn sooner(&mut self, word: &str, time: Time, node: NodeId) -> bool {
+    fn earlier_leader(&mut self, word: &str, time: Time, node: NodeId) -> bool {
         let led = Duration::from_nanos(u64::try_from(time.nanos()).unwrap_or(0));
         let script = self.script();
         let times = script.commands.iter().map(|command| command.at);
@@ -65,7 +65,7 @@ fn with_candidacy(script: &Script, word: &str, node: NodeId, at: Duration, led: 
     let mut script = script.clone();
     let pulled = |time: &mut Duration| {
         if *time >= led {
-            *time = super::less(*time, super::less(led, now_led));
+            *time = super::saturating_difference(*time, super::saturating_difference(led, now_led));
         }
     };
     script.commands.iter_mut().for_each(|command| pulled(&mut command.at));

@@ -14,7 +14,7 @@ impl<F: FamilyLab> Search<'_, F> {
             let mut end = self.best.nodes;
             while end > 0 && self.best.nodes > 1 && !self.is_exhausted() {
                 let from = end.saturating_sub(chunk);
-                let gone = Gone { from, until: end };
+                let gone = RemovedNodes { from, until: end };
                 if end - from < self.best.nodes {
                     let candidate = gone.without(&self.best);
                     self.try_spec(candidate);
@@ -27,12 +27,12 @@ impl<F: FamilyLab> Search<'_, F> {
 }
 
 /// A range of nodes to remove.
-pub(super) struct Gone {
+pub(super) struct RemovedNodes {
     pub(super) from: usize,
     pub(super) until: usize,
 }
 
-impl Gone {
+impl RemovedNodes {
     pub(super) fn without<F: FamilyLab>(&self, spec: &Spec<F>) -> Spec<F> {
         let nodes = spec.nodes - (self.until - self.from);
         let script = spec.script.as_ref().map(|script| self.script(script));

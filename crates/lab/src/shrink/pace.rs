@@ -24,7 +24,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    pub(super) fn took(&mut self, direction: &Direction) {
+    pub(super) fn record(&mut self, direction: &Direction) {
         let (longest, length) = match direction {
             Direction::Message { fate: Destiny::Takes(length) | Destiny::Again(length), .. } => {
                 (&mut self.messages, *length)
@@ -38,11 +38,11 @@ impl Pace {
 
     pub(super) fn allows(&self, direction: &Direction) -> bool {
         let mut slower = *self;
-        slower.took(direction);
+        slower.record(direction);
         (slower.messages, slower.timers, slower.syncs) == (self.messages, self.timers, self.syncs)
     }
 
-    pub(super) fn suits<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
+    pub(super) fn allows_spec<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
         let fits = |latency: Latency, most: Duration| !matches!(latency, Latency::Fixed(length) if length > most);
         fits(spec.latency, self.messages)
             && fits(spec.disk, self.syncs)

@@ -3,7 +3,7 @@
 //!
 //! This adds a line to the script, but may remove many events.
 
-use super::less;
+use super::saturating_difference;
 use super::search::Search;
 use crate::family::FamilyLab;
 use quorate_core::{Duration, NodeId};
@@ -12,12 +12,12 @@ use quorate_journal::settings::{Direction, Fault, TimedFault, Unsynced};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// Later timers than this many are left unchanged.
-const MOST_TIMERS: u64 = 60;
+const MAX_TIMERS: u64 = 60;
 
 impl<F: FamilyLab> Search<'_, F> {
     /// Postpones timers and takes nodes down, if this removes events. Not for liveness properties,
     /// which would be postponed as well.
-    pub(super) fn quieter(&mut self) {
+    pub(super) fn remove_events(&mut self) {
         if self.failure.kind != Kind::Always || self.best.script.is_none() {
             return;
         }
@@ -25,7 +25,7 @@ impl<F: FamilyLab> Search<'_, F> {
         while index < self.best.nodes && !self.is_exhausted() {
             let node = NodeId::from_index(index);
             self.take_down(node);
-            self.put_off(node);
+            self.postpone_timers(node);
             index += 1;
         }
     }
@@ -40,14 +40,18 @@ impl<F: FamilyLab> Search<'_, F> {
         self.try_script(script);
     }
 
-    fn put_off(&mut self, node: NodeId) {
+    fn postpone_timers(&mut self, node: NodeId) {
         let until = self.failure.violation.time.nanos().unsigned_abs();
         let takes = SECOND.times(1 + until / SECOND.nanos());
         let mut number = 1;
-        while number <= (self.failure.timers(node).len() as u64).min(MOST_TIMERS) && !self.is_exhausted() {
+        while number <= (self.failure.timers(node).len() as u64).min(MAX_TIMERS) && !self.is_exhausted() {
             let mut script = self.script();
             let same = |known: &Direction| matches!(known, Direction::Timer { node: whose, number: which, .. } if (*whose, *which) == (node, number));
-            if !script.directions.iter().any(|known| same(known) && less(takes, length(known)) == Duration::ZERO) {
+            if !script
+                .directions
+                .iter()
+                .any(|known| same(known) && saturating_difference(takes, length(known)) == Duration::ZERO)
+            {
                 script.directions.retain(|known| !same(known));
                 script.directions.push(Direction::Timer { node, number, takes });
                 script.directions.sort();

@@ -5,8 +5,8 @@
 //! in another order than the recorded one, the later event is delayed by a nanosecond.
 
 use super::disks::Disks;
-use super::less;
 use super::pace::Pace;
+use super::saturating_difference;
 use super::timers::Timers;
 use crate::family::FamilyLab;
 use quorate_core::{Duration, Incarnation, NodeId, Time};
@@ -44,14 +44,14 @@ pub(super) struct ChoiceRecorder<F: FamilyLab> {
     /// Number of events put into the queue so far.
     position: u64,
     links: BTreeMap<(NodeId, NodeId), u64>,
-    flights: BTreeMap<MessageId, Flight>,
+    flights: BTreeMap<MessageId, MessageInFlight>,
     timers: Timers,
     disks: Disks,
     /// Active faults, by their texts.
     open: Vec<(String, usize)>,
     /// Active faults that are visible in delayed or lost messages.
     open_shown: Vec<(String, usize)>,
-    down: BTreeMap<NodeId, Absence>,
+    down: BTreeMap<NodeId, Downtime>,
     paused: BTreeMap<NodeId, Duration>,
     script: Script,
     shown: Vec<TimedFault>,
@@ -60,7 +60,7 @@ pub(super) struct ChoiceRecorder<F: FamilyLab> {
     family: std::marker::PhantomData<F>,
 }
 
-enum Absence {
+enum Downtime {
     Crash(usize),
     /// An orderly stop. A script has a crash instead, if the node restarts.
     Ended {
@@ -69,7 +69,7 @@ enum Absence {
     },
 }
 
-struct Flight {
+struct MessageInFlight {
     link: (NodeId, NodeId),
     number: u64,
     sent: Duration,
@@ -84,13 +84,13 @@ struct Flight {
 #[derive(Clone, Copy, Default)]
 struct Clock {
     now: Duration,
-    place: (Rank, u64),
+    place: (EventOrder, u64),
     started: bool,
 }
 
 /// The order in which the simulator processes events of one instant.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum EventOrder {
     #[default]
     Fault,
     Disk,
@@ -102,10 +102,10 @@ enum Rank {
 impl Clock {
     /// Returns the time of an event: its own if the simulator would process it in this order, else
     /// slightly later.
-    fn reach(&mut self, at: Duration, rank: Rank, position: u64) -> Duration {
+    fn reach(&mut self, at: Duration, rank: EventOrder, position: u64) -> Duration {
         let place = (rank, position);
         // A fault at the very start precedes the start of the nodes.
-        let too_early = rank == Rank::Fault && self.started && at == Duration::ZERO && self.now == at;
+        let too_early = rank == EventOrder::Fault && self.started && at == Duration::ZERO && self.now == at;
         self.now =
             if (at, place) > (self.now, self.place) && !too_early { at } else { self.now + Duration::from_nanos(1) };
         self.place = place;
@@ -141,11 +141,11 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
     pub(super) fn finish(mut self) -> RecordedChoices {
         self.disks.settle(self.clock.now);
         // Only completed events show how long things take.
-        self.script.directions.iter().for_each(|direction| self.pace.took(direction));
+        self.script.directions.iter().for_each(|direction| self.pace.record(direction));
         let later = Duration::from_millis(1);
         for flight in std::mem::take(&mut self.flights).into_values() {
             if flight.arrived < flight.copies {
-                let takes = less(self.clock.now, flight.sent) + later;
+                let takes = saturating_difference(self.clock.now, flight.sent) + later;
                 self.script.directions.push(flight.direction(takes));
             }
         }
@@ -177,31 +177,31 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
     }
 
     /// Returns the time of an event that takes the next position in the queue.
-    fn reach(&mut self, at: Duration, rank: Rank) -> Duration {
+    fn reach(&mut self, at: Duration, rank: EventOrder) -> Duration {
         let position = self.next_position();
         self.clock.reach(at, rank, position)
     }
 
-    fn takes(&mut self, time: Time, now: Time, node: NodeId, input: &Taken<'_, F::Command>) {
+    fn record_input(&mut self, time: Time, now: Time, node: NodeId, input: &Taken<'_, F::Command>) {
         self.disks.settle(self.clock.now);
         let at = self.elapsed(time);
         match input {
-            Taken::Start { incarnation, blank } => self.starts(at, node, *incarnation, *blank),
+            Taken::Start { incarnation, blank } => self.record_start(at, node, *incarnation, *blank),
             Taken::Command(command) => {
-                let at = self.reach(at, Rank::Command);
+                let at = self.reach(at, EventOrder::Command);
                 if let Some(word) = F::script_command(command) {
                     self.script.commands.push(TimedCommand { at, node, word: word.into_owned() });
                 }
             }
-            Taken::Message { id, .. } => self.arrives(at, *id),
+            Taken::Message { id, .. } => self.record_arrival(at, *id),
             Taken::Timer(body) => {
-                if let Some(set) = self.timers.fires(node, *body) {
-                    let at = self.clock.reach(at, Rank::Timer, set.position);
-                    self.script.directions.extend(set.fired(node, at, now));
+                if let Some(set) = self.timers.take_fired(node, *body) {
+                    let at = self.clock.reach(at, EventOrder::Timer, set.position);
+                    self.script.directions.extend(set.direction(node, at, now));
                 }
             }
             Taken::Saved(count) => {
-                let at = self.clock.reach(at, Rank::Disk, self.disks.position(node));
+                let at = self.clock.reach(at, EventOrder::Disk, self.disks.position(node));
                 self.script.directions.extend(self.disks.saved(node, at, *count));
             }
             Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) | Taken::Lease(_) => {
@@ -210,24 +210,24 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
             Taken::DiskFull | Taken::DiskFree => {}
         }
         self.timers.clock(node, now);
-        self.disks.steps(node);
+        self.disks.begin_step(node);
     }
 
     /// In the simulator all nodes start at the beginning.
-    fn starts(&mut self, at: Duration, node: NodeId, incarnation: Incarnation, blank: bool) {
+    fn record_start(&mut self, at: Duration, node: NodeId, incarnation: Incarnation, blank: bool) {
         self.clock.started = true;
         let absence = self.down.remove(&node);
         if incarnation == Incarnation::FIRST && absence.is_none() {
             return;
         }
-        let at = self.reach(at, Rank::Fault);
+        let at = self.reach(at, EventOrder::Fault);
         let crash = match absence {
-            Some(Absence::Crash(index)) => Some(index),
-            Some(Absence::Ended { at, kept }) => Some(self.crash(at, node, kept)),
+            Some(Downtime::Crash(index)) => Some(index),
+            Some(Downtime::Ended { at, kept }) => Some(self.crash(at, node, kept)),
             None => None,
         };
         match crash.and_then(|index| self.script.faults.get_mut(index)) {
-            Some(crash) if !blank => crash.lasts = Some(less(at, crash.at)),
+            Some(crash) if !blank => crash.lasts = Some(saturating_difference(at, crash.at)),
             Some(_) => {
                 let fault = Fault::Restart { node, disk: Disk::Blank };
                 self.script.faults.push(TimedFault { at, fault, lasts: None });
@@ -242,18 +242,18 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         self.script.faults.len() - 1
     }
 
-    fn arrives(&mut self, at: Duration, id: MessageId) {
+    fn record_arrival(&mut self, at: Duration, id: MessageId) {
         let Some(flight) = self.flights.get_mut(&id) else { return };
         let position = flight.position + u64::from(flight.arrived);
-        let at = self.clock.reach(at, Rank::Message, position);
-        self.script.directions.push(flight.direction(less(at, flight.sent)));
+        let at = self.clock.reach(at, EventOrder::Message, position);
+        self.script.directions.push(flight.direction(saturating_difference(at, flight.sent)));
         flight.arrived += 1;
         if flight.arrived >= flight.copies {
             self.flights.remove(&id);
         }
     }
 
-    fn sends(&mut self, time: Time, to: NodeId, id: MessageId) {
+    fn record_send(&mut self, time: Time, to: NodeId, id: MessageId) {
         if id.sender == to {
             return;
         }
@@ -264,19 +264,20 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         // A duplicate has its own position.
         let position = self.next_position();
         self.position += 1;
-        let flight = Flight { link, number, sent: self.clock.now, sent_at: time, position, copies: 1, arrived: 0 };
+        let flight =
+            MessageInFlight { link, number, sent: self.clock.now, sent_at: time, position, copies: 1, arrived: 0 };
         self.flights.insert(id, flight);
     }
 
-    fn does(&mut self, time: Time, node: NodeId, effect: &Done<'_, F::Event>) {
+    fn record_effect(&mut self, time: Time, node: NodeId, effect: &Done<'_, F::Event>) {
         match effect {
-            Done::Send { to, sent } => self.sends(time, *to, sent.id),
+            Done::Send { to, sent } => self.record_send(time, *to, sent.id),
             Done::Multicast { to, sent } => {
                 for (to, id) in receivers(to, sent.id) {
-                    self.sends(time, to, id);
+                    self.record_send(time, to, id);
                 }
             }
-            Done::Save(_) => self.disks.saves(node),
+            Done::Save(_) => self.disks.record_save(node),
             Done::SetTimer { timer, span } => {
                 let position = self.next_position();
                 self.timers.set(node, *timer, *span, self.clock.now, position, &mut self.script.directions);
@@ -288,47 +289,47 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         }
     }
 
-    fn happens(&mut self, time: Time, what: &Happening<'_>) {
+    fn record_world_event(&mut self, time: Time, what: &Happening<'_>) {
         self.disks.settle(self.clock.now);
         let at = self.elapsed(time);
         match what {
-            Happening::Lost { id, why, .. } => self.loses(time, *id, *why),
+            Happening::Lost { id, why, .. } => self.record_loss(time, *id, *why),
             Happening::Duplicated { id } => {
                 if let Some(flight) = self.flights.get_mut(id) {
                     flight.copies += 1;
                 }
             }
             Happening::Crashed { node, lost_writes } => {
-                let at = self.reach(at, Rank::Fault);
-                let kept = self.disks.crashes(*node, at, &mut self.script.directions).saturating_sub(*lost_writes);
+                let at = self.reach(at, EventOrder::Fault);
+                let kept = self.disks.record_crash(*node, at, &mut self.script.directions).saturating_sub(*lost_writes);
                 self.timers.crash(*node, at, &mut self.script.directions);
-                self.resumes(at, *node);
+                self.record_resume(at, *node);
                 let index = self.crash(at, *node, kept);
-                self.down.insert(*node, Absence::Crash(index));
+                self.down.insert(*node, Downtime::Crash(index));
             }
             Happening::Ended { node } => {
-                let kept = self.disks.crashes(*node, at, &mut self.script.directions);
+                let kept = self.disks.record_crash(*node, at, &mut self.script.directions);
                 self.timers.crash(*node, self.clock.now, &mut self.script.directions);
-                self.down.insert(*node, Absence::Ended { at: at.max(self.clock.now), kept });
+                self.down.insert(*node, Downtime::Ended { at: at.max(self.clock.now), kept });
             }
             Happening::Paused { node } => {
-                let at = self.reach(at, Rank::Fault);
+                let at = self.reach(at, EventOrder::Fault);
                 self.paused.insert(*node, at);
             }
             // A paused node processes everything later, and those times are recorded.
-            Happening::Resumed { node } => self.resumes(at, *node),
-            Happening::Changed { text } => self.changes(at, text),
+            Happening::Resumed { node } => self.record_resume(at, *node),
+            Happening::Changed { text } => self.record_change(at, text),
         }
     }
 
-    fn resumes(&mut self, at: Duration, node: NodeId) {
+    fn record_resume(&mut self, at: Duration, node: NodeId) {
         let since = self.paused.remove(&node);
-        self.shown.extend(since.map(|since| pause(node, since, Some(less(at, since)))));
+        self.shown.extend(since.map(|since| pause(node, since, Some(saturating_difference(at, since)))));
     }
 
     /// A message that is lost on arrival counts as arriving: the crash or partition of its receiver
     /// is recorded separately.
-    fn loses(&mut self, time: Time, id: MessageId, why: Loss) {
+    fn record_loss(&mut self, time: Time, id: MessageId, why: Loss) {
         let Some(flight) = self.flights.get(&id) else { return };
         match why {
             Loss::Chance => {
@@ -344,18 +345,18 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
             }
             Loss::Cut | Loss::Down => {
                 let at = self.elapsed(time);
-                self.arrives(at, id);
+                self.record_arrival(at, id);
             }
         }
     }
 
-    fn changes(&mut self, at: Duration, text: &str) {
+    fn record_change(&mut self, at: Duration, text: &str) {
         if text.contains("repeats for ever") {
             self.obstacle = Some(Obstacle::Endless);
             return;
         }
         if let Some(ended) = text.strip_prefix("end of ") {
-            self.ends(at, ended);
+            self.record_fault_end(at, ended);
             return;
         }
         let Ok(fault) = text.parse::<Fault>() else { return };
@@ -369,22 +370,22 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
             }
             Fault::Disk { trouble: DiskTrouble::Fails, .. } => false,
             Fault::Disk { node, trouble: DiskTrouble::Full } => {
-                self.disks.fills(*node);
+                self.disks.disk_full(*node);
                 true
             }
             Fault::Skew { node, by } => {
-                self.timers.jumps(*node, by.nanos());
+                self.timers.record_jump(*node, by.nanos());
                 true
             }
             Fault::Drift { node, .. } => {
-                self.timers.jumps(*node, 0);
+                self.timers.record_jump(*node, 0);
                 true
             }
             Fault::Cut(_) | Fault::Close { .. } | Fault::Heal => true,
             Fault::Crash { .. } | Fault::Restart { .. } | Fault::Pause { .. } | Fault::Resume { .. } => false,
         };
         if is_recorded {
-            let at = self.reach(at, Rank::Fault);
+            let at = self.reach(at, EventOrder::Fault);
             if fault.kind().can_last() {
                 self.open.push((text.to_owned(), self.script.faults.len()));
             }
@@ -392,21 +393,21 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         }
     }
 
-    fn ends(&mut self, at: Duration, text: &str) {
+    fn record_fault_end(&mut self, at: Duration, text: &str) {
         if let Some(index) = self.open_shown.iter().position(|(open, _)| open == text) {
             let (_, fault) = self.open_shown.remove(index);
             if let Some(timed) = self.shown.get_mut(fault) {
-                timed.lasts = Some(less(at, timed.at));
+                timed.lasts = Some(saturating_difference(at, timed.at));
             }
             return;
         }
         let Some(index) = self.open.iter().position(|(open, _)| open == text) else { return };
         let (_, fault) = self.open.remove(index);
-        let at = self.reach(at, Rank::Fault);
+        let at = self.reach(at, EventOrder::Fault);
         if let Some(timed) = self.script.faults.get_mut(fault) {
-            timed.lasts = Some(less(at, timed.at));
+            timed.lasts = Some(saturating_difference(at, timed.at));
             if let Fault::Disk { node, .. } = timed.fault {
-                self.disks.empties(node, at);
+                self.disks.disk_freed(node, at);
             }
         }
     }
@@ -416,7 +417,7 @@ fn pause(node: NodeId, at: Duration, lasts: Option<Duration>) -> TimedFault {
     TimedFault { at, fault: Fault::Pause { node }, lasts }
 }
 
-impl Flight {
+impl MessageInFlight {
     fn direction(&self, length: Duration) -> Direction {
         let (from, to) = self.link;
         let fate = if self.arrived == 0 { Destiny::Takes(length) } else { Destiny::Again(length) };
@@ -431,9 +432,9 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for ChoiceRecorder<F> {
             return;
         }
         match moment {
-            Moment::Input { time, now, node, input } => self.takes(*time, *now, *node, input),
-            Moment::Effect { time, node, effect } => self.does(*time, *node, effect),
-            Moment::World { time, what } => self.happens(*time, what),
+            Moment::Input { time, now, node, input } => self.record_input(*time, *now, *node, input),
+            Moment::Effect { time, node, effect } => self.record_effect(*time, *node, effect),
+            Moment::World { time, what } => self.record_world_event(*time, what),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The search: the best run so far, and the candidates to replace it.
 
 use super::pace::Pace;
-use super::size::{Size, figures, size, tidied};
+use super::size::{Size, figures, size, without_unused_parts};
 use super::trial::{self, Excuses, Failure};
 use super::{End, Figures, Progress, Shrunk, is_explicit, record_choices, smaller};
 use crate::family::FamilyLab;
@@ -15,7 +15,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Divisor of the total number of tries: the share of tries with random choices left.
 const ROUGH_SHARE: u64 = 2;
 /// Maximum number of other failing runs from which the search restarts.
-const MOST_OTHERS: usize = 4;
+const MAX_OTHERS: usize = 4;
 /// Maximum number of events in all runs with random choices left.
 const ROUGH_EVENTS: u64 = 3_000_000;
 
@@ -36,7 +36,7 @@ pub(super) struct Search<'a, F: FamilyLab> {
     /// Fingerprints of tried candidates, which are not run again.
     tried: BTreeSet<u64>,
     /// Whether candidates have random choices left, and how many seeds to try for each.
-    pub(super) is_loose: bool,
+    pub(super) has_random_choices: bool,
     pub(super) seeds: u64,
     /// Whether nothing more can be removed for now, so that it is worth trying many values for each
     /// time.
@@ -66,7 +66,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             end: None,
             progress,
             tried: BTreeSet::new(),
-            is_loose: false,
+            has_random_choices: false,
             seeds: 0,
             is_fine: false,
             rough_events: 0,
@@ -109,7 +109,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
     /// Makes a candidate the best run, if it fails in the same way and is smaller. With random
     /// choices left, tries several seeds.
     pub(super) fn try_spec(&mut self, candidate: Spec<F>) -> bool {
-        if !self.is_loose {
+        if !self.has_random_choices {
             return self.try_one(candidate);
         }
         // Another seed may fail later.
@@ -126,10 +126,10 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             self.accept(candidate, failure);
             return true;
         }
-        if self.is_loose && !candidate.is_scripted() {
+        if self.has_random_choices && !candidate.is_scripted() {
             self.others.push((size, candidate, failure));
             self.others.sort_by(|(one, _, _), (other, _, _)| one.cmp(other));
-            self.others.truncate(MOST_OTHERS);
+            self.others.truncate(MAX_OTHERS);
         }
         false
     }
@@ -137,7 +137,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
     pub(super) fn accept(&mut self, candidate: Spec<F>, failure: Failure) {
         self.size = size(&candidate, &failure);
         (self.best, self.failure) = (candidate, failure);
-        let tidy = tidied(&self.best, &self.failure);
+        let tidy = without_unused_parts(&self.best, &self.failure);
         if tidy != self.best
             && let Some(failure) = self.fails(&tidy)
             && size(&tidy, &failure) <= self.size
@@ -167,7 +167,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             self.end = Some(End::OutOfTries);
         }
         let (failure, events) = trial::tried(candidate, Some(self.failure.name));
-        self.rough_events += if self.is_loose { events } else { 0 };
+        self.rough_events += if self.has_random_choices { events } else { 0 };
         let failure = failure?;
         let excused = failure.kind == Kind::Eventually && !failure.excuses.are_among(self.excuses);
         (!excused).then_some(failure)
@@ -175,14 +175,14 @@ impl<'a, F: FamilyLab> Search<'a, F> {
 
     /// Whether the candidate has no more reasons to fail than the first run.
     fn is_fair(&self, candidate: &Spec<F>) -> bool {
-        let is_as_fast = self.pace.is_none_or(|pace| pace.suits(candidate));
+        let is_as_fast = self.pace.is_none_or(|pace| pace.allows_spec(candidate));
         is_as_fast && (!self.is_within_fault_tolerance || F::is_within_fault_tolerance(candidate))
     }
 
     /// Whether enough runs with random choices left were tried.
     pub(super) fn is_exhausted(&self) -> bool {
         let enough = self.tries >= self.most / ROUGH_SHARE || self.rough_events >= ROUGH_EVENTS;
-        self.is_over() || (self.is_loose && enough)
+        self.is_over() || (self.has_random_choices && enough)
     }
 
     /// Removes everything that can be removed, until nothing can.
@@ -190,7 +190,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         self.leave_out();
         while self.shake() {}
         for (_, other, failure) in std::mem::take(&mut self.others) {
-            self.begin_anew(other, failure, false);
+            self.restart_from(other, failure, false);
         }
     }
 
@@ -203,13 +203,13 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         let excused = |failure: &Failure| failure.kind == Kind::Eventually && !failure.excuses.are_among(self.excuses);
         let failure = trial::fails(&other, Some(self.failure.name));
         let Some(failure) = failure.filter(|failure| !excused(failure)) else { return false };
-        self.begin_anew(other, failure, true);
+        self.restart_from(other, failure, true);
         true
     }
 
     /// Restarts from another failing run, shrinks it with other seeds first if `is_rough`, and
     /// keeps the result if it is smaller than the best.
-    fn begin_anew(&mut self, other: Spec<F>, failure: Failure, is_rough: bool) {
+    fn restart_from(&mut self, other: Spec<F>, failure: Failure, is_rough: bool) {
         if self.is_over() {
             return;
         }
@@ -255,11 +255,11 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             self.fewer_nodes();
             self.fewer_lines();
             self.simpler_settings();
-            self.sooner_leaders();
-            self.less_time();
-            self.quieter();
+            self.earlier_leaders();
+            self.shorten_times();
+            self.remove_events();
             self.fewer_lines();
-            self.less_time();
+            self.shorten_times();
         }
     }
 

@@ -1,6 +1,6 @@
 //! Shaking: removes several parts at once while all other choices are drawn again.
 
-use super::nodes::Gone;
+use super::nodes::RemovedNodes;
 use super::search::Search;
 use super::times::compressed;
 use crate::family::FamilyLab;
@@ -11,7 +11,7 @@ use quorate_journal::settings::{Latency, Script, TimedCommand};
 use std::collections::BTreeSet;
 
 /// Pairs of commands are removed only from scripts with at most this many commands.
-const MOST_PAIRS: usize = 8;
+const MAX_PAIRS: usize = 8;
 const SEEDS: u64 = 20;
 /// Number of seeds for scripts with one delayed command.
 const LATE_SEEDS: u64 = 4;
@@ -25,7 +25,8 @@ impl<F: FamilyLab> Search<'_, F> {
         }
         let script = Script { directions: Vec::new(), ..self.script() };
         let whole = Spec { script: Some(script.clone()), ..self.best.clone() };
-        let without_node = (0..whole.nodes).rev().map(|index| Gone { from: index, until: index + 1 }.without(&whole));
+        let without_node =
+            (0..whole.nodes).rev().map(|index| RemovedNodes { from: index, until: index + 1 }.without(&whole));
         let fewer = fewer_commands(&script).into_iter().map(|script| Spec { script: Some(script), ..whole.clone() });
         let candidates: Vec<_> =
             without_node.filter(|spec| spec.nodes > 0).chain(fewer).chain(std::iter::once(whole.clone())).collect();
@@ -44,7 +45,7 @@ impl<F: FamilyLab> Search<'_, F> {
         // Dense, sparse and delayed commands lead to different interleavings.
         let wide = compressed(script, millis(20));
         let mut scripts = vec![script.clone(), compressed(script, millis(1)), wide.clone()];
-        if script.commands.len() <= MOST_PAIRS {
+        if script.commands.len() <= MAX_PAIRS {
             scripts.extend((0..script.commands.len()).map(|index| late(&wide, index, millis(5))));
         }
         let tries = |seed| scripts.iter().take(if seed <= LATE_SEEDS { usize::MAX } else { 2 }).cloned();
@@ -89,7 +90,7 @@ fn fewer_commands(script: &Script) -> Vec<Script> {
         scripts.extend((0..count).step_by(chunk).map(|from| without(&|index| (from..from + chunk).contains(&index))));
         chunk /= 2;
     }
-    if count <= MOST_PAIRS {
+    if count <= MAX_PAIRS {
         let pairs = (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other)));
         scripts.extend(pairs.map(|(one, other)| without(&|index| index == one || index == other)));
     }

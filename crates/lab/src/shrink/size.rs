@@ -31,7 +31,7 @@ impl Size {
 }
 
 /// The same run without parts that have no effect.
-pub(super) fn tidied<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Spec<F> {
+pub(super) fn without_unused_parts<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Spec<F> {
     let mut tidy = spec.clone();
     let breach = Duration::from_nanos(u64::try_from(failure.violation.time.nanos()).unwrap_or(0));
     let ends = failure.kind == Kind::Always;

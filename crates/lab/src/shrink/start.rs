@@ -1,10 +1,10 @@
 //! The start of a search: smaller runs with random choices left, then a script that fixes the
 //! random choices.
 
-use super::nodes::Gone;
+use super::nodes::RemovedNodes;
 use super::search::Search;
-use super::size::tidied;
-use super::{explicit, fast, fewer, is_explicit, record_choices, scripted, smaller};
+use super::size::without_unused_parts;
+use super::{explicit, fewer, is_explicit, record_choices, scripted, smaller, with_fast_messages};
 use crate::chaos::FaultMix;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
@@ -19,17 +19,19 @@ const FIRST_SEEDS: u64 = 20;
 impl<F: FamilyLab> Search<'_, F> {
     /// Tries smaller runs with random choices left. Other seeds may fail if this one does not.
     pub(super) fn make_fewer(&mut self) {
-        let tidy = tidied(&self.best, &self.failure);
+        let tidy = without_unused_parts(&self.best, &self.failure);
         self.try_spec(tidy);
         if is_explicit(&self.best) {
             return;
         }
-        self.loosely(|search| search.rougher().into_iter().any(|candidate| search.try_spec(candidate)));
+        self.with_random_choices(|search| {
+            search.smaller_random_specs().into_iter().any(|candidate| search.try_spec(candidate))
+        });
     }
 
     /// Repeats an action with random choices left, with more seeds if it does not succeed.
-    fn loosely(&mut self, mut act: impl FnMut(&mut Self) -> bool) {
-        self.is_loose = true;
+    fn with_random_choices(&mut self, mut act: impl FnMut(&mut Self) -> bool) {
+        self.has_random_choices = true;
         let mut level = 0;
         while let Some(seeds) = SEEDS.get(level)
             && !self.is_exhausted()
@@ -37,7 +39,7 @@ impl<F: FamilyLab> Search<'_, F> {
             self.seeds = *seeds;
             level = if act(self) { 0 } else { level + 1 };
         }
-        self.is_loose = false;
+        self.has_random_choices = false;
     }
 
     /// Writes commands and faults as a script, so that some can be removed while all other choices
@@ -47,7 +49,7 @@ impl<F: FamilyLab> Search<'_, F> {
             return;
         }
         if self.begin_scripted() {
-            self.leave_out_loosely();
+            self.leave_out_with_random_choices();
         }
     }
 
@@ -86,20 +88,20 @@ impl<F: FamilyLab> Search<'_, F> {
         false
     }
 
-    fn leave_out_loosely(&mut self) {
-        self.loosely(|search| {
+    fn leave_out_with_random_choices(&mut self) {
+        self.with_random_choices(|search| {
             let before = search.size.bulk();
             search.fewer_nodes();
             search.fewer_lines();
-            search.less_time();
+            search.shorten_times();
             search.size.bulk() < before
         });
     }
 
-    fn rougher(&self) -> Vec<Spec<F>> {
+    fn smaller_random_specs(&self) -> Vec<Spec<F>> {
         let spec = &self.best;
         let nodes = fewer(spec.nodes as u64);
-        let nodes = nodes.map(|nodes| Gone { from: nodes as usize, until: spec.nodes }.without(spec));
+        let nodes = nodes.map(|nodes| RemovedNodes { from: nodes as usize, until: spec.nodes }.without(spec));
         let still = Latency::Fixed(Duration::ZERO);
         let simple = [
             Spec { processing: still, ..spec.clone() },
@@ -118,7 +120,7 @@ impl<F: FamilyLab> Search<'_, F> {
             return;
         }
         let explicit_spec = explicit(&self.best, record_choices(&self.best, &self.failure), &self.failure);
-        for candidate in fast(explicit_spec) {
+        for candidate in with_fast_messages(explicit_spec) {
             if let Some(failure) = self.fails(&candidate) {
                 return self.accept(candidate, failure);
             }
@@ -141,7 +143,7 @@ impl<F: FamilyLab> Search<'_, F> {
             script: Some(Script { faults, ..Script::default() }),
             script_path: None,
             random_faults: FaultMix::default(),
-            settings: F::calm(&spec.settings),
+            settings: F::without_random_faults(&spec.settings),
             ..spec.clone()
         };
         if let Some(failure) = self.fails(&candidate) {

@@ -1,6 +1,6 @@
 //! Reconstructs the timers that nodes set, and their durations.
 
-use super::less;
+use super::saturating_difference;
 use quorate_core::{Duration, NodeId, Span, Time};
 use quorate_journal::moment::Body;
 use quorate_journal::settings::Direction;
@@ -9,38 +9,38 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(super) struct Timers {
     count: BTreeMap<NodeId, u64>,
-    set: BTreeMap<(NodeId, String), Set>,
+    set: BTreeMap<(NodeId, String), PendingTimer>,
     /// For each node: its clock at the last step, the sum of its jumps, and whether it was ever
     /// wrong.
-    clocks: BTreeMap<NodeId, Own>,
+    clocks: BTreeMap<NodeId, ClockState>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Own {
+struct ClockState {
     now: Time,
     jumped: i64,
     is_wrong: bool,
 }
 
-pub(super) struct Set {
+pub(super) struct PendingTimer {
     number: u64,
     span: Span,
     at: Duration,
     pub(super) position: u64,
     /// The node's clock when the timer was set, and the jumps until then.
-    own: Own,
+    own: ClockState,
     /// The node's clock now.
-    latest: Own,
+    latest: ClockState,
 }
 
-impl Set {
+impl PendingTimer {
     /// The direction for a timer that fired; `None` if its duration was fixed.
-    pub(super) fn fired(&self, node: NodeId, at: Duration, now: Time) -> Option<Direction> {
+    pub(super) fn direction(&self, node: NodeId, at: Duration, now: Time) -> Option<Direction> {
         let takes = if self.latest.is_wrong {
             let moved = self.latest.jumped - self.own.jumped;
             Time::from_nanos(now.nanos().saturating_sub(moved)).since(self.own.now)
         } else {
-            less(at, self.at)
+            saturating_difference(at, self.at)
         };
         let Span { earliest, latest } = self.span;
         let fixed = earliest == latest && takes == earliest;
@@ -49,8 +49,8 @@ impl Set {
 
     /// The direction that keeps a timer from firing before this instant. A wrong clock runs at most
     /// twice as fast.
-    fn held(&self, node: NodeId, until: Duration, is_wrong: bool) -> Option<Direction> {
-        let elapsed = less(until, self.at).times(if is_wrong { 2 } else { 1 });
+    fn hold_until(&self, node: NodeId, until: Duration, is_wrong: bool) -> Option<Direction> {
+        let elapsed = saturating_difference(until, self.at).times(if is_wrong { 2 } else { 1 });
         let takes = elapsed + Duration::from_millis(1);
         (self.span.earliest <= elapsed).then_some(Direction::Timer { node, number: self.number, takes })
     }
@@ -61,7 +61,7 @@ impl Timers {
         self.clocks.entry(node).or_default().now = now;
     }
 
-    pub(super) fn jumps(&mut self, node: NodeId, by: i64) {
+    pub(super) fn record_jump(&mut self, node: NodeId, by: i64) {
         let clock = self.clocks.entry(node).or_default();
         clock.jumped = clock.jumped.saturating_add(by);
         clock.is_wrong = true;
@@ -80,13 +80,13 @@ impl Timers {
         let count = self.count.entry(node).or_default();
         *count += 1;
         let own = self.clocks.get(&node).copied().unwrap_or_default();
-        let set = Set { number: *count, span, at, position, own, latest: own };
+        let set = PendingTimer { number: *count, span, at, position, own, latest: own };
         self.set.insert((node, name(timer)), set);
     }
 
     pub(super) fn cancel(&mut self, node: NodeId, timer: Body<'_>, at: Duration, directions: &mut Vec<Direction>) {
         if let Some(set) = self.set.remove(&(node, name(timer))) {
-            directions.extend(set.held(node, at, self.is_wrong(node)));
+            directions.extend(set.hold_until(node, at, self.is_wrong(node)));
         }
     }
 
@@ -94,22 +94,22 @@ impl Timers {
         self.clocks.get(&node).is_some_and(|clock| clock.is_wrong)
     }
 
-    pub(super) fn fires(&mut self, node: NodeId, timer: Body<'_>) -> Option<Set> {
+    pub(super) fn take_fired(&mut self, node: NodeId, timer: Body<'_>) -> Option<PendingTimer> {
         let latest = self.clocks.get(&node).copied().unwrap_or_default();
         let set = self.set.remove(&(node, name(timer)))?;
-        Some(Set { latest, ..set })
+        Some(PendingTimer { latest, ..set })
     }
 
     pub(super) fn crash(&mut self, node: NodeId, at: Duration, directions: &mut Vec<Direction>) {
         let names: Vec<_> = self.set.keys().filter(|(whose, _)| *whose == node).cloned().collect();
         for name in names {
-            directions.extend(self.set.remove(&name).and_then(|set| set.held(node, at, self.is_wrong(node))));
+            directions.extend(self.set.remove(&name).and_then(|set| set.hold_until(node, at, self.is_wrong(node))));
         }
     }
 
     pub(super) fn end(&mut self, at: Duration, directions: &mut Vec<Direction>) {
         for ((node, _), set) in std::mem::take(&mut self.set) {
-            directions.extend(set.held(node, at, self.is_wrong(node)));
+            directions.extend(set.hold_until(node, at, self.is_wrong(node)));
         }
     }
 }

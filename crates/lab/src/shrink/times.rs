@@ -1,6 +1,6 @@
 //! Shorter times: moves events together and rounds times.
 
-use super::less;
+use super::saturating_difference;
 use super::search::Search;
 use crate::family::FamilyLab;
 use quorate_core::Duration;
@@ -8,13 +8,13 @@ use quorate_journal::settings::{Destiny, Direction, Script};
 
 pub(super) const MILLISECOND: Duration = Duration::from_millis(1);
 /// With more times than this, few values are tried for each.
-const MOST_THOROUGH: usize = 24;
+const MAX_THOROUGH: usize = 24;
 /// With more times than this, pairs are not shortened together.
-const MOST_PAIRED: usize = 12;
+const MAX_PAIRED: usize = 12;
 
 impl<F: FamilyLab> Search<'_, F> {
     /// Moves events together, and rounds times.
-    pub(super) fn less_time(&mut self) {
+    pub(super) fn shorten_times(&mut self) {
         if self.best.script.is_none() {
             return;
         }
@@ -40,7 +40,7 @@ impl<F: FamilyLab> Search<'_, F> {
     /// Whether it is worth trying many values: not while most are about to be removed, nor if there
     /// are too many.
     fn is_thorough(&self) -> bool {
-        self.is_fine && times(&mut self.script()).len() <= MOST_THOROUGH
+        self.is_fine && times(&mut self.script()).len() <= MAX_THOROUGH
     }
 
     /// Shortens the gaps between events; all later events move as well.
@@ -49,7 +49,7 @@ impl<F: FamilyLab> Search<'_, F> {
         while let Some((before, after)) = gap(&self.script(), index)
             && !self.is_exhausted()
         {
-            let shorter = shorter(less(after, before), self.is_thorough());
+            let shorter = shorter(saturating_difference(after, before), self.is_thorough());
             let closed =
                 shorter.into_iter().any(|shorter| self.try_script(moved(&self.script(), after, before + shorter)));
             // A shortened gap may be shortened again.
@@ -80,8 +80,9 @@ impl<F: FamilyLab> Search<'_, F> {
         // Durations of zero are hard to imagine, but so are fractions of a millisecond.
         let instants = self.script().commands.len() + self.script().faults.len();
         let least = if index < instants || now < MILLISECOND { Duration::ZERO } else { MILLISECOND };
-        let values =
-            shorter(now, self.is_thorough()).into_iter().chain(rounder(now).into_iter().filter(|_| !self.is_loose));
+        let values = shorter(now, self.is_thorough())
+            .into_iter()
+            .chain(rounder(now).into_iter().filter(|_| !self.has_random_choices));
         let values: Vec<_> = values.filter(|value| *value >= least).collect();
         values.into_iter().any(|value| self.try_times(&[(index, value)]))
     }
@@ -89,7 +90,7 @@ impl<F: FamilyLab> Search<'_, F> {
     /// Shortens two times or durations by the same amount: their difference may matter.
     fn simpler_pairs(&mut self) {
         let count = times(&mut self.script()).len();
-        if count > MOST_PAIRED {
+        if count > MAX_PAIRED {
             return;
         }
         for (one, other) in (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other))) {
@@ -105,8 +106,8 @@ impl<F: FamilyLab> Search<'_, F> {
         };
         let least = first.min(second);
         shorter(least, false).into_iter().filter(|value| *value >= MILLISECOND).any(|value| {
-            let cut = less(least, value);
-            self.try_times(&[(one, less(first, cut)), (other, less(second, cut))])
+            let cut = saturating_difference(least, value);
+            self.try_times(&[(one, saturating_difference(first, cut)), (other, saturating_difference(second, cut))])
         })
     }
 
@@ -130,7 +131,7 @@ fn shorter(now: Duration, is_thorough: bool) -> Vec<Duration> {
     if is_thorough {
         values.extend([2, 3, 4, 5, 10, 20, 50, 100, 200, 500, 1_000].map(Duration::from_millis));
         values.extend([6, 7].map(part));
-        values.push(less(now, MILLISECOND));
+        values.push(saturating_difference(now, MILLISECOND));
     }
     values.retain(|value| *value < now);
     values.sort_unstable();
@@ -185,11 +186,11 @@ fn gap(script: &Script, index: usize) -> Option<(Duration, Duration)> {
 /// Moves everything from one instant on to an earlier one.
 fn moved(script: &Script, from: Duration, to: Duration) -> Script {
     let mut script = script.clone();
-    let earlier = less(from, to);
+    let earlier = saturating_difference(from, to);
     let commands = script.commands.iter_mut().map(|command| &mut command.at);
     for at in commands.chain(script.faults.iter_mut().map(|fault| &mut fault.at)) {
         if *at >= from {
-            *at = less(*at, earlier);
+            *at = saturating_difference(*at, earlier);
         }
     }
     sort(&mut script);

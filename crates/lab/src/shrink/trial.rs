@@ -91,7 +91,7 @@ pub(super) fn failure<F: FamilyLab>(
 impl Failure {
     /// Whether this direction had an effect.
     pub(super) fn used(&self, direction: &Direction) -> bool {
-        self.counts.had(direction)
+        self.counts.contains(direction)
     }
 
     pub(super) fn timers(&self, node: NodeId) -> &[Time] {
@@ -107,7 +107,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn had(&self, direction: &Direction) -> bool {
+    fn contains(&self, direction: &Direction) -> bool {
         let (count, number) = match direction {
             Direction::Message { from, to, number, .. } => (self.messages.get(&(*from, *to)), number),
             Direction::Timer { node, number, .. } => {
@@ -156,16 +156,16 @@ impl<F: FamilyLab> Tally<F> {
         }
     }
 
-    fn sends(&mut self, from: NodeId, to: NodeId) {
+    fn record_send(&mut self, from: NodeId, to: NodeId) {
         *self.counts.messages.entry((from, to)).or_default() += 1;
     }
 
-    fn does(&mut self, time: Time, node: NodeId, effect: &Done<'_, F::Event>) {
+    fn record_effect(&mut self, time: Time, node: NodeId, effect: &Done<'_, F::Event>) {
         match effect {
-            Done::Send { to, .. } => self.sends(node, *to),
+            Done::Send { to, .. } => self.record_send(node, *to),
             Done::Multicast { to, sent } => {
                 for (to, _) in receivers(to, sent.id) {
-                    self.sends(node, to);
+                    self.record_send(node, to);
                 }
             }
             Done::SetTimer { .. } => self.counts.timers.entry(node).or_default().push(time),
@@ -174,7 +174,7 @@ impl<F: FamilyLab> Tally<F> {
         }
     }
 
-    fn changes(&mut self, text: &str) {
+    fn record_change(&mut self, text: &str) {
         if text == "heal" {
             self.open.retain(|open| !open.starts_with("cut"));
         } else if let Some(ended) = text.strip_prefix("end of ") {
@@ -199,7 +199,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Tally<F> {
                 }
             }
             Moment::Effect { time, node, effect } => {
-                self.does(*time, *node, effect);
+                self.record_effect(*time, *node, effect);
                 let before = self.roles.of(*node);
                 self.roles.observe(moment);
                 if self.roles.of(*node) == Role::Chosen && before != Role::Chosen {
@@ -207,7 +207,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Tally<F> {
                 }
                 return;
             }
-            Moment::World { what: Happening::Changed { text }, .. } => self.changes(text),
+            Moment::World { what: Happening::Changed { text }, .. } => self.record_change(text),
             Moment::World { .. } => {}
         }
         self.roles.observe(moment);

@@ -4,9 +4,9 @@
 use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Graph, Need, Spell};
 
-pub(super) const MOST_SITES: usize = 4;
+pub(super) const MAX_SITES: usize = 4;
 /// Maximum number of resources, each at its own site.
-pub(super) const MOST_RESOURCES: usize = 3;
+pub(super) const MAX_RESOURCES: usize = 3;
 pub(super) const MAX_WAITS: u8 = 15;
 
 /// The visible state of a client. Wait numbers need no wraparound, because there are few.
@@ -19,14 +19,14 @@ pub(super) struct ClientState {
     wait_id: u8,
     /// For each site, the last wait of its process that the process or the resource here has
     /// answered.
-    settled: [u8; MOST_SITES],
+    settled: [u8; MAX_SITES],
     /// The process that the resource here waits for, and the number of that wait.
     holder: Option<u8>,
     fence: u8,
     /// For each resource, the numbers of its waits that the process last received, and last
     /// released.
-    received: [u8; MOST_RESOURCES],
-    returned: [u8; MOST_RESOURCES],
+    received: [u8; MAX_RESOURCES],
+    returned: [u8; MAX_RESOURCES],
     /// The last wait that the process has aborted.
     aborted: u8,
     victim: bool,
@@ -46,7 +46,7 @@ impl ClientState {
         (self.wait_id, self.on, self.any) = (small(wait_id.0), (on & 0xf) as u8, any);
     }
 
-    pub(super) fn runs(&mut self, aborted: Option<Spell>) {
+    pub(super) fn end_wait(&mut self, aborted: Option<Spell>) {
         (self.on, self.victim) = (0, false);
         if let Some(wait_id) = aborted {
             self.aborted = small(wait_id.0);
@@ -57,19 +57,19 @@ impl ClientState {
         self.settled.get_mut(site.index()).into_iter().for_each(|settled| *settled = small(wait_id.0));
     }
 
-    pub(super) fn grants(&mut self, holder: NodeId, fence: Spell) {
+    pub(super) fn set_holder(&mut self, holder: NodeId, fence: Spell) {
         (self.holder, self.fence) = (Some((holder.index() & 3) as u8), small(fence.0));
     }
 
-    pub(super) fn is_free(&mut self) {
+    pub(super) fn clear_holder(&mut self) {
         self.holder = None;
     }
 
-    pub(super) fn receives(&mut self, resource: usize, fence: Spell) {
+    pub(super) fn record_received(&mut self, resource: usize, fence: Spell) {
         self.received.get_mut(resource).into_iter().for_each(|received| *received = small(fence.0));
     }
 
-    pub(super) fn returns(&mut self, resource: usize, fence: Spell) {
+    pub(super) fn record_returned(&mut self, resource: usize, fence: Spell) {
         self.returned.get_mut(resource).into_iter().for_each(|returned| *returned = small(fence.0));
     }
 
@@ -173,7 +173,7 @@ impl FacetGraph {
     fn add_process(&mut self, site: usize) {
         let state = self.all[site];
         let takes = state.resources > 0;
-        let asked = (0..MOST_SITES).filter(|place| state.on >> place & 1 == 1);
+        let asked = (0..MAX_SITES).filter(|place| state.on >> place & 1 == 1);
         let is_settled = |place: &usize| self.all.get(*place).is_some_and(|other| other.settled[site] >= state.wait_id);
         let (settled, open): (Vec<_>, Vec<_>) = asked.partition(is_settled);
         if open.is_empty() || state.any && !settled.is_empty() {
@@ -203,7 +203,7 @@ impl FacetGraph {
     }
 
     fn sites(&self, mask: u8) -> impl Iterator<Item = usize> {
-        (0..MOST_SITES).filter(move |site| mask >> site & 1 == 1)
+        (0..MAX_SITES).filter(move |site| mask >> site & 1 == 1)
     }
 }
 

@@ -6,7 +6,7 @@
 //! A client shows the state of its own process and of the resource at its site. From the state of
 //! all clients follows the actual wait-for graph, which no detector can see.
 
-use super::client_state::{self, ClientState, MAX_WAITS, MOST_RESOURCES, MOST_SITES};
+use super::client_state::{self, ClientState, MAX_RESOURCES, MAX_SITES, MAX_WAITS};
 use crate::deadlock::run::Asking;
 use quorate_check::{CheckError, Judge, Judged, News, Offer, Property, Story, Users};
 use quorate_core::NodeId;
@@ -42,11 +42,11 @@ impl Requesters {
         let waits = |rounds: u8| usize::from(rounds) * if resources.is_empty() { 1 } else { sites };
         let rounds = rounds.filter(|rounds| waits(*rounds) < usize::from(MAX_WAITS));
         match rounds {
-            Some(rounds) if sites <= MOST_SITES && resources.len() <= MOST_RESOURCES && is_spread => {
+            Some(rounds) if sites <= MAX_SITES && resources.len() <= MAX_RESOURCES && is_spread => {
                 Ok(Self { sites, resources, rounds, asking, fan_out, in_order, resolves })
             }
             Some(_) | None => {
-                Err(CheckError::TooManyWaits { sites: MOST_SITES, resources: MOST_RESOURCES, rounds: MAX_WAITS - 1 })
+                Err(CheckError::TooManyWaits { sites: MAX_SITES, resources: MAX_RESOURCES, rounds: MAX_WAITS - 1 })
             }
         }
     }
@@ -102,7 +102,7 @@ impl Requester {
         match event {
             Event::Waits { who, spell, need } if who.is_resource() => {
                 if let [holder] = need.on() {
-                    self.state.grants(holder.site, *spell);
+                    self.state.set_holder(holder.site, *spell);
                 }
             }
             Event::Waits { spell, need, .. } => {
@@ -115,7 +115,7 @@ impl Requester {
             Event::Asked { by, spell, .. } if by.is_resource() => {
                 self.obligations.insert(*by);
                 if let Some(number) = users.number_of(*by) {
-                    self.state.receives(number, *spell);
+                    self.state.record_received(number, *spell);
                 }
             }
             Event::Asked { who, by, .. } => {
@@ -127,7 +127,7 @@ impl Requester {
             Event::Answers { to, spell, .. } if to.is_resource() => {
                 self.obligations.remove(to);
                 if let Some(number) = users.number_of(*to) {
-                    self.state.returns(number, *spell);
+                    self.state.record_returned(number, *spell);
                 }
             }
             Event::Answers { who, to, spell } => {
@@ -136,7 +136,7 @@ impl Requester {
                 }
                 self.state.answers(to.site, *spell);
             }
-            Event::Runs { who, .. } if who.is_resource() => self.state.is_free(),
+            Event::Runs { who, .. } if who.is_resource() => self.state.clear_holder(),
             Event::Runs { .. } => self.resume(None),
             Event::GaveUp { spell, .. } => self.resume(Some(*spell)),
             Event::Withdrawn { who, by } => {
@@ -152,7 +152,7 @@ impl Requester {
 
     fn resume(&mut self, given_up: Option<Spell>) {
         self.waits = false;
-        self.state.runs(given_up);
+        self.state.end_wait(given_up);
     }
 }
 

@@ -33,10 +33,10 @@ impl Truth {
                 if who.is_resource() {
                     self.granted.insert(*who, (*to, *spell));
                 }
-                self.ease(*who, *to, *spell);
+                self.record_answer(*who, *to, *spell);
             }
-            Event::Runs { who, spell } => self.end(*who, *spell),
-            Event::GaveUp { who, spell } => self.give_up(*who, *spell),
+            Event::Runs { who, spell } => self.end_wait(*who, *spell),
+            Event::GaveUp { who, spell } => self.abort(*who, *spell),
             Event::Asked { .. }
             | Event::Withdrawn { .. }
             | Event::Deadlock(_)
@@ -49,7 +49,7 @@ impl Truth {
         self.given_up.get(&who).is_some_and(|latest| spell <= *latest)
     }
 
-    fn ease(&mut self, who: Agent, to: Agent, spell: Spell) {
+    fn record_answer(&mut self, who: Agent, to: Agent, spell: Spell) {
         let Some((_, need)) = self.waits.get_mut(&to).filter(|(waits, _)| *waits == spell) else { return };
         let has_ended = match need {
             Need::All(on) => {
@@ -63,14 +63,14 @@ impl Truth {
         }
     }
 
-    fn end(&mut self, who: Agent, spell: Spell) {
+    fn end_wait(&mut self, who: Agent, spell: Spell) {
         if self.waits.get(&who).is_some_and(|(waits, _)| *waits == spell) {
             self.waits.remove(&who);
         }
     }
 
-    fn give_up(&mut self, who: Agent, spell: Spell) {
-        self.end(who, spell);
+    fn abort(&mut self, who: Agent, spell: Spell) {
+        self.end_wait(who, spell);
         self.given_up.insert(who, spell);
         let Self { waits, granted, received, .. } = self;
         waits.retain(|resource, (own, _)| {

@@ -42,7 +42,7 @@ impl Measures {
             delay_mean: mean,
             delay_most: slowest,
             delay_unit: unit_name,
-            reports: self.reports.iter().take(MOST_REPORTS).map(ToString::to_string).collect(),
+            reports: self.reports.iter().take(MAX_REPORTS).map(ToString::to_string).collect(),
         }
     }
 
@@ -87,7 +87,7 @@ impl Measures {
     }
 }
 
-const MOST_REPORTS: usize = 20;
+const MAX_REPORTS: usize = 20;
 
 impl Observer<Command, Event> for Measures {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {

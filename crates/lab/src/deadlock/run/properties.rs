@@ -55,8 +55,8 @@ struct MessageBudget {
 }
 
 impl MessageBudget {
-    fn begins(&mut self, who: Agent, remote: u64) {
-        self.ends(who);
+    fn begin_wait(&mut self, who: Agent, remote: u64) {
+        self.end_wait(who);
         self.open.insert(who, remote);
         self.alive += remote;
         self.ever += remote;
@@ -65,7 +65,7 @@ impl MessageBudget {
         *head_start += i128::from(self.alive) - i128::from(self.ever);
     }
 
-    fn ends(&mut self, who: Agent) {
+    fn end_wait(&mut self, who: Agent) {
         self.alive -= self.open.remove(&who).unwrap_or(0);
     }
 
@@ -83,7 +83,7 @@ impl Properties {
     }
 
     pub fn verdicts(&self) -> Vec<Verdict> {
-        let missed = self.missed();
+        let missed = self.undetected_deadlock();
         let happened = self.found_any || missed.is_some();
         let mut verdicts = vec![
             Verdict::judged("no-phantom", Kind::Always, self.no_phantom.clone()),
@@ -97,7 +97,7 @@ impl Properties {
     }
 
     /// A deadlock at the end that was not reported, or not resolved although victims are chosen.
-    fn missed(&self) -> Option<Violation> {
+    fn undetected_deadlock(&self) -> Option<Violation> {
         let deadlocks = self.truth.deadlocks();
         let is_reported = |who: &Agent| self.reported.iter().any(|(agent, _)| agent == who);
         let missed =
@@ -113,11 +113,11 @@ impl Properties {
             Event::Waits { who, need, .. } => {
                 self.begun.insert(*who, time);
                 let remote = need.on().iter().filter(|agent| agent.site != who.site).count() as u64;
-                self.budget.begins(*who, remote);
+                self.budget.begin_wait(*who, remote);
             }
-            Event::Runs { who, .. } => self.budget.ends(*who),
+            Event::Runs { who, .. } => self.budget.end_wait(*who),
             Event::GaveUp { who, .. } => {
-                self.budget.ends(*who);
+                self.budget.end_wait(*who);
                 self.victims.remove(who);
             }
             Event::Deadlock(report) => {

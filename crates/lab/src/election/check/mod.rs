@@ -4,7 +4,7 @@ mod candidates;
 mod options;
 
 pub use candidates::Voters;
-pub(crate) use options::BallotArgs;
+pub(crate) use options::ElectionCheckArgs;
 
 use crate::check::{CheckSpec, CheckedFamily, HabitArgs};
 use crate::election::run::Starters;
@@ -49,7 +49,7 @@ impl CheckedFamily for Election {
     }
 
     fn habits(args: &HabitArgs, _nodes: usize) -> Result<Ballots, LabError> {
-        let BallotArgs { election, resign } = &args.ballots;
+        let ElectionCheckArgs { election, resign } = &args.ballots;
         Ok(Ballots { settings: election.changed(Settings::default())?, resignations: resign.unwrap_or(0) })
     }
 

@@ -8,7 +8,7 @@ use clap::Args;
 /// Which nodes start elections, how the group elects, and whether leaders resign.
 #[derive(Args)]
 #[command(next_help_heading = "Options of elections")]
-pub(crate) struct BallotArgs {
+pub(crate) struct ElectionCheckArgs {
     #[command(flatten)]
     pub(super) election: ElectionArgs,
     /// Maximum number of resignations per leader.
@@ -16,7 +16,7 @@ pub(crate) struct BallotArgs {
     pub(super) resign: Option<u8>,
 }
 
-impl Options for BallotArgs {
+impl Options for ElectionCheckArgs {
     fn given(&self) -> Option<&'static str> {
         self.election.given().or(self.resign.map(|_| "resign"))
     }

@@ -86,12 +86,12 @@ impl Properties {
         Some(Violation { time: self.end, line: self.lines, since, text: format!("{obstacle} at the end") })
     }
 
-    fn campaigns(&mut self, node: NodeId) {
+    fn record_campaign(&mut self, node: NodeId) {
         self.contested |= self.starter.is_some_and(|other| other != node);
         self.starter = Some(node);
     }
 
-    fn begins(&mut self, time: Time, node: NodeId, epoch: Epoch) {
+    fn record_participation(&mut self, time: Time, node: NodeId, epoch: Epoch) {
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.since = time;
         }
@@ -99,7 +99,7 @@ impl Properties {
         self.check_growth(time, node, (epoch, latest), "takes part in");
     }
 
-    fn learns(&mut self, time: Time, node: NodeId, leader: NodeId, epoch: Epoch) {
+    fn record_result(&mut self, time: Time, node: NodeId, leader: NodeId, epoch: Epoch) {
         let latest = self.nodes.get(node.index()).and_then(|state| state.epoch.max(state.known));
         self.check_growth(time, node, (epoch, latest), "knows the winner of");
         let since = self.nodes.get(node.index()).map_or(time, |state| state.since);
@@ -130,7 +130,7 @@ impl Properties {
         }
     }
 
-    fn boots(&mut self, node: NodeId) {
+    fn record_start(&mut self, node: NodeId) {
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.epoch = None;
         }
@@ -148,10 +148,10 @@ impl Observer<Command, Event> for Properties {
         self.agreement.change(node, change);
         self.has_begun |= matches!(change, Change::Campaigns | Change::Begins(_) | Change::Learns { .. });
         match change {
-            Change::Campaigns => self.campaigns(node),
-            Change::Begins(epoch) => self.begins(time, node, epoch),
-            Change::Learns { leader, epoch, until: _ } => self.learns(time, node, leader, epoch),
-            Change::Boots => self.boots(node),
+            Change::Campaigns => self.record_campaign(node),
+            Change::Begins(epoch) => self.record_participation(time, node, epoch),
+            Change::Learns { leader, epoch, until: _ } => self.record_result(time, node, leader, epoch),
+            Change::Boots => self.record_start(node),
             Change::Dies | Change::Extends { .. } | Change::Ends => {}
         }
         if self.agreement.is_reached() {

@@ -24,21 +24,21 @@ impl SuperPeerMeasures {
 
     pub fn observe(&mut self, node: NodeId, change: Change, before: &Agreement) {
         match change {
-            Change::Learns { leader, .. } => self.learns(node, leader),
+            Change::Learns { leader, .. } => self.record_leader(node, leader),
             Change::Dies => {
-                self.must_move += self.moves_by(node, before, false);
+                self.must_move += self.moves_caused_by(node, before, false);
                 self.forget(node);
             }
             Change::Boots => {
                 self.has_begun = true;
-                self.must_move += self.moves_by(node, before, true);
+                self.must_move += self.moves_caused_by(node, before, true);
                 self.forget(node);
             }
             Change::Campaigns | Change::Begins(_) | Change::Extends { .. } | Change::Ends => {}
         }
     }
 
-    fn learns(&mut self, node: NodeId, leader: NodeId) {
+    fn record_leader(&mut self, node: NodeId, leader: NodeId) {
         if let Some(known) = self.leaders.get_mut(node.index()) {
             self.moved += u64::from(known.is_some_and(|before| before != leader));
             *known = Some(leader);
@@ -53,7 +53,7 @@ impl SuperPeerMeasures {
 
     /// Number of other nodes whose super-peer changes when this node joins or leaves. Zero before
     /// the first start, or if the node was already in that state.
-    fn moves_by(&self, node: NodeId, before: &Agreement, joins: bool) -> u64 {
+    fn moves_caused_by(&self, node: NodeId, before: &Agreement, joins: bool) -> u64 {
         if !self.has_begun || before.is_live(node) == joins {
             return 0;
         }

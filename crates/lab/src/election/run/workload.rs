@@ -74,7 +74,7 @@ impl Campaigns {
 }
 
 impl Campaigns {
-    fn notice(&mut self, now: Time, node: NodeId, change: Change, plan: &mut Plan<Command>) {
+    fn schedule_notices(&mut self, now: Time, node: NodeId, change: Change, plan: &mut Plan<Command>) {
         let CampaignSource::Starters { who, ring, ranking, notice: Some(notice) } = &self.source else { return };
         let callers = match change {
             Change::Dies if self.agreement.is_followed(node) => who.among(self.agreement.live(), ring, ranking),
@@ -94,7 +94,7 @@ impl Campaigns {
         }
     }
 
-    fn call(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
+    fn campaign_if_leader_is_down(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         if !self.noticing.remove(&(now, node)) {
             return;
         }
@@ -133,13 +133,13 @@ impl Workload<Command, Event> for Campaigns {
             News::Crashed => Some(Change::Dies),
             News::Restarted => Some(Change::Boots),
             News::Alarm => {
-                self.call(now, node, plan);
+                self.campaign_if_leader_is_down(now, node, plan);
                 None
             }
         };
         if let Some(change) = change {
             self.agreement.change(node, change);
-            self.notice(now, node, change, plan);
+            self.schedule_notices(now, node, change, plan);
         }
     }
 

@@ -81,7 +81,7 @@ impl History {
         }
     }
 
-    pub(super) fn shown(self, messages: u8, is_gone: bool, has_views: bool) -> u64 {
+    pub(super) fn visible(self, messages: u8, is_gone: bool, has_views: bool) -> u64 {
         let flag = |bit, is_set: bool| if is_set { bit } else { 0 };
         self.0 << 8 | u64::from(messages & 0xf) << 4 | flag(GONE, is_gone) | flag(VIEWED, has_views)
     }
@@ -146,11 +146,15 @@ mod tests {
         events.extend((1..=MAX_MESSAGES as u8 - 1).map(ClientEvent::Delivers));
         let mut history = History::default();
         events.iter().for_each(|event| history.add(*event));
-        let shown = VisibleHistory(history.shown(7, true, false));
+        let shown = VisibleHistory(history.visible(7, true, false));
         assert_eq!(shown.events().collect::<Vec<_>>(), events);
         assert_eq!((shown.messages(), shown.is_gone(), shown.has_views()), (7, true, false));
         history.add(ClientEvent::Sends);
-        assert_eq!(VisibleHistory(history.shown(7, true, false)).events().count(), events.len(), "the history is full");
+        assert_eq!(
+            VisibleHistory(history.visible(7, true, false)).events().count(),
+            events.len(),
+            "the history is full"
+        );
         const { assert!(MAX_EVENTS > MAX_MESSAGES) };
     }
 
@@ -160,11 +164,11 @@ mod tests {
         history.begin(Epoch(1));
         history.add(ClientEvent::Delivers(1));
         let surviving =
-            |history: History, gone| VisibleHistory(history.shown(0, gone, true)).surviving_events().count();
+            |history: History, gone| VisibleHistory(history.visible(0, gone, true)).surviving_events().count();
         assert_eq!((surviving(history, false), surviving(history, true)), (1, 0));
         history.begin(Epoch(3));
         history.add(ClientEvent::Delivers(2));
         assert_eq!((surviving(history, false), surviving(history, true)), (3, 1));
-        assert_eq!(VisibleHistory(history.shown(0, false, true)).later_views(), 2);
+        assert_eq!(VisibleHistory(history.visible(0, false, true)).later_views(), 2);
     }
 }

@@ -50,7 +50,7 @@ fn sent(shown: VisibleHistory, before: u8) -> Set {
 }
 
 /// Whether every client delivers each message only after all messages that must precede it.
-fn keep(facets: &[u64], must_precede: impl Fn(u8) -> Set) -> bool {
+fn all_respect(facets: &[u64], must_precede: impl Fn(u8) -> Set) -> bool {
     all(facets).all(|shown| {
         let mut before = 0;
         deliveries(shown.events()).all(|number| {
@@ -88,7 +88,7 @@ pub(super) fn fifo(facets: &[u64]) -> bool {
             set |= bit(number);
         }
     }
-    keep(facets, |number| earlier[usize::from(number & 0xf)])
+    all_respect(facets, |number| earlier[usize::from(number & 0xf)])
 }
 
 /// A client that delivers a message has delivered all messages that its sender had sent or
@@ -121,7 +121,7 @@ pub(super) fn causal(facets: &[u64]) -> bool {
         }
         causes = grown;
     }
-    keep(facets, |number| causes[usize::from(number & 0xf)])
+    all_respect(facets, |number| causes[usize::from(number & 0xf)])
 }
 
 /// Two clients that both deliver two messages, in views that they survive, deliver them in the same
@@ -232,7 +232,7 @@ mod tests {
     fn shows(messages: u8, events: &[ClientEvent]) -> u64 {
         let mut history = History::default();
         events.iter().for_each(|event| history.add(*event));
-        history.shown(messages, false, false)
+        history.visible(messages, false, false)
     }
 
     fn gone(shown: u64) -> u64 {

@@ -166,7 +166,7 @@ impl Users for Senders {
 
     fn facet(&self, user: &Sender, acts: bool) -> u64 {
         let is_gone = !acts || user.phase == ClientPhase::Gone;
-        user.history.shown(user.messages, is_gone, self.promises.views)
+        user.history.visible(user.messages, is_gone, self.promises.views)
     }
 
     fn accord(&self) -> Option<Judge> {

@@ -98,11 +98,11 @@ impl GroupState {
     }
 
     /// Whether a node is in a view, and the group has not removed it since.
-    pub(super) fn is_inside(&self, node: NodeId) -> bool {
-        self.view_of(node).is_some_and(|view| self.still_has(node, view))
+    pub(super) fn is_in_view(&self, node: NodeId) -> bool {
+        self.view_of(node).is_some_and(|view| self.still_contains(node, view))
     }
 
-    fn still_has(&self, node: NodeId, view: Epoch) -> bool {
+    fn still_contains(&self, node: NodeId, view: Epoch) -> bool {
         let Some(latest) = self.latest.as_ref().filter(|latest| latest.epoch() > view) else { return true };
         latest.stay(node).is_some_and(|stay| stay.since <= view)
     }
@@ -116,7 +116,7 @@ impl GroupState {
     }
 
     /// Records a send. The error says what is wrong with the message id.
-    pub(super) fn sends(
+    pub(super) fn record_send(
         &mut self,
         now: Position,
         node: NodeId,
@@ -133,10 +133,10 @@ impl GroupState {
             return Err("but is not in that view");
         }
         let record = self.views.get_mut(&id.view).ok_or("but is not in that view")?;
-        if record.0.sends(now, Key::of(id), payload) { Ok(()) } else { Err("but the id is already used") }
+        if record.0.record_send(now, Key::of(id), payload) { Ok(()) } else { Err("but the id is already used") }
     }
 
-    pub(super) fn delivers(
+    pub(super) fn record_delivery(
         &mut self,
         now: Position,
         node: NodeId,
@@ -154,7 +154,7 @@ impl GroupState {
             return;
         }
         match self.views.get_mut(&view) {
-            Some((record, _)) if record.was_sent(key) => record.delivers(now, node, key, payload, violations),
+            Some((record, _)) if record.was_sent(key) => record.record_delivery(now, node, key, payload, violations),
             Some(_) | None => {
                 let text = || format!("node {node} delivers {id}, which node {} has not sent", key.sender);
                 violations.record(Property::Integrity, now, now.time, text);
@@ -164,7 +164,7 @@ impl GroupState {
 
     /// Records that a node begins a view with this state. Returns whether a view was closed in
     /// which messages of two senders were in flight at once.
-    pub(super) fn begins(
+    pub(super) fn begin_view(
         &mut self,
         now: Position,
         node: NodeId,
@@ -258,7 +258,13 @@ impl GroupState {
     }
 
     /// Ends the stay of a node. Later views may contain a new stay already.
-    pub(super) fn quits(&mut self, now: Position, node: NodeId, how: MemberState, violations: &mut Violations) -> bool {
+    pub(super) fn leave_view(
+        &mut self,
+        now: Position,
+        node: NodeId,
+        how: MemberState,
+        violations: &mut Violations,
+    ) -> bool {
         let Some(position) = self.positions.get_mut(node.index()) else { return false };
         let Some(view) = position.view.take() else { return false };
         for (record, _) in self.views.range_mut(..=view).map(|(_, record)| record) {
@@ -302,13 +308,13 @@ impl GroupState {
     /// begin it after the first one did.
     pub(super) fn judge_end(&self, now: Position, grace: Duration, violations: &mut Violations) {
         for (epoch, (record, _)) in &self.views {
-            let insiders: Group = record.insiders().filter(|node| self.still_has(*node, *epoch)).collect();
+            let insiders: Group = record.current_members().filter(|node| self.still_contains(*node, *epoch)).collect();
             record.judge(now, &insiders, violations);
         }
         let Some(latest) = self.latest.as_ref().map(View::epoch) else { return };
         let is_due = now.time.since(self.since) >= grace;
         if let Some((record, _)) = self.views.get(&latest).filter(|_| is_due) {
-            for node in record.awaited() {
+            for node in record.awaited_members() {
                 let text = || format!("node {node} is a member of view {latest}, but never begins it");
                 violations.record(Property::Delivered, now, now.time, text);
             }

@@ -64,9 +64,9 @@ impl InFlight {
                 self.forget(*id);
                 None
             }
-            Event::Delivered { id, .. } => self.delivers(time, node, *id),
+            Event::Delivered { id, .. } => self.record_delivery(time, node, *id),
             Event::View { group, view, .. } => {
-                self.begins(node, *group, view);
+                self.begin_view(node, *group, view);
                 None
             }
             Event::Out { group } => {
@@ -109,7 +109,7 @@ impl InFlight {
         self.messages.entry(id).or_insert_with(message)
     }
 
-    fn delivers(&mut self, time: Time, node: NodeId, id: MessageId) -> Option<Duration> {
+    fn record_delivery(&mut self, time: Time, node: NodeId, id: MessageId) -> Option<Duration> {
         // A sender may deliver its own message before its `Sent` event, in the same step. In
         // recordings of real processes, deliveries of any node may come first.
         if self.confirmed.get(&(id.group, id.view, id.sender)).is_none_or(|confirmed| id.number > *confirmed) {
@@ -140,7 +140,7 @@ impl InFlight {
         self.confirmed.retain(|(group, view, _), _| members.contains_key(&(*group, *view)));
     }
 
-    fn begins(&mut self, node: NodeId, group: GroupId, view: &View) {
+    fn begin_view(&mut self, node: NodeId, group: GroupId, view: &View) {
         for (_, members) in self.members.range_mut((group, Epoch(0))..(group, view.epoch())) {
             members.remove(&node);
         }

@@ -61,7 +61,7 @@ impl Order {
     }
 
     /// Records a delivery. Returns conflicts of pairs of nodes without an earlier conflict.
-    pub(super) fn delivers(
+    pub(super) fn record_delivery(
         &mut self,
         (time, line): (Time, u64),
         node: NodeId,
@@ -109,7 +109,7 @@ impl Order {
     }
 
     /// Records that a message is forgotten, because all members that could have delivered it.
-    pub(super) fn settles(&mut self, key: Key, message: &Message) {
+    pub(super) fn settle(&mut self, key: Key, message: &Message) {
         for (node, position) in &message.deliveries {
             if let Some(node_position) = self.positions.get_mut(node.index()) {
                 node_position.settled = node_position.settled.max(Some((*position, key)));

@@ -60,7 +60,7 @@ impl Properties {
     }
 
     #[must_use]
-    pub fn patient(mut self, grace: Duration) -> Self {
+    pub fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
@@ -83,7 +83,7 @@ impl Properties {
     }
 
     pub fn verdicts(&self) -> Vec<Verdict> {
-        let found = self.found();
+        let found = self.all_violations();
         let promised = Property::ALL.into_iter().filter(|property| self.promised.has(*property));
         let mut verdicts: Vec<_> = promised.filter_map(|property| found.verdict(property)).collect();
         if self.promised.contention {
@@ -95,12 +95,12 @@ impl Properties {
 
     /// The verdict on one judged property, promised or not, as if the run ended here.
     pub fn verdict(&self, property: Property) -> Option<Verdict> {
-        self.found().verdict(property)
+        self.all_violations().verdict(property)
     }
 
     /// The verdicts on judged properties that are not promised, as if the run ended here.
     pub fn not_promised(&self) -> Vec<Verdict> {
-        let found = self.found();
+        let found = self.all_violations();
         let other = Property::ALL.into_iter().filter(|property| !self.promised.has(*property));
         other.filter_map(|property| found.verdict(property)).collect()
     }
@@ -108,11 +108,11 @@ impl Properties {
     /// Number of violations of a judged property, as if the run ended here: deliveries for orders
     /// and integrity, pairs of nodes for the total order, messages for the rest.
     pub fn breaches(&self, property: Property) -> u64 {
-        self.found().count(property)
+        self.all_violations().count(property)
     }
 
     /// All violations, including those that only the end of the run shows.
-    fn found(&self) -> Violations {
+    fn all_violations(&self) -> Violations {
         let mut violations = self.violations.clone();
         self.judge_unconfirmed(&mut violations);
         for group_state in self.groups.values() {
@@ -120,7 +120,7 @@ impl Properties {
         }
         for (index, (node, asked)) in self.nodes.iter().zip(&self.requests).enumerate() {
             let id = NodeId::from_index(index);
-            for (group, _) in self.groups.iter().filter(|(_, group_state)| node.is_up && group_state.is_inside(id)) {
+            for (group, _) in self.groups.iter().filter(|(_, group_state)| node.is_up && group_state.is_in_view(id)) {
                 if let Some(payload) = asked.oldest(*group) {
                     let text = || format!("node {id} received a request to send {payload}, but never answers");
                     violations.record(Property::Delivered, self.now, self.now.time, text);
@@ -142,7 +142,7 @@ impl Properties {
         self.groups.entry(group).or_insert_with(|| GroupState::new(group, watched, nodes, members.get(&group)))
     }
 
-    fn step_begins(&mut self) {
+    fn begin_step(&mut self) {
         if !self.unconfirmed.is_empty() {
             let mut violations = self.violations.clone();
             self.judge_unconfirmed(&mut violations);
@@ -151,14 +151,14 @@ impl Properties {
         }
     }
 
-    fn sent(&mut self, node: NodeId, id: MessageId) {
+    fn record_sent_event(&mut self, node: NodeId, id: MessageId) {
         let asked = self.requests.get_mut(node.index()).and_then(|asked| asked.answered(id.group));
         let now = self.now;
         let Some(asked) = asked else {
             let text = || format!("node {node} has sent {id} without a request");
             self.violations.record(Property::Integrity, now, now.time, text);
             // The message counts as sent, so that its deliveries are no violations.
-            self.sends(node, id, None);
+            self.record_send(node, id, None);
             return;
         };
         if let Some(index) = self.unconfirmed.iter().position(|early| *early == id) {
@@ -170,36 +170,36 @@ impl Properties {
             }
             return;
         }
-        self.sends(node, id, Some(asked));
+        self.record_send(node, id, Some(asked));
     }
 
-    fn sends(&mut self, node: NodeId, id: MessageId, payload: Option<Payload>) {
+    fn record_send(&mut self, node: NodeId, id: MessageId, payload: Option<Payload>) {
         let now = self.now;
-        if let Err(why) = self.group_state(id.group).sends(now, node, id, payload) {
+        if let Err(why) = self.group_state(id.group).record_send(now, node, id, payload) {
             self.violations.record(Property::Integrity, now, now.time, || {
                 format!("node {node} sends a message with id {id}, {why}")
             });
         }
     }
 
-    fn delivers(&mut self, node: NodeId, id: MessageId, payload: &Payload) {
+    fn record_delivery(&mut self, node: NodeId, id: MessageId, payload: &Payload) {
         let now = self.now;
         if id.sender == node
             && !self.group_state(id.group).was_sent(id)
             && self.group_state(id.group).view_of(node) == Some(id.view)
         {
-            self.sends(node, id, Some(payload.clone()));
+            self.record_send(node, id, Some(payload.clone()));
             self.unconfirmed.push(id);
         }
         self.group_state(id.group);
         let Some(group_state) = self.groups.get_mut(&id.group) else { return };
-        group_state.delivers(now, node, (Key::of(id), id.view), payload, &mut self.violations);
+        group_state.record_delivery(now, node, (Key::of(id), id.view), payload, &mut self.violations);
     }
 
     fn record_event(&mut self, node: NodeId, event: &Event) {
         let now = self.now;
         match event {
-            Event::Sent { id } => self.sent(node, *id),
+            Event::Sent { id } => self.record_sent_event(node, *id),
             Event::Wait { group, .. } => {
                 if let Some(asked) = self.requests.get_mut(node.index()) {
                     asked.answered(*group);
@@ -211,23 +211,23 @@ impl Properties {
                 }
             }
             Event::Ready { .. } => {}
-            Event::Delivered { id, payload } => self.delivers(node, *id, payload),
+            Event::Delivered { id, payload } => self.record_delivery(node, *id, payload),
             Event::View { group, view, state } => {
                 self.group_state(*group);
                 let Some(group_state) = self.groups.get_mut(group) else { return };
-                self.contended |= group_state.begins(now, node, (view, *state), &self.nodes, &mut self.violations);
+                self.contended |= group_state.begin_view(now, node, (view, *state), &self.nodes, &mut self.violations);
             }
             Event::Out { group } | Event::Left { group } => {
                 let how = if let Event::Left { .. } = event { MemberState::Left } else { MemberState::Gone };
                 self.group_state(*group);
                 let Some(group_state) = self.groups.get_mut(group) else { return };
-                self.contended |= group_state.quits(now, node, how, &mut self.violations);
+                self.contended |= group_state.leave_view(now, node, how, &mut self.violations);
             }
         }
     }
 
     /// A node that starts again is another participant.
-    fn boots(&mut self, node: NodeId, incarnation: Incarnation) {
+    fn node_started(&mut self, node: NodeId, incarnation: Incarnation) {
         if self.nodes.get(node.index()).is_some_and(|state| state.is_up && state.has_booted) {
             self.ends(node, false);
         }
@@ -255,7 +255,7 @@ impl Observer<Command, Event> for Properties {
         match moment {
             Moment::Input { node, input, .. } => {
                 self.now.line += 1;
-                self.step_begins();
+                self.begin_step();
                 if let Some(asked) = self.requests.get_mut(node.index()) {
                     asked.step();
                     if let Taken::Command(command) = input {
@@ -263,12 +263,12 @@ impl Observer<Command, Event> for Properties {
                     }
                 }
                 if let Taken::Start { incarnation, .. } = input {
-                    self.boots(*node, *incarnation);
+                    self.node_started(*node, *incarnation);
                 }
             }
             Moment::World { what, .. } => {
                 self.now.line += 1;
-                self.step_begins();
+                self.begin_step();
                 if let Happening::Crashed { node, .. } | Happening::Ended { node } = what {
                     self.ends(*node, matches!(what, Happening::Ended { .. }));
                 }

@@ -85,11 +85,11 @@ impl ViewRecord {
         self.members.iter().any(|member| member.state.is_open())
     }
 
-    pub(super) fn awaited(&self) -> impl Iterator<Item = NodeId> + '_ {
+    pub(super) fn awaited_members(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.members_that(|state| state == MemberState::Awaited)
     }
 
-    pub(super) fn insiders(&self) -> impl Iterator<Item = NodeId> + '_ {
+    pub(super) fn current_members(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.members_that(|state| state == MemberState::In)
     }
 
@@ -125,7 +125,7 @@ impl ViewRecord {
         let order = &mut self.order;
         self.messages.retain(|key, message| {
             if message.undelivered == 0 {
-                order.settles(*key, message);
+                order.settle(*key, message);
             }
             message.undelivered > 0
         });
@@ -148,7 +148,7 @@ impl ViewRecord {
     }
 
     /// Records a send. Returns `false` if the message id is already used.
-    pub(super) fn sends(&mut self, now: Position, key: Key, payload: Option<Payload>) -> bool {
+    pub(super) fn record_send(&mut self, now: Position, key: Key, payload: Option<Payload>) -> bool {
         if !put(&mut self.sent, key) {
             return false;
         }
@@ -173,7 +173,7 @@ impl ViewRecord {
         self.messages.get(&key)?.payload.as_ref()
     }
 
-    pub(super) fn delivers(
+    pub(super) fn record_delivery(
         &mut self,
         now: Position,
         node: NodeId,
@@ -217,12 +217,12 @@ impl ViewRecord {
                 member.recent.retain(|key| self.messages.contains_key(key));
             }
         }
-        self.is_delivered(now, node, key, violations);
+        self.finish_delivery(now, node, key, violations);
     }
 
-    fn is_delivered(&mut self, now: Position, node: NodeId, key: Key, violations: &mut Violations) {
+    fn finish_delivery(&mut self, now: Position, node: NodeId, key: Key, violations: &mut Violations) {
         if self.watched.total {
-            let found = self.order.delivers((now.time, now.line), node, key, &mut self.messages);
+            let found = self.order.record_delivery((now.time, now.line), node, key, &mut self.messages);
             // With uniform delivery, later crashes do not matter.
             let is_uniform = violations.is_uniform();
             for conflict in found.iter().filter(|_| is_uniform) {
@@ -235,7 +235,7 @@ impl ViewRecord {
         if message.undelivered == 0
             && let Some(message) = self.messages.remove(&key)
         {
-            self.order.settles(key, &message);
+            self.order.settle(key, &message);
         }
     }
 

@@ -175,7 +175,7 @@ impl Senders {
         }
     }
 
-    fn has_left(&mut self, node: NodeId) {
+    fn finish_leave(&mut self, node: NodeId) {
         if let Some(user) = self.users.get_mut(node.index())
             && let State::Leaving(groups) = &mut user.state
         {
@@ -208,7 +208,7 @@ impl Senders {
             Event::Refused(refusal) => self.refused(now, node, *refusal, plan),
             // A member that is removed before its leave completes has left, too.
             Event::Left { .. } | Event::Out { .. } => {
-                self.has_left(node);
+                self.finish_leave(node);
                 if matches!(self.users.get(node.index()).map(|user| &user.state), Some(State::Gone)) {
                     plan.depart(now, node);
                 }
@@ -251,19 +251,19 @@ impl Senders {
             (State::Busy { .. }, Refusal::NotAMember | Refusal::NoWayBack | Refusal::Leaving) => {
                 user.state = State::Gone;
                 self.left += 1;
-                self.wake(now, plan);
+                self.wake_idle_sender(now, plan);
             }
             // Repeating the request would not help.
             (State::Busy { .. }, Refusal::TooLong) => self.proceed(now, node, plan),
             (State::Leaving(groups), _) => {
                 user.state = State::Leaving(groups);
-                self.has_left(node);
+                self.finish_leave(node);
             }
             (state, _) => user.state = state,
         }
     }
 
-    fn wake(&mut self, now: Time, plan: &mut Plan<Command>) {
+    fn wake_idle_sender(&mut self, now: Time, plan: &mut Plan<Command>) {
         if self.demand.pattern == Pattern::Single {
             return;
         }
@@ -289,7 +289,7 @@ impl Senders {
         };
         if is_unsent {
             self.left += 1;
-            self.wake(now, plan);
+            self.wake_idle_sender(now, plan);
         }
     }
 

@@ -4,7 +4,7 @@ mod contenders;
 mod options;
 
 pub use contenders::Contenders;
-pub(crate) use options::RequestArgs;
+pub(crate) use options::MutexCheckArgs;
 
 use crate::check::{CheckSpec, CheckedFamily, HabitArgs, view_settings};
 use crate::error::LabError;

@@ -12,7 +12,7 @@ const VIEWS: &str = "Options of groups with views";
 /// Options of a check that only mutual exclusion accepts, and those of views.
 #[derive(Args)]
 #[command(next_help_heading = "Options of mutual exclusion")]
-pub(crate) struct RequestArgs {
+pub(crate) struct MutexCheckArgs {
     /// Clients may try: a try is denied instead of waiting.
     #[arg(long = "try")]
     tries: bool,
@@ -37,7 +37,7 @@ pub(crate) struct RequestArgs {
 
 const KEEPERS: [(&str, Keeper); 2] = [("oracle", Keeper::Oracle), ("impatient", Keeper::Impatient)];
 
-impl RequestArgs {
+impl MutexCheckArgs {
     pub(crate) fn requests(&self) -> Requests {
         Requests { tries: self.tries, cancels: self.cancels, readers: self.readers }
     }
@@ -49,7 +49,7 @@ impl RequestArgs {
     }
 }
 
-impl Options for RequestArgs {
+impl Options for MutexCheckArgs {
     fn given(&self) -> Option<&'static str> {
         first_given!(self; tries = "try", cancels = "cancel", readers)
     }

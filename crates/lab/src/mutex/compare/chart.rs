@@ -34,7 +34,7 @@ fn series(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Series {
         let reach = (longest > value).then_some((value, longest));
         Dot { is_real: true, reach, ..Dot::new(x, value) }
     });
-    let law = law(costs, panel, entry);
+    let law = expected_curve(costs, panel, entry);
     // Without an expected curve, a line joins the dots.
     let is_joined = panel.is_joined && law.as_ref().is_none_or(|law| law.points.is_empty());
     Series { name: name.into(), dots: simulated.chain(real).collect(), is_joined, law }
@@ -79,7 +79,7 @@ fn across(costs: &Costs, over: Over) -> Across {
 
 /// The expected curve of an algorithm, with a line if it is exact for all sizes. `None` for faulty
 /// variants.
-fn law(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Option<Law> {
+fn expected_curve(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Option<Law> {
     let law = panel.expected.as_ref()?;
     let expected =
         |nodes: usize, traffic: Traffic| ExpectedCost::of(entry, &costs.simulation(CostCase { entry, nodes, traffic }));

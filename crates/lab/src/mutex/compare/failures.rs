@@ -5,7 +5,7 @@ use super::compared::LeftOut;
 use super::json::{Absent, absent};
 use crate::compare::{Chart, Column, CompareError, Comparison, Group, Host, Page, Parts, Section, Table, UNKNOWN};
 use crate::mutex::Mutex;
-use crate::mutex::failures::{FailureStudy, Fate, Finding, Harm, Tally, Victim, run_study};
+use crate::mutex::failures::{FailureMode, FailureStudy, Fate, Finding, Tally, Victim, run_study};
 use crate::registry::Family;
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ impl Row {
         self.study.algorithm.facts.profile.name
     }
 
-    fn tally(&self, victim: Victim, harm: Harm) -> Option<&Tally> {
+    fn tally(&self, victim: Victim, harm: FailureMode) -> Option<&Tally> {
         let found = self.findings.iter().find(|found| found.victim == victim && found.harm == harm);
         found.map(|found| &found.tally).filter(|tally| tally.runs() > 0)
     }
@@ -112,17 +112,17 @@ impl Failures {
 fn section(rows: &[Row]) -> Section {
     let names = Column::words("algorithm", rows.iter().map(|row| row.name().to_owned()).collect());
     let sizes = Column::figures("nodes", rows.iter().map(|row| row.study.nodes.to_string()).collect());
-    Section { title: "", stub: vec![names, sizes], groups: Harm::ALL.map(|harm| group(rows, harm)).into() }
+    Section { title: "", stub: vec![names, sizes], groups: FailureMode::ALL.map(|harm| group(rows, harm)).into() }
 }
 
-fn group(rows: &[Row], harm: Harm) -> Group {
+fn group(rows: &[Row], harm: FailureMode) -> Group {
     let column = |victim: Victim| {
         let cell = |row: &Row| row.tally(victim, harm).map_or(UNKNOWN.into(), cell);
         Column::words(victim.name(), rows.iter().map(cell).collect())
     };
     let name = match harm {
-        Harm::Dies => "one of these crashes for good",
-        Harm::Restarts => "one of these restarts without its state",
+        FailureMode::Dies => "one of these crashes for good",
+        FailureMode::Restarts => "one of these restarts without its state",
     };
     Group { name: name.into(), figures: Victim::ALL.map(column).to_vec(), ..Group::default() }
 }
@@ -150,7 +150,7 @@ struct Line<'a> {
     algorithm: &'a str,
     nodes: usize,
     victim: Victim,
-    harm: Harm,
+    harm: FailureMode,
     /// The worst effect on the other nodes.
     fate: Fate,
     runs: u64,

@@ -18,7 +18,7 @@ pub use traffic::{OfferedLoad, Traffic, TrafficError};
 
 use super::failures::FailureStudy;
 use super::{Mutex, MutexEntry};
-use crate::compare::{Asked, CompareError, CompareTask, ComparedFamily, once};
+use crate::compare::{Asked, CompareError, CompareTask, ComparedFamily, reject_duplicates};
 use crate::options::{Options, whole};
 use clap::Args;
 use compared::ComparedAlgorithms;
@@ -68,7 +68,7 @@ impl Options for MutexCompareArgs {
 }
 
 /// Each process connects to every other one, and all share the cores of one machine.
-const MOST_PROCESSES: usize = 64;
+const MAX_PROCESSES: usize = 64;
 /// Default sizes of groups: squares, so that grid quorums are complete.
 const USUAL_SIZES: [usize; 5] = [4, 9, 16, 25, 49];
 /// Default sizes with real processes, which start quickly at these sizes.
@@ -101,9 +101,9 @@ impl Asked<'_, MutexCompareArgs> {
         let sizes = self.sizes_or(if real { &REAL_SIZES } else { &USUAL_SIZES });
         let ComparedAlgorithms { contenders, left_out } = self.compared(&sizes)?;
         let largest = sizes.iter().copied().max().unwrap_or_default();
-        if real && largest > MOST_PROCESSES {
+        if real && largest > MAX_PROCESSES {
             return CompareError::refused(format!(
-                "--nodes must be at most {MOST_PROCESSES} with --real, which starts a process per node; got {largest}. Without --real, \
+                "--nodes must be at most {MAX_PROCESSES} with --real, which starts a process per node; got {largest}. Without --real, \
                  larger groups are simulated."
             ));
         }
@@ -129,7 +129,7 @@ impl Asked<'_, MutexCompareArgs> {
             let fits = |nodes: &usize| (entry.facts.fits)(*nodes).is_ok();
             let own: Vec<_> = match self.sizes {
                 Some(sizes) => sizes.iter().copied().filter(fits).collect(),
-                None => (USUAL_FAILURE_SIZE..=MOST_PROCESSES).find(fits).into_iter().collect(),
+                None => (USUAL_FAILURE_SIZE..=MAX_PROCESSES).find(fits).into_iter().collect(),
             };
             studies.extend(
                 own.into_iter().map(|nodes| FailureStudy { seed: self.seed, ..FailureStudy::of(entry, nodes) }),
@@ -149,7 +149,7 @@ impl Asked<'_, MutexCompareArgs> {
 
     fn traffics(&self) -> Result<Vec<Traffic>, CompareError> {
         let words: Vec<_> = self.own.workload.iter().map(ToString::to_string).collect();
-        once("--workload", &words)?;
+        reject_duplicates("--workload", &words)?;
         Ok(match &self.own.workload[..] {
             [] if self.own.real => REAL_TRAFFICS.to_vec(),
             [] => Traffic::ALL.to_vec(),

@@ -9,7 +9,7 @@ use crate::mutex::MutexEntry;
 use quorate_journal::metrics::Delay;
 
 pub(super) fn tables(costs: &Costs) -> Vec<Table> {
-    vec![Table::Blocks(messages(costs)), Table::Blocks(rest(costs))]
+    vec![Table::Blocks(messages(costs)), Table::Blocks(delays_and_load(costs))]
 }
 
 pub(super) fn conditions(costs: &Costs) -> String {
@@ -131,7 +131,7 @@ fn messages(costs: &Costs) -> Section {
             let algorithms = algorithms(costs, world);
             let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
                 let row = algorithm.under(traffic).find(|(row, _)| row.case.nodes == nodes);
-                row.and_then(|(_, result)| result.measured.messages_per_entry).map_or(UNKNOWN.into(), short)
+                row.and_then(|(_, result)| result.measured.messages_per_entry).map_or(UNKNOWN.into(), format_short)
             };
             let is_exact = |expected: &ExpectedCost, measured: &Measured| {
                 measured
@@ -153,7 +153,7 @@ fn messages(costs: &Costs) -> Section {
     Section { title: "messages per entry", stub, groups }
 }
 
-fn rest(costs: &Costs) -> Section {
+fn delays_and_load(costs: &Costs) -> Section {
     let mut groups = Vec::new();
     for (world, suffix) in worlds(costs) {
         groups.push(delays(costs, world, &Wait { suffix, ..Wait::CLIENT }));
@@ -207,7 +207,7 @@ fn delays(costs: &Costs, world: World, wait: &Wait) -> Group {
     let algorithms = algorithms(costs, world);
     let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
         let delays = algorithm.at(nodes).filter_map(|(_, result)| (wait.measured)(&result.measured));
-        mean(delays).map_or(UNKNOWN.into(), short)
+        mean(delays).map_or(UNKNOWN.into(), format_short)
     };
     let mark = |algorithm: &AlgorithmResults<'_>| algorithm.mark(None, &[wait.figure], wait.is_exact);
     let figures = by_size(&algorithms, &costs.sizes, cell);
@@ -248,7 +248,7 @@ fn busiest(costs: &Costs, world: World, suffix: &str) -> Group {
 }
 
 /// Formats a figure with as few digits as distinguish it from its neighbours.
-fn short(value: f64) -> String {
+fn format_short(value: f64) -> String {
     match value {
         value if value.fract() == 0.0 => format!("{value:.0}"),
         value if value < 9.995 => format!("{value:.2}"),

@@ -123,7 +123,7 @@ impl fmt::Display for Traffic {
 /// Why a text is not a workload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrafficError {
-    #[error("unknown workload '{}'{}; expected single, pair, random, random:10% or all.", word.escape_debug(), meant(word))]
+    #[error("unknown workload '{}'{}; expected single, pair, random, random:10% or all.", word.escape_debug(), hint(word))]
     Unknown { word: String },
     #[error("{0} A load is the share of the time in which the lock is held: random:10%.")]
     NoShare(SettingError),
@@ -131,7 +131,7 @@ pub enum TrafficError {
     Nothing,
 }
 
-fn meant(word: &str) -> String {
+fn hint(word: &str) -> String {
     nearest(word, ["single", "pair", "random", "all"])
         .map(|name| format!(" (did you mean '{name}'?)"))
         .unwrap_or_default()

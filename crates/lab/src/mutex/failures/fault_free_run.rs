@@ -1,6 +1,6 @@
 //! A run without faults, from which victims are chosen, and the requests after a fault.
 
-use super::{Harm, MESSAGE, Victim, fault};
+use super::{FailureMode, MESSAGE, Victim, fault};
 use crate::mutex::Mutex;
 use crate::mutex::run::{Change, LockPhase, change};
 use crate::{Spec, experiment};
@@ -37,7 +37,7 @@ impl FaultFreeRun {
 
     /// Returns a fault that hits such a victim at an instant that the seed chooses; `None` if there
     /// is no such instant.
-    pub(super) fn strike(&self, victim: Victim, harm: Harm) -> Option<TimedFault> {
+    pub(super) fn crash_fault(&self, victim: Victim, harm: FailureMode) -> Option<TimedFault> {
         // The choice must differ between victims of the same seed.
         let mut dice = Dice::new(self.seed.wrapping_mul(8).wrapping_add(victim as u64), Stream::Faults);
         let fit: Vec<_> =
@@ -49,8 +49,8 @@ impl FaultFreeRun {
         let at = interval.from.since(Time::ZERO) + Duration::from_nanos(1 + dice.below(inner + 1));
         let delay = RESTART_DELAYS.get(usize::try_from(dice.below(RESTART_DELAYS.len() as u64)).ok()?)?;
         Some(match harm {
-            Harm::Dies => fault(*node, at, None),
-            Harm::Restarts => fault(*node, at, Some(MESSAGE.times(*delay))),
+            FailureMode::Dies => fault(*node, at, None),
+            FailureMode::Restarts => fault(*node, at, Some(MESSAGE.times(*delay))),
         })
     }
 

@@ -9,13 +9,13 @@
 //!
 //! ```
 //! use quorate_lab::mutex::compare::{Forms, contenders};
-//! use quorate_lab::mutex::failures::{Fate, Harm, FailureStudy, Victim, run_study};
+//! use quorate_lab::mutex::failures::{Fate, FailureMode, FailureStudy, Victim, run_study};
 //!
 //! let [central] = contenders(&["central".into()], Forms::Usual)?[..] else { panic!() };
 //! let findings = run_study(&FailureStudy { runs: 5, ..FailureStudy::of(central, 4) }, &mut || true)?;
 //! let fate = |victim, harm| findings.iter().find(|found| found.victim == victim && found.harm == harm)?.tally.fate();
-//! assert_eq!(fate(Victim::Idle, Harm::Dies), Some(Fate::GoesOn));
-//! assert_eq!(fate(Victim::Coordinator, Harm::Dies), Some(Fate::Stops));
+//! assert_eq!(fate(Victim::Idle, FailureMode::Dies), Some(Fate::GoesOn));
+//! assert_eq!(fate(Victim::Coordinator, FailureMode::Dies), Some(Fate::Stops));
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
 
@@ -60,13 +60,13 @@ impl Victim {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Harm {
+pub enum FailureMode {
     Dies,
     /// The node crashes, and soon restarts without its state.
     Restarts,
 }
 
-impl Harm {
+impl FailureMode {
     pub const ALL: [Self; 2] = [Self::Dies, Self::Restarts];
 }
 
@@ -135,7 +135,7 @@ const SEEDS_PER_RUN: u64 = 4;
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub victim: Victim,
-    pub harm: Harm,
+    pub harm: FailureMode,
     pub tally: Tally,
 }
 
@@ -194,8 +194,9 @@ impl Tally {
 pub fn run_study(study: &FailureStudy, should_continue: &mut dyn FnMut() -> bool) -> Result<Vec<Finding>, LabError> {
     let keeper = study.keeper();
     let victims = Victim::ALL.into_iter().filter(|victim| *victim != Victim::Coordinator || keeper.is_some());
-    let mut findings: Vec<_> =
-        victims.flat_map(|victim| Harm::ALL.map(|harm| Finding { victim, harm, tally: Tally::default() })).collect();
+    let mut findings: Vec<_> = victims
+        .flat_map(|victim| FailureMode::ALL.map(|harm| Finding { victim, harm, tally: Tally::default() }))
+        .collect();
     for seed in (0..SEEDS_PER_RUN * study.runs).map(|index| study.seed.wrapping_add(index)) {
         let mut open = findings.iter_mut().filter(|found| found.tally.runs() < study.runs).peekable();
         if open.peek().is_none() || !should_continue() {
@@ -205,7 +206,7 @@ pub fn run_study(study: &FailureStudy, should_continue: &mut dyn FnMut() -> bool
         spec.validate()?;
         let fault_free_run = FaultFreeRun::of(&spec, keeper);
         for Finding { victim, harm, tally } in open {
-            if let Some(fault) = fault_free_run.strike(*victim, *harm) {
+            if let Some(fault) = fault_free_run.crash_fault(*victim, *harm) {
                 let spec = Spec { faults: vec![fault], ..spec.clone() };
                 if let Some((example, fences_back)) = run(spec) {
                     tally.add(example, fences_back);

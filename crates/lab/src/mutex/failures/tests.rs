@@ -1,6 +1,6 @@
 //! Victims have the right role, and examples reproduce.
 
-use super::{Example, FailureStudy, Fate, Finding, Harm, Victim, run_study};
+use super::{Example, FailureMode, FailureStudy, Fate, Finding, Victim, run_study};
 use crate::experiment;
 use crate::mutex::MutexEntry;
 use crate::mutex::compare::{Forms, contenders};
@@ -19,7 +19,7 @@ fn findings(name: &str, nodes: usize, runs: u64) -> Vec<Finding> {
     run_study(&FailureStudy { runs, ..FailureStudy::of(entry(name), nodes) }, &mut || true).unwrap()
 }
 
-fn fates(name: &str, harm: Harm) -> Vec<(Victim, Option<Fate>)> {
+fn fates(name: &str, harm: FailureMode) -> Vec<(Victim, Option<Fate>)> {
     let own = findings(name, 5, 60).into_iter().filter(|found| found.harm == harm);
     own.map(|found| (found.victim, found.tally.fate())).collect()
 }
@@ -31,8 +31,8 @@ fn a_coordinator_is_essential_and_an_idle_client_is_not() {
     let (stops, goes_on) = (Some(Fate::Stops), Some(Fate::GoesOn));
     let dies =
         [(Victim::Coordinator, stops), (Victim::Holder, stops), (Victim::Waiter, stops), (Victim::Idle, goes_on)];
-    assert_eq!(fates("central", Harm::Dies), dies);
-    let restarts = fates("central", Harm::Restarts);
+    assert_eq!(fates("central", FailureMode::Dies), dies);
+    let restarts = fates("central", FailureMode::Restarts);
     assert_eq!(restarts.first(), Some(&(Victim::Coordinator, Some(Fate::Unsafe))));
     assert_eq!(restarts.last(), Some(&(Victim::Idle, goes_on)));
 }
@@ -42,8 +42,8 @@ fn a_coordinator_is_essential_and_an_idle_client_is_not() {
 #[test]
 fn asking_all_nodes_requires_all_nodes() {
     let all = [Victim::Holder, Victim::Waiter, Victim::Idle];
-    assert_eq!(fates("ricart-agrawala", Harm::Dies), all.map(|victim| (victim, Some(Fate::Stops))));
-    assert_eq!(fates("ricart-agrawala", Harm::Restarts).last(), Some(&(Victim::Idle, Some(Fate::Unsafe))));
+    assert_eq!(fates("ricart-agrawala", FailureMode::Dies), all.map(|victim| (victim, Some(Fate::Stops))));
+    assert_eq!(fates("ricart-agrawala", FailureMode::Restarts).last(), Some(&(Victim::Idle, Some(Fate::Unsafe))));
 }
 
 struct CrashObserver {
@@ -86,7 +86,7 @@ fn every_example_reproduces_its_finding() {
                 (Victim::Coordinator | Victim::Holder | Victim::Waiter | Victim::Idle, _) => false,
             };
             assert!(is_as_said, "{victim:?} is node {node} among {phases:?}: {again}");
-            assert_eq!(spec.faults[0].lasts.is_some(), harm == Harm::Restarts);
+            assert_eq!(spec.faults[0].lasts.is_some(), harm == FailureMode::Restarts);
             let is_unsafe = outcome.breaches().any(|breach| breach.name == "exclusion");
             let is_stuck = outcome.ending != Ending::Done;
             let expected = match fate {

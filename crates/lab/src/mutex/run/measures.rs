@@ -100,7 +100,7 @@ impl Measures {
         }
     }
 
-    fn asks(&mut self, time: Time, node: NodeId) {
+    fn record_request(&mut self, time: Time, node: NodeId) {
         let alone = self.waiting.is_empty() && self.inside == 0;
         self.asked += 1;
         if let Some(serial) = self.serials.get_mut(node.index()) {
@@ -109,13 +109,13 @@ impl Measures {
         self.waiting.insert(self.asked, Request { node, time, alone, overtaken: 0 });
     }
 
-    fn enters(&mut self, time: Time, node: NodeId, before: LockPhase) {
+    fn record_entry(&mut self, time: Time, node: NodeId, before: LockPhase) {
         self.entries += 1;
         self.inside += usize::from(before != LockPhase::Holding);
         let is_keeper = self.keeper == Some(node);
         self.keeper_entries += u64::from(is_keeper);
         let handover = self.handover.take();
-        let Some((serial, request)) = self.end(node) else { return };
+        let Some((serial, request)) = self.remove_request(node) else { return };
         for overtaken in self.waiting.range_mut(..serial).map(|(_, request)| &mut request.overtaken) {
             *overtaken += 1;
             self.overtaken_max = self.overtaken_max.max(*overtaken);
@@ -133,7 +133,7 @@ impl Measures {
         }
     }
 
-    fn leaves(&mut self, time: Time, node: NodeId) {
+    fn record_release(&mut self, time: Time, node: NodeId) {
         self.inside = self.inside.saturating_sub(1);
         let mut waiting = self.waiting.values();
         self.handover = match (waiting.next(), waiting.next()) {
@@ -144,7 +144,7 @@ impl Measures {
         };
     }
 
-    fn end(&mut self, node: NodeId) -> Option<(u64, Request)> {
+    fn remove_request(&mut self, node: NodeId) -> Option<(u64, Request)> {
         let serial = *self.serials.get(node.index())?;
         self.waiting.remove(&serial).map(|request| (serial, request))
     }
@@ -161,14 +161,14 @@ impl Observer<Command, Event> for Measures {
         let before = *phase;
         *phase = before.after(change);
         match (before, change) {
-            (LockPhase::Idle, Change::Asks(..)) => self.asks(time, node),
-            (_, Change::Enters { .. }) => self.enters(time, node, before),
-            (LockPhase::Holding, Change::Leaves) => self.leaves(time, node),
+            (LockPhase::Idle, Change::Asks(..)) => self.record_request(time, node),
+            (_, Change::Enters { .. }) => self.record_entry(time, node, before),
+            (LockPhase::Holding, Change::Leaves) => self.record_release(time, node),
             (LockPhase::Holding, Change::Loses | Change::GivesUp | Change::Dies) => {
                 self.inside = self.inside.saturating_sub(1);
             }
             (LockPhase::Waiting, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {
-                self.end(node);
+                self.remove_request(node);
                 self.handover = None;
             }
             (LockPhase::Waiting | LockPhase::Holding, Change::Asks(..))

@@ -45,7 +45,7 @@ impl Overtaking {
         Self { promise, requests: vec![None; nodes], spreading: BTreeMap::new(), count: 0, asking: None }
     }
 
-    pub(super) fn asks(&mut self, node: NodeId, access: Access) {
+    pub(super) fn record_request(&mut self, node: NodeId, access: Access) {
         self.asking = Some(node);
         self.count += 1;
         if let Some(request) = self.requests.get_mut(node.index()) {
@@ -53,7 +53,7 @@ impl Overtaking {
         }
     }
 
-    pub(super) fn ends(&mut self, node: NodeId) {
+    pub(super) fn end_request(&mut self, node: NodeId) {
         if let Some(request) = self.requests.get_mut(node.index()) {
             *request = None;
         }
@@ -61,8 +61,8 @@ impl Overtaking {
 
     /// Records an entry, which counts for all conflicting requests. Returns the first node that was
     /// overtaken too often, and how often.
-    pub(super) fn enters(&mut self, node: NodeId, access: Access) -> Option<(NodeId, u64)> {
-        self.ends(node);
+    pub(super) fn record_entry(&mut self, node: NodeId, access: Access) -> Option<(NodeId, u64)> {
+        self.end_request(node);
         let mut worst = None;
         for (index, request) in self.requests.iter_mut().enumerate() {
             let Some(request) = request else { continue };
@@ -78,7 +78,7 @@ impl Overtaking {
         worst
     }
 
-    pub(super) fn watch(&mut self, moment: &Moment<'_, Command, Event>) {
+    pub(super) fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         if self.promise.from == From::Asking {
             return;
         }
@@ -94,16 +94,16 @@ impl Overtaking {
                 }
             }
             Moment::Effect { node, effect: Done::Send { sent, .. }, .. } if self.asking == Some(*node) => {
-                self.spreads(*node, std::iter::once(sent.id));
+                self.record_announcements(*node, std::iter::once(sent.id));
             }
             Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } if self.asking == Some(*node) => {
-                self.spreads(*node, receivers(to, sent.id).map(|(_, id)| id));
+                self.record_announcements(*node, receivers(to, sent.id).map(|(_, id)| id));
             }
             Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }
 
-    fn spreads(&mut self, node: NodeId, ids: impl Iterator<Item = MessageId>) {
+    fn record_announcements(&mut self, node: NodeId, ids: impl Iterator<Item = MessageId>) {
         let Some(Some(request)) = self.requests.get_mut(node.index()) else { return };
         for id in ids {
             request.spreading += 1;

@@ -136,7 +136,7 @@ impl Properties {
             verdicts.push(always("overtaking-bounded", &self.overtaken));
         }
         if self.expects.service {
-            verdicts.push(Verdict::judged("served", Kind::Eventually, self.starved()));
+            verdicts.push(Verdict::judged("served", Kind::Eventually, self.unserved()));
         }
         if self.expects.contention {
             verdicts.push(Verdict::sometimes("contention", self.contended));
@@ -144,7 +144,7 @@ impl Properties {
         verdicts
     }
 
-    fn starved(&self) -> Option<Violation> {
+    fn unserved(&self) -> Option<Violation> {
         let waiting = self.nodes.iter().enumerate().filter(|(_, node)| node.phase == LockPhase::Waiting);
         let (index, first) = waiting.min_by_key(|(_, node)| node.asked)?;
         let others = match self.waiting {
@@ -159,11 +159,11 @@ impl Properties {
         Some(Violation { time: self.end, line: self.lines, since: first.asked, text })
     }
 
-    fn asks(&mut self, time: Time, node: NodeId, patience: Patience, access: Access) {
+    fn record_request(&mut self, time: Time, node: NodeId, patience: Patience, access: Access) {
         let access = if self.expects.shares { access } else { Access::Exclusive };
         // A try cannot be overtaken: it does not wait, not even while its denial is in flight.
         if let Some(overtaking) = self.overtaking.as_mut().filter(|_| patience == Patience::Wait) {
-            overtaking.asks(node, access);
+            overtaking.record_request(node, access);
         }
         self.waiting += 1;
         self.contended |= self.waiting + self.inside > 1;
@@ -175,7 +175,7 @@ impl Properties {
         }
     }
 
-    fn enters(&mut self, time: Time, node: NodeId, before: LockPhase, fence: Fence) {
+    fn record_entry(&mut self, time: Time, node: NodeId, before: LockPhase, fence: Fence) {
         self.inside += usize::from(before != LockPhase::Holding);
         match before {
             LockPhase::Waiting => self.waiting -= 1,
@@ -185,7 +185,7 @@ impl Properties {
             }
         }
         self.check_exclusion(time, node, "entered");
-        self.succeed(node);
+        self.mark_succeeded(node);
         self.check_fence(time, node, fence);
         self.check_order(time, node);
         self.check_overtaking(time, node);
@@ -214,7 +214,7 @@ impl Properties {
     }
 
     /// Marks every conflicting entry as succeeded. It must have expired, and must not be extended.
-    fn succeed(&mut self, node: NodeId) {
+    fn mark_succeeded(&mut self, node: NodeId) {
         let access = self.access(node);
         for (index, state) in self.nodes.iter_mut().enumerate() {
             let is_passed = index != node.index() && state.phase == LockPhase::Holding;
@@ -286,7 +286,8 @@ impl Properties {
 
     fn check_overtaking(&mut self, time: Time, node: NodeId) {
         let access = self.access(node);
-        let Some((waiter, passed)) = self.overtaking.as_mut().and_then(|overtaking| overtaking.enters(node, access))
+        let Some((waiter, passed)) =
+            self.overtaking.as_mut().and_then(|overtaking| overtaking.record_entry(node, access))
         else {
             return;
         };
@@ -311,7 +312,7 @@ impl Observer<Command, Event> for Properties {
             causality.observe(moment);
         }
         if let Some(overtaking) = &mut self.overtaking {
-            overtaking.watch(moment);
+            overtaking.observe(moment);
         }
         self.end_with_lease(moment);
         let Some((time, node, change)) = change(moment) else { return };
@@ -319,10 +320,10 @@ impl Observer<Command, Event> for Properties {
         let before = state.phase;
         state.phase = before.after(change);
         match (before, change) {
-            (LockPhase::Idle, Change::Asks(patience, access)) => self.asks(time, node, patience, access),
+            (LockPhase::Idle, Change::Asks(patience, access)) => self.record_request(time, node, patience, access),
             (before, Change::Enters { fence, until }) => {
                 (state.until, state.succeeded_by) = (until, None);
-                self.enters(time, node, before, fence);
+                self.record_entry(time, node, before, fence);
             }
             (LockPhase::Holding, Change::Extends { until }) => {
                 state.until = until;
@@ -333,7 +334,7 @@ impl Observer<Command, Event> for Properties {
             (LockPhase::Waiting, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {
                 self.waiting -= 1;
                 if let Some(overtaking) = &mut self.overtaking {
-                    overtaking.ends(node);
+                    overtaking.end_request(node);
                 }
             }
             (LockPhase::Waiting | LockPhase::Holding, Change::Asks(..))
