@@ -47,7 +47,7 @@ pub(crate) fn percent(share: u32) -> Chance {
 
 impl RandomFault {
     fn name(self) -> &'static str {
-        RANDOM_FAULTS.iter().find(|(trouble, _)| *trouble == self).map_or("", |(_, name)| name)
+        RANDOM_FAULTS.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
     }
 }
 
@@ -64,11 +64,11 @@ impl FaultMix {
     }
 
     pub fn can_lose(&self) -> bool {
-        self.0.iter().any(|(trouble, _)| matches!(trouble, RandomFault::Cut | RandomFault::Deaf))
+        self.0.iter().any(|(kind, _)| matches!(kind, RandomFault::Cut | RandomFault::Deaf))
     }
 
     pub(crate) fn can_stop(&self) -> bool {
-        self.0.iter().any(|(trouble, _)| matches!(trouble, RandomFault::Crash | RandomFault::Disk))
+        self.0.iter().any(|(kind, _)| matches!(kind, RandomFault::Crash | RandomFault::Disk))
     }
 
     /// Draws the faults of this seed. They begin within `window`; those that end last at most a
@@ -76,11 +76,11 @@ impl FaultMix {
     pub(crate) fn draw(&self, seed: u64, nodes: usize, window: Duration) -> Vec<TimedFault> {
         let mut dice = Dice::new(seed, Stream::Faults);
         let mut faults = Vec::new();
-        for (trouble, count) in &self.0 {
+        for (kind, count) in &self.0 {
             for _ in 0..*count {
                 let at = dice.between(Duration::from_nanos(1), window);
                 let lasts = dice.between(Duration::from_nanos(1), Duration::from_nanos(window.nanos() / 4));
-                if let Some(fault) = draw_one(*trouble, nodes, &mut dice) {
+                if let Some(fault) = draw_one(*kind, nodes, &mut dice) {
                     let lasts = fault.kind().can_last().then_some(lasts);
                     faults.push(TimedFault { at, fault, lasts });
                 }
@@ -91,9 +91,9 @@ impl FaultMix {
 }
 
 /// Draws one fault. `None` for a partition of a single node.
-fn draw_one(trouble: RandomFault, nodes: usize, dice: &mut Dice) -> Option<Fault> {
+fn draw_one(kind: RandomFault, nodes: usize, dice: &mut Dice) -> Option<Fault> {
     let node = NodeId::from_index(dice.below(nodes as u64) as usize);
-    match trouble {
+    match kind {
         RandomFault::Crash => Some(Fault::Crash { node, unsynced: Unsynced::Torn }),
         RandomFault::Pause => Some(Fault::Pause { node }),
         RandomFault::Cut => {
@@ -123,8 +123,8 @@ fn draw_one(trouble: RandomFault, nodes: usize, dice: &mut Dice) -> Option<Fault
 
 impl fmt::Display for FaultMix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, (trouble, count)) in self.0.iter().enumerate() {
-            write!(f, "{}{}={count}", if index > 0 { "," } else { "" }, trouble.name())?;
+        for (index, (kind, count)) in self.0.iter().enumerate() {
+            write!(f, "{}{}={count}", if index > 0 { "," } else { "" }, kind.name())?;
         }
         Ok(())
     }
@@ -138,14 +138,14 @@ impl FromStr for FaultMix {
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, count) = part.split_once('=').map_or((part, "1"), |(name, count)| (name.trim(), count.trim()));
             let known = RANDOM_FAULTS.iter().find(|(_, known)| known.eq_ignore_ascii_case(name));
-            let Some((trouble, _)) = known else { return Err(unknown(name)) };
+            let Some((kind, _)) = known else { return Err(unknown(name)) };
             let Ok(count @ 1..=1_000) = count.parse() else {
                 return Err(format!(
                     "the number of faults must be between 1 and 1000; got '{}'. Write it like pause=2.",
                     count.escape_debug()
                 ));
             };
-            mix.push((*trouble, count));
+            mix.push((*kind, count));
         }
         Ok(Self(mix))
     }

@@ -58,8 +58,8 @@ pub enum LabError {
 }
 
 /// Returns the first error whose condition is true.
-pub(crate) fn first_error<E, const N: usize>(mistakes: [(bool, E); N]) -> Result<(), E> {
-    mistakes.into_iter().find(|(is_made, _)| *is_made).map_or(Ok(()), |(_, mistake)| Err(mistake))
+pub(crate) fn first_error<E, const N: usize>(errors: [(bool, E); N]) -> Result<(), E> {
+    errors.into_iter().find(|(applies, _)| *applies).map_or(Ok(()), |(_, error)| Err(error))
 }
 
 /// Describes which nodes exist, as the end of a sentence.

@@ -6,7 +6,7 @@ use std::fmt::{self, Display};
 /// An option with its value, such as `--entries 10`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
-    pub place: FlagPosition,
+    pub position: FlagPosition,
     /// The name without dashes.
     pub name: &'static str,
     /// The value; `None` for a switch.
@@ -46,25 +46,25 @@ impl Display for Flag {
 pub struct Flags(Vec<Flag>);
 
 impl Flags {
-    pub fn value(&mut self, place: FlagPosition, name: &'static str, value: impl Display) {
-        self.0.push(Flag { place, name, value: Some(value.to_string()) });
+    pub fn value(&mut self, position: FlagPosition, name: &'static str, value: impl Display) {
+        self.0.push(Flag { position, name, value: Some(value.to_string()) });
     }
 
     /// Adds an option unless its value is the default.
-    pub fn unless(&mut self, is_usual: bool, place: FlagPosition, name: &'static str, value: impl Display) {
+    pub fn unless(&mut self, is_usual: bool, position: FlagPosition, name: &'static str, value: impl Display) {
         if !is_usual {
-            self.value(place, name, value);
+            self.value(position, name, value);
         }
     }
 
     /// Adds an option if it has a value.
-    pub fn given(&mut self, place: FlagPosition, name: &'static str, value: Option<impl Display>) {
-        value.into_iter().for_each(|value| self.value(place, name, value));
+    pub fn given(&mut self, position: FlagPosition, name: &'static str, value: Option<impl Display>) {
+        value.into_iter().for_each(|value| self.value(position, name, value));
     }
 
-    pub fn switch(&mut self, is_on: bool, place: FlagPosition, name: &'static str) {
+    pub fn switch(&mut self, is_on: bool, position: FlagPosition, name: &'static str) {
         if is_on {
-            self.0.push(Flag { place, name, value: None });
+            self.0.push(Flag { position, name, value: None });
         }
     }
 }

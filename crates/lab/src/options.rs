@@ -156,7 +156,7 @@ where
 pub fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
     let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<N>());
     text.parse().map_err(|error: ParseIntError| match error.kind() {
-        IntErrorKind::PosOverflow => format!("'{}' must be at most {most}.", text.escape_debug()),
+        IntErrorKind::PosOverflow => format!("the number must be at most {most}; got '{}'.", text.escape_debug()),
         _ => format!("'{}' is not a whole number; write for example 7.", text.escape_debug()),
     })
 }

@@ -322,7 +322,8 @@ impl<F: FamilyLab> Spec<F> {
     pub fn command(&self, verb: &str) -> String {
         let usual = Self::new(self.algorithm);
         let own: Vec<_> = F::flags(self).into_iter().collect();
-        let own_at = |place: FlagPosition| own.iter().filter(move |flag| flag.place == place).map(ToString::to_string);
+        let own_at =
+            |position: FlagPosition| own.iter().filter(move |flag| flag.position == position).map(ToString::to_string);
         let unless = |usual: bool, text: String| (!usual).then_some(text);
         let mut words = vec![format!("quorate {verb} {} --nodes {} --seed {}", self.algorithm, self.nodes, self.seed)];
         words.extend(own_at(FlagPosition::Front));

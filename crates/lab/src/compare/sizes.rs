@@ -32,7 +32,9 @@ fn size(text: &str, part: &str) -> Result<usize, String> {
         return Err(format!("expected sizes of groups, such as 2,4,8 or 2-16; got '{text}'."));
     }
     match part.parse() {
-        Ok(0 | 1) => Err("groups must have at least 2 nodes, because a single node sends no messages.".into()),
+        Ok(0 | 1) => {
+            Err(format!("groups must have at least 2 nodes, because a single node sends no messages; got {part}."))
+        }
         Ok(size) if size <= MAX_NODES => Ok(size),
         Ok(_) | Err(_) => Err(format!("groups must have at most {MAX_NODES} nodes; got {part}.")),
     }

@@ -24,7 +24,7 @@ impl PresentFamily for Election {
     const EXAMPLE: &'static str = "The first of three nodes starts an election; one message time is 1 ms";
     const CONTROL: &'static str = "heartbeats, acknowledgements and retransmissions";
     const ADVICE: &'static str = "--starters all or more --nodes";
-    const PROGRESS: &'static str = "nodes know";
+    const PROGRESS: &'static str = "nodes that know a leader";
 
     fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
         let (_, node, change) = change(moment)?;
@@ -84,7 +84,7 @@ impl PresentFamily for Election {
         rows.extend([
             Row::new("election messages", summary.election_messages, alone),
             Row::measured("announcement messages", summary.announcement_messages),
-            Row::new("both together", all, together),
+            Row::new("total messages", all, together),
             Row::measured("rounds", summary.rounds),
             Row::measured("time until all nodes know", time),
         ]);

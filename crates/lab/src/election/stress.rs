@@ -1,5 +1,5 @@
-//! Stress for elections: messages have long delays and overlap, with any number of starters, any
-//! ring order and ranking, and crashes and restarts of any node at any time.
+//! Stress for elections: messages have long delays and overtake each other, with any number of
+//! starters, any ring order and ranking, and crashes and restarts of any node at any time.
 
 use super::{Detector, Election, ElectionEntry, Settings};
 use crate::election::run::{Attribute, Seating, Starters};

@@ -91,7 +91,7 @@ impl PresentFamily for Multicast {
                 Row::measured("removed by views", views.outs),
             ]);
             let recovery = views.recovery_ns.map(|nanos| Length(Duration::from_nanos(nanos)));
-            rows.extend(recovery.map(|recovery| Row::measured("silence after a crash", recovery)));
+            rows.extend(recovery.map(|recovery| Row::measured("next delivery after a crash", recovery)));
         }
         rows
     }

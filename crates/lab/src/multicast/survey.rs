@@ -157,7 +157,7 @@ mod tests {
 
     /// The message counts and slowest deliveries of every group of these sizes; relays and uniform
     /// delivery in some of them.
-    fn figures_come_out(sizes: impl Iterator<Item = usize>) {
+    fn assert_expected_figures(sizes: impl Iterator<Item = usize>) {
         for nodes in sizes {
             let is_some = nodes <= 9 || nodes % 16 == 0;
             let is_plain = |survey: &&Survey| !survey.relay && survey.delivery == Delivery::Prompt;
@@ -169,14 +169,14 @@ mod tests {
 
     #[test]
     fn every_figure_is_as_expected() {
-        figures_come_out((2..=9).chain([16]));
+        assert_expected_figures((2..=9).chain([16]));
     }
 
     /// Every size: `quorate compare multicast --nodes 2-64`.
     #[test]
     #[ignore = "long: ./check long"]
     fn every_figure_is_as_expected_in_large_groups() {
-        figures_come_out((2..=20).chain([32, 48, 64]));
+        assert_expected_figures((2..=20).chain([32, 48, 64]));
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The clients of the deadlock family in a check: each process sends requests to any others, a
 //! number of times, and releases when it runs.
 //!
-//! No process must send a request. But a running process eventually releases what others wait for,
-//! and a victim eventually aborts. So all wait-for graphs of a few processes arise, in every order.
-//! A client shows the state of its own process and of the resource at its site. From the state of
-//! all clients follows the actual wait-for graph, which no detector can see.
+//! No process is required to send a request. But a running process eventually releases what others
+//! wait for, and a victim eventually aborts. So all wait-for graphs of a few processes arise, in
+//! every order. A client shows the state of its own process and of the resource at its site. From
+//! the state of all clients follows the actual wait-for graph, which no detector can see.
 
 use super::client_state::{self, ClientState, MAX_RESOURCES, MAX_SITES, MAX_WAITS};
 use crate::deadlock::run::Asking;

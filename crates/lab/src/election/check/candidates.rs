@@ -1,9 +1,9 @@
 //! The clients of the election family in a check: each starts a number of elections, and one more
 //! whenever its leader has crashed.
 //!
-//! No client must start an election on its own. But a client that learns of the crash of its leader
-//! starts a new election eventually, because a crashed leader answers no requests. Crashes during
-//! an election are for the algorithm to detect.
+//! No client is required to start an election on its own. But a client that learns of the crash of
+//! its leader starts a new election eventually, because a crashed leader answers no requests.
+//! Crashes during an election are for the algorithm to detect.
 
 use crate::election::run::Expectation;
 use quorate_check::{Judge, Judged, News, Offer, Past, Property, Story, Users};

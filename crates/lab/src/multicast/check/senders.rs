@@ -1,9 +1,9 @@
 //! The clients of the multicast family in a check: each sender has a number of messages to send,
 //! one after the other, at any time.
 //!
-//! No client must send. A client records its sends and deliveries in order, and every property is
-//! judged by the records of all clients. Records of crashed clients count: with uniform delivery
-//! they bind the survivors.
+//! No client is required to send. A client records its sends and deliveries in order, and every
+//! property is judged by the records of all clients. Records of crashed clients count: with uniform
+//! delivery they bind the survivors.
 
 use super::history::{self, ClientEvent, History, MAX_EVENTS, MAX_MESSAGES};
 use super::judges;

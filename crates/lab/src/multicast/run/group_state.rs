@@ -268,18 +268,24 @@ impl GroupState {
         let Some(position) = self.positions.get_mut(node.index()) else { return false };
         let Some(view) = position.view.take() else { return false };
         for (record, _) in self.views.range_mut(..=view).map(|(_, record)| record) {
-            record.ends(node, how);
+            record.end_stay(node, how);
         }
         self.close_views(now, violations)
     }
 
-    pub(super) fn ends(&mut self, now: Position, node: NodeId, in_order: bool, violations: &mut Violations) -> bool {
+    pub(super) fn node_stopped(
+        &mut self,
+        now: Position,
+        node: NodeId,
+        in_order: bool,
+        violations: &mut Violations,
+    ) -> bool {
         if let Some(position) = self.positions.get_mut(node.index()) {
             position.view = None;
         }
         let how = if in_order { MemberState::Ended } else { MemberState::Gone };
         for (record, _) in self.views.values_mut() {
-            record.ends(node, how);
+            record.end_stay(node, how);
         }
         self.close_views(now, violations)
     }
@@ -308,8 +314,9 @@ impl GroupState {
     /// begin it after the first one did.
     pub(super) fn judge_end(&self, now: Position, grace: Duration, violations: &mut Violations) {
         for (epoch, (record, _)) in &self.views {
-            let insiders: Group = record.current_members().filter(|node| self.still_contains(*node, *epoch)).collect();
-            record.judge(now, &insiders, violations);
+            let current_members: Group =
+                record.current_members().filter(|node| self.still_contains(*node, *epoch)).collect();
+            record.judge(now, &current_members, violations);
         }
         let Some(latest) = self.latest.as_ref().map(View::epoch) else { return };
         let is_due = now.time.since(self.since) >= grace;

@@ -44,8 +44,8 @@ impl InFlight {
     }
 
     /// Whether some member still has to deliver a message whose sender is live or left in an
-    /// orderly way. With `include_crashed_senders`, messages of crashed senders count as well if a current
-    /// member has delivered them.
+    /// orderly way. With `include_crashed_senders`, messages of crashed senders count as well if a
+    /// current member has delivered them.
     pub(super) fn has_pending(&self, include_crashed_senders: bool) -> bool {
         let is_there = |id: &MessageId, node: &NodeId| {
             self.members.get(&(id.group, id.view)).is_some_and(|members| members.contains(node))

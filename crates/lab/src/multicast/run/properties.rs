@@ -229,7 +229,7 @@ impl Properties {
     /// A node that starts again is another participant.
     fn node_started(&mut self, node: NodeId, incarnation: Incarnation) {
         if self.nodes.get(node.index()).is_some_and(|state| state.is_up && state.has_booted) {
-            self.ends(node, false);
+            self.node_stopped(node, false);
         }
         if let Some(state) = self.nodes.get_mut(node.index()) {
             (state.is_up, state.has_booted, state.life) = (true, true, incarnation);
@@ -237,14 +237,14 @@ impl Properties {
     }
 
     /// Records that a node stopped: in an orderly way, or by a crash.
-    fn ends(&mut self, node: NodeId, in_order: bool) {
+    fn node_stopped(&mut self, node: NodeId, in_order: bool) {
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
         (state.is_up, state.has_died) = (false, true);
         if let Some(asked) = self.requests.get_mut(node.index()) {
             asked.clear();
         }
         for group_state in self.groups.values_mut() {
-            self.contended |= group_state.ends(self.now, node, in_order, &mut self.violations);
+            self.contended |= group_state.node_stopped(self.now, node, in_order, &mut self.violations);
         }
     }
 }
@@ -270,7 +270,7 @@ impl Observer<Command, Event> for Properties {
                 self.now.line += 1;
                 self.begin_step();
                 if let Happening::Crashed { node, .. } | Happening::Ended { node } = what {
-                    self.ends(*node, matches!(what, Happening::Ended { .. }));
+                    self.node_stopped(*node, matches!(what, Happening::Ended { .. }));
                 }
             }
             Moment::Effect { node, effect: Done::Emit(event), .. } if node.index() < self.nodes.len() => {

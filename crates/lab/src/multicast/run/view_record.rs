@@ -131,7 +131,7 @@ impl ViewRecord {
         });
     }
 
-    pub(super) fn ends(&mut self, node: NodeId, how: MemberState) {
+    pub(super) fn end_stay(&mut self, node: NodeId, how: MemberState) {
         match self.state(node) {
             MemberState::In => self.set_state(node, how),
             MemberState::Awaited | MemberState::Gone => self.set_state(node, MemberState::Gone),
@@ -268,12 +268,12 @@ impl ViewRecord {
         });
     }
 
-    /// Judges final results: all members have left the view, or the run has ended and `insiders`
-    /// are still in the view.
-    pub(super) fn judge(&self, now: Position, insiders: &Group, violations: &mut Violations) {
+    /// Judges final results: all members have left the view, or the run has ended and
+    /// `current_members` are still in the view.
+    pub(super) fn judge(&self, now: Position, current_members: &Group, violations: &mut Violations) {
         let survives = |node: NodeId| match self.state(node) {
             MemberState::MovedTo(_) => true,
-            MemberState::In => insiders.contains(node),
+            MemberState::In => current_members.contains(node),
             MemberState::Gone | MemberState::Awaited | MemberState::Left | MemberState::Ended => false,
         };
         if !violations.is_uniform() {

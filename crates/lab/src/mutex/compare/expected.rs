@@ -2,8 +2,8 @@
 //!
 //! Measurements come from the simulator ([`simulate`]) or from real processes, which the crate
 //! `quorate-live` runs. Both produce the same summary and verdicts, and [`Measured`] compares
-//! either with the same [`ExpectedCost`]. The expected figures are those of the expected (the textbook on which
-//! the project is based).
+//! either with the same [`ExpectedCost`]. The expected figures come from the textbook
+//! that the project follows.
 //!
 //! ```
 //! use quorate_lab::mutex::compare::{self, Forms};

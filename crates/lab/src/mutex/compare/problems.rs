@@ -32,7 +32,7 @@ fn problem(row: &Row, result: &WorldResult) -> Option<String> {
             ("real", format!("{} --trace run.journal && quorate replay run.journal --steps", result.repeat_command))
         }
     };
-    // A recorded run is better than one that may not happen repeat_command.
+    // A recorded run is better than one that may not happen again.
     let show = result.journal.as_ref().map_or(repeat_command, |journal| format!("quorate replay {journal} --steps"));
     let (algorithm, nodes, when) = (row.name(), row.case.nodes, traffic_name(row.case.traffic));
     Some(format!("{algorithm} with {nodes} nodes, {when}, {world}: {what}.\nTo see it: {show}"))

@@ -189,8 +189,8 @@ impl Tally {
     }
 }
 
-/// Simulates every kind of failure. Calls `should_continue` before each seed and stops if it returns
-/// `false`; the findings so far are returned.
+/// Simulates every kind of failure. Calls `should_continue` before each seed and stops if it
+/// returns `false`; the findings so far are returned.
 pub fn run_study(study: &FailureStudy, should_continue: &mut dyn FnMut() -> bool) -> Result<Vec<Finding>, LabError> {
     let keeper = study.keeper();
     let victims = Victim::ALL.into_iter().filter(|victim| *victim != Victim::Coordinator || keeper.is_some());

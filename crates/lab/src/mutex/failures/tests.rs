@@ -78,14 +78,14 @@ fn every_example_reproduces_its_finding() {
             let others = || phases.iter().enumerate().filter(|(index, _)| *index != node.index());
             let any = |wanted: LockPhase| others().any(|(_, phase)| *phase == wanted);
             let (inside, waiting) = (any(LockPhase::Holding), any(LockPhase::Waiting));
-            let is_as_said = match (victim, phases[node.index()]) {
+            let has_role = match (victim, phases[node.index()]) {
                 (Victim::Coordinator, LockPhase::Idle) => keeper == Some(node) && inside && waiting,
                 (Victim::Holder, LockPhase::Holding) => keeper != Some(node) && waiting,
                 (Victim::Waiter, LockPhase::Waiting) => keeper != Some(node),
                 (Victim::Idle, LockPhase::Idle) => keeper != Some(node) && inside,
                 (Victim::Coordinator | Victim::Holder | Victim::Waiter | Victim::Idle, _) => false,
             };
-            assert!(is_as_said, "{victim:?} is node {node} among {phases:?}: {again}");
+            assert!(has_role, "{victim:?} is node {node} among {phases:?}: {again}");
             assert_eq!(spec.faults[0].lasts.is_some(), harm == FailureMode::Restarts);
             let is_unsafe = outcome.breaches().any(|breach| breach.name == "exclusion");
             let is_stuck = outcome.ending != Ending::Done;
@@ -126,7 +126,7 @@ fn an_interrupted_study_returns_its_findings_so_far() {
     };
     let found =
         run_study(&FailureStudy { runs: 50, ..FailureStudy::of(entry("central"), 5) }, &mut should_continue).unwrap();
-    assert_eq!(found.len(), 8, "four victims, two harms");
+    assert_eq!(found.len(), 8, "four victims, two failure modes");
     assert!(found.iter().all(|found| found.tally.runs() <= 3) && found.iter().any(|found| found.tally.runs() > 0));
     let nothing = run_study(&FailureStudy::of(entry("central"), 5), &mut || false).unwrap();
     assert!(nothing.iter().all(|found| found.tally.fate().is_none() && found.tally.example.is_none()));

@@ -14,7 +14,7 @@ fn settings(entries: u64, workload: Pattern) -> Settings {
 
 /// Every figure of every algorithm in every group of these sizes is as expected, under every
 /// workload. More than `least` runs must have a delay and an exact expectation.
-fn figures_come_out(sizes: impl Iterator<Item = usize> + Clone, least: u64) {
+fn assert_expected_figures(sizes: impl Iterator<Item = usize> + Clone, least: u64) {
     let (mut client_delays, mut sync_delays, mut exact) = (0, 0, 0);
     for entry in contenders(&[], Forms::All).unwrap() {
         for nodes in sizes.clone().filter(|nodes| (entry.facts.fits)(*nodes).is_ok()) {
@@ -41,14 +41,14 @@ fn figures_come_out(sizes: impl Iterator<Item = usize> + Clone, least: u64) {
 
 #[test]
 fn every_figure_is_as_expected() {
-    figures_come_out((2..=9).chain([13, 16]), 250);
+    assert_expected_figures((2..=9).chain([13, 16]), 250);
 }
 
 /// Every size: `quorate compare mutex --nodes 2-49`.
 #[test]
 #[ignore = "long: ./check long"]
 fn every_figure_is_as_expected_in_large_groups() {
-    figures_come_out((2..=17).chain([25, 31, 36, 49]), 500);
+    assert_expected_figures((2..=17).chain([25, 31, 36, 49]), 500);
 }
 
 /// The coordinator's own entries cost nothing, and would hide the cost of the others.
