@@ -90,6 +90,7 @@ impl<'de, F: FamilyTypes> Deserialize<'de> for Algorithm<F> {
     }
 }
 
+/// Why a name does not select an algorithm of the expected family.
 #[derive(Debug, thiserror::Error)]
 pub enum AlgorithmError {
     #[error("there is no algorithm '{}'. {}", name.escape_debug(), suggestion(name))]

@@ -45,6 +45,7 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
 
     fn crowd(check: &CheckSpec<Self>) -> Result<Self::Crowd, LabError>;
 
+    /// Which parties receive notices of crashes.
     fn deaths(_check: &CheckSpec<Self>) -> Deaths {
         Deaths::Untold
     }
@@ -235,8 +236,10 @@ pub fn uncheckable(entry: &Entry) -> LabError {
     LabError::CheckSpec(CheckSpecError::NotCheckable { name: entry.name().to_owned(), why })
 }
 
+/// Why the checker does not support an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unchecked {
+    /// The nodes' state cannot be inspected.
     Opaque,
     Family(Family),
 }
@@ -287,6 +290,7 @@ impl<F: CheckedFamily> CheckRun<F> {
     }
 }
 
+/// Why a check cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckSpecError {
     #[error(

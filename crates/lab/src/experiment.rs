@@ -13,6 +13,7 @@ use quorate_sim::World;
 use quorate_sim::run;
 use std::io::{self, Write};
 
+/// The result of one run.
 #[derive(Clone, Debug)]
 pub struct Outcome<F: FamilyLab> {
     pub ending: Ending,

@@ -361,6 +361,7 @@ pub trait FamilyLab: RunFamily + ScriptFamily + JudgeFamily + OptionsFamily + Pr
 
 impl<F: RunFamily + ScriptFamily + JudgeFamily + OptionsFamily + PresentFamily> FamilyLab for F {}
 
+/// A node of any algorithm of the family.
 pub type NodeOf<F> = Erased<<F as FamilyTypes>::Command, <F as FamilyTypes>::Event>;
 
 /// An observer that judges properties of a run.

@@ -7,6 +7,7 @@ use quorate_journal::property::{Kind, Verdict};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
+/// The results from which a family computes its rows of figures.
 pub struct Figures<'a, F: JudgeFamily> {
     pub spec: &'a Spec<F>,
     pub messages: &'a MessageSummary,

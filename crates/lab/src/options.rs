@@ -8,6 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
+/// An option that does not apply or has no effect.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
     #[error("--{option} does not apply to '{algorithm}' of the {own} family; it is an option of the {of} family.")]

@@ -13,6 +13,7 @@ use quorate_journal::record::Journal;
 use quorate_journal::workload::Ending;
 use std::io::BufRead;
 
+/// The result of reading or replaying a journal.
 #[derive(Clone, Debug)]
 pub struct Replayed<F: FamilyLab> {
     pub spec: Spec<F>,

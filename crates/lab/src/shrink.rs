@@ -60,6 +60,7 @@ const SLACK: Duration = Duration::from_micros(10);
 const OTHER_SEEDS: u64 = 100;
 const MAX_SEEDS: usize = 4;
 
+/// A run to shrink.
 #[derive(Clone, Debug)]
 pub struct Request<F: FamilyLab> {
     pub spec: Spec<F>,
@@ -68,6 +69,7 @@ pub struct Request<F: FamilyLab> {
     pub tries: u64,
 }
 
+/// The size of a run, for reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Figures {
     pub nodes: usize,
@@ -80,20 +82,24 @@ pub struct Figures {
     pub events: u64,
 }
 
+/// The state of the search after one more tried run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     pub tries: u64,
     pub best: Figures,
 }
 
+/// Why the search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
+    /// Nothing more can be removed.
     Smallest,
     OutOfTries,
     Interrupted,
 }
 
+/// The smallest run found.
 #[derive(Clone, Debug)]
 pub struct Shrunk<F: FamilyLab> {
     pub spec: Spec<F>,
@@ -106,6 +112,7 @@ pub struct Shrunk<F: FamilyLab> {
     pub end: End,
 }
 
+/// Why a run cannot be shrunk.
 #[derive(Debug, Error)]
 pub enum ShrinkError {
     #[error("{what} in this run, so there is nothing to shrink. Use '{sweep}' to search for a failing seed.")]

@@ -160,6 +160,8 @@ impl<F: FamilyLab> Spec<F> {
         serde_json::to_value(self).map_err(|error| LabError::Header(error.to_string()))
     }
 
+    /// The unit of delays and its name: one message time if the latency is fixed, else
+    /// milliseconds.
     pub fn delay_unit(&self) -> (Duration, &'static str) {
         match self.latency {
             Latency::Fixed(length) => (length, "T"),
@@ -381,6 +383,7 @@ fn most(latency: Latency) -> Duration {
     }
 }
 
+/// An invalid common field of an experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
     #[error("--nodes must be at least 1; got 0. Use for example --nodes 3.")]

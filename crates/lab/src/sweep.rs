@@ -12,6 +12,7 @@ use std::sync::mpsc;
 /// Number of seeds that a worker takes at once.
 const BATCH: u64 = 32;
 
+/// A sweep over the seeds of one experiment.
 #[derive(Clone, Debug)]
 pub struct Sweep<F: FamilyLab> {
     /// The experiment with the first seed.
@@ -22,6 +23,7 @@ pub struct Sweep<F: FamilyLab> {
     pub keep_going: bool,
 }
 
+/// The results of all seeds so far.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Number of seeds counted: all of them, or those up to the first failure.
@@ -36,6 +38,7 @@ pub struct Summary {
     pub properties: Vec<Tally>,
 }
 
+/// The results of one property over all seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     pub name: &'static str,

@@ -19,6 +19,7 @@ use std::marker::PhantomData;
 /// Groups larger than this have no columns, because they would fill the line.
 const MAX_COLUMNS: usize = 40;
 
+/// One line of a trace: a step of a node or a world event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The line's number: steps and world events count from 1, including those that are not shown.
@@ -34,6 +35,7 @@ pub struct Line {
     pub parts: Vec<Part>,
 }
 
+/// One part of a line, such as the input, a rule or a sent message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
     pub sort: Sort,
@@ -149,6 +151,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Trace<'_, F> {
     }
 }
 
+/// The heading above the lines of a trace.
 pub fn heading(nodes: usize) -> String {
     let mut text = format!("{:>10}  ", "time");
     if nodes <= MAX_COLUMNS {
@@ -167,6 +170,7 @@ pub fn legend(roles: &[(Role, &str)]) -> String {
     signs.chain(others).collect::<Vec<_>>().join("   ")
 }
 
+/// The kind of a piece of text, for colouring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     Column(Role),

@@ -3,6 +3,7 @@
 use quorate_core::{NodeId, Time};
 use quorate_journal::workload::{News, Plan, Workload};
 
+/// The clients of a run.
 pub enum Users<W, S> {
     Workload(Box<W>),
     Script(S),

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 /// Shorter intervals make a run take too long.
 const LEAST_KEEPALIVE: Duration = Duration::from_micros(10);
 
+/// How a group with views keeps its membership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewSettings {
     pub membership: Keeper,
@@ -117,6 +118,7 @@ impl ViewSettings {
     }
 }
 
+/// An invalid setting of views.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     #[error(

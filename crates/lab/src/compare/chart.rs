@@ -16,6 +16,7 @@ pub struct Legend {
     pub reach: &'static str,
 }
 
+/// One plot with its axes.
 pub struct Plot {
     pub title: String,
     pub across: Across,
@@ -31,6 +32,7 @@ pub enum Across {
     Names(Vec<String>),
 }
 
+/// A vertical axis.
 #[derive(Clone, Default)]
 pub struct Axis {
     pub name: String,
@@ -67,6 +69,7 @@ pub struct Law {
     pub points: Vec<(f64, f64)>,
 }
 
+/// One measured value.
 pub struct Dot {
     pub x: f64,
     pub y: f64,

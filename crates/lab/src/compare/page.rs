@@ -12,6 +12,7 @@ pub struct Page {
     pub complaints: Vec<String>,
 }
 
+/// A table of one of two layouts.
 pub enum Table {
     Blocks(Section),
     List(List),

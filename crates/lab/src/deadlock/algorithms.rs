@@ -54,6 +54,7 @@ impl FamilyTypes for Deadlock {
 
 pub type DeadlockNode = Erased<Command, Event>;
 
+/// A detector in the registry.
 pub struct DeadlockEntry {
     pub facts: &'static Facts,
     pub make: Maker<Plan, AnyDetector>,

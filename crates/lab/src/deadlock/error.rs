@@ -2,6 +2,7 @@
 
 use quorate_core::NodeId;
 
+/// An invalid setting of a deadlock experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum DeadlockError {
     #[error("--processes must be between 1 and {most}; got {processes}.")]

@@ -32,6 +32,7 @@ use quorate_sim::run::Limits;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// The family of deadlock detectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadlock {}
 

@@ -87,6 +87,7 @@ impl FamilyTypes for Election {
 
 pub type ElectionNode = Erased<Command, Event>;
 
+/// An election algorithm in the registry.
 pub struct ElectionEntry {
     pub facts: &'static Facts,
     pub make: Maker<Arc<Plan>, ElectionNode>,

@@ -67,6 +67,7 @@ impl ComparedFamily for Election {
     }
 }
 
+/// The planned comparison, and its results so far.
 struct Elections {
     surveys: Vec<Survey>,
     sizes: Vec<usize>,

@@ -9,6 +9,7 @@ use quorate_erased::Erased;
 use quorate_journal::settings::{Length, Level};
 use serde::{Deserialize, Serialize};
 
+/// The failure detector of an election.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Detector {

@@ -4,6 +4,7 @@ use crate::error::existing_nodes;
 use quorate_core::NodeId;
 use quorate_journal::settings::Length;
 
+/// An invalid setting of an election experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum ElectionError {
     #[error("--{option} does not apply to '{name}'; it is an option of elections {of}.")]

@@ -8,6 +8,7 @@ use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_journal::settings::{Latency, Length, TimedFault};
 
+/// One stress experiment.
 #[derive(Clone)]
 struct StressCase {
     nodes: usize,

@@ -43,6 +43,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// The family of leader elections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Election {}
 

@@ -22,6 +22,7 @@ const MARGIN: u64 = 3;
 /// Number of attempts to draw an outage that fits.
 const ATTEMPTS: u64 = 8;
 
+/// A crash with its restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Outage {
     node: NodeId,

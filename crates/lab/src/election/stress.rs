@@ -8,12 +8,14 @@ use quorate_core::Duration;
 use quorate_core::election::{Model, Prefer, Repair, Shape};
 use quorate_journal::settings::Latency;
 
+/// One stress experiment.
 #[derive(Clone)]
 struct StressCase {
     nodes: usize,
     latency: Latency,
     starters: Starters,
     prefer: Prefer,
+    /// Whether ring order and attributes are random.
     is_mixed: bool,
     /// Maximum processing time of an input.
     busy: Duration,

@@ -68,6 +68,7 @@ pub type MulticastNode = Erased<Command, Event>;
 
 pub type MulticastInViews = ErasedInViews<Command, Event>;
 
+/// A multicast algorithm in the registry.
 pub struct MulticastEntry {
     pub facts: &'static Facts,
     pub make: Maker<Arc<Plan>, MulticastInViews>,

@@ -60,6 +60,7 @@ impl ComparedFamily for Multicast {
     }
 }
 
+/// The planned comparison, and its results so far.
 struct Multicasts {
     surveys: Vec<Survey>,
     sizes: Vec<usize>,

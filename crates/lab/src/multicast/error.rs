@@ -4,6 +4,7 @@ use crate::error::existing_nodes;
 use quorate_core::NodeId;
 use quorate_core::multicast::Payload;
 
+/// An invalid setting of a multicast experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum MulticastError {
     #[error("--senders and --groups must name nodes of the group; got node {node}, but {}.", existing_nodes(*nodes))]

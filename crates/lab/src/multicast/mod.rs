@@ -41,6 +41,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// The family of ordered multicasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Multicast {}
 
@@ -336,6 +337,7 @@ fn settling(spec: &Spec<Multicast>) -> Option<Duration> {
     spec.settings.views.map(|views| views.terms().lease.times(3) + spec.typical().times(300))
 }
 
+/// The wrapper around the algorithm.
 #[derive(Clone, Copy)]
 enum Form {
     Fixed,

@@ -34,12 +34,12 @@ impl Script {
 
 impl Workload<Command, Event> for Script {
     fn begin(&mut self, plan: &mut Plan<Command>) {
-        let mut said: BTreeMap<NodeId, u64> = BTreeMap::new();
+        let mut numbers: BTreeMap<NodeId, u64> = BTreeMap::new();
         for asked in &self.commands {
             let TimedCommand { at, node, .. } = asked;
             let command = match send_text(asked) {
                 Some("") => {
-                    let number = said.entry(*node).or_insert(0);
+                    let number = numbers.entry(*node).or_insert(0);
                     *number += 1;
                     Command::send(format!("{node}:{number}"))
                 }

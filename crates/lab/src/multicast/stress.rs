@@ -11,6 +11,7 @@ use quorate_core::membership::OnClose;
 use quorate_core::multicast::{Delivery, Sequencing};
 use quorate_journal::settings::Latency;
 
+/// One stress experiment.
 #[derive(Clone, Copy)]
 struct StressCase {
     nodes: usize,

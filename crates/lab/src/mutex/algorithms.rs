@@ -150,6 +150,7 @@ pub type MutexNode = Erased<Command, Event>;
 
 pub type MutexInViews = ErasedInViews<Command, Event>;
 
+/// A mutual-exclusion algorithm in the registry.
 pub struct MutexEntry {
     pub facts: &'static Facts,
     pub make: MutexMaker,
@@ -178,6 +179,7 @@ impl MutexEntry {
     }
 }
 
+/// Creates nodes that support views, or nodes that do not.
 #[derive(Clone)]
 pub enum MutexMaker {
     Fixed(Maker<Surroundings, MutexNode>),

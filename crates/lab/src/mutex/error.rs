@@ -3,6 +3,7 @@
 use crate::error::existing_nodes;
 use quorate_core::NodeId;
 
+/// An invalid setting of a mutual-exclusion experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum MutexError {
     #[error("--nodes must suit '{name}': {sizes}; got {nodes}.")]

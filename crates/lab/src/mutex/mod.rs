@@ -40,6 +40,7 @@ use script::Script;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
+/// The family of mutual-exclusion algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutex {}
 

@@ -6,6 +6,7 @@ use quorate_journal::settings::TimedCommand;
 use quorate_journal::workload::{News, Plan, Workload};
 use std::collections::{BTreeMap, VecDeque};
 
+/// Clients that follow a script.
 pub struct Script {
     commands: Vec<TimedCommand>,
     /// For each node, the times of requests without an answer so far.

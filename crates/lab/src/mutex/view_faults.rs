@@ -9,6 +9,7 @@ use quorate_core::Duration;
 use quorate_core::membership::OnClose;
 use quorate_journal::settings::Latency;
 
+/// One experiment with faults in views.
 struct ViewFaults {
     nodes: usize,
     latency: Latency,

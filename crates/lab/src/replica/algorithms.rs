@@ -55,6 +55,7 @@ pub type ReplicaMachine = Once<Registers>;
 
 pub type ReplicaNode = Erased<Command, Event>;
 
+/// A replicated log in the registry.
 pub struct ReplicaEntry {
     pub profile: &'static Profile,
     pub make: Arc<dyn Fn(NodeId, quorate_replica::Settings) -> ReplicaNode + Send + Sync>,

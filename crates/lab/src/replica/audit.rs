@@ -5,6 +5,7 @@ use quorate_journal::settings::Fault;
 use quorate_replica::{Audit, LogTime, Restoration};
 use std::collections::BTreeMap;
 
+/// The logs of all replicas so far.
 #[derive(Default)]
 pub(super) struct LogAudit {
     /// For each index, the report of the first replica that reached it.
@@ -14,6 +15,7 @@ pub(super) struct LogAudit {
     pace: Pace,
 }
 
+/// A log entry as the first replica reported it.
 #[derive(Clone, Copy)]
 struct Entry {
     reported_by: NodeId,
@@ -23,15 +25,18 @@ struct Entry {
     time: LogTime,
 }
 
+/// An acknowledgement of a log entry.
 #[derive(Clone, Copy)]
 struct Acknowledged {
     by: NodeId,
     term: u64,
 }
 
+/// A difference between two reports about the log.
 pub(super) enum Contradiction {
     /// An acknowledged or applied entry was replaced.
     Kept(String),
+    /// Two replicas have different states at the same index.
     Equal(String),
     /// Log time decreased, or ran ahead of real time.
     LogTime(String),

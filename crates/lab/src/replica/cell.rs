@@ -4,15 +4,18 @@ use quorate_replica::registers::{Answer, Change};
 use quorate_sim::linear::Object;
 use std::fmt;
 
+/// One register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Cell(Option<u64>);
 
+/// An operation on the map of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Operation {
     Read { key: u64 },
     Change(Change),
 }
 
+/// The answer to an operation, printable in histories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CellAnswer(pub(super) Answer);
 

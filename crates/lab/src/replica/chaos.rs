@@ -9,6 +9,7 @@ use quorate_journal::settings::{
     Chance, Cut, Disk, DiskTrouble, Fault, Latency, LinkChange, Links, NodeSet, Ppm, Side, TimedFault, Unsynced,
 };
 
+/// The limits within which faults are drawn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChaosLimits {
     pub(super) nodes: usize,
@@ -36,6 +37,7 @@ pub(super) fn draw(seed: u64, limits: ChaosLimits) -> Vec<TimedFault> {
     chaos.faults
 }
 
+/// Draws faults from the seed.
 struct Chaos {
     limits: ChaosLimits,
     dice: Dice,

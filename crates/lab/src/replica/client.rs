@@ -7,10 +7,12 @@ use quorate_replica::Refusal;
 use quorate_replica::registers::{Answer, Change};
 use std::collections::BTreeMap;
 
+/// The state of one client.
 pub(super) struct Client {
     /// The number of the pending operation, or of the last one.
     number: u64,
     open: Option<PendingOperation>,
+    /// The last known value of each register.
     seen: BTreeMap<u64, Option<u64>>,
     /// The node to ask first: the last known leader.
     pub(super) preferred_node: NodeId,
@@ -51,23 +53,23 @@ impl Client {
         let open = self.open.as_mut()?;
         open.attempt += 1;
         open.asked = Some(node);
-        let who = RequestId { client: index as u64 + OPERATOR + 1, number: self.number, attempt: open.attempt };
-        Some((who, open.operation))
+        let request = RequestId { client: index as u64 + OPERATOR + 1, number: self.number, attempt: open.attempt };
+        Some((request, open.operation))
     }
 
-    fn current(&mut self, who: RequestId) -> Option<&mut PendingOperation> {
+    fn current(&mut self, request: RequestId) -> Option<&mut PendingOperation> {
         let number = self.number;
-        self.open.as_mut().filter(|open| (number, open.attempt) == (who.number, who.attempt))
+        self.open.as_mut().filter(|open| (number, open.attempt) == (request.number, request.attempt))
     }
 
     /// Whether this attempt failed and another is due.
-    pub(super) fn needs_retry(&mut self, who: RequestId) -> bool {
-        self.current(who).is_some_and(|open| open.asked.is_none())
+    pub(super) fn needs_retry(&mut self, request: RequestId) -> bool {
+        self.current(request).is_some_and(|open| open.asked.is_none())
     }
 
     /// Ends this attempt because of a timeout. Returns whether it was still waiting.
-    pub(super) fn time_out(&mut self, who: RequestId) -> bool {
-        self.current(who).is_some_and(|open| open.asked.take().is_some())
+    pub(super) fn time_out(&mut self, request: RequestId) -> bool {
+        self.current(request).is_some_and(|open| open.asked.take().is_some())
     }
 
     pub(super) fn node_crashed(&mut self, index: usize, node: NodeId) -> Option<RequestId> {
@@ -77,8 +79,8 @@ impl Client {
     }
 
     /// Records a failed attempt, with the reason if its outcome is known.
-    pub(super) fn refused(&mut self, who: RequestId, why: Option<Refusal>) -> AfterRefusal {
-        if !self.time_out(who) {
+    pub(super) fn refused(&mut self, request: RequestId, why: Option<Refusal>) -> AfterRefusal {
+        if !self.time_out(request) {
             return AfterRefusal::Stale;
         }
         match why {
@@ -91,8 +93,8 @@ impl Client {
     }
 
     /// Records an answer. Returns whether it is the first to the pending operation.
-    pub(super) fn answered(&mut self, who: RequestId, node: NodeId, answer: Option<Answer>) -> bool {
-        let Some(answer) = answer.filter(|_| who.number == self.number) else { return false };
+    pub(super) fn answered(&mut self, request: RequestId, node: NodeId, answer: Option<Answer>) -> bool {
+        let Some(answer) = answer.filter(|_| request.number == self.number) else { return false };
         let Some(open) = self.open.take() else { return false };
         let key = open.operation.key();
         match (open.operation, answer) {

@@ -14,6 +14,7 @@ use quorate_replica::registers::{Change, Read};
 use quorate_replica::{Proposal, Refusal};
 use std::collections::BTreeMap;
 
+/// The behaviour of the clients.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand {
     pub(super) nodes: usize,
@@ -27,6 +28,7 @@ pub(super) struct Demand {
     pub(super) faults_end: Time,
 }
 
+/// All clients, and the operator.
 pub struct Clients {
     demand: Demand,
     dice: Dice,
@@ -41,11 +43,12 @@ pub struct Clients {
     operator: Operator,
 }
 
+/// A scheduled action.
 enum Item {
     Begin(usize),
     /// A client repeats its request, unless it was answered meanwhile.
     Ask {
-        who: RequestId,
+        request: RequestId,
         node: NodeId,
     },
     Timeout(RequestId),
@@ -122,15 +125,16 @@ impl Clients {
     }
 
     fn next_attempt(&mut self, now: Time, index: usize, node: NodeId, plan: &mut Plan<Command>) {
-        let Some((who, operation)) = self.clients.get_mut(index).and_then(|client| client.next_attempt(index, node))
+        let Some((request, operation)) =
+            self.clients.get_mut(index).and_then(|client| client.next_attempt(index, node))
         else {
             return;
         };
-        let ticket = who.ticket();
+        let ticket = request.ticket();
         match operation {
             Operation::Read { key } => plan.command(now, node, Command::Query { ticket, query: Read { key } }),
             Operation::Change(command) => {
-                let command = Request { client: who.client, number: who.number, command };
+                let command = Request { client: request.client, number: request.number, command };
                 self.outbox.entry(node).or_default().push(Proposal { ticket, command });
                 if self.dice.below(4) == 0 {
                     let later = now + self.pause(1);
@@ -141,7 +145,7 @@ impl Clients {
             }
         }
         let patience = self.demand.tick.times(10 + self.dice.below(21));
-        self.agenda.put(now + patience, Item::Timeout(who), plan);
+        self.agenda.put(now + patience, Item::Timeout(request), plan);
     }
 
     fn flush(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
@@ -150,16 +154,16 @@ impl Clients {
         }
     }
 
-    fn ask_later(&mut self, now: Time, who: RequestId, node: NodeId, ticks: u64, plan: &mut Plan<Command>) {
+    fn ask_later(&mut self, now: Time, request: RequestId, node: NodeId, ticks: u64, plan: &mut Plan<Command>) {
         let later = now + self.pause(ticks);
-        self.agenda.put(later, Item::Ask { who, node }, plan);
+        self.agenda.put(later, Item::Ask { request, node }, plan);
     }
 
-    fn refused(&mut self, now: Time, who: RequestId, why: Option<Refusal>, plan: &mut Plan<Command>) {
+    fn refused(&mut self, now: Time, request: RequestId, why: Option<Refusal>, plan: &mut Plan<Command>) {
         let any_node = self.any_node();
-        match client_of(&mut self.clients, who).map_or(AfterRefusal::Stale, |client| client.refused(who, why)) {
-            AfterRefusal::TryLeader(leader) => self.ask_later(now, who, leader, 1, plan),
-            AfterRefusal::TryAnyNode => self.ask_later(now, who, any_node, 5, plan),
+        match client_of(&mut self.clients, request).map_or(AfterRefusal::Stale, |client| client.refused(request, why)) {
+            AfterRefusal::TryLeader(leader) => self.ask_later(now, request, leader, 1, plan),
+            AfterRefusal::TryAnyNode => self.ask_later(now, request, any_node, 5, plan),
             AfterRefusal::Stale => {}
         }
     }
@@ -167,9 +171,9 @@ impl Clients {
     fn node_crashed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         self.outbox.remove(&node);
         for index in 0..self.clients.len() {
-            if let Some(who) = self.clients.get_mut(index).and_then(|client| client.node_crashed(index, node)) {
+            if let Some(request) = self.clients.get_mut(index).and_then(|client| client.node_crashed(index, node)) {
                 let any_node = self.any_node();
-                self.ask_later(now, who, any_node, 5, plan);
+                self.ask_later(now, request, any_node, 5, plan);
             }
         }
     }
@@ -177,13 +181,13 @@ impl Clients {
     fn handle_event(&mut self, now: Time, node: NodeId, event: &Event, plan: &mut Plan<Command>) {
         match event {
             Event::Answered { ticket, answer, .. } => {
-                let who = RequestId::of(*ticket);
+                let request = RequestId::of(*ticket);
                 let answered =
-                    client_of(&mut self.clients, who).is_some_and(|client| client.answered(who, node, *answer));
+                    client_of(&mut self.clients, request).is_some_and(|client| client.answered(request, node, *answer));
                 if answered {
                     self.open -= 1;
                     let later = now + self.think_time();
-                    self.agenda.put(later, Item::Begin(index_of(who)), plan);
+                    self.agenda.put(later, Item::Begin(index_of(request)), plan);
                 }
             }
             Event::Refused { ticket, why } => self.refused(now, RequestId::of(*ticket), Some(*why), plan),
@@ -200,15 +204,15 @@ impl Clients {
     fn perform(&mut self, now: Time, item: Item, plan: &mut Plan<Command>) {
         match item {
             Item::Begin(index) => self.begin_operation(now, index, plan),
-            Item::Ask { who, node } => {
-                if client_of(&mut self.clients, who).is_some_and(|client| client.needs_retry(who)) {
-                    self.next_attempt(now, index_of(who), node, plan);
+            Item::Ask { request, node } => {
+                if client_of(&mut self.clients, request).is_some_and(|client| client.needs_retry(request)) {
+                    self.next_attempt(now, index_of(request), node, plan);
                 }
             }
-            Item::Timeout(who) => {
+            Item::Timeout(request) => {
                 let any_node = self.any_node();
-                if client_of(&mut self.clients, who).is_some_and(|client| client.time_out(who)) {
-                    self.next_attempt(now, index_of(who), any_node, plan);
+                if client_of(&mut self.clients, request).is_some_and(|client| client.time_out(request)) {
+                    self.next_attempt(now, index_of(request), any_node, plan);
                 }
             }
             Item::Flush(node) => self.flush(now, node, plan),
@@ -230,12 +234,12 @@ impl Clients {
 }
 
 /// Clients are numbered from 1; the operator is 0.
-fn index_of(who: RequestId) -> usize {
-    usize::try_from(who.client.saturating_sub(OPERATOR + 1)).unwrap_or(usize::MAX)
+fn index_of(request: RequestId) -> usize {
+    usize::try_from(request.client.saturating_sub(OPERATOR + 1)).unwrap_or(usize::MAX)
 }
 
-fn client_of(clients: &mut [Client], who: RequestId) -> Option<&mut Client> {
-    if who.client == OPERATOR { None } else { clients.get_mut(index_of(who)) }
+fn client_of(clients: &mut [Client], request: RequestId) -> Option<&mut Client> {
+    if request.client == OPERATOR { None } else { clients.get_mut(index_of(request)) }
 }
 
 fn any(nodes: usize, dice: &mut Dice) -> NodeId {

@@ -43,6 +43,7 @@ type Machine = ReplicaMachine;
 type Command = quorate_replica::Command<Machine>;
 type Event = quorate_replica::Event<Machine>;
 
+/// The family of replicated logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replica {}
 
@@ -81,6 +82,7 @@ impl Default for Settings {
     }
 }
 
+/// The figures of a run, as `--json` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     pub operations: u64,
@@ -102,6 +104,7 @@ pub struct Summary {
     pub messages_per_operation: Option<f64>,
 }
 
+/// An invalid setting of a replica experiment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplicaError {
     #[error("--founders must be between 1 and {nodes}, the number of nodes; got {founders}.")]

@@ -8,6 +8,7 @@ use quorate_journal::dice::Dice;
 use quorate_replica::{Members, Refusal};
 use std::collections::BTreeSet;
 
+/// What the operator does, and the faults it must expect.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OperatorSettings {
     pub(super) nodes: usize,
@@ -17,10 +18,12 @@ pub(super) struct OperatorSettings {
     /// The period in which it makes them.
     pub(super) window: Duration,
     pub(super) tick: Duration,
+    /// The disk losses, with their times.
     pub(super) wipes: Vec<(Time, NodeId)>,
     pub(super) faults_end: Time,
 }
 
+/// A scheduled action of the operator.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum OperatorTask {
     Change,
@@ -33,6 +36,7 @@ pub(super) enum OperatorTask {
     Timeout(RequestId),
 }
 
+/// The state of the operator.
 #[derive(Default)]
 pub(super) struct Operator {
     settings: OperatorSettings,
@@ -44,8 +48,11 @@ pub(super) struct Operator {
     wanted: usize,
     /// Replicas that lost their disks and are still members.
     wiped: BTreeSet<NodeId>,
+    /// Number of disk losses that have not happened yet.
     wipes_to_come: usize,
+    /// Number of random changes that are due.
     backlog: u32,
+    /// Number of random changes that are not due yet.
     to_come: u32,
     faults_ended: bool,
     goal: Option<Goal>,
@@ -67,11 +74,13 @@ struct Goal {
     refusals: u32,
 }
 
+/// Commands to send now, and tasks to schedule.
 pub(super) struct OperatorActions {
     pub(super) commands: Vec<(NodeId, Command)>,
     pub(super) tasks: Vec<(Time, OperatorTask)>,
 }
 
+/// The delay of a task.
 #[derive(Clone, Copy)]
 enum Pause {
     /// Up to this many ticks.
@@ -129,13 +138,13 @@ impl Operator {
                 self.faults_ended = true;
                 self.wanted = self.settings.founders;
             }
-            OperatorTask::Ask(who) => {
-                if let Some(goal) = current(&mut self.goal, self.number, who).filter(|goal| !goal.is_asked) {
+            OperatorTask::Ask(request) => {
+                if let Some(goal) = current(&mut self.goal, self.number, request).filter(|goal| !goal.is_asked) {
                     goal.is_due = true;
                 }
             }
-            OperatorTask::Timeout(who) => {
-                if let Some(goal) = current(&mut self.goal, self.number, who).filter(|goal| goal.is_asked) {
+            OperatorTask::Timeout(request) => {
+                if let Some(goal) = current(&mut self.goal, self.number, request).filter(|goal| goal.is_asked) {
                     (goal.is_asked, goal.is_due) = (false, true);
                     // The presumed leader does not answer.
                     self.leader = None;
@@ -179,8 +188,8 @@ impl Operator {
         }
     }
 
-    fn changed(&mut self, who: RequestId, members: &Members) {
-        if who.client == OPERATOR && self.goal.is_some() && who.number == self.number {
+    fn changed(&mut self, request: RequestId, members: &Members) {
+        if request.client == OPERATOR && self.goal.is_some() && request.number == self.number {
             self.goal = None;
             self.uncertain.clear();
             self.members = members.clone();
@@ -189,11 +198,11 @@ impl Operator {
         }
     }
 
-    fn refused(&mut self, who: RequestId, why: Option<Refusal>) {
-        if who.client != OPERATOR {
+    fn refused(&mut self, request: RequestId, why: Option<Refusal>) {
+        if request.client != OPERATOR {
             return;
         }
-        let Some(goal) = current(&mut self.goal, self.number, who).filter(|goal| goal.is_asked) else { return };
+        let Some(goal) = current(&mut self.goal, self.number, request).filter(|goal| goal.is_asked) else { return };
         goal.is_asked = false;
         goal.refusals += u32::from(matches!(why, Some(Refusal::LearnerFirst(_))));
         let is_exhausted = goal.refusals > REFUSALS;
@@ -216,7 +225,7 @@ impl Operator {
             }
             Some(_) | None => 5,
         };
-        self.tasks.push((Pause::Ticks(ticks), OperatorTask::Ask(who)));
+        self.tasks.push((Pause::Ticks(ticks), OperatorTask::Ask(request)));
     }
 
     /// A presumed voter is none, so an abandoned change has taken effect.
@@ -257,8 +266,8 @@ impl Operator {
         self.goal = Some(Goal { members, attempt: 0, is_asked: false, is_due: false, refusals: 0 });
         // With a delay: refusals are immediate, and repeated requests at one instant would never
         // end.
-        let who = RequestId { client: OPERATOR, number: self.number, attempt: 0 };
-        self.tasks.push((Pause::Ticks(2), OperatorTask::Ask(who)));
+        let request = RequestId { client: OPERATOR, number: self.number, attempt: 0 };
+        self.tasks.push((Pause::Ticks(2), OperatorTask::Ask(request)));
     }
 
     fn ask(&mut self, dice: &mut Dice) {
@@ -266,9 +275,9 @@ impl Operator {
         let Some(goal) = self.goal.as_mut().filter(|goal| goal.is_due) else { return };
         goal.attempt += 1;
         (goal.is_due, goal.is_asked) = (false, true);
-        let who = RequestId { client: OPERATOR, number: self.number, attempt: goal.attempt };
-        self.commands.push((leader, Command::Change { ticket: who.ticket(), members: goal.members.clone() }));
-        self.tasks.push((Pause::Patience, OperatorTask::Timeout(who)));
+        let request = RequestId { client: OPERATOR, number: self.number, attempt: goal.attempt };
+        self.commands.push((leader, Command::Change { ticket: request.ticket(), members: goal.members.clone() }));
+        self.tasks.push((Pause::Patience, OperatorTask::Timeout(request)));
     }
 
     /// The node to ask: the presumed leader, or any node.
@@ -357,8 +366,8 @@ impl Operator {
     }
 }
 
-fn current(goal: &mut Option<Goal>, number: u64, who: RequestId) -> Option<&mut Goal> {
-    goal.as_mut().filter(|goal| (number, goal.attempt) == (who.number, who.attempt))
+fn current(goal: &mut Option<Goal>, number: u64, request: RequestId) -> Option<&mut Goal> {
+    goal.as_mut().filter(|goal| (number, goal.attempt) == (request.number, request.attempt))
 }
 
 fn pick(set: &mut BTreeSet<NodeId>, dice: &mut Dice) -> Option<NodeId> {

@@ -13,6 +13,7 @@ use quorate_replica::{Members, Proposal, Ticket};
 use quorate_sim::linear::{self, Client, History, OperationId};
 use std::collections::BTreeMap;
 
+/// The properties of a run that its verdicts depend on.
 #[derive(Clone, Debug)]
 pub(super) struct Expectations {
     pub(super) nodes: usize,
@@ -25,6 +26,7 @@ pub(super) struct Expectations {
     pub(super) sometimes: Sometimes,
 }
 
+/// Which `sometimes` properties are judged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sometimes {
     pub(super) faults: bool,
@@ -33,6 +35,7 @@ pub(super) struct Sometimes {
     pub(super) lease: bool,
 }
 
+/// Judges the properties of a replicated log.
 pub struct Properties {
     expects: Expectations,
     history: History<Cell>,
@@ -60,11 +63,13 @@ pub struct Properties {
     one_leader: Option<Violation>,
 }
 
+/// An operation in the history.
 struct HistoryEntry {
     id: OperationId,
     since: Time,
 }
 
+/// The state of a client's operation.
 #[derive(Clone, Copy)]
 struct ClientOperation {
     node: NodeId,
@@ -96,6 +101,7 @@ struct Node {
     alone: Option<(u64, u64)>,
 }
 
+/// Counts of events for the summary.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) leaders: u64,
@@ -162,9 +168,9 @@ impl Properties {
     /// change are one operation, because it is applied once; every read attempt is an operation of
     /// its own, and each answer must fit.
     fn record_request(&mut self, node: NodeId, ticket: Ticket, operation: Operation) {
-        let who = RequestId::of(ticket);
-        let (since, key) = (self.end, history_key(who, &operation));
-        self.operations.entry((who.client, who.number)).or_insert(ClientOperation {
+        let request = RequestId::of(ticket);
+        let (since, key) = (self.end, history_key(request, &operation));
+        self.operations.entry((request.client, request.number)).or_insert(ClientOperation {
             node,
             since,
             operation,
@@ -172,20 +178,20 @@ impl Properties {
             is_given_up: false,
         });
         if !self.asked.contains_key(&key) {
-            let client = Client(u32::try_from(who.client).unwrap_or(u32::MAX));
+            let client = Client(u32::try_from(request.client).unwrap_or(u32::MAX));
             let id = self.history.invoke(client, since, operation);
             self.asked.insert(key, HistoryEntry { id, since });
         }
     }
 
     fn record_answer(&mut self, node: NodeId, ticket: Ticket, index: u64, answer: Option<Answer>) {
-        let who = RequestId::of(ticket);
-        let Some(operation_state) = self.operations.get_mut(&(who.client, who.number)) else { return };
+        let request = RequestId::of(ticket);
+        let Some(operation_state) = self.operations.get_mut(&(request.client, request.number)) else { return };
         // A late copy of a request, whose client has continued, gets no answer.
         let Some(answer) = answer else { return };
         operation_state.is_answered = true;
         let is_change = operation_state.operation.is_change();
-        let key = history_key(who, &operation_state.operation);
+        let key = history_key(request, &operation_state.operation);
         if let Some(HistoryEntry { id, .. }) = self.asked.get(&key)
             && !self.answers.contains_key(id)
             && self.history.answer(*id, self.end, CellAnswer(answer)).is_ok()
@@ -201,9 +207,9 @@ impl Properties {
 
     /// Records a refusal or an unknown outcome. Clients of a script do not retry.
     fn record_refusal(&mut self, ticket: Ticket) {
-        let who = RequestId::of(ticket);
+        let request = RequestId::of(ticket);
         if self.expects.operations.is_none()
-            && let Some(operation_state) = self.operations.get_mut(&(who.client, who.number))
+            && let Some(operation_state) = self.operations.get_mut(&(request.client, request.number))
         {
             operation_state.is_given_up = true;
         }
@@ -428,8 +434,8 @@ impl Properties {
 }
 
 /// All attempts at a change share one key.
-fn history_key(who: RequestId, operation: &Operation) -> RequestId {
-    if operation.is_change() { RequestId { attempt: 0, ..who } } else { who }
+fn history_key(request: RequestId, operation: &Operation) -> RequestId {
+    if operation.is_change() { RequestId { attempt: 0, ..request } } else { request }
 }
 
 impl Judge<Command, Event> for Properties {

@@ -9,6 +9,7 @@ use quorate_replica::Proposal;
 use quorate_replica::once::Request;
 use quorate_replica::registers::{Change, Read};
 
+/// Clients that follow a script.
 pub struct Script {
     commands: Vec<TimedCommand>,
     last: Time,

@@ -5,6 +5,7 @@ use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Direction;
 use std::collections::BTreeMap;
 
+/// The disks of all nodes.
 #[derive(Default)]
 pub(super) struct Disks {
     disks: BTreeMap<NodeId, Disk>,

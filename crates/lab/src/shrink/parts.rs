@@ -4,6 +4,7 @@ use super::search::Search;
 use crate::family::FamilyLab;
 use quorate_journal::settings::Script;
 
+/// A kind of script lines.
 #[derive(Clone, Copy)]
 enum Part {
     Directions,

@@ -16,6 +16,7 @@ use quorate_journal::settings::{
 };
 use std::collections::BTreeMap;
 
+/// The recorded choices of a run.
 pub(super) struct RecordedChoices {
     pub(super) script: Script,
     /// Faults that are visible in delayed or lost messages, and need not be in a script with these
@@ -35,6 +36,7 @@ pub enum Obstacle {
     Foreign,
 }
 
+/// Records the choices of a run up to a line.
 pub(super) struct ChoiceRecorder<F: FamilyLab> {
     /// Lines after this one are ignored.
     limit: u64,
@@ -60,15 +62,15 @@ pub(super) struct ChoiceRecorder<F: FamilyLab> {
     family: std::marker::PhantomData<F>,
 }
 
+/// Why a node is down.
 enum Downtime {
+    /// A crash, with its index among the script's faults.
     Crash(usize),
     /// An orderly stop. A script has a crash instead, if the node restarts.
-    Ended {
-        at: Duration,
-        kept: u64,
-    },
+    Ended { at: Duration, kept: u64 },
 }
 
+/// A message that was sent.
 struct MessageInFlight {
     link: (NodeId, NodeId),
     number: u64,

@@ -19,6 +19,7 @@ const MAX_OTHERS: usize = 4;
 /// Maximum number of events in all runs with random choices left.
 const ROUGH_EVENTS: u64 = 3_000_000;
 
+/// The state of the search.
 pub(super) struct Search<'a, F: FamilyLab> {
     pub(super) best: Spec<F>,
     pub(super) failure: Failure,

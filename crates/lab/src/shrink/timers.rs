@@ -6,6 +6,7 @@ use quorate_journal::moment::Body;
 use quorate_journal::settings::Direction;
 use std::collections::BTreeMap;
 
+/// The pending timers and clocks of all nodes.
 #[derive(Default)]
 pub(super) struct Timers {
     count: BTreeMap<NodeId, u64>,
@@ -15,6 +16,7 @@ pub(super) struct Timers {
     clocks: BTreeMap<NodeId, ClockState>,
 }
 
+/// The clock of a node.
 #[derive(Clone, Copy, Default)]
 struct ClockState {
     now: Time,
@@ -22,6 +24,7 @@ struct ClockState {
     is_wrong: bool,
 }
 
+/// A timer that was set.
 pub(super) struct PendingTimer {
     number: u64,
     span: Span,

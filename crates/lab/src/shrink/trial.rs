@@ -11,6 +11,7 @@ use quorate_journal::settings::Direction;
 use quorate_journal::workload::Ending;
 use std::collections::BTreeMap;
 
+/// How a run fails.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     pub(super) name: &'static str,
@@ -99,6 +100,7 @@ impl Failure {
     }
 }
 
+/// What happened in a run, so that directions without effect can be removed.
 #[derive(Clone, Debug, Default)]
 struct Counts {
     messages: BTreeMap<(NodeId, NodeId), u64>,

@@ -126,6 +126,7 @@ impl ClientState {
     }
 }
 
+/// Packs and unpacks fields of a word.
 #[derive(Default)]
 struct Word {
     bits: u64,
@@ -145,6 +146,7 @@ impl Word {
     }
 }
 
+/// The actual wait-for graph, built from the visible states of all clients.
 struct FacetGraph {
     graph: Graph<Agent>,
     all: Vec<ClientState>,

@@ -13,6 +13,7 @@ use crate::family::ScriptFamily;
 use crate::figures::count;
 use quorate_check::CheckError;
 
+/// The behaviour of processes in a check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waits {
     /// The settings of a run. The checker explores every order of requests and releases.

@@ -13,6 +13,7 @@ use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Report, Spell};
 use std::collections::BTreeSet;
 
+/// The clients of all sites in a check.
 #[derive(Clone, Debug)]
 pub struct Requesters {
     sites: usize,
@@ -86,6 +87,7 @@ impl Requesters {
     }
 }
 
+/// The client of one site.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Requester {
     node: NodeId,

@@ -8,6 +8,7 @@ use quorate_journal::moment::{Done, Moment, Observer};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// Waits, reports and messages so far.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
     truth: Truth,

@@ -42,11 +42,14 @@ enum ReportUse {
     Victim(Agent),
 }
 
+/// The number of detection messages that each agent sent and may send.
 #[derive(Clone, Debug, Default)]
 struct MessageBudget {
     /// For each waiting agent, its number of waits between two sites.
     open: BTreeMap<Agent, u64>,
+    /// Number of open waits between two sites.
     alive: u64,
+    /// Number of all waits between two sites so far.
     ever: u64,
     /// For each agent, the number of its detections, and the sum of the open waits at their starts
     /// minus all waits until then.

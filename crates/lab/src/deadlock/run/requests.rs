@@ -22,6 +22,7 @@ pub struct Demand {
     pub resolves: bool,
 }
 
+/// Whether a process waits for all requested agents or for any of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Asking {
@@ -32,6 +33,7 @@ pub enum Asking {
     Mixed,
 }
 
+/// How a process acquires resources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Taking {
@@ -42,6 +44,7 @@ pub enum Taking {
     AtOnce,
 }
 
+/// The random choices of the processes.
 pub(super) struct Choices {
     demand: Demand,
     dice: Dice,

@@ -18,6 +18,7 @@ pub struct Processes {
     truth: Truth,
 }
 
+/// What determines the commands of the processes.
 enum Behavior {
     Free {
         choices: Box<Choices>,
@@ -30,10 +31,13 @@ enum Behavior {
     },
 }
 
+/// The state of one process.
 #[derive(Clone, Debug, Default)]
 struct State {
     rounds: u64,
+    /// The remaining requests of the current round.
     needs: VecDeque<Need<Agent>>,
+    /// Agents that wait for the process, or resources that it holds.
     waiters: BTreeSet<Agent>,
     waits: bool,
     ask_at: Option<Time>,

@@ -10,6 +10,7 @@ use quorate_check::{Judge, Judged, News, Offer, Past, Property, Story, Users};
 use quorate_core::election::{Command, Event};
 use quorate_core::{Epoch, Group, NodeId, Time};
 
+/// The clients of all nodes in a check.
 #[derive(Clone, Debug)]
 pub struct Voters {
     pub starters: Group,
@@ -37,6 +38,7 @@ impl Voters {
     }
 }
 
+/// The client of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Voter {
     node: NodeId,
@@ -56,6 +58,7 @@ pub struct Voter {
     term: Option<Time>,
 }
 
+/// What a client knows about the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Belief {
     Idle,

@@ -14,6 +14,7 @@ use crate::family::{RunFamily, ScriptFamily};
 use quorate_check::Deaths;
 use quorate_core::election::Plan;
 
+/// The behaviour of clients in a check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ballots {
     pub settings: Settings,

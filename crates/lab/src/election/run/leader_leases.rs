@@ -15,6 +15,7 @@ pub(super) struct LeaderLeases {
     breach: Option<Violation>,
 }
 
+/// The leadership of one node.
 #[derive(Clone, Copy, Debug)]
 struct LeaderLease {
     since: Time,

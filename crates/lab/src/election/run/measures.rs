@@ -7,6 +7,7 @@ use quorate_journal::moment::{Done, Moment, Observer, Sent};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
+/// Messages, epochs and agreement so far.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
     agreement: Agreement,

@@ -8,6 +8,7 @@ use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::property::{Kind, Verdict, Violation};
 use std::collections::BTreeMap;
 
+/// Judges the properties of elections.
 #[derive(Default)]
 pub struct Properties {
     /// Several nodes may start, so a contest should occur.
@@ -38,6 +39,7 @@ struct Node {
     since: Time,
 }
 
+/// The winner of an epoch, and the first node that reported it.
 #[derive(Clone, Copy, Debug)]
 struct Winner {
     leader: NodeId,

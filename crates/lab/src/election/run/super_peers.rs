@@ -6,6 +6,7 @@ use quorate_core::NodeId;
 use quorate_core::election::Overlay;
 use serde::Serialize;
 
+/// Counts the nodes that change their super-peer.
 #[derive(Clone, Debug)]
 pub struct SuperPeerMeasures {
     overlay: Overlay,
@@ -84,6 +85,7 @@ impl SuperPeerMeasures {
     }
 }
 
+/// The super-peers at the end of a run, as `--json` prints them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SuperPeers {
     pub id_bits: u32,

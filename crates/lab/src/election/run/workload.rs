@@ -21,6 +21,7 @@ pub struct Campaigns {
     noticing: BTreeSet<(Time, NodeId)>,
 }
 
+/// What determines the campaigns.
 enum CampaignSource {
     Starters {
         who: Starters,

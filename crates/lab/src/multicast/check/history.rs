@@ -25,6 +25,7 @@ const VIEWS: [u64; 2] = [14, 15];
 pub(super) const GONE: u64 = 1;
 pub(super) const VIEWED: u64 = 2;
 
+/// An event in the history of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClientEvent {
     Sends,
@@ -61,6 +62,7 @@ impl ClientEvent {
     }
 }
 
+/// The events of one client, packed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct History(u64);
 
@@ -87,6 +89,7 @@ impl History {
     }
 }
 
+/// The packed history of a client with its flags, as properties see it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VisibleHistory(pub(super) u64);
 

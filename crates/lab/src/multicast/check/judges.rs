@@ -135,6 +135,7 @@ pub(super) fn total_of_all(facets: &[u64]) -> bool {
     in_one_order(all(facets).map(|shown| Sequence::of(shown.events())))
 }
 
+/// The deliveries of one client: for each message, the set of messages before it.
 #[derive(Clone, Copy, Default)]
 struct Sequence {
     delivered_by: Set,

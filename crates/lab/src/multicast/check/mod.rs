@@ -14,6 +14,7 @@ use crate::multicast::{Multicast, MulticastError, Settings, promises_of};
 use quorate_core::Group;
 use quorate_core::multicast::Delivery;
 
+/// The behaviour of clients in a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SendBehavior {
     /// The settings of a run. A check has one group, and no member leaves voluntarily.

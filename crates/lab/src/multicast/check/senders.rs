@@ -12,6 +12,7 @@ use quorate_check::{CheckError, Judge, Judged, News, Offer, Property, Story, Use
 use quorate_core::multicast::{Board, Command, Event, MessageId, Payload, State};
 use quorate_core::{Epoch, Group, NodeId, View};
 
+/// The clients of all nodes in a check.
 #[derive(Clone, Debug)]
 pub struct Senders {
     senders: Group,
@@ -54,6 +55,7 @@ impl Senders {
     }
 }
 
+/// The client of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sender {
     node: NodeId,

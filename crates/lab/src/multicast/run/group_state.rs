@@ -9,6 +9,7 @@ use quorate_core::multicast::{GroupId, MessageId, Payload};
 use quorate_core::{Duration, Epoch, Group, Incarnation, NodeId, Time, View};
 use std::collections::BTreeMap;
 
+/// Whether a node is up, and its current incarnation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     pub(super) is_up: bool,
@@ -24,6 +25,7 @@ impl Default for Node {
     }
 }
 
+/// One group: its open views, and the view of each node.
 #[derive(Clone, Debug)]
 pub(super) struct GroupState {
     group: GroupId,
@@ -33,17 +35,22 @@ pub(super) struct GroupState {
     views: BTreeMap<Epoch, (ViewRecord, Option<ViewStart>)>,
     positions: Vec<NodePosition>,
     latest: Option<View>,
+    /// When the first node began the latest view.
     since: Time,
+    /// The epochs of closed views.
     closed: Numbers,
 }
 
+/// The views of one node.
 #[derive(Clone, Copy, Debug, Default)]
 struct NodePosition {
+    /// The current view.
     view: Option<Epoch>,
     /// The latest view that it was ever in, in any incarnation.
     latest: Option<Epoch>,
 }
 
+/// How the first node began a view.
 #[derive(Clone, Debug)]
 struct ViewStart {
     by: NodeId,

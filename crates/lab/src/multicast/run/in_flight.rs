@@ -7,6 +7,7 @@ use quorate_core::multicast::{Event, GroupId, MessageId};
 use quorate_core::{Duration, Epoch, Group, NodeId, Time, View};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The multicasts in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InFlight {
     nodes: usize,
@@ -21,12 +22,14 @@ pub(super) struct InFlight {
     confirmed: BTreeMap<(GroupId, Epoch, NodeId), u64>,
 }
 
+/// A message in flight.
 #[derive(Clone, Debug)]
 struct MessageState {
     sent: Time,
     is_confirmed: bool,
     /// Whether its sender is live or left in an orderly way: then all members get it.
     is_safe: bool,
+    /// The members that have delivered it.
     by: BTreeSet<NodeId>,
 }
 

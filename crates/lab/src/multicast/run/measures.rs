@@ -211,6 +211,7 @@ pub struct MulticastSummary {
     pub not_promised: Vec<Verdict>,
 }
 
+/// The figures of one receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Receiver {
     pub node: NodeId,
@@ -219,6 +220,7 @@ pub struct Receiver {
     pub waited_for: u64,
 }
 
+/// Counts of view events.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ViewSummary {
     /// The epoch of the last view that a node began.

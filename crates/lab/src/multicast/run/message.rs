@@ -3,6 +3,7 @@
 use quorate_core::multicast::{GroupId, MessageId, Payload};
 use quorate_core::{Epoch, NodeId, Time};
 
+/// A message id within one view of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) sender: NodeId,
@@ -19,6 +20,7 @@ impl Key {
     }
 }
 
+/// The record of a multicast.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     /// The payload; `None` if no client requested the send.

@@ -13,6 +13,7 @@ use super::message::{Key, Message};
 use quorate_core::{NodeId, Time};
 use std::collections::BTreeMap;
 
+/// Checks the total order of one view.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     last: u64,
@@ -21,6 +22,7 @@ pub(super) struct Order {
     conflicts: BTreeMap<(NodeId, NodeId), Conflict>,
 }
 
+/// The progress of one node.
 #[derive(Clone, Copy, Debug, Default)]
 struct NodePosition {
     rank: u64,
@@ -30,8 +32,10 @@ struct NodePosition {
 
 type At = (u64, Key);
 
+/// How deliveries are compared.
 #[derive(Clone, Debug)]
 enum Phase {
+    /// All deliveries so far are in rank order.
     InStep,
     /// For each pair of nodes: the latest delivery of the first node that the second also made.
     InPairs(Vec<Vec<Option<At>>>),

@@ -13,6 +13,7 @@ pub(super) struct PendingRequests {
     current: Current,
 }
 
+/// The command of the current step.
 #[derive(Clone, Copy, Debug, Default)]
 enum Current {
     #[default]

@@ -16,6 +16,7 @@ use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
 use quorate_journal::property::Verdict;
 use std::collections::BTreeMap;
 
+/// Judges the promises of a multicast.
 pub struct Properties {
     promised: Promises,
     watched: Promises,

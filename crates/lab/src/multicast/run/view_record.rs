@@ -40,15 +40,18 @@ impl MemberState {
     }
 }
 
+/// What one node did in the view.
 #[derive(Clone, Debug)]
 struct Member {
     state: MemberState,
     /// For each sender, the delivered messages.
     delivered: Vec<Numbers>,
+    /// Messages delivered since the last send: the causes of the next one.
     recent: Vec<Key>,
     sent: Option<u64>,
 }
 
+/// The record of one view.
 #[derive(Clone, Debug)]
 pub(super) struct ViewRecord {
     group: GroupId,
@@ -101,10 +104,12 @@ impl ViewRecord {
             .map(|(index, _)| NodeId::from_index(index))
     }
 
+    /// Number of remembered messages.
     pub(super) fn held(&self) -> usize {
         self.messages.len()
     }
 
+    /// Number of remembered causes of future messages.
     pub(super) fn causes(&self) -> usize {
         self.members.iter().map(|member| member.recent.len()).sum()
     }

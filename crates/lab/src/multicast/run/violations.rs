@@ -4,6 +4,7 @@ use super::promises::{Promises, Property};
 use quorate_core::Time;
 use quorate_journal::property::{Verdict, Violation};
 
+/// A position in a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Position {
     pub(super) time: Time,

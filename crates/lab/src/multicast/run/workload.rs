@@ -8,6 +8,7 @@ use quorate_journal::settings::Latency;
 use quorate_journal::workload::{News, Plan, Workload};
 use serde::{Deserialize, Serialize};
 
+/// When nodes send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
@@ -17,6 +18,7 @@ pub enum Pattern {
     Flood,
 }
 
+/// The behaviour of the clients.
 #[derive(Clone, Debug)]
 pub struct Demand {
     pub pattern: Pattern,
@@ -36,6 +38,7 @@ pub struct Demand {
     pub agreement: bool,
 }
 
+/// The clients of all nodes.
 pub struct Senders {
     demand: Demand,
     dice: Dice,
@@ -49,11 +52,13 @@ pub struct Senders {
 struct User {
     state: State,
     sends: bool,
+    /// Number of messages created so far.
     composed: u64,
     sent: u64,
     leaves_after: Option<u64>,
 }
 
+/// A message that is not sent yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PendingSend {
     group: GroupId,
@@ -69,9 +74,11 @@ enum State {
         message: PendingSend,
         at: Time,
     },
+    /// Waits until its node can send again.
     Waits(PendingSend),
     /// Is in no view, and continues in the next one.
     OutOfView(Option<PendingSend>),
+    /// Waits for the answers to this many leave requests.
     Leaving(usize),
     Gone,
     NodeDown,

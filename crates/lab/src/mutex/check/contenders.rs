@@ -29,6 +29,7 @@ use quorate_check::{Judged, News, Offer, Past, Property, Story, Users};
 use quorate_core::mutex::{Access, Command, Event, Service};
 use quorate_core::{Fence, NodeId};
 
+/// The clients of all nodes in a check.
 #[derive(Clone, Copy, Debug)]
 pub struct Contenders {
     /// Number of requests per client; `None` for no limit.
@@ -65,6 +66,7 @@ impl Default for Contenders {
     }
 }
 
+/// The client of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Contender {
     phase: ClientPhase,

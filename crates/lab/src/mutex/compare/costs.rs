@@ -24,6 +24,7 @@ pub(super) struct Costs {
     pub(super) rows: Vec<Row>,
 }
 
+/// The links between real processes.
 #[derive(Clone, Copy)]
 pub(super) struct Links {
     pub(super) tls: bool,
@@ -43,6 +44,7 @@ pub(super) struct CostCase {
     pub(super) traffic: Traffic,
 }
 
+/// The results of one case.
 pub(super) struct Row {
     pub(super) case: CostCase,
     pub(super) expected: ExpectedCost,

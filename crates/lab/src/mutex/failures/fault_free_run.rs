@@ -17,6 +17,7 @@ pub(super) struct FaultFreeRun {
     intervals: Vec<Interval>,
 }
 
+/// A period without changes, with the phase of every node.
 struct Interval {
     from: Time,
     to: Time,

@@ -58,6 +58,7 @@ impl Victim {
     }
 }
 
+/// What happens to the victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FailureMode {
@@ -89,6 +90,7 @@ impl Fate {
     }
 }
 
+/// A study of failures of one algorithm in a group of one size.
 #[derive(Clone, Copy)]
 pub struct FailureStudy {
     pub algorithm: &'static MutexEntry,
@@ -132,6 +134,7 @@ const MAX_WAIT: u64 = 4_000;
 /// Number of seeds to try per requested run. Not every seed has an instant with such a victim.
 const SEEDS_PER_RUN: u64 = 4;
 
+/// The effect of one kind of failure.
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub victim: Victim,
@@ -139,6 +142,7 @@ pub struct Finding {
     pub tally: Tally,
 }
 
+/// The number of runs with each effect.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     pub goes_on: u64,
@@ -150,6 +154,7 @@ pub struct Tally {
     pub example: Option<Example>,
 }
 
+/// One of the worst runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
     pub spec: Spec<Mutex>,

@@ -46,6 +46,7 @@ fn asking_all_nodes_requires_all_nodes() {
     assert_eq!(fates("ricart-agrawala", FailureMode::Restarts).last(), Some(&(Victim::Idle, Some(Fate::Unsafe))));
 }
 
+/// Records the phases of all nodes at the crash.
 struct CrashObserver {
     phases: Vec<LockPhase>,
     found: Option<(NodeId, Vec<LockPhase>)>,

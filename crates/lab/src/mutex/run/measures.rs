@@ -205,6 +205,7 @@ pub struct MutexSummary {
     pub views: Option<ViewSummary>,
 }
 
+/// Figures of a run in views.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ViewSummary {
     /// The epoch of the last installed view.
@@ -242,6 +243,7 @@ impl ViewSummary {
     }
 }
 
+/// Entries of some nodes, and their cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Share {
     pub entries: u64,

@@ -15,12 +15,14 @@ pub struct Promise {
 /// The instant from which entries ahead of a request count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
+    /// When the client makes the request.
     Asking,
     /// When all messages that its node sent for the request have arrived: a node cannot wait for a
     /// request that it has not received.
     Arrival,
 }
 
+/// Counts, for every waiting request, the entries ahead of it.
 pub(super) struct Overtaking {
     promise: Promise,
     requests: Vec<Option<Request>>,

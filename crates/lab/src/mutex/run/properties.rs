@@ -51,6 +51,7 @@ pub enum OrderWatch {
     Promised,
 }
 
+/// Judges the properties of mutual exclusion.
 #[derive(Default)]
 pub struct Properties {
     expects: Expectations,

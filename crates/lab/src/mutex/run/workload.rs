@@ -7,6 +7,7 @@ use quorate_journal::settings::{Chance, Latency};
 use quorate_journal::workload::{News, Plan, Workload};
 use serde::{Deserialize, Serialize};
 
+/// When nodes send requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
@@ -17,6 +18,7 @@ pub enum Pattern {
     Random,
 }
 
+/// The behaviour of the clients.
 #[derive(Clone, Debug)]
 pub struct Demand {
     pub pattern: Pattern,
@@ -32,6 +34,7 @@ pub struct Demand {
     pub typical: Duration,
 }
 
+/// The clients of all nodes.
 pub struct Requests {
     demand: Demand,
     dice: Dice,
