@@ -101,6 +101,7 @@ pub enum AlgorithmError {
     OtherFamily { name: String, family: Family, expected: Family },
 }
 
+/// Suggests the closest name, or lists all names.
 fn suggestion(name: &str) -> String {
     let known = || all().iter().chain(fixtures()).map(|entry| entry.name());
     match nearest(name, known()) {

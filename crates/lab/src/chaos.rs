@@ -63,10 +63,12 @@ impl FaultMix {
         self.0.is_empty()
     }
 
+    /// Whether a fault of the mix can lose messages.
     pub fn can_lose(&self) -> bool {
         self.0.iter().any(|(kind, _)| matches!(kind, RandomFault::Cut | RandomFault::Deaf))
     }
 
+    /// Whether a fault of the mix stops nodes.
     pub(crate) fn can_stop(&self) -> bool {
         self.0.iter().any(|(kind, _)| matches!(kind, RandomFault::Crash | RandomFault::Disk))
     }
@@ -151,6 +153,7 @@ impl FromStr for FaultMix {
     }
 }
 
+/// Returns the error for an unknown kind of fault.
 fn unknown(name: &str) -> String {
     let names = RANDOM_FAULTS.map(|(_, name)| name);
     let close = nearest(name, names).map_or_else(|| ".".into(), |close| format!("; did you mean '{close}'?"));

@@ -104,6 +104,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
         Algorithm::named(algorithm).map(Self::new)
     }
 
+    /// Whether the checked nodes use reliable links.
     pub fn is_reliable(&self) -> bool {
         match self.links {
             LinkChoice::Bare => false,

@@ -192,6 +192,7 @@ impl<F: FamilyLab> Judges<F> {
         F::summary(&self.spec, &self.messages, &self.measures, &self.properties)
     }
 
+    /// Saves the results at the first orderly stop of a node, and discards them when a node starts.
     fn note_stops(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         match moment {
             Moment::World { what: Happening::Ended { .. }, .. } if self.stopped.is_none() => {

@@ -62,6 +62,7 @@ impl Flags {
         value.into_iter().for_each(|value| self.value(position, name, value));
     }
 
+    /// Adds a switch if it is on.
     pub fn switch(&mut self, is_on: bool, position: FlagPosition, name: &'static str) {
         if is_on {
             self.0.push(Flag { position, name, value: None });

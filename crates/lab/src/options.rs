@@ -82,6 +82,7 @@ impl FamilyArgs {
     }
 }
 
+/// Rejects `--views` for a family without views.
 pub(crate) fn refuse_views(are_wanted: bool, own: Family, algorithm: &str) -> Result<(), OptionsError> {
     if are_wanted && !own.has_views() {
         return Err(OptionsError::NoViews { algorithm: algorithm.to_owned(), own });
@@ -89,6 +90,7 @@ pub(crate) fn refuse_views(are_wanted: bool, own: Family, algorithm: &str) -> Re
     Ok(())
 }
 
+/// The names of the families with views.
 fn with_views() -> String {
     let families: Vec<_> = Family::ALL.into_iter().filter(|family| family.has_views()).map(Family::name).collect();
     families.join(" and ")

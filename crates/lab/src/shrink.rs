@@ -252,6 +252,7 @@ fn nothing_fails(property: Option<&str>) -> String {
     property.map_or_else(|| "no property fails".into(), |name| format!("'{name}' does not fail"))
 }
 
+/// Rejects a name that is no property of the experiment.
 fn check_property<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Result<(), ShrinkError> {
     let verdicts = F::properties(spec, Care::Verdicts).verdicts();
     let known: Vec<_> =
@@ -282,6 +283,7 @@ fn scripted<F: FamilyLab>(spec: &Spec<F>, choices: RecordedChoices, is_full: boo
     }
 }
 
+/// The experiment whose script fixes all recorded choices.
 fn explicit<F: FamilyLab>(spec: &Spec<F>, mut choices: RecordedChoices, failure: &Failure) -> Spec<F> {
     if failure.kind == Kind::Eventually {
         // Messages that were in flight at the end may arrive, so that nothing waits only for them.
@@ -318,6 +320,7 @@ fn with_fast_messages<F: FamilyLab>(spec: Spec<F>) -> [Spec<F>; 2] {
     [Spec { latency: Latency::Fixed(Duration::from_millis(1)), ..spec.clone() }, spec]
 }
 
+/// Runs the experiment and records its choices up to the violation.
 fn record_choices<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> RecordedChoices {
     let recorder = ChoiceRecorder::<F>::up_to(failure.violation.line);
     crate::experiment::play(spec, recorder).observer.finish()

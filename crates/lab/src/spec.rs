@@ -169,6 +169,7 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
+    /// Whether nodes use reliable links.
     pub fn is_reliable(&self) -> bool {
         match self.links {
             LinkChoice::Bare => false,
@@ -208,6 +209,7 @@ impl<F: FamilyLab> Spec<F> {
         Some(bounded(self.latency)?.times(2) + busy)
     }
 
+    /// Whether messages can be lost or duplicated.
     fn can_lose(&self) -> bool {
         !self.loss.is_zero()
             || !self.duplicate.is_zero()
@@ -235,6 +237,7 @@ impl<F: FamilyLab> Spec<F> {
         self.random_faults.can_stop() || !self.all_faults().all(ends)
     }
 
+    /// Whether there are no faults.
     pub(crate) fn is_calm(&self) -> bool {
         !self.can_lose() && self.random_faults.is_empty() && self.all_faults().next().is_none()
     }
@@ -274,6 +277,7 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
+    /// Wraps nodes in reliable links if the experiment uses them.
     pub(crate) fn with_links<C: 'static, E: 'static, M>(
         &self,
         make: M,
@@ -312,6 +316,7 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
+    /// Describes the limit at which a run was stopped.
     pub fn limit_reached(&self, events: u64) -> String {
         match (self.until, F::limits(self).until) {
             (Some(given), _) if events < MAX_EVENTS => format!("at {given}, its limit"),
@@ -358,6 +363,7 @@ fn loses_messages(fault: &Fault) -> bool {
     matches!(fault, Fault::Cut(_)) || matches!(fault, Fault::Link { change, .. } if odd(change))
 }
 
+/// Whether a fault sets the latency of a link to zero.
 fn is_instant_link(fault: &Fault) -> bool {
     matches!(fault, Fault::Link { change: LinkChange::Latency(latency), .. } if latency.typical() == Duration::ZERO)
 }

@@ -164,6 +164,7 @@ fn add_up(
     summary
 }
 
+/// Runs one batch of seeds.
 fn batch<F: FamilyLab>(sweep: &Sweep<F>, first: u64, stop: &AtomicU64) -> Summary {
     let mut summary = Summary::default();
     let mut spec = sweep.spec.clone();

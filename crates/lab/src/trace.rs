@@ -67,6 +67,7 @@ enum Suppression {
 }
 
 impl Suppression {
+    /// Whether the line of an input may be suppressed.
     fn for_input<C>(input: &Taken<'_, C>) -> Self {
         match input {
             Taken::Start { incarnation: Incarnation::FIRST, blank: false } => Self::Boot,
@@ -197,6 +198,7 @@ pub fn render(line: &Line, paint: impl Fn(Ink, &str) -> String) -> String {
     text
 }
 
+/// Leaves the text unchanged.
 pub fn plain(_ink: Ink, text: &str) -> String {
     text.to_owned()
 }

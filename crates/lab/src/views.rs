@@ -79,6 +79,7 @@ impl ViewSettings {
         Terms { lease, keepalive, drift_ppm: drift_bound.parts().unsigned_abs(), on_close }
     }
 
+    /// The views that the simulator provides; `None` if the members keep them in a replicated log.
     pub(crate) fn simulated(&self) -> Option<Views> {
         let views = |waits| Some(Views { terms: self.terms(), waits });
         match self.membership {

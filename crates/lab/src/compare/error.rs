@@ -18,6 +18,7 @@ pub enum CompareError {
 }
 
 impl CompareError {
+    /// Returns an error with this sentence.
     pub(crate) fn refused<T>(sentence: impl Into<String>) -> Result<T, Self> {
         Err(Self::Refused(sentence.into()))
     }

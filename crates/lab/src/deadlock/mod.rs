@@ -224,6 +224,7 @@ pub(crate) fn asking(spec: &Spec<Deadlock>) -> Asking {
     }
 }
 
+/// Returns the behaviour of the processes.
 fn demand(spec: &Spec<Deadlock>) -> Demand {
     let settings = &spec.settings;
     let (plan, typical) = (plan(spec), spec.typical());

@@ -32,16 +32,19 @@ pub(super) fn broken(spec: &Spec<Election>, entry: &ElectionEntry) -> Vec<&'stat
             is_bully && is_outvoted(spec, &faults, save_delay(spec)),
             "a majority of the group stays up throughout any three message times",
         ),
-        (is_cut(&faults) && !facts.tolerates_loss && facts.splits == Splits::Never, "the group is not partitioned"),
+        (
+            has_partition(&faults) && !facts.tolerates_loss && facts.splits == Splits::Never,
+            "the group is not partitioned",
+        ),
         (
             listens && has_no_detector(spec) && faults.iter().any(is_later_crash),
             "the failure detector reports every crash",
         ),
         (listens && suspects_live_nodes(spec), "the failure detector never suspects a live node"),
         (facts.splits == Splits::WhileCut && never_heals(&faults), "partitions heal eventually"),
-        (facts.leases && drifts(spec, &faults), "clock drift stays within the bound that nodes know"),
+        (facts.leases && exceeds_drift_bound(spec, &faults), "clock drift stays within the bound that nodes know"),
         (facts.leases && jumps(&faults), "clocks do not jump"),
-        (faults.iter().any(forgets), "disks keep acknowledged writes"),
+        (faults.iter().any(loses_disk), "disks keep acknowledged writes"),
     ];
     judged.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
 }
@@ -96,6 +99,7 @@ fn is_outvoted(spec: &Spec<Election>, faults: &[TimedFault], span: Duration) -> 
     })
 }
 
+/// Whether nodes receive no notices of crashes.
 fn has_no_detector(spec: &Spec<Election>) -> bool {
     spec.settings.detector == Detector::None
 }
@@ -115,19 +119,22 @@ fn never_heals(faults: &[TimedFault]) -> bool {
     faults.iter().any(|timed| matches!(timed.fault, Fault::Cut(_)) && !heals(timed))
 }
 
-fn is_cut(faults: &[TimedFault]) -> bool {
+fn has_partition(faults: &[TimedFault]) -> bool {
     faults.iter().any(|timed| matches!(timed.fault, Fault::Cut(_)))
 }
 
-fn drifts(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
+/// Whether a clock exceeds the drift bound.
+fn exceeds_drift_bound(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
     let bound = plan(spec).tenure.drift_ppm;
     faults.iter().any(|timed| matches!(timed.fault, Fault::Drift { by, .. } if by.parts().unsigned_abs() > bound))
 }
 
+/// Whether a clock jumps after the start.
 fn jumps(faults: &[TimedFault]) -> bool {
     faults.iter().any(|timed| matches!(timed.fault, Fault::Skew { .. }) && timed.at > Duration::ZERO)
 }
 
-fn forgets(timed: &TimedFault) -> bool {
+/// Whether a node restarts without its disk.
+fn loses_disk(timed: &TimedFault) -> bool {
     matches!(timed.fault, Fault::Restart { disk: Disk::Blank, .. })
 }

@@ -31,6 +31,7 @@ impl Detector {
 /// Default interval between heartbeats, in message times.
 const PERIOD: u64 = 10;
 
+/// The detector to wrap nodes in; `None` for a perfect one or none.
 pub(super) fn wrapper_detector(spec: &Spec<Election>) -> Option<wrap::Detector> {
     let Settings { detector, silence, threshold, .. } = &spec.settings;
     let period = period(spec);

@@ -140,7 +140,7 @@ impl RunFamily for Election {
     }
 
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
-        own_options(&spec.settings, spec.algorithm.entry())?;
+        reject_foreign_options(&spec.settings, spec.algorithm.entry())?;
         let upheaval = spec.settings.upheaval;
         if upheaval > MAX_CRASHES {
             return Err(ElectionError::TooManyCrashes { upheaval, most: MAX_CRASHES }.into());
@@ -331,7 +331,7 @@ fn notice(spec: &Spec<Election>) -> Duration {
 }
 
 /// Rejects options that do not apply to the algorithm.
-fn own_options(settings: &Settings, entry: &ElectionEntry) -> Result<(), LabError> {
+fn reject_foreign_options(settings: &Settings, entry: &ElectionEntry) -> Result<(), LabError> {
     let usual = Settings::default();
     let facts = entry.facts;
     let (on_ring, bullies) = (facts.shape == Shape::Ring, facts.shape == Shape::Bully);
@@ -381,6 +381,7 @@ pub fn plan(spec: &Spec<Election>) -> Plan {
     }
 }
 
+/// The agreement that an algorithm promises.
 pub(crate) fn expected_of(entry: &ElectionEntry) -> Expectation {
     match entry.facts.splits {
         Splits::Never | Splits::WhileCut => Expectation::OneForAll,

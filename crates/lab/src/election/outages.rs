@@ -94,6 +94,7 @@ fn round_trip(spec: &Spec<Election>) -> Duration {
     message.times(2) + processing.times(4 * spec.nodes as u64)
 }
 
+/// The crash and restart of an outage.
 fn fault(Outage { node, at, lasts }: Outage) -> TimedFault {
     TimedFault { at, fault: Fault::Crash { node, unsynced: Unsynced::Torn }, lasts: Some(lasts) }
 }

@@ -23,6 +23,7 @@ fn bounded(spec: &Spec<Election>, overlay: &Overlay, load: usize) -> Option<Over
     overlay.bounded(load, |node| absent.contains(node))
 }
 
+/// Validates the options of overlays.
 pub(super) fn check(spec: &Spec<Election>) -> Result<(), LabError> {
     let Settings { id_bits, reserved_bits, load_bound, .. } = &spec.settings;
     let bits = id_bits.unwrap_or(USUAL_BITS.0);

@@ -100,6 +100,7 @@ impl Survey {
         usize::from(self.entry.facts.shape == Shape::Bully)
     }
 
+    /// Number of runs of the survey.
     pub fn runs(&self) -> u64 {
         let orders = if self.is_exhaustive() { (1..self.orders()).product() } else { self.samples };
         orders * self.starters().len() as u64
@@ -128,6 +129,7 @@ impl Survey {
         }
     }
 
+    /// All runs of the survey.
     fn specs(&self) -> impl Iterator<Item = Spec<Election>> + '_ {
         let orders: Box<dyn Iterator<Item = (u64, Seating)>> = match (self.entry.facts.shape, self.is_exhaustive()) {
             (Shape::Ring, true) => Box::new(Rotations::new(self.nodes).map(|order| (self.seed, Seating::Given(order)))),
@@ -183,6 +185,7 @@ impl Survey {
         Ok(Some(Found { runs: sums[0].count, exhaustive, counted, election, announcement, expected, failed }))
     }
 
+    /// Runs one election. Returns its messages, and whether it elected the right leader.
     fn measure(&self, spec: &Spec<Election>) -> Result<(Tally, bool), LabError> {
         spec.validate()?;
         let observers = (Measures::new(spec.nodes), Election::properties(spec, Care::Verdicts));

@@ -78,15 +78,15 @@ pub struct MulticastEntry {
 impl MulticastEntry {
     /// Returns a node in all of these groups that it is a member of. The groups never change.
     pub fn several(&self, me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode {
-        self.in_each(me, plans, |node| node)
+        self.node_in_groups(me, plans, |node| node)
     }
 
     /// Like [`several`](Self::several), in views that the node receives from a membership service.
     pub fn several_viewed(&self, me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode {
-        self.in_each(me, plans, |node| Viewed::new(me, node))
+        self.node_in_groups(me, plans, |node| Viewed::new(me, node))
     }
 
-    fn in_each<P>(&self, me: NodeId, plans: &[Arc<Plan>], wrap: impl Fn(MulticastInViews) -> P) -> MulticastNode
+    fn node_in_groups<P>(&self, me: NodeId, plans: &[Arc<Plan>], wrap: impl Fn(MulticastInViews) -> P) -> MulticastNode
     where
         Several<P>: Erasable<Command = Command, Event = Event, Durable = ()>,
     {

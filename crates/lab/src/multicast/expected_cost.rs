@@ -20,6 +20,7 @@ impl Cost {
         Some(Self::in_group(entry.facts, plan, spec.settings.medium))
     }
 
+    /// Returns the expected cost in one group.
     pub fn in_group(facts: &Facts, plan: &Plan, medium: Carrier) -> Self {
         let (formula, formula_of_sequencer) = formula(facts, plan, medium);
         let unicast = (facts.book)(plan);
@@ -33,6 +34,7 @@ impl Cost {
         Self { formula, formula_of_sequencer, book }
     }
 
+    /// Returns the formula for messages per multicast.
     pub fn formula_of(entry: &MulticastEntry, spec: &Spec<Multicast>) -> &'static str {
         plans(spec, entry).first().map_or("", |plan| formula(entry.facts, plan, spec.settings.medium).0)
     }

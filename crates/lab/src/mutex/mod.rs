@@ -287,6 +287,7 @@ impl Judge<Command, Event> for Properties {
     }
 }
 
+/// Returns the behaviour of the clients.
 fn demand(spec: &Spec<Mutex>) -> Demand {
     let typical = spec.typical();
     let Settings { entries, workload, requesters, hold, think, tries, cancels, readers, views: _ } =

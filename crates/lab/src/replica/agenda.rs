@@ -22,6 +22,7 @@ impl<T> Agenda<T> {
         plan.wake(at, NodeId::from_index(0));
     }
 
+    /// Removes and returns the next action that is due.
     pub(super) fn due(&mut self, now: Time) -> Option<T> {
         let first = self.items.first_entry()?;
         (first.key().0 <= now).then(|| first.remove())

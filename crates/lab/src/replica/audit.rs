@@ -81,6 +81,7 @@ impl LogAudit {
         self.pace.begin.get_or_insert(now);
     }
 
+    /// Records a fault that changes a clock.
     pub(super) fn record_clock_change(&mut self, text: &str) {
         match text.parse::<Fault>() {
             Ok(Fault::Drift { by, .. }) => {
@@ -112,6 +113,7 @@ impl LogAudit {
         self.record_entry(now, restored.index, entry)
     }
 
+    /// Records what a replica reports at an index, and compares it with earlier reports.
     fn record_entry(&mut self, now: Time, index: u64, report: Entry) -> Vec<Contradiction> {
         let Some(known) = self.entries.get_mut(&index) else {
             self.entries.insert(index, report);
@@ -175,6 +177,7 @@ impl LogAudit {
 }
 
 impl Pace {
+    /// The maximum log time at this instant.
     fn most_at(&self, now: Time) -> LogTime {
         let elapsed = u128::from(now.since(self.begin.unwrap_or(Time::ZERO)).nanos());
         let nanos = elapsed * (1_000_000 + u128::from(self.fastest)) / 1_000_000;

@@ -49,6 +49,7 @@ impl Client {
         self.open = Some(PendingOperation { operation, attempt: 0, asked: None });
     }
 
+    /// Starts the next attempt at the pending operation.
     pub(super) fn next_attempt(&mut self, index: usize, node: NodeId) -> Option<(RequestId, Operation)> {
         let open = self.open.as_mut()?;
         open.attempt += 1;
@@ -72,6 +73,7 @@ impl Client {
         self.current(request).is_some_and(|open| open.asked.take().is_some())
     }
 
+    /// Ends the attempt at a node that crashed. Returns the attempt, if there was one.
     pub(super) fn node_crashed(&mut self, index: usize, node: NodeId) -> Option<RequestId> {
         let open = self.open.as_mut()?;
         open.asked.take_if(|asked| *asked == node)?;

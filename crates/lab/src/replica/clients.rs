@@ -105,7 +105,7 @@ impl Clients {
         let Some(client) = self.clients.get_mut(index) else { return };
         let node = if reads_anywhere { any_node } else { client.preferred_node };
         client.begin(operation);
-        self.next_attempt(now, index, node, plan);
+        self.send_attempt(now, index, node, plan);
     }
 
     fn draw_operation(&mut self, index: usize) -> Operation {
@@ -124,7 +124,7 @@ impl Clients {
         })
     }
 
-    fn next_attempt(&mut self, now: Time, index: usize, node: NodeId, plan: &mut Plan<Command>) {
+    fn send_attempt(&mut self, now: Time, index: usize, node: NodeId, plan: &mut Plan<Command>) {
         let Some((request, operation)) =
             self.clients.get_mut(index).and_then(|client| client.next_attempt(index, node))
         else {
@@ -154,6 +154,7 @@ impl Clients {
         }
     }
 
+    /// Schedules another attempt at a node.
     fn ask_later(&mut self, now: Time, request: RequestId, node: NodeId, ticks: u64, plan: &mut Plan<Command>) {
         let later = now + self.pause(ticks);
         self.agenda.put(later, Item::Ask { request, node }, plan);
@@ -206,13 +207,13 @@ impl Clients {
             Item::Begin(index) => self.begin_operation(now, index, plan),
             Item::Ask { request, node } => {
                 if client_of(&mut self.clients, request).is_some_and(|client| client.needs_retry(request)) {
-                    self.next_attempt(now, index_of(request), node, plan);
+                    self.send_attempt(now, index_of(request), node, plan);
                 }
             }
             Item::Timeout(request) => {
                 let any_node = self.any_node();
                 if client_of(&mut self.clients, request).is_some_and(|client| client.time_out(request)) {
-                    self.next_attempt(now, index_of(request), any_node, plan);
+                    self.send_attempt(now, index_of(request), any_node, plan);
                 }
             }
             Item::Flush(node) => self.flush(now, node, plan),
@@ -221,6 +222,7 @@ impl Clients {
         }
     }
 
+    /// Lets the operator react, and carries out its actions.
     fn operate(&mut self, now: Time, plan: &mut Plan<Command>, think: impl FnOnce(&mut Operator, &mut Dice)) {
         think(&mut self.operator, &mut self.dice);
         let OperatorActions { commands, tasks } = self.operator.actions(now, &mut self.dice);

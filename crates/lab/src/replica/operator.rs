@@ -242,6 +242,7 @@ impl Operator {
         self.uncertain.extend(self.goal.take().map(|goal| goal.members));
     }
 
+    /// Returns what the operator does next.
     pub(super) fn actions(&mut self, now: Time, dice: &mut Dice) -> OperatorActions {
         if self.goal.is_none() {
             if let Some(members) = self.next_goal() {
@@ -270,6 +271,7 @@ impl Operator {
         self.tasks.push((Pause::Ticks(2), OperatorTask::Ask(request)));
     }
 
+    /// Sends the request for the goal, if it is due.
     fn ask(&mut self, dice: &mut Dice) {
         let leader = self.node_to_ask(dice);
         let Some(goal) = self.goal.as_mut().filter(|goal| goal.is_due) else { return };
@@ -324,6 +326,7 @@ impl Operator {
         self.settings.founders - spared
     }
 
+    /// Draws a random change of members, or transfers the leadership.
     fn draw_change(&mut self, dice: &mut Dice) {
         let mut wanted = self.members.clone();
         let Members { voters, learners } = &mut wanted;

@@ -364,6 +364,7 @@ impl Properties {
         Violation { time, line, since: since.unwrap_or(time), text }
     }
 
+    /// Whether every request was answered long enough ago that all replicas must have applied it.
     fn is_settled(&self) -> bool {
         let answered = self.answers.values().map(|(time, _)| *time).max();
         let is_late = answered.is_some_and(|time| self.end.since(time) >= self.expects.tick.times(SETTLED));
@@ -402,6 +403,7 @@ impl Properties {
         Some(self.breach(self.end, format!("node {member} has applied only index {applied} of {last} at the end")))
     }
 
+    /// The oldest request or change of members without an answer.
     fn unanswered(&self) -> Option<Violation> {
         let waiting = self.operations.iter().filter(|(_, operation_state)| !operation_state.has_ended());
         if let Some(((client, _), first)) = waiting.min_by_key(|(_, operation_state)| operation_state.since) {

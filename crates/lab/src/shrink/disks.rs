@@ -55,6 +55,7 @@ impl Disks {
         self.disks.get(&node).and_then(|disk| disk.syncing).map_or(0, |(_, position)| position)
     }
 
+    /// Records a completed sync. Returns its duration as a direction.
     pub(super) fn saved(&mut self, node: NodeId, at: Duration, count: u64) -> Option<Direction> {
         let disk = self.disks.get_mut(&node)?;
         disk.durable = disk.durable.max(count);

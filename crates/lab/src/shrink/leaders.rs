@@ -26,6 +26,7 @@ impl<F: FamilyLab> Search<'_, F> {
         }
     }
 
+    /// Tries to make one node the leader earlier.
     fn earlier_leader(&mut self, word: &str, time: Time, node: NodeId) -> bool {
         let led = Duration::from_nanos(u64::try_from(time.nanos()).unwrap_or(0));
         let script = self.script();

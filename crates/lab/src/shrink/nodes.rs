@@ -33,6 +33,7 @@ pub(super) struct RemovedNodes {
 }
 
 impl RemovedNodes {
+    /// The experiment without these nodes.
     pub(super) fn without<F: FamilyLab>(&self, spec: &Spec<F>) -> Spec<F> {
         let nodes = spec.nodes - (self.until - self.from);
         let script = spec.script.as_ref().map(|script| self.script(script));

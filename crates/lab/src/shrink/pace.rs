@@ -36,12 +36,14 @@ impl Pace {
         *longest = length.max(*longest);
     }
 
+    /// Whether the direction takes no longer than in the first run.
     pub(super) fn allows(&self, direction: &Direction) -> bool {
         let mut slower = *self;
         slower.record(direction);
         (slower.messages, slower.timers, slower.syncs) == (self.messages, self.timers, self.syncs)
     }
 
+    /// Whether nothing in the experiment takes longer than in the first run.
     pub(super) fn allows_spec<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
         let fits = |latency: Latency, most: Duration| !matches!(latency, Latency::Fixed(length) if length > most);
         fits(spec.latency, self.messages)

@@ -34,6 +34,7 @@ impl Part {
 }
 
 impl<F: FamilyLab> Search<'_, F> {
+    /// Removes lines of the script.
     pub(super) fn fewer_lines(&mut self) {
         if self.best.script.is_none() {
             return;

@@ -30,6 +30,7 @@ impl<F: FamilyLab> Search<'_, F> {
         }
     }
 
+    /// Tries to crash a node at the start.
     fn take_down(&mut self, node: NodeId) {
         let mut script = self.script();
         let fault = Fault::Crash { node, unsynced: Unsynced::Lost };
@@ -40,6 +41,7 @@ impl<F: FamilyLab> Search<'_, F> {
         self.try_script(script);
     }
 
+    /// Tries to postpone the timers of a node beyond the violation.
     fn postpone_timers(&mut self, node: NodeId) {
         let until = self.failure.violation.time.nanos().unsigned_abs();
         let takes = SECOND.times(1 + until / SECOND.nanos());

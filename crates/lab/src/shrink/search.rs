@@ -135,6 +135,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         false
     }
 
+    /// Makes a candidate the best run, and removes parts without effect.
     pub(super) fn accept(&mut self, candidate: Spec<F>, failure: Failure) {
         self.size = size(&candidate, &failure);
         (self.best, self.failure) = (candidate, failure);
@@ -238,6 +239,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         smaller
     }
 
+    /// Removes everything that can be removed, with few and then with many values for each time.
     fn leave_out(&mut self) {
         for is_fine in [false, true] {
             self.is_fine = is_fine;
@@ -286,6 +288,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         })
     }
 
+    /// Tries default settings.
     fn simpler_settings(&mut self) {
         let millisecond = Latency::Fixed(Duration::from_millis(1));
         let still = Latency::Fixed(Duration::ZERO);

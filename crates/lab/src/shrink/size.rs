@@ -70,6 +70,7 @@ pub(super) fn figures<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Figure
     }
 }
 
+/// Returns the size of a run.
 pub(super) fn size<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Size {
     let Figures { nodes, commands, faults, directions, events } = figures(spec, failure);
     let scripted = spec.script.as_ref().map(|script| script.commands.len() as u64);

@@ -98,6 +98,7 @@ impl<F: FamilyLab> Search<'_, F> {
         });
     }
 
+    /// Smaller experiments with random choices left.
     fn smaller_random_specs(&self) -> Vec<Spec<F>> {
         let spec = &self.best;
         let nodes = fewer(spec.nodes as u64);

@@ -97,6 +97,7 @@ impl Timers {
         self.clocks.get(&node).is_some_and(|clock| clock.is_wrong)
     }
 
+    /// Removes and returns the timer that fires.
     pub(super) fn take_fired(&mut self, node: NodeId, timer: Body<'_>) -> Option<PendingTimer> {
         let latest = self.clocks.get(&node).copied().unwrap_or_default();
         let set = self.set.remove(&(node, name(timer)))?;

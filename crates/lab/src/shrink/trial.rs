@@ -62,6 +62,7 @@ pub(super) fn tried<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> (Op
     (failure(tally, &verdicts, property, ending == Ending::Stopped), events)
 }
 
+/// Returns the failure that the verdicts show, if there is any.
 pub(super) fn failure<F: FamilyLab>(
     tally: Tally<F>,
     verdicts: &[Verdict],
@@ -147,6 +148,7 @@ impl<F: FamilyLab> Tally<F> {
         }
     }
 
+    /// The excuses at the end of the run.
     fn excuses(&self, stopped: bool) -> Excuses {
         let any = |role: Role| self.roles.all().any(|current| current == role);
         Excuses {

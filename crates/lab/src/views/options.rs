@@ -39,6 +39,7 @@ const KEEPERS: [(&str, Keeper); 3] =
 const ON_CLOSE: [(&str, OnClose); 2] = [("evict", OnClose::Evict), ("lease", OnClose::Lease)];
 
 impl ViewArgs {
+    /// The settings of views; `None` without `--views`.
     pub(crate) fn settings(&self) -> Option<ViewSettings> {
         self.changed(None)
     }

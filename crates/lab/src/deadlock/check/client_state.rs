@@ -33,6 +33,7 @@ pub(super) struct ClientState {
     reported: u8,
 }
 
+/// Limits a number to four bits.
 fn small(number: u64) -> u8 {
     u8::try_from(number).unwrap_or(MAX_WAITS).min(MAX_WAITS)
 }

@@ -52,6 +52,7 @@ impl Requesters {
         }
     }
 
+    /// The agents that the process may request next.
     fn others(&self, user: &Requester) -> Vec<Agent> {
         if self.resources.is_empty() {
             let all = (0..self.sites).map(|site| Agent::process(NodeId::from_index(site), 0));
@@ -62,6 +63,7 @@ impl Requesters {
         free.filter(is_next).collect()
     }
 
+    /// The requests that the process may send next.
     fn needs(&self, user: &Requester) -> Vec<Need<Agent>> {
         let others = self.others(user);
         let mut needs = Vec::new();
@@ -158,6 +160,7 @@ impl Requester {
     }
 }
 
+/// The reported processes, one bit per site.
 fn members(report: &Report) -> u64 {
     let processes = report.waits.iter().filter(|wait| !wait.who.is_resource());
     processes.fold(0, |mask, wait| mask | 1_u64 << wait.who.site.index())

@@ -49,6 +49,7 @@ impl Truth {
         self.given_up.get(&who).is_some_and(|latest| spell <= *latest)
     }
 
+    /// Records that an agent answers another one's wait.
     fn record_answer(&mut self, who: Agent, to: Agent, spell: Spell) {
         let Some((_, need)) = self.waits.get_mut(&to).filter(|(waits, _)| *waits == spell) else { return };
         let has_ended = match need {
@@ -69,6 +70,7 @@ impl Truth {
         }
     }
 
+    /// Records that an agent aborts a wait.
     fn abort(&mut self, who: Agent, spell: Spell) {
         self.end_wait(who, spell);
         self.given_up.insert(who, spell);

@@ -143,6 +143,7 @@ impl Properties {
         }
     }
 
+    /// Checks that a report describes an actual deadlock.
     fn judge(&mut self, time: Time, report: &Report, used_as: ReportUse) {
         if self.no_phantom.is_some() {
             return;

@@ -86,6 +86,7 @@ impl State {
         }
     }
 
+    /// Performs the actions that are due.
     fn act(&mut self, who: Agent, now: Time, choices: &mut Choices, plan: &mut Plan<Command>) {
         if self.waits {
             return;

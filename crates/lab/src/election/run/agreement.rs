@@ -51,6 +51,7 @@ impl Agreement {
         Self { expectation, ..self }
     }
 
+    /// Updates the knowledge of a node.
     pub fn change(&mut self, node: NodeId, change: Change) {
         let Some(before) = self.beliefs.get(node.index()).copied() else { return };
         let after = match (before, change) {
@@ -117,6 +118,7 @@ impl Agreement {
         }
     }
 
+    /// Whether a node considers itself the leader.
     pub fn leads(&self, node: NodeId) -> bool {
         matches!(self.belief(node), Belief::Knows { leader, .. } if leader == node) && node.index() < self.beliefs.len()
     }
@@ -136,6 +138,7 @@ impl Agreement {
         self.beliefs.get(node.index()).is_some_and(|belief| *belief != Belief::Down)
     }
 
+    /// Whether a live node knows this leader.
     pub fn is_followed(&self, leader: NodeId) -> bool {
         self.followers.keys().any(|(_, known)| *known == leader)
     }

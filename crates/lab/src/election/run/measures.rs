@@ -31,6 +31,7 @@ impl Measures {
         Self { agreement: self.agreement.expecting(expectation), ..self }
     }
 
+    /// Also measures the super-peers of an overlay.
     #[must_use]
     pub fn among(self, overlay: Overlay) -> Self {
         Self { super_peers: Some(SuperPeerMeasures::new(overlay)), ..self }

@@ -58,6 +58,7 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
     }
 }
 
+/// Returns the change that an event reports, if any.
 fn change_from_event(event: &Event) -> Option<Change> {
     match *event {
         Event::Began { epoch } => Some(Change::Begins(epoch)),

@@ -32,6 +32,7 @@ const WORDS: [(&str, Starters); 4] = [
 ];
 
 impl Starters {
+    /// Returns the starters among the live nodes.
     pub fn among(&self, live: impl Iterator<Item = NodeId>, ring: &Ring, ranking: &Ranking) -> Vec<NodeId> {
         match self {
             Self::Lowest => live.min_by_key(|node| ranking.of(*node)).into_iter().collect(),

@@ -68,6 +68,7 @@ impl Campaigns {
         Self { agreement: self.agreement.expecting(expectation), ..self }
     }
 
+    /// Keeps the run from ending before this instant.
     #[must_use]
     pub fn not_before(self, instant: Option<Time>) -> Self {
         Self { not_before: instant, ..self }

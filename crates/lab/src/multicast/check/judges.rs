@@ -39,6 +39,7 @@ fn deliveries(events: impl Iterator<Item = ClientEvent>) -> impl Iterator<Item =
     })
 }
 
+/// The messages that a client has delivered.
 fn delivered_by(shown: VisibleHistory) -> Set {
     deliveries(shown.events()).fold(0, |set, number| set | bit(number))
 }
@@ -161,6 +162,7 @@ impl Sequence {
     }
 }
 
+/// Whether all sequences agree pairwise.
 fn in_one_order(sequences: impl Iterator<Item = Sequence> + Clone) -> bool {
     let mut rest = sequences;
     while let Some(one) = rest.next() {

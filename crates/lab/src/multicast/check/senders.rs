@@ -32,6 +32,7 @@ impl Senders {
         Ok(Self { senders, messages, promises })
     }
 
+    /// Number of messages of one sender.
     fn share(&self, node: NodeId) -> u8 {
         let Some(index) = self.senders.iter().position(|sender| sender == node) else { return 0 };
         let count = self.senders.len();
@@ -39,6 +40,7 @@ impl Senders {
         (each + usize::from(index < rest)) as u8
     }
 
+    /// Number of messages of all earlier senders.
     fn before(&self, node: NodeId) -> u8 {
         self.senders.iter().filter(|sender| *sender < node).map(|sender| self.share(sender)).sum()
     }
@@ -112,6 +114,7 @@ impl Sender {
         }
     }
 
+    /// Ends the wait of a client that was asked to wait.
     fn allow_request(&mut self) {
         if self.phase == ClientPhase::Waiting {
             self.phase = ClientPhase::Free;

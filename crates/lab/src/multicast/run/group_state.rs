@@ -109,6 +109,7 @@ impl GroupState {
         self.view_of(node).is_some_and(|view| self.still_contains(node, view))
     }
 
+    /// Whether the group has not removed a node since this view.
     fn still_contains(&self, node: NodeId, view: Epoch) -> bool {
         let Some(latest) = self.latest.as_ref().filter(|latest| latest.epoch() > view) else { return true };
         latest.stay(node).is_some_and(|stay| stay.since <= view)
@@ -229,6 +230,7 @@ impl GroupState {
         self.has_views
     }
 
+    /// Records the start of a view at a node, and checks that all nodes agree on the view.
     fn open_view(
         &mut self,
         now: Position,
@@ -280,6 +282,7 @@ impl GroupState {
         self.close_views(now, violations)
     }
 
+    /// Records that a node stopped, in an orderly way or by a crash.
     pub(super) fn node_stopped(
         &mut self,
         now: Position,

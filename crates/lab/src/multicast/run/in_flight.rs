@@ -124,6 +124,7 @@ impl InFlight {
         delay
     }
 
+    /// Forgets a message if all members have delivered it.
     fn forget(&mut self, id: MessageId) {
         let Some(message) = self.messages.get(&id).filter(|message| message.is_confirmed) else { return };
         let is_done = self
@@ -153,6 +154,7 @@ impl InFlight {
         self.forget_all();
     }
 
+    /// Records that the sender of these messages crashed or was removed.
     fn mark_unsafe(&mut self, node: NodeId, group: Option<GroupId>) {
         let is_its = |id: &MessageId| id.sender == node && group.is_none_or(|group| group == id.group);
         for (_, message) in self.messages.iter_mut().filter(|(id, _)| is_its(id)) {

@@ -60,6 +60,7 @@ impl Properties {
         Self { watched, violations: Violations::new(self.promised, watched), ..self }
     }
 
+    /// Sets the time that members have to begin the last view.
     #[must_use]
     pub fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -131,6 +132,7 @@ impl Properties {
         violations
     }
 
+    /// Reports deliveries without a `Sent` event in the same step.
     fn judge_unconfirmed(&self, violations: &mut Violations) {
         for id in &self.unconfirmed {
             let text = || format!("node {} delivers {id}, but does not report that it sent it", id.sender);

@@ -114,6 +114,7 @@ impl ViewRecord {
         self.members.iter().map(|member| member.recent.len()).sum()
     }
 
+    /// Changes the state of a node, and updates the messages that wait for it.
     pub(super) fn set_state(&mut self, node: NodeId, state: MemberState) {
         let Some(member) = self.members.get_mut(node.index()) else { return };
         let before = std::mem::replace(&mut member.state, state);
@@ -136,6 +137,7 @@ impl ViewRecord {
         });
     }
 
+    /// Ends the stay of a node in the view.
     pub(super) fn end_stay(&mut self, node: NodeId, how: MemberState) {
         match self.state(node) {
             MemberState::In => self.set_state(node, how),
@@ -144,6 +146,7 @@ impl ViewRecord {
         }
     }
 
+    /// Whether nothing was sent in the view.
     pub(super) fn is_blank(&self) -> bool {
         self.sent.iter().all(|numbers| *numbers == Numbers::default())
     }
@@ -178,6 +181,7 @@ impl ViewRecord {
         self.messages.get(&key)?.payload.as_ref()
     }
 
+    /// Records a delivery, and checks integrity and order.
     pub(super) fn record_delivery(
         &mut self,
         now: Position,
@@ -225,6 +229,7 @@ impl ViewRecord {
         self.finish_delivery(now, node, key, violations);
     }
 
+    /// Checks the total order, and forgets the message if all members have delivered it.
     fn finish_delivery(&mut self, now: Position, node: NodeId, key: Key, violations: &mut Violations) {
         if self.watched.total {
             let found = self.order.record_delivery((now.time, now.line), node, key, &mut self.messages);

@@ -30,6 +30,7 @@ impl Violations {
         self.promised.uniform
     }
 
+    /// Records a violation of a judged property.
     pub(super) fn record(&mut self, property: Property, now: Position, since: Time, text: impl FnOnce() -> String) {
         if !self.watched.has(property) {
             return;

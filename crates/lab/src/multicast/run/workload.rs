@@ -139,6 +139,7 @@ impl Senders {
         }
     }
 
+    /// Creates the next message of a node, and schedules the request to send it.
     fn compose(&mut self, at: Time, node: NodeId, plan: &mut Plan<Command>) {
         let groups: Vec<_> = self.demand.groups.iter().filter(|(_, members)| members.contains(node)).collect();
         let group = match groups.len() {
@@ -230,6 +231,7 @@ impl Senders {
         }
     }
 
+    /// Repeats a request that had to wait.
     fn retry(&mut self, now: Time, node: NodeId, group: GroupId, plan: &mut Plan<Command>) {
         let Some(State::Waits(message)) = self.users.get(node.index()).map(|user| &user.state) else { return };
         if message.group == group {
@@ -270,6 +272,7 @@ impl Senders {
         }
     }
 
+    /// Lets an idle client send a message that another client could not send.
     fn wake_idle_sender(&mut self, now: Time, plan: &mut Plan<Command>) {
         if self.demand.pattern == Pattern::Single {
             return;
@@ -335,6 +338,7 @@ impl Senders {
         }
     }
 
+    /// Whether some client can still send a message.
     fn can_send(&self) -> bool {
         self.users.iter().filter(|user| user.sends).any(|user| match user.state {
             State::Idle | State::Busy { .. } | State::Waits(_) => true,

@@ -153,6 +153,7 @@ impl ExpectedCost {
     }
 }
 
+/// The load that the workload puts on the group.
 fn load(spec: &Spec<Mutex>) -> Load {
     let Settings { workload, requesters, .. } = &spec.settings;
     let last = requesters.last().copied().or_else(|| spec.group().iter().last());

@@ -165,6 +165,7 @@ struct Line<'a> {
     command: Option<String>,
 }
 
+/// One line of the report; `None` without runs.
 fn line<'a>(row: &Row, found: &'a Finding) -> Option<Line<'a>> {
     let Finding { victim, harm, tally } = found;
     let example = tally.example.as_ref();

@@ -91,6 +91,7 @@ impl ComparedFamily for Mutex {
 }
 
 impl Asked<'_, MutexCompareArgs> {
+    /// Plans the comparison of costs.
     fn costs(&self) -> Result<Costs, CompareError> {
         let MutexCompareArgs { entries, real, tls, .. } = *self.own;
         let entries = entries.unwrap_or(USUAL_ENTRIES);
@@ -112,6 +113,7 @@ impl Asked<'_, MutexCompareArgs> {
         Ok(Costs { contenders, sizes, traffics, left_out, entries, seed, real, rows: Vec::new() })
     }
 
+    /// Plans the failure studies.
     fn failures(&self) -> Result<Failures, CompareError> {
         let smallest = self.sizes.and_then(|sizes| sizes.iter().min()).copied().unwrap_or(USUAL_FAILURE_SIZE);
         if smallest < MIN_FAILURE_SIZE {
@@ -138,6 +140,7 @@ impl Asked<'_, MutexCompareArgs> {
         Ok(Failures { studies, left_out, seed: self.seed, rows: Vec::new() })
     }
 
+    /// The algorithms that the options select.
     fn selected(&self) -> Result<Vec<&'static MutexEntry>, CompareError> {
         let forms = if self.own.forms { Forms::All } else { Forms::Usual };
         Ok(contenders(self.algorithms, forms)?)

@@ -100,6 +100,7 @@ impl Measures {
         }
     }
 
+    /// Records a request.
     fn record_request(&mut self, time: Time, node: NodeId) {
         let alone = self.waiting.is_empty() && self.inside == 0;
         self.asked += 1;
@@ -133,6 +134,7 @@ impl Measures {
         }
     }
 
+    /// Records a release, which begins a handover if exactly one node waits.
     fn record_release(&mut self, time: Time, node: NodeId) {
         self.inside = self.inside.saturating_sub(1);
         let mut waiting = self.waiting.values();
@@ -144,6 +146,7 @@ impl Measures {
         };
     }
 
+    /// Removes the waiting request of a node.
     fn remove_request(&mut self, node: NodeId) -> Option<(u64, Request)> {
         let serial = *self.serials.get(node.index())?;
         self.waiting.remove(&serial).map(|request| (serial, request))

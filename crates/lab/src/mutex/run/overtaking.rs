@@ -105,6 +105,7 @@ impl Overtaking {
         }
     }
 
+    /// Records messages that announce the request of this step.
     fn record_announcements(&mut self, node: NodeId, ids: impl Iterator<Item = MessageId>) {
         let Some(Some(request)) = self.requests.get_mut(node.index()) else { return };
         for id in ids {

@@ -145,6 +145,7 @@ impl Properties {
         verdicts
     }
 
+    /// The oldest request that was not granted by the end.
     fn unserved(&self) -> Option<Violation> {
         let waiting = self.nodes.iter().enumerate().filter(|(_, node)| node.phase == LockPhase::Waiting);
         let (index, first) = waiting.min_by_key(|(_, node)| node.asked)?;

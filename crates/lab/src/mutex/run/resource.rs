@@ -37,6 +37,7 @@ impl Resource {
         }
     }
 
+    /// Records an access by a node, if it holds the lock.
     fn access(&mut self, by: NodeId) {
         let Some((LockPhase::Holding, fence)) = self.holders.get(by.index()) else { return };
         if *fence < self.largest {
