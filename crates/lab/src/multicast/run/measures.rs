@@ -173,7 +173,7 @@ impl Observer<Command, Event> for Measures {
                 self.count_retransmissions(*node, std::iter::once(*to), sent);
             }
             Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => {
-                self.count_retransmissions(*node, to.iter(), sent)
+                self.count_retransmissions(*node, to.iter(), sent);
             }
             Moment::Effect { node, effect: Done::HoldBack { count, .. }, .. } => self.held_back(*node, *count as u64),
             Moment::World { time, what: Happening::Crashed { node, .. } } => {

@@ -163,7 +163,7 @@ impl Senders {
     fn request(&mut self, at: Time, node: NodeId, message: PendingSend, plan: &mut Plan<Command>) {
         let Some(user) = self.users.get_mut(node.index()) else { return };
         plan.command(at, node, Command::Send { group: message.group, payload: message.payload.clone() });
-        user.state = State::Busy { message, at: at };
+        user.state = State::Busy { message, at };
     }
 
     fn leave(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
