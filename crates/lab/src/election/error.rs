@@ -14,8 +14,8 @@ pub enum ElectionError {
          smaller --master-drift-bound."
     )]
     LeaseTooShort { trusted: Length, answer: Length },
-    #[error("--upheaval must be at most {most}; got {upheaval}.")]
-    TooManyCrashes { upheaval: u64, most: u64 },
+    #[error("--upheaval must be at most {most}; got {crashes}.")]
+    TooManyCrashes { crashes: u64, most: u64 },
     #[error("--starters must name a node that is up at the start; got {starters}.")]
     NoLiveStarter { starters: String },
     #[error("--order must name each of the {nodes} nodes once; got {order}. Write for example {}.", order_of(*nodes))]

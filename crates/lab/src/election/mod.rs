@@ -141,9 +141,9 @@ impl RunFamily for Election {
 
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
         reject_foreign_options(&spec.settings, spec.algorithm.entry())?;
-        let upheaval = spec.settings.upheaval;
-        if upheaval > MAX_CRASHES {
-            return Err(ElectionError::TooManyCrashes { upheaval, most: MAX_CRASHES }.into());
+        let crashes = spec.settings.upheaval;
+        if crashes > MAX_CRASHES {
+            return Err(ElectionError::TooManyCrashes { crashes, most: MAX_CRASHES }.into());
         }
         let Plan { tenure, bounds, .. } = plan(spec);
         if spec.algorithm.facts.leases && tenure.trusted() <= bounds.answer() {

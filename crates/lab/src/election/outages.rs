@@ -107,8 +107,13 @@ mod tests {
     use quorate_core::{Duration, NodeId};
     use quorate_journal::settings::TimedFault;
 
-    fn spec(nodes: usize, upheaval: u64, seed: u64) -> Spec<Election> {
-        Spec { nodes, seed, settings: Settings { upheaval, ..Settings::default() }, ..Spec::named("raft").unwrap() }
+    fn spec(nodes: usize, crashes: u64, seed: u64) -> Spec<Election> {
+        Spec {
+            nodes,
+            seed,
+            settings: Settings { upheaval: crashes, ..Settings::default() },
+            ..Spec::named("raft").unwrap()
+        }
     }
 
     fn is_out(outage: &TimedFault, instant: Duration) -> bool {

@@ -19,7 +19,7 @@ struct StressCase {
     is_mixed: bool,
     /// Maximum processing time of an input.
     busy: Duration,
-    upheaval: u64,
+    crashes: u64,
 }
 
 pub(super) fn stress_specs(entry: &'static ElectionEntry) -> Vec<Spec<Election>> {
@@ -51,23 +51,23 @@ fn cases() -> [StressCase; 6] {
         prefer: Prefer::Highest,
         is_mixed: false,
         busy: Duration::ZERO,
-        upheaval: 0,
+        crashes: 0,
     };
     let wide = Latency::Uniform { least: Duration::from_micros(100), most: millis(50) };
     [
         StressCase { nodes: 8, is_mixed: true, ..usual.clone() },
-        StressCase { nodes: 3, upheaval: 3, ..usual.clone() },
-        StressCase { upheaval: 4, latency: wide, is_mixed: true, ..usual.clone() },
-        StressCase { nodes: 4, upheaval: 2, starters: Starters::Lowest, prefer: Prefer::Lowest, ..usual.clone() },
-        StressCase { nodes: 7, upheaval: 6, busy: millis(1), is_mixed: true, ..usual.clone() },
-        StressCase { nodes: 9, upheaval: 8, starters: Starters::Highest, ..usual },
+        StressCase { nodes: 3, crashes: 3, ..usual.clone() },
+        StressCase { crashes: 4, latency: wide, is_mixed: true, ..usual.clone() },
+        StressCase { nodes: 4, crashes: 2, starters: Starters::Lowest, prefer: Prefer::Lowest, ..usual.clone() },
+        StressCase { nodes: 7, crashes: 6, busy: millis(1), is_mixed: true, ..usual.clone() },
+        StressCase { nodes: 9, crashes: 8, starters: Starters::Highest, ..usual },
     ]
 }
 
 impl StressCase {
     fn spec_for(self, entry: &'static ElectionEntry, repair: Repair) -> Spec<Election> {
-        let Self { nodes, latency, starters, prefer, is_mixed, busy, upheaval } = self;
-        let upheaval = if entry.facts.survives { upheaval } else { 0 };
+        let Self { nodes, latency, starters, prefer, is_mixed, busy, crashes } = self;
+        let crashes = if entry.facts.survives { crashes } else { 0 };
         let is_timed = entry.facts.model == Model::Synchronous || repair == Repair::Timeout;
         let latency = match latency {
             // An algorithm that relies on a bound gets a latency with a bound.
@@ -81,7 +81,8 @@ impl StressCase {
         let prefer = if ranks { prefer } else { Prefer::Highest };
         let order = if is_mixed && entry.facts.shape == Shape::Ring { Seating::Random } else { Seating::Numbers };
         let processing = Latency::Uniform { least: Duration::ZERO, most: busy };
-        let settings = Settings { starters, prefer, order, attribute, upheaval, repair, ..Settings::default() };
+        let settings =
+            Settings { starters, prefer, order, attribute, upheaval: crashes, repair, ..Settings::default() };
         let usual = Spec::new(entry);
         let processing = if busy == Duration::ZERO { usual.processing } else { processing };
         Spec { nodes, latency, processing, settings, ..usual }
