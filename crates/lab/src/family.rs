@@ -249,7 +249,7 @@ pub trait ScriptFamily: FamilyTypes {
     fn flags(spec: &Spec<Self>) -> Flags;
 }
 
-/// What a family measures and judges.
+/// The measures and properties of a family.
 pub trait JudgeFamily: FamilyTypes {
     type Measures: Observer<Self::Command, Self::Event>;
     type Properties: Judge<Self::Command, Self::Event>;

@@ -55,7 +55,7 @@ pub struct Trace<'a, F: FamilyLab> {
     suppression: Suppression,
 }
 
-/// Which uneventful lines to suppress.
+/// The kind of uneventful line to suppress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Suppression {
     #[default]

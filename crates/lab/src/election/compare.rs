@@ -292,7 +292,7 @@ struct Line {
     max: u64,
     /// The 95 % confidence interval of the mean, if only a sample was run.
     confidence: Option<[f64; 2]>,
-    /// Which messages are counted: with or without the announcement.
+    /// Whether the counted messages include the announcement.
     counts: Option<Counts>,
     expected: Option<Expected>,
     /// Whether all figures are exactly as expected; `None` unless the expected cost is exact and

@@ -26,7 +26,7 @@ pub struct ElectionArgs {
     /// space, 1/load). Default: id.
     #[arg(long, value_name = "WHAT")]
     attribute: Option<Attribute>,
-    /// Which end of the ranking wins. Default: highest.
+    /// The end of the ranking that wins. Default: highest.
     #[arg(long, value_name = "END", value_parser = one_of(PREFER))]
     prefer: Option<Prefer>,
     /// How a ring announces the winner. Default: ring.

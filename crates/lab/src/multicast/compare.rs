@@ -91,7 +91,7 @@ impl Row {
 
     fn cells(&self, name: &str) -> Vec<String> {
         let Found { cost, others, .. } = &self.found;
-        let messages = match cost.book.messages.to_string() {
+        let messages = match cost.expected.messages.to_string() {
             figure if figure == cost.formula => figure,
             figure => format!("{figure} = {}", cost.formula),
         };
@@ -105,7 +105,7 @@ impl Row {
             number(others.messages),
             messages,
             format!("{} T", number(others.slowest)),
-            format!("{:<8}{mark}", format!("{} T", cost.book.slowest)),
+            format!("{:<8}{mark}", format!("{} T", cost.expected.slowest)),
             own,
         ]
     }
@@ -220,15 +220,15 @@ impl Comparison for Multicasts {
             title: "Messages",
             y: Axis::log("messages per multicast"),
             measured: |found| found.others.messages,
-            expected: |found| found.cost.book.messages,
+            expected: |found| found.cost.expected.messages,
             text: |found| found.cost.formula.to_owned(),
         };
         let slowest = Reading {
             title: "Slowest delivery",
             y: Axis { unit: "T", shown: vec![0.0], ..Axis::linear("until the last member has delivered") },
             measured: |found| found.others.slowest,
-            expected: |found| found.cost.book.slowest,
-            text: |found| format!("{} T", found.cost.book.slowest),
+            expected: |found| found.cost.expected.slowest,
+            text: |found| format!("{} T", found.cost.expected.slowest),
         };
         Some(Chart {
             title: "Multicasts: cost of one",
@@ -293,12 +293,12 @@ struct SenderFigures {
 
 impl SenderFigures {
     fn others(found: &Found) -> Self {
-        let Book { messages, slowest, .. } = found.cost.book;
+        let Book { messages, slowest, .. } = found.cost.expected;
         Self::new(&found.others, messages, slowest)
     }
 
     fn own(found: &Found) -> Option<Self> {
-        let Book { messages_of_sequencer, slowest_of_sequencer, .. } = found.cost.book;
+        let Book { messages_of_sequencer, slowest_of_sequencer, .. } = found.cost.expected;
         found.own.as_ref().map(|own| Self::new(own, messages_of_sequencer, slowest_of_sequencer))
     }
 

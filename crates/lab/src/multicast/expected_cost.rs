@@ -10,7 +10,7 @@ pub struct Cost {
     pub formula: &'static str,
     /// The formula for the sequencer's own messages, if they are cheaper.
     pub formula_of_sequencer: Option<&'static str>,
-    pub book: Book,
+    pub expected: Book,
 }
 
 impl Cost {
@@ -24,14 +24,14 @@ impl Cost {
     pub fn in_group(facts: &Facts, plan: &Plan, medium: Carrier) -> Self {
         let (formula, formula_of_sequencer) = formula(facts, plan, medium);
         let unicast = (facts.book)(plan);
-        let book = match medium {
+        let expected = match medium {
             Carrier::Unicast => unicast,
             Carrier::Multicast | Carrier::Broadcast => {
                 let (messages, messages_of_sequencer) = on_broadcast_medium(facts, plan);
                 Book { messages, messages_of_sequencer, ..unicast }
             }
         };
-        Self { formula, formula_of_sequencer, book }
+        Self { formula, formula_of_sequencer, expected }
     }
 
     /// Returns the formula for messages per multicast.

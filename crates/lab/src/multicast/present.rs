@@ -47,7 +47,7 @@ impl PresentFamily for Multicast {
 
     fn price(entry: &'static MulticastEntry) -> Option<Price> {
         let spec = Spec::<Self>::new(entry);
-        let slowest = Cost::of(entry, &spec).map_or(0, |cost| cost.book.slowest);
+        let slowest = Cost::of(entry, &spec).map_or(0, |cost| cost.expected.slowest);
         let figures = vec![
             ("messages_per_multicast", PriceFigure::Formula(Cost::formula_of(entry, &spec))),
             ("slowest_delivery", PriceFigure::Number(slowest)),
@@ -125,26 +125,26 @@ impl PresentFamily for Multicast {
 }
 
 fn message_formula(cost: &Cost) -> String {
-    let Cost { formula, formula_of_sequencer, book } = cost;
+    let Cost { formula, formula_of_sequencer, expected } = cost;
     let figure = |messages: u64, formula: &str| {
         // A figure that does not depend on the group's size needs no formula.
         if messages.to_string() == formula { formula.to_owned() } else { format!("{messages} = {formula}") }
     };
     let of_sequencer = match formula_of_sequencer {
-        Some(own) => format!("; the sequencer's own {}", figure(book.messages_of_sequencer, own)),
+        Some(own) => format!("; the sequencer's own {}", figure(expected.messages_of_sequencer, own)),
         None => String::new(),
     };
-    format!("{}{of_sequencer}", figure(book.messages, formula))
+    format!("{}{of_sequencer}", figure(expected.messages, formula))
 }
 
 /// The expected message times until the last member delivers, without other traffic.
 fn slowest(spec: &Spec<Multicast>, cost: &Cost) -> String {
-    let book = cost.book;
+    let expected = cost.expected;
     let alone = if spec.settings.traffic == Pattern::Single { "" } else { " without other traffic" };
-    if book.slowest == book.slowest_of_sequencer {
-        format!("{} T{alone}", book.slowest)
+    if expected.slowest == expected.slowest_of_sequencer {
+        format!("{} T{alone}", expected.slowest)
     } else {
-        format!("{} T{alone}; the sequencer's own {} T", book.slowest, book.slowest_of_sequencer)
+        format!("{} T{alone}; the sequencer's own {} T", expected.slowest, expected.slowest_of_sequencer)
     }
 }
 

@@ -104,7 +104,7 @@ impl Found {
     /// Whether all figures are exactly as expected.
     pub fn is_exact(&self) -> bool {
         let is = |measured: Option<f64>, expected: u64| measured == Some(expected as f64);
-        let expected = self.cost.book;
+        let expected = self.cost.expected;
         let own_is = |own: &Measured| {
             is(own.messages, expected.messages_of_sequencer) && is(own.slowest, expected.slowest_of_sequencer)
         };
@@ -197,7 +197,7 @@ mod tests {
             let entry =
                 all().iter().filter_map(Multicast::entry).find(|entry| entry.facts.profile.name == name).unwrap();
             let found = assert_expected(&Survey { sequencing, relay, ..Survey::of(entry, 5) });
-            (found.cost.formula, found.cost.book.messages, found.cost.book.slowest)
+            (found.cost.formula, found.cost.expected.messages, found.cost.expected.slowest)
         };
         let (to_all, via) = (Sequencing::ToAll, Sequencing::Via);
         assert_eq!(cost("basic", to_all, false), ("n−1", 4, 1));

@@ -18,7 +18,7 @@ pub struct Processes {
     truth: Truth,
 }
 
-/// What determines the commands of the processes.
+/// The origin of the commands: random choices or a script.
 enum Behavior {
     Free {
         choices: Box<Choices>,

@@ -21,7 +21,7 @@ pub struct Campaigns {
     noticing: BTreeSet<(Time, NodeId)>,
 }
 
-/// What determines the campaigns.
+/// The origin of the campaigns: starters or a script.
 enum CampaignSource {
     Starters {
         who: Starters,

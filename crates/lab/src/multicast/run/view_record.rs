@@ -40,7 +40,7 @@ impl MemberState {
     }
 }
 
-/// What one node did in the view.
+/// The activity of one node in the view.
 #[derive(Clone, Debug)]
 struct Member {
     state: MemberState,

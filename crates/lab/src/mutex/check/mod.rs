@@ -11,7 +11,7 @@ use crate::error::LabError;
 use crate::mutex::{Mutex, Settings};
 use quorate_core::mutex::ServiceOrder;
 
-/// What clients may do besides acquiring and releasing.
+/// Optional actions of clients, besides acquiring and releasing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Requests {
     pub tries: bool,

@@ -35,7 +35,7 @@ use quorate_journal::workload::Ending;
 use serde::Serialize;
 use std::fmt;
 
-/// Which variants of an algorithm to compare.
+/// The variants of an algorithm to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forms {
     /// The default variant, and all that are named.

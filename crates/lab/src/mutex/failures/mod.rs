@@ -58,7 +58,7 @@ impl Victim {
     }
 }
 
-/// What happens to the victim.
+/// The failure of the victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FailureMode {
