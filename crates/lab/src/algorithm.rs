@@ -1,4 +1,4 @@
-//! An algorithm of a family, found once by its name.
+//! An algorithm of a family, resolved by name once.
 
 use crate::error::LabError;
 use crate::family::FamilyTypes;
@@ -9,11 +9,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::ops::Deref;
 
-/// An algorithm of family `F`. Journals and messages to people hold its name.
+/// An algorithm of family `F`. Journals and messages show its name.
 pub struct Algorithm<F: FamilyTypes>(&'static F::Entry);
 
 impl<F: FamilyTypes> Algorithm<F> {
-    /// The algorithm or fixture of this name, if it is of this family.
+    /// Returns the algorithm or fixture with this name. Fails if there is none, or if it belongs to
+    /// another family.
     pub fn named(name: &str) -> Result<Self, LabError> {
         let entry = entry(name)?;
         let other = || {
@@ -49,7 +50,7 @@ impl<F: FamilyTypes> Deref for Algorithm<F> {
     }
 }
 
-// Written by hand, because a derive would ask these of the entry.
+// Implemented by hand, because a derive would require these traits of the entry.
 impl<F: FamilyTypes> Clone for Algorithm<F> {
     fn clone(&self) -> Self {
         *self
@@ -89,14 +90,18 @@ impl<'de, F: FamilyTypes> Deserialize<'de> for Algorithm<F> {
     }
 }
 
+/// Why a name does not select an algorithm of the expected family.
 #[derive(Debug, thiserror::Error)]
 pub enum AlgorithmError {
-    #[error("There is no algorithm '{}'. {}", name.escape_debug(), suggestion(name))]
+    #[error("there is no algorithm '{}'. {}", name.escape_debug(), suggestion(name))]
     UnknownAlgorithm { name: String },
-    #[error("'{name}' is of the {family} family, and this is about the {expected} family; 'quorate list' shows both.")]
+    #[error(
+        "algorithm '{name}' belongs to the {family} family; expected one of the {expected} family. 'quorate list' shows both."
+    )]
     OtherFamily { name: String, family: Family, expected: Family },
 }
 
+/// Suggests the closest name, or lists all names.
 fn suggestion(name: &str) -> String {
     let known = || all().iter().chain(fixtures()).map(|entry| entry.name());
     match nearest(name, known()) {
@@ -104,7 +109,7 @@ fn suggestion(name: &str) -> String {
         None => {
             let names: Vec<_> = all().iter().map(|entry| entry.name()).collect();
             let (last, others) = names.split_last().unwrap_or((&"none", &[]));
-            format!("There are {} and {last}; 'quorate list' tells more.", others.join(", "))
+            format!("The algorithms are {} and {last}; 'quorate list' describes them.", others.join(", "))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Faults that the seed chooses.
+//! Faults chosen by the seed.
 
 use quorate_core::{Duration, NodeId};
 use quorate_journal::dice::{Dice, Stream};
@@ -7,51 +7,52 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How many faults of each kind strike: `pause=2,cut=1`.
+/// The number of faults of each kind: `pause=2,cut=1`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct FaultMix(Vec<(Trouble, u32)>);
+pub struct FaultMix(Vec<(RandomFault, u32)>);
 
-/// A kind of fault that the seed can choose. Each strikes at a random time, and ends again where it can.
+/// A kind of fault that the seed can choose. Each begins at a random time; those that can end do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// A node goes down and comes back.
+pub enum RandomFault {
+    /// A node crashes and restarts.
     Crash,
     Pause,
     Cut,
-    /// One node does not hear another for a while.
+    /// One node receives no messages from another for some time.
     Deaf,
     Skew,
-    /// A clock runs wrong from then on.
+    /// A clock runs too fast or too slow from then on.
     Drift,
     Full,
-    /// A disk fails, and its node is down for a while.
+    /// A disk fails, and its node is down for some time.
     Disk,
 }
 
-const TROUBLES: [(Trouble, &str); 8] = [
-    (Trouble::Crash, "crash"),
-    (Trouble::Pause, "pause"),
-    (Trouble::Cut, "cut"),
-    (Trouble::Deaf, "deaf"),
-    (Trouble::Skew, "skew"),
-    (Trouble::Drift, "drift"),
-    (Trouble::Full, "full"),
-    (Trouble::Disk, "disk"),
+const RANDOM_FAULTS: [(RandomFault, &str); 8] = [
+    (RandomFault::Crash, "crash"),
+    (RandomFault::Pause, "pause"),
+    (RandomFault::Cut, "cut"),
+    (RandomFault::Deaf, "deaf"),
+    (RandomFault::Skew, "skew"),
+    (RandomFault::Drift, "drift"),
+    (RandomFault::Full, "full"),
+    (RandomFault::Disk, "disk"),
 ];
 
+/// Converts a percentage to a probability.
 pub(crate) fn percent(share: u32) -> Chance {
     Chance::from_parts_per_billion(share * 10_000_000).unwrap_or_default()
 }
 
-impl Trouble {
+impl RandomFault {
     fn name(self) -> &'static str {
-        TROUBLES.iter().find(|(trouble, _)| *trouble == self).map_or("", |(_, name)| name)
+        RANDOM_FAULTS.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
     }
 }
 
 impl FaultMix {
-    /// The mix that these words name, all of which are known: they stand in the program.
+    /// Parses a mix that is a constant of the program and therefore valid.
     pub(crate) fn known(words: &str) -> Self {
         let mix = words.parse();
         debug_assert!(mix.is_ok(), "{mix:?}");
@@ -62,23 +63,26 @@ impl FaultMix {
         self.0.is_empty()
     }
 
+    /// Whether a fault of the mix can lose messages.
     pub fn can_lose(&self) -> bool {
-        self.0.iter().any(|(trouble, _)| matches!(trouble, Trouble::Cut | Trouble::Deaf))
+        self.0.iter().any(|(kind, _)| matches!(kind, RandomFault::Cut | RandomFault::Deaf))
     }
 
+    /// Whether a fault of the mix stops nodes.
     pub(crate) fn can_stop(&self) -> bool {
-        self.0.iter().any(|(trouble, _)| matches!(trouble, Trouble::Crash | Trouble::Disk))
+        self.0.iter().any(|(kind, _)| matches!(kind, RandomFault::Crash | RandomFault::Disk))
     }
 
-    /// The faults of this seed: they begin within `window`, and those that end do so within a quarter of it.
+    /// Draws the faults of this seed. They begin within `window`; those that end last at most a
+    /// quarter of it.
     pub(crate) fn draw(&self, seed: u64, nodes: usize, window: Duration) -> Vec<TimedFault> {
         let mut dice = Dice::new(seed, Stream::Faults);
         let mut faults = Vec::new();
-        for (trouble, count) in &self.0 {
+        for (kind, count) in &self.0 {
             for _ in 0..*count {
                 let at = dice.between(Duration::from_nanos(1), window);
                 let lasts = dice.between(Duration::from_nanos(1), Duration::from_nanos(window.nanos() / 4));
-                if let Some(fault) = draw_one(*trouble, nodes, &mut dice) {
+                if let Some(fault) = draw_one(*kind, nodes, &mut dice) {
                     let lasts = fault.kind().can_last().then_some(lasts);
                     faults.push(TimedFault { at, fault, lasts });
                 }
@@ -88,41 +92,41 @@ impl FaultMix {
     }
 }
 
-/// A cut needs two nodes; without them there is nothing to draw.
-fn draw_one(trouble: Trouble, nodes: usize, dice: &mut Dice) -> Option<Fault> {
+/// Draws one fault. `None` for a partition of a single node.
+fn draw_one(kind: RandomFault, nodes: usize, dice: &mut Dice) -> Option<Fault> {
     let node = NodeId::from_index(dice.below(nodes as u64) as usize);
-    match trouble {
-        Trouble::Crash => Some(Fault::Crash { node, unsynced: Unsynced::Torn }),
-        Trouble::Pause => Some(Fault::Pause { node }),
-        Trouble::Cut => {
+    match kind {
+        RandomFault::Crash => Some(Fault::Crash { node, unsynced: Unsynced::Torn }),
+        RandomFault::Pause => Some(Fault::Pause { node }),
+        RandomFault::Cut => {
             let side: Vec<_> = (0..nodes).map(NodeId::from_index).filter(|_| dice.below(2) == 0).collect();
             let side = if side.is_empty() || side.len() == nodes { vec![node] } else { side };
             let named: Vec<_> = side.iter().map(|node| node.to_string()).collect();
             let side: Side = named.join(",").parse().ok()?;
             (nodes > 1).then(|| Cut::between(vec![side, Side::Rest]).ok().map(Fault::Cut)).flatten()
         }
-        Trouble::Deaf => {
+        RandomFault::Deaf => {
             let other = NodeId::from_index(dice.below(nodes as u64) as usize);
             let [from, to] = [node, other].map(|node| node.to_string().parse::<Side>().ok());
             Cut::one_way(from?, to?).ok().map(Fault::Cut)
         }
-        Trouble::Skew => {
+        RandomFault::Skew => {
             let nanos = i64::try_from(dice.below(2_000_000_000)).ok()?;
             Some(Fault::Skew { node, by: Offset::from_nanos(nanos - 1_000_000_000) })
         }
-        Trouble::Drift => {
+        RandomFault::Drift => {
             let parts = i32::try_from(dice.below(400_000)).ok()?;
             Some(Fault::Drift { node, by: Ppm::new(parts - 200_000)? })
         }
-        Trouble::Full => Some(Fault::Disk { node, trouble: DiskTrouble::Full }),
-        Trouble::Disk => Some(Fault::Disk { node, trouble: DiskTrouble::Fails }),
+        RandomFault::Full => Some(Fault::Disk { node, trouble: DiskTrouble::Full }),
+        RandomFault::Disk => Some(Fault::Disk { node, trouble: DiskTrouble::Fails }),
     }
 }
 
 impl fmt::Display for FaultMix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, (trouble, count)) in self.0.iter().enumerate() {
-            write!(f, "{}{}={count}", if place > 0 { "," } else { "" }, trouble.name())?;
+        for (index, (kind, count)) in self.0.iter().enumerate() {
+            write!(f, "{}{}={count}", if index > 0 { "," } else { "" }, kind.name())?;
         }
         Ok(())
     }
@@ -135,27 +139,29 @@ impl FromStr for FaultMix {
         let mut mix = Vec::new();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, count) = part.split_once('=').map_or((part, "1"), |(name, count)| (name.trim(), count.trim()));
-            let known = TROUBLES.iter().find(|(_, known)| known.eq_ignore_ascii_case(name));
-            let Some((trouble, _)) = known else { return Err(unknown(name)) };
+            let known = RANDOM_FAULTS.iter().find(|(_, known)| known.eq_ignore_ascii_case(name));
+            let Some((kind, _)) = known else { return Err(unknown(name)) };
             let Ok(count @ 1..=1_000) = count.parse() else {
                 return Err(format!(
-                    "'{}' is not a number of faults from 1 to 1000; write it like pause=2.",
+                    "the number of faults must be between 1 and 1000; got '{}'. Write it like pause=2.",
                     count.escape_debug()
                 ));
             };
-            mix.push((*trouble, count));
+            mix.push((*kind, count));
         }
         Ok(Self(mix))
     }
 }
 
+/// Returns the error for an unknown kind of fault.
 fn unknown(name: &str) -> String {
-    let names = TROUBLES.map(|(_, name)| name);
+    let names = RANDOM_FAULTS.map(|(_, name)| name);
     let close = nearest(name, names).map_or_else(|| ".".into(), |close| format!("; did you mean '{close}'?"));
-    format!("'{}' is no fault that a seed can choose{close} There are {}.", name.escape_debug(), names.join(", "))
+    format!("unknown random fault '{}'{close} The faults are {}.", name.escape_debug(), names.join(", "))
 }
 
-/// Gives serde the two conversions that its `try_from` and `into` want: a journal keeps a setting as people write it.
+/// Implements the conversions that serde's `try_from` and `into` need, so that a journal stores a
+/// setting in its text form.
 macro_rules! stored_as_text {
     ($($setting:ty),+) => {$(
         impl TryFrom<String> for $setting {
@@ -196,9 +202,9 @@ mod tests {
         assert!(mistake.contains("did you mean 'full'?"), "{mistake}");
     }
 
-    /// Each has a node of the group, a time and an end, and all nodes have their turn.
+    /// Each fault has a node of the group, a time and an end, and every node is hit by some seed.
     #[test]
-    fn disks_are_full_or_fail_for_a_while() {
+    fn disk_faults_hit_every_node_and_end() {
         let mut texts = std::collections::BTreeSet::new();
         for seed in 0..50 {
             let faults = drawn("full=2,disk=1", seed);
@@ -214,9 +220,9 @@ mod tests {
         assert_eq!(texts.iter().map(String::as_str).collect::<Vec<_>>(), all);
     }
 
-    /// What stands before them in a mix is drawn as if they were not there.
+    /// Adding disk faults to a mix does not change the faults before them.
     #[test]
-    fn other_faults_are_drawn_as_ever() {
+    fn disk_faults_leave_earlier_faults_unchanged() {
         for seed in 0..50 {
             let before = drawn("pause=2,cut=1,skew=1", seed);
             assert_eq!(drawn("pause=2,cut=1,skew=1,full=1,disk=2", seed)[..before.len()], before[..], "seed {seed}");

@@ -1,7 +1,8 @@
-//! Checks an algorithm by name: every order of a small group, and what breaks written down as a journal.
+//! Checks an algorithm by name: explores every schedule of a small group, and writes
+//! counterexamples as journals.
 //!
-//! A family whose algorithms can be checked tells what its users may do and what is asked of it ([`CheckedFamily`]); the rest is
-//! written once.
+//! A family that the checker supports describes its clients and properties in [`CheckedFamily`];
+//! the rest is generic.
 
 mod options;
 
@@ -27,46 +28,48 @@ use std::hash::Hash;
 use std::io::Write;
 use std::sync::Arc;
 
-/// A family whose algorithms can be checked.
+/// A family whose algorithms the checker supports.
 pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
-    /// Whether its users go by rounds.
+    /// Whether its clients act in rounds.
     const IN_ROUNDS: bool = true;
-    /// Whether a crash may come in the middle of a step's sending.
+    /// Whether a crash may interrupt the sends of a step.
     const CUT_SHORT: bool = false;
 
-    /// What its users may do, and how the group is set up for it, beyond what all families share.
+    /// The behaviour of clients and the group's setup, beyond the common options.
     type Habits: Clone + fmt::Debug + Default + PartialEq;
-    /// Its users, with the properties that are judged by them.
+    /// Its clients, with the properties that they judge.
     type Crowd: Users<Command = Self::Command, Event = Self::Event> + Clone + Sync;
 
-    /// What the family adds to the run that a counterexample is one of.
+    /// Returns the family's settings of the run that a counterexample belongs to.
     fn run_settings(check: &CheckSpec<Self>) -> Self::Settings;
 
     fn crowd(check: &CheckSpec<Self>) -> Result<Self::Crowd, LabError>;
 
+    /// Which parties receive notices of crashes.
     fn deaths(_check: &CheckSpec<Self>) -> Deaths {
         Deaths::Untold
     }
 
     fn habits(args: &HabitArgs, nodes: usize) -> Result<Self::Habits, LabError>;
 
-    /// The options of the command line that bring these habits about.
+    /// Returns the command-line options that select this behaviour.
     fn habit_flags(check: &CheckSpec<Self>) -> Vec<String>;
 
-    /// What is said of it after the number of rounds.
+    /// Text that follows the number of rounds.
     fn in_rounds(check: &CheckSpec<Self>) -> String;
 }
 
+/// A task that is generic over a checked family.
 pub trait CheckTask {
     type Output;
     fn perform<F: CheckedFamily>(self) -> Self::Output;
 }
 
-/// What to check, in the words of the command line.
+/// What to check, in the terms of the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckSpec<F: CheckedFamily = Mutex> {
     pub algorithm: Algorithm<F>,
-    /// How often each node's user asks, or starts; without end if not given.
+    /// Number of requests or elections per client; `None` for no limit.
     pub rounds: Option<u8>,
     pub habits: F::Habits,
     pub links: LinkChoice,
@@ -74,11 +77,11 @@ pub struct CheckSpec<F: CheckedFamily = Mutex> {
     pub effort: Effort,
 }
 
-/// How far time is followed unless said otherwise.
+/// The default limit of simulated time.
 pub const USUAL_HORIZON: Duration = Duration::from_secs(3);
 
 impl<F: CheckedFamily> CheckSpec<F> {
-    /// A check of three nodes of this algorithm, one round each, with nothing going wrong.
+    /// A check of three nodes of this algorithm, with one round per client and no faults.
     pub fn new(algorithm: impl Into<Algorithm<F>>) -> Self {
         Self {
             algorithm: algorithm.into(),
@@ -101,6 +104,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
         Algorithm::named(algorithm).map(Self::new)
     }
 
+    /// Whether the checked nodes use reliable links.
     pub fn is_reliable(&self) -> bool {
         match self.links {
             LinkChoice::Bare => false,
@@ -112,7 +116,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
         }
     }
 
-    /// The run that a counterexample is one of, as a journal's header tells it.
+    /// The run that a counterexample belongs to, for a journal's header.
     pub(crate) fn spec(&self) -> Spec<F> {
         let links = if self.is_reliable() { LinkChoice::Reliable } else { LinkChoice::Bare };
         Spec { nodes: self.setup.nodes, links, settings: F::run_settings(self), ..Spec::new(self.algorithm) }
@@ -120,7 +124,8 @@ impl<F: CheckedFamily> CheckSpec<F> {
 
     fn group(&self) -> Setup {
         let setup = &self.setup;
-        // Where nobody dies there is nothing to tell, and where nobody comes back nobody misses what was not saved.
+        // Without crashes there is nothing to announce. Without restarts, saves take effect at
+        // once, because no node reads them.
         Setup {
             fifo: setup.fifo || F::needs_fifo(&self.algorithm),
             deaths: if setup.crashes > 0 { F::deaths(self) } else { Deaths::Untold },
@@ -177,7 +182,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
         words.join(" ")
     }
 
-    /// The commands that write the shortest counterexample to this file, and replay it.
+    /// The commands that write the shortest counterexample to this file and replay it.
     pub fn command_with_trace(&self, file: &str) -> String {
         format!("{} --trace {} && {}", self.command(), shell_word(file), replay_command(file))
     }
@@ -196,6 +201,7 @@ pub fn draw_command(file: &str) -> String {
     format!("quorate draw {}", shell_word(file))
 }
 
+/// A finished check, which can play its counterexamples.
 pub struct CheckRun<F: CheckedFamily = Mutex> {
     pub findings: Findings,
     checker: Checker<NodeOf<F>, F::Crowd>,
@@ -203,6 +209,7 @@ pub struct CheckRun<F: CheckedFamily = Mutex> {
     command: String,
 }
 
+/// Runs a check. `report` receives its progress.
 pub fn run<F: CheckedFamily>(check: &CheckSpec<F>, report: Report<'_>) -> Result<CheckRun<F>, LabError> {
     if !F::profile(&check.algorithm).checkable {
         return Err(uncheckable(entry(check.algorithm.name())?));
@@ -224,13 +231,16 @@ pub fn run<F: CheckedFamily>(check: &CheckSpec<F>, report: Report<'_>) -> Result
     Ok(CheckRun { findings, checker, spec, command: check.command() })
 }
 
+/// Returns the error for an algorithm that the checker does not support.
 pub fn uncheckable(entry: &Entry) -> LabError {
     let why = if entry.profile().checkable { Unchecked::Family(entry.family()) } else { Unchecked::Opaque };
     LabError::CheckSpec(CheckSpecError::NotCheckable { name: entry.name().to_owned(), why })
 }
 
+/// Why the checker does not support an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unchecked {
+    /// The nodes' state cannot be inspected.
     Opaque,
     Family(Family),
 }
@@ -239,7 +249,7 @@ impl fmt::Display for Unchecked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Opaque => f.write_str("its nodes cannot be copied, compared and hashed"),
-            Self::Family(family) => write!(f, "the checker does not know yet what the {family} family promises"),
+            Self::Family(family) => write!(f, "the checker does not support the {family} family yet"),
         }
     }
 }
@@ -249,6 +259,7 @@ impl<F: CheckedFamily> CheckRun<F> {
         &self.spec
     }
 
+    /// Plays a counterexample with real nodes and passes every moment to `observer`.
     pub fn show<O: Observer<F::Command, F::Event>>(
         &self,
         example: &Counterexample,
@@ -257,7 +268,7 @@ impl<F: CheckedFamily> CheckRun<F> {
         self.checker.play(example, observer).map_err(|reason| CheckSpecError::Play(reason).into())
     }
 
-    /// Writes a counterexample as a journal, which replays like that of any run. Returns the number of lines.
+    /// Writes a counterexample as a journal that can be replayed. Returns the number of lines.
     pub fn write(&self, example: &Counterexample, out: impl Write) -> Result<u64, LabError> {
         let header = Header { found_by: Some(self.command.clone()), ..header(&self.spec)? };
         let writer = Writer::new(out, &header);
@@ -265,7 +276,7 @@ impl<F: CheckedFamily> CheckRun<F> {
         Ok(lines)
     }
 
-    /// The properties that are broken, those with the shortest counterexamples first.
+    /// The violated properties, the one with the shortest counterexample first.
     pub fn broken(&self) -> Vec<(&Verdict, &Counterexample)> {
         let verdicts = self.findings.verdicts.iter();
         let mut broken: Vec<_> =
@@ -274,23 +285,26 @@ impl<F: CheckedFamily> CheckRun<F> {
         broken
     }
 
-    /// Whether every reachable state was seen, and every property judged that can be.
+    /// Whether every reachable state was visited and every property was judged.
     pub fn is_complete(&self) -> bool {
         self.findings.is_complete()
     }
 }
 
+/// Why a check cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckSpecError {
     #[error(
-        "'{name}' cannot be checked exhaustively: {why}. Nothing was searched; 'quorate sweep {name}' tries many seeds \
+        "'{name}' cannot be checked exhaustively: {why}. No state was explored; 'quorate sweep {name}' tries many seeds \
          instead."
     )]
     NotCheckable { name: String, why: Unchecked },
-    #[error("A check in which nobody asks shows nothing: use --rounds 1, or --rounds unbounded.")]
+    #[error(
+        "--rounds must be at least 1, because without requests there is nothing to check; got 0. Use --rounds 1 or --rounds unbounded."
+    )]
     NoRounds,
-    #[error("There is no property '{}' of this algorithm. Its properties are {known}.", name.escape_debug())]
+    #[error("--property must name a property of this algorithm; got '{}'. The properties are {known}.", name.escape_debug())]
     UnknownProperty { name: String, known: String },
-    #[error("The counterexample could not be played: {0}. This is a defect of Quorate; please report it.")]
+    #[error("cannot play the counterexample: {0}. This is a bug in Quorate; please report it.")]
     Play(String),
 }

@@ -1,8 +1,9 @@
-//! The algorithms of a family side by side, with what the literature says of each.
+//! The algorithms of a family side by side, with the expected figures from the literature.
 //!
-//! A family that can be compared implements [`ComparedFamily`] in its folder: its own options become a [`Comparison`], which
-//! measures, judges, and returns what it found as data: a [`Page`] of tables, a [`Chart`], a report for programs. The program
-//! that runs it is its [`Host`], and prints and draws that data without knowing the family.
+//! A family that can be compared implements [`ComparedFamily`] in its folder. Its options become a
+//! [`Comparison`], which measures, judges, and returns its results as data: a [`Page`] of tables, a
+//! [`Chart`], a report for programs. The program that runs it is its [`Host`]; it prints and draws
+//! that data without knowing the family.
 
 mod chart;
 mod error;
@@ -13,7 +14,7 @@ mod sizes;
 pub use chart::{Across, Axis, Chart, Dot, Law, Legend, Plot, Series};
 pub use error::CompareError;
 pub use options::CompareOptions;
-pub(crate) use options::once;
+pub(crate) use options::reject_duplicates;
 pub use page::{BAD, Column, GOOD, Group, Heading, List, Page, SAME, Section, Table, UNKNOWN};
 
 use crate::algorithm::Algorithm;
@@ -28,32 +29,33 @@ use std::error::Error;
 
 /// A family whose algorithms can be compared.
 pub trait ComparedFamily: FamilyLab {
-    /// Options that only its comparisons understand.
+    /// Options that only its comparisons accept.
     type CompareArgs: clap::Args + Options;
-    /// To what an option of another family means nothing, as the end of "--relay means nothing …".
-    const MEANS_NOTHING: &'static str;
+    /// The end of the error "--relay does not apply …" for options of another family.
+    const NOT_APPLICABLE: &'static str;
 
-    /// Hands the comparison that is asked for to the task. Every mistake is found before anything runs.
+    /// Plans the requested comparison and passes it to the task. Reports every invalid option
+    /// before anything runs.
     fn compare<T: CompareTask>(asked: &Asked<'_, Self::CompareArgs>, task: T) -> Result<T::Output, CompareError>;
 }
 
-/// What a family is asked to compare.
+/// The requested comparison.
 pub struct Asked<'a, A> {
-    /// Names of algorithms, none of them twice; all of the family if there are none.
+    /// Names of algorithms without duplicates; empty for all of the family.
     pub algorithms: &'a [String],
-    /// How many nodes the groups have, if anybody says.
+    /// The sizes of groups, if given.
     pub sizes: Option<&'a [usize]>,
     pub seed: u64,
     pub own: &'a A,
 }
 
 impl<A> Asked<'_, A> {
-    /// The sizes of groups that were given, or these.
+    /// Returns the given sizes of groups, or the default ones.
     pub fn sizes_or(&self, usual: &[usize]) -> Vec<usize> {
         self.sizes.unwrap_or(usual).to_vec()
     }
 
-    /// The algorithms that are named, or all of the family that are meant to be right and that `is_usual` takes.
+    /// Returns the named algorithms, or all correct ones of the family that satisfy `is_usual`.
     pub fn contenders<F: FamilyLab>(
         &self,
         is_usual: impl Fn(&F::Entry) -> bool,
@@ -66,80 +68,80 @@ impl<A> Asked<'_, A> {
     }
 }
 
-/// Something to do with a comparison, whatever its family.
+/// A task that is generic over a family's comparison.
 pub trait CompareTask {
     type Output;
     fn perform<C: Comparison>(self, comparison: C) -> Self::Output;
 }
 
-/// A comparison: first planned, then measured, then shown.
+/// A comparison: planned, then measured, then shown.
 pub trait Comparison {
     type Family: FamilyLab;
 
-    /// How many steps [`measure`](Self::measure) takes, and what they are called: `12 runs`.
+    /// Number of steps of [`measure`](Self::measure), and their unit: `12 runs`.
     fn work(&self) -> (u64, &'static str);
 
-    /// Measures everything, or as much as there is time for until somebody interrupts.
+    /// Measures everything, or stops early if the host is interrupted.
     fn measure(&mut self, host: &mut dyn Host<Self::Family>) -> Result<(), CompareError>;
 
-    /// How many of its parts are done, and how many there are, with the name of one: `run`.
+    /// The number of finished and of all parts, with the name of one part: `run`.
     fn parts(&self) -> Parts;
 
-    /// Whether every part was run to its end.
+    /// Whether every part is finished.
     fn is_complete(&self) -> bool {
         let Parts { done, all, .. } = self.parts();
         done == all
     }
 
-    /// Whether every property holds, and every figure is as expected where it must be.
+    /// Whether every property holds, and every binding figure is as expected.
     fn is_right(&self) -> bool;
 
-    /// All of it for people.
+    /// Returns the results for people.
     fn page(&self) -> Page;
 
-    /// All of it as plots, unless there are none.
+    /// Returns the results as plots, if there are any.
     fn chart(&self) -> Option<Chart>;
 
-    /// All of it for programs.
+    /// Returns the results for programs.
     fn report(&self) -> impl Serialize;
 }
 
-/// What a comparison consists of.
+/// Progress of a comparison.
 #[derive(Clone, Copy)]
 pub struct Parts {
     pub done: usize,
     pub all: usize,
-    /// What one part is called.
+    /// The name of one part.
     pub name: &'static str,
 }
 
-/// What a comparison needs of the program that runs it.
+/// The program that runs a comparison.
 pub trait Host<F: FamilyLab> {
-    /// Says what is measured next.
+    /// Announces the next measurement.
     fn begins(&mut self, algorithm: &str, nodes: usize);
 
-    /// Says that one step of the work is done.
+    /// Reports that one step of the work is done.
     fn advances(&mut self);
 
     fn is_interrupted(&self) -> bool;
 
-    /// The experiment that real processes carry out.
+    /// Returns the experiment that real processes run.
     fn real_spec(&self, algorithm: Algorithm<F>, nodes: usize, seed: u64) -> Spec<F>;
 
-    /// Lets real processes carry it out, over TLS if so wanted. Nothing if somebody interrupts, because half a run compares with
-    /// nothing.
+    /// Runs the experiment with real processes, over TLS if `tls`. `None` if interrupted, because a
+    /// partial run is not comparable.
     fn run_real(&mut self, spec: &Spec<F>, tls: bool) -> Result<Option<RealRun<F>>, Box<dyn Error + Send + Sync>>;
 }
 
-/// What real processes did.
+/// The result of a run with real processes.
 pub struct RealRun<F: FamilyLab> {
     pub ending: Ending,
     pub read: Replayed<F>,
-    /// Where the journal is, if a property fails in it.
+    /// Path of the journal, if a property was violated.
     pub journal: Option<String>,
 }
 
-/// The names of a list without those that come again, in the order in which they come first.
+/// Returns the names without duplicates, in the order of their first occurrence.
 pub(crate) fn distinct<T: PartialEq>(names: impl Iterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     for name in names {

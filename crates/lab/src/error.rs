@@ -1,4 +1,4 @@
-//! What can be wrong with an experiment before it runs, or with its files.
+//! Errors in an experiment before it runs, or in its files.
 
 use crate::algorithm::AlgorithmError;
 use crate::check::CheckSpecError;
@@ -13,7 +13,7 @@ use quorate_journal::record::JournalError;
 use quorate_journal::replay::ReplayError;
 use quorate_journal::settings::SettingError;
 
-/// Why an experiment cannot be run. Each prints as a sentence that says what to do.
+/// Why an experiment cannot run. Each error prints as a sentence with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     #[error(transparent)]
@@ -35,7 +35,7 @@ pub enum LabError {
     #[error(transparent)]
     CheckSpec(#[from] CheckSpecError),
     #[error(transparent)]
-    Unfit(#[from] crate::replica::Unfit),
+    ReplicaError(#[from] crate::replica::ReplicaError),
     #[error(transparent)]
     Setting(#[from] SettingError),
     #[error(transparent)]
@@ -43,27 +43,27 @@ pub enum LabError {
     #[error(transparent)]
     Replay(#[from] ReplayError),
     #[error(
-        "This is the journal of {whose}: what the whole group did shows only if it is gathered with the others. \
-         'quorate record FILE… --out run.journal' does that; 'quorate trace' shows this one as it is."
+        "this is the journal of {whose} only; the run of the whole group needs the journals of all nodes. Merge them with \
+         'quorate record FILE… --out run.journal'; 'quorate trace' shows a single one."
     )]
-    OneLife { whose: String },
-    #[error("The journal's header does not describe a run of this program: {0}.")]
+    SingleJournal { whose: String },
+    #[error("cannot read the journal's header as a run of this program: {0}.")]
     Header(String),
-    #[error("The journal could not be written: {0}. The run itself went on to its end.")]
+    #[error("cannot write the journal: {0}. The run itself completed.")]
     Write(std::io::Error),
     #[error(transparent)]
     Check(#[from] quorate_check::CheckError),
-    #[error("A sweep with {threads} threads could not be started: {reason}. Use fewer, such as --threads 2.")]
+    #[error("cannot start {threads} threads: {reason}. Use fewer, such as --threads 2.")]
     Threads { threads: usize, reason: std::io::Error },
 }
 
-/// Refuses with the first of these mistakes that was made.
-pub(crate) fn first_mistake<E, const N: usize>(mistakes: [(bool, E); N]) -> Result<(), E> {
-    mistakes.into_iter().find(|(is_made, _)| *is_made).map_or(Ok(()), |(_, mistake)| Err(mistake))
+/// Returns the first error whose condition is true.
+pub(crate) fn first_error<E, const N: usize>(errors: [(bool, E); N]) -> Result<(), E> {
+    errors.into_iter().find(|(applies, _)| *applies).map_or(Ok(()), |(_, error)| Err(error))
 }
 
-/// The nodes that there are, as the end of a sentence.
-pub(crate) fn only(nodes: usize) -> String {
+/// Describes which nodes exist, as the end of a sentence.
+pub(crate) fn existing_nodes(nodes: usize) -> String {
     match nodes {
         0 => "there are no nodes".into(),
         1 => "there is only node 1".into(),

@@ -1,4 +1,4 @@
-//! One run: set up, run to its end, measured and judged.
+//! One run: set up, simulated to its end, measured and judged.
 
 use crate::error::LabError;
 use crate::family::{Care, FamilyLab, Judge};
@@ -13,13 +13,14 @@ use quorate_sim::World;
 use quorate_sim::run;
 use std::io::{self, Write};
 
+/// The result of one run.
 #[derive(Clone, Debug)]
 pub struct Outcome<F: FamilyLab> {
     pub ending: Ending,
     pub time: Time,
-    /// How many inputs nodes took.
+    /// Number of inputs that nodes consumed.
     pub events: u64,
-    /// The fingerprint of the whole journal, byte for byte.
+    /// Fingerprint of the journal's bytes.
     pub trace_hash: String,
     pub lines: u64,
     pub messages: MessageSummary,
@@ -28,38 +29,39 @@ pub struct Outcome<F: FamilyLab> {
 }
 
 impl<F: FamilyLab> Outcome<F> {
-    /// Whether every property that one run can judge holds.
+    /// Whether no property that a single run can judge is violated.
     pub fn holds(&self) -> bool {
         self.breaches().next().is_none()
     }
 
-    /// Whether the run was stopped before it could say what happens in the end.
+    /// Whether the run was stopped before it could decide every liveness property.
     pub fn is_cut_short(&self) -> bool {
         self.verdicts.iter().any(|verdict| verdict.kind == Kind::Eventually && verdict.holds.is_none())
     }
 
-    /// The properties that one run can judge and that do not hold.
+    /// The violated properties, among those that a single run can judge.
     pub fn breaches(&self) -> impl Iterator<Item = &Verdict> {
         self.verdicts.iter().filter(|verdict| verdict.is_breach())
     }
 }
 
+/// Runs an experiment and judges it.
 pub fn run<F: FamilyLab>(spec: &Spec<F>) -> Result<Outcome<F>, LabError> {
     run_with(spec, io::sink(), ()).map(|(outcome, ())| outcome)
 }
 
-/// Runs an experiment, writes its journal and shows it to one more observer.
+/// Like [`run`], but also writes the journal and passes every moment to `observer`.
 pub fn run_with<F, O>(spec: &Spec<F>, mut journal: impl Write, mut observer: O) -> Result<(Outcome<F>, O), LabError>
 where
     F: FamilyLab,
     O: Observer<F::Command, F::Event>,
 {
-    let outcome = run_before(spec, &mut journal, &mut observer)?;
+    let outcome = run_dyn(spec, &mut journal, &mut observer)?;
     Ok((outcome, observer))
 }
 
-/// The same with a journal and an observer of any type, so that it is compiled once a family.
-fn run_before<F: FamilyLab>(
+/// Like [`run_with`] with dynamic dispatch, so that the code is compiled once per family.
+fn run_dyn<F: FamilyLab>(
     spec: &Spec<F>,
     journal: &mut dyn Write,
     observer: &mut dyn Observer<F::Command, F::Event>,
@@ -67,7 +69,7 @@ fn run_before<F: FamilyLab>(
     spec.validate()?;
     let header = header(spec)?;
     let mut observers = ((Writer::new(journal, &header), observer), Judges::new(spec));
-    let (ending, events) = play_before(spec, &mut observers);
+    let (ending, events) = play_dyn(spec, &mut observers);
     let ((writer, _), judges) = observers;
     let (fingerprint, lines) = writer.finish_with(Some(ending)).map_err(LabError::Write)?;
     Ok(Outcome {
@@ -82,38 +84,40 @@ fn run_before<F: FamilyLab>(
     })
 }
 
-/// Runs an experiment for its verdicts alone, as fast as it goes.
+/// Runs an experiment for its verdicts only, as fast as possible. Also returns the number of
+/// inputs.
 pub(crate) fn judge<F: FamilyLab>(spec: &Spec<F>) -> (Vec<Verdict>, u64) {
     let played = play(spec, F::properties(spec, Care::Verdicts));
-    (decided(played.observer.verdicts(), spec.cut_short(played.ending, played.events)), played.events)
+    (mark_undecided(played.observer.verdicts(), spec.cut_short(played.ending, played.events)), played.events)
 }
 
-/// The verdicts of a run, which cannot say what would have happened in the end if it was cut short before.
-pub(crate) fn decided(verdicts: Vec<Verdict>, cut_short: Option<String>) -> Vec<Verdict> {
+/// Marks liveness verdicts as undecided if the run was cut short.
+pub(crate) fn mark_undecided(verdicts: Vec<Verdict>, cut_short: Option<String>) -> Vec<Verdict> {
     match cut_short {
         Some(why) => verdicts.into_iter().map(|verdict| verdict.of_stopped_run(&why)).collect(),
         None => verdicts,
     }
 }
 
-pub struct Played<O> {
+/// The result of [`play`].
+pub struct FinishedRun<O> {
     pub ending: Ending,
     pub events: u64,
     pub observer: O,
 }
 
-/// Runs an experiment before any observer, and judges nothing.
-pub fn play<F, O>(spec: &Spec<F>, mut observer: O) -> Played<O>
+/// Runs an experiment with any observer, and judges nothing.
+pub fn play<F, O>(spec: &Spec<F>, mut observer: O) -> FinishedRun<O>
 where
     F: FamilyLab,
     O: Observer<F::Command, F::Event>,
 {
-    let (ending, events) = play_before(spec, &mut observer);
-    Played { ending, events, observer }
+    let (ending, events) = play_dyn(spec, &mut observer);
+    FinishedRun { ending, events, observer }
 }
 
-/// The same before an observer of any type, so that a world is compiled once a family.
-fn play_before<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Command, F::Event>) -> (Ending, u64) {
+/// Like [`play`] with dynamic dispatch, so that the simulator is compiled once per family.
+fn play_dyn<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Command, F::Event>) -> (Ending, u64) {
     let mut world = World::new(&spec.setup(), F::maker(spec), observer);
     spec.every_fault().into_iter().for_each(|fault| world.schedule(fault));
     world.direct(spec.directions());
@@ -129,7 +133,8 @@ fn play_before<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Comm
     (ending, world.events())
 }
 
-/// Everyone who counts, measures and judges a run, whether it happens or is read from a journal.
+/// The observers that count, measure and judge a run, whether it is simulated or read from a
+/// journal.
 pub(crate) struct Judges<F: FamilyLab> {
     spec: Spec<F>,
     pub(crate) messages: Messages,
@@ -137,11 +142,12 @@ pub(crate) struct Judges<F: FamilyLab> {
     properties: F::Properties,
     events: u64,
     end: Time,
-    /// How it stood before the first node was stopped in good order, if none started since.
-    stopped: Option<Stand<F>>,
+    /// The results before the first orderly stop of a node, if no node has started since.
+    stopped: Option<ResultsBeforeStop<F>>,
 }
 
-struct Stand<F: FamilyLab> {
+/// Results before the group shuts down.
+struct ResultsBeforeStop<F: FamilyLab> {
     summary: F::Summary,
     verdicts: Vec<Verdict>,
 }
@@ -160,21 +166,22 @@ impl<F: FamilyLab> Judges<F> {
     }
 
     pub(crate) fn summary(&self) -> F::Summary {
-        self.stopped.as_ref().map_or_else(|| self.present_summary(), |stand| stand.summary.clone())
+        self.stopped.as_ref().map_or_else(|| self.present_summary(), |results| results.summary.clone())
     }
 
-    /// The verdicts at the end of the run, and if it was cut short, why. What must hold in the end must hold before the group is taken apart; what must
-    /// always hold, until its last node is gone.
+    /// Returns the verdicts at the end of the run. `cut_short` is the reason if the run was stopped
+    /// early. An `eventually` property must hold before the group shuts down; an `always` property
+    /// must hold until the last node has stopped.
     pub(crate) fn verdicts(&self, cut_short: Option<String>) -> Vec<Verdict> {
         let mut verdicts = self.properties.verdicts();
-        for before in self.stopped.iter().flat_map(|stand| &stand.verdicts) {
+        for before in self.stopped.iter().flat_map(|results| &results.verdicts) {
             if before.kind == Kind::Eventually
                 && let Some(verdict) = verdicts.iter_mut().find(|verdict| verdict.name == before.name)
             {
                 *verdict = before.clone();
             }
         }
-        decided(verdicts, cut_short)
+        mark_undecided(verdicts, cut_short)
     }
 
     pub(crate) fn events(&self) -> u64 {
@@ -185,11 +192,12 @@ impl<F: FamilyLab> Judges<F> {
         F::summary(&self.spec, &self.messages, &self.measures, &self.properties)
     }
 
+    /// Saves the results at the first orderly stop of a node, and discards them when a node starts.
     fn note_stops(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         match moment {
             Moment::World { what: Happening::Ended { .. }, .. } if self.stopped.is_none() => {
                 let (summary, verdicts) = (self.present_summary(), self.properties.verdicts());
-                self.stopped = Some(Stand { summary, verdicts });
+                self.stopped = Some(ResultsBeforeStop { summary, verdicts });
             }
             Moment::Input { input: Taken::Start { .. }, .. } => self.stopped = None,
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
@@ -218,7 +226,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Judges<F> {
     }
 }
 
-/// The first line of a journal of such a run.
+/// Returns the first line of the journal of such a run.
 pub fn header<F: FamilyLab>(spec: &Spec<F>) -> Result<Header, LabError> {
     Ok(Header {
         journal: FORMAT,

@@ -1,28 +1,33 @@
-//! What a family of algorithms brings to the lab, in one trait.
+//! The trait that a family of algorithms implements to use the lab.
 //!
-//! Everything else in the lab is written once for all families: a [`Spec`], one run of it
+//! The rest of the lab is generic over the family: a [`Spec`], one run of it
 //! ([`experiment`](crate::experiment)), a [`sweep`](crate::sweep), a [`replay`](crate::replay), a
-//! [`trace`](crate::trace). A family is a type without values that implements [`FamilyLab`], which is several small traits;
-//! [`Mutex`](crate::Mutex) and [`Election`](crate::Election) are the examples to follow. To add one:
+//! [`trace`](crate::trace). A family is a type without values that implements [`FamilyLab`], which
+//! combines several small traits; [`Mutex`](crate::Mutex) and [`Election`](crate::Election) are
+//! good examples. To add a family:
 //!
-//! 1. A folder in `core`: its algorithms, and its commands and events, which have `Display` (a trace prints them) and serde
-//!    (a journal holds them).
-//! 2. A folder here, with a file for each concern:
-//!    - `algorithms.rs`: what the registry knows of an algorithm, and one line for each of them.
-//!    - What it adds to a [`Spec`] as [`Settings`](FamilyTypes::Settings). They stand in the same JSON object of a journal's
-//!      header as the fields that all families share, so their names must differ from those. Every field must be written
-//!      even if it is empty (no `skip_serializing_if`): a header with a field that nobody writes is refused.
-//!    - `run/`: its users (a [`Workload`]), its measures (an [`Observer`]) and its properties (a [`Judge`]).
-//!    - `options.rs`: its options of the command line, and how they become settings.
+//! 1. A folder in `core` with its algorithms, commands and events. Commands and events implement
+//!    `Display` (for traces) and serde (for journals).
+//! 2. A folder here, with one file per concern:
+//!    - `algorithms.rs`: the registry entries, one line per algorithm.
+//!    - Its [`Settings`](FamilyTypes::Settings), which extend a [`Spec`]. In a journal's header
+//!      they share one JSON object with the common fields, so their names must differ from those.
+//!      Every field must be written even if it is empty (no `skip_serializing_if`), because reading
+//!      rejects a header with a field that writing would not produce.
+//!    - `run/`: its clients (a [`Workload`]), its measures (an [`Observer`]) and its properties (a
+//!      [`Judge`]).
+//!    - `options.rs`: its command-line options, and how they become settings.
 //!    - `present.rs`: its figures, its example, its progress.
-//!    - `error.rs`: what can be wrong with its settings, with a variant in [`LabError`].
+//!    - `error.rs`: errors in its settings, with a variant in [`LabError`].
 //! 3. One line in `registry.rs`, and the folder's `mod` and type in `lib.rs`.
 //!
-//! The command line needs no change. If its algorithms can be checked, the family also implements
-//! [`CheckedFamily`](crate::check::CheckedFamily) in `check/` and says so by [`as_checked`](RunFamily::as_checked); options that
-//! only its checks understand are a field of [`HabitArgs`](crate::check::HabitArgs). If they can be compared with the literature,
-//! it implements [`ComparedFamily`](crate::compare::ComparedFamily) in `compare.rs`, and its options are a field of
-//! [`CompareOptions`](crate::compare::CompareOptions). Seeds for the fuzzer's corpus are written for each family that has them.
+//! The command line needs no change. If the checker supports its algorithms, the family also
+//! implements [`CheckedFamily`](crate::check::CheckedFamily) in `check/` and overrides
+//! [`as_checked`](RunFamily::as_checked); options that only its checks accept are a field of
+//! [`HabitArgs`](crate::check::HabitArgs). If its algorithms can be compared with the literature,
+//! the family implements [`ComparedFamily`](crate::compare::ComparedFamily) in `compare.rs`, and
+//! its options are a field of [`CompareOptions`](crate::compare::CompareOptions). The fuzzer's
+//! corpus gets seeds from each family that provides them.
 
 use crate::algorithm::Algorithm;
 use crate::check::CheckTask;
@@ -50,39 +55,40 @@ use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::fmt;
 
-/// A family of algorithms: its types, and how the registry knows it.
+/// The types of a family of algorithms, and its entries in the registry.
 pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     const FAMILY: Family;
     const HAS_VIEWS: bool = false;
 
-    /// What the registry knows of one of its algorithms.
+    /// The registry's data about one algorithm.
     type Entry: Send + Sync + 'static;
     type Command: Clone + fmt::Display + Serialize + DeserializeOwned + Send + 'static;
     type Event: Clone + fmt::Display + Serialize + DeserializeOwned + Send + 'static;
-    /// What it adds to a [`Spec`].
+    /// The settings that the family adds to a [`Spec`].
     type Settings: Clone + fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned + Send + Sync;
 
-    /// The algorithm, if it is of this family.
+    /// Returns the family's entry, or `None` if the algorithm belongs to another family.
     fn entry(entry: &'static Entry) -> Option<&'static Self::Entry>;
 
-    /// The algorithms, in the order in which lists show them.
+    /// Returns the algorithms in the order in which lists show them.
     fn algorithms() -> Vec<Self::Entry>;
 
-    /// Protocols that are wrong on purpose, and correct twins of some of them.
+    /// Returns the faulty variants, and the correct twins of some of them.
     fn fixtures() -> Vec<Self::Entry>;
 
-    /// What the algorithm is called, and where it is explained.
+    /// Returns the algorithm's name and documentation.
     fn profile(entry: &Self::Entry) -> &'static Profile;
 
-    /// How the messages and disks of the algorithm's nodes become bytes, with nothing around them.
+    /// Returns the codec for the messages and durable state of the algorithm's nodes, without any
+    /// wrapper.
     fn codec_of(entry: &Self::Entry) -> AnyCodec;
 
-    /// The name of the algorithm that this is a form of.
+    /// Returns the name of the algorithm of which this entry is a variant.
     fn algorithm_of(entry: &Self::Entry) -> &'static str {
         Self::profile(entry).name
     }
 
-    /// The choices that make it this form of its algorithm.
+    /// Returns the option values that select this variant of its algorithm.
     fn form(_entry: &Self::Entry) -> &'static [Choice] {
         &[]
     }
@@ -92,154 +98,166 @@ pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     }
 }
 
-/// How a family runs: its nodes, its clients, and what may go wrong around them.
+/// How a family runs: its nodes, its clients, and the faults it must tolerate.
 pub trait RunFamily: FamilyTypes {
     type Users: Workload<Self::Command, Self::Event>;
 
-    /// How the messages and disks of the algorithm's nodes become bytes, as this experiment makes them.
+    /// Returns the codec for the messages and durable state of the nodes that this experiment
+    /// creates.
     fn codec(spec: &Spec<Self>) -> AnyCodec;
 
-    /// Whether the algorithm copes by itself with links that lose and repeat. Where it does not, reliable links are put
-    /// under it unless the user wants none. The book's links lose nothing; a replica bears loss, and has reliable links around
-    /// what is beside it.
+    /// Whether the algorithm tolerates links that lose and duplicate messages. If it does not, the
+    /// lab adds reliable links unless the experiment asks for bare ones. Textbook algorithms assume
+    /// links without loss; a replica tolerates loss, and its wrappers use reliable links.
     fn copes_with_loss(spec: &Spec<Self>) -> bool {
         Self::in_views(&spec.settings).is_some_and(|views| views.is_replicated())
     }
 
-    /// Whether nodes want to know when a peer's process is gone.
+    /// Whether nodes want a notice when a peer's process has ended.
     fn hears_of_deaths(spec: &Spec<Self>) -> bool {
         Self::in_views(&spec.settings).is_some_and(|views| views.is_replicated())
     }
 
-    /// Whether the algorithm needs links that keep the order of messages. Then they do.
+    /// Whether the algorithm needs FIFO links. If so, the simulator provides them.
     fn needs_fifo(_entry: &Self::Entry) -> bool {
         false
     }
 
-    /// Whether the algorithm is right only if nothing takes longer than its nodes are told.
+    /// Whether the algorithm is correct only if no delay exceeds the bounds that its nodes know.
     fn needs_bounds(_entry: &Self::Entry) -> bool {
         false
     }
 
-    /// What carries the algorithm's messages to all.
+    /// The medium that carries the algorithm's messages.
     fn medium(_spec: &Spec<Self>) -> Medium {
         Medium::Unicast
     }
 
-    /// Whether what the family adds to the experiment makes sense. The rest of it does.
+    /// Validates the settings that the family adds. The common fields are already valid.
     fn validate(spec: &Spec<Self>) -> Result<(), LabError>;
 
-    /// Makes nodes, at boot and again at every restart.
+    /// Returns a factory for nodes, called at boot and again at every restart.
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> NodeOf<Self> + Send + Sync + 'static + use<Self>;
 
-    /// The settings of the same run without the faults that the family draws from the seed.
-    fn calm(settings: &Self::Settings) -> Self::Settings {
+    /// Returns the settings of the same run without the faults that the family draws from the seed.
+    fn without_random_faults(settings: &Self::Settings) -> Self::Settings {
         settings.clone()
     }
 
-    /// The users, who do what the script says if it says anything.
+    /// Returns the clients. They follow the script if there is one.
     fn users(spec: &Spec<Self>) -> Self::Users;
 
-    /// In which time from the start the faults begin that the seed chooses.
+    /// The period from the start of the run in which seed-chosen faults begin.
     fn fault_window(spec: &Spec<Self>) -> Duration;
 
-    /// Faults that the family draws from the seed by itself, if its settings ask for them.
+    /// Faults that the family draws from the seed, if its settings ask for them.
     fn own_faults(_spec: &Spec<Self>) -> Vec<TimedFault> {
         Vec::new()
     }
 
-    /// Whether no more is lost for good than the family's algorithms promise to bear. What fails beyond that is no flaw.
-    fn is_bearable(_spec: &Spec<Self>) -> bool {
+    /// Whether the run loses permanently no more than the family's algorithms promise to tolerate.
+    /// A failure beyond that is not a bug.
+    fn is_within_fault_tolerance(_spec: &Spec<Self>) -> bool {
         true
     }
 
-    /// How long a sync of the disk takes unless somebody says otherwise.
+    /// The default duration of a disk sync.
     fn usual_disk() -> Latency {
         Latency::Fixed(Duration::ZERO)
     }
 
-    /// That the algorithm runs in views, and how, if it does.
+    /// Returns the settings of views if the algorithm runs in views.
     fn in_views(_settings: &Self::Settings) -> Option<ViewSettings> {
         None
     }
 
-    /// How nodes are let into views, if the simulator does that.
+    /// Returns how the simulator manages views, if it does.
     fn views(spec: &Spec<Self>) -> Option<Views> {
-        Self::in_views(&spec.settings).and_then(|views| views.in_world())
+        Self::in_views(&spec.settings).and_then(|views| views.simulated())
     }
 
-    /// Experiments that together try this algorithm as hard as it must bear: one of them unless the family knows more.
+    /// Returns experiments that together cover the faults which this algorithm must tolerate. One
+    /// experiment by default.
     fn weather(entry: &'static Self::Entry) -> Vec<Spec<Self>> {
         vec![Spec::new(entry)]
     }
 
-    /// The same for this algorithm in views, if it can run in them.
+    /// Like [`weather`](Self::weather), for this algorithm in views. Empty if it cannot run in
+    /// them.
     fn weather_in_views(_entry: &'static Self::Entry) -> Vec<Spec<Self>> {
         Vec::new()
     }
 
-    /// Does something with the family as one whose algorithms can be checked, if they can.
+    /// Performs a task that needs a checkable family. `None` if the checker does not support this
+    /// one.
     fn as_checked<T: CheckTask>(_task: T) -> Option<T::Output> {
         None
     }
 
-    /// When a run is stopped although it could go on.
+    /// The limits at which the simulator stops a run that could continue.
     fn limits(spec: &Spec<Self>) -> Limits {
         spec.usual_limits()
     }
 }
 
-/// How a family is described in words: scripts, typed commands, the options that bring its settings about, and smaller experiments.
+/// The text forms of a family: scripts, typed commands, command-line options for its settings, and
+/// smaller experiments.
 pub trait ScriptFamily: FamilyTypes {
-    /// What its users can be told to do in a script, in the words of the script; a command that may say something is told as `send TEXT`.
+    /// The commands that a script can give to clients. A command that takes text is written as
+    /// `send TEXT`.
     const COMMANDS: &'static [&'static str];
-    /// The word by which a script makes a node stand for the leadership, where nodes do so by themselves sooner or later.
-    const STANDS: Option<&'static str> = None;
+    /// The script command that makes a node become a candidate, in families whose nodes do so
+    /// spontaneously.
+    const CANDIDACY_COMMAND: Option<&'static str> = None;
 
-    /// What a person asks of a node who types these words, or a sentence that names what can be typed. See
-    /// [`command`](Self::command).
+    /// Parses the words that a person typed at a node. An error is a sentence that lists valid
+    /// commands. See [`command`](Self::command).
     fn in_words(words: &[&str], node: NodeId, number: u64) -> Result<Self::Command, String>;
 
-    /// What a person asks of a node who types this line: a few words, or the command as a journal has it in JSON. An error is
-    /// a sentence that says what can be typed.
+    /// Parses the line that a person typed at a node: a few words, or the command in JSON as
+    /// journals store it. An error is a sentence that lists valid commands.
     ///
-    /// `number` tells requests apart that look alike. A node must never be given the same one twice, nor a smaller one
-    /// later, in all its lives: to a replicated log an old number is a request that was done already. The life in the upper
-    /// bits and a count in the lower twenty will do.
+    /// `number` distinguishes requests with equal content. It must grow with every request to a
+    /// node, across all incarnations of that node: a replicated log treats an old number as a
+    /// duplicate. The incarnation in the upper bits and a counter in the lower twenty satisfy this.
     fn command(line: &str, node: NodeId, number: u64) -> Result<Self::Command, String> {
         let line = line.trim();
         if line.starts_with(['{', '"']) {
-            return serde_json::from_str(line).map_err(|error| format!("This is no command in JSON: {error}."));
+            return serde_json::from_str(line).map_err(|error| format!("cannot parse the command as JSON: {error}."));
         }
         Self::in_words(&line.split_whitespace().collect::<Vec<_>>(), node, number)
     }
 
-    /// What a script says to have this asked, or something as good as this: the command's name, and after a blank what it says.
-    fn in_script(command: &Self::Command) -> Option<Cow<'static, str>>;
+    /// Returns script text that causes this command or an equivalent one: the command's name, then
+    /// a space and its argument if it has one.
+    fn script_command(command: &Self::Command) -> Option<Cow<'static, str>>;
 
-    /// The settings of a run in which only the script says what users do.
+    /// Returns the settings of a run whose clients act only as the script says.
     fn scripted(settings: &Self::Settings) -> Self::Settings;
 
-    /// Whether nobody asks for anything unless a script does.
+    /// Whether clients request nothing unless a script says so.
     fn is_silent(_settings: &Self::Settings) -> bool {
         false
     }
 
-    /// The settings with less of something that they ask for, the least first. Some may be these very settings.
+    /// Returns variants of the settings that request less of something, the smallest first. Some
+    /// may equal these settings.
     fn smaller(settings: &Self::Settings) -> Vec<Self::Settings>;
 
-    /// The options of the command line that bring these settings about; those that are usual can be left out.
+    /// Returns the command-line options that produce these settings. Options with default values
+    /// can be omitted.
     fn flags(spec: &Spec<Self>) -> Flags;
 }
 
-/// What a family measures and judges.
+/// The measures and properties of a family.
 pub trait JudgeFamily: FamilyTypes {
     type Measures: Observer<Self::Command, Self::Event>;
     type Properties: Judge<Self::Command, Self::Event>;
     /// The figures of a run, as `--json` prints them under the family's name.
     type Summary: Clone + fmt::Debug + PartialEq + Serialize;
 
-    /// What the algorithm assumes and this experiment breaks, each as a sentence without its end. A property that fails then is no flaw.
+    /// Assumptions of the algorithm that this experiment breaks, each as a sentence without its
+    /// full stop. A property that fails under a broken assumption is not a bug.
     fn broken_assumptions(_spec: &Spec<Self>) -> Vec<&'static str> {
         Vec::new()
     }
@@ -256,103 +274,106 @@ pub trait JudgeFamily: FamilyTypes {
     ) -> Self::Summary;
 }
 
-/// How the options of the command line become a family's settings.
+/// Converts command-line options to a family's settings.
 pub trait OptionsFamily: FamilyTypes {
-    /// Options of the command line that only this family understands.
+    /// Command-line options that only this family accepts.
     type Args: clap::Args + Options;
 
-    /// These settings, changed as the family's options say.
+    /// Returns `usual` with the changes that the family's options request.
     fn changed(usual: Self::Settings, args: &FamilyArgs, basics: Basics) -> Result<Self::Settings, LabError>;
 
-    /// The settings that the family's options describe.
+    /// Returns the settings that the family's options describe.
     fn settings(args: &FamilyArgs, basics: Basics) -> Result<Self::Settings, LabError> {
         Self::changed(Self::Settings::default(), args, basics)
     }
 
-    /// Settings with which users are busy for about so long, if it is known how fast they are.
+    /// Returns settings that keep clients busy for about `length`. `None` if the pace of the
+    /// clients is unknown.
     fn lasting(_settings: &Self::Settings, _length: Duration) -> Option<Self::Settings> {
         None
     }
 
-    /// Changes settings for nodes that people speak to by hand: nobody else asks anything.
+    /// Changes settings for nodes that people control by hand: no workload sends requests.
     fn by_hand(_settings: &mut Self::Settings) {}
 
-    /// Changes settings for real processes, which have nobody outside to rely on.
+    /// Changes settings for real processes, which have no simulator to provide a membership.
     fn for_real(_settings: &mut Self::Settings) {}
 }
 
 /// How a family is shown to people.
 pub trait PresentFamily: JudgeFamily {
-    /// What it means to stand in these ways; those that are missing do not occur.
+    /// The meaning of each role in this family. Roles that are missing do not occur.
     const ROLES: &'static [(Role, &'static str)];
-    /// Whether others wait for as long as a node is chosen, so that nobody must be for ever.
-    const CHOSEN_BLOCKS: bool;
-    /// What the example of `quorate explain` shows.
+    /// Whether other nodes wait while one node is chosen, so that no node may stay chosen for ever.
+    const CHOSEN_NODE_BLOCKS_OTHERS: bool;
+    /// Caption of the example that `quorate explain` shows.
     const EXAMPLE: &'static str;
-    /// What control messages are.
+    /// Description of the family's control messages.
     const CONTROL: &'static str;
-    /// What to try if what should happen sometimes never does.
+    /// Advice for a `sometimes` property that never held.
     const ADVICE: &'static str;
-    /// What a progress bar counts.
+    /// The unit that a progress bar counts.
     const PROGRESS: &'static str;
 
-    /// How a node stands after this moment, if that may be another way than before. `before` says how each node stood;
-    /// it is empty for groups that are too large to show.
+    /// Returns the role of a node after this moment, if it may have changed. `before` holds the
+    /// role of each node before the moment; it is empty for groups that are too large to show.
     fn stands(moment: &Moment<'_, Self::Command, Self::Event>, before: &[Role]) -> Option<(NodeId, Role)>;
 
-    /// What is around the algorithm and explained with it, because it is the same for several.
+    /// Returns the wrapper around the algorithm, if `quorate explain` describes one that several
+    /// algorithms share.
     fn around(_entry: &Self::Entry) -> Option<Around> {
         None
     }
 
-    /// What the algorithm costs, as lists show it.
+    /// Returns the algorithm's cost for lists.
     fn price(_entry: &'static Self::Entry) -> Option<Price> {
         None
     }
 
-    /// A small run that shows what the algorithm does.
+    /// Returns a small run that demonstrates the algorithm.
     fn example(algorithm: Algorithm<Self>) -> Spec<Self>;
 
-    /// The family's own figures, with the expected ones beside them.
+    /// Returns the family's figures with the expected ones.
     fn figures(figures: &Figures<'_, Self>) -> Vec<Row>;
 
-    /// What could not be judged, and why.
+    /// Returns the properties that could not be judged, with reasons.
     fn not_judged(_figures: &Figures<'_, Self>) -> Vec<NotJudged> {
         Vec::new()
     }
 
-    /// How far a run came that did not come to its end, after a semicolon.
+    /// Describes how far an unfinished run got. The text follows a semicolon.
     fn progress(spec: &Spec<Self>, summary: &Self::Summary) -> String;
 
-    /// How often a progress bar moves until all is done.
+    /// The number of progress steps of a complete run.
     fn goal(spec: &Spec<Self>) -> u64;
 
     fn is_progress(moment: &Moment<'_, Self::Command, Self::Event>) -> bool;
 }
 
-/// What is around several algorithms, with rules of its own.
+/// A wrapper that several algorithms share, with rules of its own.
 pub struct Around {
     pub title: &'static str,
     pub about: About,
 }
 
-/// A family of algorithms, as the lab runs it: all its concerns together. There is nothing to implement.
+/// All traits of a family combined. A blanket implementation covers every family.
 pub trait FamilyLab: RunFamily + ScriptFamily + JudgeFamily + OptionsFamily + PresentFamily {}
 
 impl<F: RunFamily + ScriptFamily + JudgeFamily + OptionsFamily + PresentFamily> FamilyLab for F {}
 
+/// A node of any algorithm of the family.
 pub type NodeOf<F> = Erased<<F as FamilyTypes>::Command, <F as FamilyTypes>::Event>;
 
-/// Watches a run for breaches.
+/// An observer that judges properties of a run.
 pub trait Judge<C, E>: Observer<C, E> {
     fn verdicts(&self) -> Vec<Verdict>;
 }
 
-/// How closely a run is watched.
+/// How closely the judges observe a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Care {
-    /// For its verdicts alone, as fast as it goes: one of many seeds.
+    /// Verdicts only, as fast as possible: for one of many seeds.
     Verdicts,
-    /// For its figures too, even where they take time and memory.
+    /// Also figures that cost time and memory.
     Figures,
 }

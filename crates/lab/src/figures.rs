@@ -1,4 +1,4 @@
-//! The figures of a run, as data: whoever prints them chooses widths and colours.
+//! The figures of a run as data. The program that prints them chooses widths and colours.
 
 use crate::family::JudgeFamily;
 use crate::spec::Spec;
@@ -7,6 +7,7 @@ use quorate_journal::property::{Kind, Verdict};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
+/// The results from which a family computes its rows of figures.
 pub struct Figures<'a, F: JudgeFamily> {
     pub spec: &'a Spec<F>,
     pub messages: &'a MessageSummary,
@@ -14,12 +15,12 @@ pub struct Figures<'a, F: JudgeFamily> {
     pub verdicts: &'a [Verdict],
 }
 
-/// A measured figure, and beside it what the literature says of it or anything else worth saying.
+/// A measured figure, with the expected figure or a remark beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub name: &'static str,
     pub measured: String,
-    /// Empty if there is nothing to say.
+    /// Empty if there is no expected figure and no remark.
     pub expected: String,
 }
 
@@ -33,6 +34,7 @@ impl Row {
     }
 }
 
+/// A property that could not be judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotJudged {
     pub kind: Kind,
@@ -40,14 +42,14 @@ pub struct NotJudged {
     pub why: String,
 }
 
-/// What an algorithm costs, in the terms of its family.
+/// The cost of an algorithm, in the terms of its family.
 pub struct Price {
-    /// What the first figure is the price of, such as "an entry".
+    /// The unit of the first figure, such as "an entry".
     pub of: &'static str,
     pub figures: Vec<(&'static str, PriceFigure)>,
 }
 
-/// A formula, or a number that is the same for every group.
+/// A formula, or a number that does not depend on the group's size.
 #[derive(Clone, Copy, Serialize)]
 #[serde(untagged)]
 pub enum PriceFigure {
@@ -79,7 +81,7 @@ impl Serialize for Price {
     }
 }
 
-/// A figure that may be missing, with no more places than it needs.
+/// Formats a figure with at most two decimals; a dash if it is missing.
 pub fn number(value: Option<f64>) -> String {
     match value {
         None => "–".into(),
@@ -88,12 +90,12 @@ pub fn number(value: Option<f64>) -> String {
     }
 }
 
-/// A figure that may be missing, with its unit.
+/// Formats a figure with its unit; a dash if it is missing.
 pub(crate) fn in_unit(value: Option<f64>, unit: &str) -> String {
     value.map_or_else(|| "–".into(), |value| format!("{} {unit}", number(Some(value))))
 }
 
-/// So many of something: `1 node`, `3 nodes`.
+/// Formats a count of things: `1 node`, `3 nodes`.
 pub fn count(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }

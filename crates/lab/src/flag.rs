@@ -1,4 +1,4 @@
-//! Options of the command line as data: a name and a value. They are quoted only where they are printed.
+//! Command-line options as data: a name and a value. Quotes are added only when printing.
 
 use crate::spec::shell_word;
 use std::fmt::{self, Display};
@@ -6,26 +6,26 @@ use std::fmt::{self, Display};
 /// An option with its value, such as `--entries 10`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
-    pub place: Place,
-    /// Its name, without dashes.
+    pub position: FlagPosition,
+    /// The name without dashes.
     pub name: &'static str,
-    /// Its value, unless it is a switch.
+    /// The value; `None` for a switch.
     pub value: Option<String>,
 }
 
-/// Where a family's option stands among those that all families share.
+/// The position of a family's option among the common options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FlagPosition {
     /// After the nodes and the seed.
     Front,
-    /// After how long things take.
+    /// After the durations.
     Times,
-    /// After what the links are like.
+    /// After the properties of links.
     Links,
 }
 
 impl Flag {
-    /// The option as one argument of a process.
+    /// Returns the option as one argument of a process.
     pub fn argument(&self) -> String {
         match &self.value {
             Some(value) => format!("--{}={value}", self.name),
@@ -41,29 +41,31 @@ impl Display for Flag {
     }
 }
 
-/// The options that bring an experiment's settings about, in the order in which they are printed.
+/// The command-line options that reproduce an experiment's settings, in print order.
 #[derive(Debug, Default)]
 pub struct Flags(Vec<Flag>);
 
 impl Flags {
-    pub fn value(&mut self, place: Place, name: &'static str, value: impl Display) {
-        self.0.push(Flag { place, name, value: Some(value.to_string()) });
+    pub fn value(&mut self, position: FlagPosition, name: &'static str, value: impl Display) {
+        self.0.push(Flag { position, name, value: Some(value.to_string()) });
     }
 
-    /// Adds an option unless its value is the usual one.
-    pub fn unless(&mut self, is_usual: bool, place: Place, name: &'static str, value: impl Display) {
+    /// Adds an option unless its value is the default.
+    pub fn unless(&mut self, is_usual: bool, position: FlagPosition, name: &'static str, value: impl Display) {
         if !is_usual {
-            self.value(place, name, value);
+            self.value(position, name, value);
         }
     }
 
-    pub fn given(&mut self, place: Place, name: &'static str, value: Option<impl Display>) {
-        value.into_iter().for_each(|value| self.value(place, name, value));
+    /// Adds an option if it has a value.
+    pub fn given(&mut self, position: FlagPosition, name: &'static str, value: Option<impl Display>) {
+        value.into_iter().for_each(|value| self.value(position, name, value));
     }
 
-    pub fn switch(&mut self, is_on: bool, place: Place, name: &'static str) {
+    /// Adds a switch if it is on.
+    pub fn switch(&mut self, is_on: bool, position: FlagPosition, name: &'static str) {
         if is_on {
-            self.0.push(Flag { place, name, value: None });
+            self.0.push(Flag { position, name, value: None });
         }
     }
 }
@@ -79,13 +81,13 @@ impl IntoIterator for Flags {
 
 #[cfg(test)]
 mod tests {
-    use super::{Flags, Place};
+    use super::{FlagPosition, Flags};
 
     #[test]
     fn a_value_with_blanks_is_one_argument_and_quoted_in_print() {
         let mut flags = Flags::default();
-        flags.value(Place::Front, "groups", "1-3 2-4");
-        flags.switch(true, Place::Front, "uniform");
+        flags.value(FlagPosition::Front, "groups", "1-3 2-4");
+        flags.switch(true, FlagPosition::Front, "uniform");
         let flags: Vec<_> = flags.into_iter().collect();
         assert_eq!(flags[0].argument(), "--groups=1-3 2-4");
         assert_eq!(flags[0].to_string(), "--groups '1-3 2-4'");

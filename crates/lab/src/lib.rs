@@ -1,9 +1,11 @@
-//! The lab: experiments on algorithms by name.
+//! The lab: experiments on algorithms that are selected by name.
 //!
-//! A [`Spec`] says what to run, in the words of the command line; a journal's header holds one. From it follow
-//! a single [`experiment`], a [`sweep`] over many seeds, and the [`replay`] of a recorded run. A [`check`] tries every
-//! order of a small group, and [`compare`] puts algorithms side by side. The [`trace`] of any run is text for people.
-//! What a family of algorithms brings to all that is one trait, [`FamilyLab`].
+//! A [`Spec`] describes what to run in the terms of the command line, and the header of a journal
+//! stores one. From a [`Spec`] the lab can run a single [`experiment`] or a [`sweep`] over many
+//! seeds, and it can [`replay`] a recorded run. A [`check`] explores every schedule of a small
+//! group, and [`compare`] measures several algorithms side by side. The [`trace`] of a run is its
+//! readable text form. Each family of algorithms implements one trait, [`FamilyLab`], to take part
+//! in all of this.
 //!
 //! ```
 //! use quorate_lab::{Spec, experiment, mutex};
@@ -42,7 +44,7 @@ mod users;
 mod views;
 
 pub use algorithm::{Algorithm, AlgorithmError};
-pub use chaos::{FaultMix, Trouble};
+pub use chaos::{FaultMix, RandomFault};
 pub use deadlock::Deadlock;
 pub use election::Election;
 pub use error::LabError;
@@ -50,7 +52,7 @@ pub use family::{
     Around, Care, FamilyLab, FamilyTypes, Judge, JudgeFamily, NodeOf, OptionsFamily, PresentFamily, RunFamily,
     ScriptFamily,
 };
-pub use flag::{Flag, Flags, Place};
+pub use flag::{Flag, FlagPosition, Flags};
 pub use multicast::Multicast;
 pub use mutex::Mutex;
 pub use replica::Replica;

@@ -1,44 +1,44 @@
-//! The command line's options of all families.
+//! The command-line options of all families.
 //!
-//! Each family's own are in its folder (`options.rs`). An option that means nothing to an algorithm is refused with the
-//! family that understands it.
+//! The options of one family are in its folder (`options.rs`). An option that does not apply to the
+//! selected algorithm is rejected with the name of the family that has it.
 
 use crate::registry::{Family, FamilyArgs};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
+/// An option that does not apply or has no effect.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
+    #[error("--{option} does not apply to '{algorithm}' of the {own} family; it is an option of the {of} family.")]
+    NotApplicable { option: String, of: Family, algorithm: String, own: Family },
     #[error(
-        "--{option} means nothing to '{algorithm}', which is of the {own} family; it is an option of the {of} family."
-    )]
-    MeansNothing { option: String, of: Family, algorithm: String, own: Family },
-    #[error(
-        "--views means nothing to '{algorithm}', which is of the {own} family; it is an option of the {} families.",
+        "--views does not apply to '{algorithm}' of the {own} family; it is an option of the {} families.",
         with_views()
     )]
     NoViews { algorithm: String, own: Family },
-    #[error("--{option} has no effect {condition}; leave --{name} out.", name = option.split(' ').next().unwrap_or_default())]
+    #[error("--{option} has no effect {condition}; omit --{name}.", name = option.split(' ').next().unwrap_or_default())]
     NoEffect { option: String, condition: String },
 }
 
 impl OptionsError {
     pub fn means_nothing(option: &str, of: Family, algorithm: &str, own: Family) -> Self {
-        Self::MeansNothing { option: option.to_owned(), of, algorithm: algorithm.to_owned(), own }
+        Self::NotApplicable { option: option.to_owned(), of, algorithm: algorithm.to_owned(), own }
     }
 
-    /// The complaint about an option that has no effect under a condition, such as "without --views".
+    /// Returns the error for an option that has no effect under a condition, such as "without
+    /// --views".
     pub fn no_effect(option: &str, condition: &str) -> Self {
         Self::NoEffect { option: option.to_owned(), condition: condition.to_owned() }
     }
 }
 
-/// What a family's settings depend on beside its own options.
+/// Common options on which a family's settings depend.
 #[derive(Clone, Copy)]
 pub struct Basics {
     pub nodes: usize,
-    /// Whether the simulator lets everything go wrong that the family must bear.
+    /// Whether the simulator injects all faults that the family must tolerate.
     pub chaos: bool,
 }
 
@@ -47,7 +47,7 @@ impl FamilyArgs {
         self.views.settings().is_some()
     }
 
-    /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
+    /// Rejects options that do not apply to this algorithm.
     pub fn refuse_others(&self, own: Family, algorithm: &str) -> Result<(), OptionsError> {
         for (family, options) in self.groups().into_iter().filter(|(family, _)| *family != own) {
             if let Some(option) = options.given() {
@@ -57,30 +57,32 @@ impl FamilyArgs {
         refuse_views(self.wants_views(), own, algorithm)
     }
 
-    /// The first option given that another family understands, with that family.
+    /// The first given option that belongs to another family, with that family.
     pub fn foreign(&self, own: Family) -> Option<(&'static str, Family)> {
         let mut others = self.groups().into_iter().filter(|(family, _)| *family != own);
         others.find_map(|(family, options)| Some((options.given()?, family)))
     }
 
-    /// The first option given that changes the settings of this family.
+    /// The first given option that changes the settings of this family.
     pub fn own(&self, family: Family) -> Option<&'static str> {
         let own = self.groups().into_iter().find(|(group, _)| *group == family);
         own.and_then(|(_, options)| options.given()).or_else(|| self.views.given())
     }
 
-    /// The first option given that says what users of this family do.
+    /// The first given option that describes what clients of this family do.
     pub fn workload(&self, family: Family) -> Option<&'static str> {
         let own = self.groups().into_iter().find(|(group, _)| *group == family);
         own.and_then(|(_, options)| options.workload())
     }
 
-    /// Real processes keep their membership themselves, whatever an oracle would say.
+    /// Rejects a simulated membership, because real processes keep their membership in a replicated
+    /// log.
     pub fn refuse_oracles(&self) -> Result<(), OptionsError> {
         self.views.refuse_oracles()
     }
 }
 
+/// Rejects `--views` for a family without views.
 pub(crate) fn refuse_views(are_wanted: bool, own: Family, algorithm: &str) -> Result<(), OptionsError> {
     if are_wanted && !own.has_views() {
         return Err(OptionsError::NoViews { algorithm: algorithm.to_owned(), own });
@@ -88,17 +90,18 @@ pub(crate) fn refuse_views(are_wanted: bool, own: Family, algorithm: &str) -> Re
     Ok(())
 }
 
+/// The names of the families with views.
 fn with_views() -> String {
     let families: Vec<_> = Family::ALL.into_iter().filter(|family| family.has_views()).map(Family::name).collect();
     families.join(" and ")
 }
 
-/// Options of the command line that only one family understands.
+/// Command-line options that only one family accepts.
 pub trait Options {
-    /// The first one that was given, without its dashes.
+    /// The first given option, without its dashes.
     fn given(&self) -> Option<&'static str>;
 
-    /// The first one given that says what users do, in whose place a script may speak.
+    /// The first given option that describes what clients do. A script can replace such options.
     fn workload(&self) -> Option<&'static str> {
         None
     }
@@ -127,7 +130,8 @@ impl IsGiven for bool {
     }
 }
 
-/// The name of the first of these options that was given. An option is called like its field, unless a name stands beside it.
+/// The name of the first given option. An option has the name of its field unless a literal follows
+/// the field.
 macro_rules! first_given {
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident $name:literal) => { $name };
@@ -140,22 +144,22 @@ macro_rules! first_given {
 
 pub(crate) use first_given;
 
-/// Reads one of these choices by its word.
+/// Parses one of these choices by its name.
 pub(crate) fn one_of<T, const N: usize>(choices: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
 where
     T: Copy + Send + Sync + 'static,
 {
     PossibleValuesParser::new(choices.map(|(word, _)| word)).try_map(move |word| {
         let found = choices.iter().find(|(known, _)| *known == word);
-        found.map(|(_, choice)| *choice).ok_or("there is no such choice")
+        found.map(|(_, choice)| *choice).ok_or("unknown choice")
     })
 }
 
-/// A whole number that is not negative, or what to write instead.
+/// Parses a whole number that is not negative. The error says what to write instead.
 pub fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
     let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<N>());
     text.parse().map_err(|error: ParseIntError| match error.kind() {
-        IntErrorKind::PosOverflow => format!("'{}' is too large; at most {most} fits.", text.escape_debug()),
+        IntErrorKind::PosOverflow => format!("the number must be at most {most}; got '{}'.", text.escape_debug()),
         _ => format!("'{}' is not a whole number; write for example 7.", text.escape_debug()),
     })
 }

@@ -1,7 +1,7 @@
-//! The algorithms by name, and the families that they are of.
+//! The algorithms by name, and their families.
 //!
-//! Every driver and tool reaches an algorithm through its [`Entry`]. What a family brings along is in its folder; the
-//! list at the end of this file is the only place that names all families.
+//! Every driver and tool reaches an algorithm through its [`Entry`]. Each family has its own
+//! folder; the list at the end of this file is the only place that names all families.
 
 use crate::family::{FamilyLab, FamilyTypes, OptionsFamily};
 use crate::options::Options;
@@ -15,28 +15,29 @@ use serde::Serialize;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-/// Makes a node that is set up like this.
+/// Creates a node with the given settings.
 pub type Maker<S, N> = Arc<dyn Fn(NodeId, &S) -> N + Send + Sync>;
 
-/// Where an algorithm runs.
+/// The environment in which an algorithm runs.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     pub group: Group,
-    /// What all chance follows from, for algorithms that throw dice of their own.
+    /// Random seed, for algorithms that make random choices.
     pub seed: u64,
     pub bounds: Bounds,
 }
 
-/// Something to do with an algorithm, whatever its family.
+/// A task that is generic over the family of an algorithm.
 pub trait Task {
     type Output;
     fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> Self::Output;
 }
 
-/// Puts families together: `Type: folder`, one a line. The options of views stand in help before the line marked `[views]`.
+/// Combines the families: `Type: folder`, one per line. In help texts, the options of views precede
+/// the family marked `[views]`.
 macro_rules! families {
     ($($([$views:ident])? $Family:ident: $folder:ident,)*) => {
-        /// Algorithms that take the same commands and tell the same events.
+        /// A set of algorithms that accept the same commands and emit the same events.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
         #[serde(rename_all = "lowercase")]
         pub enum Family {
@@ -59,7 +60,7 @@ macro_rules! families {
             }
         }
 
-        /// One algorithm, with what its family needs to know of it.
+        /// One algorithm, with the data that its family needs.
         pub enum Entry {
             $($Family(<crate::$Family as FamilyTypes>::Entry),)*
         }
@@ -83,14 +84,14 @@ macro_rules! families {
                 }
             }
 
-            /// The name of the algorithm that it is a form of.
+            /// The name of the algorithm of which this entry is a variant.
             pub fn algorithm(&self) -> &'static str {
                 match self {
                     $(Self::$Family(entry) => crate::$Family::algorithm_of(entry),)*
                 }
             }
 
-            /// The choices that make it this form of its algorithm.
+            /// The option values that select this variant of its algorithm.
             pub fn form(&self) -> &'static [Choice] {
                 match self {
                     $(Self::$Family(entry) => crate::$Family::form(entry),)*
@@ -114,7 +115,7 @@ macro_rules! families {
             families.into_iter().flatten().collect()
         });
 
-        /// Does something in the family that the algorithm is of.
+        /// Performs a task with the algorithm's family as a type parameter.
         pub fn of_family<T: Task>(entry: &'static Entry, task: T) -> T::Output {
             match entry {
                 $(Entry::$Family(entry) => task.perform::<crate::$Family>(entry),)*
@@ -154,34 +155,34 @@ impl Entry {
     }
 }
 
-/// Every algorithm, in the order in which lists show them.
+/// Returns every algorithm, in the order in which lists show them.
 pub fn all() -> &'static [Entry] {
     &ALGORITHMS
 }
 
-/// Protocols that are wrong on purpose, and correct twins of some of them.
+/// Returns the faulty variants, and the correct twins of some of them.
 pub fn fixtures() -> &'static [Entry] {
     &FIXTURES
 }
 
-/// The form of an algorithm that these options ask for, each with its value. Options that nobody gives are as usual.
-/// Nothing if the algorithm has no such form.
+/// Returns the variant of an algorithm that these options and values select. Options that are not
+/// given have their default values. `None` if the algorithm has no such variant.
 pub fn form(name: &str, options: &[(&str, &str)]) -> Option<&'static Entry> {
     let has = |entry: &Entry, option: &str, value: &str| {
         entry.form().iter().any(|choice| (choice.option, choice.value) == (option, value))
     };
     let specials = |entry: &Entry| entry.form().iter().filter(|choice| !choice.usual).count();
-    let asked = find(name)?;
-    // Whoever names a form itself gets that form; its options must not say otherwise.
-    if asked.algorithm() != name {
-        return options.iter().all(|(option, value)| has(asked, option, value)).then_some(asked);
+    let named = find(name)?;
+    // A name of a variant selects that variant; the options must not contradict it.
+    if named.algorithm() != name {
+        return options.iter().all(|(option, value)| has(named, option, value)).then_some(named);
     }
     let forms = all().iter().chain(fixtures()).filter(|entry| entry.algorithm() == name);
     let fitting = forms.filter(|entry| options.iter().all(|(option, value)| has(entry, option, value)));
     fitting.min_by_key(|entry| specials(entry))
 }
 
-/// The algorithm or fixture of this name.
+/// Returns the algorithm or fixture with this name.
 pub fn find(name: &str) -> Option<&'static Entry> {
     all().iter().chain(fixtures()).find(|entry| entry.name() == name)
 }

@@ -1,4 +1,5 @@
-//! Replays a journal by name: builds the nodes that its header describes and lets them take every input again.
+//! Replays a journal by name: creates the nodes that its header describes and feeds them every
+//! recorded input.
 
 use crate::error::LabError;
 use crate::experiment::Judges;
@@ -12,14 +13,15 @@ use quorate_journal::record::Journal;
 use quorate_journal::workload::Ending;
 use std::io::BufRead;
 
+/// The result of reading or replaying a journal.
 #[derive(Clone, Debug)]
 pub struct Replayed<F: FamilyLab> {
     pub spec: Spec<F>,
-    /// The command of the checker that found it, if it is a counterexample.
+    /// The check command that found the run, if it is a counterexample.
     pub found_by: Option<String>,
-    /// Whether real processes did it.
+    /// Whether real processes recorded the run.
     pub recorded: bool,
-    /// How many lines were replayed, all of them as recorded.
+    /// Number of replayed lines, all of which matched the record.
     pub lines: u64,
     pub messages: MessageSummary,
     pub summary: F::Summary,
@@ -27,25 +29,27 @@ pub struct Replayed<F: FamilyLab> {
 }
 
 impl<F: FamilyLab> Replayed<F> {
-    /// Whether every property that one run can judge holds.
+    /// Whether no property that a single run can judge is violated.
     pub fn holds(&self) -> bool {
         !self.verdicts.iter().any(Verdict::is_breach)
     }
 
-    /// Whether the run was stopped before it could say what happens in the end.
+    /// Whether the run was stopped before it could decide every liveness property.
     pub fn is_cut_short(&self) -> bool {
         self.verdicts.iter().any(|verdict| verdict.kind == Kind::Eventually && verdict.holds.is_none())
     }
 }
 
-/// The algorithm that a journal's header names; its family is that of everything else in the journal.
+/// Returns the algorithm that a journal's header names. It determines the family of all that
+/// follows.
 pub fn entry_of<R: BufRead>(journal: &Journal<R>) -> Result<&'static Entry, LabError> {
     let header = journal.header();
-    // What was run is told twice, and the algorithm of the run is what counts.
+    // The header names the algorithm twice; the name in the run's settings decides.
     let named = header.run.get("algorithm").and_then(|name| name.as_str()).unwrap_or(&header.algorithm);
     entry(named)
 }
 
+/// Reads the experiment from a journal's header, and checks that the header is consistent.
 pub fn spec_of<F: FamilyLab, R: BufRead>(journal: &Journal<R>) -> Result<Spec<F>, LabError> {
     let header = journal.header();
     let spec = Spec::<F>::from_header(&header.run)?;
@@ -59,55 +63,56 @@ pub fn spec_of<F: FamilyLab, R: BufRead>(journal: &Journal<R>) -> Result<Spec<F>
     Ok(spec)
 }
 
-/// One life tells too little to be judged: what it heard stands elsewhere.
+/// Rejects the journal of a single node, because the messages it received are recorded elsewhere.
 fn check_whole<R: BufRead>(journal: &Journal<R>) -> Result<(), LabError> {
     let Some(live) = &journal.header().live else { return Ok(()) };
     let whose = match live.node {
-        Some(node) => format!("one node's life ({} of node {node})", live.incarnation),
-        None => "what was done to the nodes".into(),
+        Some(node) => format!("incarnation {} of node {node}", live.incarnation),
+        None => "the injected faults".into(),
     };
-    Err(LabError::OneLife { whose })
+    Err(LabError::SingleJournal { whose })
 }
 
-/// Replays a journal and shows it to one more observer.
+/// Replays a journal and passes every moment to `observer`.
 pub fn replay<F, R, O>(journal: &mut Journal<R>, mut observer: O) -> Result<(Replayed<F>, O), LabError>
 where
     F: FamilyLab,
     R: BufRead,
     O: Observer<F::Command, F::Event>,
 {
-    let replayed = read_before(journal, &mut observer, |journal, spec, observers| {
+    let replayed = read_dyn(journal, &mut observer, |journal, spec, observers| {
         Ok(quorate_journal::replay::replay(journal, F::maker(spec), observers)?)
     })?;
     Ok((replayed, observer))
 }
 
-/// Reads a journal for its figures and verdicts alone, whatever wrote it.
+/// Reads the figures and verdicts of a journal, without replaying its nodes.
 pub fn summarise<F: FamilyLab, R: BufRead>(journal: &mut Journal<R>) -> Result<Replayed<F>, LabError> {
     summarise_with(journal, ()).map(|(read, ())| read)
 }
 
-/// Reads a journal for its figures and verdicts, and shows it to one more observer.
+/// Like [`summarise`], but passes every moment to `observer`.
 pub fn summarise_with<F, R, O>(journal: &mut Journal<R>, mut observer: O) -> Result<(Replayed<F>, O), LabError>
 where
     F: FamilyLab,
     R: BufRead,
     O: Observer<F::Command, F::Event>,
 {
-    let read = read_before(journal, &mut observer, |journal, _, observers| {
+    let read = read_dyn(journal, &mut observer, |journal, _, observers| {
         journal.show_all(observers)?;
         Ok(journal.line())
     })?;
     Ok((read, observer))
 }
 
-/// An observer of any type, so that reading is compiled once a family, and those who judge.
+/// An observer behind dynamic dispatch, so that reading is compiled once per family, and the
+/// judges.
 type Observers<'a, F> = (&'a mut dyn Observer<<F as FamilyTypes>::Command, <F as FamilyTypes>::Event>, Judges<F>);
 
-/// Shows a journal to observers, and returns how many lines it has.
+/// Passes a journal to observers, and returns its number of lines.
 type Read<F, R> = fn(&mut Journal<R>, &Spec<F>, &mut Observers<'_, F>) -> Result<u64, LabError>;
 
-fn read_before<F: FamilyLab, R: BufRead>(
+fn read_dyn<F: FamilyLab, R: BufRead>(
     journal: &mut Journal<R>,
     observer: &mut dyn Observer<F::Command, F::Event>,
     read: Read<F, R>,
@@ -128,11 +133,12 @@ fn read_before<F: FamilyLab, R: BufRead>(
     })
 }
 
-/// Why the run of a journal, which was read to its end, cannot say what would have happened in the end; nothing if it can.
+/// The reason why the run of a journal that was read to its end cannot decide liveness properties;
+/// `None` if it can.
 pub fn cut_short<F: FamilyLab, R: BufRead>(spec: &Spec<F>, journal: &Journal<R>, events: u64) -> Option<String> {
     let ending = journal.ending()?;
     let stopped = || "the run was stopped before everything was done".to_owned();
-    // The header of real processes has no limits: their users stop them.
+    // The header of a recorded run has no limits: its clients stop the processes.
     let of_processes = journal.header().recorded && ending == Ending::Stopped;
     spec.cut_short(ending, events).or_else(|| of_processes.then(stopped))
 }

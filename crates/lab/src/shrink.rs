@@ -1,27 +1,29 @@
-//! Shrinking: a run that fails becomes the smallest one found that still fails in the same way.
+//! Shrinking: finds a smaller run that violates the same property as a failing run.
 //!
-//! First the run gets smaller as it is, with other seeds if need be: fewer nodes, requests, clients. Then everything that
-//! chance decided in it is written down as a script, so that single things can be left out: nodes, commands, faults, and
-//! directions for single messages, timers and syncs. What is left is pulled together in time and rounded, until nothing
-//! more can be left out.
+//! First the run gets smaller as it is, with other seeds if necessary: fewer nodes, requests,
+//! clients. Then all random choices of the run are written as a script, so that single lines can be
+//! removed: nodes, commands, faults, and directions for single messages, timers and syncs. The
+//! remaining times are shortened and rounded, until nothing more can be removed.
 //!
-//! A candidate takes the place of the best one if the *same property* fails in it and it is smaller. One run is smaller than
-//! another by, in this order: nodes; events up to the breach and lines of the script together; lines; the length of the
-//! command that repeats it; all times and lengths of the script together, in milliseconds, of which a part of one counts for twenty; the length of the script; the time
-//! until the breach.
+//! A candidate replaces the best run if the *same property* fails in it and it is smaller. Runs are
+//! compared by, in this order: nodes; events up to the violation plus lines of the script; lines;
+//! the length of the command that repeats the run; the sum of all times and durations of the script
+//! in milliseconds, where a fraction of a millisecond counts as twenty; the length of the script;
+//! the time until the violation.
 //!
-//! No candidate may lose more for good than its algorithm promises to bear, unless the first run did: what fails then is no flaw.
-//! What must happen in the end may be missing in a smaller run for no other reason than in the first: a candidate is
-//! refused if anything in it takes longer than anything did in the first, or if somebody is down, stands still, never leaves or is cut off at its end, or its time ran out, and none of that
-//! was so in the first.
+//! A candidate must not lose permanently more than its algorithm promises to tolerate, unless the
+//! first run did, because such a failure is not a bug. A liveness property must not fail for a new
+//! reason. So a candidate is rejected if anything in it takes longer than in the first run, or if
+//! at its end a node is down, paused, partitioned or never releases, or the time ran out, and the
+//! first run had no such excuse.
 
 mod disks;
 mod leaders;
 mod nodes;
-mod notes;
 mod pace;
 mod parts;
 mod quiet;
+mod recorder;
 mod search;
 mod shake;
 mod size;
@@ -32,66 +34,72 @@ mod timers;
 mod times;
 mod trial;
 
-pub use notes::Obstacle;
+pub use recorder::Obstacle;
 
 use crate::error::LabError;
 use crate::family::{Care, FamilyLab, Judge};
 use crate::replay::{spec_of, summarise_with};
 use crate::spec::{LinkChoice, Spec};
-use notes::{Noted, Notes};
 use quorate_core::Duration;
 use quorate_journal::property::{Kind, Violation};
 use quorate_journal::record::Journal;
 use quorate_journal::settings::{Chance, Latency, Length, Script};
+use recorder::{ChoiceRecorder, RecordedChoices};
 use search::Search;
 use std::io::BufRead;
 use thiserror::Error;
 use trial::{Failure, Tally};
 
-/// How many runs are tried unless somebody says otherwise.
+/// The default maximum number of tried runs.
 pub const TRIES: u64 = 20_000;
 
-/// How much longer than the first one a run may take that is told by a script: clocks that drift round.
+/// How much longer than the first run its script may take, because clock drift causes rounding.
 const SLACK: Duration = Duration::from_micros(10);
 
-/// How many seeds of a journal's experiment are tried beside it, and how many of those that fail are made small.
+/// Number of other seeds of a journal's experiment to try, and how many failing ones to shrink.
 const OTHER_SEEDS: u64 = 100;
-const MOST_SEEDS: usize = 4;
+const MAX_SEEDS: usize = 4;
 
+/// A run to shrink.
 #[derive(Clone, Debug)]
 pub struct Request<F: FamilyLab> {
     pub spec: Spec<F>,
-    /// The property that fails in it; the first one unless given.
+    /// The property to violate; `None` for the first that fails.
     pub property: Option<String>,
     pub tries: u64,
 }
 
+/// The size of a run, for reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Figures {
     pub nodes: usize,
-    /// How many commands users gave up to the breach.
+    /// Number of commands of clients up to the violation.
     pub commands: u64,
-    /// How many faults there were, those that the seed drew among them.
+    /// Number of faults, including those that the seed drew.
     pub faults: u64,
     pub directions: u64,
-    /// How many inputs nodes took up to the breach, their first boots left out.
+    /// Number of inputs up to the violation, without first starts.
     pub events: u64,
 }
 
+/// The state of the search after one more tried run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     pub tries: u64,
     pub best: Figures,
 }
 
+/// Why the search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
+    /// Nothing more can be removed.
     Smallest,
     OutOfTries,
     Interrupted,
 }
 
+/// The smallest run found.
 #[derive(Clone, Debug)]
 pub struct Shrunk<F: FamilyLab> {
     pub spec: Spec<F>,
@@ -104,35 +112,37 @@ pub struct Shrunk<F: FamilyLab> {
     pub end: End,
 }
 
+/// Why a run cannot be shrunk.
 #[derive(Debug, Error)]
 pub enum ShrinkError {
-    #[error("{what} in this run, so there is nothing to shrink. '{sweep}' finds a seed that fails, if there is one.")]
+    #[error("{what} in this run, so there is nothing to shrink. Use '{sweep}' to search for a failing seed.")]
     Holds { what: String, sweep: String },
-    #[error("There is no property '{}' of this algorithm. Its properties are {known}.", name.escape_debug())]
+    #[error("--property must name a property of this algorithm; got '{}'. The properties are {known}.", name.escape_debug())]
     UnknownProperty { name: String, known: String },
     #[error("{what} in this journal, so there is nothing to shrink.")]
     JournalHolds { what: String },
     #[error(
-        "This run repeats itself for ever, which no script can: what it breaks is that something happens at last. It was \
-         found by '{found_by}', and its steps are already the fewest there are if that searched breadth-first. 'quorate \
-         replay' shows them."
+        "cannot shrink a run that repeats for ever, because no script can: it violates a liveness property. It was found by \
+         '{found_by}', and has the fewest possible steps if that was a breadth-first search. Use 'quorate replay' to see \
+         them."
     )]
     Endless { found_by: String },
     #[error(
-        "The simulator never tells nodes of suspicions and views, as this journal does, so no script repeats it. 'quorate \
-         replay' does."
+        "cannot shrink this journal: the simulator does not deliver its suspicions or views, so that no script can repeat it. \
+         Use 'quorate replay'."
     )]
     Foreign,
     #[error(
-        "The simulator does not do again what this journal tells: '{property}' holds there, though it was given the same \
-         commands, faults, delays and losses. The journal itself is whole, and 'quorate replay' shows it{hint}."
+        "cannot repeat this journal in the simulator: '{property}' holds there with the same commands, faults, delays and \
+         losses. The journal is intact; use 'quorate replay' to see it{hint}."
     )]
     NotRepeated { property: String, hint: String },
     #[error(transparent)]
     Lab(#[from] LabError),
 }
 
-/// Makes a failing run small. `progress` hears of every try, and says whether to go on.
+/// Shrinks a failing run. `progress` is called for every tried run, and returns whether to
+/// continue.
 pub fn run<F: FamilyLab>(
     request: &Request<F>,
     progress: &mut dyn FnMut(&Progress) -> bool,
@@ -154,8 +164,8 @@ pub fn run<F: FamilyLab>(
     Ok(search.finish())
 }
 
-/// The first seed that fails among so many, beginning with that of the experiment. `progress` hears of every one that holds,
-/// and says whether to go on.
+/// Returns the first failing seed of `seeds` seeds, starting with that of the experiment.
+/// `progress` is called for every seed that does not fail, and returns whether to continue.
 pub fn first_failing<F: FamilyLab>(
     spec: &Spec<F>,
     seeds: u64,
@@ -164,18 +174,18 @@ pub fn first_failing<F: FamilyLab>(
 ) -> Result<Option<u64>, ShrinkError> {
     spec.validate()?;
     check_property(spec, property)?;
-    let mut all = (0..seeds).map(|place| (place, spec.seed.wrapping_add(place)));
-    let found = all.find(|(place, seed)| {
+    let mut all = (0..seeds).map(|index| (index, spec.seed.wrapping_add(index)));
+    let found = all.find(|(index, seed)| {
         let candidate = Spec { seed: *seed, ..spec.clone() };
-        trial::fails(&candidate, property).is_some() || !progress(*place)
+        trial::fails(&candidate, property).is_some() || !progress(*index)
     });
-    // An interruption ends the search too, with a seed that need not fail.
+    // An interruption also ends the search, with a seed that need not fail.
     Ok(found
         .map(|(_, seed)| seed)
         .filter(|seed| trial::fails(&Spec { seed: *seed, ..spec.clone() }, property).is_some()))
 }
 
-/// Makes the run of a journal small, whoever wrote it. It is opened twice.
+/// Shrinks the run of any journal. Opens the journal twice.
 pub fn run_journal<F, R>(
     mut open: impl FnMut() -> Result<Journal<R>, LabError>,
     property: Option<&str>,
@@ -195,13 +205,13 @@ where
         return Err(ShrinkError::JournalHolds { what: nothing_fails(property) });
     };
     if header.found_by.is_none() && !header.recorded && trial::fails(&spec, Some(recorded.name)).is_some() {
-        // A simulated run is repeated by its seed, which leaves more to choose from.
+        // A simulated run can be repeated by its seed, which allows more candidates.
         return run(&Request { spec, property: Some(recorded.name.into()), tries }, progress);
     }
-    let mut notes = Notes::<F>::up_to(recorded.violation.line);
-    open()?.show_all(&mut notes).map_err(LabError::from)?;
-    let noted = notes.finish();
-    match noted.obstacle {
+    let mut recorder = ChoiceRecorder::<F>::up_to(recorded.violation.line);
+    open()?.show_all(&mut recorder).map_err(LabError::from)?;
+    let choices = recorder.finish();
+    match choices.obstacle {
         Some(Obstacle::Endless) => {
             return Err(ShrinkError::Endless { found_by: header.found_by.unwrap_or_else(|| "quorate check".into()) });
         }
@@ -211,17 +221,17 @@ where
     let first = Figures {
         nodes: spec.nodes,
         commands: recorded.commands,
-        faults: noted.script.faults.len() as u64,
+        faults: choices.script.faults.len() as u64,
         directions: 0,
         events: recorded.events,
     };
-    let scripts = fast(explicit(&spec, noted, &recorded));
+    let scripts = with_fast_messages(explicit(&spec, choices, &recorded));
     let tried = |script: Spec<F>| trial::fails(&script, Some(recorded.name)).map(|failure| (script, failure));
     let Some((script, failure)) = scripts.into_iter().find_map(tried) else {
         return Err(ShrinkError::NotRepeated {
             property: recorded.name.into(),
             hint: if header.recorded {
-                "; real clocks and delays have no place in a script".into()
+                "; a script cannot express real clocks and delays".into()
             } else {
                 String::new()
             },
@@ -230,17 +240,19 @@ where
     let mut search = Search::new(script, failure, tries, progress);
     search.begin_with(first);
     search.refine();
-    // Seeds of the same experiment may fail in a simpler way.
-    (1..=OTHER_SEEDS).filter(|seed| search.consider(Spec { seed: *seed, ..spec.clone() })).take(MOST_SEEDS).count();
+    // Other seeds of the same experiment may fail in a simpler way.
+    (1..=OTHER_SEEDS).filter(|seed| search.consider(Spec { seed: *seed, ..spec.clone() })).take(MAX_SEEDS).count();
     search.refine();
     Ok(search.finish())
 }
 
-/// A run that was stopped too early may leave a property undecided, so this does not say that it holds.
+/// The text does not claim that the property holds, because a run that was stopped early may leave
+/// it undecided.
 fn nothing_fails(property: Option<&str>) -> String {
-    property.map_or_else(|| "No property fails".into(), |name| format!("'{name}' does not fail"))
+    property.map_or_else(|| "no property fails".into(), |name| format!("'{name}' does not fail"))
 }
 
+/// Rejects a name that is no property of the experiment.
 fn check_property<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Result<(), ShrinkError> {
     let verdicts = F::properties(spec, Care::Verdicts).verdicts();
     let known: Vec<_> =
@@ -253,12 +265,12 @@ fn check_property<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Resul
     }
 }
 
-/// The experiment in which a script says what users do and what goes wrong, and chance decides the rest as before. Pauses and
-/// bad links are among that if it is to be full.
-fn scripted<F: FamilyLab>(spec: &Spec<F>, noted: Noted, is_full: bool) -> Spec<F> {
-    let mut script = Script { directions: Vec::new(), ..noted.script };
+/// The experiment with a script for the clients and the faults; the remaining choices stay random.
+/// `is_full` includes pauses and bad links.
+fn scripted<F: FamilyLab>(spec: &Spec<F>, choices: RecordedChoices, is_full: bool) -> Spec<F> {
+    let mut script = Script { directions: Vec::new(), ..choices.script };
     if is_full {
-        script.faults.extend(noted.shown);
+        script.faults.extend(choices.shown);
         script.faults.sort_by_key(|timed| timed.at);
     }
     Spec {
@@ -271,15 +283,16 @@ fn scripted<F: FamilyLab>(spec: &Spec<F>, noted: Noted, is_full: bool) -> Spec<F
     }
 }
 
-fn explicit<F: FamilyLab>(spec: &Spec<F>, mut noted: Noted, failure: &Failure) -> Spec<F> {
+/// The experiment whose script fixes all recorded choices.
+fn explicit<F: FamilyLab>(spec: &Spec<F>, mut choices: RecordedChoices, failure: &Failure) -> Spec<F> {
     if failure.kind == Kind::Eventually {
-        // What was still under way in the end may as well come: nothing may wait for it alone.
-        noted.script.directions.retain(|direction| noted.pace.allows(direction));
+        // Messages that were in flight at the end may arrive, so that nothing waits only for them.
+        choices.script.directions.retain(|direction| choices.pace.allows(direction));
     }
     let links = if spec.is_reliable() { LinkChoice::Reliable } else { LinkChoice::Bare };
     let mut explicit = Spec {
         latency: Latency::Fixed(spec.typical()),
-        // Whoever relies on a bound breaks for another reason where nodes are told a shorter one.
+        // An algorithm that relies on a bound must not fail because nodes know a shorter one.
         bound: if spec.needs_bounds() { Some(Length(spec.bound())) } else { spec.bound },
         processing: Latency::Fixed(Duration::ZERO),
         disk: Latency::Fixed(Duration::ZERO),
@@ -288,10 +301,10 @@ fn explicit<F: FamilyLab>(spec: &Spec<F>, mut noted: Noted, failure: &Failure) -
         fifo: false,
         links,
         faults: Vec::new(),
-        script: Some(noted.script),
+        script: Some(choices.script),
         script_path: None,
         random_faults: crate::chaos::FaultMix::default(),
-        until: if failure.kind == Kind::Always { Some(Length(noted.end + SLACK)) } else { spec.until },
+        until: if failure.kind == Kind::Always { Some(Length(choices.end + SLACK)) } else { spec.until },
         settings: F::scripted(&spec.settings),
         ..spec.clone()
     };
@@ -301,18 +314,19 @@ fn explicit<F: FamilyLab>(spec: &Spec<F>, mut noted: Noted, failure: &Failure) -
     explicit
 }
 
-/// An experiment in which everything is told, with messages that are fast where nothing is told of them, and as it is. Where
-/// messages are fast, those stand out that take long.
-fn fast<F: FamilyLab>(spec: Spec<F>) -> [Spec<F>; 2] {
+/// Two variants of an experiment without random choices: with fast messages by default, and as it
+/// is. With fast messages, slow ones stand out.
+fn with_fast_messages<F: FamilyLab>(spec: Spec<F>) -> [Spec<F>; 2] {
     [Spec { latency: Latency::Fixed(Duration::from_millis(1)), ..spec.clone() }, spec]
 }
 
-fn note<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Noted {
-    let notes = Notes::<F>::up_to(failure.violation.line);
-    crate::experiment::play(spec, notes).observer.finish()
+/// Runs the experiment and records its choices up to the violation.
+fn record_choices<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> RecordedChoices {
+    let recorder = ChoiceRecorder::<F>::up_to(failure.violation.line);
+    crate::experiment::play(spec, recorder).observer.finish()
 }
 
-/// Smaller numbers, the smallest first: a few, half as many, one less.
+/// Smaller numbers, the smallest first: up to three, half, one less.
 pub(crate) fn fewer(count: u64) -> impl Iterator<Item = u64> {
     let mut all: Vec<u64> = (1..=3).chain([count / 2, count.saturating_sub(1)]).filter(|less| *less < count).collect();
     all.sort_unstable();
@@ -320,18 +334,18 @@ pub(crate) fn fewer(count: u64) -> impl Iterator<Item = u64> {
     all.into_iter()
 }
 
-/// The same experiment with less of something that the family's settings ask for, the least first.
+/// The same experiment with smaller settings of the family, the smallest first.
 fn smaller<F: FamilyLab>(spec: &Spec<F>) -> Vec<Spec<F>> {
     let others = F::smaller(&spec.settings).into_iter().filter(|settings| *settings != spec.settings);
     others.map(|settings| Spec { settings, ..spec.clone() }).collect()
 }
 
-/// How much later the one is than the other, if it is.
-fn less(later: Duration, earlier: Duration) -> Duration {
+/// How much later one time is than the other; zero if it is not.
+fn saturating_difference(later: Duration, earlier: Duration) -> Duration {
     Duration::from_nanos(later.nanos().saturating_sub(earlier.nanos()))
 }
 
-/// Whether nothing is left to chance but what directions might still say.
+/// Whether no random choices are left, except those that directions could fix.
 fn is_explicit<F: FamilyLab>(spec: &Spec<F>) -> bool {
     let fixed = |latency| matches!(latency, Latency::Fixed(_));
     let is_scripted = spec.is_scripted() || F::is_silent(&spec.settings);

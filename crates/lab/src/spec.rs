@@ -1,10 +1,10 @@
-//! What to run, in the words of the command line.
+//! The description of one experiment, in the terms of the command line.
 
 use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::chaos::FaultMix;
 use crate::error::LabError;
 use crate::family::{FamilyLab, FamilyTypes, RunFamily};
-use crate::flag::Place;
+use crate::flag::FlagPosition;
 use crate::mutex::Mutex;
 use crate::registry::{Entry, Surroundings, find};
 use quorate_core::wrap::{Reliable, Retransmission};
@@ -17,7 +17,8 @@ use quorate_sim::{Setup, Wire};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One experiment. Everything that a run depends on is here, so that a journal's header can repeat it.
+/// One experiment. It holds everything that determines a run, so that a journal's header can
+/// reproduce it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Spec<F: FamilyTypes = Mutex> {
@@ -25,30 +26,31 @@ pub struct Spec<F: FamilyTypes = Mutex> {
     pub nodes: usize,
     pub seed: u64,
     pub latency: Latency,
-    /// How long nodes are told that a message takes at most, if not as long as it does. Journals of earlier versions do
-    /// not say.
+    /// The message delay bound that nodes assume, if it differs from the real one. Missing in
+    /// journals of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<Length>,
-    /// How long a node is busy with each input.
+    /// Processing time of each input.
     pub processing: Latency,
-    /// How long a sync of the disk takes.
+    /// Duration of a disk sync.
     pub disk: Latency,
     pub loss: Chance,
     pub duplicate: Chance,
-    /// Whether links keep the order of messages.
+    /// Whether links are FIFO.
     pub fifo: bool,
     pub links: LinkChoice,
     pub faults: Vec<TimedFault>,
-    /// What a script file adds: faults, and commands in place of the workload.
+    /// The script file's content: faults, and commands that replace the workload.
     pub script: Option<Script>,
-    /// Where the script was read from, for the command that repeats the run. A journal holds the script itself.
+    /// The path of the script, for the command that repeats the run. A journal stores the script
+    /// itself.
     #[serde(skip)]
     pub script_path: Option<String>,
     /// Faults that the seed chooses.
     pub random_faults: FaultMix,
-    /// When the run is stopped at the latest, in simulated time.
+    /// The simulated time at which the run stops at the latest.
     pub until: Option<Length>,
-    /// What the family adds: who asks, when and for what.
+    /// The family's settings: which clients send requests, when and for what.
     #[serde(flatten)]
     pub settings: F::Settings,
 }
@@ -57,20 +59,21 @@ pub struct Spec<F: FamilyTypes = Mutex> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkChoice {
-    /// Reliable where messages can be lost or repeated, bare elsewhere.
+    /// Reliable if messages can be lost or duplicated, else bare.
     #[default]
     Auto,
     Bare,
-    /// With the layer that repeats, orders and acknowledges.
+    /// With the layer that retransmits, orders and acknowledges.
     Reliable,
 }
 
-/// The largest group that is simulated; a node's number has 32 bits, and a journal names them all.
-const MOST_NODES: usize = 10_000_000;
-const MOST_EVENTS: u64 = 1_000_000_000;
+/// The size of the largest simulated group. A node id has 32 bits, and a journal's header names all
+/// nodes.
+const MAX_NODES: usize = 10_000_000;
+const MAX_EVENTS: u64 = 1_000_000_000;
 
 impl<F: RunFamily> Spec<F> {
-    /// A run of three nodes of this algorithm with the usual settings.
+    /// Returns a run of three nodes of this algorithm with default settings.
     pub fn new(algorithm: impl Into<Algorithm<F>>) -> Self {
         let millis = |count| Duration::from_millis(count);
         Self {
@@ -98,19 +101,20 @@ impl<F: RunFamily> Spec<F> {
         Algorithm::named(algorithm).map(Self::new)
     }
 
-    /// One message time: exact if it is fixed, else a typical one.
+    /// The typical duration of one message; exact if the latency is fixed.
     pub fn typical(&self) -> Duration {
         self.latency.typical()
     }
 
-    /// When a run is stopped although it could go on, in families where users hear nothing for long only if they wait
-    /// in vain.
+    /// The default limits at which the simulator stops a run that could continue. They suit
+    /// families whose clients wait long for an event only if they wait in vain.
     pub fn usual_limits(&self) -> Limits {
         Limits {
             until: self.until.map(|Length(length)| Time::ZERO + length),
-            events: MOST_EVENTS,
+            events: MAX_EVENTS,
             settle: self.typical().times(1_000),
-            // Hundreds of the longest waits of a reliable link, so that all but hopeless links get through.
+            // Hundreds of the longest retransmission timeouts, so that all but hopeless links
+            // deliver.
             patience: self.typical().times(100_000),
         }
     }
@@ -120,8 +124,8 @@ impl<F: FamilyLab> Spec<F> {
     pub fn validate(&self) -> Result<(), LabError> {
         match self.nodes {
             0 => return Err(SpecError::NoNodes.into()),
-            nodes if nodes > MOST_NODES => {
-                return Err(SpecError::TooManyNodes { nodes, most: MOST_NODES }.into());
+            nodes if nodes > MAX_NODES => {
+                return Err(SpecError::TooManyNodes { nodes, most: MAX_NODES }.into());
             }
             _ => {}
         }
@@ -139,10 +143,11 @@ impl<F: FamilyLab> Spec<F> {
         Ok(())
     }
 
-    /// Reads an experiment from a journal's header. A field that nobody writes means another program wrote it.
+    /// Reads an experiment from a journal's header. Rejects unknown fields, because another program
+    /// must have written them.
     pub(crate) fn from_header(run: &Value) -> Result<Self, LabError> {
-        let told = |error: serde_json::Error| LabError::Header(error.to_string());
-        let spec: Self = serde_json::from_value(run.clone()).map_err(told)?;
+        let header_error = |error: serde_json::Error| LabError::Header(error.to_string());
+        let spec: Self = serde_json::from_value(run.clone()).map_err(header_error)?;
         let known = spec.to_header()?;
         let mut fields = run.as_object().into_iter().flat_map(|fields| fields.keys());
         match fields.find(|field| known.get(field).is_none()) {
@@ -155,6 +160,8 @@ impl<F: FamilyLab> Spec<F> {
         serde_json::to_value(self).map_err(|error| LabError::Header(error.to_string()))
     }
 
+    /// The unit of delays and its name: one message time if the latency is fixed, else
+    /// milliseconds.
     pub fn delay_unit(&self) -> (Duration, &'static str) {
         match self.latency {
             Latency::Fixed(length) => (length, "T"),
@@ -162,6 +169,7 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
+    /// Whether nodes use reliable links.
     pub fn is_reliable(&self) -> bool {
         match self.links {
             LinkChoice::Bare => false,
@@ -170,7 +178,8 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
-    /// Whether links keep the order of messages: because somebody wants it, or because the algorithm needs it.
+    /// Whether links are FIFO, because the experiment asks for it or because the algorithm needs
+    /// it.
     pub fn is_fifo(&self) -> bool {
         self.fifo || F::needs_fifo(&self.algorithm)
     }
@@ -184,12 +193,13 @@ impl<F: FamilyLab> Spec<F> {
         Surroundings { group: self.group(), seed: self.seed, bounds }
     }
 
-    /// How long a message takes at most, as far as nodes are told.
+    /// The message delay bound that nodes assume.
     pub(crate) fn bound(&self) -> Duration {
         self.bound.map_or_else(|| most(self.latency), |Length(bound)| bound)
     }
 
-    /// How long a question and its answer take at most, if that has a bound. A node may be busy with others meanwhile.
+    /// The longest duration of a request and its reply, if the latencies have bounds. Includes the
+    /// time in which a node is busy with other inputs.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         let bounded = |latency| match latency {
             Latency::Fixed(_) | Latency::Uniform { .. } => Some(most(latency)),
@@ -199,6 +209,7 @@ impl<F: FamilyLab> Spec<F> {
         Some(bounded(self.latency)?.times(2) + busy)
     }
 
+    /// Whether messages can be lost or duplicated.
     fn can_lose(&self) -> bool {
         !self.loss.is_zero()
             || !self.duplicate.is_zero()
@@ -207,7 +218,7 @@ impl<F: FamilyLab> Spec<F> {
             || self.directions().iter().any(Direction::is_unreliable)
     }
 
-    /// Whether messages can be lost or repeated for good: no layer sends them again or sorts them out.
+    /// Whether messages can be lost or duplicated without a layer that repairs it.
     pub(crate) fn loses_unrepaired(&self, faults: &[TimedFault]) -> bool {
         !self.is_reliable() && (self.can_lose() || faults.iter().any(|timed| loses_messages(&timed.fault)))
     }
@@ -216,7 +227,7 @@ impl<F: FamilyLab> Spec<F> {
         F::broken_assumptions(self)
     }
 
-    /// Whether a node may die, or be stopped or cut off for good.
+    /// Whether a node may crash, or be paused or partitioned permanently.
     pub(crate) fn can_stop(&self) -> bool {
         let ends = |timed: &TimedFault| match timed.fault {
             Fault::Crash { .. } | Fault::Disk { .. } => false,
@@ -226,6 +237,7 @@ impl<F: FamilyLab> Spec<F> {
         self.random_faults.can_stop() || !self.all_faults().all(ends)
     }
 
+    /// Whether there are no faults.
     pub(crate) fn is_calm(&self) -> bool {
         !self.can_lose() && self.random_faults.is_empty() && self.all_faults().next().is_none()
     }
@@ -235,13 +247,13 @@ impl<F: FamilyLab> Spec<F> {
         self.faults.iter().chain(self.script.iter().flat_map(|script| &script.faults))
     }
 
-    /// Everything that goes wrong, whoever chose it: the command line, the script, the seed or the family.
+    /// All faults of the run: from the command line, the script, the seed and the family.
     pub(crate) fn every_fault(&self) -> Vec<TimedFault> {
         let random = self.random_faults.draw(self.seed, self.nodes, F::fault_window(self));
         self.all_faults().cloned().chain(random).chain(F::own_faults(self)).collect()
     }
 
-    /// What the script takes from chance.
+    /// The script's choices that replace random ones.
     pub(crate) fn directions(&self) -> &[Direction] {
         self.script.as_ref().map_or(&[], |script| &script.directions)
     }
@@ -250,7 +262,7 @@ impl<F: FamilyLab> Spec<F> {
         Group::of_size(self.nodes)
     }
 
-    /// Whether a script says what users do.
+    /// Whether a script determines what the clients do.
     pub fn is_scripted(&self) -> bool {
         self.script.as_ref().is_some_and(|script| !script.commands.is_empty())
     }
@@ -265,7 +277,8 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
-    pub(crate) fn linked<C: 'static, E: 'static, M>(
+    /// Wraps nodes in reliable links if the experiment uses them.
+    pub(crate) fn with_links<C: 'static, E: 'static, M>(
         &self,
         make: M,
     ) -> impl Fn(NodeId) -> Erased<C, E> + Send + Sync + 'static + use<F, C, E, M>
@@ -279,33 +292,35 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
-    /// Repetition begins when an answer is overdue by any latency with a bound.
+    /// The retransmission timeout exceeds the time of a reply under any bounded latency.
     pub(crate) fn retransmission(&self) -> Retransmission {
         let wait = self.typical() + self.processing.typical();
         Retransmission { first: Span::between(wait.times(3), wait.times(4)), longest: wait.times(64) }
     }
 
-    /// When the last fault is over, those that the seed chooses included.
+    /// The end of the last fault, including seed-chosen faults.
     pub fn faults_end(&self) -> Option<Time> {
         let end = |timed: &TimedFault| Time::ZERO + timed.at + timed.lasts.unwrap_or(Duration::ZERO);
         self.every_fault().iter().map(end).max()
     }
 
-    /// Why a run that ended like this cannot say what would have happened in the end; nothing if it can.
+    /// The reason why a run with this ending cannot decide liveness properties; `None` if it can.
     ///
-    /// The patience of a family is no such limit: in it, what happens eventually has happened.
+    /// Reaching the patience limit of a family is no such reason: by then, what happens eventually
+    /// has happened.
     pub fn cut_short(&self, ending: Ending, events: u64) -> Option<String> {
         match (ending, self.until) {
             (Ending::Done | Ending::Stuck, _) => None,
-            (Ending::Stopped, _) if events >= MOST_EVENTS => Some(format!("the run was stopped after {events} events")),
+            (Ending::Stopped, _) if events >= MAX_EVENTS => Some(format!("the run was stopped after {events} events")),
             (Ending::Stopped, until) => until.map(|until| format!("the run was stopped at {until} (--until)")),
         }
     }
 
+    /// Describes the limit at which a run was stopped.
     pub fn limit_reached(&self, events: u64) -> String {
         match (self.until, F::limits(self).until) {
-            (Some(given), _) if events < MOST_EVENTS => format!("at {given}, its limit"),
-            (None, Some(patience)) if events < MOST_EVENTS => format!("at {patience}, its limit"),
+            (Some(given), _) if events < MAX_EVENTS => format!("at {given}, its limit"),
+            (None, Some(patience)) if events < MAX_EVENTS => format!("at {patience}, its limit"),
             (_, _) => format!("after {events} events, its limit"),
         }
     }
@@ -314,20 +329,21 @@ impl<F: FamilyLab> Spec<F> {
     pub fn command(&self, verb: &str) -> String {
         let usual = Self::new(self.algorithm);
         let own: Vec<_> = F::flags(self).into_iter().collect();
-        let own_at = |place: Place| own.iter().filter(move |flag| flag.place == place).map(ToString::to_string);
+        let own_at =
+            |position: FlagPosition| own.iter().filter(move |flag| flag.position == position).map(ToString::to_string);
         let unless = |usual: bool, text: String| (!usual).then_some(text);
         let mut words = vec![format!("quorate {verb} {} --nodes {} --seed {}", self.algorithm, self.nodes, self.seed)];
-        words.extend(own_at(Place::Front));
+        words.extend(own_at(FlagPosition::Front));
         words.extend(unless(self.latency == usual.latency, format!("--latency {}", self.latency)));
         words.extend(self.bound.map(|bound| format!("--bound {bound}")));
         words.extend(unless(self.processing == usual.processing, format!("--processing {}", self.processing)));
         words.extend(unless(self.disk == usual.disk, format!("--disk {}", self.disk)));
-        words.extend(own_at(Place::Times));
+        words.extend(own_at(FlagPosition::Times));
         words.extend(unless(self.loss.is_zero(), format!("--loss {}", self.loss)));
         words.extend(unless(self.duplicate.is_zero(), format!("--duplicate {}", self.duplicate)));
         words.extend(unless(!self.fifo, "--fifo".into()));
         words.extend(unless(self.links == usual.links, format!("--links {}", word(&self.links))));
-        words.extend(own_at(Place::Links));
+        words.extend(own_at(FlagPosition::Links));
         words.extend(self.faults.iter().map(|fault| format!("--fault \"{fault}\"")));
         words.extend(self.script_path.as_ref().map(|path| format!("--script {}", shell_word(path))));
         let random = &self.random_faults;
@@ -337,7 +353,7 @@ impl<F: FamilyLab> Spec<F> {
     }
 }
 
-/// The algorithm or fixture of this name.
+/// Returns the algorithm or fixture with this name.
 pub fn entry(name: &str) -> Result<&'static Entry, LabError> {
     find(name).ok_or_else(|| LabError::Algorithm(AlgorithmError::UnknownAlgorithm { name: name.to_owned() }))
 }
@@ -347,22 +363,24 @@ fn loses_messages(fault: &Fault) -> bool {
     matches!(fault, Fault::Cut(_)) || matches!(fault, Fault::Link { change, .. } if odd(change))
 }
 
+/// Whether a fault sets the latency of a link to zero.
 fn is_instant_link(fault: &Fault) -> bool {
     matches!(fault, Fault::Link { change: LinkChange::Latency(latency), .. } if latency.typical() == Duration::ZERO)
 }
 
-/// The text as a shell takes it for one word.
+/// Quotes the text as one word of a shell.
 pub(crate) fn shell_word(text: &str) -> String {
     let plain = |character: char| character.is_alphanumeric() || "-_./,:=+@%".contains(character);
     if !text.is_empty() && text.chars().all(plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
-/// A choice as users type it.
+/// Returns a choice as the command line spells it.
 pub(crate) fn word(choice: &impl Serialize) -> String {
     serde_json::to_value(choice).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// How long it takes at most. A long tail has no end; whoever builds on a bound takes its chance.
+/// The longest latency. A long-tailed latency has none; the result then is ten times its median,
+/// which messages can exceed.
 fn most(latency: Latency) -> Duration {
     match latency {
         Latency::Fixed(length) => length,
@@ -371,12 +389,13 @@ fn most(latency: Latency) -> Duration {
     }
 }
 
+/// An invalid common field of an experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
-    #[error("A group needs at least one node; --nodes 3 is a good start.")]
+    #[error("--nodes must be at least 1; got 0. Use for example --nodes 3.")]
     NoNodes,
-    #[error("{nodes} nodes are too many: at most {most} fit.")]
+    #[error("--nodes must be at most {most}; got {nodes}.")]
     TooManyNodes { nodes: usize, most: usize },
-    #[error("A latency of zero leaves nothing to measure: give messages some time, such as --latency fixed:1ms.")]
+    #[error("--latency must be greater than zero; got 0. Use for example --latency fixed:1ms.")]
     NoLatency,
 }

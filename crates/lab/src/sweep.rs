@@ -9,38 +9,41 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
-/// Seeds that a worker takes at once.
+/// Number of seeds that a worker takes at once.
 const BATCH: u64 = 32;
 
+/// A sweep over the seeds of one experiment.
 #[derive(Clone, Debug)]
 pub struct Sweep<F: FamilyLab> {
-    /// The experiment; its seed is the first one.
+    /// The experiment with the first seed.
     pub spec: Spec<F>,
     pub seeds: u64,
     pub threads: usize,
-    /// Whether to go on after a failure and count them all.
+    /// Whether to continue after a failure and count all failures.
     pub keep_going: bool,
 }
 
+/// The results of all seeds so far.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// How many seeds are counted here: all of them, or those up to the first failure.
+    /// Number of seeds counted: all of them, or those up to the first failure.
     pub seeds: u64,
     pub events: u64,
     pub failed: u64,
-    /// The lowest seed that failed, with what it breached.
+    /// The lowest failing seed, with the violated property.
     pub first_failure: Option<(u64, Verdict)>,
-    /// How many seeds did not fail, but left a property undecided.
+    /// Number of seeds that did not fail but left a property undecided.
     pub undecided: u64,
     pub first_undecided: Option<(u64, Verdict)>,
     pub properties: Vec<Tally>,
 }
 
+/// The results of one property over all seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     pub name: &'static str,
     pub kind: Kind,
-    /// In how many seeds it held, or for `sometimes`, happened.
+    /// Number of seeds in which it held (for `sometimes`: happened).
     pub held: u64,
     pub undecided: u64,
 }
@@ -51,8 +54,8 @@ impl Tally {
         Self { name, kind, held: u64::from(holds == Some(true)), undecided: u64::from(holds.is_none()) }
     }
 
-    /// Whether it held in all of so many seeds, or for `sometimes`, happened in one; nothing if that depends on a seed that
-    /// cannot say.
+    /// Whether the property held in all `seeds` runs (for `sometimes`: happened in one). `None` if
+    /// undecided seeds could change the answer.
     pub fn holds(&self, seeds: u64) -> Option<bool> {
         match self.kind {
             Kind::Sometimes => Some(self.held > 0),
@@ -63,18 +66,18 @@ impl Tally {
 }
 
 impl Summary {
-    /// Whether nothing failed, as far as anybody can say, and all that should happen sometimes did.
+    /// Whether no decided property failed and every `sometimes` property happened.
     pub fn holds(&self) -> bool {
         self.failed == 0 && self.never_happened().next().is_none()
     }
 
-    /// What should happen sometimes and never did.
+    /// The `sometimes` properties that never happened.
     pub fn never_happened(&self) -> impl Iterator<Item = &'static str> {
         let never = |tally: &&Tally| tally.kind == Kind::Sometimes && tally.held == 0;
         self.properties.iter().filter(never).map(|tally| tally.name)
     }
 
-    /// Adds what came of the seeds that follow.
+    /// Adds the summary of the seeds that follow.
     pub fn add(&mut self, other: Self) {
         self.seeds += other.seeds;
         self.events += other.events;
@@ -96,14 +99,15 @@ impl Summary {
     }
 }
 
-/// Runs a sweep. `progress` hears of the summary so far, now and then, and says whether to go on.
+/// Runs a sweep. `progress` gets the summary so far from time to time and returns whether to
+/// continue.
 ///
-/// The summary does not depend on how threads race: what comes of the seeds is added up in their order, up to and
-/// including the first that fails unless the sweep keeps going.
+/// The summary does not depend on thread scheduling: results are added in the order of seeds, up to
+/// and including the first failure unless the sweep keeps going.
 pub fn run<F: FamilyLab>(sweep: &Sweep<F>, progress: impl FnMut(&Summary) -> bool) -> Result<Summary, LabError> {
     sweep.spec.validate()?;
     let next = AtomicU64::new(0);
-    // Seeds at and beyond this one need not be run: an earlier one failed. Every seed below it is.
+    // Seeds from this one on need not run, because an earlier one failed. All seeds below it run.
     let stop = AtomicU64::new(sweep.seeds);
     let threads = sweep.seeds.div_ceil(BATCH).clamp(1, sweep.threads.max(1) as u64);
     std::thread::scope(|scope| {
@@ -122,7 +126,7 @@ pub fn run<F: FamilyLab>(sweep: &Sweep<F>, progress: impl FnMut(&Summary) -> boo
                 }
             };
             if let Err(reason) = std::thread::Builder::new().spawn_scoped(scope, work) {
-                // Those that did start have nothing more to do.
+                // The threads that did start have no more work.
                 stop.store(0, Ordering::Relaxed);
                 return Err(LabError::Threads { threads: sweep.threads, reason });
             }
@@ -132,7 +136,8 @@ pub fn run<F: FamilyLab>(sweep: &Sweep<F>, progress: impl FnMut(&Summary) -> boo
     })
 }
 
-/// Batches come as they are ready, each with the place of its first seed, and are counted in the order of seeds.
+/// Adds batches in the order of seeds. They arrive in any order, each with the index of its first
+/// seed.
 fn add_up(
     batches: impl IntoIterator<Item = (u64, Summary)>,
     keep_going: bool,
@@ -142,15 +147,15 @@ fn add_up(
     let mut summary = Summary::default();
     let mut early = BTreeMap::new();
     let mut due = 0;
-    let mut goes_on = true;
+    let mut continues = true;
     for (first, batch) in batches {
         early.insert(first, batch);
         while let Some(batch) = early.remove(&due) {
             due += BATCH;
-            if goes_on && (keep_going || summary.failed == 0) {
+            if continues && (keep_going || summary.failed == 0) {
                 summary.add(batch);
-                goes_on = progress(&summary);
-                if !goes_on {
+                continues = progress(&summary);
+                if !continues {
                     stop.store(0, Ordering::Relaxed);
                 }
             }
@@ -159,6 +164,7 @@ fn add_up(
     summary
 }
 
+/// Runs one batch of seeds.
 fn batch<F: FamilyLab>(sweep: &Sweep<F>, first: u64, stop: &AtomicU64) -> Summary {
     let mut summary = Summary::default();
     let mut spec = sweep.spec.clone();

@@ -1,4 +1,4 @@
-//! A run as text: one line an event, one column a node.
+//! A run as text: one line per event, one column per node.
 //!
 //! ```text
 //!      time   1  2  3
@@ -16,55 +16,59 @@ use serde::Serialize;
 use std::fmt::Write;
 use std::marker::PhantomData;
 
-/// Groups beyond this size get no columns: the line would be all columns.
-const MOST_COLUMNS: usize = 40;
+/// Groups larger than this have no columns, because they would fill the line.
+const MAX_COLUMNS: usize = 40;
 
+/// One line of a trace: a step of a node or a world event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Its number, counting steps and acts of the world from 1; silent ones, which are not shown, count too.
+    /// The line's number: steps and world events count from 1, including those that are not shown.
     pub number: u64,
     pub time: Time,
     /// The time that is shown as 0.
     pub origin: Time,
-    /// Whose step it is, if it is one.
+    /// The acting node, if the line is a step.
     pub node: Option<NodeId>,
-    /// How each node stands after it.
+    /// The role of each node afterwards.
     pub columns: Vec<Role>,
-    /// What came, and everything that followed from it.
+    /// The input, and its effects.
     pub parts: Vec<Part>,
 }
 
+/// One part of a line, such as the input, a rule or a sent message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
     pub sort: Sort,
     pub text: String,
 }
 
-/// Turns moments into lines, and hands each one on when it is complete.
+/// Converts moments to lines, and passes each complete line to `sink`.
 pub struct Trace<'a, F: FamilyLab> {
     family: PhantomData<F>,
     sink: Box<dyn FnMut(&Line) + 'a>,
     origin: Time,
-    /// Whether a node's clock is shown where it shows another time.
+    /// Whether to show a node's clock if it differs from the true time.
     clocks: bool,
     roles: Roles<F::Command, F::Event>,
     open: Option<Line>,
     lines: u64,
-    hush: Hush,
+    suppression: Suppression,
 }
 
+/// The kind of uneventful line to suppress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Hush {
+enum Suppression {
     #[default]
     No,
-    /// That a node starts for the first time, unless it does something.
+    /// The first start of a node, unless it has an effect.
     Boot,
-    /// That a lease is renewed, unless a rule follows from it: it does so all the time.
+    /// The renewal of a lease, unless a rule or a message follows. Renewals are frequent.
     Renewal,
 }
 
-impl Hush {
-    fn about<C>(input: &Taken<'_, C>) -> Self {
+impl Suppression {
+    /// Whether the line of an input may be suppressed.
+    fn for_input<C>(input: &Taken<'_, C>) -> Self {
         match input {
             Taken::Start { incarnation: Incarnation::FIRST, blank: false } => Self::Boot,
             Taken::Lease(_) => Self::Renewal,
@@ -72,7 +76,7 @@ impl Hush {
         }
     }
 
-    fn lets_pass(self, line: &Line) -> bool {
+    fn shows(self, line: &Line) -> bool {
         match self {
             Self::No => true,
             Self::Boot => line.parts.len() > 1,
@@ -83,7 +87,7 @@ impl Hush {
 
 impl<'a, F: FamilyLab> Trace<'a, F> {
     pub fn new(nodes: usize, sink: impl FnMut(&Line) + 'a) -> Self {
-        let columns = if nodes <= MOST_COLUMNS { nodes } else { 0 };
+        let columns = if nodes <= MAX_COLUMNS { nodes } else { 0 };
         Self {
             family: PhantomData,
             sink: Box::new(sink),
@@ -92,21 +96,21 @@ impl<'a, F: FamilyLab> Trace<'a, F> {
             roles: Roles::new(columns, F::stands),
             open: None,
             lines: 0,
-            hush: Hush::No,
+            suppression: Suppression::No,
         }
     }
 
-    /// A trace of a journal. Times are told from what its header calls their origin; and in a run of real nodes clocks
-    /// that disagree are nothing special.
+    /// A trace of a journal. Times are relative to the origin in the header. Clocks of real nodes
+    /// always differ, so the trace does not show them.
     pub fn of(header: &Header, sink: impl FnMut(&Line) + 'a) -> Self {
         let recorded = header.recorded || header.live.is_some();
         Self { origin: Time::from_nanos(header.origin), clocks: !recorded, ..Self::new(header.nodes, sink) }
     }
 
-    /// Hands on the last line.
+    /// Emits the last line.
     pub fn finish(&mut self) {
-        let hush = std::mem::take(&mut self.hush);
-        if let Some(mut line) = self.open.take().filter(|line| hush.lets_pass(line)) {
+        let suppression = std::mem::take(&mut self.suppression);
+        if let Some(mut line) = self.open.take().filter(|line| suppression.shows(line)) {
             line.columns = self.roles.all().collect();
             (self.sink)(&line);
         }
@@ -135,7 +139,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Trace<'_, F> {
                     let _ = write!(text, " (its clock: {})", millis(*now));
                 }
                 self.begin(*time, Some(*node), Sort::Input, text);
-                self.hush = Hush::about(input);
+                self.suppression = Suppression::for_input(input);
             }
             Moment::Effect { effect, .. } => {
                 if let Some((sort, text)) = words::effect(effect) {
@@ -148,9 +152,10 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Trace<'_, F> {
     }
 }
 
+/// The heading above the lines of a trace.
 pub fn heading(nodes: usize) -> String {
     let mut text = format!("{:>10}  ", "time");
-    if nodes <= MOST_COLUMNS {
+    if nodes <= MAX_COLUMNS {
         for node in 1..=nodes {
             let _ = write!(text, "{node:^3}");
         }
@@ -158,27 +163,28 @@ pub fn heading(nodes: usize) -> String {
     text.trim_end().to_owned()
 }
 
-/// What the signs of a trace mean, where nodes stand in these ways.
+/// Explains the signs of a trace, given the roles of a family.
 pub fn legend(roles: &[(Role, &str)]) -> String {
     let common = [(Role::Paused, "paused"), (Role::Down, "down")];
     let signs = roles.iter().chain(&common).map(|(role, words)| format!("{} {words}", role.sign()));
-    let others = ["[ ] whose step it is", "times in milliseconds"].map(String::from);
+    let others = ["[ ] acting node", "times in milliseconds"].map(String::from);
     signs.chain(others).collect::<Vec<_>>().join("   ")
 }
 
+/// The kind of a piece of text, for colouring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     Column(Role),
     Part(Sort),
 }
 
-/// A line as text. `paint` may colour each piece, and leaves it as it is otherwise.
+/// Renders a line as text. `paint` may colour each part; `plain` leaves it unchanged.
 pub fn render(line: &Line, paint: impl Fn(Ink, &str) -> String) -> String {
     let shown = Time::from_nanos(line.time.nanos().saturating_sub(line.origin.nanos()));
     let mut text = format!("{:>10}  ", millis(shown));
     for (index, column) in line.columns.iter().enumerate() {
-        let acts = line.node.is_some_and(|node| node.index() == index);
-        let (left, right) = if acts { ('[', ']') } else { (' ', ' ') };
+        let is_acting = line.node.is_some_and(|node| node.index() == index);
+        let (left, right) = if is_acting { ('[', ']') } else { (' ', ' ') };
         let sign = column.sign().to_string();
         let _ = write!(text, "{left}{}{right}", paint(Ink::Column(*column), &sign));
     }
@@ -192,6 +198,7 @@ pub fn render(line: &Line, paint: impl Fn(Ink, &str) -> String) -> String {
     text
 }
 
+/// Leaves the text unchanged.
 pub fn plain(_ink: Ink, text: &str) -> String {
     text.to_owned()
 }
@@ -205,9 +212,9 @@ mod tests {
     use quorate_journal::moment::{Done, Moment, Observer, Taken};
 
     #[test]
-    fn that_a_lease_goes_on_is_told_only_where_a_rule_follows_from_it() {
-        let mut told = Vec::new();
-        let mut trace = Trace::<Mutex>::new(1, |line| told.push((line.number, line.parts.len())));
+    fn lease_renewals_are_shown_only_if_a_rule_follows() {
+        let mut shown = Vec::new();
+        let mut trace = Trace::<Mutex>::new(1, |line| shown.push((line.number, line.parts.len())));
         let (time, node) = (Time::ZERO, NodeId::from_index(0));
         for rule in [None, Some("VW-6")] {
             trace.observe(&Moment::Input { time, now: time, node, input: Taken::Lease(Time::NEVER) });
@@ -220,6 +227,6 @@ mod tests {
         }
         trace.finish();
         drop(trace);
-        assert_eq!(told, [(2, 3)], "the first one counts, and is not shown");
+        assert_eq!(shown, [(2, 3)], "the first renewal is numbered but not shown");
     }
 }

@@ -1,28 +1,29 @@
-//! What people type at a running node, when it is not what the node understands.
+//! Error messages for unknown commands that people type at a running node.
 
 use quorate_journal::settings::nearest;
 
-/// How much of what was typed is repeated.
-const QUOTED: usize = 40;
+/// Maximum number of typed characters that a message repeats.
+const MAX_QUOTED: usize = 40;
 
-/// A sentence for whoever typed this: what it looks like, and what can be typed.
-pub(crate) fn unheard(words: &[&str], known: &[&str], forms: &str) -> String {
-    let said = match words {
-        [] => "Nothing was asked.".to_owned(),
+/// Returns an error message that explains what is wrong with the typed words and lists valid
+/// commands.
+pub(crate) fn unknown_command(words: &[&str], known: &[&str], forms: &str) -> String {
+    let problem = match words {
+        [] => "the command is empty.".to_owned(),
         [word, ..] if known.iter().any(|name| name.eq_ignore_ascii_case(word)) => {
-            format!("'{}' makes no sense.", quoted(&words.join(" ")))
+            format!("'{}' has wrong arguments.", quoted(&words.join(" ")))
         }
         [word, ..] => match nearest(word, known.iter().copied()) {
-            Some(name) => format!("'{}' means nothing here; did you mean '{name}'?", quoted(word)),
-            None => format!("'{}' means nothing here.", quoted(word)),
+            Some(name) => format!("unknown command '{}'; did you mean '{name}'?", quoted(word)),
+            None => format!("unknown command '{}'.", quoted(word)),
         },
     };
-    format!("{said} Type {forms}, or the command in JSON as a journal has it.")
+    format!("{problem} Type {forms}, or the command as JSON.")
 }
 
-/// Free of control characters, and not too long.
+/// Escapes control characters and shortens long text.
 fn quoted(text: &str) -> String {
-    let short: String = text.chars().take(QUOTED).collect();
+    let short: String = text.chars().take(MAX_QUOTED).collect();
     let more = if short.len() < text.len() { "…" } else { "" };
     format!("{}{more}", short.escape_debug())
 }
@@ -36,7 +37,7 @@ mod tests {
     const ME: NodeId = NodeId::from_index(1);
 
     #[test]
-    fn every_command_of_a_mutual_exclusion_can_be_typed() {
+    fn every_mutex_command_can_be_typed() {
         for command in COMMANDS {
             let json = serde_json::to_string(&command).unwrap();
             for line in [command.name(), &format!("  {} ", command.name().to_uppercase()), &json] {
@@ -46,32 +47,29 @@ mod tests {
     }
 
     #[test]
-    fn who_types_something_else_is_told_what_can_be_typed() {
-        let told = |line: &str| Mutex::command(line, ME, 1).unwrap_err();
-        let forms = "Type acquire, try, share, cancel or release, or the command in JSON as a journal has it.";
-        assert_eq!(told("aquire"), format!("'aquire' means nothing here; did you mean 'acquire'? {forms}"));
-        assert_eq!(told("banana split"), format!("'banana' means nothing here. {forms}"));
-        assert_eq!(told("acquire 2"), format!("'acquire 2' makes no sense. {forms}"));
-        assert_eq!(told(" \t "), format!("Nothing was asked. {forms}"));
-        assert!(told("\u{1b}[2J").starts_with("'\\u{1b}[2J' means nothing"));
-        assert!(told(&"x".repeat(1_000)).starts_with(&format!("'{}…' means", "x".repeat(40))));
+    fn unknown_commands_are_answered_with_the_known_ones() {
+        let error = |line: &str| Mutex::command(line, ME, 1).unwrap_err();
+        let forms = "Type acquire, try, share, cancel or release, or the command as JSON.";
+        assert_eq!(error("aquire"), format!("unknown command 'aquire'; did you mean 'acquire'? {forms}"));
+        assert_eq!(error("banana split"), format!("unknown command 'banana'. {forms}"));
+        assert_eq!(error("acquire 2"), format!("'acquire 2' has wrong arguments. {forms}"));
+        assert_eq!(error(" \t "), format!("the command is empty. {forms}"));
+        assert!(error("\u{1b}[2J").starts_with("unknown command '\\u{1b}[2J'"));
+        assert!(error(&"x".repeat(1_000)).starts_with(&format!("unknown command '{}…'", "x".repeat(40))));
     }
 
     #[test]
-    fn bad_json_is_told_apart_from_bad_words() {
+    fn bad_json_has_its_own_error() {
         for line in ["\"aquire\"", "{\"acquire\":", "{}", "\"acquire\" now"] {
-            let told = Mutex::command(line, ME, 1).unwrap_err();
-            assert!(told.starts_with("This is no command in JSON: ") && told.ends_with('.'), "{told}");
+            let error = Mutex::command(line, ME, 1).unwrap_err();
+            assert!(error.starts_with("cannot parse the command as JSON: ") && error.ends_with('.'), "{error}");
         }
     }
 
     #[test]
     fn a_campaign_can_be_typed() {
         assert!(Election::command("campaign", ME, 1).is_ok() && Election::command("\"campaign\"", ME, 1).is_ok());
-        let told = Election::command("elect me", ME, 1).unwrap_err();
-        assert_eq!(
-            told,
-            "'elect' means nothing here. Type campaign or resign, or the command in JSON as a journal has it."
-        );
+        let error = Election::command("elect me", ME, 1).unwrap_err();
+        assert_eq!(error, "unknown command 'elect'. Type campaign or resign, or the command as JSON.");
     }
 }

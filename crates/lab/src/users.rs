@@ -1,8 +1,9 @@
-//! The users of a run: those of a workload, or those who do exactly what a script says.
+//! The clients of a run: those of a workload, or clients that follow a script.
 
 use quorate_core::{NodeId, Time};
 use quorate_journal::workload::{News, Plan, Workload};
 
+/// The clients of a run.
 pub enum Users<W, S> {
     Workload(Box<W>),
     Script(S),

@@ -1,12 +1,12 @@
-//! Algorithms in views: who keeps the membership, and on what terms.
+//! Settings of algorithms in views: the membership service and its leases.
 
 mod options;
 
 pub(crate) use options::{ViewArgs, for_real};
 
-use crate::error::{LabError, first_mistake};
+use crate::error::{LabError, first_error};
 use crate::family::FamilyLab;
-use crate::flag::{Flags, Place};
+use crate::flag::{FlagPosition, Flags};
 use crate::spec::{Spec, word};
 use quorate_core::Duration;
 use quorate_core::membership::{OnClose, Terms};
@@ -14,29 +14,31 @@ use quorate_journal::settings::{Length, Ppm};
 use quorate_sim::Views;
 use serde::{Deserialize, Serialize};
 
-/// With shorter ones a run takes for ever.
+/// Shorter intervals make a run take too long.
 const LEAST_KEEPALIVE: Duration = Duration::from_micros(10);
 
+/// How a group with views keeps its membership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewSettings {
     pub membership: Keeper,
     pub lease: Length,
-    /// How long after a renewal the next one is asked for.
+    /// Delay from one lease renewal to the request for the next.
     pub keepalive: Length,
-    /// How much faster or slower than true time a clock runs at most.
+    /// Maximum deviation of a clock's rate from true time.
     pub drift_bound: Ppm,
-    /// What is made of a connection that a member's kernel has closed.
+    /// How the membership reacts to a connection that a member's kernel closed.
     pub on_close: OnClose,
 }
 
+/// The service that decides the membership.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keeper {
     #[default]
     Oracle,
-    /// Somebody who does not wait for leases to run out: wrong on purpose.
+    /// A faulty oracle that does not wait for leases to expire.
     Impatient,
-    /// The members themselves, by a replicated log.
+    /// The members themselves, in a replicated log.
     Replica,
 }
 
@@ -55,8 +57,8 @@ impl Default for ViewSettings {
 }
 
 impl ViewSettings {
-    /// Leases that faults outlast, though they are long beside messages of a few milliseconds; clocks may drift as far as a seed lets
-    /// them.
+    /// Leases shorter than faults but long compared with messages of a few milliseconds. The drift
+    /// bound covers all drift that a seed can choose.
     pub(crate) fn short(on_close: OnClose) -> Self {
         Self {
             membership: Keeper::default(),
@@ -67,7 +69,7 @@ impl ViewSettings {
         }
     }
 
-    /// Whether the members keep their membership themselves, in a replicated log.
+    /// Whether the members keep the membership in a replicated log.
     pub(crate) fn is_replicated(&self) -> bool {
         self.membership == Keeper::Replica
     }
@@ -77,7 +79,8 @@ impl ViewSettings {
         Terms { lease, keepalive, drift_ppm: drift_bound.parts().unsigned_abs(), on_close }
     }
 
-    pub(crate) fn in_world(&self) -> Option<Views> {
+    /// The views that the simulator provides; `None` if the members keep them in a replicated log.
+    pub(crate) fn simulated(&self) -> Option<Views> {
         let views = |waits| Some(Views { terms: self.terms(), waits });
         match self.membership {
             Keeper::Oracle => views(true),
@@ -86,8 +89,9 @@ impl ViewSettings {
         }
     }
 
-    /// Whether members act from the beginning to the end: nothing goes wrong, and every lease is renewed in time. Where the members found
-    /// their group themselves, users ask before it stands.
+    /// Whether members may act throughout the run: there are no faults, and every lease is renewed
+    /// in time. `false` if the members found their group themselves, because clients send requests
+    /// before it exists.
     pub(crate) fn is_steady<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
         let terms = self.terms();
         let renewed = spec.round_trip().is_some_and(|answer| terms.keepalive + answer < terms.trusted());
@@ -97,7 +101,7 @@ impl ViewSettings {
     pub(crate) fn validate(&self) -> Result<(), LabError> {
         let (terms, keepalive) = (self.terms(), self.keepalive);
         let (least, trusted) = (Length(LEAST_KEEPALIVE), Length(terms.trusted()));
-        Ok(first_mistake([
+        Ok(first_error([
             (self.drift_bound.parts() < 0, ViewError::NegativeDriftBound { bound: self.drift_bound }),
             (terms.keepalive < LEAST_KEEPALIVE, ViewError::HastyKeepalive { keepalive, least }),
             (terms.keepalive >= terms.trusted(), ViewError::LateKeepalive { keepalive, trusted }),
@@ -106,30 +110,31 @@ impl ViewSettings {
 
     pub(crate) fn flags(&self, flags: &mut Flags) {
         let usual = Self::default();
-        flags.switch(true, Place::Front, "views");
-        flags.unless(self.membership == usual.membership, Place::Front, "membership", word(&self.membership));
-        flags.unless(self.lease == usual.lease, Place::Front, "lease", self.lease);
-        flags.unless(self.keepalive == usual.keepalive, Place::Front, "keepalive", self.keepalive);
-        flags.unless(self.drift_bound == usual.drift_bound, Place::Front, "drift-bound", self.drift_bound);
-        flags.unless(self.on_close == usual.on_close, Place::Front, "on-close", word(&self.on_close));
+        flags.switch(true, FlagPosition::Front, "views");
+        flags.unless(self.membership == usual.membership, FlagPosition::Front, "membership", word(&self.membership));
+        flags.unless(self.lease == usual.lease, FlagPosition::Front, "lease", self.lease);
+        flags.unless(self.keepalive == usual.keepalive, FlagPosition::Front, "keepalive", self.keepalive);
+        flags.unless(self.drift_bound == usual.drift_bound, FlagPosition::Front, "drift-bound", self.drift_bound);
+        flags.unless(self.on_close == usual.on_close, FlagPosition::Front, "on-close", word(&self.on_close));
     }
 }
 
+/// An invalid setting of views.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     #[error(
-        "'{name}' cannot run in views: it takes silence for an answer, or has no fences, or is wrong on purpose; 'quorate explain \
-         {name}' tells about it. Without --views it runs as in the book."
+        "'{name}' cannot run in views: it interprets silence as an answer, has no fences, or is a faulty variant; see 'quorate \
+         explain {name}'. Omit --views to run the textbook form."
     )]
     NoViews { name: String },
     #[error(
-        "A keepalive every {keepalive} is too late for leases that members trust for {trusted}: give a shorter --keepalive, or a \
-         longer --lease."
+        "--keepalive must be shorter than {trusted}, the time for which members trust a lease; got {keepalive}. Use a shorter \
+         --keepalive or a longer --lease."
     )]
     LateKeepalive { keepalive: Length, trusted: Length },
-    #[error("A keepalive every {keepalive} leaves no time for anything else: give a --keepalive of {least} or more.")]
+    #[error("--keepalive must be at least {least}; got {keepalive}.")]
     HastyKeepalive { keepalive: Length, least: Length },
-    #[error("--drift-bound {bound} has a direction, but clocks may be off either way: give {} instead.", unsigned(*bound))]
+    #[error("--drift-bound must not be negative, because it bounds drift in both directions; got {bound}. Use {}.", unsigned(*bound))]
     NegativeDriftBound { bound: Ppm },
 }
 

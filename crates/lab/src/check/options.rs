@@ -1,21 +1,21 @@
-//! Options of `quorate check` that only one family understands.
+//! Options of `quorate check` that only one family accepts.
 
 use crate::deadlock::DeadlockArgs;
-use crate::election::check::BallotArgs;
+use crate::election::check::ElectionCheckArgs;
 use crate::multicast::MulticastArgs;
-use crate::mutex::check::RequestArgs;
+use crate::mutex::check::MutexCheckArgs;
 use crate::options::{Options, OptionsError, refuse_views, whole};
 use crate::registry::Family;
 use clap::Args;
 use quorate_check::Views;
 
-/// What users may do in a check, by the options of all families.
+/// The behaviour of clients in a check: the options of all families.
 #[derive(Args)]
 pub struct HabitArgs {
     #[command(flatten)]
-    pub(crate) requests: RequestArgs,
+    pub(crate) requests: MutexCheckArgs,
     #[command(flatten)]
-    pub(crate) ballots: BallotArgs,
+    pub(crate) ballots: ElectionCheckArgs,
     #[command(flatten)]
     pub(crate) multicast: MulticastArgs,
     #[command(flatten)]
@@ -27,7 +27,7 @@ impl HabitArgs {
         self.requests.views()
     }
 
-    /// An option that means nothing to this algorithm is a mistake that somebody wants to hear of.
+    /// Rejects options that do not apply to this algorithm.
     pub fn refuse_others(&self, own: Family, algorithm: &str) -> Result<(), OptionsError> {
         refuse_views(self.views().is_some(), own, algorithm)?;
         let groups: [(Family, &dyn Options); 4] = [
@@ -44,7 +44,8 @@ impl HabitArgs {
     }
 }
 
-/// A number of things of which the checker takes only a few. It says itself how many: to it, 255 are too many as well.
+/// Parses a count that the checker limits to a small number. Values above 255 become 255, which the
+/// checker rejects with its own limit.
 pub fn few(text: &str) -> Result<u8, String> {
     Ok(u8::try_from(whole::<u64>(text)?).unwrap_or(u8::MAX))
 }

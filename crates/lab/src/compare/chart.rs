@@ -1,6 +1,7 @@
-//! A comparison as plots, as data: the program that draws it chooses colours, marks and places.
+//! A comparison as plots, in the form of data. The program that draws it chooses colours, marks and
+//! positions.
 
-/// Plots that belong together, with one legend.
+/// Related plots with one legend.
 pub struct Chart {
     pub title: &'static str,
     pub subtitle: String,
@@ -8,13 +9,14 @@ pub struct Chart {
     pub plots: Vec<Plot>,
 }
 
-/// What marks and lines mean; only those that occur are shown.
+/// The meaning of marks and lines. Only those that occur are shown.
 pub struct Legend {
     pub measured: &'static str,
     pub law: &'static str,
     pub reach: &'static str,
 }
 
+/// One plot with its axes.
 pub struct Plot {
     pub title: String,
     pub across: Across,
@@ -22,7 +24,7 @@ pub struct Plot {
     pub series: Vec<Series>,
 }
 
-/// What stands to the right, the same whether or not anything was measured there.
+/// The horizontal axis. It shows all values, measured or not.
 pub enum Across {
     /// The sizes of groups.
     Sizes(Vec<usize>),
@@ -30,13 +32,14 @@ pub enum Across {
     Names(Vec<String>),
 }
 
+/// A vertical axis.
 #[derive(Clone, Default)]
 pub struct Axis {
     pub name: String,
     /// May be empty.
     pub unit: &'static str,
     pub is_log: bool,
-    /// Values in sight even if nothing was measured there.
+    /// Values that the axis includes even if nothing was measured there.
     pub shown: Vec<f64>,
 }
 
@@ -50,7 +53,7 @@ impl Axis {
     }
 }
 
-/// What was measured of one algorithm.
+/// The measurements of one algorithm.
 pub struct Series {
     pub name: String,
     pub dots: Vec<Dot>,
@@ -59,19 +62,20 @@ pub struct Series {
     pub law: Option<Law>,
 }
 
-/// What the literature says.
+/// The expected curve from the literature.
 pub struct Law {
-    /// As it is written there; may be empty.
+    /// The formula as the literature writes it; may be empty.
     pub text: String,
     pub points: Vec<(f64, f64)>,
 }
 
+/// One measured value.
 pub struct Dot {
     pub x: f64,
     pub y: f64,
-    /// Whether real processes did it.
+    /// Whether real processes produced it.
     pub is_real: bool,
-    /// From the least to the most of what it stands for.
+    /// The smallest and the largest sample behind the dot.
     pub reach: Option<(f64, f64)>,
 }
 

@@ -1,16 +1,16 @@
-//! Why a comparison cannot be made, or not to its end.
+//! Why a comparison cannot start or finish.
 
 use crate::algorithm::AlgorithmError;
 use crate::error::LabError;
 use crate::options::OptionsError;
 use std::error::Error;
 
-/// Why a comparison cannot be made, or not to its end. Each prints as a sentence that says what to do.
+/// Why a comparison cannot start or finish. Each error prints as a sentence with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// Something that was asked for makes no sense.
+    /// An option is invalid.
     #[error("{0}")]
     Refused(String),
     #[error(transparent)]
@@ -18,6 +18,7 @@ pub enum CompareError {
 }
 
 impl CompareError {
+    /// Returns an error with this sentence.
     pub(crate) fn refused<T>(sentence: impl Into<String>) -> Result<T, Self> {
         Err(Self::Refused(sentence.into()))
     }

@@ -1,4 +1,4 @@
-//! What users type to compare algorithms: the options of all families together.
+//! The command-line options of comparisons, for all families.
 
 use super::sizes::{Sizes, sizes};
 use super::{Asked, CompareError, CompareTask, ComparedFamily};
@@ -8,19 +8,20 @@ use crate::{Election, Multicast, Mutex};
 use clap::Args;
 use quorate_journal::settings::nearest;
 
-/// What is compared. The options of all families stand in one list, in the order of their `display_order`.
+/// The requested comparison. Help shows the options of all families in one list, in the order of
+/// their `display_order`.
 #[derive(Args)]
 pub struct CompareOptions {
-    /// Whose algorithms are compared: mutex, election or multicast.
+    /// Family whose algorithms to compare: mutex, election or multicast.
     family: String,
-    /// Which algorithms, such as central,ricart-agrawala; all of the family unless given.
+    /// Algorithms to compare, such as central,ricart-agrawala. Default: all of the family.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', display_order = 1)]
     algorithms: Vec<String>,
-    /// How many nodes the groups have, such as 4,9,16 or 2-16; 4,9,16,25,49 unless given (with --real 4,9, with
-    /// --failures 5, elections 4,8,16,32,64, multicasts 2,4,8,16,32,64).
+    /// Number of nodes in each group, such as 4,9,16 or 2-16. Default: 4,9,16,25,49 (with --real
+    /// 4,9, with --failures 5, elections 4,8,16,32,64, multicasts 2,4,8,16,32,64).
     #[arg(long, value_name = "SIZES", value_parser = sizes, display_order = 3)]
     nodes: Option<Sizes>,
-    /// What all chance follows from that is not in the machine.
+    /// Random seed of all choices that do not depend on the machine.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>, display_order = 11)]
     seed: u64,
     #[command(flatten)]
@@ -32,7 +33,7 @@ pub struct CompareOptions {
 }
 
 impl CompareOptions {
-    /// Hands the comparison that these options ask for to the task.
+    /// Passes the requested comparison to the task.
     pub fn compare<T: CompareTask>(&self, task: T) -> Result<T::Output, CompareError> {
         match self.family.as_str() {
             name if name == Family::Mutex.name() => self.of::<Mutex, T>(&self.mutex, task),
@@ -47,43 +48,46 @@ impl CompareOptions {
             [(Family::Mutex, &self.mutex), (Family::Multicast, &self.multicast), (Family::Election, &self.election)];
         let mut others = groups.into_iter().filter(|(family, _)| *family != F::FAMILY);
         if let Some((family, option)) = others.find_map(|(family, options)| Some((family, options.given()?))) {
-            let nothing = F::MEANS_NOTHING;
+            let not_applicable = F::NOT_APPLICABLE;
             return CompareError::refused(format!(
-                "--{option} means nothing {nothing}; it is for 'quorate compare {family}'."
+                "--{option} does not apply {not_applicable}; it is an option of 'quorate compare {family}'."
             ));
         }
-        once("--algorithms", &self.algorithms)?;
+        reject_duplicates("--algorithms", &self.algorithms)?;
         let sizes = self.nodes.as_ref().map(|sizes| sizes.0.as_slice());
         F::compare(&Asked { algorithms: &self.algorithms, sizes, seed: self.seed, own }, task)
     }
 }
 
-/// Tells a user who names an algorithm or another family what can be compared.
+/// Explains what can be compared to a person who named an algorithm or an unsupported family.
 fn no_comparison(name: &str) -> String {
     let families = Family::ALL.map(Family::name);
     let quoted = name.escape_debug();
-    let can = "The algorithms of three families can be compared: 'quorate compare mutex', 'quorate compare election' and 'quorate compare \
-               multicast'";
+    let can =
+        "Comparable families: 'quorate compare mutex', 'quorate compare election' and 'quorate compare multicast'";
     if families.contains(&name) {
-        return format!("There is no comparison of the {quoted} family yet. {can}.");
+        return format!("the {quoted} family has no comparison yet. {can}.");
     }
     if let Some(entry) = find(name) {
         let family = entry.family();
         return format!(
-            "'{quoted}' is an algorithm, and a family is compared: 'quorate compare {family} --algorithms {quoted}'."
+            "'{quoted}' is an algorithm; expected a family. Use 'quorate compare {family} --algorithms {quoted}'."
         );
     }
     match nearest(name, families) {
-        Some(close) => format!("There is no family '{quoted}'. Did you mean '{close}'? {can}."),
-        None => format!("There is no family '{quoted}'. {can}."),
+        Some(close) => format!("there is no family '{quoted}'. Did you mean '{close}'? {can}."),
+        None => format!("there is no family '{quoted}'. {can}."),
     }
 }
 
-/// Refuses a list that names something twice.
-pub(crate) fn once(option: &str, names: &[String]) -> Result<(), CompareError> {
-    for (place, name) in names.iter().enumerate() {
-        if names.iter().position(|other| other == name) != Some(place) {
-            return CompareError::refused(format!("{option} names '{}' twice; once is enough.", name.escape_debug()));
+/// Rejects a list with duplicates.
+pub(crate) fn reject_duplicates(option: &str, names: &[String]) -> Result<(), CompareError> {
+    for (index, name) in names.iter().enumerate() {
+        if names.iter().position(|other| other == name) != Some(index) {
+            return CompareError::refused(format!(
+                "{option} must not contain duplicates; got '{}' twice.",
+                name.escape_debug()
+            ));
         }
     }
     Ok(())

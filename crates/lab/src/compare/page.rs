@@ -1,45 +1,47 @@
-//! A comparison for people, as data: the program that prints it chooses colours, and breaks what is too wide.
+//! A comparison for people, in the form of data. The program that prints it chooses colours and
+//! breaks wide tables.
 
-/// Tables with what a reader must know.
+/// Tables with explanations.
 pub struct Page {
-    /// How it was measured; stands behind the family's name.
+    /// The conditions of the measurement; printed after the family's name.
     pub conditions: String,
     pub tables: Vec<Table>,
-    /// Paragraphs, each of some lines.
+    /// Paragraphs, as lines.
     pub notes: Vec<Vec<String>>,
-    /// What is not as it should be, each with the command that shows it.
+    /// Problems, each with a command that demonstrates it.
     pub complaints: Vec<String>,
 }
 
+/// A table of one of two layouts.
 pub enum Table {
     Blocks(Section),
     List(List),
 }
 
-/// A table with groups of columns, which may be continued below if they are too wide.
+/// A table with groups of columns. A table that is too wide continues below.
 pub struct Section {
     pub title: &'static str,
-    /// What every block begins with; the first column says who it is.
+    /// Columns that every block begins with. The first column names the row.
     pub stub: Vec<Column>,
     pub groups: Vec<Group>,
 }
 
-/// Columns that belong together.
+/// Related columns.
 #[derive(Default)]
 pub struct Group {
     pub name: String,
-    /// Those that stay with the figures, however these are split.
+    /// Columns that precede the figures in every block.
     pub lead: Vec<Column>,
     pub figures: Vec<Column>,
     pub tail: Vec<Column>,
 }
 
-/// Figures below one title, one for each row.
+/// A column with one cell per row.
 #[derive(Clone)]
 pub struct Column {
     pub title: String,
     pub cells: Vec<String>,
-    /// Words begin on the left, figures end on the right.
+    /// Words are left-aligned, figures right-aligned.
     pub is_words: bool,
 }
 
@@ -56,14 +58,14 @@ impl Column {
 /// A table with columns of fixed widths.
 pub struct List {
     pub headings: Vec<Heading>,
-    /// A cell for each heading.
+    /// One cell per heading.
     pub rows: Vec<Vec<String>>,
 }
 
 /// The title of a column in a list.
 pub struct Heading {
     pub title: &'static str,
-    /// Blanks before it.
+    /// Spaces before the column.
     pub gap: usize,
     pub width: usize,
     pub is_words: bool,
@@ -79,7 +81,7 @@ impl Heading {
     }
 }
 
-/// How figures stand to those of the literature.
+/// Marks for measured figures beside expected ones.
 pub const GOOD: &str = "✓";
 pub const SAME: &str = "=";
 pub const BAD: &str = "✗";

@@ -1,40 +1,42 @@
-//! How many nodes the groups of a comparison have.
+//! The sizes of groups in a comparison.
 
-/// How many nodes groups have, in the order in which they are to be shown.
+/// Sizes of groups in display order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes(pub(super) Vec<usize>);
 
-/// Groups beyond that tell nothing new, and take their time.
-const MOST_NODES: usize = 1_000;
+/// Larger groups take long and show nothing new.
+const MAX_NODES: usize = 1_000;
 
-/// Reads sizes and ranges of them: `2,4,8`, `2-16`.
+/// Parses sizes and ranges: `2,4,8`, `2-16`.
 pub(super) fn sizes(text: &str) -> Result<Sizes, String> {
     let mut sizes = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (size(text, first)?, size(text, last)?);
         if first > last {
-            return Err(format!("'{part}' ends before it begins; write {last}-{first}."));
+            return Err(format!("the range '{part}' must be ascending; write {last}-{first}."));
         }
         if let Some(twice) = (first..=last).find(|size| sizes.contains(size)) {
-            return Err(format!("'{text}' names groups of {twice} twice; once is enough."));
+            return Err(format!("sizes must not repeat; got {twice} twice in '{text}'."));
         }
         sizes.extend(first..=last);
     }
     Ok(Sizes(sizes))
 }
 
-/// Reads one size, before a range of it is spelled out.
+/// Parses one size. Called before ranges are expanded.
 fn size(text: &str, part: &str) -> Result<usize, String> {
     let part = part.trim();
     if part.is_empty() || !part.bytes().all(|byte| byte.is_ascii_digit()) {
         let text = text.escape_debug();
-        return Err(format!("'{text}' does not say how large groups are; write for example 2,4,8 or 2-16."));
+        return Err(format!("expected sizes of groups, such as 2,4,8 or 2-16; got '{text}'."));
     }
     match part.parse() {
-        Ok(0 | 1) => Err("A comparison needs at least two nodes: alone, nobody sends anything.".into()),
-        Ok(size) if size <= MOST_NODES => Ok(size),
-        Ok(_) | Err(_) => Err(format!("groups of {part} are too large to compare; at most {MOST_NODES} nodes fit.")),
+        Ok(0 | 1) => {
+            Err(format!("groups must have at least 2 nodes, because a single node sends no messages; got {part}."))
+        }
+        Ok(size) if size <= MAX_NODES => Ok(size),
+        Ok(_) | Err(_) => Err(format!("groups must have at most {MAX_NODES} nodes; got {part}.")),
     }
 }
 
@@ -53,24 +55,24 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_make_no_sense_are_told() {
+    fn invalid_sizes_are_rejected_with_a_reason() {
         for (text, expected) in [
-            ("", "does not say how large groups are"),
-            ("2,,4", "does not say how large groups are"),
-            ("2-", "does not say how large groups are"),
-            ("-3", "does not say how large groups are"),
-            ("2-3-4", "does not say how large groups are"),
-            ("two", "does not say how large groups are"),
-            ("+2", "does not say how large groups are"),
-            ("0", "at least two nodes"),
-            ("1-4", "at least two nodes"),
-            ("5-3", "ends before it begins; write 3-5."),
-            ("2-9,4", "names groups of 4 twice"),
-            ("1001", "at most 1000 nodes fit"),
-            ("2-99999999999999999999999", "at most 1000 nodes fit"),
+            ("", "expected sizes of groups"),
+            ("2,,4", "expected sizes of groups"),
+            ("2-", "expected sizes of groups"),
+            ("-3", "expected sizes of groups"),
+            ("2-3-4", "expected sizes of groups"),
+            ("two", "expected sizes of groups"),
+            ("+2", "expected sizes of groups"),
+            ("0", "at least 2 nodes"),
+            ("1-4", "at least 2 nodes"),
+            ("5-3", "must be ascending; write 3-5."),
+            ("2-9,4", "got 4 twice"),
+            ("1001", "at most 1000 nodes"),
+            ("2-99999999999999999999999", "at most 1000 nodes"),
         ] {
-            let told = sizes(text).expect_err(text);
-            assert!(told.contains(expected), "{text}: {told}");
+            let error = sizes(text).expect_err(text);
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The detectors of deadlocks.
+//! The deadlock detectors and fixtures.
 
 use super::{Deadlock, Settings};
 use crate::family::FamilyTypes;
@@ -54,6 +54,7 @@ impl FamilyTypes for Deadlock {
 
 pub type DeadlockNode = Erased<Command, Event>;
 
+/// A detector in the registry.
 pub struct DeadlockEntry {
     pub facts: &'static Facts,
     pub make: Maker<Plan, AnyDetector>,
@@ -61,12 +62,12 @@ pub struct DeadlockEntry {
 }
 
 impl DeadlockEntry {
-    /// A node with processes that ask each other.
+    /// Returns a node whose processes send requests to each other.
     pub fn asking(&self, me: NodeId, plan: &Arc<Plan>) -> DeadlockNode {
         Erased::new(Requests::new(me, Arc::clone(plan), (self.make)(me, plan)))
     }
 
-    /// A node with a process that takes resources.
+    /// Returns a node whose process acquires resources.
     pub fn taking(&self, me: NodeId, plan: &Arc<Plan>) -> DeadlockNode {
         Erased::new(Locks::new(me, Arc::clone(plan), (self.make)(me, plan)))
     }

@@ -1,38 +1,45 @@
-//! What is wrong with an experiment on deadlock detection.
+//! Errors in the settings of a deadlock experiment.
 
 use quorate_core::NodeId;
 
+/// An invalid setting of a deadlock experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum DeadlockError {
-    #[error("{processes} processes cannot be: give --processes 1 to {most}.")]
+    #[error("--processes must be between 1 and {most}; got {processes}.")]
     ProcessesOutOfRange { processes: usize, most: usize },
-    #[error("{resources} resources are too many: give --resources at most {most}.")]
+    #[error("--resources must be at most {most}; got {resources}.")]
     ResourcesOutOfRange { resources: usize, most: usize },
-    #[error("--looks-after means nothing to '{name}': it is for detectors whose waiting processes look for a cycle.")]
-    NeverLooks { name: String },
-    #[error("Where processes take resources, each site has one process: leave --processes out, or --resources.")]
-    OneProcessEach,
-    #[error("There is nothing to take in an order: give --resources, or leave --taking out.")]
-    NothingToTake,
-    #[error("The script's command '{text}' for node {node} makes no sense. {why}")]
-    NoSuchCommand { text: String, node: NodeId, why: String },
-    #[error("Whoever takes resources waits for each of them: leave --waits-for out, or --resources.")]
-    NobodyIsAsked,
-    #[error("--priorities has no effect without --victim lowest-priority; add that, or leave --priorities out.")]
-    PrioritiesUnused,
-    #[error("There are {given} priorities for {processes} processes: give at most one each.")]
-    TooManyPriorities { given: usize, processes: usize },
-    #[error("Nobody could ask anybody: --fan-out is at least 1, and --share a number from 0 to 100.")]
-    NobodyAsks,
     #[error(
-        "'{name}' does not understand such waits: deadlock-and is for those who wait for all whom they ask, deadlock-or for those who wait \
-         for any of them, and deadlock-central for both."
+        "--looks-after does not apply to '{name}'; it is an option of detectors whose waiting processes probe for a cycle."
+    )]
+    NeverLooks { name: String },
+    #[error("--processes cannot be combined with --resources, which requires one process per site; omit one of them.")]
+    OneProcessEach,
+    #[error("--taking has no effect without --resources; add --resources, or omit --taking.")]
+    TakingWithoutResources,
+    #[error("the script's command '{text}' for node {node} is invalid. {why}")]
+    NoSuchCommand { text: String, node: NodeId, why: String },
+    #[error(
+        "--waits-for cannot be combined with --resources, because a process waits for each resource; omit one of them."
+    )]
+    WaitsForWithResources,
+    #[error("--priorities has no effect without --victim lowest-priority; add that, or omit --priorities.")]
+    PrioritiesUnused,
+    #[error("--priorities must have at most one number per process; got {given} for {processes} processes.")]
+    TooManyPriorities { given: usize, processes: usize },
+    #[error("--fan-out must be at least 1, and --share must be between 0 and 100.")]
+    FanOutOrShareOutOfRange,
+    #[error(
+        "'{name}' does not support such waits: deadlock-and is for processes that wait for all requested agents, deadlock-or for \
+         processes that wait for any of them, and deadlock-central for both."
     )]
     OtherWaits { name: String },
-    #[error("--{option} means nothing to a check, which tries every order; --rounds says how often each process asks.")]
+    #[error(
+        "--{option} does not apply to a check, which explores every order; use --rounds for the number of requests per process."
+    )]
     NotInChecks { option: &'static str },
     #[error(
-        "--fan-out means nothing to a check in which resources are taken one by one; give --taking at-once, or leave it out."
+        "--fan-out does not apply to a check in which resources are acquired one by one; add --taking at-once, or omit --fan-out."
     )]
     OneByOne,
 }

@@ -7,21 +7,21 @@ mod options;
 mod present;
 pub mod run;
 mod settings;
-mod weather;
+mod stress;
 
 pub use algorithms::{DeadlockEntry, DeadlockNode};
 pub use error::DeadlockError;
 pub use options::DeadlockArgs;
-pub use settings::{MOST_PROCESSES, Settings, plan};
+pub use settings::{MAX_PROCESSES, Settings, plan};
 
 use crate::check::CheckTask;
 use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties, Taking};
 use crate::error::LabError;
 use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
-use crate::flag::{Flags, Place};
+use crate::flag::{FlagPosition, Flags};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
-use crate::typed::unheard;
+use crate::typed::unknown_command;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Waiting};
 use quorate_core::{Duration, NodeId};
 use quorate_erased::AnyCodec;
@@ -32,10 +32,11 @@ use quorate_sim::run::Limits;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// The family of deadlock detectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadlock {}
 
-/// In message times: faults that the seed chooses begin while processes ask.
+/// The period in which seed-chosen faults begin, in message times: while processes send requests.
 const FAULT_WINDOW: u64 = 100;
 
 const WORDS: &[&str] = &["ask", "answer", "give-up", "look"];
@@ -48,7 +49,7 @@ impl RunFamily for Deadlock {
         if spec.settings.resources == 0 { codec.asking() } else { codec.taking() }
     }
 
-    /// A probe must not overtake the request that it follows.
+    /// A probe must not overtake the request that precedes it.
     fn needs_fifo(_entry: &DeadlockEntry) -> bool {
         true
     }
@@ -58,8 +59,9 @@ impl RunFamily for Deadlock {
     }
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> DeadlockNode + Send + Sync + 'static + use<> {
-        let (plan, entry, asks) = (Arc::new(plan(spec)), spec.algorithm.entry(), spec.settings.resources == 0);
-        spec.linked(move |me| if asks { entry.asking(me, &plan) } else { entry.taking(me, &plan) })
+        let (plan, entry, has_no_resources) =
+            (Arc::new(plan(spec)), spec.algorithm.entry(), spec.settings.resources == 0);
+        spec.with_links(move |me| if has_no_resources { entry.asking(me, &plan) } else { entry.taking(me, &plan) })
     }
 
     fn users(spec: &Spec<Self>) -> Processes {
@@ -78,10 +80,10 @@ impl RunFamily for Deadlock {
     }
 
     fn weather(entry: &'static DeadlockEntry) -> Vec<Spec<Self>> {
-        weather::weather(entry)
+        stress::stress_specs(entry)
     }
 
-    /// Whoever looks only after a while is given that while.
+    /// A detector that starts after a delay gets that delay at the end of the run.
     fn limits(spec: &Spec<Self>) -> Limits {
         let usual = spec.usual_limits();
         let look = plan(spec).patience.times(2);
@@ -96,12 +98,13 @@ impl RunFamily for Deadlock {
 impl ScriptFamily for Deadlock {
     const COMMANDS: &'static [&'static str] = &["ask TEXT", "answer TEXT", "give-up TEXT", "look TEXT"];
 
-    /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`; for another process than the first of a site `ask as 1 P2`.
+    /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`. For another process than the
+    /// first of a site: `ask as 1 P2`.
     fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
-        let complaint = || unheard(words, WORDS, "ask P2 P3, ask any P2 P3, answer P1, give-up or look");
-        let (name, rest) = words.split_first().ok_or_else(complaint)?;
+        let error = || unknown_command(words, WORDS, "ask P2 P3, ask any P2 P3, answer P1, give-up or look");
+        let (name, rest) = words.split_first().ok_or_else(error)?;
         let (process, rest) = match rest {
-            ["as", process, rest @ ..] => (process.parse().map_err(|_| complaint())?, rest),
+            ["as", process, rest @ ..] => (process.parse().map_err(|_| error())?, rest),
             rest => (0, rest),
         };
         let (any, named) = match rest {
@@ -109,18 +112,18 @@ impl ScriptFamily for Deadlock {
             named => (false, named),
         };
         let named: Result<Vec<Agent>, _> = named.iter().map(|word| word.parse::<Agent>()).collect();
-        let named = named.map_err(|error| format!("'{}' does not fit: {error}.", rest.join(" ").escape_debug()))?;
+        let named = named.map_err(|error| format!("cannot parse '{}': {error}.", rest.join(" ").escape_debug()))?;
         match (*name, any, &named[..]) {
             ("ask", false, [_, ..]) => Ok(Command::Ask { process, need: Need::All(named) }),
             ("ask", true, [_, ..]) => Ok(Command::Ask { process, need: Need::Any(named) }),
             ("answer", false, [to]) => Ok(Command::Answer { process, to: *to }),
             ("give-up", false, []) => Ok(Command::GiveUp { process }),
             ("look", false, []) => Ok(Command::Look { process }),
-            _ => Err(complaint()),
+            _ => Err(error()),
         }
     }
 
-    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
+    fn script_command(command: &Command) -> Option<Cow<'static, str>> {
         let mut words = vec![command.name().to_owned()];
         if command.process() != 0 {
             words.push(format!("as {}", command.process()));
@@ -152,21 +155,21 @@ impl ScriptFamily for Deadlock {
         let usual = Settings::default();
         let settings = &spec.settings;
         let priorities: Vec<_> = settings.priorities.iter().map(ToString::to_string).collect();
-        // A script says itself who asks and when.
+        // A script determines the requests and their times.
         let is_scripted = spec.is_scripted();
         let mut flags = Flags::default();
-        flags.given(Place::Front, "processes", settings.processes);
-        flags.unless(settings.resources == usual.resources, Place::Front, "resources", settings.resources);
-        flags.unless(is_scripted || settings.rounds == usual.rounds, Place::Front, "asks", settings.rounds);
-        flags.unless(settings.fan_out == usual.fan_out, Place::Front, "fan-out", settings.fan_out);
-        flags.given(Place::Front, "waits-for", settings.asking.map(|asking| word(&asking)));
-        flags.unless(settings.taking == Taking::AnyOrder, Place::Front, "taking", word(&settings.taking));
-        flags.unless(is_scripted || settings.share == usual.share, Place::Front, "share", settings.share);
-        flags.given(Place::Front, "victim", settings.victim);
-        flags.unless(priorities.is_empty(), Place::Front, "priorities", priorities.join(","));
-        flags.given(Place::Times, "asks-after", settings.think.filter(|_| !is_scripted));
-        flags.given(Place::Times, "lets-go-after", settings.hold.filter(|_| !is_scripted));
-        flags.given(Place::Times, "looks-after", settings.patience);
+        flags.given(FlagPosition::Front, "processes", settings.processes);
+        flags.unless(settings.resources == usual.resources, FlagPosition::Front, "resources", settings.resources);
+        flags.unless(is_scripted || settings.rounds == usual.rounds, FlagPosition::Front, "asks", settings.rounds);
+        flags.unless(settings.fan_out == usual.fan_out, FlagPosition::Front, "fan-out", settings.fan_out);
+        flags.given(FlagPosition::Front, "waits-for", settings.asking.map(|asking| word(&asking)));
+        flags.unless(settings.taking == Taking::AnyOrder, FlagPosition::Front, "taking", word(&settings.taking));
+        flags.unless(is_scripted || settings.share == usual.share, FlagPosition::Front, "share", settings.share);
+        flags.given(FlagPosition::Front, "victim", settings.victim);
+        flags.unless(priorities.is_empty(), FlagPosition::Front, "priorities", priorities.join(","));
+        flags.given(FlagPosition::Times, "asks-after", settings.think.filter(|_| !is_scripted));
+        flags.given(FlagPosition::Times, "lets-go-after", settings.hold.filter(|_| !is_scripted));
+        flags.given(FlagPosition::Times, "looks-after", settings.patience);
         flags
     }
 }
@@ -199,8 +202,8 @@ impl JudgeFamily for Deadlock {
         let faults = spec.every_fault();
         let dies = |timed: &TimedFault| matches!(timed.fault, Fault::Crash { .. });
         let judged = [
-            (faults.iter().any(dies), "no node dies"),
-            (spec.loses_unrepaired(&faults), "every message arrives, once and in order"),
+            (faults.iter().any(dies), "no node crashes"),
+            (spec.loses_unrepaired(&faults), "every message arrives exactly once and in order"),
         ];
         judged.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
     }
@@ -212,7 +215,7 @@ impl Judge<Command, Event> for Properties {
     }
 }
 
-/// For whom processes wait: as their detector understands it, unless it understands both and somebody says.
+/// How processes wait: as the settings say, or as their detector supports.
 pub(crate) fn asking(spec: &Spec<Deadlock>) -> Asking {
     match (spec.settings.asking, spec.algorithm.facts.waiting) {
         (Some(asking), _) => asking,
@@ -221,6 +224,7 @@ pub(crate) fn asking(spec: &Spec<Deadlock>) -> Asking {
     }
 }
 
+/// Returns the behaviour of the processes.
 fn demand(spec: &Spec<Deadlock>) -> Demand {
     let settings = &spec.settings;
     let (plan, typical) = (plan(spec), spec.typical());

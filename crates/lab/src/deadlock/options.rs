@@ -1,4 +1,4 @@
-//! Options that only detectors of deadlocks understand.
+//! Command-line options of deadlock detectors.
 
 use super::run::{Asking, Taking};
 use super::{Deadlock, Settings};
@@ -10,44 +10,47 @@ use clap::Args;
 use quorate_core::deadlock::Policy;
 use quorate_journal::settings::{Latency, Length};
 
-/// Options that only detectors of deadlocks understand.
+/// Options that only deadlock detectors accept.
 #[derive(Args)]
 #[command(next_help_heading = "Options of deadlocks")]
 pub struct DeadlockArgs {
-    /// How many processes there are on all nodes; one each unless given.
+    /// Number of processes on all nodes. Default: one per node.
     #[arg(long, value_name = "COUNT", value_parser = whole::<usize>)]
     processes: Option<usize>,
-    /// How many resources there are to take, each a central lock with its own coordinator; without any, processes ask each other.
+    /// Number of resources, each a central lock with its own coordinator. Without resources,
+    /// processes send requests to each other.
     #[arg(long, value_name = "COUNT", value_parser = whole::<usize>)]
     resources: Option<usize>,
-    /// How often each process asks, or takes all it needs; once unless given.
+    /// Number of requests per process, or of rounds in which it acquires its resources. Default: 1.
     #[arg(long, value_name = "COUNT", value_parser = whole::<u64>)]
     asks: Option<u64>,
-    /// How many others a process asks at most, or how many resources it takes; 2 unless given.
+    /// Maximum number of agents in a request, or of resources that a process acquires. Default: 2.
     #[arg(long, value_name = "COUNT", value_parser = whole::<usize>)]
     fan_out: Option<usize>,
-    /// Whether a process waits for all whom it asks or for any of them; as its detector understands it unless given.
+    /// Whether a process waits for all requested agents or for any of them. The default depends on
+    /// the detector.
     #[arg(long, value_name = "WHOM", value_parser = one_of(ASKING))]
     waits_for: Option<Asking>,
-    /// How a process takes resources: one after the other in any order, all processes in the same order, or all at once.
+    /// How a process acquires resources: one after the other in any order, in an order that all
+    /// processes share, or all at once.
     #[arg(long, value_name = "HOW", value_parser = one_of(TAKING))]
     taking: Option<Taking>,
-    /// Out of a hundred times, how often a process asks when it could; always unless given.
+    /// Probability in percent that a process sends a request when it can. Default: 100.
     #[arg(long, value_name = "PERCENT", value_parser = whole::<u64>)]
     share: Option<u64>,
-    /// How long a process runs before it asks; up to four message times unless given.
+    /// How long a process runs before it sends a request. Default: up to four message times.
     #[arg(long, value_name = "LATENCY")]
     asks_after: Option<Latency>,
-    /// How long it keeps what others wait for; up to four message times unless given.
+    /// How long a process holds what others wait for. Default: up to four message times.
     #[arg(long, value_name = "LATENCY")]
     lets_go_after: Option<Latency>,
-    /// Who gives up where there is a deadlock; nobody unless given.
+    /// Policy that chooses the victim of a deadlock. Default: no victim.
     #[arg(long, value_name = "POLICY", value_parser = one_of(Policy::ALL.map(|policy| (policy.name(), policy))))]
     victim: Option<Policy>,
-    /// How much each process matters, such as 3,1,2; those that are missing matter least.
+    /// Priorities of the processes, such as 3,1,2. Missing ones are lowest.
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = whole::<u32>)]
     priorities: Vec<u32>,
-    /// How long a process waits before it has a look; it looks at once unless given.
+    /// How long a process waits before it starts a detection. Default: it starts at once.
     #[arg(long, value_name = "LENGTH")]
     looks_after: Option<Length>,
 }
@@ -78,8 +81,8 @@ impl DeadlockArgs {
         self.fan_out.is_some()
     }
 
-    /// The first option given that says when processes ask, and so means nothing where every order is tried.
-    pub(crate) fn means_nothing_to_checks(&self) -> Option<&'static str> {
+    /// The first given option about times and numbers of requests, which checks do not support.
+    pub(crate) fn not_applicable_to_checks(&self) -> Option<&'static str> {
         first_given!(self; asks, share, asks_after = "asks-after", lets_go_after = "lets-go-after")
     }
 }
@@ -90,11 +93,11 @@ impl Options for DeadlockArgs {
             self; processes, resources, fan_out = "fan-out", waits_for = "waits-for", taking, victim, priorities,
             looks_after = "looks-after"
         );
-        other.or_else(|| self.means_nothing_to_checks())
+        other.or_else(|| self.not_applicable_to_checks())
     }
 
     fn workload(&self) -> Option<&'static str> {
-        self.means_nothing_to_checks()
+        self.not_applicable_to_checks()
     }
 }
 

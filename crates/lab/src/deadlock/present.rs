@@ -1,4 +1,4 @@
-//! Detectors of deadlocks as people see them.
+//! Deadlock detectors in reports: roles, figures, the example, progress.
 
 use super::run::DeadlockSummary;
 use super::{Deadlock, DeadlockEntry, Settings};
@@ -13,14 +13,14 @@ use quorate_journal::moment::{Done, Happening, Moment};
 use quorate_journal::role::Role;
 use quorate_journal::settings::Latency;
 
-/// With this seed three processes that ask once come to wait for each other, under every detector.
+/// With this seed, three processes with one request each deadlock under every detector.
 const EXAMPLE_SEED: u64 = 3;
 
 impl PresentFamily for Deadlock {
     const ROLES: &'static [(Role, &'static str)] =
-        &[(Role::Idle, "runs"), (Role::Waiting, "waits"), (Role::Chosen, "is to give up")];
-    const CHOSEN_BLOCKS: bool = false;
-    const EXAMPLE: &'static str = "Three processes ask each other; one message time is 1 ms";
+        &[(Role::Idle, "running"), (Role::Waiting, "waiting"), (Role::Chosen, "victim")];
+    const CHOSEN_NODE_BLOCKS_OTHERS: bool = false;
+    const EXAMPLE: &'static str = "Three processes send requests to each other; one message time is 1 ms";
     const CONTROL: &'static str = "requests and answers of the processes";
     const ADVICE: &'static str = "more --asks or a larger --fan-out";
     const PROGRESS: &'static str = "waits";
@@ -50,16 +50,16 @@ impl PresentFamily for Deadlock {
     fn around(entry: &DeadlockEntry) -> Option<Around> {
         let [asking, taking, resolving] = Facts::sources_around().map(About::of_source);
         let rules = [asking.rules, taking.rules, resolving.rules].concat();
-        let title = "Rules around it: processes that ask (RQ) or take resources (LK), and who gives up (RS)";
+        let title = "Rules around it: processes that send requests (RQ) or acquire resources (LK), and the choice of victims (RS)";
         entry.facts.profile.flaw.is_none().then_some(Around { title, about: About { rules, ..resolving } })
     }
 
     fn price(entry: &'static DeadlockEntry) -> Option<Price> {
         let formula = PriceFigure::Formula(entry.facts.formula);
-        Some(Price { of: "a look", figures: vec![("messages_per_look", formula)] })
+        Some(Price { of: "a detection", figures: vec![("messages_per_look", formula)] })
     }
 
-    /// A deadlock that is found and resolved.
+    /// A deadlock that is detected and resolved.
     fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
         let settings = Settings { fan_out: 1, victim: Some(Policy::Youngest), ..Settings::default() };
         let latency = Latency::Fixed(Duration::from_millis(1));
@@ -69,27 +69,27 @@ impl PresentFamily for Deadlock {
     fn figures(figures: &Figures<'_, Self>) -> Vec<Row> {
         let Figures { spec, summary, .. } = figures;
         let unit = summary.delay_unit;
-        let stuck = if summary.stuck_at_end.is_empty() { "nobody".to_owned() } else { summary.stuck_at_end.join(", ") };
-        let cost = format!("a look {}", spec.algorithm.facts.formula);
+        let stuck = if summary.stuck_at_end.is_empty() { "none".to_owned() } else { summary.stuck_at_end.join(", ") };
+        let cost = format!("per detection {}", spec.algorithm.facts.formula);
         let mut rows = vec![
-            Row::measured("waits of one for another", summary.waits),
+            Row::measured("waits of one process for another", summary.waits),
             Row::measured("  between two sites", summary.waits_between_sites),
-            Row::measured("deadlocks told", summary.deadlocks_told),
-            Row::new("  that were none", summary.phantoms_told, "0"),
-            Row::measured("gave up", summary.gave_up),
-            Row::measured("wait for ever", stuck),
-            Row::new("messages to find them", summary.detector_messages, cost),
+            Row::measured("deadlocks reported", summary.deadlocks_told),
+            Row::new("  false reports", summary.phantoms_told, "0"),
+            Row::measured("aborted", summary.gave_up),
+            Row::measured("deadlocked at the end", stuck),
+            Row::new("messages to detect them", summary.detector_messages, cost),
             Row::measured("messages to resolve them", summary.resolution_messages),
-            Row::measured("from stuck to told", in_unit(summary.delay_mean, unit)),
-            Row::measured("  the slowest", in_unit(summary.delay_most, unit)),
+            Row::measured("from deadlock to report", in_unit(summary.delay_mean, unit)),
+            Row::measured("  slowest", in_unit(summary.delay_most, unit)),
         ];
-        let names = std::iter::once("told").chain(std::iter::repeat(""));
+        let names = std::iter::once("reports").chain(std::iter::repeat(""));
         rows.extend(names.zip(&summary.reports).map(|(name, report)| Row::new(name, "", report.as_str())));
         rows
     }
 
     fn progress(_spec: &Spec<Self>, summary: &DeadlockSummary) -> String {
-        format!("; {} of one for another so far", count(summary.waits, "wait"))
+        format!("; {} of one process for another so far", count(summary.waits, "wait"))
     }
 
     fn goal(spec: &Spec<Self>) -> u64 {

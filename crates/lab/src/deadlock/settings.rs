@@ -1,8 +1,8 @@
-//! What the deadlock family adds to an experiment, and what of it makes no sense.
+//! The settings of the deadlock family, and their validation.
 
 use super::{Deadlock, DeadlockEntry, DeadlockError, asking};
 use crate::deadlock::run::{Asking, Taking};
-use crate::error::{LabError, first_mistake};
+use crate::error::{LabError, first_error};
 use crate::family::ScriptFamily;
 use crate::spec::Spec;
 use quorate_core::NodeId;
@@ -10,7 +10,8 @@ use quorate_core::deadlock::{Agent, Command, Plan, Policy, Waiting};
 use quorate_journal::settings::{Latency, Length, TimedCommand};
 use serde::{Deserialize, Serialize};
 
-/// Who asks whom for how much, and who gives up. [`DeadlockArgs`](super::DeadlockArgs) says what each setting means, and what is usual.
+/// The processes' behaviour and the choice of victims. [`DeadlockArgs`](super::DeadlockArgs)
+/// describes each setting and its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub processes: Option<usize>,
@@ -46,8 +47,9 @@ impl Default for Settings {
     }
 }
 
-pub const MOST_PROCESSES: usize = 4_096;
+pub const MAX_PROCESSES: usize = 4_096;
 
+/// Returns the detection plan of an experiment.
 pub fn plan(spec: &Spec<Deadlock>) -> Plan {
     let settings = &spec.settings;
     let coordinator = |resource: usize| NodeId::from_index(resource % spec.nodes.max(1));
@@ -60,23 +62,23 @@ pub fn plan(spec: &Spec<Deadlock>) -> Plan {
     }
 }
 
-/// Commands of a script that name nobody, or somebody who is not there, are mistakes that somebody wants to hear of.
+/// Rejects script commands that cannot be parsed or that name unknown agents.
 fn validate_script(spec: &Spec<Deadlock>) -> Result<(), LabError> {
     let plan = plan(spec);
     let exists = |agent: &Agent| plan.all_processes().chain(plan.resources()).any(|known| known == *agent);
     for TimedCommand { node, word, .. } in spec.script.iter().flat_map(|script| &script.commands) {
-        let refused =
+        let error =
             |why: String| LabError::Deadlock(DeadlockError::NoSuchCommand { text: word.clone(), node: *node, why });
         let words: Vec<_> = word.split_whitespace().collect();
-        let command = Deadlock::in_words(&words, *node, 0).map_err(refused)?;
+        let command = Deadlock::in_words(&words, *node, 0).map_err(error)?;
         let named = match &command {
             Command::Ask { need, .. } => need.on().to_vec(),
             Command::Answer { to, .. } => vec![*to],
             Command::GiveUp { .. } | Command::Look { .. } => Vec::new(),
         };
         let own = Agent::process(*node, command.process());
-        if let Some(stranger) = named.iter().chain([&own]).find(|agent| !exists(agent)) {
-            return Err(refused(format!("There is no {stranger} in this group.")));
+        if let Some(unknown) = named.iter().chain([&own]).find(|agent| !exists(agent)) {
+            return Err(error(format!("There is no {unknown} in this group.")));
         }
     }
     Ok(())
@@ -86,26 +88,26 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
     let settings = &spec.settings;
     let name = || spec.algorithm.to_string();
     let processes = settings.processes.unwrap_or(spec.nodes);
-    let (resources, most) = (settings.resources, MOST_PROCESSES);
+    let (resources, most) = (settings.resources, MAX_PROCESSES);
     let given = settings.priorities.len();
-    first_mistake([
+    first_error([
         (processes == 0 || processes > most.max(spec.nodes), DeadlockError::ProcessesOutOfRange { processes, most }),
         (resources > most, DeadlockError::ResourcesOutOfRange { resources, most }),
         (resources > 0 && processes != spec.nodes, DeadlockError::OneProcessEach),
-        (resources == 0 && settings.taking != Taking::AnyOrder, DeadlockError::NothingToTake),
-        (resources > 0 && settings.asking.is_some(), DeadlockError::NobodyIsAsked),
+        (resources == 0 && settings.taking != Taking::AnyOrder, DeadlockError::TakingWithoutResources),
+        (resources > 0 && settings.asking.is_some(), DeadlockError::WaitsForWithResources),
         (given > 0 && settings.victim != Some(Policy::LowestPriority), DeadlockError::PrioritiesUnused),
         (given > processes, DeadlockError::TooManyPriorities { given, processes }),
-        (settings.fan_out == 0 || settings.share > 100, DeadlockError::NobodyAsks),
+        (settings.fan_out == 0 || settings.share > 100, DeadlockError::FanOutOrShareOutOfRange),
         (settings.patience.is_some() && entry.facts.per_wait.is_none(), DeadlockError::NeverLooks { name: name() }),
     ])?;
     validate_script(spec)?;
-    let understood = match (entry.facts.waiting, asking(spec)) {
+    let is_supported = match (entry.facts.waiting, asking(spec)) {
         (Waiting::Either, _) | (Waiting::ForAll, Asking::All) | (Waiting::ForAny, Asking::Any) => true,
         (Waiting::ForAll, Asking::Any | Asking::Mixed) | (Waiting::ForAny, Asking::All | Asking::Mixed) => false,
     };
     let is_several = settings.taking == Taking::AtOnce && settings.fan_out > 1 && settings.resources > 1;
-    if settings.resources == 0 && !understood || is_several && !entry.facts.waiting.for_all() {
+    if settings.resources == 0 && !is_supported || is_several && !entry.facts.waiting.for_all() {
         return Err(DeadlockError::OtherWaits { name: name() }.into());
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The elections.
+//! The election algorithms and fixtures.
 
 use super::{Election, Settings};
 use crate::family::FamilyTypes;
@@ -87,6 +87,7 @@ impl FamilyTypes for Election {
 
 pub type ElectionNode = Erased<Command, Event>;
 
+/// An election algorithm in the registry.
 pub struct ElectionEntry {
     pub facts: &'static Facts,
     pub make: Maker<Arc<Plan>, ElectionNode>,

@@ -1,4 +1,5 @@
-//! What an election assumes, and which of it an experiment breaks: a run outside of that proves nothing against the algorithm.
+//! The assumptions of election algorithms, and which of them an experiment breaks. A failure under
+//! a broken assumption is no evidence against the algorithm.
 
 use super::{Detector, Election, ElectionEntry, Settings, plan};
 use crate::spec::Spec;
@@ -7,7 +8,7 @@ use quorate_core::{Bounds, Duration, NodeId};
 use quorate_journal::settings::{Disk, Fault, Latency, Length, LinkChange, TimedFault};
 use std::collections::BTreeMap;
 
-/// The assumptions that this experiment breaks, each as a sentence without its end.
+/// Returns the assumptions that this experiment breaks, each as a sentence without its full stop.
 pub(super) fn broken(spec: &Spec<Election>, entry: &ElectionEntry) -> Vec<&'static str> {
     let facts = entry.facts;
     let faults = spec.every_fault();
@@ -23,26 +24,32 @@ pub(super) fn broken(spec: &Spec<Election>, entry: &ElectionEntry) -> Vec<&'stat
     };
     let is_later_crash = |timed: &TimedFault| matches!(timed.fault, Fault::Crash { .. }) && timed.at > Duration::ZERO;
     let judged = [
-        (!facts.tolerates_loss && spec.loses_unrepaired(&faults), "links lose nothing and repeat nothing"),
-        (is_timed && is_late(spec, &faults), "nothing takes longer than nodes are told"),
-        (!survives && faults.iter().any(is_later_crash), "nobody dies while an election is under way"),
-        (needs_majority && is_outvoted(spec, &faults, Duration::ZERO), "more than half of the group is up at any time"),
+        (!facts.tolerates_loss && spec.loses_unrepaired(&faults), "links neither lose nor duplicate messages"),
+        (is_timed && is_late(spec, &faults), "no delay exceeds the bounds that nodes know"),
+        (!survives && faults.iter().any(is_later_crash), "no node crashes during an election"),
+        (needs_majority && is_outvoted(spec, &faults, Duration::ZERO), "a majority of the group is up at any time"),
         (
-            is_bully && is_outvoted(spec, &faults, memory(spec)),
-            "more than half of the group stays up throughout any three message times",
+            is_bully && is_outvoted(spec, &faults, save_delay(spec)),
+            "a majority of the group stays up throughout any three message times",
         ),
-        (is_cut(&faults) && !facts.tolerates_loss && facts.splits == Splits::Never, "the group is not cut in two"),
-        (listens && is_deaf(spec) && faults.iter().any(is_later_crash), "a detector tells of every death"),
-        (listens && is_hasty(spec), "a detector suspects nobody who lives"),
-        (facts.splits == Splits::WhileCut && never_heals(&faults), "cuts heal in the end"),
-        (facts.leases && drifts(spec, &faults), "clocks drift by no more than nodes are told"),
+        (
+            has_partition(&faults) && !facts.tolerates_loss && facts.splits == Splits::Never,
+            "the group is not partitioned",
+        ),
+        (
+            listens && has_no_detector(spec) && faults.iter().any(is_later_crash),
+            "the failure detector reports every crash",
+        ),
+        (listens && suspects_live_nodes(spec), "the failure detector never suspects a live node"),
+        (facts.splits == Splits::WhileCut && never_heals(&faults), "partitions heal eventually"),
+        (facts.leases && exceeds_drift_bound(spec, &faults), "clock drift stays within the bound that nodes know"),
         (facts.leases && jumps(&faults), "clocks do not jump"),
-        (faults.iter().any(forgets), "disks keep what they confirmed"),
+        (faults.iter().any(loses_disk), "disks keep acknowledged writes"),
     ];
     judged.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
 }
 
-/// Whether something may take longer than the bounds that nodes know.
+/// Whether some delay may exceed the bounds that nodes know.
 fn is_late(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
     let bound = plan(spec).bounds.message;
     let exceeds = |latency: Latency| match latency {
@@ -56,13 +63,14 @@ fn is_late(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
         Fault::Link { change: LinkChange::Latency(latency), .. } => exceeds(*latency),
         _ => false,
     };
-    // What is lost and sent again is late.
+    // A retransmitted message is late.
     let repeats = spec.is_reliable() && !spec.loss.is_zero();
     exceeds(spec.latency) || repeats || faults.iter().any(delays)
 }
 
-/// How long bullies take to remember a result that was declared: three messages, to nodes that are busy with others.
-fn memory(spec: &Spec<Election>) -> Duration {
+/// The time that bully nodes need to save a declared result: three messages, to nodes that are busy
+/// with other messages.
+fn save_delay(spec: &Spec<Election>) -> Duration {
     let Bounds { message, processing } = plan(spec).bounds;
     (message + processing.times(4 * spec.nodes as u64)).times(3)
 }
@@ -82,7 +90,7 @@ fn is_outvoted(spec: &Spec<Election>, faults: &[TimedFault], span: Duration) -> 
         }
     }
     changes.sort_unstable();
-    // A node may go down for a second time within a span.
+    // A node may crash twice within a span.
     let mut down: BTreeMap<NodeId, usize> = BTreeMap::new();
     changes.into_iter().any(|(_, goes_down, node)| {
         let times = down.entry(node).or_default();
@@ -91,13 +99,13 @@ fn is_outvoted(spec: &Spec<Election>, faults: &[TimedFault], span: Duration) -> 
     })
 }
 
-/// Whether nobody is told of deaths.
-fn is_deaf(spec: &Spec<Election>) -> bool {
+/// Whether nodes receive no notices of crashes.
+fn has_no_detector(spec: &Spec<Election>) -> bool {
     spec.settings.detector == Detector::None
 }
 
-/// Whether heartbeats may take longer than silence is allowed to last.
-fn is_hasty(spec: &Spec<Election>) -> bool {
+/// Whether a heartbeat may arrive later than the detector allows.
+fn suspects_live_nodes(spec: &Spec<Election>) -> bool {
     let Settings { detector, silence, .. } = &spec.settings;
     let least = super::detector::period(spec) + plan(spec).bounds.message;
     *detector == Detector::Heartbeat && silence.is_some_and(|Length(silence)| silence < least)
@@ -111,19 +119,22 @@ fn never_heals(faults: &[TimedFault]) -> bool {
     faults.iter().any(|timed| matches!(timed.fault, Fault::Cut(_)) && !heals(timed))
 }
 
-fn is_cut(faults: &[TimedFault]) -> bool {
+fn has_partition(faults: &[TimedFault]) -> bool {
     faults.iter().any(|timed| matches!(timed.fault, Fault::Cut(_)))
 }
 
-fn drifts(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
+/// Whether a clock exceeds the drift bound.
+fn exceeds_drift_bound(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
     let bound = plan(spec).tenure.drift_ppm;
     faults.iter().any(|timed| matches!(timed.fault, Fault::Drift { by, .. } if by.parts().unsigned_abs() > bound))
 }
 
+/// Whether a clock jumps after the start.
 fn jumps(faults: &[TimedFault]) -> bool {
     faults.iter().any(|timed| matches!(timed.fault, Fault::Skew { .. }) && timed.at > Duration::ZERO)
 }
 
-fn forgets(timed: &TimedFault) -> bool {
+/// Whether a node restarts without its disk.
+fn loses_disk(timed: &TimedFault) -> bool {
     matches!(timed.fault, Fault::Restart { disk: Disk::Blank, .. })
 }

@@ -1,7 +1,7 @@
-//! Elections side by side: what they cost over all orders and starters, beside the book.
+//! Elections side by side: their cost over all ring orders and starters, beside the expected cost.
 
 use super::Election;
-use super::survey::{Found, MOST_EXHAUSTED, Spread, Start, Survey};
+use super::survey::{Found, MAX_EXHAUSTIVE, Spread, Start, Survey};
 use crate::compare::{
     Across, Asked, Axis, BAD, Chart, CompareError, CompareTask, ComparedFamily, Comparison, Dot, GOOD, Heading, Host,
     Law, Legend, List, Page, Parts, Plot, SAME, Series, Table, UNKNOWN, distinct,
@@ -13,13 +13,14 @@ use clap::Args;
 use quorate_core::election::{Book, Counts, Shape, Splits};
 use serde::Serialize;
 
-/// Options that only comparisons of elections understand.
+/// Options that only comparisons of elections accept.
 #[derive(Args)]
 pub struct ElectionCompareArgs {
-    /// Who starts elections: one node (each in turn), the lowest, the highest, all; one,all unless given.
+    /// Nodes that start elections: one (each in turn), lowest, highest, all. Default: one,all.
     #[arg(long, value_enum, value_name = "WHO", value_delimiter = ',', display_order = 6)]
     starters: Vec<Start>,
-    /// How many orders of a large ring are sampled; 200 unless given. Of rings of up to 8 nodes all are tried.
+    /// Number of sampled orders of a large ring. Default: 200. Rings of up to 8 nodes are tried in
+    /// all orders.
     #[arg(long, value_parser = whole::<u64>, display_order = 7)]
     samples: Option<u64>,
 }
@@ -31,22 +32,24 @@ impl Options for ElectionCompareArgs {
     }
 }
 
-/// How large groups are unless users say otherwise: those that are gone through order by order, and some that are sampled.
+/// Default sizes of groups: some that are tried in all orders, and some that are sampled.
 const USUAL_SIZES: [usize; 5] = [4, 8, 16, 32, 64];
 const USUAL_STARTS: [Start; 2] = [Start::One, Start::All];
-/// A dead leader's bullies are best and worst at the ends.
+/// The best and the worst case of bully after the crash of a leader.
 const BULLY_STARTS: [Start; 2] = [Start::Highest, Start::Lowest];
 const USUAL_SAMPLES: u64 = 200;
 
 impl ComparedFamily for Election {
     type CompareArgs = ElectionCompareArgs;
-    const MEANS_NOTHING: &'static str = "where elections are compared";
+    const NOT_APPLICABLE: &'static str = "to comparisons of elections";
 
     fn compare<T: CompareTask>(asked: &Asked<'_, Self::CompareArgs>, task: T) -> Result<T::Output, CompareError> {
         let (sizes, seed, given) = (asked.sizes_or(&USUAL_SIZES), asked.seed, &asked.own.starters);
         let samples = asked.own.samples.unwrap_or(USUAL_SAMPLES);
         if samples < 2 {
-            return CompareError::refused("A sample of one run says nothing of the others: use --samples 200.");
+            return CompareError::refused(format!(
+                "--samples must be at least 2; got {samples}. Use for example --samples 200."
+            ));
         }
         let mut surveys = Vec::new();
         for entry in asked.contenders::<Self>(|entry| entry.facts.splits != Splits::ByDesign)? {
@@ -57,13 +60,14 @@ impl ComparedFamily for Election {
             }
         }
         if asked.own.samples.is_some() && surveys.iter().all(Survey::is_exhaustive) {
-            let condition = "where all orders are tried: in rings of up to 8 nodes, and outside of rings";
+            let condition = "if all orders are tried: in rings of up to 8 nodes, and without a ring";
             return Err(OptionsError::no_effect("samples", condition).into());
         }
         Ok(task.perform(Elections { surveys, sizes, samples, seed, rows: Vec::new() }))
     }
 }
 
+/// The planned comparison, and its results so far.
 struct Elections {
     surveys: Vec<Survey>,
     sizes: Vec<usize>,
@@ -72,7 +76,7 @@ struct Elections {
     rows: Vec<Row>,
 }
 
-/// What was found out of one question.
+/// The result of one survey.
 struct Row {
     survey: Survey,
     found: Found,
@@ -92,11 +96,15 @@ impl Row {
         };
         let mark = match (found.holds(), found.is_as_expected()) {
             (false, _) | (_, Some(false)) => BAD,
-            (true, Some(true)) if found.exhaustive && found.book.is_some_and(|book| book.tight) => SAME,
+            (true, Some(true))
+                if found.exhaustive && found.expected.is_some_and(|expected_cost| expected_cost.tight) =>
+            {
+                SAME
+            }
             (true, Some(true)) => GOOD,
             (true, None) => UNKNOWN,
         };
-        let book = found.book.as_ref().map_or_else(String::new, said);
+        let expected_cost = found.expected.as_ref().map_or_else(String::new, expected_text);
         vec![
             name.to_owned(),
             survey.nodes.to_string(),
@@ -104,21 +112,21 @@ impl Row {
             min.to_string(),
             mean,
             max.to_string(),
-            format!("{mark} {book}"),
+            format!("{mark} {expected_cost}"),
         ]
     }
 
-    fn complaint(&self) -> Option<String> {
+    fn problem(&self) -> Option<String> {
         let name = self.algorithm();
         if let Some(command) = &self.found.failed {
-            return Some(format!("{name} does not elect whom it should. To see it: {command} --steps"));
+            return Some(format!("{name} does not elect the right leader. To see it: {command} --steps"));
         }
         let nodes = self.survey.nodes;
         let differs = self.found.is_as_expected() == Some(false);
-        differs.then(|| format!("{name} with {nodes} nodes is not as the book says."))
+        differs.then(|| format!("{name} with {nodes} nodes does not have the expected cost."))
     }
 
-    /// The mean of all messages, with the fewest and the most.
+    /// The mean of all messages, with the minimum and the maximum.
     fn dot(&self) -> Dot {
         let Found { election, announcement, .. } = &self.found;
         let (least, most) = ((election.min + announcement.min) as f64, (election.max + announcement.max) as f64);
@@ -126,20 +134,20 @@ impl Row {
         Dot { reach: (most > least).then_some((least, most)), ..dot }
     }
 
-    /// The mean that the book says, announcements included.
-    fn law(&self) -> Option<(f64, f64)> {
-        let book = self.found.book?;
-        let told = match book.counts {
+    /// The expected mean, announcements included.
+    fn expected_mean(&self) -> Option<(f64, f64)> {
+        let expected_cost = self.found.expected?;
+        let announcement = match expected_cost.counts {
             Counts::Election => self.found.announcement.mean,
             Counts::WithAnnouncement => 0.0,
         };
-        Some((self.survey.nodes as f64, book.mean? + told))
+        Some((self.survey.nodes as f64, expected_cost.mean? + announcement))
     }
 }
 
-/// What the book says, in a few words.
-fn said(book: &Book) -> String {
-    let figures = match *book {
+/// Formats the expected cost.
+fn expected_text(expected_cost: &Book) -> String {
+    let figures = match *expected_cost {
         Book { least, most, .. } if least == most => number(most),
         Book { least: Some(least), mean, most, .. } => {
             let mean = mean.map_or_else(String::new, |mean| format!(" / {}", number(Some(mean))));
@@ -147,8 +155,8 @@ fn said(book: &Book) -> String {
         }
         Book { most, .. } => format!("≤ {}", number(most)),
     };
-    match book.counts {
-        Counts::Election => format!("{figures}, announcement apart"),
+    match expected_cost.counts {
+        Counts::Election => format!("{figures}, without announcement"),
         Counts::WithAnnouncement => figures,
     }
 }
@@ -164,7 +172,7 @@ impl Elections {
         let rows = || self.rows.iter().filter(|row| row.survey.start == start);
         let series = distinct(rows().map(Row::algorithm)).into_iter().map(|name| {
             let own: Vec<_> = rows().filter(|row| row.algorithm() == name).collect();
-            let points: Option<Vec<_>> = own.iter().map(|row| row.law()).collect();
+            let points: Option<Vec<_>> = own.iter().map(|row| row.expected_mean()).collect();
             Series {
                 name: name.into(),
                 dots: own.iter().map(|row| row.dot()).collect(),
@@ -215,7 +223,7 @@ impl Comparison for Elections {
             Heading::figures(10, "fewest"),
             Heading::figures(14, "mean"),
             Heading::figures(10, "most"),
-            Heading::words(3, 30, "the book"),
+            Heading::words(3, 30, "expected"),
         ];
         let mut last = "";
         let rows = self.rows.iter().map(|row| {
@@ -225,29 +233,27 @@ impl Comparison for Elections {
         });
         let orders = count(self.samples, "order");
         let marks = format!(
-            "{SAME} exactly the book's   {GOOD} within it, as far as bounds and samples tell   {UNKNOWN} no book says"
+            "{SAME} exactly as expected   {GOOD} within the expected bounds, as far as samples show   {UNKNOWN} no expected figure"
         );
         let mut notes = vec![vec![marks]];
         if self.rows.iter().any(|row| row.survey.dead() > 0) {
-            notes.push(vec![
-                "Where everyone knows everyone's rank, the highest of the nodes is down before the start.".into(),
-            ]);
+            notes.push(vec!["If all nodes know all ranks, the highest node is down before the start.".into()]);
         }
         Page {
-            conditions: format!("all orders up to {MOST_EXHAUSTED} nodes, {orders} beyond · seed {}", self.seed),
+            conditions: format!("all orders up to {MAX_EXHAUSTIVE} nodes, {orders} beyond · seed {}", self.seed),
             tables: vec![Table::List(List { headings, rows: rows.collect() })],
             notes,
-            complaints: self.rows.iter().filter_map(Row::complaint).collect(),
+            complaints: self.rows.iter().filter_map(Row::problem).collect(),
         }
     }
 
-    /// Mean and extremes over the size of the group, one plot for each choice of starters.
+    /// Mean, minimum and maximum over the group's size, one plot per choice of starters.
     fn chart(&self) -> Option<Chart> {
         let starts = Start::ALL.into_iter().filter(|start| self.surveys.iter().any(|survey| survey.start == *start));
         Some(Chart {
-            title: "Elections: what one costs",
+            title: "Elections: messages per election",
             subtitle: format!("announcements included · seed {}", self.seed),
-            legend: Legend { measured: "measured", law: "the book's mean", reach: "from the least to the most" },
+            legend: Legend { measured: "measured", law: "expected mean", reach: "from minimum to maximum" },
             plots: starts.map(|start| self.plot(start)).collect(),
         })
     }
@@ -278,31 +284,32 @@ struct Report {
 struct Line {
     algorithm: &'static str,
     nodes: usize,
-    /// How many of them were down before the election.
+    /// Number of nodes that are down before the election.
     dead: usize,
     starters: Start,
     min: u64,
     mean: f64,
     max: u64,
-    /// In which the true mean lies with 95 %, if only a sample was drawn.
+    /// The 95 % confidence interval of the mean, if only a sample was run.
     confidence: Option<[f64; 2]>,
-    /// Which messages these are: with the announcement, or without.
+    /// Whether the counted messages include the announcement.
     counts: Option<Counts>,
     expected: Option<Expected>,
-    /// Whether it is the book's, figure for figure, where the book is exact and everything was tried.
+    /// Whether all figures are exactly as expected; `None` unless the expected cost is exact and
+    /// all orders were tried.
     exact: Option<bool>,
-    /// Whether it is as the book says, as far as bounds and samples tell.
+    /// Whether the figures are as expected, within bounds and sampling error.
     as_expected: Option<bool>,
     election: Spread,
     announcement: Spread,
     runs: u64,
     exhaustive: bool,
     holds: bool,
-    /// A run that did not end as it should.
+    /// The command of a run that failed.
     failed: Option<String>,
 }
 
-/// What the book says.
+/// The expected figures.
 #[derive(Serialize)]
 struct Expected {
     formula: &'static str,
@@ -323,8 +330,8 @@ fn line(row: &Row) -> Line {
         mean,
         max,
         confidence: margin.map(|margin| [mean - margin, mean + margin]),
-        counts: found.book.map(|book| book.counts),
-        expected: found.book.map(|Book { least, mean, most, .. }| Expected {
+        counts: found.expected.map(|expected_cost| expected_cost.counts),
+        expected: found.expected.map(|Book { least, mean, most, .. }| Expected {
             formula: survey.entry.facts.cost.formula,
             min: least,
             mean,

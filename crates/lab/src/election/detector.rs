@@ -1,4 +1,4 @@
-//! Who tells the nodes of an election that another one is dead.
+//! Failure detectors of elections.
 
 use super::{Election, ElectionError, ElectionNode, Settings};
 use crate::error::LabError;
@@ -9,28 +9,30 @@ use quorate_erased::Erased;
 use quorate_journal::settings::{Length, Level};
 use serde::{Deserialize, Serialize};
 
+/// The failure detector of an election.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Detector {
-    /// Somebody who knows: the simulator, or the kernel of a machine on which a process is gone.
+    /// A perfect detector: the simulator, or the kernel of the machine on which a process ended.
     #[default]
     Oracle,
     Heartbeat,
-    /// Heartbeats, and what a node's own pace makes unlikely.
+    /// Heartbeats, with a timeout that adapts to the observed intervals.
     Accrual,
     None,
 }
 
 impl Detector {
-    pub const fn beats(self) -> bool {
+    pub const fn sends_heartbeats(self) -> bool {
         matches!(self, Self::Heartbeat | Self::Accrual)
     }
 }
 
-/// In message times: from one heartbeat to the next, unless given.
+/// Default interval between heartbeats, in message times.
 const PERIOD: u64 = 10;
 
-pub(super) fn watch(spec: &Spec<Election>) -> Option<wrap::Detector> {
+/// The detector to wrap nodes in; `None` for a perfect one or none.
+pub(super) fn wrapper_detector(spec: &Spec<Election>) -> Option<wrap::Detector> {
     let Settings { detector, silence, threshold, .. } = &spec.settings;
     let period = period(spec);
     match detector {
@@ -49,17 +51,18 @@ pub(super) fn watch(spec: &Spec<Election>) -> Option<wrap::Detector> {
     }
 }
 
-/// From one heartbeat to the next; nothing where there are none.
+/// The interval between heartbeats; zero without heartbeats.
 pub(super) fn period(spec: &Spec<Election>) -> Duration {
     let Settings { detector, heartbeat, .. } = &spec.settings;
     match heartbeat {
-        _ if !detector.beats() => Duration::ZERO,
+        _ if !detector.sends_heartbeats() => Duration::ZERO,
         Some(Length(period)) => *period,
         None => spec.typical().times(PERIOD),
     }
 }
 
-/// Puts the detector around nodes. It is outside of reliable links, if there are any: a heartbeat that was lost is not sent again.
+/// Wraps nodes in the detector. It is outside of reliable links, if there are any, because lost
+/// heartbeats are not retransmitted.
 pub(super) fn watched<M>(
     spec: &Spec<Election>,
     make: M,
@@ -67,7 +70,7 @@ pub(super) fn watched<M>(
 where
     M: Fn(NodeId) -> ElectionNode + Send + Sync + 'static,
 {
-    let (detector, group) = (watch(spec), spec.group());
+    let (detector, group) = (wrapper_detector(spec), spec.group());
     move |me| match detector {
         Some(detector) => Erased::around(Watched::new(me, group.clone(), make(me), detector)),
         None => make(me),
@@ -76,7 +79,7 @@ where
 
 pub(super) fn validate(spec: &Spec<Election>) -> Result<(), LabError> {
     let Settings { detector, heartbeat, silence, .. } = &spec.settings;
-    if let (true, Some(Length(Duration::ZERO))) = (detector.beats(), heartbeat) {
+    if let (true, Some(Length(Duration::ZERO))) = (detector.sends_heartbeats(), heartbeat) {
         return Err(ElectionError::NoHeartbeat.into());
     }
     let period = period(spec);

@@ -1,51 +1,52 @@
-//! What is wrong with an experiment on elections.
+//! Errors in the settings of an election experiment.
 
-use crate::error::only;
+use crate::error::existing_nodes;
 use quorate_core::NodeId;
 use quorate_journal::settings::Length;
 
+/// An invalid setting of an election experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum ElectionError {
-    #[error("--{option} means nothing to '{name}': it is for elections {of}.")]
+    #[error("--{option} does not apply to '{name}'; it is an option of elections {of}.")]
     ForeignOption { option: &'static str, name: &'static str, of: &'static str },
     #[error(
-        "A master may trust its lease for {trusted}, and an answer takes up to {answer}: nobody could ever lead. Use a longer \
-         --master-lease or a smaller --master-drift-bound."
+        "--master-lease must be trusted for longer than a round trip of {answer}; got {trusted}. Use a longer --master-lease or a \
+         smaller --master-drift-bound."
     )]
     LeaseTooShort { trusted: Length, answer: Length },
-    #[error("--upheaval {upheaval} is too much for one run: give {most} at most.")]
-    TooMuchUpheaval { upheaval: u64, most: u64 },
-    #[error("Nobody starts: --starters {starters} names only nodes that are down from the start.")]
-    NobodyStarts { starters: String },
-    #[error("--order {order} does not name each of the {nodes} nodes once; write for example {}.", order_of(*nodes))]
+    #[error("--upheaval must be at most {most}; got {crashes}.")]
+    TooManyCrashes { crashes: u64, most: u64 },
+    #[error("--starters must name a node that is up at the start; got {starters}.")]
+    NoLiveStarter { starters: String },
+    #[error("--order must name each of the {nodes} nodes once; got {order}. Write for example {}.", order_of(*nodes))]
     NoSuchOrder { order: String, nodes: usize },
-    #[error("--attribute gives {given} numbers, but there are {nodes} nodes; give each node one.")]
+    #[error("--attribute must have one number for each of the {nodes} nodes; got {given} numbers.")]
     NotEveryAttribute { given: usize, nodes: usize },
-    #[error("--id-bits {bits} makes no ids; they have from 1 to 64 bits.")]
+    #[error("--id-bits must be between 1 and 64; got {bits}.")]
     NoSuchIds { bits: u32 },
-    #[error("--reserved-bits {reserved} is more than an id has; give at most {bits}, or more --id-bits.")]
+    #[error("--reserved-bits must be at most {bits}, the bits of an id; got {reserved}. Use fewer, or more --id-bits.")]
     TooManyReserved { reserved: u32, bits: u32 },
     #[error(
-        "--load-bound {load} cannot be kept: with {bits} bits, more nodes than that share one id. Give more --id-bits or a \
-         larger bound."
+        "--load-bound must be achievable: with {bits} id bits, more nodes than that share one id; got {load}. Use more --id-bits or \
+         a larger bound."
     )]
     NoSuchLoad { load: usize, bits: u32 },
-    #[error("--starters names node {node}, but {}.", only(*nodes))]
+    #[error("--starters must name nodes of the group; got node {node}, but {}.", existing_nodes(*nodes))]
     NoSuchStarter { node: NodeId, nodes: usize },
     #[error(
-        "--heartbeat says how often nodes tell that they live, and without a detector they do not: add --detector heartbeat or \
-         --detector accrual."
+        "--heartbeat has no effect without a failure detector that sends heartbeats; add --detector heartbeat or --detector \
+         accrual."
     )]
     NoHeartbeats,
-    #[error("--silence is for detectors with a fixed bound: add --detector heartbeat.")]
+    #[error("--silence has no effect without a fixed timeout; add --detector heartbeat.")]
     NoFixedBound,
-    #[error("--threshold is for detectors that learn how heartbeats come: add --detector accrual.")]
+    #[error("--threshold has no effect without an adaptive detector; add --detector accrual.")]
     NoAccrual,
-    #[error("A heartbeat every 0ms leaves no time for anything else: give it some, such as --heartbeat 50ms.")]
+    #[error("--heartbeat must be greater than 0; got 0ms. Use for example --heartbeat 50ms.")]
     NoHeartbeat,
     #[error(
-        "A silence of {silence} is shorter than a heartbeat, which comes every {period}: everyone would be suspected before each of them. \
-         Give a longer --silence, or a shorter --heartbeat."
+        "--silence must be at least {period}, the interval between heartbeats; got {silence}. Use a longer --silence or a \
+         shorter --heartbeat."
     )]
     HastySilence { silence: Length, period: Length },
 }

@@ -6,14 +6,14 @@ pub mod check;
 mod compare;
 mod detector;
 mod error;
+mod lease_stress;
 mod options;
+mod outages;
 mod present;
 mod regions;
 pub mod run;
-mod storms;
+mod stress;
 pub mod survey;
-mod upheaval;
-mod weather;
 
 pub use algorithms::{ElectionEntry, ElectionNode};
 pub use detector::Detector;
@@ -27,9 +27,9 @@ use crate::election::run::{
 };
 use crate::error::LabError;
 use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
-use crate::flag::{Flags, Place};
+use crate::flag::{FlagPosition, Flags};
 use crate::spec::{Spec, word};
-use crate::typed::unheard;
+use crate::typed::unknown_command;
 use quorate_core::election::{
     Announce, COMMANDS, Command, Courtesy, Event, Links, Model, Plan, Prefer, Repair, Ring, Shape, Splits, Tenure,
 };
@@ -43,11 +43,12 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// The family of leader elections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Election {}
 
-/// Who starts, and how the group elects. [`ElectionArgs`] says what each setting means, and what is usual. Journals of earlier
-/// versions say no more than who starts.
+/// Which nodes start elections, and how the group elects. [`ElectionArgs`] describes each setting
+/// and its default. Journals of earlier versions have only `starters`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub starters: Starters,
@@ -87,23 +88,25 @@ pub struct Settings {
     pub load_bound: Option<usize>,
 }
 
-/// In message times: faults that the seed chooses begin while leaders are elected and miss their first heartbeats.
+/// The period in which seed-chosen faults begin, in message times: while leaders are elected and
+/// send their first heartbeats.
 const FAULT_WINDOW: u64 = 200;
 
-/// In message times: whoever has no leader so long after the last fault will never have one. Candidates who try again and
-/// again would go on for ever.
+/// Time after the last fault until a run without a leader counts as failed, in message times.
+/// Candidates that retry would otherwise continue for ever.
 const PATIENCE: u64 = 20_000;
 
-/// How many crashes and restarts `--upheaval` may ask for.
-const MOST_UPHEAVAL: u64 = 100_000;
+/// Maximum number of crashes and restarts of `--upheaval`.
+const MAX_CRASHES: u64 = 100_000;
 
-/// In message times for each node: nothing takes longer on a ring, run after run.
+/// Upper bound of an election on a ring, in message times per node.
 const ROUNDS: u64 = 40;
 
-/// In message times: how long a leader whom everyone knows is watched, if its heartbeats never end.
+/// Time for which a run continues after all nodes know the leader, in message times, if heartbeats
+/// never end.
 const SETTLE: u64 = 20;
 
-/// In heartbeats: for how much longer it is watched whether anybody is suspected all the same.
+/// Additional time of this kind, in heartbeats, to detect wrong suspicions.
 const BEATS: u64 = 5;
 
 impl RunFamily for Election {
@@ -111,7 +114,7 @@ impl RunFamily for Election {
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
-        if spec.settings.detector.beats() { codec.watched() } else { codec }
+        if spec.settings.detector.sends_heartbeats() { codec.watched() } else { codec }
     }
 
     fn copes_with_loss(spec: &Spec<Self>) -> bool {
@@ -137,10 +140,10 @@ impl RunFamily for Election {
     }
 
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
-        own_options(&spec.settings, spec.algorithm.entry())?;
-        let upheaval = spec.settings.upheaval;
-        if upheaval > MOST_UPHEAVAL {
-            return Err(ElectionError::TooMuchUpheaval { upheaval, most: MOST_UPHEAVAL }.into());
+        reject_foreign_options(&spec.settings, spec.algorithm.entry())?;
+        let crashes = spec.settings.upheaval;
+        if crashes > MAX_CRASHES {
+            return Err(ElectionError::TooManyCrashes { crashes, most: MAX_CRASHES }.into());
         }
         let Plan { tenure, bounds, .. } = plan(spec);
         if spec.algorithm.facts.leases && tenure.trusted() <= bounds.answer() {
@@ -154,7 +157,7 @@ impl RunFamily for Election {
             && !spec.is_scripted()
             && named.iter().all(|node| absent(spec).contains(node))
         {
-            return Err(ElectionError::NobodyStarts { starters: named.to_string() }.into());
+            return Err(ElectionError::NoLiveStarter { starters: named.to_string() }.into());
         }
         detector::validate(spec)?;
         let Settings { order, attribute, .. } = &spec.settings;
@@ -179,10 +182,10 @@ impl RunFamily for Election {
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> ElectionNode + Send + Sync + 'static + use<> {
         let plan = Arc::new(plan(spec));
         let algorithm = spec.algorithm;
-        detector::watched(spec, spec.linked(move |me| (algorithm.make)(me, &plan)))
+        detector::watched(spec, spec.with_links(move |me| (algorithm.make)(me, &plan)))
     }
 
-    fn calm(settings: &Settings) -> Settings {
+    fn without_random_faults(settings: &Settings) -> Settings {
         Settings { upheaval: 0, ..settings.clone() }
     }
 
@@ -194,8 +197,8 @@ impl RunFamily for Election {
                 Campaigns::new(spec.settings.starters.clone(), ring, ranking, notice(spec))
             }
         };
-        let users = if spec.settings.detector == Detector::Oracle { users } else { users.oblivious() };
-        // Word of the last fault is still under way when it is over.
+        let users = if spec.settings.detector == Detector::Oracle { users } else { users.without_notices() };
+        // The notice of the last fault is still in flight when the fault ends.
         let late = if Self::hears_of_deaths(spec) { notice(spec) } else { Duration::ZERO };
         users.not_before(spec.faults_end().map(|end| end + late)).expecting(expected_of(&spec.algorithm))
     }
@@ -205,21 +208,21 @@ impl RunFamily for Election {
     }
 
     fn own_faults(spec: &Spec<Self>) -> Vec<TimedFault> {
-        upheaval::draw(spec)
+        outages::draw(spec)
     }
 
     fn weather(entry: &'static ElectionEntry) -> Vec<Spec<Self>> {
-        if entry.facts.leases { storms::weather(entry) } else { weather::weather(entry) }
+        if entry.facts.leases { lease_stress::stress_specs(entry) } else { stress::stress_specs(entry) }
     }
 
     fn limits(spec: &Spec<Self>) -> Limits {
         let usual = spec.usual_limits();
-        let calm = spec.faults_end().unwrap_or(Time::ZERO);
+        let faults_end = spec.faults_end().unwrap_or(Time::ZERO);
         let nodes = spec.nodes as u64;
-        let until = usual.until.or(Some(calm + spec.typical().times(PATIENCE.max(ROUNDS * nodes))));
+        let until = usual.until.or(Some(faults_end + spec.typical().times(PATIENCE.max(ROUNDS * nodes))));
         let facts = spec.algorithm.facts;
-        let checks = facts.shape == Shape::Groups && spec.is_calm();
-        let is_restless = facts.leases || checks || spec.settings.detector.beats();
+        let has_checks = facts.shape == Shape::Groups && spec.is_calm();
+        let is_restless = facts.leases || has_checks || spec.settings.detector.sends_heartbeats();
         let settle = if is_restless { SETTLE } else { SETTLE.max(ROUNDS * nodes) };
         Limits { until, settle: spec.typical().times(settle) + detector::period(spec).times(BEATS), ..usual }
     }
@@ -231,15 +234,15 @@ impl RunFamily for Election {
 
 impl ScriptFamily for Election {
     const COMMANDS: &'static [&'static str] = &[Command::Campaign.name(), Command::Resign.name()];
-    const STANDS: Option<&'static str> = Some(Command::Campaign.name());
+    const CANDIDACY_COMMAND: Option<&'static str> = Some(Command::Campaign.name());
 
     fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
         let known = |word: &str| COMMANDS.into_iter().find(|command| command.name().eq_ignore_ascii_case(word));
         let command = if let [word] = words { known(word) } else { None };
-        command.ok_or_else(|| unheard(words, Self::COMMANDS, "campaign or resign"))
+        command.ok_or_else(|| unknown_command(words, Self::COMMANDS, "campaign or resign"))
     }
 
-    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
+    fn script_command(command: &Command) -> Option<Cow<'static, str>> {
         Some(command.name().into())
     }
 
@@ -248,34 +251,34 @@ impl ScriptFamily for Election {
     }
 
     fn smaller(own: &Settings) -> Vec<Settings> {
-        let alone = Settings { starters: Starters::Lowest, ..own.clone() };
-        let in_order = Settings { order: Seating::Numbers, attribute: Attribute::Id, ..own.clone() };
-        let calmer = Settings { upheaval: own.upheaval.saturating_sub(1), ..own.clone() };
-        vec![alone, in_order, calmer]
+        let one_starter = Settings { starters: Starters::Lowest, ..own.clone() };
+        let by_number = Settings { order: Seating::Numbers, attribute: Attribute::Id, ..own.clone() };
+        let fewer_crashes = Settings { upheaval: own.upheaval.saturating_sub(1), ..own.clone() };
+        vec![one_starter, by_number, fewer_crashes]
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
         let own = &spec.settings;
         let usual = Settings::default();
         let mut flags = Flags::default();
-        flags.unless(spec.is_scripted(), Place::Front, "starters", &own.starters);
-        flags.unless(own.order == usual.order, Place::Front, "order", &own.order);
-        flags.unless(own.attribute == usual.attribute, Place::Front, "attribute", &own.attribute);
-        flags.unless(own.prefer == usual.prefer, Place::Front, "prefer", word(&own.prefer));
-        flags.unless(own.announce == usual.announce, Place::Front, "announce", word(&own.announce));
-        flags.unless(own.repair == usual.repair, Place::Front, "repair", word(&own.repair));
-        flags.switch(own.tell_lower, Place::Front, "tell-lower");
-        flags.switch(own.broadcast, Place::Front, "broadcast");
-        flags.unless(own.detector == usual.detector, Place::Front, "detector", word(&own.detector));
-        flags.given(Place::Times, "heartbeat", own.heartbeat);
-        flags.given(Place::Times, "silence", own.silence);
-        flags.given(Place::Times, "threshold", own.threshold);
-        flags.given(Place::Times, "master-lease", own.lease);
-        flags.given(Place::Front, "id-bits", own.id_bits);
-        flags.given(Place::Front, "reserved-bits", own.reserved_bits);
-        flags.given(Place::Front, "load-bound", own.load_bound);
-        flags.given(Place::Times, "master-drift-bound", own.drift_ppm.map(|parts| format!("{parts}ppm")));
-        flags.unless(own.upheaval == 0, Place::Links, "upheaval", own.upheaval);
+        flags.unless(spec.is_scripted(), FlagPosition::Front, "starters", &own.starters);
+        flags.unless(own.order == usual.order, FlagPosition::Front, "order", &own.order);
+        flags.unless(own.attribute == usual.attribute, FlagPosition::Front, "attribute", &own.attribute);
+        flags.unless(own.prefer == usual.prefer, FlagPosition::Front, "prefer", word(&own.prefer));
+        flags.unless(own.announce == usual.announce, FlagPosition::Front, "announce", word(&own.announce));
+        flags.unless(own.repair == usual.repair, FlagPosition::Front, "repair", word(&own.repair));
+        flags.switch(own.tell_lower, FlagPosition::Front, "tell-lower");
+        flags.switch(own.broadcast, FlagPosition::Front, "broadcast");
+        flags.unless(own.detector == usual.detector, FlagPosition::Front, "detector", word(&own.detector));
+        flags.given(FlagPosition::Times, "heartbeat", own.heartbeat);
+        flags.given(FlagPosition::Times, "silence", own.silence);
+        flags.given(FlagPosition::Times, "threshold", own.threshold);
+        flags.given(FlagPosition::Times, "master-lease", own.lease);
+        flags.given(FlagPosition::Front, "id-bits", own.id_bits);
+        flags.given(FlagPosition::Front, "reserved-bits", own.reserved_bits);
+        flags.given(FlagPosition::Front, "load-bound", own.load_bound);
+        flags.given(FlagPosition::Times, "master-drift-bound", own.drift_ppm.map(|parts| format!("{parts}ppm")));
+        flags.unless(own.upheaval == 0, FlagPosition::Links, "upheaval", own.upheaval);
         flags
     }
 }
@@ -321,14 +324,14 @@ impl Judge<Command, Event> for Properties {
     }
 }
 
-/// A dead leader is missed when two messages that should have been answered were not.
+/// The delay until clients notice a crashed leader: two requests and their missing answers.
 fn notice(spec: &Spec<Election>) -> Duration {
     let Bounds { message, processing } = spec.surroundings().bounds;
     (message + processing).times(4)
 }
 
-/// An option that means nothing to an algorithm is a mistake that somebody wants to hear of.
-fn own_options(settings: &Settings, entry: &ElectionEntry) -> Result<(), LabError> {
+/// Rejects options that do not apply to the algorithm.
+fn reject_foreign_options(settings: &Settings, entry: &ElectionEntry) -> Result<(), LabError> {
     let usual = Settings::default();
     let facts = entry.facts;
     let (on_ring, bullies) = (facts.shape == Shape::Ring, facts.shape == Shape::Bully);
@@ -355,6 +358,7 @@ fn own_options(settings: &Settings, entry: &ElectionEntry) -> Result<(), LabErro
     })
 }
 
+/// Returns the election plan of an experiment.
 pub fn plan(spec: &Spec<Election>) -> Plan {
     let Settings { order, attribute, prefer, announce, repair, tell_lower, broadcast, lease, drift_ppm, .. } =
         &spec.settings;
@@ -377,6 +381,7 @@ pub fn plan(spec: &Spec<Election>) -> Plan {
     }
 }
 
+/// The agreement that an algorithm promises.
 pub(crate) fn expected_of(entry: &ElectionEntry) -> Expectation {
     match entry.facts.splits {
         Splits::Never | Splits::WhileCut => Expectation::OneForAll,
@@ -384,7 +389,7 @@ pub(crate) fn expected_of(entry: &ElectionEntry) -> Expectation {
     }
 }
 
-/// Who is down before anything happens.
+/// Returns the nodes that are down at the start.
 pub fn absent(spec: &Spec<Election>) -> Group {
     let at_once = spec.all_faults().filter(|timed| timed.at == Duration::ZERO);
     let crashes = at_once.filter_map(|timed| match timed.fault {

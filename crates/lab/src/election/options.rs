@@ -1,8 +1,8 @@
-//! Options that only elections understand.
+//! Command-line options of elections.
 
 use super::run::{Attribute, Seating, Starters};
 use super::{Detector, Election, ElectionError, Settings};
-use crate::error::{LabError, first_mistake};
+use crate::error::{LabError, first_error};
 use crate::family::OptionsFamily;
 use crate::options::{Basics, Options, first_given, one_of};
 use crate::registry::FamilyArgs;
@@ -11,65 +11,69 @@ use quorate_core::Duration;
 use quorate_core::election::{Announce, Prefer, Repair};
 use quorate_journal::settings::{Length, Level, Ppm};
 
-/// Options that only elections understand.
+/// Options that only elections accept.
 #[derive(Args)]
 #[command(next_help_heading = "Options of elections")]
 pub struct ElectionArgs {
-    /// Who starts, of the nodes that are up: lowest, highest, all, successor-of-highest, or nodes such as 2,5; all unless
-    /// given.
+    /// Nodes that start elections, among those that are up: lowest, highest, all,
+    /// successor-of-highest, or nodes such as 2,5. Default: all.
     #[arg(long, value_name = "WHO")]
     starters: Option<Starters>,
-    /// In which order nodes sit round a ring: numbers, random, or all of them such as 3,1,2; numbers unless given.
+    /// Order of nodes on a ring: numbers, random, or all nodes such as 3,1,2. Default: numbers.
     #[arg(long, value_name = "NODES")]
     order: Option<Seating>,
-    /// What is compared: id, random, or one number for each node such as 40,5,70 (disk space, 1/load); id unless given.
+    /// The attribute that ranks nodes: id, random, or one number per node such as 40,5,70 (disk
+    /// space, 1/load). Default: id.
     #[arg(long, value_name = "WHAT")]
     attribute: Option<Attribute>,
-    /// Which end of the order wins; highest unless given.
+    /// The end of the ranking that wins. Default: highest.
     #[arg(long, value_name = "END", value_parser = one_of(PREFER))]
     prefer: Option<Prefer>,
-    /// How a winner on a ring is made known; ring unless given.
+    /// How a ring announces the winner. Default: ring.
     #[arg(long, value_name = "HOW", value_parser = one_of(ANNOUNCE))]
     announce: Option<Announce>,
-    /// How an election on a ring gets over a crash: not at all, by acknowledgements and timeouts, or by a failure detector;
-    /// detector unless given.
+    /// How an election on a ring handles a crash: not at all, by acknowledgements and timeouts, or
+    /// by a failure detector. Default: detector.
     #[arg(long, value_name = "HOW", value_parser = one_of(REPAIR))]
     repair: Option<Repair>,
-    /// A bully tells lower nodes that an election is under way.
+    /// A bully node notifies lower nodes of a running election.
     #[arg(long)]
     tell_lower: bool,
-    /// A bully that has won tells everyone, higher nodes included.
+    /// A bully node that has won notifies all nodes, including higher ones.
     #[arg(long)]
     broadcast: bool,
-    /// For how long a vote for a master binds; twenty round trips unless given.
+    /// Duration for which a vote for a master binds the voter. Default: twenty round trips.
     #[arg(long, value_name = "LENGTH")]
     master_lease: Option<Length>,
-    /// How much faster or slower than true time clocks are taken to run at most, where masters have leases; 1000ppm unless given.
+    /// Assumed maximum deviation of a clock's rate from true time, for masters with leases.
+    /// Default: 1000ppm.
     #[arg(long, value_name = "DRIFT")]
     master_drift_bound: Option<Ppm>,
-    /// So many nodes crash and come back, chosen by the seed, while more than half of the group stays up.
+    /// Number of crashes and restarts, chosen by the seed. A majority of the group stays up.
     #[arg(long, value_name = "COUNT")]
     upheaval: Option<u64>,
-    /// Who tells nodes that another one is dead: somebody who knows, heartbeats with a fixed bound, heartbeats and what a node's own
-    /// pace makes unlikely, or nobody; oracle unless given.
+    /// The failure detector: perfect, heartbeats with a fixed timeout, heartbeats with an adaptive
+    /// timeout, or none. Default: oracle.
     #[arg(long, value_name = "WHO", value_parser = one_of(DETECTORS))]
     detector: Option<Detector>,
-    /// From one heartbeat to the next; ten message times unless given.
+    /// Interval between heartbeats. Default: ten message times.
     #[arg(long, value_name = "LENGTH")]
     heartbeat: Option<Length>,
-    /// For how long a node may be silent before --detector heartbeat takes it for dead; a heartbeat and what may delay it unless given.
+    /// Silence after which --detector heartbeat suspects a node. Default: one heartbeat interval
+    /// and its longest delay.
     #[arg(long, value_name = "LENGTH")]
     silence: Option<Length>,
-    /// At which level of suspicion --detector accrual takes a node for dead, from 0.5 to 20; 8 unless given.
+    /// Suspicion level at which --detector accrual suspects a node, from 0.5 to 20. Default: 8.
     #[arg(long, value_name = "LEVEL")]
     threshold: Option<Level>,
-    /// How many bits ids have in an overlay whose regions have super-peers; 32 unless given.
+    /// Number of bits of an id, in an overlay whose regions have super-peers. Default: 32.
     #[arg(long, value_name = "COUNT")]
     id_bits: Option<u32>,
-    /// How many of these bits name a region, which has one super-peer; 3 unless given.
+    /// Number of these bits that identify a region, which has one super-peer. Default: 3.
     #[arg(long, value_name = "COUNT")]
     reserved_bits: Option<u32>,
-    /// How many others a super-peer may have to serve: as few bits name a region as keep that bound in this group.
+    /// Maximum number of nodes that a super-peer serves. As few bits identify a region as this
+    /// bound allows.
     #[arg(long, value_name = "COUNT", conflicts_with = "reserved_bits")]
     load_bound: Option<usize>,
 }
@@ -126,8 +130,8 @@ impl ElectionArgs {
     }
 
     fn check_detector(&self, detector: Detector) -> Result<(), ElectionError> {
-        first_mistake([
-            (self.heartbeat.is_some() && !detector.beats(), ElectionError::NoHeartbeats),
+        first_error([
+            (self.heartbeat.is_some() && !detector.sends_heartbeats(), ElectionError::NoHeartbeats),
             (self.silence.is_some() && detector != Detector::Heartbeat, ElectionError::NoFixedBound),
             (self.threshold.is_some() && detector != Detector::Accrual, ElectionError::NoAccrual),
         ])
@@ -141,9 +145,10 @@ impl OptionsFamily for Election {
         args.election.changed(usual)
     }
 
-    /// No machine and no network promises how long a heartbeat takes; this is so long that a busy one seldom breaks it.
+    /// Sets timeouts for real processes. Networks have no delay bound; this one is long enough for
+    /// a busy machine in most cases.
     fn for_real(settings: &mut Settings) {
-        if settings.detector.beats() {
+        if settings.detector.sends_heartbeats() {
             let Length(period) = *settings.heartbeat.get_or_insert(Length(Duration::from_millis(100)));
             if settings.detector == Detector::Heartbeat {
                 settings.silence.get_or_insert(Length(period + Duration::from_millis(250)));

@@ -1,4 +1,4 @@
-//! Elections as people see them.
+//! Elections in reports: roles, figures, the example, progress.
 
 use super::run::{Change, ElectionSummary, Starters, SuperPeers, change};
 use super::{Election, ElectionEntry, Settings, absent};
@@ -15,16 +15,16 @@ use quorate_journal::settings::Latency;
 
 impl PresentFamily for Election {
     const ROLES: &'static [(Role, &'static str)] = &[
-        (Role::Idle, "took no part"),
+        (Role::Idle, "not involved"),
         (Role::Waiting, "knows no leader"),
         (Role::Follows, "knows the leader"),
         (Role::Chosen, "is the leader"),
     ];
-    const CHOSEN_BLOCKS: bool = false;
+    const CHOSEN_NODE_BLOCKS_OTHERS: bool = false;
     const EXAMPLE: &'static str = "The first of three nodes starts an election; one message time is 1 ms";
-    const CONTROL: &'static str = "heartbeats, acknowledgements and repetitions";
+    const CONTROL: &'static str = "heartbeats, acknowledgements and retransmissions";
     const ADVICE: &'static str = "--starters all or more --nodes";
-    const PROGRESS: &'static str = "nodes know";
+    const PROGRESS: &'static str = "nodes that know a leader";
 
     fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
         let (_, node, change) = change(moment)?;
@@ -59,21 +59,24 @@ impl PresentFamily for Election {
 
     fn figures(figures: &Figures<'_, Self>) -> Vec<Row> {
         let Figures { spec, summary, .. } = figures;
-        let nobody = || "–".to_owned();
+        let none = || "–".to_owned();
         let mut rows = match &summary.super_peers {
-            Some(super_peers) => about(super_peers),
+            Some(super_peers) => super_peer_rows(super_peers),
             None => vec![
-                Row::measured("leader", summary.leader.map_or_else(nobody, |leader| leader.to_string())),
-                Row::measured("epoch", summary.epoch.map_or_else(nobody, |epoch| epoch.to_string())),
+                Row::measured("leader", summary.leader.map_or_else(none, |leader| leader.to_string())),
+                Row::measured("epoch", summary.epoch.map_or_else(none, |epoch| epoch.to_string())),
             ],
         };
-        let book = case(spec).and_then(|case| (spec.algorithm.facts.cost.book)(&case));
-        // Books announce round the ring.
-        let is_in_book = |book: &Book| spec.settings.announce == Announce::Ring || book.counts == Counts::Election;
-        let book = book.filter(is_in_book);
-        let (alone, together) = match &book {
-            Some(book @ Book { counts: Counts::Election, .. }) => (expected(book), String::new()),
-            Some(book @ Book { counts: Counts::WithAnnouncement, .. }) => (String::new(), expected(book)),
+        let expected_cost = case(spec).and_then(|case| (spec.algorithm.facts.cost.book)(&case));
+        // The expected figures assume an announcement along the ring.
+        let applies =
+            |expected_cost: &Book| spec.settings.announce == Announce::Ring || expected_cost.counts == Counts::Election;
+        let expected_cost = expected_cost.filter(applies);
+        let (alone, together) = match &expected_cost {
+            Some(expected_cost @ Book { counts: Counts::Election, .. }) => (expected(expected_cost), String::new()),
+            Some(expected_cost @ Book { counts: Counts::WithAnnouncement, .. }) => {
+                (String::new(), expected(expected_cost))
+            }
             None => (String::new(), String::new()),
         };
         let all = summary.election_messages + summary.announcement_messages;
@@ -81,9 +84,9 @@ impl PresentFamily for Election {
         rows.extend([
             Row::new("election messages", summary.election_messages, alone),
             Row::measured("announcement messages", summary.announcement_messages),
-            Row::new("both together", all, together),
+            Row::new("total messages", all, together),
             Row::measured("rounds", summary.rounds),
-            Row::measured("time until all know", time),
+            Row::measured("time until all nodes know", time),
         ]);
         rows
     }
@@ -91,8 +94,8 @@ impl PresentFamily for Election {
     fn progress(_spec: &Spec<Self>, summary: &ElectionSummary) -> String {
         match (&summary.super_peers, summary.leader) {
             (Some(super_peers), _) => format!("; there are {} super-peers", super_peers.count),
-            (None, Some(leader)) => format!("; everyone knows leader {leader}"),
-            (None, None) => "; there is no leader that everyone knows".into(),
+            (None, Some(leader)) => format!("; all nodes know leader {leader}"),
+            (None, None) => "; there is no leader that all nodes know".into(),
         }
     }
 
@@ -105,11 +108,11 @@ impl PresentFamily for Election {
     }
 }
 
-fn about(super_peers: &SuperPeers) -> Vec<Row> {
+fn super_peer_rows(super_peers: &SuperPeers) -> Vec<Row> {
     let SuperPeers { id_bits, reserved_bits, count, expected, ratio, largest_load, mean_load, moved, must_move } =
         super_peers;
     vec![
-        Row::measured("bits of an id, reserved", format!("{id_bits}, {reserved_bits}")),
+        Row::measured("id bits, reserved bits", format!("{id_bits}, {reserved_bits}")),
         Row::new("super-peers", count, format!("{} on average", number(Some(*expected)))),
         Row::measured("share of all nodes", number(*ratio)),
         Row::measured("largest load", largest_load),
@@ -118,7 +121,7 @@ fn about(super_peers: &SuperPeers) -> Vec<Row> {
     ]
 }
 
-/// The run as books know it, if nothing goes wrong once it has begun.
+/// Returns the case for the expected cost; `None` if there are faults after the start.
 fn case(spec: &Spec<Election>) -> Option<Case> {
     let dead = absent(spec).len();
     let live = spec.nodes - dead;
@@ -132,15 +135,15 @@ fn case(spec: &Spec<Election>) -> Option<Case> {
             several => Starting::Several(several),
         },
     };
-    let calm = spec.faults.iter().all(|timed| timed.at == Duration::ZERO)
+    let is_fault_free = spec.faults.iter().all(|timed| timed.at == Duration::ZERO)
         && spec.random_faults.is_empty()
         && spec.settings.upheaval == 0
         && spec.script.is_none();
-    (calm && live > 1 && !spec.is_scripted()).then_some(Case { live, dead, starting })
+    (is_fault_free && live > 1 && !spec.is_scripted()).then_some(Case { live, dead, starting })
 }
 
-fn expected(book: &Book) -> String {
-    match *book {
+fn expected(expected_cost: &Book) -> String {
+    match *expected_cost {
         Book { least, most, .. } if least == most => number(most),
         Book { least: Some(least), mean, most, .. } => {
             let mean = mean.map_or_else(String::new, |mean| format!(", {} on average", number(Some(mean))));

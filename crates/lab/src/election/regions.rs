@@ -1,11 +1,12 @@
-//! The overlay of an experiment, where each region has its own leader.
+//! The overlay of an experiment, in which each region has its own leader.
 
 use super::{Election, ElectionError, Settings};
 use crate::error::LabError;
 use crate::spec::Spec;
 use quorate_core::election::{MOST_BITS, Overlay, USUAL_BITS};
 
-/// Where nodes sit in an overlay. Where no number of bits keeps the bound, which is refused before, all name the region.
+/// Returns the overlay. If no number of bits satisfies the load bound, which validation rejects,
+/// all bits identify the region.
 pub fn overlay(spec: &Spec<Election>) -> Overlay {
     let Settings { id_bits, reserved_bits, load_bound, .. } = &spec.settings;
     let (usual_bits, usual_reserved) = USUAL_BITS;
@@ -22,6 +23,7 @@ fn bounded(spec: &Spec<Election>, overlay: &Overlay, load: usize) -> Option<Over
     overlay.bounded(load, |node| absent.contains(node))
 }
 
+/// Validates the options of overlays.
 pub(super) fn check(spec: &Spec<Election>) -> Result<(), LabError> {
     let Settings { id_bits, reserved_bits, load_bound, .. } = &spec.settings;
     let bits = id_bits.unwrap_or(USUAL_BITS.0);

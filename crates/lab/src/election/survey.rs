@@ -1,12 +1,13 @@
-//! What an election costs over all ways in which nodes may sit and start, held against the book.
+//! The cost of an election over all ring orders and starters, compared with the expected cost.
 //!
-//! Small groups are gone through one order after the other; of large ones a sample is drawn, which says how sure it is.
+//! Small groups are tried in every order. For large groups a sample is run, and the result includes
+//! a confidence interval.
 
 use super::{Election, Settings};
 use crate::election::ElectionEntry;
 use crate::election::run::{Measures, Seating, Starters};
 use crate::error::LabError;
-use crate::experiment::{Played, play};
+use crate::experiment::{FinishedRun, play};
 use crate::family::Care;
 use crate::family::JudgeFamily;
 use crate::spec::Spec;
@@ -18,10 +19,10 @@ use quorate_journal::settings::{Fault, Latency, TimedFault, Unsynced};
 use quorate_journal::workload::Ending;
 use serde::Serialize;
 
-/// The largest group of which every order is tried.
-pub const MOST_EXHAUSTED: usize = 8;
+/// The largest group that is tried in every order.
+pub const MAX_EXHAUSTIVE: usize = 8;
 
-/// Who starts, in a comparison: one node (each in turn), the one that ranks lowest or highest, or everyone.
+/// The starters in a comparison: one node (each in turn), the lowest or highest rank, or all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Start {
@@ -32,7 +33,6 @@ pub enum Start {
 }
 
 impl Start {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::One, Self::Lowest, Self::Highest, Self::All];
 
     pub const fn name(self) -> &'static str {
@@ -54,66 +54,70 @@ impl Start {
     }
 }
 
-/// What is to be found out.
+/// One question: the cost of an algorithm in a group of one size with these starters.
 #[derive(Clone, Copy)]
 pub struct Survey {
     pub entry: &'static ElectionEntry,
     pub nodes: usize,
     pub start: Start,
-    /// How many runs are sampled where not all are tried.
+    /// Number of sampled runs, if not all orders are tried.
     pub samples: u64,
     pub seed: u64,
 }
 
-/// What was found out.
+/// The result of a survey.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     pub runs: u64,
     pub exhaustive: bool,
-    /// Messages that the book counts.
+    /// Messages that the expected cost counts.
     pub counted: Spread,
     /// Messages that find the winner.
     pub election: Spread,
-    /// Messages that tell who it is.
+    /// Messages that announce the winner.
     pub announcement: Spread,
-    /// What the book says, if it says anything.
-    pub book: Option<Book>,
-    /// A run that did not end with one leader everywhere, or not with the highest.
+    /// The expected cost, if there is one.
+    pub expected: Option<Book>,
+    /// The command of a run that did not end with one leader everywhere, or elected another node
+    /// than the highest.
     pub failed: Option<String>,
 }
 
-/// How a number of messages is spread over runs.
+/// The distribution of a number of messages over runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
     pub min: u64,
     pub mean: f64,
     pub max: u64,
-    /// Half the width of the interval in which the true mean lies with 95 %; none if all runs were tried.
+    /// Half the width of the 95 % confidence interval of the mean; `None` if all orders were tried.
     pub margin: Option<f64>,
 }
 
 impl Survey {
-    /// How many were down before the election: where everyone knows everyone's rank, a dead leader is what it is about.
+    /// Number of nodes that are down before the election. Bully elections start because a leader
+    /// has crashed.
     pub fn dead(&self) -> usize {
         usize::from(self.entry.facts.shape == Shape::Bully)
     }
 
+    /// Number of runs of the survey.
     pub fn runs(&self) -> u64 {
         let orders = if self.is_exhaustive() { (1..self.orders()).product() } else { self.samples };
         orders * self.starters().len() as u64
     }
 
     pub fn is_exhaustive(&self) -> bool {
-        self.entry.facts.shape != Shape::Ring || self.nodes <= MOST_EXHAUSTED
+        self.entry.facts.shape != Shape::Ring || self.nodes <= MAX_EXHAUSTIVE
     }
 
-    /// One more than how many seats can be exchanged.
+    /// One more than the number of nodes whose positions can be permuted.
     fn orders(&self) -> u64 {
-        // A ring can be turned so that node 1 sits first.
+        // A ring can be rotated so that node 1 is first.
         if self.entry.facts.shape == Shape::Ring { self.nodes as u64 } else { 1 }
     }
 
-    /// Who starts, in one run after the other. On a ring of which a sample is drawn, orders are drawn anyway.
+    /// The starters of each run. A sampled ring needs only one starter, because the orders are
+    /// random.
     fn starters(&self) -> Vec<Starters> {
         let live = self.nodes - self.dead();
         match self.start {
@@ -125,6 +129,7 @@ impl Survey {
         }
     }
 
+    /// All runs of the survey.
     fn specs(&self) -> impl Iterator<Item = Spec<Election>> + '_ {
         let orders: Box<dyn Iterator<Item = (u64, Seating)>> = match (self.entry.facts.shape, self.is_exhaustive()) {
             (Shape::Ring, true) => Box::new(Rotations::new(self.nodes).map(|order| (self.seed, Seating::Given(order)))),
@@ -141,7 +146,7 @@ impl Survey {
         })
     }
 
-    /// One run. A message takes 1 ms, always, as the book has it.
+    /// Returns one run. Every message takes 1 ms, the unit of the expected figures.
     fn spec(&self, seed: u64, order: Seating, starters: Starters) -> Spec<Election> {
         let last = NodeId::from_index(self.nodes.saturating_sub(1));
         let crash = Fault::Crash { node: last, unsynced: Unsynced::Lost };
@@ -156,12 +161,12 @@ impl Survey {
         }
     }
 
-    /// Runs it all. `goes_on` hears of every run, and may end it.
-    pub fn run(&self, mut goes_on: impl FnMut() -> bool) -> Result<Option<Found>, LabError> {
+    /// Runs the survey. Calls `should_continue` after every run; `None` if it returned `false`.
+    pub fn run(&self, mut should_continue: impl FnMut() -> bool) -> Result<Option<Found>, LabError> {
         let mut sums = [Sum::default(), Sum::default(), Sum::default()];
         let case = Case { live: self.nodes - self.dead(), dead: self.dead(), starting: self.start.starting() };
-        let book = (self.entry.facts.cost.book)(&case);
-        let counts = book.map_or(Counts::WithAnnouncement, |book| book.counts);
+        let expected = (self.entry.facts.cost.book)(&case);
+        let counts = expected.map_or(Counts::WithAnnouncement, |expected| expected.counts);
         let mut failed = None;
         for spec in self.specs() {
             let (tally, is_right) = self.measure(&spec)?;
@@ -171,19 +176,20 @@ impl Survey {
             if !is_right {
                 failed.get_or_insert_with(|| spec.command("sim"));
             }
-            if !goes_on() {
+            if !should_continue() {
                 return Ok(None);
             }
         }
         let exhaustive = self.is_exhaustive();
         let [counted, election, announcement] = sums.map(|sum| sum.spread(exhaustive));
-        Ok(Some(Found { runs: sums[0].count, exhaustive, counted, election, announcement, book, failed }))
+        Ok(Some(Found { runs: sums[0].count, exhaustive, counted, election, announcement, expected, failed }))
     }
 
+    /// Runs one election. Returns its messages, and whether it elected the right leader.
     fn measure(&self, spec: &Spec<Election>) -> Result<(Tally, bool), LabError> {
         spec.validate()?;
         let observers = (Measures::new(spec.nodes), Election::properties(spec, Care::Verdicts));
-        let Played { ending, observer: (measures, properties), .. } = play(spec, observers);
+        let FinishedRun { ending, observer: (measures, properties), .. } = play(spec, observers);
         let summary = measures.summary(spec.typical(), "T");
         let holds = properties.verdicts().iter().all(|verdict| verdict.violation.is_none());
         let plan = super::plan(spec);
@@ -203,13 +209,13 @@ fn named(node: NodeId) -> Starters {
 }
 
 impl Found {
-    /// Whether it is as the book says, where the book says something: exactly if everything was tried, else as far as a sample
-    /// can tell.
+    /// Whether the figures are as expected; `None` without an expected cost. Exact if all orders
+    /// were tried, else within the sampling error.
     pub fn is_as_expected(&self) -> Option<bool> {
-        let Book { least, mean, most, tight, .. } = self.book?;
+        let Book { least, mean, most, tight, .. } = self.expected?;
         let Spread { min, mean: measured, max, margin } = self.counted;
         let (min, max) = (min as f64, max as f64);
-        // Books round to two places.
+        // Expected figures are rounded to two decimals.
         let near = |one: f64, other: f64, by: f64| (one - other).abs() <= by + 0.005 + 1e-9 * other.abs();
         let fits = match margin {
             None => {
@@ -217,7 +223,8 @@ impl Found {
                     && mean.is_none_or(|mean| near(measured, mean, 0.0))
                     && most.is_none_or(|most| if tight { near(max, most, 0.0) } else { max <= most })
             }
-            // Three times as wide as an interval of 95 %: a fair sample is further off once in many millions.
+            // Three times the width of the 95 % interval: a fair sample is outside once in many
+            // millions.
             Some(margin) => {
                 least.is_none_or(|least| min >= least)
                     && mean.is_none_or(|mean| near(measured, mean, 3.0 * margin))
@@ -227,20 +234,21 @@ impl Found {
         Some(fits)
     }
 
-    /// Whether it is the book's figure for figure, where the book is exact and everything was tried. Whatever differs from the book is not.
+    /// Whether the figures are exactly as expected; `None` unless the expected cost is exact and
+    /// all orders were tried, or a figure is unexpected.
     pub fn is_exact(&self) -> Option<bool> {
         let as_expected = self.is_as_expected()?;
-        let is_decided = self.exhaustive && self.book.is_some_and(|book| book.tight);
+        let is_decided = self.exhaustive && self.expected.is_some_and(|expected| expected.tight);
         (is_decided || !as_expected).then_some(as_expected)
     }
 
-    /// Whether every run elected whom it should.
+    /// Whether every run elected the right leader.
     pub fn holds(&self) -> bool {
         self.failed.is_none()
     }
 }
 
-/// Adds up whole numbers, so that a mean does not depend on the order.
+/// Sums integers, so that a mean does not depend on the order of addition.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     count: u64,
@@ -268,7 +276,7 @@ impl Sum {
     }
 }
 
-/// Every way in which nodes can sit round a ring, told by where they sit after node 1.
+/// Every order of nodes on a ring up to rotation: node 1 is first.
 struct Rotations {
     next: Option<Vec<usize>>,
 }
@@ -290,14 +298,14 @@ impl Iterator for Rotations {
     }
 }
 
-/// The order that comes next in the dictionary, the first seat left alone.
+/// Returns the lexicographically next order that keeps the first position.
 fn following(mut order: Vec<usize>) -> Option<Vec<usize>> {
     let rest = order.get_mut(1..)?;
-    let place = rest.windows(2).rposition(|pair| matches!(pair, [one, other] if one < other))?;
-    let pivot = *rest.get(place)?;
+    let position = rest.windows(2).rposition(|pair| matches!(pair, [one, other] if one < other))?;
+    let pivot = *rest.get(position)?;
     let larger = rest.iter().rposition(|seat| *seat > pivot)?;
-    rest.swap(place, larger);
-    rest.get_mut(place + 1..)?.reverse();
+    rest.swap(position, larger);
+    rest.get_mut(position + 1..)?.reverse();
     Some(order)
 }
 
@@ -316,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_says_how_sure_it_is() {
+    fn a_sample_has_a_confidence_interval() {
         let mut sum = Sum::default();
         for value in [2, 4, 4, 4, 5, 5, 7, 9] {
             sum.add(value);

@@ -1,4 +1,4 @@
-//! The ordered multicasts.
+//! The ordered multicast algorithms and fixtures.
 
 use super::{Multicast, Settings};
 use crate::family::FamilyTypes;
@@ -68,6 +68,7 @@ pub type MulticastNode = Erased<Command, Event>;
 
 pub type MulticastInViews = ErasedInViews<Command, Event>;
 
+/// A multicast algorithm in the registry.
 pub struct MulticastEntry {
     pub facts: &'static Facts,
     pub make: Maker<Arc<Plan>, MulticastInViews>,
@@ -75,17 +76,17 @@ pub struct MulticastEntry {
 }
 
 impl MulticastEntry {
-    /// A node in those of these groups that it is a member of. They never change.
+    /// Returns a node in all of these groups that it is a member of. The groups never change.
     pub fn several(&self, me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode {
-        self.in_each(me, plans, |node| node)
+        self.node_in_groups(me, plans, |node| node)
     }
 
-    /// The same in views that the node is told from outside.
+    /// Like [`several`](Self::several), in views that the node receives from a membership service.
     pub fn several_viewed(&self, me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode {
-        self.in_each(me, plans, |node| Viewed::new(me, node))
+        self.node_in_groups(me, plans, |node| Viewed::new(me, node))
     }
 
-    fn in_each<P>(&self, me: NodeId, plans: &[Arc<Plan>], wrap: impl Fn(MulticastInViews) -> P) -> MulticastNode
+    fn node_in_groups<P>(&self, me: NodeId, plans: &[Arc<Plan>], wrap: impl Fn(MulticastInViews) -> P) -> MulticastNode
     where
         Several<P>: Erasable<Command = Command, Event = Event, Durable = ()>,
     {

@@ -1,4 +1,5 @@
-//! Multicasts side by side: what one costs while nobody else sends, beside the book.
+//! Multicasts side by side: the cost of one multicast without other traffic, beside the expected
+//! cost.
 
 use super::survey::{Found, Measured, Survey};
 use super::{Carrier, MediumArg, Multicast};
@@ -13,17 +14,17 @@ use clap::Args;
 use quorate_core::multicast::{Book, Delivery, Sequencing};
 use serde::Serialize;
 
-/// Options that only comparisons of multicasts understand.
+/// Options that only comparisons of multicasts accept.
 #[derive(Args)]
 pub struct MulticastCompareArgs {
-    /// What carries a multicast to all: as many messages as there are receivers, one that those hear whom it is for, or one that
-    /// everyone hears; unicast unless given.
+    /// The medium of a multicast: one message per receiver, one message that its receivers get, or
+    /// one message that all nodes get. Default: unicast.
     #[arg(long, value_enum, display_order = 8)]
     medium: Option<MediumArg>,
-    /// Deliver a multicast only when every member holds it.
+    /// Deliver a multicast only when every member has it.
     #[arg(long, display_order = 9)]
     uniform: bool,
-    /// Whoever receives a multicast passes it on.
+    /// Every receiver of a multicast relays it.
     #[arg(long, display_order = 10)]
     relay: bool,
 }
@@ -39,7 +40,7 @@ const USUAL_SIZES: [usize; 6] = [2, 4, 8, 16, 32, 64];
 
 impl ComparedFamily for Multicast {
     type CompareArgs = MulticastCompareArgs;
-    const MEANS_NOTHING: &'static str = "where multicasts are compared";
+    const NOT_APPLICABLE: &'static str = "to comparisons of multicasts";
 
     fn compare<T: CompareTask>(asked: &Asked<'_, Self::CompareArgs>, task: T) -> Result<T::Output, CompareError> {
         let sizes = asked.sizes_or(&USUAL_SIZES);
@@ -48,9 +49,9 @@ impl ComparedFamily for Multicast {
         let delivery = if asked.own.uniform { Delivery::Uniform } else { Delivery::Prompt };
         let mut surveys = Vec::new();
         for entry in asked.contenders::<Self>(|_| true)? {
-            let ways: &[Sequencing] =
+            let methods: &[Sequencing] =
                 if entry.facts.sequences { &[Sequencing::ToAll, Sequencing::Via] } else { &[Sequencing::ToAll] };
-            for sequencing in ways.iter().copied() {
+            for sequencing in methods.iter().copied() {
                 let survey = |nodes| Survey { sequencing, relay, delivery, medium, seed, ..Survey::of(entry, nodes) };
                 surveys.extend(sizes.iter().copied().map(survey));
             }
@@ -59,6 +60,7 @@ impl ComparedFamily for Multicast {
     }
 }
 
+/// The planned comparison, and its results so far.
 struct Multicasts {
     surveys: Vec<Survey>,
     sizes: Vec<usize>,
@@ -67,7 +69,7 @@ struct Multicasts {
     rows: Vec<Row>,
 }
 
-/// What was found out of one question.
+/// The result of one survey.
 struct Row {
     survey: Survey,
     found: Found,
@@ -78,7 +80,7 @@ impl Row {
         self.found.holds() && self.found.is_exact()
     }
 
-    /// The algorithm, and the way of its messages where there are two.
+    /// The algorithm, and how it sequences messages if it has two ways.
     fn name(&self) -> String {
         let name = self.survey.entry.facts.profile.name;
         match self.survey.sequencing {
@@ -89,11 +91,11 @@ impl Row {
 
     fn cells(&self, name: &str) -> Vec<String> {
         let Found { cost, others, .. } = &self.found;
-        let messages = match cost.book.messages.to_string() {
+        let messages = match cost.expected.messages.to_string() {
             figure if figure == cost.formula => figure,
             figure => format!("{figure} = {}", cost.formula),
         };
-        let own = Side::own(&self.found).map_or_else(String::new, |own| {
+        let own = SenderFigures::own(&self.found).map_or_else(String::new, |own| {
             format!("{}, {} T", number(own.messages_per_multicast), number(own.slowest_delivery))
         });
         let mark = if self.is_right() { SAME } else { BAD };
@@ -103,16 +105,17 @@ impl Row {
             number(others.messages),
             messages,
             format!("{} T", number(others.slowest)),
-            format!("{:<8}{mark}", format!("{} T", cost.book.slowest)),
+            format!("{:<8}{mark}", format!("{} T", cost.expected.slowest)),
             own,
         ]
     }
 
-    fn complaint(&self) -> Option<String> {
-        let again = || self.found.measured().map(|measured| measured.again.as_str()).collect::<Vec<_>>().join("\n  ");
+    fn problem(&self) -> Option<String> {
+        let commands =
+            || self.found.measured().map(|measured| measured.command.as_str()).collect::<Vec<_>>().join("\n  ");
         (!self.is_right()).then(|| {
             let (name, nodes) = (self.name(), self.survey.nodes);
-            format!("{name} with {nodes} nodes is not as the book says. To see it:\n  {}", again())
+            format!("{name} with {nodes} nodes does not have the expected cost. To see it:\n  {}", commands())
         })
     }
 }
@@ -120,14 +123,14 @@ impl Row {
 impl Multicasts {
     fn conditions(&self) -> String {
         let medium = match self.medium {
-            Carrier::Unicast => "a message to each",
-            Carrier::Multicast => "one message to all by multicast",
-            Carrier::Broadcast => "one message to all by broadcast",
+            Carrier::Unicast => "one message per receiver",
+            Carrier::Multicast => "one message by multicast",
+            Carrier::Broadcast => "one message by broadcast",
         };
         let first = self.surveys.first();
-        let relay = if first.is_some_and(|survey| survey.relay) { " · passed on" } else { "" };
+        let relay = if first.is_some_and(|survey| survey.relay) { " · relayed" } else { "" };
         let uniform = if first.is_some_and(|survey| survey.delivery == Delivery::Uniform) { " · uniform" } else { "" };
-        format!("nobody else sends · {medium}{relay}{uniform} · seed {}", self.seed)
+        format!("no other traffic · {medium}{relay}{uniform} · seed {}", self.seed)
     }
 
     fn plot(&self, reading: &Reading) -> Plot {
@@ -136,7 +139,7 @@ impl Multicasts {
             let own = || self.rows.iter().filter(|row| row.name() == name);
             let nodes = |row: &Row| row.survey.nodes as f64;
             let dots = own().filter_map(|row| Some(Dot::new(nodes(row), (reading.measured)(&row.found)?))).collect();
-            let points = own().map(|row| (nodes(row), (reading.book)(&row.found) as f64)).collect();
+            let points = own().map(|row| (nodes(row), (reading.expected)(&row.found) as f64)).collect();
             let text = own().next().map(|row| (reading.text)(&row.found)).unwrap_or_default();
             Series { law: Some(Law { text, points }), name: name.clone(), dots, is_joined: false }
         });
@@ -146,12 +149,12 @@ impl Multicasts {
     }
 }
 
-/// What a plot shows.
+/// The figure of a plot.
 struct Reading {
     title: &'static str,
     y: Axis,
     measured: fn(&Found) -> Option<f64>,
-    book: fn(&Found) -> u64,
+    expected: fn(&Found) -> u64,
     text: fn(&Found) -> String,
 }
 
@@ -189,10 +192,10 @@ impl Comparison for Multicasts {
             Heading::words(2, 18, "one multicast"),
             Heading::figures(6, "nodes"),
             Heading::figures(12, "messages"),
-            Heading::words(2, 20, "the book"),
+            Heading::words(2, 20, "expected"),
             Heading::figures(12, "slowest"),
-            Heading::words(2, 10, "the book"),
-            Heading::words(0, 16, "the sequencer's"),
+            Heading::words(2, 10, "expected"),
+            Heading::words(0, 16, "sequencer's own"),
         ];
         let mut last = String::new();
         let rows = self.rows.iter().map(|row| {
@@ -202,35 +205,35 @@ impl Comparison for Multicasts {
             cells
         });
         let legend =
-            format!("{SAME} exactly the book's   T: one message time   slowest: until the last member has delivered");
+            format!("{SAME} exactly as expected   T: one message time   slowest: until the last member has delivered");
         Page {
             conditions: self.conditions(),
             tables: vec![Table::List(List { headings, rows: rows.collect() })],
             notes: vec![vec![legend]],
-            complaints: self.rows.iter().filter_map(Row::complaint).collect(),
+            complaints: self.rows.iter().filter_map(Row::problem).collect(),
         }
     }
 
-    /// Messages and slowest deliveries over the size of the group.
+    /// Messages and slowest deliveries over the group's size.
     fn chart(&self) -> Option<Chart> {
         let messages = Reading {
             title: "Messages",
-            y: Axis::log("messages a multicast"),
+            y: Axis::log("messages per multicast"),
             measured: |found| found.others.messages,
-            book: |found| found.cost.book.messages,
+            expected: |found| found.cost.expected.messages,
             text: |found| found.cost.formula.to_owned(),
         };
         let slowest = Reading {
             title: "Slowest delivery",
             y: Axis { unit: "T", shown: vec![0.0], ..Axis::linear("until the last member has delivered") },
             measured: |found| found.others.slowest,
-            book: |found| found.cost.book.slowest,
-            text: |found| format!("{} T", found.cost.book.slowest),
+            expected: |found| found.cost.expected.slowest,
+            text: |found| format!("{} T", found.cost.expected.slowest),
         };
         Some(Chart {
-            title: "Multicasts: what one costs",
+            title: "Multicasts: cost of one",
             subtitle: format!("{} · T: one message time", self.conditions()),
-            legend: Legend { measured: "simulated", law: "the book", reach: "" },
+            legend: Legend { measured: "simulated", law: "expected", reach: "" },
             plots: vec![self.plot(&messages), self.plot(&slowest)],
         })
     }
@@ -262,7 +265,7 @@ struct Report {
 #[derive(Serialize)]
 struct Line {
     algorithm: &'static str,
-    /// The way of a message to all, where there are two.
+    /// How messages are sequenced, if there are two ways.
     #[serde(skip_serializing_if = "Option::is_none")]
     sequencing: Option<Sequencing>,
     relay: bool,
@@ -270,32 +273,32 @@ struct Line {
     nodes: usize,
     formula: &'static str,
     #[serde(flatten)]
-    figures: Side,
-    /// What the sequencer's own cost, where there is one.
+    figures: SenderFigures,
+    /// The cost of the sequencer's own multicasts, if there is a sequencer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    sequencer: Option<Side>,
+    sequencer: Option<SenderFigures>,
     exact: bool,
     holds: bool,
 }
 
-/// What was measured of one sender's, and what the book says of it.
+/// The measured and expected figures of one sender's multicasts.
 #[derive(Serialize)]
-struct Side {
+struct SenderFigures {
     messages_per_multicast: Option<f64>,
     expected_messages: u64,
-    /// In message times, as what is expected.
+    /// In message times, like the expected one.
     slowest_delivery: Option<f64>,
     expected_slowest: u64,
 }
 
-impl Side {
+impl SenderFigures {
     fn others(found: &Found) -> Self {
-        let Book { messages, slowest, .. } = found.cost.book;
+        let Book { messages, slowest, .. } = found.cost.expected;
         Self::new(&found.others, messages, slowest)
     }
 
     fn own(found: &Found) -> Option<Self> {
-        let Book { messages_of_sequencer, slowest_of_sequencer, .. } = found.cost.book;
+        let Book { messages_of_sequencer, slowest_of_sequencer, .. } = found.cost.expected;
         found.own.as_ref().map(|own| Self::new(own, messages_of_sequencer, slowest_of_sequencer))
     }
 
@@ -319,8 +322,8 @@ fn line(row: &Row) -> Line {
         uniform: survey.delivery == Delivery::Uniform,
         nodes: survey.nodes,
         formula: found.cost.formula,
-        figures: Side::others(found),
-        sequencer: Side::own(found),
+        figures: SenderFigures::others(found),
+        sequencer: SenderFigures::own(found),
         exact: found.is_exact(),
         holds: found.holds(),
     }

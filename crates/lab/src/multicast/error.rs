@@ -1,37 +1,36 @@
-//! What is wrong with an experiment on ordered multicast.
+//! Errors in the settings of a multicast experiment.
 
-use crate::error::only;
+use crate::error::existing_nodes;
 use quorate_core::NodeId;
 use quorate_core::multicast::Payload;
 
+/// An invalid setting of a multicast experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum MulticastError {
-    #[error("--senders or --groups names node {node}, but {}.", only(*nodes))]
+    #[error("--senders and --groups must name nodes of the group; got node {node}, but {}.", existing_nodes(*nodes))]
     NoSuchSender { node: NodeId, nodes: usize },
-    #[error("'{name}' has no sequencer that messages could go by: leave --sequencing out.")]
+    #[error("--sequencing does not apply to '{name}', which has no sequencer; omit --sequencing.")]
     NoSequencer { name: String },
     #[error(
-        "'{name}' is wrong on purpose, and runs in one group with an oracle only: leave --groups and --membership out."
+        "'{name}' is a faulty variant, which supports only one group with an oracle; omit --groups and --membership."
     )]
     FewForms { name: String },
-    #[error(
-        "Without --views there is no view synchrony to judge: add --views, or leave view-synchrony out of --judge."
-    )]
+    #[error("--judge view-synchrony has no effect without --views; add --views, or omit view-synchrony.")]
     NoViewsToJudge,
-    #[error("--senders names node {node}, which is in none of the --groups and could send nothing.")]
+    #[error("--senders must name members of the --groups; got node {node}, which is in none of them.")]
     SenderOutside { node: NodeId },
-    #[error("With a --window of 0 nobody could send anything; --window 64 is usual.")]
+    #[error("--window must be at least 1; got 0. The default is --window 64.")]
     NoWindow,
-    #[error("A message of {payload} bytes is never sent: --payload is {} at most.", Payload::LONGEST)]
+    #[error("--payload must be at most {longest} bytes; got {payload}.", longest = Payload::LONGEST)]
     PayloadTooLong { payload: usize },
-    #[error("A group without views never changes, and nobody can leave it: add --views.")]
-    NoWayOut,
-    #[error("{leaves} members cannot leave a group of {nodes}: --leaves is {nodes} at most.")]
+    #[error("--leaves has no effect without --views, because the group never changes; add --views.")]
+    LeavesWithoutViews,
+    #[error("--leaves must be at most {nodes}, the number of nodes; got {leaves}.")]
     TooManyLeave { leaves: usize, nodes: usize },
-    #[error("A state cannot come in pieces of no bytes: give --piece one or more.")]
+    #[error("--piece must be at least 1 byte; got 0.")]
     NoPiece,
-    #[error("Members that keep their membership themselves are in one group: leave --groups out, or --membership.")]
+    #[error("--groups cannot be combined with --membership replica, which supports one group; omit one of them.")]
     SeveralGroupsOfReplicas,
-    #[error("--{option} means nothing to a check, which tries every order in one group; 'quorate sim' has it.")]
+    #[error("--{option} does not apply to a check, which explores every schedule of one group; use 'quorate sim'.")]
     NotInChecks { option: &'static str },
 }

@@ -1,32 +1,32 @@
 //! The multicast family in the lab.
 
 mod algorithms;
-mod book;
 pub mod check;
 mod compare;
 mod error;
+mod expected_cost;
 mod options;
 mod present;
 pub mod run;
 mod script;
+mod stress;
 pub mod survey;
-mod weather;
 
 pub use crate::views::{Keeper, ViewSettings};
 pub use algorithms::{MulticastEntry, MulticastInViews, MulticastNode};
-pub use book::{Cost, sequencer};
 pub use error::MulticastError;
+pub use expected_cost::{Cost, sequencer};
 pub use options::MediumArg;
 pub use options::MulticastArgs;
 
 use crate::check::CheckTask;
-use crate::error::{LabError, first_mistake};
+use crate::error::{LabError, first_error};
 use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
-use crate::flag::{Flags, Place};
+use crate::flag::{FlagPosition, Flags};
 use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
-use crate::typed::unheard;
+use crate::typed::unknown_command;
 use crate::users;
 use quorate_core::membership::Terms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Payload, Plan, Sequencing, Window};
@@ -41,10 +41,12 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// The family of ordered multicasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Multicast {}
 
-/// Who says how much, and how it gets to all. [`MulticastArgs`] says what each setting means, and what is usual.
+/// The clients' behaviour, and how multicasts reach all members. [`MulticastArgs`] describes each
+/// setting and its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub messages: u64,
@@ -64,16 +66,16 @@ pub struct Settings {
     pub views: Option<ViewSettings>,
 }
 
-/// What carries messages to all.
+/// The medium that carries multicasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Carrier {
-    /// As many messages as there are receivers.
+    /// One message per receiver.
     #[default]
     Unicast,
-    /// One message that those hear whom it is for.
+    /// One message that its receivers get.
     Multicast,
-    /// One message that everyone hears; those whom it is not for drop it.
+    /// One message that all nodes get; other nodes than the receivers drop it.
     Broadcast,
 }
 
@@ -124,22 +126,22 @@ impl RunFamily for Multicast {
 
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
         let Settings { views, groups, senders, payload, leaves, piece, sequencing, window, judge, .. } = &spec.settings;
-        let is_kept = views.is_some_and(|views| views.is_replicated());
-        if spec.algorithm.facts.profile.flaw.is_some() && (is_kept || !groups.is_empty()) {
+        let is_replicated = views.is_some_and(|views| views.is_replicated());
+        if spec.algorithm.facts.profile.flaw.is_some() && (is_replicated || !groups.is_empty()) {
             return Err(MulticastError::FewForms { name: spec.algorithm.to_string() }.into());
         }
         if let Some(views) = views {
             views.validate()?;
-            if is_kept && !groups.is_empty() {
+            if is_replicated && !groups.is_empty() {
                 return Err(MulticastError::SeveralGroupsOfReplicas.into());
             }
         }
-        let is_bypassed = *sequencing != Sequencing::ToAll && !spec.algorithm.facts.sequences;
-        first_mistake([
-            (*leaves > 0 && views.is_none(), MulticastError::NoWayOut),
+        let lacks_sequencer = *sequencing != Sequencing::ToAll && !spec.algorithm.facts.sequences;
+        first_error([
+            (*leaves > 0 && views.is_none(), MulticastError::LeavesWithoutViews),
             (*leaves > spec.nodes, MulticastError::TooManyLeave { leaves: *leaves, nodes: spec.nodes }),
             (*piece == 0, MulticastError::NoPiece),
-            (is_bypassed, MulticastError::NoSequencer { name: spec.algorithm.to_string() }),
+            (lacks_sequencer, MulticastError::NoSequencer { name: spec.algorithm.to_string() }),
             (*window == 0, MulticastError::NoWindow),
             (*payload > Payload::LONGEST, MulticastError::PayloadTooLong { payload: *payload }),
         ])?;
@@ -149,8 +151,8 @@ impl RunFamily for Multicast {
         if judge.contains(&Property::ViewSynchrony) && views.is_none() {
             return Err(MulticastError::NoViewsToJudge.into());
         }
-        let is_anywhere = |node: &NodeId| groups.is_empty() || groups.iter().any(|group| group.contains(*node));
-        if let Some(node) = senders.iter().find(|node| !is_anywhere(node)) {
+        let is_member = |node: &NodeId| groups.is_empty() || groups.iter().any(|group| group.contains(*node));
+        if let Some(node) = senders.iter().find(|node| !is_member(node)) {
             return Err(MulticastError::SenderOutside { node: *node }.into());
         }
         match senders.iter().find(|node| node.index() >= spec.nodes) {
@@ -163,9 +165,9 @@ impl RunFamily for Multicast {
         let entry = spec.algorithm.entry();
         let plans = plans(spec, entry);
         let (form, seed) = (form(spec), spec.seed);
-        // There is always a group.
+        // There is always at least one group.
         let first = plans.first().map_or_else(|| Arc::new(Plan::new(Group::nobody())), Arc::clone);
-        spec.linked(move |me| match form {
+        spec.with_links(move |me| match form {
             Form::Fixed => (entry.make)(me, &first).bare(),
             Form::Viewed => (entry.make)(me, &first).viewed(me),
             Form::Several => entry.several(me, &plans),
@@ -183,11 +185,12 @@ impl RunFamily for Multicast {
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
         let busy = spec.typical().times(2 * spec.settings.messages.clamp(4, 1_000));
-        // Some faults must last for longer than a lease.
+        // Some faults must outlast a lease.
         spec.settings.views.map_or(busy, |views| busy.max(views.terms().lease.times(4)))
     }
 
-    /// In views the network never falls quiet, since leases are renewed. It is given the time that the last view needs to begin.
+    /// In views the network never becomes quiet, because leases are renewed. The run continues
+    /// until the last view can begin everywhere.
     fn limits(spec: &Spec<Self>) -> Limits {
         let usual = spec.usual_limits();
         Limits { settle: settling(spec).unwrap_or(usual.settle), ..usual }
@@ -198,11 +201,11 @@ impl RunFamily for Multicast {
     }
 
     fn weather(entry: &'static MulticastEntry) -> Vec<Spec<Self>> {
-        weather::weather(entry)
+        stress::stress_specs(entry)
     }
 
     fn weather_in_views(entry: &'static MulticastEntry) -> Vec<Spec<Self>> {
-        weather::upheaval(entry)
+        stress::view_fault_specs(entry)
     }
 
     fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
@@ -217,12 +220,13 @@ impl ScriptFamily for Multicast {
         match words {
             ["leave"] => Ok(Command::leave()),
             ["send", text @ ..] if !text.is_empty() => Ok(Command::send(text.join(" "))),
-            _ => Err(unheard(words, &["send", "leave"], "send and what to say, or leave")),
+            _ => Err(unknown_command(words, &["send", "leave"], "send TEXT or leave")),
         }
     }
 
-    /// What a workload says is as good as what a script says by itself; words were said by somebody.
-    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
+    /// A generated payload can be replaced by one that the script generates; a text with letters
+    /// was chosen by a person.
+    fn script_command(command: &Command) -> Option<Cow<'static, str>> {
         Some(match command {
             Command::Send { payload, .. } => match payload.text().filter(|text| text.contains(char::is_alphabetic)) {
                 Some(text) => format!("send {text}").into(),
@@ -243,12 +247,12 @@ impl ScriptFamily for Multicast {
         }
     }
 
-    /// Fewer messages, by everyone who is left.
+    /// Fewer messages, all nodes as senders, or no leaves.
     fn smaller(settings: &Settings) -> Vec<Settings> {
         let less = fewer(settings.messages).map(|messages| Settings { messages, ..settings.clone() });
-        let everyone = Settings { senders: Vec::new(), ..settings.clone() };
-        let loyal = Settings { leaves: 0, ..settings.clone() };
-        less.chain([everyone, loyal]).collect()
+        let all_senders = Settings { senders: Vec::new(), ..settings.clone() };
+        let no_leaves = Settings { leaves: 0, ..settings.clone() };
+        less.chain([all_senders, no_leaves]).collect()
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
@@ -258,29 +262,34 @@ impl ScriptFamily for Multicast {
         let groups: Vec<_> = settings.groups.iter().map(ToString::to_string).collect();
         let judged: Vec<_> = settings.judge.iter().map(|property| property.name()).collect();
         let (is_scripted, mut flags) = (spec.is_scripted(), Flags::default());
-        flags.unless(is_scripted, Place::Front, "messages", settings.messages);
+        flags.unless(is_scripted, FlagPosition::Front, "messages", settings.messages);
         flags.unless(
             is_scripted || settings.traffic == usual.traffic,
-            Place::Front,
+            FlagPosition::Front,
             "traffic",
             word(&settings.traffic),
         );
-        flags.unless(is_scripted || settings.senders.is_empty(), Place::Front, "senders", senders);
-        flags.unless(settings.payload == usual.payload, Place::Front, "payload", settings.payload);
+        flags.unless(is_scripted || settings.senders.is_empty(), FlagPosition::Front, "senders", senders);
+        flags.unless(settings.payload == usual.payload, FlagPosition::Front, "payload", settings.payload);
         flags.given(
-            Place::Times,
+            FlagPosition::Times,
             "interval",
             settings.interval.filter(|_| !is_scripted && settings.traffic != Pattern::Flood),
         );
-        flags.switch(settings.delivery != usual.delivery, Place::Front, "uniform");
-        flags.switch(settings.relay != usual.relay, Place::Front, "relay");
-        flags.unless(settings.sequencing == usual.sequencing, Place::Front, "sequencing", word(&settings.sequencing));
-        flags.unless(settings.window == usual.window, Place::Front, "window", settings.window);
-        flags.unless(settings.medium == usual.medium, Place::Front, "medium", word(&settings.medium));
-        flags.unless(groups.is_empty(), Place::Front, "groups", groups.join(" "));
-        flags.unless(settings.leaves == usual.leaves, Place::Front, "leaves", settings.leaves);
-        flags.unless(settings.piece == usual.piece, Place::Front, "piece", settings.piece);
-        flags.unless(judged.is_empty(), Place::Front, "judge", judged.join(","));
+        flags.switch(settings.delivery != usual.delivery, FlagPosition::Front, "uniform");
+        flags.switch(settings.relay != usual.relay, FlagPosition::Front, "relay");
+        flags.unless(
+            settings.sequencing == usual.sequencing,
+            FlagPosition::Front,
+            "sequencing",
+            word(&settings.sequencing),
+        );
+        flags.unless(settings.window == usual.window, FlagPosition::Front, "window", settings.window);
+        flags.unless(settings.medium == usual.medium, FlagPosition::Front, "medium", word(&settings.medium));
+        flags.unless(groups.is_empty(), FlagPosition::Front, "groups", groups.join(" "));
+        flags.unless(settings.leaves == usual.leaves, FlagPosition::Front, "leaves", settings.leaves);
+        flags.unless(settings.piece == usual.piece, FlagPosition::Front, "piece", settings.piece);
+        flags.unless(judged.is_empty(), FlagPosition::Front, "judge", judged.join(","));
         settings.views.iter().for_each(|views| views.flags(&mut flags));
         flags
     }
@@ -299,7 +308,7 @@ impl JudgeFamily for Multicast {
     fn properties(spec: &Spec<Self>, _care: Care) -> Properties {
         let also = Promises::of(&spec.settings.judge);
         let properties = Properties::new(spec.nodes, promises(spec, spec.algorithm.entry())).watching(also);
-        let properties = properties.patient(settling(spec).unwrap_or_default());
+        let properties = properties.with_grace(settling(spec).unwrap_or_default());
         static_groups(spec)
             .into_iter()
             .fold(properties, |properties, (group, members)| properties.among(group, members))
@@ -323,11 +332,12 @@ impl Judge<Command, Event> for Properties {
     }
 }
 
-/// How long a view may take to begin everywhere, the state of newcomers included.
+/// Maximum time until a view begins everywhere, including the state transfer to joiners.
 fn settling(spec: &Spec<Multicast>) -> Option<Duration> {
     spec.settings.views.map(|views| views.terms().lease.times(3) + spec.typical().times(300))
 }
 
+/// The wrapper around the algorithm.
 #[derive(Clone, Copy)]
 enum Form {
     Fixed,
@@ -347,6 +357,7 @@ fn form(spec: &Spec<Multicast>) -> Form {
     }
 }
 
+/// The groups with their members.
 fn groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
     if spec.settings.groups.is_empty() {
         return vec![(GroupId::ONLY, spec.group())];
@@ -355,11 +366,12 @@ fn groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
     named.map(|(id, members)| (id, members.clone())).collect()
 }
 
-/// The same where observers must be told, because no view tells them.
+/// The groups without views. Observers must know them, because no view names their members.
 fn static_groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
     if spec.settings.views.is_some() { Vec::new() } else { groups(spec) }
 }
 
+/// The plans of all groups.
 pub(crate) fn plans(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Vec<Arc<Plan>> {
     groups(spec).into_iter().map(|(id, members)| Arc::new(plan(spec, entry, id, members))).collect()
 }
@@ -382,13 +394,14 @@ fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
     promises_of(spec, entry, !spec.can_stop())
 }
 
-/// What is promised, if nobody dies or somebody may. A sender that dies leaves members that disagree, unless its messages are passed on or a
-/// view settles what it left behind; and without views, whoever waits for a dead member waits for ever.
+/// Returns the promises of an algorithm. `is_whole` means that no node can crash. A crashed sender
+/// leaves members that disagree, unless its messages are relayed or a view change settles them; and
+/// without views, a member that waits for a crashed one waits for ever.
 pub(crate) fn promises_of(spec: &Spec<Multicast>, entry: &MulticastEntry, is_whole: bool) -> Promises {
     let settings = &spec.settings;
     let views = settings.views.is_some();
     let agrees = views || settings.relay || entry.facts.relays || is_whole;
-    // Whether a delivery may depend on a member that says nothing any more, beside the sender.
+    // Whether a delivery may depend on a crashed member other than the sender.
     let waits = entry.facts.order.total || settings.delivery == Delivery::Uniform;
     let finishes = views || is_whole || !waits;
     let order = entry.facts.order;
@@ -416,7 +429,7 @@ fn demand(spec: &Spec<Multicast>) -> Demand {
     let typical = spec.typical();
     let senders = if settings.senders.is_empty() { spec.group().iter().collect() } else { settings.senders };
     let usual = match settings.traffic {
-        // Long enough that nothing of the last message is under way.
+        // Long enough that no message of the last multicast is in flight.
         Pattern::Single => Latency::Fixed(typical.times(10)),
         Pattern::Random => Latency::Uniform { least: Duration::ZERO, most: typical.times(4) },
         Pattern::Flood => Latency::Fixed(Duration::ZERO),

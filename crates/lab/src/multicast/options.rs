@@ -1,4 +1,4 @@
-//! Options that only ordered multicast understands.
+//! Command-line options of ordered multicast.
 
 use super::run::{Pattern, Property};
 use super::{Carrier, Multicast, MulticastError, Settings};
@@ -13,53 +13,56 @@ use quorate_core::{Group, NodeId};
 use quorate_journal::settings::{Latency, NodeSet, nearest};
 use std::str::FromStr;
 
-/// Options that only ordered multicast understands.
+/// Options that only ordered multicast accepts.
 #[derive(Args)]
 #[command(next_help_heading = "Options of multicast")]
 pub struct MulticastArgs {
-    /// How many multicasts there are, all senders together; 20 unless given.
+    /// Number of multicasts, all senders together. Default: 20.
     #[arg(long, value_parser = whole::<u64>)]
     messages: Option<u64>,
-    /// When nodes send: one after another, at random times, or as fast as they may; random unless given.
+    /// When nodes send: one after another, at random times, or as fast as possible. Default:
+    /// random.
     #[arg(long, value_parser = one_of(TRAFFIC))]
     traffic: Option<Pattern>,
-    /// Who sends, such as 1,3 or 2-5; everyone unless given.
+    /// Nodes that send, such as 1,3 or 2-5. Default: all.
     #[arg(long, value_name = "NODES")]
     senders: Option<NodeSet>,
-    /// How many bytes a message says at least; a few unless given.
+    /// Minimum payload of a message, in bytes. Default: a few bytes.
     #[arg(long, value_name = "BYTES", value_parser = whole::<usize>)]
     payload: Option<usize>,
-    /// How long a sender is silent before it sends the next; chosen to suit the traffic unless given.
+    /// Pause of a sender before its next message. The default depends on the traffic.
     #[arg(long, value_name = "LATENCY")]
     interval: Option<Latency>,
-    /// Deliver a message only when every member holds it, so that whatever anybody hears, even one that dies then, all hear.
+    /// Deliver a message only when every member has it. Then all members deliver each message that
+    /// any member delivers, even one that crashes.
     #[arg(long)]
     uniform: bool,
-    /// Whoever receives a message passes it on, so that all get it although its sender dies midway.
+    /// Every receiver relays a message, so that all members get it even if its sender crashes.
     #[arg(long)]
     relay: bool,
-    /// The way of a message where one member numbers them: to all, and its number from the sequencer, or to all by way of the
-    /// sequencer; to-all unless given.
+    /// How a message is sequenced: it goes to all and its number comes from the sequencer, or it
+    /// goes via the sequencer to all. Default: to-all.
     #[arg(long, value_name = "WAY", value_parser = one_of(SEQUENCING))]
     sequencing: Option<Sequencing>,
-    /// How many messages a member may have under way before it must wait; 64 unless given.
+    /// Maximum number of messages that a member may have in flight. Default: 64.
     #[arg(long, value_name = "COUNT", value_parser = whole::<u64>)]
     window: Option<u64>,
-    /// What carries a message to all: as many messages as there are receivers, one that those hear whom it is for, or one that
-    /// everyone hears; unicast unless given.
+    /// The medium of a multicast: one message per receiver, one message that its receivers get, or
+    /// one message that all nodes get. Default: unicast.
     #[arg(long, value_enum)]
     medium: Option<MediumArg>,
-    /// Several groups, each with an order of its own, such as '1-3 2-4'; one of everyone unless given.
+    /// Several groups, each with its own order, such as '1-3 2-4'. Default: one group of all nodes.
     #[arg(long, value_name = "GROUPS")]
     groups: Option<Groups>,
-    /// How many members leave as they please, where the group has views; none unless given.
+    /// Number of members that leave voluntarily, in a group with views. Default: 0.
     #[arg(long, value_name = "COUNT", value_parser = whole::<usize>)]
     leaves: Option<usize>,
-    /// How many bytes of the state a newcomer is sent at a time; 65536 unless given.
+    /// Maximum number of bytes of the state that are sent to a joiner at once. Default: 65536.
     #[arg(long, value_name = "BYTES", value_parser = whole::<usize>)]
     piece: Option<usize>,
-    /// Judge this too although the algorithm does not promise it, such as causal,total: integrity, agreement, validity, fifo,
-    /// causal, total, uniform, view-synchrony, delivered.
+    /// Additional properties to judge although the algorithm does not promise them, such as
+    /// causal,total: integrity, agreement, validity, fifo, causal, total, uniform, view-synchrony,
+    /// delivered.
     #[arg(long, value_name = "PROPERTIES", value_delimiter = ',', value_parser = known_property)]
     judge: Vec<Property>,
 }
@@ -68,7 +71,7 @@ const TRAFFIC: [(&str, Pattern); 3] =
     [("single", Pattern::Single), ("random", Pattern::Random), ("flood", Pattern::Flood)];
 const SEQUENCING: [(&str, Sequencing); 2] = [("to-all", Sequencing::ToAll), ("via", Sequencing::Via)];
 
-/// What carries a message to all.
+/// The medium of a multicast.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum MediumArg {
     Unicast,
@@ -98,7 +101,7 @@ impl FromStr for Groups {
             |words: &str| words.parse().map_err(|error: quorate_journal::settings::SettingError| error.to_string());
         let groups: Vec<NodeSet> = text.split_whitespace().map(read).collect::<Result<_, _>>()?;
         if groups.is_empty() {
-            return Err("No group is named; write for example '1-3 2-4'.".to_owned());
+            return Err("expected groups of nodes; write for example '1-3 2-4'.".to_owned());
         }
         Ok(Self(groups))
     }
@@ -110,7 +113,7 @@ fn known_property(name: &str) -> Result<Property, String> {
     found.ok_or_else(|| {
         let close = nearest(name, names);
         let hint = close.map(|close| format!(" Did you mean '{close}'?")).unwrap_or_default();
-        format!("there is no property '{}'.{hint} Properties are {}.", name.escape_debug(), names.join(", "))
+        format!("unknown property '{}'.{hint} The properties are {}.", name.escape_debug(), names.join(", "))
     })
 }
 
@@ -128,20 +131,21 @@ impl Options for MulticastArgs {
 }
 
 impl MulticastArgs {
-    /// The first option given that is about times, groups or runs, of which a check knows nothing.
-    pub(crate) fn means_nothing_to_checks(&self) -> Option<&'static str> {
+    /// The first given option about times, groups or runs, which checks do not support.
+    pub(crate) fn not_applicable_to_checks(&self) -> Option<&'static str> {
         first_given!(self; traffic, interval, groups, leaves, medium, judge)
     }
 
-    /// These settings, changed as the options say; views are said elsewhere.
+    /// Returns these settings with the changes that the options request. The options of views are
+    /// separate.
     pub(crate) fn changed(&self, usual: Settings, nodes: usize) -> Result<Settings, LabError> {
-        let senders = self.senders.as_ref().map(|senders| spelled_out(senders, nodes)).transpose()?;
+        let senders = self.senders.as_ref().map(|senders| expanded(senders, nodes)).transpose()?;
         let members =
-            |members: &NodeSet| spelled_out(members, nodes).map(|members| members.into_iter().collect::<Group>());
+            |members: &NodeSet| expanded(members, nodes).map(|members| members.into_iter().collect::<Group>());
         let groups = self.groups.as_ref().map(|Groups(groups)| groups.iter().map(members).collect::<Result<_, _>>());
         let groups = groups.transpose()?;
         if self.interval.is_some() && self.traffic == Some(Pattern::Flood) {
-            return Err(OptionsError::no_effect("interval", "beside --traffic flood, which never pauses").into());
+            return Err(OptionsError::no_effect("interval", "with --traffic flood, which never pauses").into());
         }
         Ok(Settings {
             messages: self.messages.unwrap_or(usual.messages),
@@ -163,8 +167,8 @@ impl MulticastArgs {
     }
 }
 
-/// A range of nodes that reaches beyond the group is refused before it is spelled out.
-fn spelled_out(named: &NodeSet, nodes: usize) -> Result<Vec<NodeId>, LabError> {
+/// Rejects a range of nodes beyond the group before expanding it.
+fn expanded(named: &NodeSet, nodes: usize) -> Result<Vec<NodeId>, LabError> {
     match named.highest() {
         Some(node) if node.index() >= nodes => Err(MulticastError::NoSuchSender { node, nodes }.into()),
         Some(_) | None => Ok(named.iter().collect()),
@@ -183,7 +187,7 @@ impl OptionsFamily for Multicast {
         settings.messages = 0;
     }
 
-    /// Between processes there is no oracle: the members keep the membership themselves.
+    /// Selects the replicated log, because real processes have no oracle.
     fn for_real(settings: &mut Settings) {
         settings.views.iter_mut().for_each(views::for_real);
     }

@@ -1,4 +1,4 @@
-//! Ordered multicast as people see it.
+//! Ordered multicast in reports: roles, figures, the example, progress.
 
 use super::run::{MulticastSummary, Pattern, Receiver};
 use super::{Cost, Multicast, MulticastEntry, Settings};
@@ -13,17 +13,17 @@ use quorate_journal::moment::{Done, Happening, Moment};
 use quorate_journal::role::Role;
 use quorate_journal::settings::{Latency, Length};
 
-/// How long the example's messages take: so different that some overtake others.
+/// Latency of the example, wide enough that some messages overtake others.
 const EXAMPLE_LATENCY: Latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(9) };
-/// With this seed something is held back in every order that holds anything back.
+/// With this seed, every algorithm that can hold messages back does so.
 const EXAMPLE_SEED: u64 = 6;
 
 impl PresentFamily for Multicast {
     const ROLES: &'static [(Role, &'static str)] =
-        &[(Role::Idle, "in its view"), (Role::Waiting, "told to wait, or between two views")];
-    const CHOSEN_BLOCKS: bool = false;
-    const EXAMPLE: &'static str = "Three nodes say something; a message takes 1 to 9 ms";
-    const CONTROL: &'static str = "word of what members hold, views and repetitions";
+        &[(Role::Idle, "in its view"), (Role::Waiting, "waiting to send, or between two views")];
+    const CHOSEN_NODE_BLOCKS_OTHERS: bool = false;
+    const EXAMPLE: &'static str = "Three nodes multicast; a message takes 1 to 9 ms";
+    const CONTROL: &'static str = "stability reports, view changes and retransmissions";
     const ADVICE: &'static str = "--traffic flood or more --messages";
     const PROGRESS: &'static str = "multicasts";
 
@@ -47,7 +47,7 @@ impl PresentFamily for Multicast {
 
     fn price(entry: &'static MulticastEntry) -> Option<Price> {
         let spec = Spec::<Self>::new(entry);
-        let slowest = Cost::of(entry, &spec).map_or(0, |cost| cost.book.slowest);
+        let slowest = Cost::of(entry, &spec).map_or(0, |cost| cost.expected.slowest);
         let figures = vec![
             ("messages_per_multicast", PriceFigure::Formula(Cost::formula_of(entry, &spec))),
             ("slowest_delivery", PriceFigure::Number(slowest)),
@@ -55,7 +55,7 @@ impl PresentFamily for Multicast {
         Some(Price { of: "a multicast", figures })
     }
 
-    /// A few messages that cross.
+    /// A few concurrent messages.
     fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
         let settings = Settings { messages: 4, ..Settings::default() };
         Spec { latency: EXAMPLE_LATENCY, seed: EXAMPLE_SEED, settings, ..Spec::new(algorithm) }
@@ -64,50 +64,48 @@ impl PresentFamily for Multicast {
     fn figures(figures: &Figures<'_, Self>) -> Vec<Row> {
         let Figures { spec, summary, .. } = figures;
         let cost = Cost::of(spec.algorithm.entry(), spec);
-        let messages =
-            cost.map_or_else(|| Cost::formula_of(spec.algorithm.entry(), spec).to_owned(), |cost| in_words(&cost));
+        let messages = cost
+            .map_or_else(|| Cost::formula_of(spec.algorithm.entry(), spec).to_owned(), |cost| message_formula(&cost));
         let unit = summary.delay_unit;
         let delay = |value: fn(&Delay) -> f64| in_unit(summary.delay.as_ref().map(value), unit);
         let mut rows = vec![
             Row::measured("multicasts", summary.sent),
             Row::measured("deliveries", summary.delivered),
-            Row::new("messages a multicast", number(summary.messages_per_multicast), messages),
-            Row::measured("delay of a delivery", delay(|delay| delay.mean)),
-            Row::new(
-                "  the slowest",
-                delay(|delay| delay.max),
-                cost.map(|cost| slowest(spec, &cost)).unwrap_or_default(),
-            ),
-            Row::measured("held back at most", summary.held_back_max),
-            Row::measured("sent again", summary.retransmitted),
-            Row::new("senders told to wait", summary.waits, format!("window {}", spec.settings.window)),
+            Row::new("messages per multicast", number(summary.messages_per_multicast), messages),
+            Row::measured("delivery delay", delay(|delay| delay.mean)),
+            Row::new("  slowest", delay(|delay| delay.max), cost.map(|cost| slowest(spec, &cost)).unwrap_or_default()),
+            Row::measured("most held back", summary.held_back_max),
+            Row::measured("retransmitted", summary.retransmitted),
+            Row::new("sends made to wait", summary.waits, format!("window {}", spec.settings.window)),
         ];
         let receivers = ["slowest receivers", "", ""].into_iter().zip(&summary.slowest);
         rows.extend(
-            receivers.map(|(name, receiver)| Row::new(name, format!("node {}", receiver.node), about(receiver, unit))),
+            receivers.map(|(name, receiver)| {
+                Row::new(name, format!("node {}", receiver.node), receiver_text(receiver, unit))
+            }),
         );
         if let Some(views) = summary.views {
             rows.extend([
                 Row::measured("last view", views.epoch),
-                Row::measured("left as they asked", views.left),
-                Row::measured("left behind by views", views.outs),
+                Row::measured("left voluntarily", views.left),
+                Row::measured("removed by views", views.outs),
             ]);
             let recovery = views.recovery_ns.map(|nanos| Length(Duration::from_nanos(nanos)));
-            rows.extend(recovery.map(|recovery| Row::measured("silence after a crash", recovery)));
+            rows.extend(recovery.map(|recovery| Row::measured("next delivery after a crash", recovery)));
         }
         rows
     }
 
-    /// What nobody promises, and somebody wants to know.
+    /// The properties that are judged on request although they are not promised.
     fn not_judged(figures: &Figures<'_, Self>) -> Vec<NotJudged> {
-        let told = figures.summary.not_promised.iter().map(|verdict| {
+        let verdicts = figures.summary.not_promised.iter().map(|verdict| {
             let why = match &verdict.violation {
-                Some(violation) => format!("not promised: broken: at {} {}", violation.time, violation.text),
-                None => "not promised: kept".to_owned(),
+                Some(violation) => format!("not promised: violated at {} {}", violation.time, violation.text),
+                None => "not promised: held".to_owned(),
             };
             NotJudged { kind: verdict.kind, name: verdict.name, why }
         });
-        told.collect()
+        verdicts.collect()
     }
 
     fn progress(spec: &Spec<Self>, summary: &MulticastSummary) -> String {
@@ -126,34 +124,34 @@ impl PresentFamily for Multicast {
     }
 }
 
-fn in_words(cost: &Cost) -> String {
-    let Cost { formula, formula_of_sequencer, book } = cost;
+fn message_formula(cost: &Cost) -> String {
+    let Cost { formula, formula_of_sequencer, expected } = cost;
     let figure = |messages: u64, formula: &str| {
-        // What is the same for every group needs no formula.
+        // A figure that does not depend on the group's size needs no formula.
         if messages.to_string() == formula { formula.to_owned() } else { format!("{messages} = {formula}") }
     };
     let of_sequencer = match formula_of_sequencer {
-        Some(own) => format!("; the sequencer's own {}", figure(book.messages_of_sequencer, own)),
+        Some(own) => format!("; the sequencer's own {}", figure(expected.messages_of_sequencer, own)),
         None => String::new(),
     };
-    format!("{}{of_sequencer}", figure(book.messages, formula))
+    format!("{}{of_sequencer}", figure(expected.messages, formula))
 }
 
-/// After how many message times the last member delivers, if nobody else sends.
+/// The expected message times until the last member delivers, without other traffic.
 fn slowest(spec: &Spec<Multicast>, cost: &Cost) -> String {
-    let book = cost.book;
-    let alone = if spec.settings.traffic == Pattern::Single { "" } else { " if nobody else sends" };
-    if book.slowest == book.slowest_of_sequencer {
-        format!("{} T{alone}", book.slowest)
+    let expected = cost.expected;
+    let alone = if spec.settings.traffic == Pattern::Single { "" } else { " without other traffic" };
+    if expected.slowest == expected.slowest_of_sequencer {
+        format!("{} T{alone}", expected.slowest)
     } else {
-        format!("{} T{alone}; the sequencer's own {} T", book.slowest, book.slowest_of_sequencer)
+        format!("{} T{alone}; the sequencer's own {} T", expected.slowest, expected.slowest_of_sequencer)
     }
 }
 
-fn about(receiver: &Receiver, unit: &str) -> String {
+fn receiver_text(receiver: &Receiver, unit: &str) -> String {
     let delay = format!("{} on average", in_unit(Some(receiver.delay.mean), unit));
     match receiver.waited_for {
         0 => delay,
-        waited => format!("{delay}; senders had to wait for it {}", count(waited, "time")),
+        waited => format!("{delay}; senders waited for it {}", count(waited, "time")),
     }
 }

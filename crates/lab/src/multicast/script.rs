@@ -1,4 +1,4 @@
-//! The users of a multicast who do exactly what a script says.
+//! Clients of multicast that follow a script.
 
 use quorate_core::multicast::{Command, Event, MessageId, Refusal};
 use quorate_core::{NodeId, Time};
@@ -6,23 +6,23 @@ use quorate_journal::settings::TimedCommand;
 use quorate_journal::workload::{News, Plan, Workload};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Users who do what a script says, and wait until what they sent comes back to them.
+/// Clients that follow a script, and wait until their nodes have delivered what they sent.
 pub struct Script {
     commands: Vec<TimedCommand>,
-    /// For each node, when it asks or asked without an answer so far.
+    /// For each node, the times of requests without an answer so far.
     open: BTreeMap<NodeId, VecDeque<Time>>,
-    /// For each node, what it sent and has not delivered itself.
-    under_way: BTreeMap<NodeId, Vec<MessageId>>,
+    /// For each node, its sent messages that it has not delivered itself.
+    in_flight: BTreeMap<NodeId, Vec<MessageId>>,
 }
 
 impl Script {
     pub(super) fn new(mut commands: Vec<TimedCommand>) -> Self {
         commands.sort_by_key(|command| command.at);
         let mut open: BTreeMap<NodeId, VecDeque<Time>> = BTreeMap::new();
-        for TimedCommand { at, node, .. } in commands.iter().filter(|command| says(command).is_some()) {
+        for TimedCommand { at, node, .. } in commands.iter().filter(|command| send_text(command).is_some()) {
             open.entry(*node).or_default().push_back(Time::ZERO + *at);
         }
-        Self { commands, open, under_way: BTreeMap::new() }
+        Self { commands, open, in_flight: BTreeMap::new() }
     }
 
     fn answered(&mut self, node: NodeId) {
@@ -34,12 +34,12 @@ impl Script {
 
 impl Workload<Command, Event> for Script {
     fn begin(&mut self, plan: &mut Plan<Command>) {
-        let mut said: BTreeMap<NodeId, u64> = BTreeMap::new();
+        let mut numbers: BTreeMap<NodeId, u64> = BTreeMap::new();
         for asked in &self.commands {
             let TimedCommand { at, node, .. } = asked;
-            let command = match says(asked) {
+            let command = match send_text(asked) {
                 Some("") => {
-                    let number = said.entry(*node).or_insert(0);
+                    let number = numbers.entry(*node).or_insert(0);
                     *number += 1;
                     Command::send(format!("{node}:{number}"))
                 }
@@ -54,7 +54,7 @@ impl Workload<Command, Event> for Script {
         match news {
             News::Told(Event::Sent { id }) => {
                 self.answered(node);
-                self.under_way.entry(node).or_default().push(*id);
+                self.in_flight.entry(node).or_default().push(*id);
             }
             News::Told(
                 Event::Wait { .. } | Event::Refused(Refusal::TooLong | Refusal::NotAMember | Refusal::NoWayBack),
@@ -62,23 +62,23 @@ impl Workload<Command, Event> for Script {
                 self.answered(node);
             }
             News::Told(Event::Delivered { id, .. }) if id.sender == node => {
-                if let Some(sent) = self.under_way.get_mut(&node) {
+                if let Some(sent) = self.in_flight.get_mut(&node) {
                     sent.retain(|sent| sent != id);
                 }
             }
             News::Told(Event::Left { .. }) => {
-                self.under_way.remove(&node);
+                self.in_flight.remove(&node);
                 plan.depart(now, node);
             }
             News::Told(Event::Out { .. }) => {
-                self.under_way.remove(&node);
+                self.in_flight.remove(&node);
             }
             News::Told(
                 Event::Delivered { .. } | Event::Ready { .. } | Event::View { .. } | Event::Refused(Refusal::Leaving),
             )
             | News::Alarm => {}
             News::Crashed | News::Restarted => {
-                self.under_way.remove(&node);
+                self.in_flight.remove(&node);
                 if let Some(open) = self.open.get_mut(&node) {
                     open.retain(|asks| *asks > now);
                 }
@@ -87,11 +87,11 @@ impl Workload<Command, Event> for Script {
     }
 
     fn is_done(&self) -> bool {
-        self.open.values().all(VecDeque::is_empty) && self.under_way.values().all(Vec::is_empty)
+        self.open.values().all(VecDeque::is_empty) && self.in_flight.values().all(Vec::is_empty)
     }
 }
 
-/// What a command of a script says to all, if it says anything; nothing in particular without a text.
-fn says(command: &TimedCommand) -> Option<&str> {
+/// Returns the text of a `send` command, which may be empty; `None` for other commands.
+fn send_text(command: &TimedCommand) -> Option<&str> {
     (command.name() == "send").then(|| command.text().unwrap_or_default())
 }

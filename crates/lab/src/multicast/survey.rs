@@ -1,7 +1,8 @@
-//! What one multicast costs while nobody else sends, held against the book.
+//! The cost of one multicast without other traffic, compared with the expected cost.
 //!
-//! Every message takes one message time. One member sends a few messages, each when the one before has reached everyone. Where there is
-//! a sequencer it sends as well, and is counted apart.
+//! Every message takes one message time. One member sends a few messages, each when all members
+//! have delivered the previous one. If there is a sequencer, it sends as well and is counted
+//! separately.
 
 use super::{Carrier, Cost, Multicast, Settings, plan, sequencer};
 use crate::error::LabError;
@@ -14,15 +15,15 @@ use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Latency;
 use quorate_journal::workload::Ending;
 
-/// So many messages show what each one costs.
+/// Number of messages per run: enough to show the cost of each.
 const MESSAGES: u64 = 3;
 
-/// One question: what does a multicast cost in a group that is set up like this?
+/// One question: the cost of a multicast in a group with this setup.
 #[derive(Clone, Copy)]
 pub struct Survey {
     pub entry: &'static MulticastEntry,
     pub nodes: usize,
-    /// The way of a message to all, for orders with a sequencer.
+    /// How messages are sequenced, for algorithms with a sequencer.
     pub sequencing: Sequencing,
     pub relay: bool,
     /// When a message may be delivered.
@@ -31,29 +32,30 @@ pub struct Survey {
     pub seed: u64,
 }
 
-/// What was found out.
+/// The result of a survey.
 #[derive(Clone, Debug)]
 pub struct Found {
     pub cost: Cost,
-    /// What a member's multicasts cost that is no sequencer.
+    /// The cost of multicasts of a member that is not the sequencer.
     pub others: Measured,
-    /// What the sequencer's own cost, where there is one.
+    /// The cost of the sequencer's own multicasts, if there is a sequencer.
     pub own: Option<Measured>,
 }
 
-/// What was measured of one sender's multicasts.
+/// The measured cost of one sender's multicasts.
 #[derive(Clone, Debug)]
 pub struct Measured {
     pub messages: Option<f64>,
-    /// After how many message times the last member delivered, at most.
+    /// Message times until the last member delivered, at most.
     pub slowest: Option<f64>,
-    /// Whether all that is promised held, and the run came to its end.
+    /// Whether all promises held, and the run was complete.
     pub holds: bool,
-    pub again: String,
+    /// The command that repeats the run.
+    pub command: String,
 }
 
 impl Survey {
-    /// The usual question about an algorithm in a group of this size.
+    /// The default survey of an algorithm in a group of this size.
     pub fn of(entry: &'static MulticastEntry, nodes: usize) -> Self {
         let Settings { sequencing, relay, delivery, medium, .. } = Settings::default();
         Self { entry, nodes, sequencing, relay, delivery, medium, seed: 1 }
@@ -94,19 +96,20 @@ fn measure(spec: &Spec<Multicast>) -> Result<Measured, LabError> {
         messages: summary.messages_per_multicast,
         slowest: summary.delay.map(|delay| delay.max),
         holds: outcome.holds() && outcome.ending == Ending::Done && summary.sent == spec.settings.messages,
-        again: spec.command("sim"),
+        command: spec.command("sim"),
     })
 }
 
 impl Found {
-    /// Whether it is the book's, figure for figure.
+    /// Whether all figures are exactly as expected.
     pub fn is_exact(&self) -> bool {
-        let is = |measured: Option<f64>, book: u64| measured == Some(book as f64);
-        let book = self.cost.book;
-        let own_is =
-            |own: &Measured| is(own.messages, book.messages_of_sequencer) && is(own.slowest, book.slowest_of_sequencer);
-        is(self.others.messages, book.messages)
-            && is(self.others.slowest, book.slowest)
+        let is = |measured: Option<f64>, expected: u64| measured == Some(expected as f64);
+        let expected = self.cost.expected;
+        let own_is = |own: &Measured| {
+            is(own.messages, expected.messages_of_sequencer) && is(own.slowest, expected.slowest_of_sequencer)
+        };
+        is(self.others.messages, expected.messages)
+            && is(self.others.slowest, expected.slowest)
             && self.own.as_ref().is_none_or(own_is)
     }
 
@@ -127,13 +130,13 @@ mod tests {
     use crate::registry::all;
     use quorate_core::multicast::{Delivery, Sequencing};
 
-    /// Every order, either way to all, passed on or not, prompt and uniform.
+    /// Every algorithm with each way of sequencing, relayed or not, prompt and uniform.
     fn surveys(nodes: usize) -> Vec<Survey> {
         let mut surveys = Vec::new();
         for entry in all().iter().filter_map(Multicast::entry) {
-            let ways: &[_] =
+            let methods: &[_] =
                 if entry.facts.sequences { &[Sequencing::ToAll, Sequencing::Via] } else { &[Sequencing::ToAll] };
-            for sequencing in ways.iter().copied() {
+            for sequencing in methods.iter().copied() {
                 for relay in [false, true] {
                     for delivery in [Delivery::Prompt, Delivery::Uniform] {
                         surveys.push(Survey { sequencing, relay, delivery, ..Survey::of(entry, nodes) });
@@ -144,77 +147,77 @@ mod tests {
         surveys
     }
 
-    fn is_the_books(survey: &Survey) -> Found {
+    fn assert_expected(survey: &Survey) -> Found {
         let found = survey.run().unwrap();
-        let again = || found.measured().map(|measured| measured.again.clone()).collect::<Vec<_>>();
-        assert!(found.holds(), "{found:?}: {:?}", again());
-        assert!(found.is_exact(), "{found:?}: {:?}", again());
+        let commands = || found.measured().map(|measured| measured.command.clone()).collect::<Vec<_>>();
+        assert!(found.holds(), "{found:?}: {:?}", commands());
+        assert!(found.is_exact(), "{found:?}: {:?}", commands());
         found
     }
 
-    /// The counts and slowest deliveries of the table, in every group of these sizes; what is asked for beyond the table, in some of them.
-    fn figures_come_out(sizes: impl Iterator<Item = usize>) {
+    /// The message counts and slowest deliveries of every group of these sizes; relays and uniform
+    /// delivery in some of them.
+    fn assert_expected_figures(sizes: impl Iterator<Item = usize>) {
         for nodes in sizes {
             let is_some = nodes <= 9 || nodes % 16 == 0;
             let is_plain = |survey: &&Survey| !survey.relay && survey.delivery == Delivery::Prompt;
             for survey in surveys(nodes).iter().filter(|survey| is_some || is_plain(survey)) {
-                is_the_books(survey);
+                assert_expected(survey);
             }
         }
     }
 
     #[test]
-    fn every_figure_of_the_book_comes_out() {
-        figures_come_out((2..=9).chain([16]));
+    fn every_figure_is_as_expected() {
+        assert_expected_figures((2..=9).chain([16]));
     }
 
-    /// Every size is `quorate compare multicast --nodes 2-64`.
+    /// Every size: `quorate compare multicast --nodes 2-64`.
     #[test]
     #[ignore = "long: ./check long"]
-    fn every_figure_of_the_book_comes_out_in_large_groups() {
-        figures_come_out((2..=20).chain([32, 48, 64]));
+    fn every_figure_is_as_expected_in_large_groups() {
+        assert_expected_figures((2..=20).chain([32, 48, 64]));
     }
 
     #[test]
-    fn every_figure_comes_out_where_one_message_reaches_all() {
+    fn every_figure_is_as_expected_on_broadcast_media() {
         for nodes in [2, 3, 4, 7, 16] {
             for medium in [Carrier::Multicast, Carrier::Broadcast] {
                 for survey in surveys(nodes) {
-                    is_the_books(&Survey { medium, ..survey });
+                    assert_expected(&Survey { medium, ..survey });
                 }
             }
         }
     }
 
-    /// A formula is what its figures say.
+    /// Each formula agrees with its figures.
     #[test]
     fn formulas_are_those_of_the_textbook() {
-        let told = |name: &str, sequencing, relay| {
+        let cost = |name: &str, sequencing, relay| {
             let entry =
                 all().iter().filter_map(Multicast::entry).find(|entry| entry.facts.profile.name == name).unwrap();
-            let found = is_the_books(&Survey { sequencing, relay, ..Survey::of(entry, 5) });
-            (found.cost.formula, found.cost.book.messages, found.cost.book.slowest)
+            let found = assert_expected(&Survey { sequencing, relay, ..Survey::of(entry, 5) });
+            (found.cost.formula, found.cost.expected.messages, found.cost.expected.slowest)
         };
         let (to_all, via) = (Sequencing::ToAll, Sequencing::Via);
-        assert_eq!(told("basic", to_all, false), ("n−1", 4, 1));
-        assert_eq!(told("reliable", to_all, false), ("n(n−1)", 20, 1));
-        assert_eq!(told("causal", to_all, false), ("n−1", 4, 1));
-        assert_eq!(told("sequencer", to_all, false), ("2(n−1)", 8, 2));
-        assert_eq!(told("sequencer", via, false), ("n", 5, 2));
-        assert_eq!(told("sequencer", to_all, true), ("(n+1)(n−1)", 24, 2));
-        assert_eq!(told("sequencer", via, true), ("(n−1)²+1", 17, 2));
-        assert_eq!(told("isis", to_all, false), ("3(n−1)", 12, 3));
-        assert_eq!(told("isis", to_all, true), ("(n+2)(n−1)", 28, 3));
+        assert_eq!(cost("basic", to_all, false), ("n−1", 4, 1));
+        assert_eq!(cost("reliable", to_all, false), ("n(n−1)", 20, 1));
+        assert_eq!(cost("causal", to_all, false), ("n−1", 4, 1));
+        assert_eq!(cost("sequencer", to_all, false), ("2(n−1)", 8, 2));
+        assert_eq!(cost("sequencer", via, false), ("n", 5, 2));
+        assert_eq!(cost("sequencer", to_all, true), ("(n+1)(n−1)", 24, 2));
+        assert_eq!(cost("sequencer", via, true), ("(n−1)²+1", 17, 2));
+        assert_eq!(cost("isis", to_all, false), ("3(n−1)", 12, 3));
+        assert_eq!(cost("isis", to_all, true), ("(n+2)(n−1)", 28, 3));
     }
 
-    /// What is not the book's is told.
     #[test]
-    fn what_is_not_the_books_is_not_exact() {
+    fn unexpected_figures_are_not_exact() {
         let entry = all().iter().find_map(Multicast::entry).unwrap();
-        let mut found = is_the_books(&Survey::of(entry, 4));
+        let mut found = assert_expected(&Survey::of(entry, 4));
         found.others.messages = found.others.messages.map(|messages| messages + 0.5);
         assert!(!found.is_exact());
-        let mut found = is_the_books(&Survey::of(entry, 4));
+        let mut found = assert_expected(&Survey::of(entry, 4));
         found.others.slowest = None;
         assert!(!found.is_exact());
     }

@@ -1,4 +1,4 @@
-//! The mutual exclusions.
+//! The mutual-exclusion algorithms and fixtures.
 
 use super::{Mutex, Settings};
 use crate::family::FamilyTypes;
@@ -150,6 +150,7 @@ pub type MutexNode = Erased<Command, Event>;
 
 pub type MutexInViews = ErasedInViews<Command, Event>;
 
+/// A mutual-exclusion algorithm in the registry.
 pub struct MutexEntry {
     pub facts: &'static Facts,
     pub make: MutexMaker,
@@ -164,7 +165,8 @@ impl MutexEntry {
         }
     }
 
-    /// A node that can go from one view to the next, if the algorithm can.
+    /// Returns a node that can move from one view to the next; `None` if the algorithm does not
+    /// support views.
     pub fn node_in_views(&self, me: NodeId, around: &Surroundings) -> Option<MutexInViews> {
         match &self.make {
             MutexMaker::Fixed(_) => None,
@@ -177,6 +179,7 @@ impl MutexEntry {
     }
 }
 
+/// Creates nodes that support views, or nodes that do not.
 #[derive(Clone)]
 pub enum MutexMaker {
     Fixed(Maker<Surroundings, MutexNode>),

@@ -1,12 +1,13 @@
-//! What is wrong with an experiment on mutual exclusion.
+//! Errors in the settings of a mutual-exclusion experiment.
 
-use crate::error::only;
+use crate::error::existing_nodes;
 use quorate_core::NodeId;
 
+/// An invalid setting of a mutual-exclusion experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum MutexError {
-    #[error("'{name}' has no group of {nodes}: {sizes}.")]
+    #[error("--nodes must suit '{name}': {sizes}; got {nodes}.")]
     NoSuchGroup { name: String, nodes: usize, sizes: &'static str },
-    #[error("--requesters names node {node}, but {}.", only(*nodes))]
+    #[error("--requesters must name nodes of the group; got node {node}, but {}.", existing_nodes(*nodes))]
     NoSuchRequester { node: NodeId, nodes: usize },
 }

@@ -9,8 +9,8 @@ mod options;
 mod present;
 pub mod run;
 mod script;
-mod upheaval;
-mod weather;
+mod stress;
+mod view_faults;
 
 pub use crate::views::{Keeper, ViewSettings};
 pub use algorithms::{MutexEntry, MutexInViews, MutexMaker, MutexNode};
@@ -20,13 +20,13 @@ pub use options::MutexArgs;
 use crate::check::CheckTask;
 use crate::error::LabError;
 use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
-use crate::flag::{Flags, Place};
+use crate::flag::{FlagPosition, Flags};
 use crate::mutex::run::{
     Demand, Expectations, From, Measures, MutexSummary, OrderWatch, Pattern, Promise, Properties, Requests,
 };
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
-use crate::typed::unheard;
+use crate::typed::unknown_command;
 use crate::users;
 use crate::views::ViewError;
 use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
@@ -40,10 +40,11 @@ use script::Script;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
+/// The family of mutual-exclusion algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutex {}
 
-/// Who asks, how often and for how long. [`MutexArgs`] says what each setting means, and what is usual.
+/// The clients' behaviour. [`MutexArgs`] describes each setting and its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub entries: u64,
@@ -53,7 +54,8 @@ pub struct Settings {
     pub think: Option<Latency>,
     pub tries: Chance,
     pub cancels: Chance,
-    /// How likely a request that waits its turn only reads. Journals of earlier versions do not say.
+    /// Probability that a blocking request is shared, for reading. Missing in journals of earlier
+    /// versions.
     #[serde(default)]
     pub readers: Chance,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,8 +78,9 @@ impl Default for Settings {
     }
 }
 
-/// The largest group whose order is watched: the vector clocks of all that is under way must fit in memory.
-const MOST_ORDERED: usize = 256;
+/// The largest group whose request order is checked. Larger groups need too much memory for vector
+/// clocks.
+const MAX_ORDERED: usize = 256;
 
 impl RunFamily for Mutex {
     type Users = users::Users<Requests, Script>;
@@ -123,7 +126,7 @@ impl RunFamily for Mutex {
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static + use<> {
         let around = spec.surroundings();
         let (views, entry) = (spec.settings.views, spec.algorithm.entry());
-        spec.linked(move |me| {
+        spec.with_links(move |me| {
             let in_views = views.and_then(|views| Some((views, entry.node_in_views(me, &around)?)));
             match in_views {
                 Some((views @ ViewSettings { membership: Keeper::Replica, .. }, node)) => {
@@ -144,11 +147,12 @@ impl RunFamily for Mutex {
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
         let busy = spec.typical().times(4 * spec.settings.entries.clamp(4, 1_000));
-        // Some faults must last for longer than a lease.
+        // Some faults must outlast a lease.
         spec.settings.views.map_or(busy, |views| busy.max(views.terms().lease.times(6)))
     }
 
-    /// A network that never falls quiet is not waited for: what it does when nobody wants in is no part of what was asked.
+    /// A network that never becomes quiet ends with the last request; its idle traffic is not part
+    /// of the experiment.
     fn limits(spec: &Spec<Self>) -> Limits {
         let usual = spec.usual_limits();
         let ends_at_once = spec.algorithm.facts.restless || spec.settings.views.is_some();
@@ -160,11 +164,11 @@ impl RunFamily for Mutex {
     }
 
     fn weather(entry: &'static MutexEntry) -> Vec<Spec<Self>> {
-        weather::weather(entry)
+        stress::stress_specs(entry)
     }
 
     fn weather_in_views(entry: &'static MutexEntry) -> Vec<Spec<Self>> {
-        if entry.runs_in_views() { upheaval::upheaval(entry) } else { Vec::new() }
+        if entry.runs_in_views() { view_faults::view_fault_specs(entry) } else { Vec::new() }
     }
 
     fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
@@ -184,10 +188,10 @@ impl ScriptFamily for Mutex {
     fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
         let known = |word: &str| COMMANDS.into_iter().find(|command| command.name().eq_ignore_ascii_case(word));
         let command = if let [word] = words { known(word) } else { None };
-        command.ok_or_else(|| unheard(words, Self::COMMANDS, "acquire, try, share, cancel or release"))
+        command.ok_or_else(|| unknown_command(words, Self::COMMANDS, "acquire, try, share, cancel or release"))
     }
 
-    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
+    fn script_command(command: &Command) -> Option<Cow<'static, str>> {
         Some(command.name().into())
     }
 
@@ -197,29 +201,29 @@ impl ScriptFamily for Mutex {
 
     fn smaller(settings: &Settings) -> Vec<Settings> {
         let now = || settings.clone();
-        let asks = fewer(settings.entries).map(|entries| Settings { entries, ..now() });
-        let everyone = Settings { requesters: Vec::new(), ..now() };
-        let patient = Settings { tries: Chance::NEVER, cancels: Chance::NEVER, readers: Chance::NEVER, ..now() };
-        asks.chain([everyone, patient]).collect()
+        let fewer_entries = fewer(settings.entries).map(|entries| Settings { entries, ..now() });
+        let all_requesters = Settings { requesters: Vec::new(), ..now() };
+        let only_acquire = Settings { tries: Chance::NEVER, cancels: Chance::NEVER, readers: Chance::NEVER, ..now() };
+        fewer_entries.chain([all_requesters, only_acquire]).collect()
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
         let Settings { entries, workload, requesters, hold, think, tries, cancels, readers, views } = &spec.settings;
         let members = Group::from_iter(requesters.iter().copied());
         let mut flags = Flags::default();
-        // Where a script says who asks, nothing else does.
+        // A script replaces the options of the workload.
         if spec.is_scripted() {
             views.iter().for_each(|views| views.flags(&mut flags));
             return flags;
         }
-        flags.value(Place::Front, "entries", entries);
-        flags.unless(*workload == Settings::default().workload, Place::Front, "workload", word(workload));
-        flags.unless(requesters.is_empty(), Place::Front, "requesters", members);
-        flags.given(Place::Times, "hold", *hold);
-        flags.given(Place::Times, "think", *think);
-        flags.unless(tries.is_zero(), Place::Links, "try", tries);
-        flags.unless(cancels.is_zero(), Place::Links, "cancel", cancels);
-        flags.unless(readers.is_zero(), Place::Links, "readers", readers);
+        flags.value(FlagPosition::Front, "entries", entries);
+        flags.unless(*workload == Settings::default().workload, FlagPosition::Front, "workload", word(workload));
+        flags.unless(requesters.is_empty(), FlagPosition::Front, "requesters", members);
+        flags.given(FlagPosition::Times, "hold", *hold);
+        flags.given(FlagPosition::Times, "think", *think);
+        flags.unless(tries.is_zero(), FlagPosition::Links, "try", tries);
+        flags.unless(cancels.is_zero(), FlagPosition::Links, "cancel", cancels);
+        flags.unless(readers.is_zero(), FlagPosition::Links, "readers", readers);
         views.iter().for_each(|views| views.flags(&mut flags));
         flags
     }
@@ -232,7 +236,7 @@ impl JudgeFamily for Mutex {
 
     fn measures(spec: &Spec<Self>) -> Measures {
         let keeper = (spec.algorithm.facts.keeper)(&spec.group());
-        // After that long a request that nobody was in the way of would have been granted, so it is where it must be.
+        // An uncontended request would be granted within this time, so it has arrived everywhere.
         let case = Case { group: &spec.group(), load: Load::Some };
         let hops = (spec.algorithm.facts.cost.client_delay)(&case).most.unwrap_or(2).max(2);
         let settled = spec.typical().times(hops) + spec.processing.typical().times(hops);
@@ -243,13 +247,14 @@ impl JudgeFamily for Mutex {
     fn properties(spec: &Spec<Self>, care: Care) -> Properties {
         let Settings { requesters, workload, entries, .. } = &spec.settings;
         let requesters = if requesters.is_empty() { spec.nodes } else { requesters.len() };
-        // What is promised of the order of requests is promised inside a view.
-        let is_upset = spec.settings.views.is_some_and(|views| !views.is_steady(spec));
+        // Algorithms promise the order of requests only within one view.
+        let can_change_view = spec.settings.views.is_some_and(|views| !views.is_steady(spec));
         let overtaking = match spec.algorithm.facts.fairness {
-            _ if is_upset => None,
+            _ if can_change_view => None,
             Fairness::None => None,
             Fairness::FromAsking(most) => Some(Promise { most: most(spec.nodes), from: From::Asking }),
-            // Where links repeat and hold back, arriving is not being heard.
+            // Reliable links hold messages back, so arrival at a node is not arrival at the
+            // algorithm.
             Fairness::FromArrival(_) if spec.is_reliable() => None,
             Fairness::FromArrival(most) => Some(Promise { most: most(spec.nodes), from: From::Arrival }),
         };
@@ -259,7 +264,7 @@ impl JudgeFamily for Mutex {
             service: spec.algorithm.facts.service != Service::Doubtful,
             shares: spec.algorithm.facts.shares,
             order: match (spec.algorithm.facts.order, care) {
-                _ if spec.nodes > MOST_ORDERED || is_upset => OrderWatch::Ignored,
+                _ if spec.nodes > MAX_ORDERED || can_change_view => OrderWatch::Ignored,
                 (ServiceOrder::HappenedBefore, _) => OrderWatch::Promised,
                 (ServiceOrder::Arrival | ServiceOrder::None, Care::Figures) => OrderWatch::Counted,
                 (ServiceOrder::Arrival | ServiceOrder::None, Care::Verdicts) => OrderWatch::Ignored,
@@ -282,17 +287,18 @@ impl Judge<Command, Event> for Properties {
     }
 }
 
+/// Returns the behaviour of the clients.
 fn demand(spec: &Spec<Mutex>) -> Demand {
     let typical = spec.typical();
     let Settings { entries, workload, requesters, hold, think, tries, cancels, readers, views: _ } =
         spec.settings.clone();
     let requesters: Vec<_> = if requesters.is_empty() { spec.group().iter().collect() } else { requesters };
-    let askers = entries.min(requesters.len() as u64);
+    let requester_count = entries.min(requesters.len() as u64);
     let usual_think = match workload {
-        // Long enough that the last release has arrived everywhere.
+        // Long enough for the last release to arrive everywhere.
         Pattern::Single | Pattern::All => Latency::Fixed(typical.times(10)),
-        // About as much as the group can serve, so that there is contention, but not always.
-        Pattern::Random => Latency::Uniform { least: Duration::ZERO, most: typical.times(4 * askers) },
+        // About the capacity of the group, so that there is contention at times.
+        Pattern::Random => Latency::Uniform { least: Duration::ZERO, most: typical.times(4 * requester_count) },
     };
     Demand {
         pattern: workload,

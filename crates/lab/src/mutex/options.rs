@@ -1,4 +1,4 @@
-//! Options that only mutual exclusion understands.
+//! Command-line options of mutual exclusion.
 
 use super::run::Pattern;
 use super::{Mutex, MutexError, Settings};
@@ -11,32 +11,34 @@ use clap::Args;
 use quorate_core::NodeId;
 use quorate_journal::settings::{Chance, Latency, NodeSet};
 
-/// Options that only mutual exclusion understands.
+/// Options that only mutual exclusion accepts.
 #[derive(Args)]
 #[command(next_help_heading = "Options of mutual exclusion")]
 pub struct MutexArgs {
-    /// How many requests there are, all nodes together; 10 unless given.
+    /// Number of requests, all nodes together. Default: 10.
     #[arg(long, value_parser = whole::<u64>)]
     entries: Option<u64>,
-    /// When nodes ask: one alone, all at once and again, or at random times; random unless given.
+    /// When nodes send requests: one node alone, all at once and again, or all at random times.
+    /// Default: random.
     #[arg(long, value_parser = one_of(WORKLOADS))]
     workload: Option<Pattern>,
-    /// Who asks, such as 1,3 or 2-5; everyone unless given (with the workload single: the last one).
+    /// Nodes that send requests, such as 1,3 or 2-5. Default: all (with the workload single: the
+    /// last node).
     #[arg(long, value_name = "NODES")]
     requesters: Option<NodeSet>,
-    /// How long a node stays inside; one message time unless given.
+    /// How long a node holds the lock. Default: one message time.
     #[arg(long)]
     hold: Option<Latency>,
-    /// How long a node is content outside; chosen to suit the workload unless given.
+    /// How long a node waits before its next request. The default depends on the workload.
     #[arg(long)]
     think: Option<Latency>,
-    /// How likely a request is a try, which is denied rather than made to wait.
+    /// Probability that a request is a try, which is denied instead of waiting.
     #[arg(long = "try", value_name = "CHANCE")]
     tries: Option<Chance>,
-    /// How likely a request is given up after a while.
+    /// Probability that a request is cancelled after some time.
     #[arg(long = "cancel", value_name = "CHANCE")]
     cancels: Option<Chance>,
-    /// How likely a request that waits its turn only reads, beside others who do.
+    /// Probability that a blocking request is shared, for reading.
     #[arg(long, value_name = "CHANCE")]
     readers: Option<Chance>,
 }
@@ -55,7 +57,7 @@ impl Options for MutexArgs {
 }
 
 impl MutexArgs {
-    /// A range of requesters that reaches beyond the group is refused before it is spelled out.
+    /// Rejects a range of requesters beyond the group before expanding it.
     fn requesters(&self, nodes: usize) -> Result<Vec<NodeId>, LabError> {
         let Some(requesters) = &self.requesters else { return Ok(Vec::new()) };
         match requesters.highest() {
@@ -84,7 +86,7 @@ impl OptionsFamily for Mutex {
         })
     }
 
-    /// Between processes there is no oracle: the members keep the membership themselves.
+    /// Selects the replicated log, because real processes have no oracle.
     fn for_real(settings: &mut Settings) {
         settings.views.iter_mut().for_each(views::for_real);
     }

@@ -1,7 +1,7 @@
-//! Mutual exclusion as people see it.
+//! Mutual exclusion in reports: roles, figures, the example, progress.
 
-use super::compare::Book;
-use super::run::{Change, MutexSummary, Pattern, Standing, change};
+use super::compare::ExpectedCost;
+use super::run::{Change, LockPhase, MutexSummary, Pattern, change};
 use super::{Mutex, MutexEntry, Settings};
 use crate::algorithm::Algorithm;
 use crate::family::PresentFamily;
@@ -16,24 +16,24 @@ use quorate_journal::settings::{Latency, Length};
 
 impl PresentFamily for Mutex {
     const ROLES: &'static [(Role, &'static str)] =
-        &[(Role::Idle, "outside"), (Role::Waiting, "waiting"), (Role::Chosen, "inside")];
-    const CHOSEN_BLOCKS: bool = true;
-    const EXAMPLE: &'static str = "Three nodes ask at once; one message time is 1 ms";
-    const CONTROL: &'static str = "acknowledgements and repetitions";
+        &[(Role::Idle, "idle"), (Role::Waiting, "waiting"), (Role::Chosen, "in the critical section")];
+    const CHOSEN_NODE_BLOCKS_OTHERS: bool = true;
+    const EXAMPLE: &'static str = "Three nodes request entry at once; one message time is 1 ms";
+    const CONTROL: &'static str = "acknowledgements and retransmissions";
     const ADVICE: &'static str = "--workload all or more --entries";
     const PROGRESS: &'static str = "requests";
 
     fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
         let (_, node, change) = change(moment)?;
-        let standing = match before.get(node.index())? {
-            Role::Waiting => Standing::Waiting,
-            Role::Chosen => Standing::Inside,
-            Role::Idle | Role::Follows | Role::Paused | Role::Down => Standing::Outside,
+        let phase = match before.get(node.index())? {
+            Role::Waiting => LockPhase::Waiting,
+            Role::Chosen => LockPhase::Holding,
+            Role::Idle | Role::Follows | Role::Paused | Role::Down => LockPhase::Idle,
         };
-        let role = match standing.after(change) {
-            Standing::Outside => Role::Idle,
-            Standing::Waiting => Role::Waiting,
-            Standing::Inside => Role::Chosen,
+        let role = match phase.after(change) {
+            LockPhase::Idle => Role::Idle,
+            LockPhase::Waiting => Role::Waiting,
+            LockPhase::Holding => Role::Chosen,
         };
         Some((node, role))
     }
@@ -45,7 +45,7 @@ impl PresentFamily for Mutex {
         Some(Price { of: "an entry", figures: figures.into() })
     }
 
-    /// Everyone asks once, at once.
+    /// Every node sends one request at the start.
     fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
         let latency = Latency::Fixed(Duration::from_millis(1));
         let settings = Settings { entries: 3, workload: Pattern::All, ..Settings::default() };
@@ -57,14 +57,14 @@ impl PresentFamily for Mutex {
         let facts = spec.algorithm.facts;
         let mut rows = vec![Row::measured("entries", mutex.entries)];
         rows.extend(costs(spec, mutex));
-        rows.push(Row::measured("overtaken at most", mutex.overtaken_max));
+        rows.push(Row::measured("most overtaken", mutex.overtaken_max));
         if let Some(count) = mutex.out_of_order {
             let promise =
                 if facts.order == ServiceOrder::HappenedBefore { "0: happened-before order" } else { "no promise" };
             rows.push(Row::new("out of order", count, promise));
         }
         if let Some(views) = mutex.views {
-            let used = format!("{} times, refused {}", views.accepted, count(views.refused, "time"));
+            let used = format!("{} times, rejected {}", views.accepted, count(views.refused, "time"));
             rows.extend([
                 Row::measured("last view", views.epoch),
                 Row::measured("entries lost", views.lost),
@@ -82,7 +82,7 @@ impl PresentFamily for Mutex {
             return Vec::new();
         }
         let why = match spec.settings.views {
-            Some(_) => "not judged: it is promised inside a view, and here views change or members freeze",
+            Some(_) => "not judged: it is promised only within one view, and here views can change",
             None => "not judged: the group is too large for vector clocks",
         };
         vec![NotJudged { kind: Kind::Always, name: "happened-before-order", why: why.to_owned() }]
@@ -105,30 +105,32 @@ impl PresentFamily for Mutex {
 }
 
 fn costs(spec: &Spec<Mutex>, mutex: &MutexSummary) -> Vec<Row> {
-    let (facts, book) = (spec.algorithm.facts, Book::of(spec.algorithm.entry(), spec));
+    let (facts, expected_cost) = (spec.algorithm.facts, ExpectedCost::of(spec.algorithm.entry(), spec));
     let counted = mutex.others.map_or(mutex.entries, |others| others.entries);
-    let expected = match book.total(counted).exact() {
-        // What goes on when nobody wants in is in no formula.
-        Some(_) if facts.restless => book.messages.to_owned(),
-        // What is the same for every group needs no formula.
-        Some(total) if counted > 0 && !book.keeper => {
-            format!("{} = {}", number(Some(total as f64 / counted as f64)), book.messages)
+    let expected = match expected_cost.total(counted).exact() {
+        // The formula does not include idle traffic.
+        Some(_) if facts.restless => expected_cost.messages.to_owned(),
+        // Without a coordinator, show the number with its formula.
+        Some(total) if counted > 0 && !expected_cost.keeper => {
+            format!("{} = {}", number(Some(total as f64 / counted as f64)), expected_cost.messages)
         }
         Some(total) if counted > 0 => number(Some(total as f64 / counted as f64)),
-        Some(_) | None => book.messages.to_owned(),
+        Some(_) | None => expected_cost.messages.to_owned(),
     };
     let mut rows = match (&mutex.others, &mutex.own) {
         (Some(others), Some(own)) => vec![
-            Row::new("messages an entry", number(others.messages_per_entry), expected),
+            Row::new("messages per entry", number(others.messages_per_entry), expected),
             Row::new("  the coordinator's own", number(own.messages_per_entry), "0"),
         ],
-        _ => vec![Row::new("messages an entry", number(mutex.messages_per_entry), expected)],
+        _ => vec![Row::new("messages per entry", number(mutex.messages_per_entry), expected)],
     };
-    let delays =
-        [("client delay", mutex.client_delay, book.client), ("synchronization delay", mutex.sync_delay, book.sync)];
-    rows.extend(delays.into_iter().map(|(name, measured, book)| {
+    let delays = [
+        ("client delay", mutex.client_delay, expected_cost.client),
+        ("synchronization delay", mutex.sync_delay, expected_cost.sync),
+    ];
+    rows.extend(delays.into_iter().map(|(name, measured, formula)| {
         let samples = measured.map_or(String::new(), |delay| format!("   ({})", count(delay.samples, "sample")));
-        Row::new(name, in_unit(measured.map(|delay| delay.mean), mutex.delay_unit), format!("{book}{samples}"))
+        Row::new(name, in_unit(measured.map(|delay| delay.mean), mutex.delay_unit), format!("{formula}{samples}"))
     }));
     rows
 }

@@ -1,4 +1,4 @@
-//! The users of a mutual exclusion who do exactly what a script says.
+//! Clients of mutual exclusion that follow a script.
 
 use quorate_core::mutex::{COMMANDS, Command, Event, Refusal};
 use quorate_core::{NodeId, Time};
@@ -6,9 +6,10 @@ use quorate_journal::settings::TimedCommand;
 use quorate_journal::workload::{News, Plan, Workload};
 use std::collections::{BTreeMap, VecDeque};
 
+/// Clients that follow a script.
 pub struct Script {
     commands: Vec<TimedCommand>,
-    /// For each node, when it asks or asked without an answer so far.
+    /// For each node, the times of requests without an answer so far.
     open: BTreeMap<NodeId, VecDeque<Time>>,
 }
 

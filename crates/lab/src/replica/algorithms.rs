@@ -1,4 +1,4 @@
-//! The replicated logs.
+//! The replicated logs and fixtures.
 
 use super::{Command, Event, Replica, Settings};
 use crate::family::FamilyTypes;
@@ -49,11 +49,13 @@ impl FamilyTypes for Replica {
     }
 }
 
-/// The state machine on top of any replicated log here: a map of registers whose clients may ask again without harm.
+/// The state machine of all replicated logs here: a map of registers that applies repeated requests
+/// once.
 pub type ReplicaMachine = Once<Registers>;
 
 pub type ReplicaNode = Erased<Command, Event>;
 
+/// A replicated log in the registry.
 pub struct ReplicaEntry {
     pub profile: &'static Profile,
     pub make: Arc<dyn Fn(NodeId, quorate_replica::Settings) -> ReplicaNode + Send + Sync>,

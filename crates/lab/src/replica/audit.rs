@@ -1,67 +1,73 @@
-//! Holds what replicas tell of their logs against each other, index by index, over all replicas and all their lives.
+//! Compares the logs of all replicas in all their incarnations, index by index.
 
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::settings::Fault;
 use quorate_replica::{Audit, LogTime, Restoration};
 use std::collections::BTreeMap;
 
+/// The logs of all replicas so far.
 #[derive(Default)]
-pub(super) struct Ledger {
-    /// Each index with what the first replica to reach it told.
+pub(super) struct LogAudit {
+    /// For each index, the report of the first replica that reached it.
     entries: BTreeMap<u64, Entry>,
-    /// Each index at which somebody was told that its command is done.
+    /// The acknowledged indexes.
     acknowledged: BTreeMap<u64, Acknowledged>,
     pace: Pace,
 }
 
+/// A log entry as the first replica reported it.
 #[derive(Clone, Copy)]
 struct Entry {
-    told_by: NodeId,
-    /// Term and fingerprint; nothing where only a state was restored so far.
-    said: Option<(u64, u64)>,
+    reported_by: NodeId,
+    /// Term and fingerprint; `None` if only a state was restored so far.
+    content: Option<(u64, u64)>,
     state: u64,
     time: LogTime,
 }
 
+/// An acknowledgement of a log entry.
 #[derive(Clone, Copy)]
 struct Acknowledged {
     by: NodeId,
     term: u64,
 }
 
+/// A difference between two reports about the log.
 pub(super) enum Contradiction {
-    /// Something that was acknowledged or applied is not what it was.
+    /// An acknowledged or applied entry was replaced.
     Kept(String),
+    /// Two replicas have different states at the same index.
     Equal(String),
-    /// Log time went back, or ahead of time.
+    /// Log time decreased, or ran ahead of real time.
     LogTime(String),
 }
 
-/// How fast the fastest clock may have run so far.
+/// The pace of the fastest clock so far.
 #[derive(Default)]
 struct Pace {
-    /// When the first replica began; in a run of real processes that may be long after zero, or before it.
+    /// When the first replica started. In a run of real processes this may be long after zero, or
+    /// before it.
     begin: Option<Time>,
-    /// In millionths, beyond true time.
+    /// In millionths, relative to true time.
     fastest: u32,
-    /// How much jumps of clocks can have added.
+    /// How much clock jumps can have added.
     jumps: Duration,
     /// The most that a leader adds at once.
     most: Duration,
 }
 
-impl Ledger {
-    /// Nothing is known. A leader adds at most two ticks to log time at once.
+impl LogAudit {
+    /// An empty audit. A leader adds at most two ticks to log time at once.
     pub(super) fn new(tick: Duration) -> Self {
         Self { pace: Pace { most: tick.times(2), ..Pace::default() }, ..Self::default() }
     }
 
-    /// The highest index that any replica reached.
+    /// The highest index that any replica has reached.
     pub(super) fn last(&self) -> u64 {
         self.entries.last_key_value().map_or(0, |(index, _)| *index)
     }
 
-    /// The log time there.
+    /// The log time at that index.
     pub(super) fn time(&self) -> LogTime {
         self.entries.last_key_value().map_or(LogTime::ZERO, |(_, entry)| entry.time)
     }
@@ -70,12 +76,13 @@ impl Ledger {
         self.acknowledged.last_key_value().map_or(0, |(index, _)| *index)
     }
 
-    /// A replica begins; from the first of them on, log time can pass.
-    pub(super) fn begins(&mut self, now: Time) {
+    /// Records that a replica starts. Log time passes from the first start on.
+    pub(super) fn record_start(&mut self, now: Time) {
         self.pace.begin.get_or_insert(now);
     }
 
-    pub(super) fn clock_changes(&mut self, text: &str) {
+    /// Records a fault that changes a clock.
+    pub(super) fn record_clock_change(&mut self, text: &str) {
         match text.parse::<Fault>() {
             Ok(Fault::Drift { by, .. }) => {
                 self.pace.fastest = self.pace.fastest.max(u32::try_from(by.parts()).unwrap_or(0));
@@ -85,85 +92,92 @@ impl Ledger {
         }
     }
 
-    pub(super) fn acknowledges(&mut self, node: NodeId, term: u64, index: u64) -> Option<Contradiction> {
+    pub(super) fn record_acknowledgement(&mut self, node: NodeId, term: u64, index: u64) -> Option<Contradiction> {
         self.acknowledged.entry(index).or_insert(Acknowledged { by: node, term });
-        let (was, _) = self.entries.get(&index)?.said?;
+        let (was, _) = self.entries.get(&index)?.content?;
         (was != term).then(|| differs(index, was, Acknowledged { by: node, term }))
     }
 
-    pub(super) fn applies(&mut self, now: Time, node: NodeId, audit: &Audit) -> Vec<Contradiction> {
-        let said = Some((audit.term, audit.entry));
-        let entry = Entry { told_by: node, said, state: audit.state, time: audit.time };
-        let mut found = self.reaches(now, audit.index, entry);
+    pub(super) fn record_applied(&mut self, now: Time, node: NodeId, audit: &Audit) -> Vec<Contradiction> {
+        let content = Some((audit.term, audit.entry));
+        let entry = Entry { reported_by: node, content, state: audit.state, time: audit.time };
+        let mut found = self.record_entry(now, audit.index, entry);
         if let Some(acknowledged) = self.acknowledged.get(&audit.index).filter(|known| known.term != audit.term) {
             found.push(differs(audit.index, audit.term, *acknowledged));
         }
         found
     }
 
-    pub(super) fn restores(&mut self, now: Time, node: NodeId, restored: &Restoration) -> Vec<Contradiction> {
-        let entry = Entry { told_by: node, said: None, state: restored.state, time: restored.time };
-        self.reaches(now, restored.index, entry)
+    pub(super) fn record_restored(&mut self, now: Time, node: NodeId, restored: &Restoration) -> Vec<Contradiction> {
+        let entry = Entry { reported_by: node, content: None, state: restored.state, time: restored.time };
+        self.record_entry(now, restored.index, entry)
     }
 
-    fn reaches(&mut self, now: Time, index: u64, told: Entry) -> Vec<Contradiction> {
+    /// Records what a replica reports at an index, and compares it with earlier reports.
+    fn record_entry(&mut self, now: Time, index: u64, report: Entry) -> Vec<Contradiction> {
         let Some(known) = self.entries.get_mut(&index) else {
-            self.entries.insert(index, told);
-            return self.check_time(now, index, told).into_iter().collect();
+            self.entries.insert(index, report);
+            return self.check_time(now, index, report).into_iter().collect();
         };
-        let (one, other) = (told.told_by, known.told_by);
+        let (one, other) = (report.reported_by, known.reported_by);
         let mut found = Vec::new();
-        if let (Some((term, entry)), Some((known_term, known_entry))) = (told.said, known.said)
+        if let (Some((term, entry)), Some((known_term, known_entry))) = (report.content, known.content)
             && (term, entry) != (known_term, known_entry)
         {
-            let than = if one == other { "in its earlier life".into() } else { format!("node {other} did") };
+            let than = if one == other { "in its earlier incarnation".into() } else { format!("node {other} did") };
             let text = format!(
                 "node {one} applied another entry at index {index} (term {term}) than {than} (term {known_term})"
             );
             found.push(Contradiction::Kept(text));
         }
-        known.said = known.said.or(told.said);
-        if told.state != known.state {
+        known.content = known.content.or(report.content);
+        if report.state != known.state {
             let text = if one == other {
-                format!("node {one} has another state at index {index} than it had there before")
+                format!("node {one} has another state at index {index} than before")
             } else {
                 format!("node {one} and node {other} have different states at index {index}")
             };
             found.push(Contradiction::Equal(text));
         }
-        if told.time != known.time {
-            let [now, before] = [told.time, known.time];
+        if report.time != known.time {
+            let [now, before] = [report.time, known.time];
             let text = if one == other {
-                format!("at index {index} it is {now} to node {one}, to whom it was {before} there before")
+                format!("at index {index} the log time of node {one} is {now}, but it was {before} before")
             } else {
-                format!("at index {index} it is {now} to node {one}, but {before} to node {other}")
+                format!("at index {index} the log time of node {one} is {now}, but that of node {other} is {before}")
             };
             found.push(Contradiction::LogTime(text));
         }
         found
     }
 
-    /// Between its neighbours, and not ahead of the fastest clock.
-    fn check_time(&self, now: Time, index: u64, told: Entry) -> Option<Contradiction> {
+    /// The log time must be between those of its neighbours, and not ahead of the fastest clock.
+    fn check_time(&self, now: Time, index: u64, report: Entry) -> Option<Contradiction> {
         let before = self.entries.range(..index).next_back();
         let after = self.entries.range(index + 1..).next();
         let mut found = None;
-        if let Some((earlier, entry)) = before.filter(|(_, entry)| entry.time > told.time) {
-            found = Some(format!("it is {} at index {index}, but {} at index {earlier}", told.time, entry.time));
+        if let Some((earlier, entry)) = before.filter(|(_, entry)| entry.time > report.time) {
+            found = Some(format!(
+                "the log time is {} at index {index}, but {} at index {earlier}",
+                report.time, entry.time
+            ));
         }
-        if let Some((later, entry)) = after.filter(|(_, entry)| entry.time < told.time) {
-            found = Some(format!("it is {} at index {index}, but {} at index {later}", told.time, entry.time));
+        if let Some((later, entry)) = after.filter(|(_, entry)| entry.time < report.time) {
+            found =
+                Some(format!("the log time is {} at index {index}, but {} at index {later}", report.time, entry.time));
         }
         let most = self.pace.most_at(now);
-        if told.time > most {
-            let node = told.told_by;
-            found = Some(format!("node {node} applied index {index} at log time {}, when {most} was due", told.time));
+        if report.time > most {
+            let node = report.reported_by;
+            found =
+                Some(format!("node {node} applied index {index} at log time {}; expected at most {most}", report.time));
         }
         found.map(Contradiction::LogTime)
     }
 }
 
 impl Pace {
+    /// The maximum log time at this instant.
     fn most_at(&self, now: Time) -> LogTime {
         let elapsed = u128::from(now.since(self.begin.unwrap_or(Time::ZERO)).nanos());
         let nanos = elapsed * (1_000_000 + u128::from(self.fastest)) / 1_000_000;
@@ -180,7 +194,7 @@ fn differs(index: u64, term: u64, acknowledged: Acknowledged) -> Contradiction {
 
 #[cfg(test)]
 mod tests {
-    use super::{Contradiction, Ledger};
+    use super::{Contradiction, LogAudit};
     use quorate_core::{Duration, NodeId, Time};
     use quorate_replica::{Audit, LogTime};
 
@@ -205,59 +219,59 @@ mod tests {
 
     #[test]
     fn equal_reports_contradict_nothing() {
-        let mut ledger = Ledger::new(TICK);
+        let mut audit_log = LogAudit::new(TICK);
         let [one, two] = [0, 1].map(NodeId::from_index);
         for node in [one, two, one] {
-            assert!(ledger.applies(at(9), node, &audit(2, 1, 5, 7, 8)).is_empty());
-            assert!(ledger.applies(at(9), node, &audit(3, 1, 5, 9, 9)).is_empty());
+            assert!(audit_log.record_applied(at(9), node, &audit(2, 1, 5, 7, 8)).is_empty());
+            assert!(audit_log.record_applied(at(9), node, &audit(3, 1, 5, 9, 9)).is_empty());
         }
-        assert!(ledger.acknowledges(one, 1, 3).is_none());
-        assert_eq!(ledger.last_acknowledged(), 3);
+        assert!(audit_log.record_acknowledgement(one, 1, 3).is_none());
+        assert_eq!(audit_log.last_acknowledged(), 3);
     }
 
     #[test]
-    fn another_entry_another_state_and_another_time_are_told_apart() {
-        let mut ledger = Ledger::new(TICK);
+    fn entries_states_and_times_have_separate_contradictions() {
+        let mut audit_log = LogAudit::new(TICK);
         let [one, two] = [0, 1].map(NodeId::from_index);
-        ledger.applies(at(9), one, &audit(2, 1, 5, 7, 8));
-        assert_eq!(names(&ledger.applies(at(9), two, &audit(2, 2, 5, 7, 8))), ["kept"]);
-        assert_eq!(names(&ledger.applies(at(9), two, &audit(2, 1, 5, 6, 8))), ["kept"]);
-        assert_eq!(names(&ledger.applies(at(9), two, &audit(2, 1, 5, 7, 9))), ["equal"]);
-        assert_eq!(names(&ledger.applies(at(9), two, &audit(2, 1, 6, 7, 8))), ["log-time"]);
-        assert_eq!(names(&ledger.applies(at(9), two, &audit(3, 1, 4, 7, 8))), ["log-time"]);
+        audit_log.record_applied(at(9), one, &audit(2, 1, 5, 7, 8));
+        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(2, 2, 5, 7, 8))), ["kept"]);
+        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(2, 1, 5, 6, 8))), ["kept"]);
+        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(2, 1, 5, 7, 9))), ["equal"]);
+        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(2, 1, 6, 7, 8))), ["log-time"]);
+        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(3, 1, 4, 7, 8))), ["log-time"]);
     }
 
     #[test]
-    fn what_was_acknowledged_stays_whoever_is_heard_first() {
-        let mut ledger = Ledger::new(TICK);
+    fn acknowledged_entries_stay_in_any_order_of_reports() {
+        let mut audit_log = LogAudit::new(TICK);
         let [one, two] = [0, 1].map(NodeId::from_index);
-        assert!(ledger.acknowledges(one, 1, 4).is_none());
-        assert_eq!(names(&ledger.applies(at(9), two, &audit(4, 2, 5, 7, 8))), ["kept"]);
-        assert!(matches!(ledger.acknowledges(one, 1, 4), Some(Contradiction::Kept(_))));
+        assert!(audit_log.record_acknowledgement(one, 1, 4).is_none());
+        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(4, 2, 5, 7, 8))), ["kept"]);
+        assert!(matches!(audit_log.record_acknowledgement(one, 1, 4), Some(Contradiction::Kept(_))));
     }
 
-    /// Real processes begin at any time of their clocks; what passed before is none of the log's.
+    /// Real processes start at any clock time; time before the start does not count.
     #[test]
     fn log_time_begins_with_the_first_replica() {
         let one = NodeId::from_index(0);
         for begin in [-100, 5_000] {
-            let mut ledger = Ledger::new(TICK);
-            ledger.begins(at(begin));
-            ledger.begins(at(begin + 50));
-            assert!(ledger.applies(at(begin + 150), one, &audit(2, 1, 150, 7, 8)).is_empty());
-            assert_eq!(names(&ledger.applies(at(begin + 200), one, &audit(3, 1, 201, 7, 8))), ["log-time"]);
+            let mut audit_log = LogAudit::new(TICK);
+            audit_log.record_start(at(begin));
+            audit_log.record_start(at(begin + 50));
+            assert!(audit_log.record_applied(at(begin + 150), one, &audit(2, 1, 150, 7, 8)).is_empty());
+            assert_eq!(names(&audit_log.record_applied(at(begin + 200), one, &audit(3, 1, 201, 7, 8))), ["log-time"]);
         }
     }
 
     #[test]
     fn log_time_may_go_as_fast_as_the_fastest_clock_and_no_faster() {
-        let mut ledger = Ledger::new(TICK);
+        let mut audit_log = LogAudit::new(TICK);
         let one = NodeId::from_index(0);
-        assert_eq!(names(&ledger.applies(at(1_000), one, &audit(2, 1, 1_001, 7, 8))), ["log-time"]);
-        ledger.clock_changes("drift 2 by 1000ppm");
-        assert!(ledger.applies(at(2_000), one, &audit(3, 1, 2_002, 7, 8)).is_empty());
-        assert_eq!(names(&ledger.applies(at(3_000), one, &audit(4, 1, 3_004, 7, 8))), ["log-time"]);
-        ledger.clock_changes("skew 2 by 5s");
-        assert!(ledger.applies(at(3_000), one, &audit(5, 1, 3_020, 7, 8)).is_empty());
+        assert_eq!(names(&audit_log.record_applied(at(1_000), one, &audit(2, 1, 1_001, 7, 8))), ["log-time"]);
+        audit_log.record_clock_change("drift 2 by 1000ppm");
+        assert!(audit_log.record_applied(at(2_000), one, &audit(3, 1, 2_002, 7, 8)).is_empty());
+        assert_eq!(names(&audit_log.record_applied(at(3_000), one, &audit(4, 1, 3_004, 7, 8))), ["log-time"]);
+        audit_log.record_clock_change("skew 2 by 5s");
+        assert!(audit_log.record_applied(at(3_000), one, &audit(5, 1, 3_020, 7, 8)).is_empty());
     }
 }

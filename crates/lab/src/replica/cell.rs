@@ -1,20 +1,23 @@
-//! One register of the replicated map, doing one operation at a time: what histories are held against.
+//! The sequential specification of one register, for the linearizability check.
 
 use quorate_replica::registers::{Answer, Change};
 use quorate_sim::linear::Object;
 use std::fmt;
 
+/// One register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Cell(Option<u64>);
 
+/// An operation on the map of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Operation {
     Read { key: u64 },
     Change(Change),
 }
 
+/// The answer to an operation, printable in histories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Said(pub(super) Answer);
+pub(super) struct CellAnswer(pub(super) Answer);
 
 impl Operation {
     pub(super) fn key(&self) -> u64 {
@@ -31,10 +34,10 @@ impl Operation {
 
 impl Object for Cell {
     type Operation = Operation;
-    type Answer = Said;
+    type Answer = CellAnswer;
 
-    fn apply(&mut self, operation: &Operation) -> Said {
-        Said(match *operation {
+    fn apply(&mut self, operation: &Operation) -> CellAnswer {
+        CellAnswer(match *operation {
             Operation::Read { .. } => Answer::Value(self.0),
             Operation::Change(Change::CompareAndSet { expect, .. }) if self.0 != expect => Answer::Differs(self.0),
             Operation::Change(Change::Write { value, .. } | Change::CompareAndSet { value, .. }) => {
@@ -44,7 +47,7 @@ impl Object for Cell {
         })
     }
 
-    fn looks_only(operation: &Operation, answer: &Said) -> bool {
+    fn looks_only(operation: &Operation, answer: &CellAnswer) -> bool {
         matches!((operation, answer.0), (Operation::Read { .. }, _) | (_, Answer::Differs(_)))
     }
 }
@@ -78,7 +81,7 @@ impl fmt::Display for Operation {
     }
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for CellAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Answer::Written => f.write_str("done"),

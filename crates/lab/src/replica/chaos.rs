@@ -1,7 +1,7 @@
-//! Everything that can go wrong with replicas, drawn by the seed.
+//! All faults that replicas must tolerate, drawn by the seed.
 //!
-//! Every fault ends, and no more disks are lost than a minority of the founders, so that a correct replica answers
-//! everybody in the end. Clocks drift within what leases are told to expect.
+//! Every fault ends, and at most a minority of the founders loses its disk, so that a correct
+//! replica eventually answers every request. Clock drift stays within the bound that leases assume.
 
 use quorate_core::{Duration, NodeId};
 use quorate_journal::dice::{Dice, Stream};
@@ -9,25 +9,26 @@ use quorate_journal::settings::{
     Chance, Cut, Disk, DiskTrouble, Fault, Latency, LinkChange, Links, NodeSet, Ppm, Side, TimedFault, Unsynced,
 };
 
+/// The limits within which faults are drawn.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stage {
+pub(super) struct ChaosLimits {
     pub(super) nodes: usize,
     pub(super) founders: usize,
     pub(super) window: Duration,
     pub(super) tick: Duration,
-    /// How far clocks may be off, in millionths.
+    /// Maximum clock drift, in millionths.
     pub(super) drift: u32,
 }
 
 const SALT: u64 = 0x05EE_D0FC_4A05;
 
-pub(super) fn draw(seed: u64, stage: Stage) -> Vec<TimedFault> {
-    let mut chaos = Chaos { stage, dice: Dice::new(seed ^ SALT, Stream::Faults), faults: Vec::new() };
+pub(super) fn draw(seed: u64, limits: ChaosLimits) -> Vec<TimedFault> {
+    let mut chaos = Chaos { limits, dice: Dice::new(seed ^ SALT, Stream::Faults), faults: Vec::new() };
     chaos.draw_drift();
     chaos.draw_links();
     if chaos.dice.below(4) == 0 {
-        // The first election is the most contested one: everybody began at once.
-        chaos.draw_storm(Duration::from_nanos(1));
+        // The first election is the most contested one, because all replicas start at once.
+        chaos.draw_restarts(Duration::from_nanos(1));
     }
     for _ in 0..4 + chaos.dice.below(9) {
         chaos.draw_one();
@@ -36,27 +37,29 @@ pub(super) fn draw(seed: u64, stage: Stage) -> Vec<TimedFault> {
     chaos.faults
 }
 
+/// Draws faults from the seed.
 struct Chaos {
-    stage: Stage,
+    limits: ChaosLimits,
     dice: Dice,
     faults: Vec<TimedFault>,
 }
 
 impl Chaos {
     fn node(&mut self) -> NodeId {
-        NodeId::from_index(self.dice.below(self.stage.nodes as u64) as usize)
+        NodeId::from_index(self.dice.below(self.limits.nodes as u64) as usize)
     }
 
     fn at(&mut self) -> Duration {
-        self.dice.between(Duration::from_nanos(1), self.stage.window)
+        self.dice.between(Duration::from_nanos(1), self.limits.window)
     }
 
-    /// Some faults are over before anybody is missed, some last about as long as an election, some longer than several.
+    /// Some faults end before other nodes notice, some last about as long as an election, some
+    /// longer than several.
     fn length(&mut self) -> Duration {
         let most = match self.dice.below(3) {
-            0 => self.stage.tick.times(3),
-            1 => self.stage.tick.times(30),
-            _ => Duration::from_nanos(self.stage.window.nanos() / 4).max(self.stage.tick.times(40)),
+            0 => self.limits.tick.times(3),
+            1 => self.limits.tick.times(30),
+            _ => Duration::from_nanos(self.limits.window.nanos() / 4).max(self.limits.tick.times(40)),
         };
         self.dice.between(Duration::from_nanos(1), most)
     }
@@ -66,13 +69,13 @@ impl Chaos {
         self.faults.push(TimedFault { at, fault, lasts });
     }
 
-    /// In half of all seeds each clock runs at its own rate from the start, and changes it now and then.
+    /// In half of all seeds each clock has its own rate from the start, and changes it once.
     fn draw_drift(&mut self) {
-        if self.stage.drift == 0 || self.dice.below(2) == 0 {
+        if self.limits.drift == 0 || self.dice.below(2) == 0 {
             return;
         }
-        let bound = self.stage.drift;
-        for index in 0..self.stage.nodes {
+        let bound = self.limits.drift;
+        for index in 0..self.limits.nodes {
             for at in [Duration::ZERO, self.at()] {
                 let parts = i64::try_from(self.dice.below(2 * u64::from(bound) + 1)).unwrap_or(0) - i64::from(bound);
                 if let Some(by) = i32::try_from(parts).ok().and_then(Ppm::new) {
@@ -82,16 +85,16 @@ impl Chaos {
         }
     }
 
-    /// In half of all seeds the links are bad for most of the time: they lose, repeat or delay anything, the pieces of
-    /// snapshots among it.
+    /// In half of all seeds the links are bad for most of the time: they lose, duplicate or delay
+    /// messages, including pieces of snapshots.
     fn draw_links(&mut self) {
-        if self.stage.nodes < 2 || self.dice.below(2) > 0 {
+        if self.limits.nodes < 2 || self.dice.below(2) > 0 {
             return;
         }
         let change = self.link_change();
-        let window = self.stage.window;
-        let everyone = || Side::Nodes((0..self.stage.nodes).map(NodeId::from_index).collect());
-        let links = Links::new(everyone(), everyone());
+        let window = self.limits.window;
+        let all_nodes = || Side::Nodes((0..self.limits.nodes).map(NodeId::from_index).collect());
+        let links = Links::new(all_nodes(), all_nodes());
         self.put_links(links.ok(), change, Duration::ZERO, window);
     }
 
@@ -100,7 +103,7 @@ impl Chaos {
         match self.dice.below(4) {
             0 => LinkChange::Loss(percent(1 + self.dice.below(30))),
             1 => LinkChange::Duplicate(percent(1 + self.dice.below(50))),
-            _ => LinkChange::Latency(Latency::LongTail { median: self.stage.tick }),
+            _ => LinkChange::Latency(Latency::LongTail { median: self.limits.tick }),
         }
     }
 
@@ -120,8 +123,8 @@ impl Chaos {
             4 => self.put(at, Fault::Disk { node, trouble: DiskTrouble::Fails }, lasts),
             5 | 6 => self.put(at, Fault::Pause { node }, lasts),
             7 => self.draw_outage(at),
-            8 => self.draw_storm(at),
-            9 if self.stage.nodes > 1 => {
+            8 => self.draw_restarts(at),
+            9 if self.limits.nodes > 1 => {
                 let change = self.link_change();
                 let alone = Side::Nodes([node].into_iter().collect());
                 let [from, to] = if self.dice.below(2) == 0 { [alone, Side::Rest] } else { [Side::Rest, alone] };
@@ -135,34 +138,35 @@ impl Chaos {
         }
     }
 
-    /// Everybody is down at once, or nearly so, and comes back one by one, or all together and into a storm.
+    /// All nodes are down at once, or nearly so, and restart one by one, or all together with more
+    /// restarts.
     fn draw_outage(&mut self, at: Duration) {
         let together = (self.dice.below(2) == 0).then(|| self.length());
         if let Some(lasts) = together {
-            self.draw_storm(at + lasts);
+            self.draw_restarts(at + lasts);
         }
-        for index in 0..self.stage.nodes {
+        for index in 0..self.limits.nodes {
             let unsynced = if self.dice.below(2) == 0 { Unsynced::Lost } else { Unsynced::Torn };
-            let delay = self.dice.between(Duration::ZERO, self.stage.tick);
+            let delay = self.dice.between(Duration::ZERO, self.limits.tick);
             let lasts = together.unwrap_or_else(|| self.length());
             self.put(at + delay, Fault::Crash { node: NodeId::from_index(index), unsynced }, lasts);
         }
     }
 
-    /// One after the other goes down and is back at once, often in the middle of an election.
-    fn draw_storm(&mut self, at: Duration) {
+    /// Many nodes restart quickly, one after the other, often during an election.
+    fn draw_restarts(&mut self, at: Duration) {
         for _ in 0..5 + self.dice.below(15) {
-            let at = at + self.dice.between(Duration::ZERO, self.stage.tick.times(40));
-            let lasts = self.dice.between(Duration::from_nanos(1), self.stage.tick);
+            let at = at + self.dice.between(Duration::ZERO, self.limits.tick.times(40));
+            let lasts = self.dice.between(Duration::from_nanos(1), self.limits.tick);
             let node = self.node();
             self.put(at, Fault::Crash { node, unsynced: Unsynced::Torn }, lasts);
         }
     }
 
-    /// A split, a node alone, a node that nobody hears or that hears nobody, or two that cannot talk to each other while
-    /// all others talk to both.
+    /// A partition in two, an isolated node, a node that cannot send or cannot receive, or two
+    /// nodes that cannot communicate while all others communicate with both.
     fn cut(&mut self, node: NodeId) -> Option<Cut> {
-        let nodes = self.stage.nodes;
+        let nodes = self.limits.nodes;
         if nodes < 2 {
             return None;
         }
@@ -183,10 +187,10 @@ impl Chaos {
         }
     }
 
-    /// Some nodes lose their disks, at most a minority of the founders in all.
+    /// Some nodes lose their disks, at most a minority of the founders in total.
     fn draw_wipes(&mut self) {
-        let most = (self.stage.founders.saturating_sub(1) / 2) as u64;
-        let mut left: Vec<_> = (0..self.stage.nodes).map(NodeId::from_index).collect();
+        let most = (self.limits.founders.saturating_sub(1) / 2) as u64;
+        let mut left: Vec<_> = (0..self.limits.nodes).map(NodeId::from_index).collect();
         for _ in 0..self.dice.below(most + 1) {
             let node = left.swap_remove(self.dice.below(left.len() as u64) as usize);
             let (at, down) = (self.at(), self.length());
@@ -202,23 +206,23 @@ impl Chaos {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stage, draw};
+    use super::{ChaosLimits, draw};
     use quorate_core::Duration;
     use quorate_journal::settings::{Disk, Fault};
     use std::collections::BTreeSet;
 
-    fn stage(nodes: usize, founders: usize) -> Stage {
+    fn limits(nodes: usize, founders: usize) -> ChaosLimits {
         let tick = Duration::from_millis(10);
-        Stage { nodes, founders, window: tick.times(200), tick, drift: 500 }
+        ChaosLimits { nodes, founders, window: tick.times(200), tick, drift: 500 }
     }
 
-    /// Nothing is broken for good, and no more disks are lost than the group can do without.
+    /// No fault is permanent, and no more disks are lost than the group tolerates.
     #[test]
-    fn everything_ends_and_a_majority_keeps_its_disks() {
+    fn every_fault_ends_and_a_majority_keeps_its_disks() {
         for (nodes, founders, most) in [(1, 1, 0), (3, 3, 1), (5, 3, 1), (5, 5, 2), (7, 5, 2)] {
             for seed in 0..300 {
-                let faults = draw(seed, stage(nodes, founders));
-                let back = |node| {
+                let faults = draw(seed, limits(nodes, founders));
+                let restarts = |node| {
                     faults
                         .iter()
                         .any(|timed| matches!(timed.fault, Fault::Restart { node: other, .. } if other == node))
@@ -230,7 +234,7 @@ mod tests {
                         Fault::Restart { node, disk: Disk::Blank } => {
                             wiped.insert(*node);
                         }
-                        Fault::Crash { node, .. } if timed.lasts.is_none() => assert!(back(*node), "{timed}"),
+                        Fault::Crash { node, .. } if timed.lasts.is_none() => assert!(restarts(*node), "{timed}"),
                         Fault::Drift { by, .. } => assert!(by.parts().abs() <= 500, "{timed}"),
                         _ => assert!(timed.lasts.is_some(), "{timed}"),
                     }
@@ -241,8 +245,8 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_trouble_has_its_seed() {
-        let drawn = (0..300).flat_map(|seed| draw(seed, stage(3, 3)));
+    fn every_kind_of_fault_is_drawn_by_some_seed() {
+        let drawn = (0..300).flat_map(|seed| draw(seed, limits(3, 3)));
         let words: BTreeSet<String> = drawn.map(|timed| timed.fault.to_string()).collect();
         let kinds =
             ["crash 1", "crash 1 torn", "restart 2 blank", "disk 3 full", "disk 3 fails", "pause 2", "drift 1 by"];

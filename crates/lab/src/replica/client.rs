@@ -1,40 +1,43 @@
-//! One client: it has at most one operation under way, and asks until it is answered.
+//! One client: it has at most one pending operation, and repeats it until it is answered.
 
 use super::cell::Operation;
-use super::ticket::{Asking, OPERATOR};
+use super::ticket::{OPERATOR, RequestId};
 use quorate_core::NodeId;
 use quorate_replica::Refusal;
 use quorate_replica::registers::{Answer, Change};
 use std::collections::BTreeMap;
 
+/// The state of one client.
 pub(super) struct Client {
-    /// The operation under way, or the last one.
+    /// The number of the pending operation, or of the last one.
     number: u64,
-    open: Option<Open>,
+    open: Option<PendingOperation>,
+    /// The last known value of each register.
     seen: BTreeMap<u64, Option<u64>>,
-    /// Whom it asks first: who led when it last heard.
-    pub(super) favourite: NodeId,
+    /// The node to ask first: the last known leader.
+    pub(super) preferred_node: NodeId,
 }
 
-/// An operation under way. It is open from the first ask to the first answer to any of its attempts.
-struct Open {
+/// A pending operation, from the first request to the first answer to any of its attempts.
+struct PendingOperation {
     operation: Operation,
     attempt: u64,
-    /// Who was asked; nobody while it is to be asked again.
+    /// The node that was asked; `None` while the next attempt is scheduled.
     asked: Option<NodeId>,
 }
 
-pub(super) enum Refused {
+/// What to do after a refusal.
+pub(super) enum AfterRefusal {
     TryLeader(NodeId),
-    /// It asks somebody after a while.
-    TryAnybody,
-    /// It had gone on already.
+    /// Ask any node after a delay.
+    TryAnyNode,
+    /// The attempt is outdated.
     Stale,
 }
 
 impl Client {
-    pub(super) fn new(favourite: NodeId) -> Self {
-        Self { number: 0, open: None, seen: BTreeMap::new(), favourite }
+    pub(super) fn new(preferred_node: NodeId) -> Self {
+        Self { number: 0, open: None, seen: BTreeMap::new(), preferred_node }
     }
 
     pub(super) fn seen(&self, key: u64) -> Option<u64> {
@@ -43,60 +46,62 @@ impl Client {
 
     pub(super) fn begin(&mut self, operation: Operation) {
         self.number += 1;
-        self.open = Some(Open { operation, attempt: 0, asked: None });
+        self.open = Some(PendingOperation { operation, attempt: 0, asked: None });
     }
 
-    pub(super) fn ask(&mut self, index: usize, node: NodeId) -> Option<(Asking, Operation)> {
+    /// Starts the next attempt at the pending operation.
+    pub(super) fn next_attempt(&mut self, index: usize, node: NodeId) -> Option<(RequestId, Operation)> {
         let open = self.open.as_mut()?;
         open.attempt += 1;
         open.asked = Some(node);
-        let who = Asking { client: index as u64 + OPERATOR + 1, number: self.number, attempt: open.attempt };
-        Some((who, open.operation))
+        let request = RequestId { client: index as u64 + OPERATOR + 1, number: self.number, attempt: open.attempt };
+        Some((request, open.operation))
     }
 
-    fn current(&mut self, who: Asking) -> Option<&mut Open> {
+    fn current(&mut self, request: RequestId) -> Option<&mut PendingOperation> {
         let number = self.number;
-        self.open.as_mut().filter(|open| (number, open.attempt) == (who.number, who.attempt))
+        self.open.as_mut().filter(|open| (number, open.attempt) == (request.number, request.attempt))
     }
 
     /// Whether this attempt failed and another is due.
-    pub(super) fn is_to_ask(&mut self, who: Asking) -> bool {
-        self.current(who).is_some_and(|open| open.asked.is_none())
+    pub(super) fn needs_retry(&mut self, request: RequestId) -> bool {
+        self.current(request).is_some_and(|open| open.asked.is_none())
     }
 
-    /// Whether this attempt still waits, and has waited long enough.
-    pub(super) fn gives_up_on(&mut self, who: Asking) -> bool {
-        self.current(who).is_some_and(|open| open.asked.take().is_some())
+    /// Ends this attempt because of a timeout. Returns whether it was still waiting.
+    pub(super) fn time_out(&mut self, request: RequestId) -> bool {
+        self.current(request).is_some_and(|open| open.asked.take().is_some())
     }
 
-    pub(super) fn abandoned_by(&mut self, index: usize, node: NodeId) -> Option<Asking> {
+    /// Ends the attempt at a node that crashed. Returns the attempt, if there was one.
+    pub(super) fn node_crashed(&mut self, index: usize, node: NodeId) -> Option<RequestId> {
         let open = self.open.as_mut()?;
         open.asked.take_if(|asked| *asked == node)?;
-        Some(Asking { client: index as u64 + OPERATOR + 1, number: self.number, attempt: open.attempt })
+        Some(RequestId { client: index as u64 + OPERATOR + 1, number: self.number, attempt: open.attempt })
     }
 
-    /// An attempt failed, for this reason if its fate is known.
-    pub(super) fn refused(&mut self, who: Asking, why: Option<Refusal>) -> Refused {
-        if !self.gives_up_on(who) {
-            return Refused::Stale;
+    /// Records a failed attempt, with the reason if its outcome is known.
+    pub(super) fn refused(&mut self, request: RequestId, why: Option<Refusal>) -> AfterRefusal {
+        if !self.time_out(request) {
+            return AfterRefusal::Stale;
         }
         match why {
             Some(Refusal::NotLeader { leader: Some(leader) }) => {
-                self.favourite = leader;
-                Refused::TryLeader(leader)
+                self.preferred_node = leader;
+                AfterRefusal::TryLeader(leader)
             }
-            Some(_) | None => Refused::TryAnybody,
+            Some(_) | None => AfterRefusal::TryAnyNode,
         }
     }
 
-    /// Whether this is the first answer to the operation under way.
-    pub(super) fn answered(&mut self, who: Asking, node: NodeId, answer: Option<Answer>) -> bool {
-        let Some(answer) = answer.filter(|_| who.number == self.number) else { return false };
+    /// Records an answer. Returns whether it is the first to the pending operation.
+    pub(super) fn answered(&mut self, request: RequestId, node: NodeId, answer: Option<Answer>) -> bool {
+        let Some(answer) = answer.filter(|_| request.number == self.number) else { return false };
         let Some(open) = self.open.take() else { return false };
         let key = open.operation.key();
         match (open.operation, answer) {
             (Operation::Change(Change::Write { value, .. } | Change::CompareAndSet { value, .. }), Answer::Written) => {
-                self.favourite = node;
+                self.preferred_node = node;
                 self.seen.insert(key, Some(value));
             }
             (_, Answer::Differs(value) | Answer::Value(value)) => {

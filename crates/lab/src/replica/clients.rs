@@ -2,9 +2,9 @@
 
 use super::agenda::Agenda;
 use super::cell::Operation;
-use super::client::{Client, Refused};
-use super::operator::{Errand, Operator, Site, Wishes};
-use super::ticket::{Asking, OPERATOR};
+use super::client::{AfterRefusal, Client};
+use super::operator::{Operator, OperatorActions, OperatorSettings, OperatorTask};
+use super::ticket::{OPERATOR, RequestId};
 use super::{Command, Event, Machine};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
@@ -14,6 +14,7 @@ use quorate_replica::registers::{Change, Read};
 use quorate_replica::{Proposal, Refusal};
 use std::collections::BTreeMap;
 
+/// The behaviour of the clients.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand {
     pub(super) nodes: usize,
@@ -21,12 +22,13 @@ pub(super) struct Demand {
     pub(super) clients: u64,
     pub(super) operations: u64,
     pub(super) keys: u64,
-    /// The beat of the replicas, which gives patience its time scale.
+    /// The tick of the replicas, the unit of timeouts.
     pub(super) tick: Duration,
-    /// When the last fault is over. Before that, nobody can say that everything went well.
-    pub(super) calm: Time,
+    /// The end of the last fault. The run cannot end before.
+    pub(super) faults_end: Time,
 }
 
+/// All clients, and the operator.
 pub struct Clients {
     demand: Demand,
     dice: Dice,
@@ -34,33 +36,34 @@ pub struct Clients {
     clients: Vec<Client>,
     left: u64,
     open: u64,
-    /// The last value that was written: each is written once.
+    /// The last written value. Every value is written once.
     value: u64,
-    /// Proposals that wait for company.
+    /// Proposals that wait to be sent in a batch.
     outbox: BTreeMap<NodeId, Vec<Proposal<<Machine as quorate_replica::StateMachine>::Command>>>,
     operator: Operator,
 }
 
+/// A scheduled action.
 enum Item {
     Begin(usize),
-    /// A client asks again, unless it was answered meanwhile.
+    /// A client repeats its request, unless it was answered meanwhile.
     Ask {
-        who: Asking,
+        request: RequestId,
         node: NodeId,
     },
-    Impatience(Asking),
-    /// What waits for company goes without.
+    Timeout(RequestId),
+    /// Sends a batch.
     Flush(NodeId),
-    Errand(Errand),
-    Calm,
+    Operator(OperatorTask),
+    FaultsEnded,
 }
 
-/// In hundredths: how many operations read, and how many of the others write whatever is there.
+/// Shares in percent: reads among all operations, and unconditional writes among all operations.
 const READS: u64 = 40;
 const WRITES: u64 = 35;
 
 impl Clients {
-    pub(super) fn new(demand: Demand, site: Site) -> Self {
+    pub(super) fn new(demand: Demand, settings: OperatorSettings) -> Self {
         let mut dice = Dice::new(demand.seed, Stream::Workload);
         let clients = (0..demand.clients).map(|_| Client::new(any(demand.nodes, &mut dice)));
         Self {
@@ -71,22 +74,22 @@ impl Clients {
             open: 0,
             value: 0,
             outbox: BTreeMap::new(),
-            operator: Operator::new(site),
+            operator: Operator::new(settings),
             demand,
         }
     }
 
-    /// A pause of so many ticks at most.
+    /// A pause of at most this many ticks.
     fn pause(&mut self, ticks: u64) -> Duration {
         self.dice.between(Duration::from_nanos(self.demand.tick.nanos() / 10), self.demand.tick.times(ticks))
     }
 
-    fn content(&mut self) -> Duration {
+    fn think_time(&mut self) -> Duration {
         let ticks = if self.dice.below(4) == 0 { 40 } else { 2 };
         self.pause(ticks)
     }
 
-    fn anybody(&mut self) -> NodeId {
+    fn any_node(&mut self) -> NodeId {
         any(self.demand.nodes, &mut self.dice)
     }
 
@@ -98,11 +101,11 @@ impl Clients {
         self.open += 1;
         let operation = self.draw_operation(index);
         let reads_anywhere = !operation.is_change() && self.dice.below(2) == 0;
-        let anybody = self.anybody();
+        let any_node = self.any_node();
         let Some(client) = self.clients.get_mut(index) else { return };
-        let node = if reads_anywhere { anybody } else { client.favourite };
+        let node = if reads_anywhere { any_node } else { client.preferred_node };
         client.begin(operation);
-        self.ask(now, index, node, plan);
+        self.send_attempt(now, index, node, plan);
     }
 
     fn draw_operation(&mut self, index: usize) -> Operation {
@@ -121,15 +124,17 @@ impl Clients {
         })
     }
 
-    fn ask(&mut self, now: Time, index: usize, node: NodeId, plan: &mut Plan<Command>) {
-        let Some((who, operation)) = self.clients.get_mut(index).and_then(|client| client.ask(index, node)) else {
+    fn send_attempt(&mut self, now: Time, index: usize, node: NodeId, plan: &mut Plan<Command>) {
+        let Some((request, operation)) =
+            self.clients.get_mut(index).and_then(|client| client.next_attempt(index, node))
+        else {
             return;
         };
-        let ticket = who.ticket();
+        let ticket = request.ticket();
         match operation {
             Operation::Read { key } => plan.command(now, node, Command::Query { ticket, query: Read { key } }),
             Operation::Change(command) => {
-                let command = Request { client: who.client, number: who.number, command };
+                let command = Request { client: request.client, number: request.number, command };
                 self.outbox.entry(node).or_default().push(Proposal { ticket, command });
                 if self.dice.below(4) == 0 {
                     let later = now + self.pause(1);
@@ -140,7 +145,7 @@ impl Clients {
             }
         }
         let patience = self.demand.tick.times(10 + self.dice.below(21));
-        self.agenda.put(now + patience, Item::Impatience(who), plan);
+        self.agenda.put(now + patience, Item::Timeout(request), plan);
     }
 
     fn flush(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
@@ -149,44 +154,45 @@ impl Clients {
         }
     }
 
-    fn ask_later(&mut self, now: Time, who: Asking, node: NodeId, ticks: u64, plan: &mut Plan<Command>) {
+    /// Schedules another attempt at a node.
+    fn ask_later(&mut self, now: Time, request: RequestId, node: NodeId, ticks: u64, plan: &mut Plan<Command>) {
         let later = now + self.pause(ticks);
-        self.agenda.put(later, Item::Ask { who, node }, plan);
+        self.agenda.put(later, Item::Ask { request, node }, plan);
     }
 
-    fn refused(&mut self, now: Time, who: Asking, why: Option<Refusal>, plan: &mut Plan<Command>) {
-        let anybody = self.anybody();
-        match client_of(&mut self.clients, who).map_or(Refused::Stale, |client| client.refused(who, why)) {
-            Refused::TryLeader(leader) => self.ask_later(now, who, leader, 1, plan),
-            Refused::TryAnybody => self.ask_later(now, who, anybody, 5, plan),
-            Refused::Stale => {}
+    fn refused(&mut self, now: Time, request: RequestId, why: Option<Refusal>, plan: &mut Plan<Command>) {
+        let any_node = self.any_node();
+        match client_of(&mut self.clients, request).map_or(AfterRefusal::Stale, |client| client.refused(request, why)) {
+            AfterRefusal::TryLeader(leader) => self.ask_later(now, request, leader, 1, plan),
+            AfterRefusal::TryAnyNode => self.ask_later(now, request, any_node, 5, plan),
+            AfterRefusal::Stale => {}
         }
     }
 
-    fn crashed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
+    fn node_crashed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         self.outbox.remove(&node);
         for index in 0..self.clients.len() {
-            if let Some(who) = self.clients.get_mut(index).and_then(|client| client.abandoned_by(index, node)) {
-                let anybody = self.anybody();
-                self.ask_later(now, who, anybody, 5, plan);
+            if let Some(request) = self.clients.get_mut(index).and_then(|client| client.node_crashed(index, node)) {
+                let any_node = self.any_node();
+                self.ask_later(now, request, any_node, 5, plan);
             }
         }
     }
 
-    fn told(&mut self, now: Time, node: NodeId, event: &Event, plan: &mut Plan<Command>) {
+    fn handle_event(&mut self, now: Time, node: NodeId, event: &Event, plan: &mut Plan<Command>) {
         match event {
             Event::Answered { ticket, answer, .. } => {
-                let who = Asking::of(*ticket);
+                let request = RequestId::of(*ticket);
                 let answered =
-                    client_of(&mut self.clients, who).is_some_and(|client| client.answered(who, node, *answer));
+                    client_of(&mut self.clients, request).is_some_and(|client| client.answered(request, node, *answer));
                 if answered {
                     self.open -= 1;
-                    let later = now + self.content();
-                    self.agenda.put(later, Item::Begin(index_of(who)), plan);
+                    let later = now + self.think_time();
+                    self.agenda.put(later, Item::Begin(index_of(request)), plan);
                 }
             }
-            Event::Refused { ticket, why } => self.refused(now, Asking::of(*ticket), Some(*why), plan),
-            Event::Unknown { ticket } => self.refused(now, Asking::of(*ticket), None, plan),
+            Event::Refused { ticket, why } => self.refused(now, RequestId::of(*ticket), Some(*why), plan),
+            Event::Unknown { ticket } => self.refused(now, RequestId::of(*ticket), None, plan),
             Event::Changed { .. }
             | Event::Leads { .. }
             | Event::Follows { .. }
@@ -196,45 +202,46 @@ impl Clients {
         }
     }
 
-    fn due(&mut self, now: Time, item: Item, plan: &mut Plan<Command>) {
+    fn perform(&mut self, now: Time, item: Item, plan: &mut Plan<Command>) {
         match item {
             Item::Begin(index) => self.begin_operation(now, index, plan),
-            Item::Ask { who, node } => {
-                if client_of(&mut self.clients, who).is_some_and(|client| client.is_to_ask(who)) {
-                    self.ask(now, index_of(who), node, plan);
+            Item::Ask { request, node } => {
+                if client_of(&mut self.clients, request).is_some_and(|client| client.needs_retry(request)) {
+                    self.send_attempt(now, index_of(request), node, plan);
                 }
             }
-            Item::Impatience(who) => {
-                let anybody = self.anybody();
-                if client_of(&mut self.clients, who).is_some_and(|client| client.gives_up_on(who)) {
-                    self.ask(now, index_of(who), anybody, plan);
+            Item::Timeout(request) => {
+                let any_node = self.any_node();
+                if client_of(&mut self.clients, request).is_some_and(|client| client.time_out(request)) {
+                    self.send_attempt(now, index_of(request), any_node, plan);
                 }
             }
             Item::Flush(node) => self.flush(now, node, plan),
-            Item::Calm => {}
-            Item::Errand(errand) => self.operate(now, plan, |operator, _| operator.due(errand)),
+            Item::FaultsEnded => {}
+            Item::Operator(task) => self.operate(now, plan, |operator, _| operator.perform(task)),
         }
     }
 
+    /// Lets the operator react, and carries out its actions.
     fn operate(&mut self, now: Time, plan: &mut Plan<Command>, think: impl FnOnce(&mut Operator, &mut Dice)) {
         think(&mut self.operator, &mut self.dice);
-        let Wishes { commands, errands } = self.operator.wishes(now, &mut self.dice);
+        let OperatorActions { commands, tasks } = self.operator.actions(now, &mut self.dice);
         for (node, command) in commands {
             plan.command(now, node, command);
         }
-        for (at, errand) in errands {
-            self.agenda.put(at, Item::Errand(errand), plan);
+        for (at, task) in tasks {
+            self.agenda.put(at, Item::Operator(task), plan);
         }
     }
 }
 
-/// Clients are numbered from 1, after the operator.
-fn index_of(who: Asking) -> usize {
-    usize::try_from(who.client.saturating_sub(OPERATOR + 1)).unwrap_or(usize::MAX)
+/// Clients are numbered from 1; the operator is 0.
+fn index_of(request: RequestId) -> usize {
+    usize::try_from(request.client.saturating_sub(OPERATOR + 1)).unwrap_or(usize::MAX)
 }
 
-fn client_of(clients: &mut [Client], who: Asking) -> Option<&mut Client> {
-    if who.client == OPERATOR { None } else { clients.get_mut(index_of(who)) }
+fn client_of(clients: &mut [Client], request: RequestId) -> Option<&mut Client> {
+    if request.client == OPERATOR { None } else { clients.get_mut(index_of(request)) }
 }
 
 fn any(nodes: usize, dice: &mut Dice) -> NodeId {
@@ -247,24 +254,24 @@ impl Workload<Command, Event> for Clients {
             let first = Time::ZERO + self.pause(16);
             self.agenda.put(first, Item::Begin(index), plan);
         }
-        self.agenda.put(self.demand.calm + self.demand.tick.times(20), Item::Calm, plan);
+        self.agenda.put(self.demand.faults_end + self.demand.tick.times(20), Item::FaultsEnded, plan);
         self.operate(Time::ZERO, plan, |operator, dice| operator.begin(dice));
     }
 
     fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
         match news {
             News::Told(event) => {
-                self.told(now, node, event, plan);
-                self.operate(now, plan, |operator, _| operator.told(node, event));
+                self.handle_event(now, node, event, plan);
+                self.operate(now, plan, |operator, _| operator.handle_event(node, event));
             }
             News::Crashed => {
-                self.crashed(now, node, plan);
-                self.operate(now, plan, |operator, _| operator.crashed(node));
+                self.node_crashed(now, node, plan);
+                self.operate(now, plan, |operator, _| operator.node_crashed(node));
             }
             News::Restarted => self.operate(now, plan, |operator, _| operator.restarted(now, node)),
             News::Alarm => {
                 while let Some(item) = self.agenda.due(now) {
-                    self.due(now, item, plan);
+                    self.perform(now, item, plan);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The replica family in the lab: clients of a replicated map under everything that can go wrong.
+//! The replica family in the lab: clients of a replicated map under all faults.
 
 mod agenda;
 mod algorithms;
@@ -19,14 +19,14 @@ pub use algorithms::{ReplicaEntry, ReplicaMachine, ReplicaNode};
 pub use options::ReplicaArgs;
 pub use properties::Properties;
 
-use crate::error::{LabError, first_mistake};
+use crate::error::{LabError, first_error};
 use crate::family::{Care, JudgeFamily, RunFamily, ScriptFamily};
-use crate::flag::{Flags, Place};
+use crate::flag::{FlagPosition, Flags};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::users;
 use clients::{Clients, Demand};
-use operator::Site;
+use operator::OperatorSettings;
 use properties::{Expectations, Sometimes};
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_erased::AnyCodec;
@@ -43,10 +43,12 @@ type Machine = ReplicaMachine;
 type Command = quorate_replica::Command<Machine>;
 type Event = quorate_replica::Event<Machine>;
 
+/// The family of replicated logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replica {}
 
-/// Who asks for what, and what the replicas are like. [`ReplicaArgs`] says what each setting means, and what is usual.
+/// The clients' behaviour and the replicas' configuration. [`ReplicaArgs`] describes each setting
+/// and its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub founders: Option<usize>,
@@ -80,53 +82,55 @@ impl Default for Settings {
     }
 }
 
+/// The figures of a run, as `--json` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     pub operations: u64,
     pub answered: u64,
-    /// How often somebody became the leader.
+    /// Number of times that a replica became the leader.
     pub leaders: u64,
     pub term: u64,
     pub entries: u64,
-    /// How long anybody led by the log's own time, in nanoseconds.
+    /// Log time at the last index, in nanoseconds: the total time with a leader.
     pub log_time_ns: u64,
-    /// How many snapshots replicas took over from their leaders.
+    /// Number of snapshots that replicas installed from their leaders.
     pub snapshots: u64,
     pub leased: u64,
-    /// How often a proposal's fate was unknown to the replica that took it.
+    /// Number of proposals whose outcome was unknown to the replica that received them.
     pub unknown: u64,
     pub changes: u64,
     pub members: Members,
-    /// Messages, control messages left out, for each answered operation.
+    /// Messages per answered operation, without control messages.
     pub messages_per_operation: Option<f64>,
 }
 
+/// An invalid setting of a replica experiment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
-    #[error("A group of {nodes} nodes cannot have {founders} founders; --founders takes a number from 1 to {nodes}.")]
+pub enum ReplicaError {
+    #[error("--founders must be between 1 and {nodes}, the number of nodes; got {founders}.")]
     Founders { founders: usize, nodes: usize },
-    #[error("A tick of no length leaves nothing to count in; --tick 10ms is a good start.")]
+    #[error("--tick must be greater than 0; got 0. Use for example --tick 10ms.")]
     NoTick,
-    #[error("Clients need a register to read and write; --keys 3 is a good start.")]
+    #[error("--keys must be at least 1; got 0. Use for example --keys 3.")]
     NoKeys,
     #[error(
-        "That is too much for one run: at most {MOST_CLIENTS} clients do at most {MOST_OPERATIONS} operations, with at most {MOST_CHANGES} changes of members."
+        "--clients must be at most {MAX_CLIENTS}, --operations at most {MAX_OPERATIONS}, and --changes at most {MAX_CHANGES}."
     )]
     TooMuch,
 }
 
-const MOST_CLIENTS: u64 = 10_000;
-const MOST_OPERATIONS: u64 = 100_000_000;
-const MOST_CHANGES: u32 = 10_000;
+const MAX_CLIENTS: u64 = 10_000;
+const MAX_OPERATIONS: u64 = 100_000_000;
+const MAX_CHANGES: u32 = 10_000;
 
-/// By how many millionths replicas let clocks be off, and how far off chaos lets them be.
+/// The drift bound of leases, and the maximum drift of chaos, in ppm.
 const DRIFT_BOUND: u32 = 1_000;
 const DRIFT: u32 = 500;
 
-/// In ticks: how long a client takes for an operation with its pause, roughly.
+/// Approximate duration of an operation of one client including its pause, in ticks.
 pub const OPERATION: u64 = 10;
 
-/// In ticks: whoever has no answer so long after the last fault will never have one.
+/// Time after the last fault until an unanswered request counts as failed, in ticks.
 const PATIENCE: u64 = 4_000;
 
 impl Settings {
@@ -154,24 +158,24 @@ fn replica_settings(spec: &Spec<Replica>) -> quorate_replica::Settings {
     }
 }
 
-fn site(spec: &Spec<Replica>) -> Site {
+fn operator_settings(spec: &Spec<Replica>) -> OperatorSettings {
     let wipe = |timed: TimedFault| match timed.fault {
         Fault::Restart { node, disk: Disk::Blank } => Some((Time::ZERO + timed.at, node)),
         _ => None,
     };
-    Site {
+    OperatorSettings {
         nodes: spec.nodes,
         founders: founders(spec),
         changes: spec.settings.changes,
         window: Replica::fault_window(spec),
         tick: spec.settings.tick(),
         wipes: spec.every_fault().into_iter().filter_map(wipe).collect(),
-        calm: spec.faults_end().unwrap_or(Time::ZERO),
+        faults_end: spec.faults_end().unwrap_or(Time::ZERO),
     }
 }
 
-/// Whether all that goes wrong is put right again.
-fn ends_calm(spec: &Spec<Replica>) -> bool {
+/// Whether every fault ends.
+fn all_faults_end(spec: &Spec<Replica>) -> bool {
     let faults = spec.every_fault();
     let followed = |timed: &TimedFault, cures: &dyn Fn(&Fault) -> bool| {
         timed.lasts.is_some() || faults.iter().any(|later| later.at > timed.at && cures(&later.fault))
@@ -210,20 +214,20 @@ impl RunFamily for Replica {
         let Settings { clients, operations, keys, changes, .. } = spec.settings;
         let founders = founders(spec);
         let mistakes = [
-            (founders == 0 || founders > spec.nodes, Unfit::Founders { founders, nodes: spec.nodes }),
-            (spec.settings.tick() == Duration::ZERO, Unfit::NoTick),
-            (keys == 0, Unfit::NoKeys),
-            (clients > MOST_CLIENTS || operations > MOST_OPERATIONS || changes > MOST_CHANGES, Unfit::TooMuch),
+            (founders == 0 || founders > spec.nodes, ReplicaError::Founders { founders, nodes: spec.nodes }),
+            (spec.settings.tick() == Duration::ZERO, ReplicaError::NoTick),
+            (keys == 0, ReplicaError::NoKeys),
+            (clients > MAX_CLIENTS || operations > MAX_OPERATIONS || changes > MAX_CHANGES, ReplicaError::TooMuch),
         ];
-        Ok(first_mistake(mistakes)?)
+        Ok(first_error(mistakes)?)
     }
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> ReplicaNode + Send + Sync + 'static + use<> {
         let (settings, algorithm) = (replica_settings(spec), spec.algorithm);
-        spec.linked(move |me| (algorithm.make)(me, settings.clone()))
+        spec.with_links(move |me| (algorithm.make)(me, settings.clone()))
     }
 
-    fn calm(settings: &Settings) -> Settings {
+    fn without_random_faults(settings: &Settings) -> Settings {
         Settings { chaos: false, ..settings.clone() }
     }
 
@@ -234,10 +238,10 @@ impl RunFamily for Replica {
                 users::Users::Script(Script::new(script.commands.clone(), spec.faults_end().unwrap_or(Time::ZERO)))
             }
             Some(_) | None => {
-                let (tick, site) = (spec.settings.tick(), site(spec));
-                let (nodes, seed, calm) = (spec.nodes, spec.seed, site.calm);
-                let demand = Demand { nodes, seed, clients, operations, keys, tick, calm };
-                users::Users::Workload(Box::new(Clients::new(demand, site)))
+                let (tick, settings) = (spec.settings.tick(), operator_settings(spec));
+                let (nodes, seed, faults_end) = (spec.nodes, spec.seed, settings.faults_end);
+                let demand = Demand { nodes, seed, clients, operations, keys, tick, faults_end };
+                users::Users::Workload(Box::new(Clients::new(demand, settings)))
             }
         }
     }
@@ -249,28 +253,30 @@ impl RunFamily for Replica {
     }
 
     fn own_faults(spec: &Spec<Self>) -> Vec<TimedFault> {
-        let stage = chaos::Stage {
+        let limits = chaos::ChaosLimits {
             nodes: spec.nodes,
             founders: founders(spec),
             window: Self::fault_window(spec),
             tick: spec.settings.tick(),
             drift: DRIFT,
         };
-        if spec.settings.chaos { chaos::draw(spec.seed, stage) } else { Vec::new() }
+        if spec.settings.chaos { chaos::draw(spec.seed, limits) } else { Vec::new() }
     }
 
-    /// At most a minority of the founders lose their disks, as in the chaos that the seed draws.
-    fn is_bearable(spec: &Spec<Self>) -> bool {
-        let wiped: BTreeSet<_> = site(spec).wipes.into_iter().map(|(_, node)| node).collect();
+    /// Whether at most a minority of the founders loses its disk, as in the chaos that the seed
+    /// draws.
+    fn is_within_fault_tolerance(spec: &Spec<Self>) -> bool {
+        let wiped: BTreeSet<_> = operator_settings(spec).wipes.into_iter().map(|(_, node)| node).collect();
         wiped.len() * 2 < founders(spec)
     }
 
-    /// Long enough that a crash finds writes that are not on the disk yet.
+    /// Long enough that a crash can lose writes that are not on the disk yet.
     fn usual_disk() -> Latency {
         Latency::Uniform { least: Duration::ZERO, most: Duration::from_millis(10) }
     }
 
-    /// Chaos: in small and large groups, with changes of members, slow disks, links that reorder, and much to catch up with.
+    /// Chaos in small and large groups, with membership changes, slow disks, reordering links, and
+    /// long logs to catch up with.
     fn weather(entry: &'static Self::Entry) -> Vec<Spec<Self>> {
         let millis = Duration::from_millis;
         let group = |nodes, reads| Spec::<Self> {
@@ -300,22 +306,23 @@ impl RunFamily for Replica {
     fn limits(spec: &Spec<Self>) -> Limits {
         let usual = spec.usual_limits();
         let tick = spec.settings.tick();
-        let calm = spec.faults_end().unwrap_or(Time::ZERO).max(Time::ZERO + Self::fault_window(spec));
+        let faults_end = spec.faults_end().unwrap_or(Time::ZERO).max(Time::ZERO + Self::fault_window(spec));
         let patience = tick.times(PATIENCE + 4 * OPERATION * spec.settings.operations);
-        Limits { until: usual.until.or(Some(calm + patience)), settle: tick.times(200), ..usual }
+        Limits { until: usual.until.or(Some(faults_end + patience)), settle: tick.times(200), ..usual }
     }
 }
 
 impl ScriptFamily for Replica {
     const COMMANDS: &'static [&'static str] = &script::WORDS;
-    const STANDS: Option<&'static str> = Some("campaign");
+    const CANDIDACY_COMMAND: Option<&'static str> = Some("campaign");
 
     fn in_words(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
         typed::command(words, node, number)
     }
 
-    /// A script knows one register, and numbers its values itself: that is less than a client asks, and mostly enough.
-    fn in_script(command: &Command) -> Option<Cow<'static, str>> {
+    /// A script has one register and numbers its values. That is less than a client does, but
+    /// mostly enough.
+    fn script_command(command: &Command) -> Option<Cow<'static, str>> {
         match command {
             Command::Propose(_) => Some("write".into()),
             Command::Query { .. } => Some("read".into()),
@@ -365,17 +372,22 @@ impl ScriptFamily for Replica {
         let Settings { checkpoint_every, keep_entries, piece_bytes, chaos, .. } = &spec.settings;
         let is_left_out = spec.is_scripted() && *operations == usual.operations;
         let mut flags = Flags::default();
-        flags.given(Place::Front, "founders", *founders);
-        flags.unless(*clients == usual.clients, Place::Front, "clients", clients);
-        flags.unless(is_left_out, Place::Front, "operations", operations);
-        flags.unless(*keys == usual.keys, Place::Front, "keys", keys);
-        flags.unless(*changes == usual.changes, Place::Front, "changes", changes);
-        flags.unless(*reads == usual.reads, Place::Front, "reads", word(reads));
-        flags.unless(*tick == usual.tick, Place::Front, "tick", tick);
-        flags.unless(*checkpoint_every == usual.checkpoint_every, Place::Front, "checkpoint-every", checkpoint_every);
-        flags.unless(*keep_entries == usual.keep_entries, Place::Front, "keep-entries", keep_entries);
-        flags.unless(*piece_bytes == usual.piece_bytes, Place::Front, "piece-bytes", piece_bytes);
-        flags.switch(*chaos, Place::Front, "chaos");
+        flags.given(FlagPosition::Front, "founders", *founders);
+        flags.unless(*clients == usual.clients, FlagPosition::Front, "clients", clients);
+        flags.unless(is_left_out, FlagPosition::Front, "operations", operations);
+        flags.unless(*keys == usual.keys, FlagPosition::Front, "keys", keys);
+        flags.unless(*changes == usual.changes, FlagPosition::Front, "changes", changes);
+        flags.unless(*reads == usual.reads, FlagPosition::Front, "reads", word(reads));
+        flags.unless(*tick == usual.tick, FlagPosition::Front, "tick", tick);
+        flags.unless(
+            *checkpoint_every == usual.checkpoint_every,
+            FlagPosition::Front,
+            "checkpoint-every",
+            checkpoint_every,
+        );
+        flags.unless(*keep_entries == usual.keep_entries, FlagPosition::Front, "keep-entries", keep_entries);
+        flags.unless(*piece_bytes == usual.piece_bytes, FlagPosition::Front, "piece-bytes", piece_bytes);
+        flags.switch(*chaos, FlagPosition::Front, "chaos");
         flags
     }
 }
@@ -389,20 +401,20 @@ impl JudgeFamily for Replica {
 
     fn properties(spec: &Spec<Self>, _care: Care) -> Properties {
         let Settings { clients, operations, changes, reads, chaos, .. } = spec.settings;
-        let asks = !spec.is_scripted() && clients > 0;
-        // Of two, neither can fall behind the other, and none can be spared.
+        let has_clients = !spec.is_scripted() && clients > 0;
+        // In a pair, no node can fall behind, because both are needed.
         let has_peers = spec.nodes > 2;
         Properties::new(Expectations {
             nodes: spec.nodes,
             founders: replica_settings(spec).founders,
-            operations: asks.then_some(operations),
+            operations: has_clients.then_some(operations),
             tick: spec.settings.tick(),
-            ends_calm: ends_calm(spec),
+            all_faults_end: all_faults_end(spec),
             sometimes: Sometimes {
-                faults: asks && chaos,
+                faults: has_clients && chaos,
                 group: has_peers,
-                changes: asks && chaos && changes > 0 && has_peers,
-                lease: asks && reads == Reads::Lease,
+                changes: has_clients && chaos && changes > 0 && has_peers,
+                lease: has_clients && reads == Reads::Lease,
             },
         })
     }
@@ -415,8 +427,8 @@ impl JudgeFamily for Replica {
             answered,
             leaders: counts.leaders,
             term: properties.term(),
-            entries: properties.ledger().last(),
-            log_time_ns: properties.ledger().time().nanos(),
+            entries: properties.log_audit().last(),
+            log_time_ns: properties.log_audit().time().nanos(),
             snapshots: counts.snapshots,
             leased: counts.leased,
             unknown: counts.unknown,

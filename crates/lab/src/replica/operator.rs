@@ -1,63 +1,71 @@
-//! The operator: changes members at random times, lets replicas in anew that lost their disks, and leaves a full set.
+//! The operator: changes members at random times, replaces replicas that lost their disks, and
+//! restores the full set of voters at the end.
 
-use super::ticket::{Asking, OPERATOR};
+use super::ticket::{OPERATOR, RequestId};
 use super::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::dice::Dice;
 use quorate_replica::{Members, Refusal};
 use std::collections::BTreeSet;
 
+/// What the operator does, and the faults it must expect.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Site {
+pub(super) struct OperatorSettings {
     pub(super) nodes: usize,
     pub(super) founders: usize,
-    /// How many changes it makes by itself.
+    /// Number of random changes.
     pub(super) changes: u32,
-    /// In which time it makes them.
+    /// The period in which it makes them.
     pub(super) window: Duration,
     pub(super) tick: Duration,
+    /// The disk losses, with their times.
     pub(super) wipes: Vec<(Time, NodeId)>,
-    pub(super) calm: Time,
+    pub(super) faults_end: Time,
 }
 
+/// A scheduled action of the operator.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Errand {
+pub(super) enum OperatorTask {
     Change,
-    /// One disk less is to be lost.
-    WipeOver,
-    /// No fault is to come: leave a full set.
-    Calm,
-    /// Ask again, unless that came about meanwhile.
-    Ask(Asking),
-    Impatience(Asking),
+    /// A disk loss has happened.
+    DiskLost,
+    /// No more faults: restore the full set of voters.
+    FaultsEnded,
+    /// Send the request again, unless it succeeded meanwhile.
+    Ask(RequestId),
+    Timeout(RequestId),
 }
 
+/// The state of the operator.
 #[derive(Default)]
 pub(super) struct Operator {
-    site: Site,
-    /// The members as it last knew them.
+    settings: OperatorSettings,
+    /// The members as far as the operator knows.
     members: Members,
-    /// Members that it asked for and gave up on since: one of these sets may have come about all the same.
-    doubts: Vec<Members>,
-    /// How many voters there should be.
+    /// Requested sets of members that were abandoned. Any of them may have taken effect.
+    uncertain: Vec<Members>,
+    /// Target number of voters.
     wanted: usize,
-    /// Who lost its disk and was not let go yet.
+    /// Replicas that lost their disks and are still members.
     wiped: BTreeSet<NodeId>,
+    /// Number of disk losses that have not happened yet.
     wipes_to_come: usize,
+    /// Number of random changes that are due.
     backlog: u32,
+    /// Number of random changes that are not due yet.
     to_come: u32,
-    is_calm: bool,
+    faults_ended: bool,
     goal: Option<Goal>,
     number: u64,
-    /// The highest term in which anybody led, and who is thought to lead.
+    /// The highest term with a leader, and the presumed leader.
     term: u64,
     leader: Option<NodeId>,
     is_up: Vec<bool>,
     commands: Vec<(NodeId, Command)>,
-    errands: Vec<(Pause, Errand)>,
+    tasks: Vec<(Pause, OperatorTask)>,
 }
 
-/// The members that it asks for until they are so. What it asks is the whole set, so that asking twice does no harm.
+/// The requested members. A request names the whole set, so that it can be repeated.
 struct Goal {
     members: Members,
     attempt: u64,
@@ -66,109 +74,111 @@ struct Goal {
     refusals: u32,
 }
 
-pub(super) struct Wishes {
+/// Commands to send now, and tasks to schedule.
+pub(super) struct OperatorActions {
     pub(super) commands: Vec<(NodeId, Command)>,
-    pub(super) errands: Vec<(Time, Errand)>,
+    pub(super) tasks: Vec<(Time, OperatorTask)>,
 }
 
+/// The delay of a task.
 #[derive(Clone, Copy)]
 enum Pause {
-    /// Up to so many ticks.
+    /// Up to this many ticks.
     Ticks(u64),
     Patience,
     Until(Time),
 }
 
-/// How often a goal is refused before the operator thinks again.
+/// Number of refusals after which the operator abandons a goal.
 const REFUSALS: u32 = 40;
 
 impl Operator {
-    pub(super) fn new(site: Site) -> Self {
-        let founders: BTreeSet<_> = (0..site.founders).map(NodeId::from_index).collect();
+    pub(super) fn new(settings: OperatorSettings) -> Self {
+        let founders: BTreeSet<_> = (0..settings.founders).map(NodeId::from_index).collect();
         Self {
             members: Members { voters: founders, learners: BTreeSet::new() },
-            wanted: site.founders,
-            wipes_to_come: site.wipes.len(),
-            to_come: site.changes,
-            is_calm: site.changes == 0 && site.wipes.is_empty(),
-            is_up: vec![true; site.nodes],
-            site,
+            wanted: settings.founders,
+            wipes_to_come: settings.wipes.len(),
+            to_come: settings.changes,
+            faults_ended: settings.changes == 0 && settings.wipes.is_empty(),
+            is_up: vec![true; settings.nodes],
+            settings,
             ..Self::default()
         }
     }
 
     pub(super) fn begin(&mut self, dice: &mut Dice) {
-        if self.is_calm {
+        if self.faults_ended {
             return;
         }
         for _ in 0..self.to_come {
-            let at = Time::ZERO + dice.between(self.site.tick, self.site.window);
-            self.errands.push((Pause::Until(at), Errand::Change));
+            let at = Time::ZERO + dice.between(self.settings.tick, self.settings.window);
+            self.tasks.push((Pause::Until(at), OperatorTask::Change));
         }
-        for (at, _) in &self.site.wipes {
-            self.errands.push((Pause::Until(*at + self.site.tick), Errand::WipeOver));
+        for (at, _) in &self.settings.wipes {
+            self.tasks.push((Pause::Until(*at + self.settings.tick), OperatorTask::DiskLost));
         }
-        let last = self.site.wipes.iter().map(|(at, _)| *at).fold(Time::ZERO + self.site.window, Time::max);
-        let calm = self.site.calm.max(last) + self.site.tick.times(20);
-        self.errands.push((Pause::Until(calm), Errand::Calm));
+        let last = self.settings.wipes.iter().map(|(at, _)| *at).fold(Time::ZERO + self.settings.window, Time::max);
+        let faults_end = self.settings.faults_end.max(last) + self.settings.tick.times(20);
+        self.tasks.push((Pause::Until(faults_end), OperatorTask::FaultsEnded));
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.is_calm && self.goal.is_none() && self.backlog == 0 && self.next_goal().is_none()
+        self.faults_ended && self.goal.is_none() && self.backlog == 0 && self.next_goal().is_none()
     }
 
-    pub(super) fn due(&mut self, errand: Errand) {
-        match errand {
-            Errand::Change => {
+    pub(super) fn perform(&mut self, task: OperatorTask) {
+        match task {
+            OperatorTask::Change => {
                 self.to_come = self.to_come.saturating_sub(1);
                 self.backlog += 1;
             }
-            Errand::WipeOver => self.wipes_to_come = self.wipes_to_come.saturating_sub(1),
-            Errand::Calm => {
-                self.is_calm = true;
-                self.wanted = self.site.founders;
+            OperatorTask::DiskLost => self.wipes_to_come = self.wipes_to_come.saturating_sub(1),
+            OperatorTask::FaultsEnded => {
+                self.faults_ended = true;
+                self.wanted = self.settings.founders;
             }
-            Errand::Ask(who) => {
-                if let Some(goal) = current(&mut self.goal, self.number, who).filter(|goal| !goal.is_asked) {
+            OperatorTask::Ask(request) => {
+                if let Some(goal) = current(&mut self.goal, self.number, request).filter(|goal| !goal.is_asked) {
                     goal.is_due = true;
                 }
             }
-            Errand::Impatience(who) => {
-                if let Some(goal) = current(&mut self.goal, self.number, who).filter(|goal| goal.is_asked) {
+            OperatorTask::Timeout(request) => {
+                if let Some(goal) = current(&mut self.goal, self.number, request).filter(|goal| goal.is_asked) {
                     (goal.is_asked, goal.is_due) = (false, true);
-                    // Whoever led does not answer.
+                    // The presumed leader does not answer.
                     self.leader = None;
                 }
             }
         }
     }
 
-    pub(super) fn crashed(&mut self, node: NodeId) {
-        self.set_up(node, false);
+    pub(super) fn node_crashed(&mut self, node: NodeId) {
+        self.set_live(node, false);
     }
 
     pub(super) fn restarted(&mut self, now: Time, node: NodeId) {
-        self.set_up(node, true);
-        if self.site.wipes.contains(&(now, node)) {
+        self.set_live(node, true);
+        if self.settings.wipes.contains(&(now, node)) {
             self.wiped.insert(node);
         }
     }
 
-    fn set_up(&mut self, node: NodeId, is_up: bool) {
+    fn set_live(&mut self, node: NodeId, is_up: bool) {
         if let Some(state) = self.is_up.get_mut(node.index()) {
             *state = is_up;
         }
     }
 
-    pub(super) fn told(&mut self, node: NodeId, event: &Event) {
+    pub(super) fn handle_event(&mut self, node: NodeId, event: &Event) {
         match event {
             Event::Leads { term } if *term > self.term => {
                 self.term = *term;
                 self.leader = Some(node);
             }
-            Event::Changed { ticket, members } => self.changed(Asking::of(*ticket), members),
-            Event::Refused { ticket, why } => self.refused(Asking::of(*ticket), Some(*why)),
-            Event::Unknown { ticket } => self.refused(Asking::of(*ticket), None),
+            Event::Changed { ticket, members } => self.changed(RequestId::of(*ticket), members),
+            Event::Refused { ticket, why } => self.refused(RequestId::of(*ticket), Some(*why)),
+            Event::Unknown { ticket } => self.refused(RequestId::of(*ticket), None),
             Event::Leads { .. }
             | Event::Answered { .. }
             | Event::Follows { .. }
@@ -178,29 +188,29 @@ impl Operator {
         }
     }
 
-    fn changed(&mut self, who: Asking, members: &Members) {
-        if who.client == OPERATOR && self.goal.is_some() && who.number == self.number {
+    fn changed(&mut self, request: RequestId, members: &Members) {
+        if request.client == OPERATOR && self.goal.is_some() && request.number == self.number {
             self.goal = None;
-            self.doubts.clear();
+            self.uncertain.clear();
             self.members = members.clone();
-            // Who is out now can be let in anew.
+            // Removed replicas can be added again.
             self.wiped.retain(|node| members.voters.contains(node) || members.learners.contains(node));
         }
     }
 
-    fn refused(&mut self, who: Asking, why: Option<Refusal>) {
-        if who.client != OPERATOR {
+    fn refused(&mut self, request: RequestId, why: Option<Refusal>) {
+        if request.client != OPERATOR {
             return;
         }
-        let Some(goal) = current(&mut self.goal, self.number, who).filter(|goal| goal.is_asked) else { return };
+        let Some(goal) = current(&mut self.goal, self.number, request).filter(|goal| goal.is_asked) else { return };
         goal.is_asked = false;
         goal.refusals += u32::from(matches!(why, Some(Refusal::LearnerFirst(_))));
-        let tired = goal.refusals > REFUSALS;
+        let is_exhausted = goal.refusals > REFUSALS;
         match why {
-            Some(Refusal::LearnerFirst(node)) if self.members.voters.contains(&node) && !self.doubts.is_empty() => {
-                return self.think_again();
+            Some(Refusal::LearnerFirst(node)) if self.members.voters.contains(&node) && !self.uncertain.is_empty() => {
+                return self.assume_uncertain();
             }
-            Some(Refusal::LearnerFirst(node)) if tired || self.wiped.contains(&node) => return self.give_up(),
+            Some(Refusal::LearnerFirst(node)) if is_exhausted || self.wiped.contains(&node) => return self.give_up(),
             Some(Refusal::NoSuchMembers) => return self.give_up(),
             Some(_) | None => {}
         }
@@ -215,77 +225,80 @@ impl Operator {
             }
             Some(_) | None => 5,
         };
-        self.errands.push((Pause::Ticks(ticks), Errand::Ask(who)));
+        self.tasks.push((Pause::Ticks(ticks), OperatorTask::Ask(request)));
     }
 
-    /// Who was taken for a voter is none: something came about that was given up.
-    fn think_again(&mut self) {
+    /// A presumed voter is none, so an abandoned change has taken effect.
+    fn assume_uncertain(&mut self) {
         self.goal = None;
-        if let Some(other) = self.doubts.pop() {
+        if let Some(other) = self.uncertain.pop() {
             let before = std::mem::replace(&mut self.members, other);
-            self.doubts.insert(0, before);
+            self.uncertain.insert(0, before);
         }
     }
 
-    /// It cannot be, or not now. But it may have been asked before of somebody who could.
+    /// Abandons the goal as impossible for now. An earlier attempt may still take effect.
     fn give_up(&mut self) {
-        self.doubts.extend(self.goal.take().map(|goal| goal.members));
+        self.uncertain.extend(self.goal.take().map(|goal| goal.members));
     }
 
-    pub(super) fn wishes(&mut self, now: Time, dice: &mut Dice) -> Wishes {
+    /// Returns what the operator does next.
+    pub(super) fn actions(&mut self, now: Time, dice: &mut Dice) -> OperatorActions {
         if self.goal.is_none() {
             if let Some(members) = self.next_goal() {
-                self.pursue(members);
+                self.set_goal(members);
             } else if self.backlog > 0 {
                 self.backlog -= 1;
-                self.change_something(dice);
+                self.draw_change(dice);
             }
         }
         self.ask(dice);
         let at = |pause: Pause, dice: &mut Dice| match pause {
-            Pause::Ticks(ticks) => now + dice.between(Duration::from_nanos(1), self.site.tick.times(ticks)),
-            Pause::Patience => now + dice.between(self.site.tick.times(10), self.site.tick.times(30)),
+            Pause::Ticks(ticks) => now + dice.between(Duration::from_nanos(1), self.settings.tick.times(ticks)),
+            Pause::Patience => now + dice.between(self.settings.tick.times(10), self.settings.tick.times(30)),
             Pause::Until(at) => at,
         };
-        let errands = self.errands.drain(..).map(|(pause, errand)| (at(pause, dice), errand)).collect();
-        Wishes { commands: std::mem::take(&mut self.commands), errands }
+        let tasks = self.tasks.drain(..).map(|(pause, task)| (at(pause, dice), task)).collect();
+        OperatorActions { commands: std::mem::take(&mut self.commands), tasks }
     }
 
-    fn pursue(&mut self, members: Members) {
+    fn set_goal(&mut self, members: Members) {
         self.number += 1;
         self.goal = Some(Goal { members, attempt: 0, is_asked: false, is_due: false, refusals: 0 });
-        // Never at once: a refusal comes at once too, and nothing would ever happen in between.
-        let who = Asking { client: OPERATOR, number: self.number, attempt: 0 };
-        self.errands.push((Pause::Ticks(2), Errand::Ask(who)));
+        // With a delay: refusals are immediate, and repeated requests at one instant would never
+        // end.
+        let request = RequestId { client: OPERATOR, number: self.number, attempt: 0 };
+        self.tasks.push((Pause::Ticks(2), OperatorTask::Ask(request)));
     }
 
+    /// Sends the request for the goal, if it is due.
     fn ask(&mut self, dice: &mut Dice) {
-        let leader = self.whom(dice);
+        let leader = self.node_to_ask(dice);
         let Some(goal) = self.goal.as_mut().filter(|goal| goal.is_due) else { return };
         goal.attempt += 1;
         (goal.is_due, goal.is_asked) = (false, true);
-        let who = Asking { client: OPERATOR, number: self.number, attempt: goal.attempt };
-        self.commands.push((leader, Command::Change { ticket: who.ticket(), members: goal.members.clone() }));
-        self.errands.push((Pause::Patience, Errand::Impatience(who)));
+        let request = RequestId { client: OPERATOR, number: self.number, attempt: goal.attempt };
+        self.commands.push((leader, Command::Change { ticket: request.ticket(), members: goal.members.clone() }));
+        self.tasks.push((Pause::Patience, OperatorTask::Timeout(request)));
     }
 
-    /// Whom it asks: who is thought to lead, or anybody.
-    fn whom(&self, dice: &mut Dice) -> NodeId {
-        self.leader.unwrap_or_else(|| NodeId::from_index(dice.below(self.site.nodes as u64) as usize))
+    /// The node to ask: the presumed leader, or any node.
+    fn node_to_ask(&self, dice: &mut Dice) -> NodeId {
+        self.leader.unwrap_or_else(|| NodeId::from_index(dice.below(self.settings.nodes as u64) as usize))
     }
 
-    /// What must be done before anything else: doubts are settled, lost disks go, and voters who are missing come, learners
-    /// first.
+    /// The most urgent change: settle abandoned changes, remove replicas that lost their disks,
+    /// then add missing voters, as learners first.
     fn next_goal(&self) -> Option<Members> {
         let Members { voters, learners } = &self.members;
-        if !self.wiped.is_empty() || !self.doubts.is_empty() {
+        if !self.wiped.is_empty() || !self.uncertain.is_empty() {
             let keep = |set: &BTreeSet<NodeId>| set.difference(&self.wiped).copied().collect::<BTreeSet<_>>();
             let kept = Members { voters: keep(voters), learners: keep(learners) };
-            // Where every voter lost its disk, nobody is left who could decide anything.
+            // If every voter lost its disk, no majority can decide anything.
             return (!kept.voters.is_empty()).then_some(kept);
         }
         let missing = self.wanted.saturating_sub(voters.len());
-        let ready: BTreeSet<_> = learners.iter().copied().filter(|node| self.lives(*node)).take(missing).collect();
+        let ready: BTreeSet<_> = learners.iter().copied().filter(|node| self.is_live(*node)).take(missing).collect();
         if !ready.is_empty() {
             let learners = learners.difference(&ready).copied().collect();
             return Some(Members { voters: voters.union(&ready).copied().collect(), learners });
@@ -295,28 +308,30 @@ impl Operator {
             .then(|| Members { voters: voters.clone(), learners: learners.union(&spares).copied().collect() })
     }
 
-    fn lives(&self, node: NodeId) -> bool {
+    fn is_live(&self, node: NodeId) -> bool {
         self.is_up.get(node.index()).is_some_and(|is_up| *is_up)
     }
 
-    /// Who is up and no member.
+    /// Live nodes that are not members.
     fn spares(&self) -> Vec<NodeId> {
         let Members { voters, learners } = &self.members;
-        let nodes = (0..self.site.nodes).map(NodeId::from_index);
-        nodes.filter(|node| self.lives(*node) && !voters.contains(node) && !learners.contains(node)).collect()
+        let nodes = (0..self.settings.nodes).map(NodeId::from_index);
+        nodes.filter(|node| self.is_live(*node) && !voters.contains(node) && !learners.contains(node)).collect()
     }
 
-    /// How many voters must stay. While disks are still to be lost, none can be spared: who lost its disk is no help.
-    fn floor(&self) -> usize {
-        let spared = usize::from(self.wipes_to_come == 0 && self.wiped.is_empty() && self.site.founders > 2);
-        self.site.founders - spared
+    /// Minimum number of voters. While more disks will be lost, no voter can be removed, because a
+    /// wiped replica cannot replace it.
+    fn min_voters(&self) -> usize {
+        let spared = usize::from(self.wipes_to_come == 0 && self.wiped.is_empty() && self.settings.founders > 2);
+        self.settings.founders - spared
     }
 
-    fn change_something(&mut self, dice: &mut Dice) {
+    /// Draws a random change of members, or transfers the leadership.
+    fn draw_change(&mut self, dice: &mut Dice) {
         let mut wanted = self.members.clone();
         let Members { voters, learners } = &mut wanted;
         let spares = self.spares();
-        let can_shrink = voters.len() > self.floor();
+        let can_shrink = voters.len() > self.min_voters();
         match dice.below(5) {
             0 if can_shrink => {
                 if let Some(gone) = pick(voters, dice)
@@ -339,23 +354,23 @@ impl Operator {
                 let count = 1 + dice.below(spares.len() as u64) as usize;
                 learners.extend(spares.into_iter().take(count));
             }
-            _ => return self.hand_over(dice),
+            _ => return self.transfer_leadership(dice),
         }
         self.wanted = wanted.voters.len();
-        self.pursue(wanted);
+        self.set_goal(wanted);
     }
 
-    fn hand_over(&mut self, dice: &mut Dice) {
+    fn transfer_leadership(&mut self, dice: &mut Dice) {
         let mut voters = self.members.voters.clone();
         if let Some(to) = pick(&mut voters, dice) {
-            let leader = self.whom(dice);
+            let leader = self.node_to_ask(dice);
             self.commands.push((leader, Command::Transfer(to)));
         }
     }
 }
 
-fn current(goal: &mut Option<Goal>, number: u64, who: Asking) -> Option<&mut Goal> {
-    goal.as_mut().filter(|goal| (number, goal.attempt) == (who.number, who.attempt))
+fn current(goal: &mut Option<Goal>, number: u64, request: RequestId) -> Option<&mut Goal> {
+    goal.as_mut().filter(|goal| (number, goal.attempt) == (request.number, request.attempt))
 }
 
 fn pick(set: &mut BTreeSet<NodeId>, dice: &mut Dice) -> Option<NodeId> {

@@ -1,4 +1,4 @@
-//! Options that only replicated logs understand.
+//! Command-line options of replicated logs.
 
 use super::{OPERATION, Replica, Settings};
 use crate::error::LabError;
@@ -10,38 +10,40 @@ use quorate_core::Duration;
 use quorate_journal::settings::Length;
 use quorate_replica::Reads;
 
-/// Options that only replicated logs understand.
+/// Options that only replicated logs accept.
 #[derive(Args)]
 #[command(next_help_heading = "Options of replicated logs")]
 pub struct ReplicaArgs {
-    /// How many nodes the group begins with, the others being spares; all of them unless given.
+    /// Number of initial members; the other nodes are spares. Default: all nodes.
     #[arg(long, value_parser = whole::<usize>)]
     founders: Option<usize>,
-    /// How many clients there are; 3 unless given.
+    /// Number of clients. Default: 3.
     #[arg(long, value_parser = whole::<u64>)]
     clients: Option<u64>,
-    /// How many reads, writes and compare-and-sets they do in all; 60 unless given.
+    /// Number of reads, writes and compare-and-sets, all clients together. Default: 60.
     #[arg(long, value_parser = whole::<u64>)]
     operations: Option<u64>,
-    /// On how many registers; 3 unless given.
+    /// Number of registers. Default: 3.
     #[arg(long, value_parser = whole::<u64>)]
     keys: Option<u64>,
-    /// How many times an operator changes the members or hands the leadership over; never unless given.
+    /// Number of times that an operator changes the members or transfers the leadership. Default:
+    /// 0.
     #[arg(long, value_parser = whole::<u32>)]
     changes: Option<u32>,
-    /// How reads are answered: by a round of heartbeats, or under a lease; quorum unless given.
+    /// How reads are answered: by a round of heartbeats, or under a lease. Default: quorum.
     #[arg(long, value_parser = one_of(READS))]
     reads: Option<Reads>,
-    /// The beat that replicas count waiting in; 10ms unless given.
+    /// Time unit of replicas for heartbeats and timeouts. Default: 10ms.
     #[arg(long)]
     tick: Option<Length>,
-    /// After how many entries the state is kept and the log before it let go; 20 unless given.
+    /// Number of entries after which a replica makes a checkpoint and truncates its log. Default:
+    /// 20.
     #[arg(long, value_name = "ENTRIES", value_parser = whole::<u64>)]
     checkpoint_every: Option<u64>,
-    /// How many entries before the checkpoint stay for those who lag behind; 5 unless given.
+    /// Number of entries before the checkpoint that stay for replicas that lag behind. Default: 5.
     #[arg(long, value_name = "ENTRIES", value_parser = whole::<u64>)]
     keep_entries: Option<u64>,
-    /// How long a piece of a snapshot is; 100 unless given.
+    /// Maximum number of bytes in a piece of a snapshot. Default: 100.
     #[arg(long, value_name = "BYTES", value_parser = whole::<usize>)]
     piece_bytes: Option<usize>,
 }
@@ -63,7 +65,7 @@ impl OptionsFamily for Replica {
     fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
         let given = &args.replica;
         if let (Some(0), Some(option)) = (given.clients, first_given!(given; operations, keys)) {
-            return Err(OptionsError::no_effect(option, "beside --clients 0: nobody asks for anything").into());
+            return Err(OptionsError::no_effect(option, "with --clients 0, because there are no requests").into());
         }
         Ok(Settings {
             founders: given.founders.or(usual.founders),
@@ -86,7 +88,7 @@ impl OptionsFamily for Replica {
         Some(Settings { operations: rounds.max(1).saturating_mul(settings.clients), ..settings.clone() })
     }
 
-    /// People do not ask again and again until they are answered, as clients do.
+    /// People do not repeat requests until they are answered, as clients do.
     fn by_hand(settings: &mut Settings) {
         settings.clients = 0;
     }

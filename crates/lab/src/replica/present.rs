@@ -1,4 +1,4 @@
-//! Replicated logs as people see them.
+//! Replicated logs in reports: roles, figures, the example, progress.
 
 use super::{Command, Event, Replica, Settings, Summary};
 use crate::algorithm::Algorithm;
@@ -12,21 +12,21 @@ use quorate_journal::settings::{Latency, Length};
 
 impl PresentFamily for Replica {
     const ROLES: &'static [(Role, &'static str)] = &[
-        (Role::Idle, "waits to be let in"),
+        (Role::Idle, "not a member yet"),
         (Role::Waiting, "knows no leader"),
         (Role::Follows, "follows"),
         (Role::Chosen, "leads"),
     ];
-    const CHOSEN_BLOCKS: bool = false;
+    const CHOSEN_NODE_BLOCKS_OTHERS: bool = false;
     const EXAMPLE: &'static str = "Three replicas elect a leader, and a client writes once; one message time is 1 ms";
-    const CONTROL: &'static str = "heartbeats, acknowledgements and repetitions";
+    const CONTROL: &'static str = "heartbeats, acknowledgements and retransmissions";
     const ADVICE: &'static str = "more --seeds or --operations, with --chaos";
     const PROGRESS: &'static str = "operations";
 
     fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
         match moment {
             Moment::Input { node, input: Taken::Start { .. }, .. } => Some((*node, Role::Idle)),
-            // Whoever follows takes over a snapshot without losing its leader.
+            // A follower that installs a snapshot keeps its leader.
             Moment::Effect { node, effect: Done::Emit(Event::Restored(_)), .. } => {
                 before.get(node.index()).is_none_or(|role| *role == Role::Idle).then_some((*node, Role::Waiting))
             }
@@ -38,7 +38,7 @@ impl PresentFamily for Replica {
         }
     }
 
-    /// One client, one wish that goes to the leader at once, and an end before the heartbeats go on and on.
+    /// One client with one request to the leader. The run ends before more heartbeats.
     fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
         let latency = Latency::Fixed(Duration::from_millis(1));
         let disk = Latency::Fixed(Duration::from_micros(500));
@@ -50,17 +50,17 @@ impl PresentFamily for Replica {
     fn figures(figures: &Figures<'_, Self>) -> Vec<Row> {
         let Figures { spec, summary, .. } = figures;
         let others = spec.settings.founders.unwrap_or(spec.nodes).saturating_sub(1);
-        let cost = format!("{} = 2(n−1) for a write alone", 2 * others);
+        let cost = format!("{} = 2(n−1) for a single write", 2 * others);
         let time = Duration::from_nanos(summary.log_time_ns);
         vec![
             Row::new("operations", summary.operations, format!("{} answered", summary.answered)),
-            Row::new("messages an operation", number(summary.messages_per_operation), cost),
+            Row::new("messages per operation", number(summary.messages_per_operation), cost),
             Row::new("leaders", summary.leaders, format!("the last in term {}", summary.term)),
             Row::new("entries", summary.entries, format!("log time {time}")),
-            Row::measured("snapshots taken over", summary.snapshots),
+            Row::measured("snapshots installed", summary.snapshots),
             Row::measured("reads under a lease", summary.leased),
-            Row::measured("fates unknown", summary.unknown),
-            Row::new("changes of members", summary.changes, summary.members.to_string()),
+            Row::measured("unknown outcomes", summary.unknown),
+            Row::new("membership changes", summary.changes, summary.members.to_string()),
         ]
     }
 

@@ -1,8 +1,8 @@
-//! What a replicated log promises its clients.
+//! The properties that a replicated log promises its clients.
 
-use super::audit::{Contradiction, Ledger};
-use super::cell::{Cell, Operation, Said};
-use super::ticket::Asking;
+use super::audit::{Contradiction, LogAudit};
+use super::cell::{Cell, CellAnswer, Operation};
+use super::ticket::RequestId;
 use super::{Command, Event};
 use crate::family::Judge;
 use quorate_core::{Duration, NodeId, Time};
@@ -13,18 +13,20 @@ use quorate_replica::{Members, Proposal, Ticket};
 use quorate_sim::linear::{self, Client, History, OperationId};
 use std::collections::BTreeMap;
 
+/// The properties of a run that its verdicts depend on.
 #[derive(Clone, Debug)]
 pub(super) struct Expectations {
     pub(super) nodes: usize,
     pub(super) founders: Members,
-    /// How many operations clients mean to have done; unknown where a script says what they do.
+    /// Planned number of operations; `None` with a script.
     pub(super) operations: Option<u64>,
     pub(super) tick: Duration,
-    /// Whether every fault ends, so that everything must be applied by a majority in the end.
-    pub(super) ends_calm: bool,
+    /// Whether every fault ends, so that a majority must have applied everything at the end.
+    pub(super) all_faults_end: bool,
     pub(super) sometimes: Sometimes,
 }
 
+/// Which `sometimes` properties are judged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sometimes {
     pub(super) faults: bool,
@@ -33,21 +35,22 @@ pub(super) struct Sometimes {
     pub(super) lease: bool,
 }
 
+/// Judges the properties of a replicated log.
 pub struct Properties {
     expects: Expectations,
     history: History<Cell>,
-    /// Where each change and each attempt to read stands in the history.
-    asked: BTreeMap<Asking, Asked>,
+    /// The position of each change and each read attempt in the history.
+    asked: BTreeMap<RequestId, HistoryEntry>,
     /// Operations of clients, each with whether any of its attempts was answered.
-    operations: BTreeMap<(u64, u64), Operating>,
-    /// When and where in the journal each operation of the history was answered.
+    operations: BTreeMap<(u64, u64), ClientOperation>,
+    /// Time and journal line of the answer to each operation of the history.
     answers: BTreeMap<OperationId, (Time, u64)>,
-    /// The last change of members that was asked for and has not come about.
+    /// The last requested change of members that has not taken effect.
     changing: Option<(Time, u64, Members)>,
-    /// The last change that was asked for, and the last that came about.
+    /// The last requested change, and the last that took effect.
     last_change: u64,
     changed: u64,
-    ledger: Ledger,
+    log_audit: LogAudit,
     nodes: Vec<Node>,
     leaders: BTreeMap<u64, NodeId>,
     members: Members,
@@ -60,23 +63,25 @@ pub struct Properties {
     one_leader: Option<Violation>,
 }
 
-struct Asked {
+/// An operation in the history.
+struct HistoryEntry {
     id: OperationId,
     since: Time,
 }
 
+/// The state of a client's operation.
 #[derive(Clone, Copy)]
-struct Operating {
+struct ClientOperation {
     node: NodeId,
     since: Time,
     operation: Operation,
     is_answered: bool,
-    /// Refused, or its fate unknown, and nobody asks again.
+    /// Refused, or with unknown outcome, and the client does not retry.
     is_given_up: bool,
 }
 
-impl Operating {
-    fn is_over(&self) -> bool {
+impl ClientOperation {
+    fn has_ended(&self) -> bool {
         self.is_answered || self.is_given_up
     }
 }
@@ -84,17 +89,19 @@ impl Operating {
 #[derive(Clone, Debug, Default)]
 struct Node {
     leads: Option<u64>,
-    /// The last index that it is known to have applied, in any life since it last lost its disk.
+    /// The last index that it is known to have applied, in any incarnation since it last lost its
+    /// disk.
     applied: u64,
-    /// Whether the step under way is its first.
+    /// Whether the current step is its first.
     is_starting: bool,
-    /// Whether the step under way is about a message.
-    hears: bool,
+    /// Whether the current step handles a message.
+    handles_message: bool,
     saves: u64,
-    /// The term that it leads in by its own vote alone, until so many saves are durable.
+    /// The term that it leads by its own vote alone, until this many saves are durable.
     alone: Option<(u64, u64)>,
 }
 
+/// Counts of events for the summary.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) leaders: u64,
@@ -104,7 +111,7 @@ pub(super) struct Counts {
     pub(super) unknown: u64,
 }
 
-/// A client's last answers may not have reached all replicas before this many ticks.
+/// Number of ticks within which a client's last answers reach all replicas.
 const SETTLED: u64 = 50;
 
 impl Properties {
@@ -117,7 +124,7 @@ impl Properties {
             changing: None,
             last_change: 0,
             changed: 0,
-            ledger: Ledger::new(expects.tick),
+            log_audit: LogAudit::new(expects.tick),
             nodes: vec![Node::default(); expects.nodes],
             leaders: BTreeMap::new(),
             members: expects.founders.clone(),
@@ -136,8 +143,8 @@ impl Properties {
         self.counts
     }
 
-    pub(super) fn ledger(&self) -> &Ledger {
-        &self.ledger
+    pub(super) fn log_audit(&self) -> &LogAudit {
+        &self.log_audit
     }
 
     pub(super) fn members(&self) -> &Members {
@@ -145,7 +152,7 @@ impl Properties {
     }
 
     pub(super) fn operations(&self) -> (u64, u64) {
-        let answered = self.operations.values().filter(|operating| operating.is_answered).count();
+        let answered = self.operations.values().filter(|operation_state| operation_state.is_answered).count();
         (self.operations.len() as u64, answered as u64)
     }
 
@@ -157,12 +164,13 @@ impl Properties {
         Violation { time: self.end, line: self.lines, since, text }
     }
 
-    /// An operation begins when a replica first takes it: before that it cannot have happened. All attempts at a change are
-    /// one operation, for it is done once; every attempt to read is one of its own, and each answer must fit.
-    fn asks(&mut self, node: NodeId, ticket: Ticket, operation: Operation) {
-        let who = Asking::of(ticket);
-        let (since, key) = (self.end, history_key(who, &operation));
-        self.operations.entry((who.client, who.number)).or_insert(Operating {
+    /// Records a request. An operation begins when a replica first receives it. All attempts at a
+    /// change are one operation, because it is applied once; every read attempt is an operation of
+    /// its own, and each answer must fit.
+    fn record_request(&mut self, node: NodeId, ticket: Ticket, operation: Operation) {
+        let request = RequestId::of(ticket);
+        let (since, key) = (self.end, history_key(request, &operation));
+        self.operations.entry((request.client, request.number)).or_insert(ClientOperation {
             node,
             since,
             operation,
@@ -170,71 +178,72 @@ impl Properties {
             is_given_up: false,
         });
         if !self.asked.contains_key(&key) {
-            let client = Client(u32::try_from(who.client).unwrap_or(u32::MAX));
+            let client = Client(u32::try_from(request.client).unwrap_or(u32::MAX));
             let id = self.history.invoke(client, since, operation);
-            self.asked.insert(key, Asked { id, since });
+            self.asked.insert(key, HistoryEntry { id, since });
         }
     }
 
-    fn answers(&mut self, node: NodeId, ticket: Ticket, index: u64, answer: Option<Answer>) {
-        let who = Asking::of(ticket);
-        let Some(operating) = self.operations.get_mut(&(who.client, who.number)) else { return };
-        // A late copy of a request whose client has gone on is not answered.
+    fn record_answer(&mut self, node: NodeId, ticket: Ticket, index: u64, answer: Option<Answer>) {
+        let request = RequestId::of(ticket);
+        let Some(operation_state) = self.operations.get_mut(&(request.client, request.number)) else { return };
+        // A late copy of a request, whose client has continued, gets no answer.
         let Some(answer) = answer else { return };
-        operating.is_answered = true;
-        let is_change = operating.operation.is_change();
-        let key = history_key(who, &operating.operation);
-        if let Some(Asked { id, .. }) = self.asked.get(&key)
+        operation_state.is_answered = true;
+        let is_change = operation_state.operation.is_change();
+        let key = history_key(request, &operation_state.operation);
+        if let Some(HistoryEntry { id, .. }) = self.asked.get(&key)
             && !self.answers.contains_key(id)
-            && self.history.answer(*id, self.end, Said(answer)).is_ok()
+            && self.history.answer(*id, self.end, CellAnswer(answer)).is_ok()
         {
             self.answers.insert(*id, (self.end, self.lines));
         }
         let leads = self.nodes.get(node.index()).and_then(|node| node.leads);
         if let Some(term) = leads.filter(|_| is_change) {
-            let found = self.ledger.acknowledges(node, term, index);
-            self.contradicted(found);
+            let found = self.log_audit.record_acknowledgement(node, term, index);
+            self.record_contradictions(found);
         }
     }
 
-    /// A request was refused, or its fate is unknown. Those whom a script speaks for do not ask again.
-    fn gives_up(&mut self, ticket: Ticket) {
-        let who = Asking::of(ticket);
+    /// Records a refusal or an unknown outcome. Clients of a script do not retry.
+    fn record_refusal(&mut self, ticket: Ticket) {
+        let request = RequestId::of(ticket);
         if self.expects.operations.is_none()
-            && let Some(operating) = self.operations.get_mut(&(who.client, who.number))
+            && let Some(operation_state) = self.operations.get_mut(&(request.client, request.number))
         {
-            operating.is_given_up = true;
+            operation_state.is_given_up = true;
         }
     }
 
-    fn contradicted(&mut self, found: impl IntoIterator<Item = Contradiction>) {
+    fn record_contradictions(&mut self, found: impl IntoIterator<Item = Contradiction>) {
         for contradiction in found {
-            let (place, text) = match contradiction {
+            let (violation, text) = match contradiction {
                 Contradiction::Kept(text) => (&mut self.kept, text),
                 Contradiction::Equal(text) => (&mut self.equal, text),
                 Contradiction::LogTime(text) => (&mut self.log_time, text),
             };
-            place.get_or_insert(Violation { time: self.end, line: self.lines, since: self.end, text });
+            violation.get_or_insert(Violation { time: self.end, line: self.lines, since: self.end, text });
         }
     }
 
-    fn leads(&mut self, node: NodeId, term: u64) {
+    fn record_leader(&mut self, node: NodeId, term: u64) {
         self.counts.leaders += 1;
         let first = *self.leaders.entry(term).or_insert(node);
         if first != node && self.one_leader.is_none() {
-            let text = format!("node {node} leads in term {term}, in which node {first} led");
+            let text = format!("node {node} leads in term {term}, which already has the leader {first}");
             self.one_leader = Some(self.breach(self.end, text));
         }
     }
 
-    /// Who leads by its own vote alone and goes down before that vote is on its disk has led nobody: it sent nothing.
-    fn crashes(&mut self, node: NodeId) {
+    /// A leader by its own vote alone that crashes before its vote is durable had no followers: it
+    /// sent nothing.
+    fn record_crash(&mut self, node: NodeId) {
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
         state.leads = None;
         if self.expects.operations.is_none() {
-            // Its clients will never know, and those whom a script speaks for do not ask again.
-            let waiting = self.operations.values_mut().filter(|operating| operating.node == node);
-            waiting.for_each(|operating| operating.is_given_up = true);
+            // Clients of a script do not retry.
+            let waiting = self.operations.values_mut().filter(|operation_state| operation_state.node == node);
+            waiting.for_each(|operation_state| operation_state.is_given_up = true);
         }
         if let Some((term, _)) = state.alone.take()
             && self.leaders.get(&term) == Some(&node)
@@ -243,13 +252,13 @@ impl Properties {
         }
     }
 
-    fn taken(&mut self, node: NodeId, input: &Taken<'_, Command>) {
+    fn record_input(&mut self, node: NodeId, input: &Taken<'_, Command>) {
         if let Taken::Start { .. } = input {
-            self.ledger.begins(self.end);
+            self.log_audit.record_start(self.end);
         }
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.is_starting = matches!(input, Taken::Start { .. });
-            state.hears = matches!(input, Taken::Message { .. });
+            state.handles_message = matches!(input, Taken::Message { .. });
             match input {
                 Taken::Start { blank, .. } => {
                     let applied = if *blank { 0 } else { state.applied };
@@ -265,13 +274,13 @@ impl Properties {
         match command {
             Command::Propose(proposals) => {
                 for Proposal { ticket, command } in proposals {
-                    self.asks(node, *ticket, Operation::Change(command.command));
+                    self.record_request(node, *ticket, Operation::Change(command.command));
                 }
             }
-            Command::Query { ticket, query } => self.asks(node, *ticket, Operation::Read { key: query.key }),
+            Command::Query { ticket, query } => self.record_request(node, *ticket, Operation::Read { key: query.key }),
             Command::Change { ticket, members } => {
-                let number = Asking::of(*ticket).number;
-                // A paused replica takes questions that were answered elsewhere long ago.
+                let number = RequestId::of(*ticket).number;
+                // A paused replica receives requests that another one answered long ago.
                 if number > self.last_change {
                     self.last_change = number;
                     self.changing = Some((self.end, number, members.clone()));
@@ -281,45 +290,46 @@ impl Properties {
         }
     }
 
-    fn told(&mut self, node: NodeId, event: &Event) {
+    fn record_event(&mut self, node: NodeId, event: &Event) {
         match event {
-            Event::Answered { ticket, index, answer } => self.answers(node, *ticket, *index, *answer),
+            Event::Answered { ticket, index, answer } => self.record_answer(node, *ticket, *index, *answer),
             Event::Unknown { ticket } => {
                 self.counts.unknown += 1;
-                self.gives_up(*ticket);
+                self.record_refusal(*ticket);
             }
-            Event::Changed { ticket, members } => self.changes(Asking::of(*ticket).number, members),
+            Event::Changed { ticket, members } => self.record_change(RequestId::of(*ticket).number, members),
             Event::Leads { term } => {
                 self.set(node, |state| {
                     state.leads = Some(*term);
-                    state.alone = (!state.hears).then_some((*term, state.saves));
+                    state.alone = (!state.handles_message).then_some((*term, state.saves));
                 });
-                self.leads(node, *term);
+                self.record_leader(node, *term);
             }
             Event::Follows { .. } => self.set(node, |state| state.leads = None),
             Event::Applied(audit) => {
                 self.set(node, |state| state.applied = state.applied.max(audit.index));
-                let found = self.ledger.applies(self.end, node, audit);
-                self.contradicted(found);
+                let found = self.log_audit.record_applied(self.end, node, audit);
+                self.record_contradictions(found);
             }
             Event::Restored(restored) => {
                 let installed = self.nodes.get(node.index()).is_some_and(|state| !state.is_starting);
                 self.counts.snapshots += u64::from(installed);
                 self.set(node, |state| state.applied = state.applied.max(restored.index));
-                let found = self.ledger.restores(self.end, node, restored);
-                self.contradicted(found);
+                let found = self.log_audit.record_restored(self.end, node, restored);
+                self.record_contradictions(found);
             }
             Event::Halted { reason } => {
-                let text = format!("node {node} takes no further part: {reason}");
+                let text = format!("node {node} has halted: {reason}");
                 let breach = self.breach(self.end, text);
                 self.kept.get_or_insert(breach);
             }
-            Event::Refused { ticket, .. } => self.gives_up(*ticket),
+            Event::Refused { ticket, .. } => self.record_refusal(*ticket),
         }
     }
 
-    /// The members changed. A leader that stood still tells of it late, when they have changed again.
-    fn changes(&mut self, number: u64, members: &Members) {
+    /// Records a change of members. A leader that was paused reports it late, when the members may
+    /// have changed again.
+    fn record_change(&mut self, number: u64, members: &Members) {
         self.changing.take_if(|(_, changing, _)| *changing == number);
         if number >= self.changed {
             self.changed = number;
@@ -334,7 +344,7 @@ impl Properties {
         }
     }
 
-    /// Each register alone: registers have nothing to do with each other.
+    /// Judges each register separately, because registers are independent.
     fn linearizable(&self, steps: u64) -> Verdict {
         let (name, kind) = ("linearizable", Kind::Always);
         match self.history.judge_by_key(&Cell::default(), steps, Operation::key) {
@@ -354,25 +364,26 @@ impl Properties {
         Violation { time, line, since: since.unwrap_or(time), text }
     }
 
+    /// Whether every request was answered long enough ago that all replicas must have applied it.
     fn is_settled(&self) -> bool {
         let answered = self.answers.values().map(|(time, _)| *time).max();
         let is_late = answered.is_some_and(|time| self.end.since(time) >= self.expects.tick.times(SETTLED));
-        is_late && self.expects.ends_calm && self.unanswered().is_none()
+        is_late && self.expects.all_faults_end && self.unanswered().is_none()
     }
 
-    fn has_all(&self, member: NodeId) -> bool {
-        let last = self.ledger.last_acknowledged();
+    fn has_applied_all(&self, member: NodeId) -> bool {
+        let last = self.log_audit.last_acknowledged();
         self.nodes.get(member.index()).is_some_and(|state| state.applied >= last)
     }
 
-    /// In the end, what was acknowledged is applied by a majority.
-    fn forgotten(&self) -> Option<Violation> {
+    /// A majority must finally have applied every acknowledged entry.
+    fn not_applied_by_majority(&self) -> Option<Violation> {
         let voters = &self.members.voters;
-        let holders = voters.iter().filter(|voter| self.has_all(**voter)).count();
+        let holders = voters.iter().filter(|voter| self.has_applied_all(**voter)).count();
         if !self.is_settled() || 2 * holders > voters.len() {
             return None;
         }
-        let last = self.ledger.last_acknowledged();
+        let last = self.log_audit.last_acknowledged();
         let text = format!(
             "index {last} was acknowledged, but only {holders} of {} voters have applied it at the end",
             voters.len()
@@ -380,37 +391,33 @@ impl Properties {
         Some(self.breach(self.end, text))
     }
 
-    /// In the end, every member has applied what was acknowledged.
-    fn behind(&self) -> Option<Violation> {
+    /// Every member must finally have applied every acknowledged entry.
+    fn lagging_member(&self) -> Option<Violation> {
         if !self.is_settled() {
             return None;
         }
         let Members { voters, learners } = &self.members;
-        let member = voters.iter().chain(learners).find(|member| !self.has_all(**member))?;
+        let member = voters.iter().chain(learners).find(|member| !self.has_applied_all(**member))?;
         let applied = self.nodes.get(member.index()).map_or(0, |state| state.applied);
-        let last = self.ledger.last_acknowledged();
-        Some(
-            self.breach(
-                self.end,
-                format!("node {member} has applied no more than index {applied} of {last} at the end"),
-            ),
-        )
+        let last = self.log_audit.last_acknowledged();
+        Some(self.breach(self.end, format!("node {member} has applied only index {applied} of {last} at the end")))
     }
 
+    /// The oldest request or change of members without an answer.
     fn unanswered(&self) -> Option<Violation> {
-        let waiting = self.operations.iter().filter(|(_, operating)| !operating.is_over());
-        if let Some(((client, _), first)) = waiting.min_by_key(|(_, operating)| operating.since) {
-            let Operating { since, operation, .. } = first;
-            let text = format!("client {client} asked at {since} to {operation}, and has no answer at the end");
+        let waiting = self.operations.iter().filter(|(_, operation_state)| !operation_state.has_ended());
+        if let Some(((client, _), first)) = waiting.min_by_key(|(_, operation_state)| operation_state.since) {
+            let ClientOperation { since, operation, .. } = first;
+            let text = format!("client {client} requested at {since} to {operation}, and has no answer at the end");
             return Some(self.breach(*since, text));
         }
         let answered = self.operations().1;
         if let Some(wanted) = self.expects.operations.filter(|wanted| *wanted > answered) {
-            let text = format!("only {answered} of {wanted} operations were asked and answered");
+            let text = format!("only {answered} of {wanted} operations were requested and answered");
             return Some(self.breach(Time::ZERO, text));
         }
-        let (since, _, members) = self.changing.as_ref().filter(|_| self.expects.ends_calm)?;
-        Some(self.breach(*since, format!("the operator asked at {since} for {members}, which has not come about")))
+        let (since, _, members) = self.changing.as_ref().filter(|_| self.expects.all_faults_end)?;
+        Some(self.breach(*since, format!("the operator requested {members} at {since}, which has not taken effect")))
     }
 
     fn sometimes(&self) -> impl Iterator<Item = Verdict> {
@@ -429,20 +436,20 @@ impl Properties {
 }
 
 /// All attempts at a change share one key.
-fn history_key(who: Asking, operation: &Operation) -> Asking {
-    if operation.is_change() { Asking { attempt: 0, ..who } } else { who }
+fn history_key(request: RequestId, operation: &Operation) -> RequestId {
+    if operation.is_change() { RequestId { attempt: 0, ..request } } else { request }
 }
 
 impl Judge<Command, Event> for Properties {
     fn verdicts(&self) -> Vec<Verdict> {
         let mut verdicts = vec![
             self.linearizable(linear::STEPS),
-            Verdict::judged("kept", Kind::Always, self.kept.clone().or_else(|| self.forgotten())),
+            Verdict::judged("kept", Kind::Always, self.kept.clone().or_else(|| self.not_applied_by_majority())),
             Verdict::judged("equal", Kind::Always, self.equal.clone()),
             Verdict::judged("log-time", Kind::Always, self.log_time.clone()),
             Verdict::judged("one-leader", Kind::Always, self.one_leader.clone()),
             Verdict::judged("answered", Kind::Eventually, self.unanswered()),
-            Verdict::judged("caught-up", Kind::Eventually, self.behind()),
+            Verdict::judged("caught-up", Kind::Eventually, self.lagging_member()),
         ];
         verdicts.extend(self.sometimes());
         verdicts
@@ -454,13 +461,13 @@ impl Observer<Command, Event> for Properties {
         self.end = moment.time();
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         match moment {
-            Moment::Input { node, input, .. } => self.taken(*node, input),
-            Moment::Effect { node, effect: Done::Emit(event), .. } => self.told(*node, event),
+            Moment::Input { node, input, .. } => self.record_input(*node, input),
+            Moment::Effect { node, effect: Done::Emit(event), .. } => self.record_event(*node, event),
             Moment::Effect { effect: Done::Rule { rule: "RP-6", .. }, .. } => self.counts.leased += 1,
-            Moment::World { what: Happening::Changed { text }, .. } => self.ledger.clock_changes(text),
+            Moment::World { what: Happening::Changed { text }, .. } => self.log_audit.record_clock_change(text),
             Moment::Effect { node, effect: Done::Save(_), .. } => self.set(*node, |state| state.saves += 1),
             Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
-                self.crashes(*node);
+                self.record_crash(*node);
             }
             Moment::Effect { .. } | Moment::World { .. } => {}
         }
@@ -475,9 +482,9 @@ mod tests {
     use crate::spec::Spec;
     use quorate_sim::linear;
 
-    /// Nobody may take it for broken, nor for good.
+    /// An aborted search shows neither a violation nor its absence.
     #[test]
-    fn a_search_that_is_given_up_leaves_the_property_undecided() {
+    fn an_aborted_search_leaves_the_property_undecided() {
         let spec = Spec::<Replica>::named("replica").unwrap();
         let properties = play(&spec, Replica::properties(&spec, Care::Verdicts)).observer;
         assert_eq!(properties.linearizable(linear::STEPS).holds, Some(true));

@@ -1,6 +1,6 @@
-//! Whoever a script speaks for.
+//! Clients of a replicated log that follow a script.
 
-use super::ticket::Asking;
+use super::ticket::RequestId;
 use super::{Command, Event};
 use quorate_core::{NodeId, Time};
 use quorate_journal::settings::TimedCommand;
@@ -9,27 +9,28 @@ use quorate_replica::Proposal;
 use quorate_replica::once::Request;
 use quorate_replica::registers::{Change, Read};
 
+/// Clients that follow a script.
 pub struct Script {
     commands: Vec<TimedCommand>,
     last: Time,
-    is_over: bool,
+    has_ended: bool,
 }
 
-/// What a script can say, in its words. Reads and writes concern the first register, and are asked once.
+/// The commands of a script. Reads and writes use the first register, and are not repeated.
 pub(super) const WORDS: [&str; 3] = ["read", "write", "campaign"];
 
 impl Script {
-    /// It is not over before the last fault is.
-    pub(super) fn new(commands: Vec<TimedCommand>, calm: Time) -> Self {
-        let last = commands.iter().map(|command| Time::ZERO + command.at).max().unwrap_or(Time::ZERO).max(calm);
-        Self { commands, last, is_over: false }
+    /// The script ends at its last command or fault, whichever is later.
+    pub(super) fn new(commands: Vec<TimedCommand>, faults_end: Time) -> Self {
+        let last = commands.iter().map(|command| Time::ZERO + command.at).max().unwrap_or(Time::ZERO).max(faults_end);
+        Self { commands, last, has_ended: false }
     }
 }
 
-/// What a line of a script asks; nobody asks twice under one number.
+/// Returns the request of a script line. Each request has its own number.
 fn command(word: &str, node: NodeId, number: u64) -> Command {
     let client = u64::from(node.number());
-    let ticket = Asking { client, number, attempt: 1 }.ticket();
+    let ticket = RequestId { client, number, attempt: 1 }.ticket();
     match word {
         "read" => Command::Query { ticket, query: Read { key: 0 } },
         "write" => {
@@ -50,10 +51,10 @@ impl Workload<Command, Event> for Script {
     }
 
     fn hear(&mut self, now: Time, _node: NodeId, _news: &News<Event>, _plan: &mut Plan<Command>) {
-        self.is_over |= now >= self.last;
+        self.has_ended |= now >= self.last;
     }
 
     fn is_done(&self) -> bool {
-        self.is_over
+        self.has_ended
     }
 }

@@ -1,10 +1,10 @@
-//! Tickets that say whose they are: client, operation and attempt in one number.
+//! Tickets that contain the client, the operation and the attempt.
 
 use quorate_replica::Ticket;
 
-/// Whose request a ticket stands for. An operation is asked as often as it takes, each time under another ticket.
+/// The request that a ticket stands for. Each attempt at an operation has another ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Asking {
+pub(super) struct RequestId {
     pub(super) client: u64,
     pub(super) number: u64,
     pub(super) attempt: u64,
@@ -12,7 +12,7 @@ pub(super) struct Asking {
 
 pub(super) const OPERATOR: u64 = 0;
 
-impl Asking {
+impl RequestId {
     pub(super) fn ticket(self) -> Ticket {
         Ticket::of(self.client, self.number, self.attempt)
     }
@@ -25,11 +25,11 @@ impl Asking {
 
 #[cfg(test)]
 mod tests {
-    use super::Asking;
+    use super::RequestId;
 
     #[test]
-    fn a_ticket_tells_whose_it_is() {
-        let asking = Asking { client: 7, number: 1 << 27, attempt: (1 << 20) - 1 };
-        assert_eq!(Asking::of(asking.ticket()), asking);
+    fn a_ticket_identifies_its_request() {
+        let request = RequestId { client: 7, number: 1 << 27, attempt: (1 << 20) - 1 };
+        assert_eq!(RequestId::of(request.ticket()), request);
     }
 }

@@ -1,8 +1,8 @@
-//! What people type at a running replica.
+//! Commands that people type at a running replica.
 
-use super::ticket::Asking;
-use super::{Command, MOST_CLIENTS};
-use crate::typed::unheard;
+use super::ticket::RequestId;
+use super::{Command, MAX_CLIENTS};
+use crate::typed::unknown_command;
 use quorate_core::NodeId;
 use quorate_journal::settings::NodeSet;
 use quorate_replica::once::Request;
@@ -13,15 +13,15 @@ use std::collections::BTreeSet;
 const WORDS: [&str; 6] = ["read", "write", "compare-and-set", "members", "transfer", "campaign"];
 
 const FORMS: &str = "read KEY, write KEY VALUE, compare-and-set KEY OLD NEW (OLD is a number or 'nothing'), members 1-3 or \
-                     members 1-3 learners 4, transfer NODE, or campaign; without a KEY it is register 0";
+                     members 1-3 learners 4, transfer NODE, or campaign; the default KEY is 0";
 
-/// More members than anybody types are a slip.
-const MOST_MEMBERS: usize = 1_000;
+/// Larger sets are probably typing errors.
+const MAX_MEMBERS: usize = 1_000;
 
 pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
-    // Nobody whom a workload or a script speaks for.
-    let client = MOST_CLIENTS + u64::from(node.number());
-    let ticket = Asking { client, number: number & Ticket::MOST_NUMBER, attempt: 1 }.ticket();
+    // Different from all clients of workloads and scripts.
+    let client = MAX_CLIENTS + u64::from(node.number());
+    let ticket = RequestId { client, number: number & Ticket::MOST_NUMBER, attempt: 1 }.ticket();
     let change =
         |command| Some(Command::Propose(vec![Proposal { ticket, command: Request { client, number, command } }]));
     let command = match (words.first().map(|word| word.to_lowercase()).as_deref(), words.get(1..).unwrap_or_default()) {
@@ -38,7 +38,7 @@ pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Comma
         (Some("campaign"), []) => Some(Command::Campaign),
         _ => None,
     };
-    command.ok_or_else(|| unheard(words, &WORDS, FORMS))
+    command.ok_or_else(|| unknown_command(words, &WORDS, FORMS))
 }
 
 fn compare_and_set(key: &str, old: &str, new: &str) -> Option<Change> {
@@ -46,7 +46,7 @@ fn compare_and_set(key: &str, old: &str, new: &str) -> Option<Change> {
     Some(Change::CompareAndSet { key: whole(key)?, expect, value: whole(new)? })
 }
 
-/// The whole set, because a replica is asked for that: who is not named leaves.
+/// Parses the whole set of members. Nodes that are not named leave.
 fn members(lists: &[&str]) -> Option<Members> {
     let members = match lists {
         [voters] => Members { voters: nodes(voters)?, learners: BTreeSet::new() },
@@ -60,7 +60,7 @@ fn members(lists: &[&str]) -> Option<Members> {
 
 fn nodes(text: &str) -> Option<BTreeSet<NodeId>> {
     let set: NodeSet = text.parse().ok()?;
-    (set.len() <= MOST_MEMBERS).then(|| set.iter().collect())
+    (set.len() <= MAX_MEMBERS).then(|| set.iter().collect())
 }
 
 fn whole(text: &str) -> Option<u64> {
@@ -69,7 +69,7 @@ fn whole(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ticket::Asking;
+    use super::super::ticket::RequestId;
     use super::super::{Command, Replica};
     use crate::ScriptFamily;
     use quorate_core::NodeId;
@@ -83,7 +83,7 @@ mod tests {
         Replica::command(line, ME, 7).unwrap()
     }
 
-    /// The request inside, with the number by which the log tells it from others.
+    /// The proposed request, with the number that identifies it in the log.
     fn request(command: Command) -> Request<Change> {
         match command {
             Command::Propose(mut proposals) => proposals.remove(0).command,
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_and_writes_concern_the_first_register_unless_one_is_named() {
+    fn reads_and_writes_use_the_first_register_by_default() {
         for (line, key) in [("read", 0), ("READ 3", 3)] {
             assert!(matches!(typed(line), Command::Query { query: Read { key: asked }, .. } if asked == key), "{line}");
         }
@@ -121,9 +121,9 @@ mod tests {
         assert_eq!(typed("campaign"), Command::Campaign);
     }
 
-    /// Nobody's request is taken for another's, in whatever life it was typed.
+    /// Requests differ across nodes, numbers and incarnations.
     #[test]
-    fn tickets_and_requests_are_told_apart_by_node_and_number() {
+    fn tickets_and_requests_are_unique_per_node_and_number() {
         let mut seen = BTreeSet::new();
         for node in (0..5).map(NodeId::from_index) {
             for number in [0, 1, 2, 1 << 27, (3 << 20) + 1, (1_750_000_000_007 << 20) + 1] {
@@ -131,15 +131,15 @@ mod tests {
                     panic!("a write is proposed")
                 };
                 let [proposal] = &proposals[..] else { panic!("one write is one proposal") };
-                let asking = Asking::of(proposal.ticket);
-                assert_eq!((asking.client, proposal.command.number), (proposal.command.client, number));
-                assert!(asking.client > super::MOST_CLIENTS && seen.insert(proposal.ticket), "{node} {number}");
+                let request = RequestId::of(proposal.ticket);
+                assert_eq!((request.client, proposal.command.number), (proposal.command.client, number));
+                assert!(request.client > super::MAX_CLIENTS && seen.insert(proposal.ticket), "{node} {number}");
             }
         }
     }
 
     #[test]
-    fn what_can_be_written_as_json_can_be_typed_as_json() {
+    fn every_command_can_be_typed_as_json() {
         for line in ["read 3", "write 3 9", "compare-and-set 1 2 3", "members 1-3 learners 4", "transfer 2", "campaign"]
         {
             let command = typed(line);
@@ -148,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_told() {
-        let slips = ";raed;read x;read 1 2;write;write 1 2 3;write -1;members;members 0;members x;members 1-4000000000;\
+    fn invalid_commands_are_rejected_with_the_valid_forms() {
+        let invalid = ";raed;read x;read 1 2;write;write 1 2 3;write -1;members;members 0;members x;members 1-4000000000;\
                      members 1 learners 1;members 1 pupils 2;transfer;transfer 0;transfer me;campaign now;\
                      compare-and-set 1;compare-and-set 1 none 2";
-        for slip in slips.split(';') {
-            let told = Replica::command(slip, ME, 1).unwrap_err();
-            assert!(told.contains("Type read KEY, write KEY VALUE") && told.ends_with('.'), "{slip}: {told}");
+        for line in invalid.split(';') {
+            let error = Replica::command(line, ME, 1).unwrap_err();
+            assert!(error.contains("Type read KEY, write KEY VALUE") && error.ends_with('.'), "{line}: {error}");
         }
         assert!(Replica::command("raed", ME, 1).unwrap_err().contains("did you mean 'read'?"));
     }

@@ -1,39 +1,40 @@
-//! Which syncs a run's disks began, and how long they took: a journal tells only of those that were done.
+//! Reconstructs the syncs of disks and their durations. A journal records only completed syncs.
 
-use super::less;
+use super::saturating_difference;
 use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Direction;
 use std::collections::BTreeMap;
 
+/// The disks of all nodes.
 #[derive(Default)]
 pub(super) struct Disks {
     disks: BTreeMap<NodeId, Disk>,
-    /// Whose step is under way: a sync begins when it is over.
+    /// The node of the current step. A sync begins when the step has ended.
     stepping: Option<NodeId>,
     position: u64,
 }
 
 #[derive(Default)]
 struct Disk {
-    /// How many saves of this life there were, and how many of them are durable.
+    /// Number of saves in this incarnation, and how many of them are durable.
     saves: u64,
     durable: u64,
     syncs: u64,
-    /// When the sync under way began, and its place among all.
+    /// When the pending sync began, and its position among all queued events.
     syncing: Option<(Duration, u64)>,
     full: u32,
 }
 
 impl Disks {
-    pub(super) fn steps(&mut self, node: NodeId) {
+    pub(super) fn begin_step(&mut self, node: NodeId) {
         self.stepping = Some(node);
     }
 
-    pub(super) fn saves(&mut self, node: NodeId) {
+    pub(super) fn record_save(&mut self, node: NodeId) {
         self.disks.entry(node).or_default().saves += 1;
     }
 
-    /// The step that was under way is over, at this instant.
+    /// The current step has ended at this instant.
     pub(super) fn settle(&mut self, now: Duration) {
         if let Some(node) = self.stepping.take() {
             self.begin(node, now);
@@ -49,53 +50,55 @@ impl Disks {
         }
     }
 
-    /// The place of the sync under way among all of them.
+    /// The position of the pending sync in the queue.
     pub(super) fn position(&self, node: NodeId) -> u64 {
         self.disks.get(&node).and_then(|disk| disk.syncing).map_or(0, |(_, position)| position)
     }
 
+    /// Records a completed sync. Returns its duration as a direction.
     pub(super) fn saved(&mut self, node: NodeId, at: Duration, count: u64) -> Option<Direction> {
         let disk = self.disks.get_mut(&node)?;
         disk.durable = disk.durable.max(count);
         let (began, _) = disk.syncing.take()?;
-        Some(Direction::Sync { node, number: disk.syncs, takes: less(at, began) })
+        Some(Direction::Sync { node, number: disk.syncs, takes: saturating_difference(at, began) })
     }
 
-    /// A node goes down: the sync under way was not done by then. Tells how many writes were not durable.
-    pub(super) fn crashes(&mut self, node: NodeId, at: Duration, directions: &mut Vec<Direction>) -> u64 {
+    /// Records a crash: the pending sync did not complete. Returns the number of writes that were
+    /// not durable.
+    pub(super) fn record_crash(&mut self, node: NodeId, at: Duration, directions: &mut Vec<Direction>) -> u64 {
         if self.stepping == Some(node) {
             self.settle(at);
         }
         let Some(disk) = self.disks.get_mut(&node) else { return 0 };
         let pending = disk.saves - disk.durable.min(disk.saves);
-        directions.extend(disk.undone(node, at));
+        directions.extend(disk.incomplete_sync(node, at));
         (disk.saves, disk.durable) = (0, 0);
         pending
     }
 
-    pub(super) fn fills(&mut self, node: NodeId) {
+    pub(super) fn disk_full(&mut self, node: NodeId) {
         self.disks.entry(node).or_default().full += 1;
     }
 
-    pub(super) fn empties(&mut self, node: NodeId, now: Duration) {
+    pub(super) fn disk_freed(&mut self, node: NodeId, now: Duration) {
         if let Some(disk) = self.disks.get_mut(&node) {
             disk.full = disk.full.saturating_sub(1);
         }
         self.begin(node, now);
     }
 
-    /// Nothing more is noted: what is under way was not done by then.
+    /// Ends the recording: pending syncs did not complete.
     pub(super) fn end(&mut self, at: Duration, directions: &mut Vec<Direction>) {
         for (node, disk) in &mut self.disks {
-            directions.extend(disk.undone(*node, at));
+            directions.extend(disk.incomplete_sync(*node, at));
         }
     }
 }
 
 impl Disk {
-    fn undone(&mut self, node: NodeId, at: Duration) -> Option<Direction> {
+    fn incomplete_sync(&mut self, node: NodeId, at: Duration) -> Option<Direction> {
         let (began, _) = self.syncing.take()?;
-        let takes = less(at, began) + Duration::from_millis(1);
+        let takes = saturating_difference(at, began) + Duration::from_millis(1);
         Some(Direction::Sync { node, number: self.syncs, takes })
     }
 }

@@ -1,4 +1,4 @@
-//! Leaving out nodes: those who are left move up.
+//! Removing nodes: the remaining ones are renumbered.
 
 use super::search::Search;
 use crate::family::FamilyLab;
@@ -7,31 +7,33 @@ use quorate_core::NodeId;
 use quorate_journal::settings::{Cut, Direction, Fault, Links, Script, Side, TimedFault};
 
 impl<F: FamilyLab> Search<'_, F> {
-    /// Leaves out nodes, many at once first.
+    /// Removes nodes, many at once first.
     pub(super) fn fewer_nodes(&mut self) {
         let mut chunk = self.best.nodes / 2;
-        while chunk > 0 && !self.is_tired() {
-            let mut place = self.best.nodes;
-            while place > 0 && self.best.nodes > 1 && !self.is_tired() {
-                let from = place.saturating_sub(chunk);
-                let gone = Gone { from, until: place };
-                if place - from < self.best.nodes {
+        while chunk > 0 && !self.is_exhausted() {
+            let mut end = self.best.nodes;
+            while end > 0 && self.best.nodes > 1 && !self.is_exhausted() {
+                let from = end.saturating_sub(chunk);
+                let gone = RemovedNodes { from, until: end };
+                if end - from < self.best.nodes {
                     let candidate = gone.without(&self.best);
                     self.try_spec(candidate);
                 }
-                place = from.min(self.best.nodes);
+                end = from.min(self.best.nodes);
             }
             chunk /= 2;
         }
     }
 }
 
-pub(super) struct Gone {
+/// A range of nodes to remove.
+pub(super) struct RemovedNodes {
     pub(super) from: usize,
     pub(super) until: usize,
 }
 
-impl Gone {
+impl RemovedNodes {
+    /// The experiment without these nodes.
     pub(super) fn without<F: FamilyLab>(&self, spec: &Spec<F>) -> Spec<F> {
         let nodes = spec.nodes - (self.until - self.from);
         let script = spec.script.as_ref().map(|script| self.script(script));

@@ -1,14 +1,15 @@
-//! How long things take at most: what never happened must not be missing because a smaller run is slower than the first.
+//! The longest durations in a run. A liveness property must not fail because a smaller run is
+//! slower than the first.
 
 use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_journal::settings::{Destiny, Direction, Latency};
 
-/// No run is slow in which nothing takes longer.
+/// Durations up to this are never slow.
 const QUICK: Duration = Duration::from_millis(10);
 
-/// The longest that anything took in a run, of what came to its end.
+/// The longest duration of completed messages, timers and syncs in a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     messages: Duration,
@@ -23,7 +24,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    pub(super) fn took(&mut self, direction: &Direction) {
+    pub(super) fn record(&mut self, direction: &Direction) {
         let (longest, length) = match direction {
             Direction::Message { fate: Destiny::Takes(length) | Destiny::Again(length), .. } => {
                 (&mut self.messages, *length)
@@ -35,13 +36,15 @@ impl Pace {
         *longest = length.max(*longest);
     }
 
+    /// Whether the direction takes no longer than in the first run.
     pub(super) fn allows(&self, direction: &Direction) -> bool {
         let mut slower = *self;
-        slower.took(direction);
+        slower.record(direction);
         (slower.messages, slower.timers, slower.syncs) == (self.messages, self.timers, self.syncs)
     }
 
-    pub(super) fn suits<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
+    /// Whether nothing in the experiment takes longer than in the first run.
+    pub(super) fn allows_spec<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
         let fits = |latency: Latency, most: Duration| !matches!(latency, Latency::Fixed(length) if length > most);
         fits(spec.latency, self.messages)
             && fits(spec.disk, self.syncs)

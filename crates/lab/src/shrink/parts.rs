@@ -1,9 +1,10 @@
-//! Leaving out parts: halves first, then single ones.
+//! Removing parts of a script: halves first, then single lines.
 
 use super::search::Search;
 use crate::family::FamilyLab;
 use quorate_journal::settings::Script;
 
+/// A kind of script lines.
 #[derive(Clone, Copy)]
 enum Part {
     Directions,
@@ -33,6 +34,7 @@ impl Part {
 }
 
 impl<F: FamilyLab> Search<'_, F> {
+    /// Removes lines of the script.
     pub(super) fn fewer_lines(&mut self) {
         if self.best.script.is_none() {
             return;
@@ -44,13 +46,14 @@ impl<F: FamilyLab> Search<'_, F> {
 
     fn fewer_of(&mut self, part: Part) {
         let mut chunk = part.count(&self.script());
-        while chunk > 0 && !self.is_tired() {
-            // From the end, so that what happens first stays as it is for as long as it can.
-            let mut place = part.count(&self.script());
-            while place > 0 && !self.is_tired() {
-                let from = place.saturating_sub(chunk);
-                self.try_script(part.without(&self.script(), from, place - from));
-                place = from.min(part.count(&self.script()));
+        while chunk > 0 && !self.is_exhausted() {
+            // From the end, so that the beginning of the run stays unchanged for as long as
+            // possible.
+            let mut end = part.count(&self.script());
+            while end > 0 && !self.is_exhausted() {
+                let from = end.saturating_sub(chunk);
+                self.try_script(part.without(&self.script(), from, end - from));
+                end = from.min(part.count(&self.script()));
             }
             chunk /= 2;
         }

@@ -1,8 +1,9 @@
-//! Quieter: timers that need not fire are put off, and nodes that need not do anything are down from the start.
+//! Fewer events: postpones timers that need not fire, and crashes nodes at the start that need not
+//! do anything.
 //!
-//! A line that does so is one more, but it may spare many events.
+//! This adds a line to the script, but may remove many events.
 
-use super::less;
+use super::saturating_difference;
 use super::search::Search;
 use crate::family::FamilyLab;
 use quorate_core::{Duration, NodeId};
@@ -10,25 +11,26 @@ use quorate_journal::property::Kind;
 use quorate_journal::settings::{Direction, Fault, TimedFault, Unsynced};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Of more timers than this, the later ones are left as they are.
-const MOST_TIMERS: u64 = 60;
+/// Later timers than this many are left unchanged.
+const MAX_TIMERS: u64 = 60;
 
 impl<F: FamilyLab> Search<'_, F> {
-    /// Puts timers off and takes nodes down, where that leaves less to look at. What must happen in the end would be put off
-    /// with them.
-    pub(super) fn quieter(&mut self) {
+    /// Postpones timers and takes nodes down, if this removes events. Not for liveness properties,
+    /// which would be postponed as well.
+    pub(super) fn remove_events(&mut self) {
         if self.failure.kind != Kind::Always || self.best.script.is_none() {
             return;
         }
         let mut index = 0;
-        while index < self.best.nodes && !self.is_tired() {
+        while index < self.best.nodes && !self.is_exhausted() {
             let node = NodeId::from_index(index);
             self.take_down(node);
-            self.put_off(node);
+            self.postpone_timers(node);
             index += 1;
         }
     }
 
+    /// Tries to crash a node at the start.
     fn take_down(&mut self, node: NodeId) {
         let mut script = self.script();
         let fault = Fault::Crash { node, unsynced: Unsynced::Lost };
@@ -39,15 +41,20 @@ impl<F: FamilyLab> Search<'_, F> {
         self.try_script(script);
     }
 
-    fn put_off(&mut self, node: NodeId) {
+    /// Tries to postpone the timers of a node beyond the violation.
+    fn postpone_timers(&mut self, node: NodeId) {
         let until = self.failure.violation.time.nanos().unsigned_abs();
         let takes = SECOND.times(1 + until / SECOND.nanos());
         let mut number = 1;
-        while number <= (self.failure.timers(node).len() as u64).min(MOST_TIMERS) && !self.is_tired() {
+        while number <= (self.failure.timers(node).len() as u64).min(MAX_TIMERS) && !self.is_exhausted() {
             let mut script = self.script();
-            let same = |told: &Direction| matches!(told, Direction::Timer { node: whose, number: which, .. } if (*whose, *which) == (node, number));
-            if !script.directions.iter().any(|told| same(told) && less(takes, length(told)) == Duration::ZERO) {
-                script.directions.retain(|told| !same(told));
+            let same = |known: &Direction| matches!(known, Direction::Timer { node: whose, number: which, .. } if (*whose, *which) == (node, number));
+            if !script
+                .directions
+                .iter()
+                .any(|known| same(known) && saturating_difference(takes, length(known)) == Duration::ZERO)
+            {
+                script.directions.retain(|known| !same(known));
                 script.directions.push(Direction::Timer { node, number, takes });
                 script.directions.sort();
                 self.try_script(script);

@@ -1,9 +1,9 @@
-//! The search: the best run so far, and what is tried in its place.
+//! The search: the best run so far, and the candidates to replace it.
 
 use super::pace::Pace;
-use super::size::{Size, figures, size, tidied};
+use super::size::{Size, figures, size, without_unused_parts};
 use super::trial::{self, Excuses, Failure};
-use super::{End, Figures, Progress, Shrunk, is_explicit, note, smaller};
+use super::{End, Figures, Progress, Shrunk, is_explicit, record_choices, smaller};
 use crate::family::FamilyLab;
 use crate::spec::{LinkChoice, Spec};
 use quorate_core::Duration;
@@ -12,36 +12,38 @@ use quorate_journal::settings::{Latency, Length, Script};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What part of all tries may go into runs in which chance is left.
+/// Divisor of the total number of tries: the share of tries with random choices left.
 const ROUGH_SHARE: u64 = 2;
-/// From how many other runs the search begins anew at most.
-const MOST_OTHERS: usize = 4;
-/// How many events such runs may have in all.
+/// Maximum number of other failing runs from which the search restarts.
+const MAX_OTHERS: usize = 4;
+/// Maximum number of events in all runs with random choices left.
 const ROUGH_EVENTS: u64 = 3_000_000;
 
+/// The state of the search.
 pub(super) struct Search<'a, F: FamilyLab> {
     pub(super) best: Spec<F>,
     pub(super) failure: Failure,
     pub(super) size: Size,
     before: Figures,
     excuses: Excuses,
-    /// Whether the first run had no more to bear than its algorithm promises.
-    is_bearable: bool,
-    /// How long things took in the first run, where what never happened must not be missing because they take longer.
+    /// Whether the first run stayed within the fault tolerance that its algorithm promises.
+    is_within_fault_tolerance: bool,
+    /// Durations of the first run, if a liveness property must not fail because of longer ones.
     pace: Option<Pace>,
     tries: u64,
     most: u64,
     end: Option<End>,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
-    /// What was tried: nothing is run twice.
+    /// Fingerprints of tried candidates, which are not run again.
     tried: BTreeSet<u64>,
-    /// Whether chance is left in candidates, and how many seeds they are given then.
-    pub(super) is_loose: bool,
+    /// Whether candidates have random choices left, and how many seeds to try for each.
+    pub(super) has_random_choices: bool,
     pub(super) seeds: u64,
-    /// Whether nothing more can be left out for now, so that it is worth while to try many values for each time.
+    /// Whether nothing more can be removed for now, so that it is worth trying many values for each
+    /// time.
     pub(super) is_fine: bool,
     rough_events: u64,
-    /// Other runs that fail, from which another search can begin.
+    /// Other failing runs from which the search can restart.
     others: Vec<(Size, Spec<F>, Failure)>,
 }
 
@@ -56,8 +58,8 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             size: size(&spec, &failure),
             before: figures(&spec, &failure),
             excuses: failure.excuses,
-            is_bearable: F::is_bearable(&spec),
-            pace: (failure.kind == Kind::Eventually).then(|| note(&spec, &failure).pace),
+            is_within_fault_tolerance: F::is_within_fault_tolerance(&spec),
+            pace: (failure.kind == Kind::Eventually).then(|| record_choices(&spec, &failure).pace),
             best: spec,
             failure,
             tries: 0,
@@ -65,7 +67,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             end: None,
             progress,
             tried: BTreeSet::new(),
-            is_loose: false,
+            has_random_choices: false,
             seeds: 0,
             is_fine: false,
             rough_events: 0,
@@ -73,7 +75,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         }
     }
 
-    /// What is called the first run.
+    /// Sets the figures of the first run.
     pub(super) fn begin_with(&mut self, before: Figures) {
         self.before = before;
     }
@@ -105,13 +107,13 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         self.try_spec(candidate)
     }
 
-    /// Takes a candidate for the best run, if it fails the same way and is smaller; where chance is left, with one seed or
-    /// another.
+    /// Makes a candidate the best run, if it fails in the same way and is smaller. With random
+    /// choices left, tries several seeds.
     pub(super) fn try_spec(&mut self, candidate: Spec<F>) -> bool {
-        if !self.is_loose {
+        if !self.has_random_choices {
             return self.try_one(candidate);
         }
-        // What is over by the breach of one seed need not be by that of another.
+        // Another seed may fail later.
         let patient = candidate.until.map(|Length(until)| Length(until.times(2)));
         let until = if self.failure.kind == Kind::Always { patient } else { candidate.until };
         let seeds = std::iter::once(candidate.seed).chain(1..=self.seeds);
@@ -125,18 +127,19 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             self.accept(candidate, failure);
             return true;
         }
-        if self.is_loose && !candidate.is_scripted() {
+        if self.has_random_choices && !candidate.is_scripted() {
             self.others.push((size, candidate, failure));
             self.others.sort_by(|(one, _, _), (other, _, _)| one.cmp(other));
-            self.others.truncate(MOST_OTHERS);
+            self.others.truncate(MAX_OTHERS);
         }
         false
     }
 
+    /// Makes a candidate the best run, and removes parts without effect.
     pub(super) fn accept(&mut self, candidate: Spec<F>, failure: Failure) {
         self.size = size(&candidate, &failure);
         (self.best, self.failure) = (candidate, failure);
-        let tidy = tidied(&self.best, &self.failure);
+        let tidy = without_unused_parts(&self.best, &self.failure);
         if tidy != self.best
             && let Some(failure) = self.fails(&tidy)
             && size(&tidy, &failure) <= self.size
@@ -146,15 +149,16 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         }
     }
 
-    /// How a candidate fails, if it does so in the same way. Nothing is known of it if it was tried before.
+    /// Runs a candidate and returns its failure, if the same property fails. `None` if it was tried
+    /// before.
     pub(super) fn fails(&mut self, candidate: &Spec<F>) -> Option<Failure> {
-        let is_sound = F::validate(candidate).is_ok()
+        let is_valid = F::validate(candidate).is_ok()
             && candidate.faults.iter().all(|fault| fault.validate(candidate.nodes).is_ok())
             && candidate.script.as_ref().is_none_or(|script| script.validate(candidate.nodes).is_ok());
-        // Where a script says nothing, the workload would speak again.
-        let is_sound =
-            is_sound && (candidate.is_scripted() || !self.best.is_scripted() || F::is_silent(&candidate.settings));
-        if self.is_tired() || !is_sound || !self.is_fair(candidate) || !self.tried.insert(fingerprint(candidate)) {
+        // With an empty script, the workload would act instead.
+        let is_valid =
+            is_valid && (candidate.is_scripted() || !self.best.is_scripted() || F::is_silent(&candidate.settings));
+        if self.is_exhausted() || !is_valid || !self.is_fair(candidate) || !self.tried.insert(fingerprint(candidate)) {
             return None;
         }
         self.tries += 1;
@@ -165,34 +169,34 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             self.end = Some(End::OutOfTries);
         }
         let (failure, events) = trial::tried(candidate, Some(self.failure.name));
-        self.rough_events += if self.is_loose { events } else { 0 };
+        self.rough_events += if self.has_random_choices { events } else { 0 };
         let failure = failure?;
         let excused = failure.kind == Kind::Eventually && !failure.excuses.are_among(self.excuses);
         (!excused).then_some(failure)
     }
 
-    /// Whether it fails for no reason that the first run had not.
+    /// Whether the candidate has no more reasons to fail than the first run.
     fn is_fair(&self, candidate: &Spec<F>) -> bool {
-        let is_as_fast = self.pace.is_none_or(|pace| pace.suits(candidate));
-        is_as_fast && (!self.is_bearable || F::is_bearable(candidate))
+        let is_as_fast = self.pace.is_none_or(|pace| pace.allows_spec(candidate));
+        is_as_fast && (!self.is_within_fault_tolerance || F::is_within_fault_tolerance(candidate))
     }
 
-    /// Whether enough was tried with chance left.
-    pub(super) fn is_tired(&self) -> bool {
+    /// Whether enough runs with random choices left were tried.
+    pub(super) fn is_exhausted(&self) -> bool {
         let enough = self.tries >= self.most / ROUGH_SHARE || self.rough_events >= ROUGH_EVENTS;
-        self.is_over() || (self.is_loose && enough)
+        self.is_over() || (self.has_random_choices && enough)
     }
 
-    /// Leaves out all that can be left out, until nothing can.
+    /// Removes everything that can be removed, until nothing can.
     pub(super) fn refine(&mut self) {
         self.leave_out();
         while self.shake() {}
         for (_, other, failure) in std::mem::take(&mut self.others) {
-            self.begin_anew(other, failure, false);
+            self.restart_from(other, failure, false);
         }
     }
 
-    /// Begins with another run, if it fails at all. Tells whether it does.
+    /// Restarts from another run, if it fails. Returns whether it does.
     pub(super) fn consider(&mut self, other: Spec<F>) -> bool {
         if self.is_over() || !self.is_fair(&other) {
             return false;
@@ -201,12 +205,13 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         let excused = |failure: &Failure| failure.kind == Kind::Eventually && !failure.excuses.are_among(self.excuses);
         let failure = trial::fails(&other, Some(self.failure.name));
         let Some(failure) = failure.filter(|failure| !excused(failure)) else { return false };
-        self.begin_anew(other, failure, true);
+        self.restart_from(other, failure, true);
         true
     }
 
-    /// Begins with another run that fails, made smaller with other seeds first if it is rough, and takes what comes of it for the best if that is smaller.
-    fn begin_anew(&mut self, other: Spec<F>, failure: Failure, is_rough: bool) {
+    /// Restarts from another failing run, shrinks it with other seeds first if `is_rough`, and
+    /// keeps the result if it is smaller than the best.
+    fn restart_from(&mut self, other: Spec<F>, failure: Failure, is_rough: bool) {
         if self.is_over() {
             return;
         }
@@ -221,7 +226,8 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         });
     }
 
-    /// Begins with a candidate, and goes back to the best run unless something smaller comes of it that will do.
+    /// Starts from a candidate, and returns to the best run unless `act` succeeds with a smaller
+    /// one.
     fn keep_if_smaller(&mut self, candidate: Spec<F>, failure: Failure, act: impl FnOnce(&mut Self) -> bool) -> bool {
         let before = (self.best.clone(), self.failure.clone(), self.size.clone());
         self.accept(candidate, failure);
@@ -233,6 +239,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         smaller
     }
 
+    /// Removes everything that can be removed, with few and then with many values for each time.
     fn leave_out(&mut self) {
         for is_fine in [false, true] {
             self.is_fine = is_fine;
@@ -243,7 +250,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
 
     fn leave_out_all(&mut self) {
         let mut before: Option<Size> = None;
-        // At first, what is merely sooner is no reason to try everything again.
+        // At first, a shorter time alone is no reason to try everything again.
         let is_same =
             |before: &Size, now: &Size, is_fine: bool| before.bulk() == now.bulk() && (!is_fine || before == now);
         while !before.as_ref().is_some_and(|before| is_same(before, &self.size, self.is_fine)) && !self.is_over() {
@@ -251,15 +258,15 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             self.fewer_nodes();
             self.fewer_lines();
             self.simpler_settings();
-            self.sooner_leaders();
-            self.less_time();
-            self.quieter();
+            self.earlier_leaders();
+            self.shorten_times();
+            self.remove_events();
             self.fewer_lines();
-            self.less_time();
+            self.shorten_times();
         }
     }
 
-    /// Makes a run small in which chance is left, and takes it for the best if it becomes smaller than that.
+    /// Shrinks a run with random choices left, and keeps the result if it is smaller than the best.
     pub(super) fn settle(&mut self, candidate: Spec<F>) -> bool {
         let Some(failure) = self.fails(&candidate) else { return false };
         self.keep_if_smaller(candidate, failure, |search| {
@@ -269,7 +276,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         })
     }
 
-    /// Tries other settings, by themselves or with fewer lines.
+    /// Tries other settings, alone or with fewer lines.
     fn try_simpler(&mut self, candidate: Spec<F>) -> bool {
         let Some(failure) = self.fails(&candidate) else { return false };
         let before = self.size.clone();
@@ -281,6 +288,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         })
     }
 
+    /// Tries default settings.
     fn simpler_settings(&mut self) {
         let millisecond = Latency::Fixed(Duration::from_millis(1));
         let still = Latency::Fixed(Duration::ZERO);

@@ -1,6 +1,6 @@
-//! Shaking: what cannot be left out one thing at a time may be left out if everything else falls anew.
+//! Shaking: removes several parts at once while all other choices are drawn again.
 
-use super::nodes::Gone;
+use super::nodes::RemovedNodes;
 use super::search::Search;
 use super::times::compressed;
 use crate::family::FamilyLab;
@@ -10,40 +10,43 @@ use quorate_journal::property::Kind;
 use quorate_journal::settings::{Latency, Script, TimedCommand};
 use std::collections::BTreeSet;
 
-/// Of more commands than this, not every two are left out together.
-const MOST_PAIRS: usize = 8;
+/// Pairs of commands are removed only from scripts with at most this many commands.
+const MAX_PAIRS: usize = 8;
 const SEEDS: u64 = 20;
-/// How many seeds a run is given in which somebody is late.
+/// Number of seeds for scripts with one delayed command.
 const LATE_SEEDS: u64 = 4;
 
 impl<F: FamilyLab> Search<'_, F> {
-    /// Leaves nodes or commands out and lets chance decide all else anew. Tells whether anything smaller came of it.
+    /// Removes nodes or commands and draws all other choices again. Returns whether a smaller run
+    /// was found.
     pub(super) fn shake(&mut self) -> bool {
         if !self.best.is_scripted() {
             return false;
         }
         let script = Script { directions: Vec::new(), ..self.script() };
         let whole = Spec { script: Some(script.clone()), ..self.best.clone() };
-        let alone = (0..whole.nodes).rev().map(|index| Gone { from: index, until: index + 1 }.without(&whole));
+        let without_node =
+            (0..whole.nodes).rev().map(|index| RemovedNodes { from: index, until: index + 1 }.without(&whole));
         let fewer = fewer_commands(&script).into_iter().map(|script| Spec { script: Some(script), ..whole.clone() });
         let candidates: Vec<_> =
-            alone.filter(|spec| spec.nodes > 0).chain(fewer).chain(std::iter::once(whole.clone())).collect();
+            without_node.filter(|spec| spec.nodes > 0).chain(fewer).chain(std::iter::once(whole.clone())).collect();
         candidates.into_iter().any(|candidate| {
-            let asks = candidate.is_scripted() || F::is_silent(&candidate.settings);
-            asks && !self.is_over() && self.settles(&candidate)
+            let has_requests = candidate.is_scripted() || F::is_silent(&candidate.settings);
+            has_requests && !self.is_over() && self.settles(&candidate)
         })
     }
 
-    /// Whether some seed makes a candidate fail, and something smaller than the best comes of that.
+    /// Whether some seed makes a candidate fail, and the shrunk result is smaller than the best
+    /// run.
     fn settles(&mut self, candidate: &Spec<F>) -> bool {
         let millis = Duration::from_millis;
         let latency = Latency::Uniform { least: millis(1), most: millis(5) };
         let Some(script) = &candidate.script else { return false };
-        // Things close together fall into place otherwise than things far apart, or than if somebody is late.
+        // Dense, sparse and delayed commands lead to different interleavings.
         let wide = compressed(script, millis(20));
         let mut scripts = vec![script.clone(), compressed(script, millis(1)), wide.clone()];
-        if script.commands.len() <= MOST_PAIRS {
-            scripts.extend((0..script.commands.len()).map(|place| late(&wide, place, millis(5))));
+        if script.commands.len() <= MAX_PAIRS {
+            scripts.extend((0..script.commands.len()).map(|index| late(&wide, index, millis(5))));
         }
         let tries = |seed| scripts.iter().take(if seed <= LATE_SEEDS { usize::MAX } else { 2 }).cloned();
         for (seed, script) in
@@ -59,36 +62,37 @@ impl<F: FamilyLab> Search<'_, F> {
     }
 }
 
-/// The script with one command a little later.
-fn late(script: &Script, place: usize, by: Duration) -> Script {
+/// The script with one command slightly later.
+fn late(script: &Script, index: usize, by: Duration) -> Script {
     let mut script = script.clone();
-    if let Some(command) = script.commands.get_mut(place) {
+    if let Some(command) = script.commands.get_mut(index) {
         command.at = command.at + by;
     }
     script.commands.sort_by_key(|command| command.at);
     script
 }
 
-/// The script with fewer commands: none of a kind, many at once, then one or two.
+/// The script with fewer commands: without one kind or all others, without many at once, without
+/// one or two.
 fn fewer_commands(script: &Script) -> Vec<Script> {
     let count = script.commands.len();
     let without = |gone: &dyn Fn(usize) -> bool| {
-        let kept = script.commands.iter().enumerate().filter(|(place, _)| !gone(*place));
+        let kept = script.commands.iter().enumerate().filter(|(index, _)| !gone(*index));
         Script { commands: kept.map(|(_, command)| command.clone()).collect(), ..script.clone() }
     };
     let words: BTreeSet<_> = script.commands.iter().map(TimedCommand::name).collect();
-    let is = |place: usize, word: &str| script.commands.get(place).is_some_and(|command| command.name() == word);
+    let is = |index: usize, word: &str| script.commands.get(index).is_some_and(|command| command.name() == word);
     let mut scripts = vec![without(&|_| true)];
-    scripts.extend(words.iter().map(|word| without(&|place| !is(place, word))));
-    scripts.extend(words.iter().map(|word| without(&|place| is(place, word))));
+    scripts.extend(words.iter().map(|word| without(&|index| !is(index, word))));
+    scripts.extend(words.iter().map(|word| without(&|index| is(index, word))));
     let mut chunk = count / 2;
     while chunk > 0 {
-        scripts.extend((0..count).step_by(chunk).map(|from| without(&|place| (from..from + chunk).contains(&place))));
+        scripts.extend((0..count).step_by(chunk).map(|from| without(&|index| (from..from + chunk).contains(&index))));
         chunk /= 2;
     }
-    if count <= MOST_PAIRS {
+    if count <= MAX_PAIRS {
         let pairs = (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other)));
-        scripts.extend(pairs.map(|(one, other)| without(&|place| place == one || place == other)));
+        scripts.extend(pairs.map(|(one, other)| without(&|index| index == one || index == other)));
     }
     scripts.retain(|fewer| fewer.commands.len() < count);
     scripts

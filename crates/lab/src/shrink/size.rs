@@ -1,4 +1,4 @@
-//! How large a run is, and what of it makes no difference.
+//! The size of a run, and the removal of parts without effect.
 
 use super::Figures;
 use super::times::{MILLISECOND, floor, times};
@@ -9,14 +9,14 @@ use quorate_core::Duration;
 use quorate_journal::property::Kind;
 use quorate_journal::settings::{Destiny, Direction, Latency, Length};
 
-/// How large a run is; see the parent module for what counts first.
+/// The size of a run; the parent module describes the order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Size {
     pub(super) nodes: usize,
     steps: u64,
     lines: u64,
     command: usize,
-    /// All times and lengths of the script, in milliseconds.
+    /// Sum of all times and durations of the script, in milliseconds.
     millis: u64,
     text: usize,
     time: u64,
@@ -24,19 +24,19 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// What counts before all times: nodes, and events and lines.
+    /// The parts of the size that matter before all times: nodes, events and lines.
     pub(super) fn bulk(&self) -> (usize, u64, u64) {
         (self.nodes, self.steps, self.lines)
     }
 }
 
-/// The same run without what makes no difference to it.
-pub(super) fn tidied<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Spec<F> {
+/// The same run without parts that have no effect.
+pub(super) fn without_unused_parts<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Spec<F> {
     let mut tidy = spec.clone();
     let breach = Duration::from_nanos(u64::try_from(failure.violation.time.nanos()).unwrap_or(0));
     let ends = failure.kind == Kind::Always;
     if ends {
-        // The run ends with the millisecond in which it fails.
+        // The run ends with the millisecond of the violation.
         let whole = floor(breach, MILLISECOND);
         tidy.until = Some(Length(if whole == breach { breach } else { whole + MILLISECOND }));
     }
@@ -53,7 +53,8 @@ pub(super) fn tidied<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Spec<F>
             Direction::Sync { takes, .. } => spec.disk == Latency::Fixed(*takes),
             Direction::Message { .. } | Direction::Timer { .. } => false,
         };
-        // A message that comes again must be told how long it takes at first, or chance would decide that.
+        // A duplicated message needs a direction for its first delivery too, or that would be
+        // random.
         script.directions.retain(|direction| failure.used(direction) && !is_usual(direction));
     }
     tidy
@@ -69,6 +70,7 @@ pub(super) fn figures<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Figure
     }
 }
 
+/// Returns the size of a run.
 pub(super) fn size<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Size {
     let Figures { nodes, commands, faults, directions, events } = figures(spec, failure);
     let scripted = spec.script.as_ref().map(|script| script.commands.len() as u64);
@@ -85,10 +87,10 @@ pub(super) fn size<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Size {
     }
 }
 
-/// How many milliseconds a part of one counts for: a whole number reads best.
-const ODD: u64 = 20;
+/// Number of milliseconds that a fraction of one counts as: whole numbers are easier to read.
+const FRACTION_COST: u64 = 20;
 
 fn millis(length: Duration) -> u64 {
     let (whole, rest) = (length.nanos() / 1_000_000, length.nanos() % 1_000_000);
-    whole + if rest > 0 { ODD } else { 0 }
+    whole + if rest > 0 { FRACTION_COST } else { 0 }
 }

@@ -1,6 +1,6 @@
-//! A script that says all that chance decided gives the same run.
+//! A script of all random choices repeats the run.
 
-use super::{Failure, explicit, note, trial};
+use super::{Failure, explicit, record_choices, trial};
 use crate::election;
 use crate::experiment::play;
 use crate::family::ScriptFamily;
@@ -14,14 +14,14 @@ use quorate_journal::words;
 
 /// The inputs of a run, without their times.
 struct Inputs {
-    told: Vec<String>,
+    texts: Vec<String>,
     most: u64,
     lines: u64,
 }
 
 impl Inputs {
     fn up_to(most: u64) -> Self {
-        Self { told: Vec::new(), most, lines: 0 }
+        Self { texts: Vec::new(), most, lines: 0 }
     }
 }
 
@@ -36,7 +36,7 @@ impl<C: std::fmt::Display, E> Observer<C, E> for Inputs {
                 Taken::Command(_) => "a command".to_owned(),
                 input => words::input(input),
             };
-            self.told.push(format!("{node}: {text}"));
+            self.texts.push(format!("{node}: {text}"));
         }
     }
 }
@@ -46,24 +46,25 @@ fn failing<F: FamilyLab>(spec: &Spec<F>) -> Option<Failure> {
     trial::fails(spec, None)
 }
 
-/// That the script of a failing run does the same, input by input. Tells whether there was anything to compare.
+/// Asserts that the script of a failing run repeats it, input by input. Returns `false` if the run
+/// does not fail.
 fn repeats<F: FamilyLab>(spec: &Spec<F>) -> bool {
     spec.validate().unwrap();
     let Some(failure) = failing(spec) else { return false };
-    let script = explicit(spec, note(spec, &failure), &failure);
+    let script = explicit(spec, record_choices(spec, &failure), &failure);
     script.validate().unwrap();
     let line = failure.violation.line;
-    let original = play(spec, Inputs::up_to(line)).observer.told;
-    let again = play(&script, Inputs::up_to(u64::MAX)).observer.told;
-    let differs = original.iter().zip(&again).position(|(one, other)| one != other);
-    // How long a run is watched at its end depends on when its last command was given.
-    let is_short = failure.kind == Kind::Always && again.len() < original.len();
-    if let Some(place) = differs.or(is_short.then_some(again.len())) {
-        let from = place.saturating_sub(5);
-        let [original, again] =
-            [&original, &again].map(|told| &told[from.min(told.len())..(place + 3).min(told.len())]);
+    let original = play(spec, Inputs::up_to(line)).observer.texts;
+    let repeated = play(&script, Inputs::up_to(u64::MAX)).observer.texts;
+    let differs = original.iter().zip(&repeated).position(|(one, other)| one != other);
+    // The length of a run's end depends on the time of its last command.
+    let is_short = failure.kind == Kind::Always && repeated.len() < original.len();
+    if let Some(index) = differs.or(is_short.then_some(repeated.len())) {
+        let from = index.saturating_sub(5);
+        let [original, repeated] =
+            [&original, &repeated].map(|texts| &texts[from.min(texts.len())..(index + 3).min(texts.len())]);
         panic!(
-            "{}\ninput {place} differs\n{original:#?}\n{again:#?}\n{}",
+            "{}\ninput {index} differs\n{original:#?}\n{repeated:#?}\n{}",
             spec.command("sim"),
             script.script.unwrap_or_default()
         );
@@ -78,7 +79,7 @@ fn all_repeat<F: FamilyLab>(spec: &Spec<F>, seeds: u64) {
 }
 
 #[test]
-fn a_mutual_exclusion_repeats() {
+fn mutex_runs_repeat() {
     let spec = |algorithm: &str| Spec::<Mutex>::named(algorithm).unwrap();
     all_repeat(&spec("ricart-agrawala-clock-only"), 60);
     all_repeat(&Spec { nodes: 5, ..spec("ricart-agrawala-node-only") }, 60);
@@ -87,7 +88,7 @@ fn a_mutual_exclusion_repeats() {
 }
 
 #[test]
-fn faults_repeat() {
+fn runs_with_faults_repeat() {
     let spec = |algorithm: &str| Spec::<Mutex>::named(algorithm).unwrap();
     let random = "crash=1,pause=2,cut=1,deaf=1,skew=1,drift=1".parse().unwrap();
     all_repeat(&Spec { random_faults: random, ..spec("ricart-agrawala-clock-only") }, 60);
@@ -115,7 +116,7 @@ fn replicas(algorithm: &str, nodes: usize, faults: &str) -> Spec<Replica> {
 }
 
 #[test]
-fn a_replica_repeats() {
+fn replica_runs_repeat() {
     all_repeat(&replicas("replica-applied-twice", 1, "crash=3"), 30);
     all_repeat(&replicas("replica-applied-twice", 3, "crash=3,full=1,disk=2,pause=1"), 30);
     let slow =
@@ -128,7 +129,7 @@ fn a_replica_repeats() {
 }
 
 #[test]
-fn an_election_repeats() {
+fn election_runs_repeat() {
     let settings = election::Settings { repair: Repair::None, ..Default::default() };
     let spec = Spec::<Election> { nodes: 3, settings, ..Spec::named("chang-roberts").unwrap() };
     all_repeat(&Spec { random_faults: "cut=2,crash=1".parse().unwrap(), ..spec }, 60);

@@ -1,20 +1,20 @@
-//! Less time: what is left is pulled together and rounded.
+//! Shorter times: moves events together and rounds times.
 
-use super::less;
+use super::saturating_difference;
 use super::search::Search;
 use crate::family::FamilyLab;
 use quorate_core::Duration;
 use quorate_journal::settings::{Destiny, Direction, Script};
 
 pub(super) const MILLISECOND: Duration = Duration::from_millis(1);
-/// Of more times than this, few values are tried for each.
-const MOST_THOROUGH: usize = 24;
-/// Of more times than this, not every two are made shorter together.
-const MOST_PAIRED: usize = 12;
+/// With more times than this, few values are tried for each.
+const MAX_THOROUGH: usize = 24;
+/// With more times than this, pairs are not shortened together.
+const MAX_PAIRED: usize = 12;
 
 impl<F: FamilyLab> Search<'_, F> {
-    /// Pulls what is left together, and rounds it.
-    pub(super) fn less_time(&mut self) {
+    /// Moves events together, and rounds times.
+    pub(super) fn shorten_times(&mut self) {
         if self.best.script.is_none() {
             return;
         }
@@ -26,10 +26,10 @@ impl<F: FamilyLab> Search<'_, F> {
         if self.is_fine {
             self.scale();
         }
-        let mut place = 0;
-        while place < times(&mut self.script()).len() && !self.is_tired() {
-            while self.simpler_time(place) && self.is_fine {}
-            place += 1;
+        let mut index = 0;
+        while index < times(&mut self.script()).len() && !self.is_exhausted() {
+            while self.simpler_time(index) && self.is_fine {}
+            index += 1;
         }
         if self.is_fine {
             self.simpler_pairs();
@@ -37,28 +37,29 @@ impl<F: FamilyLab> Search<'_, F> {
         self.close_gaps();
     }
 
-    /// Whether it is worth while to try many values: not where most are about to go, nor where there are too many.
+    /// Whether it is worth trying many values: not while most are about to be removed, nor if there
+    /// are too many.
     fn is_thorough(&self) -> bool {
-        self.is_fine && times(&mut self.script()).len() <= MOST_THOROUGH
+        self.is_fine && times(&mut self.script()).len() <= MAX_THOROUGH
     }
 
-    /// Lets things follow each other sooner, with all that comes later.
+    /// Shortens the gaps between events; all later events move as well.
     fn close_gaps(&mut self) {
-        let mut place = 0;
-        while let Some((before, after)) = gap(&self.script(), place)
-            && !self.is_tired()
+        let mut index = 0;
+        while let Some((before, after)) = gap(&self.script(), index)
+            && !self.is_exhausted()
         {
-            let shorter = shorter(less(after, before), self.is_thorough());
+            let shorter = shorter(saturating_difference(after, before), self.is_thorough());
             let closed =
                 shorter.into_iter().any(|shorter| self.try_script(moved(&self.script(), after, before + shorter)));
-            // A gap that was made shorter may be made shorter again.
+            // A shortened gap may be shortened again.
             if !closed {
-                place += 1;
+                index += 1;
             }
         }
     }
 
-    /// Makes everything faster by the same measure.
+    /// Shortens all times by the same factor.
     fn scale(&mut self) {
         let faster = |script: &Script, share: u64| {
             let mut script = script.clone();
@@ -69,30 +70,31 @@ impl<F: FamilyLab> Search<'_, F> {
             script
         };
         for share in [1, 2, 5, 7, 9] {
-            while !self.is_tired() && self.try_script(faster(&self.script(), share)) {}
+            while !self.is_exhausted() && self.try_script(faster(&self.script(), share)) {}
         }
     }
 
-    /// Gives one time or length a simpler value. Tells whether that was possible.
-    fn simpler_time(&mut self, place: usize) -> bool {
-        let Some(now) = times(&mut self.script()).get(place).map(|time| **time) else { return false };
-        // What takes no time at all is hard to imagine, but so is what takes a part of a millisecond.
+    /// Gives one time or duration a simpler value. Returns whether that was possible.
+    fn simpler_time(&mut self, index: usize) -> bool {
+        let Some(now) = times(&mut self.script()).get(index).map(|time| **time) else { return false };
+        // Durations of zero are hard to imagine, but so are fractions of a millisecond.
         let instants = self.script().commands.len() + self.script().faults.len();
-        let least = if place < instants || now < MILLISECOND { Duration::ZERO } else { MILLISECOND };
-        let values =
-            shorter(now, self.is_thorough()).into_iter().chain(rounder(now).into_iter().filter(|_| !self.is_loose));
+        let least = if index < instants || now < MILLISECOND { Duration::ZERO } else { MILLISECOND };
+        let values = shorter(now, self.is_thorough())
+            .into_iter()
+            .chain(rounder(now).into_iter().filter(|_| !self.has_random_choices));
         let values: Vec<_> = values.filter(|value| *value >= least).collect();
-        values.into_iter().any(|value| self.try_times(&[(place, value)]))
+        values.into_iter().any(|value| self.try_times(&[(index, value)]))
     }
 
-    /// Takes the same away from two times or lengths at once: they may have to differ by so much.
+    /// Shortens two times or durations by the same amount: their difference may matter.
     fn simpler_pairs(&mut self) {
         let count = times(&mut self.script()).len();
-        if count > MOST_PAIRED {
+        if count > MAX_PAIRED {
             return;
         }
         for (one, other) in (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other))) {
-            while !self.is_tired() && self.simpler_pair(one, other) {}
+            while !self.is_exhausted() && self.simpler_pair(one, other) {}
         }
     }
 
@@ -104,15 +106,15 @@ impl<F: FamilyLab> Search<'_, F> {
         };
         let least = first.min(second);
         shorter(least, false).into_iter().filter(|value| *value >= MILLISECOND).any(|value| {
-            let gone = less(least, value);
-            self.try_times(&[(one, less(first, gone)), (other, less(second, gone))])
+            let cut = saturating_difference(least, value);
+            self.try_times(&[(one, saturating_difference(first, cut)), (other, saturating_difference(second, cut))])
         })
     }
 
     fn try_times(&mut self, values: &[(usize, Duration)]) -> bool {
         let mut script = self.script();
-        for (place, value) in values {
-            if let Some(time) = times(&mut script).get_mut(*place) {
+        for (index, value) in values {
+            if let Some(time) = times(&mut script).get_mut(*index) {
                 **time = *value;
             }
         }
@@ -121,7 +123,7 @@ impl<F: FamilyLab> Search<'_, F> {
     }
 }
 
-/// Simple values that are shorter, the shortest first; more of them if it is worth while.
+/// Simple values that are shorter, the shortest first; more of them if `is_thorough`.
 fn shorter(now: Duration, is_thorough: bool) -> Vec<Duration> {
     let part = |share: u64| floor(Duration::from_nanos(now.nanos() / 8 * share), MILLISECOND);
     let mut values = vec![Duration::ZERO, MILLISECOND, part(4)];
@@ -129,7 +131,7 @@ fn shorter(now: Duration, is_thorough: bool) -> Vec<Duration> {
     if is_thorough {
         values.extend([2, 3, 4, 5, 10, 20, 50, 100, 200, 500, 1_000].map(Duration::from_millis));
         values.extend([6, 7].map(part));
-        values.push(less(now, MILLISECOND));
+        values.push(saturating_difference(now, MILLISECOND));
     }
     values.retain(|value| *value < now);
     values.sort_unstable();
@@ -137,14 +139,14 @@ fn shorter(now: Duration, is_thorough: bool) -> Vec<Duration> {
     values
 }
 
-/// Whole milliseconds that are a little longer, for what has none.
+/// Slightly longer values in whole milliseconds, for a value with a fraction.
 fn rounder(now: Duration) -> Vec<Duration> {
     let whole = floor(now, MILLISECOND);
-    let is_odd = whole != now;
-    [1, 2, 5, 10].into_iter().filter(|_| is_odd).map(|more| whole + Duration::from_millis(more)).collect()
+    let is_wrong = whole != now;
+    [1, 2, 5, 10].into_iter().filter(|_| is_wrong).map(|more| whole + Duration::from_millis(more)).collect()
 }
 
-/// Every instant of a script, then every length.
+/// Every instant of a script, then every duration.
 pub(super) fn times(script: &mut Script) -> Vec<&mut Duration> {
     let Script { commands, faults, directions } = script;
     let mut all: Vec<&mut Duration> = commands.iter_mut().map(|command| &mut command.at).collect();
@@ -163,7 +165,7 @@ pub(super) fn times(script: &mut Script) -> Vec<&mut Duration> {
     all
 }
 
-/// The instants at which anything is to happen, each once.
+/// The instants at which events are scheduled, without duplicates.
 fn instants(script: &Script) -> Vec<Duration> {
     let commands = script.commands.iter().map(|command| command.at);
     let faults = script.faults.iter().map(|fault| fault.at);
@@ -173,29 +175,29 @@ fn instants(script: &Script) -> Vec<Duration> {
     all
 }
 
-/// The gap before the instant at this place.
-fn gap(script: &Script, place: usize) -> Option<(Duration, Duration)> {
+/// The gap before the instant with this index.
+fn gap(script: &Script, index: usize) -> Option<(Duration, Duration)> {
     let instants = instants(script);
-    let after = *instants.get(place)?;
-    let before = place.checked_sub(1).and_then(|before| instants.get(before)).copied().unwrap_or(Duration::ZERO);
+    let after = *instants.get(index)?;
+    let before = index.checked_sub(1).and_then(|before| instants.get(before)).copied().unwrap_or(Duration::ZERO);
     Some((before, after))
 }
 
-/// All from one instant on happens so much earlier that it begins at another.
+/// Moves everything from one instant on to an earlier one.
 fn moved(script: &Script, from: Duration, to: Duration) -> Script {
     let mut script = script.clone();
-    let earlier = less(from, to);
+    let earlier = saturating_difference(from, to);
     let commands = script.commands.iter_mut().map(|command| &mut command.at);
     for at in commands.chain(script.faults.iter_mut().map(|fault| &mut fault.at)) {
         if *at >= from {
-            *at = less(*at, earlier);
+            *at = saturating_difference(*at, earlier);
         }
     }
     sort(&mut script);
     script
 }
 
-/// One thing a step.
+/// Schedules one instant per step.
 pub(super) fn compressed(script: &Script, step: Duration) -> Script {
     let instants = instants(script);
     let mut script = script.clone();

@@ -1,6 +1,6 @@
-//! One run of a candidate: whether the same property fails, and how large a story that is.
+//! One run of a candidate: whether the same property fails, and the size of the failure.
 
-use crate::experiment::{Played, decided, play};
+use crate::experiment::{FinishedRun, mark_undecided, play};
 use crate::family::{Care, FamilyLab, Judge};
 use crate::spec::Spec;
 use quorate_core::{Incarnation, NodeId, Time};
@@ -11,55 +11,58 @@ use quorate_journal::settings::Direction;
 use quorate_journal::workload::Ending;
 use std::collections::BTreeMap;
 
+/// How a run fails.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     pub(super) violation: Violation,
-    /// How many inputs nodes took up to the breach, first boots left out.
+    /// Number of inputs up to the violation, without first starts.
     pub(super) events: u64,
-    /// How many of them were commands.
+    /// Number of commands among them.
     pub(super) commands: u64,
     pub(super) excuses: Excuses,
-    /// Who came to lead, and when, up to the breach.
+    /// The nodes that became chosen up to the violation, with times.
     pub(super) chosen: Vec<(Time, NodeId)>,
     counts: Counts,
 }
 
-/// What may excuse that something never happened. A smaller run may have no excuse that the first had not.
+/// Excuses for the failure of a liveness property. A smaller run must not have an excuse that the
+/// first run had not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Excuses {
-    /// Its time ran out.
+    /// The time ran out.
     stopped: bool,
     down: bool,
     paused: bool,
-    /// Somebody has what the others want, and was never asked to let it go.
+    /// A node holds what others want, and was never asked to release it.
     busy: bool,
-    /// A cut, a bad link or a full disk never ended.
+    /// A partition, a bad link or a full disk never ended.
     open: bool,
 }
 
 impl Excuses {
-    /// Whether the other one has all of these too.
+    /// Whether the other run has all of these excuses too.
     pub(super) fn are_among(self, other: Self) -> bool {
         let all = |excuses: Self| [excuses.stopped, excuses.down, excuses.paused, excuses.busy, excuses.open];
         all(self).into_iter().zip(all(other)).all(|(mine, theirs)| !mine || theirs)
     }
 }
 
-/// Runs a candidate. Tells of its first failure, or of that of this property if one is named.
+/// Runs a candidate. Returns its first failure, or that of the named property.
 pub(super) fn fails<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Option<Failure> {
     tried(spec, property).0
 }
 
-/// As [`fails`], and how many inputs nodes took in all.
+/// Like [`fails`], with the total number of inputs.
 pub(super) fn tried<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> (Option<Failure>, u64) {
     let judges = F::properties(spec, Care::Verdicts);
-    let Played { ending, events, observer: (tally, judges) } = play(spec, (Tally::<F>::new(spec.nodes), judges));
-    let verdicts = decided(judges.verdicts(), spec.cut_short(ending, events));
+    let FinishedRun { ending, events, observer: (tally, judges) } = play(spec, (Tally::<F>::new(spec.nodes), judges));
+    let verdicts = mark_undecided(judges.verdicts(), spec.cut_short(ending, events));
     (failure(tally, &verdicts, property, ending == Ending::Stopped), events)
 }
 
+/// Returns the failure that the verdicts show, if there is any.
 pub(super) fn failure<F: FamilyLab>(
     tally: Tally<F>,
     verdicts: &[Verdict],
@@ -88,9 +91,9 @@ pub(super) fn failure<F: FamilyLab>(
 }
 
 impl Failure {
-    /// Whether this direction was about anything that there was.
+    /// Whether this direction had an effect.
     pub(super) fn used(&self, direction: &Direction) -> bool {
-        self.counts.had(direction)
+        self.counts.contains(direction)
     }
 
     pub(super) fn timers(&self, node: NodeId) -> &[Time] {
@@ -98,6 +101,7 @@ impl Failure {
     }
 }
 
+/// What happened in a run, so that directions without effect can be removed.
 #[derive(Clone, Debug, Default)]
 struct Counts {
     messages: BTreeMap<(NodeId, NodeId), u64>,
@@ -106,27 +110,27 @@ struct Counts {
 }
 
 impl Counts {
-    fn had(&self, direction: &Direction) -> bool {
+    fn contains(&self, direction: &Direction) -> bool {
         let (count, number) = match direction {
             Direction::Message { from, to, number, .. } => (self.messages.get(&(*from, *to)), number),
             Direction::Timer { node, number, .. } => {
                 return self.timers.get(node).is_some_and(|set| *number <= set.len() as u64);
             }
-            // There are no more syncs than saves.
+            // There are at most as many syncs as saves.
             Direction::Sync { node, number, .. } => (self.saves.get(node), number),
         };
         count.is_some_and(|count| number <= count)
     }
 }
 
-/// Counts what happens, with the lines on which it does.
+/// Counts events, with their lines.
 pub(super) struct Tally<F: FamilyLab> {
     lines: u64,
     inputs: Vec<u64>,
     commands: Vec<u64>,
     chosen: Vec<(u64, Time, NodeId)>,
     counts: Counts,
-    /// Faults of the network and of disks that began and did not end.
+    /// Faults of the network and of disks that have not ended.
     open: Vec<String>,
     roles: Roles<F::Command, F::Event>,
 }
@@ -144,27 +148,28 @@ impl<F: FamilyLab> Tally<F> {
         }
     }
 
+    /// The excuses at the end of the run.
     fn excuses(&self, stopped: bool) -> Excuses {
-        let any = |role: Role| self.roles.all().any(|standing| standing == role);
+        let any = |role: Role| self.roles.all().any(|current| current == role);
         Excuses {
             stopped,
             down: any(Role::Down),
             paused: any(Role::Paused),
-            busy: F::CHOSEN_BLOCKS && any(Role::Chosen),
+            busy: F::CHOSEN_NODE_BLOCKS_OTHERS && any(Role::Chosen),
             open: !self.open.is_empty(),
         }
     }
 
-    fn sends(&mut self, from: NodeId, to: NodeId) {
+    fn record_send(&mut self, from: NodeId, to: NodeId) {
         *self.counts.messages.entry((from, to)).or_default() += 1;
     }
 
-    fn does(&mut self, time: Time, node: NodeId, effect: &Done<'_, F::Event>) {
+    fn record_effect(&mut self, time: Time, node: NodeId, effect: &Done<'_, F::Event>) {
         match effect {
-            Done::Send { to, .. } => self.sends(node, *to),
+            Done::Send { to, .. } => self.record_send(node, *to),
             Done::Multicast { to, sent } => {
                 for (to, _) in receivers(to, sent.id) {
-                    self.sends(node, to);
+                    self.record_send(node, to);
                 }
             }
             Done::SetTimer { .. } => self.counts.timers.entry(node).or_default().push(time),
@@ -173,12 +178,12 @@ impl<F: FamilyLab> Tally<F> {
         }
     }
 
-    fn changes(&mut self, text: &str) {
+    fn record_change(&mut self, text: &str) {
         if text == "heal" {
             self.open.retain(|open| !open.starts_with("cut"));
         } else if let Some(ended) = text.strip_prefix("end of ") {
-            if let Some(place) = self.open.iter().position(|open| open == ended) {
-                self.open.remove(place);
+            if let Some(index) = self.open.iter().position(|open| open == ended) {
+                self.open.remove(index);
             }
         } else if ["cut", "link", "disk"].iter().any(|word| text.starts_with(word)) && !text.ends_with("fails") {
             self.open.push(text.to_owned());
@@ -198,7 +203,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Tally<F> {
                 }
             }
             Moment::Effect { time, node, effect } => {
-                self.does(*time, *node, effect);
+                self.record_effect(*time, *node, effect);
                 let before = self.roles.of(*node);
                 self.roles.observe(moment);
                 if self.roles.of(*node) == Role::Chosen && before != Role::Chosen {
@@ -206,7 +211,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Tally<F> {
                 }
                 return;
             }
-            Moment::World { what: Happening::Changed { text }, .. } => self.changes(text),
+            Moment::World { what: Happening::Changed { text }, .. } => self.record_change(text),
             Moment::World { .. } => {}
         }
         self.roles.observe(moment);

@@ -7,27 +7,29 @@ use clap::Args;
 use quorate_core::membership::OnClose;
 use quorate_journal::settings::{Length, Ppm};
 
-/// That an algorithm runs in views, and how.
+/// Whether and how an algorithm runs in views.
 #[derive(Args, Clone, Copy)]
 #[command(next_help_heading = "Options of groups with views")]
 pub(crate) struct ViewArgs {
-    /// Run in views with leases, so that the group goes on without members that crash, stand still or are cut off.
+    /// Run in views with leases, so that the group continues without members that crash, pause or
+    /// are partitioned.
     #[arg(long)]
     views: bool,
-    /// Who says who is in: an oracle that never fails, the members themselves by a replicated log, or an oracle that does not
-    /// wait for leases and so lets two in; oracle unless given.
+    /// The membership service: an oracle that never fails, a replicated log of the members, or a
+    /// faulty oracle that does not wait for leases and so breaks mutual exclusion. Default: oracle.
     #[arg(long, value_name = "WHO", requires = "views", value_parser = one_of(KEEPERS))]
     membership: Option<Keeper>,
-    /// How long a member's lease is; 2s unless given.
+    /// Duration of a member's lease. Default: 2s.
     #[arg(long, value_name = "LENGTH", requires = "views")]
     lease: Option<Length>,
-    /// How long after a renewal of its lease a member asks for the next one; 400ms unless given.
+    /// Delay from a lease renewal to a member's next renewal request. Default: 400ms.
     #[arg(long, value_name = "LENGTH", requires = "views")]
     keepalive: Option<Length>,
-    /// How much faster or slower than true time clocks are taken to run at most; 500ppm unless given.
+    /// Assumed maximum deviation of a clock's rate from true time. Default: 500ppm.
     #[arg(long, value_name = "DRIFT", requires = "views")]
     drift_bound: Option<Ppm>,
-    /// What is made of a member whose connection was closed: it is out at once, or when its lease has run out; evict unless given.
+    /// How to treat a member whose connection was closed: remove it at once, or when its lease
+    /// expires. Default: evict.
     #[arg(long, value_name = "WHAT", requires = "views", value_parser = one_of(ON_CLOSE))]
     on_close: Option<OnClose>,
 }
@@ -37,6 +39,7 @@ const KEEPERS: [(&str, Keeper); 3] =
 const ON_CLOSE: [(&str, OnClose); 2] = [("evict", OnClose::Evict), ("lease", OnClose::Lease)];
 
 impl ViewArgs {
+    /// The settings of views; `None` without `--views`.
     pub(crate) fn settings(&self) -> Option<ViewSettings> {
         self.changed(None)
     }
@@ -59,7 +62,7 @@ impl ViewArgs {
         first_given!(self; membership, lease, keepalive, drift_bound = "drift-bound", on_close = "on-close")
     }
 
-    /// There is no oracle outside of the simulator.
+    /// Rejects oracles, which exist only in the simulator.
     pub(crate) fn refuse_oracles(&self) -> Result<(), OptionsError> {
         let Some(oracle @ (Keeper::Oracle | Keeper::Impatient)) = self.membership else { return Ok(()) };
         Err(OptionsError::no_effect(
@@ -69,7 +72,7 @@ impl ViewArgs {
     }
 }
 
-/// Between processes there is no oracle: the members keep the membership themselves.
+/// Selects the replicated log, because real processes have no oracle.
 pub(crate) fn for_real(views: &mut ViewSettings) {
     views.membership = Keeper::Replica;
 }

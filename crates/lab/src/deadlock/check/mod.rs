@@ -1,9 +1,9 @@
-//! Detectors of deadlocks under the checker.
+//! Deadlock detectors under the checker.
 
+mod client_state;
 mod processes;
-mod shown;
 
-pub use processes::Askers;
+pub use processes::Requesters;
 
 use crate::check::{CheckSpec, CheckedFamily, HabitArgs};
 use crate::deadlock::run::{Asking, Taking};
@@ -13,37 +13,38 @@ use crate::family::ScriptFamily;
 use crate::figures::count;
 use quorate_check::CheckError;
 
+/// The behaviour of processes in a check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waits {
-    /// The same as for a run. When processes ask and let go is tried in every order.
+    /// The settings of a run. The checker explores every order of requests and releases.
     pub settings: Settings,
 }
 
 impl CheckedFamily for Deadlock {
     type Habits = Waits;
-    type Crowd = Askers;
+    type Crowd = Requesters;
 
     fn run_settings(check: &CheckSpec<Self>) -> Settings {
         check.habits.settings.clone()
     }
 
-    fn crowd(check: &CheckSpec<Self>) -> Result<Askers, LabError> {
+    fn crowd(check: &CheckSpec<Self>) -> Result<Requesters, LabError> {
         let spec = check.spec();
         let settings = &spec.settings;
         let is_one_each = settings.processes.is_none_or(|processes| processes == spec.nodes);
         let rounds = check.rounds.filter(|_| is_one_each);
-        // Resources are taken one after the other, unless at once.
+        // Resources are acquired one after the other, unless all at once.
         let one_by_one = settings.resources > 0 && settings.taking != Taking::AtOnce;
         let asking = if settings.resources > 0 { Asking::All } else { asking(&spec) };
         let fan_out = if one_by_one { 1 } else { settings.fan_out };
         let resources = plan(&spec).resources().collect();
         let resolves = settings.victim.is_some();
         let in_order = settings.taking == Taking::InOrder;
-        Askers::new(spec.nodes, resources, rounds, (asking, fan_out, in_order), resolves).map_err(CheckError::into)
+        Requesters::new(spec.nodes, resources, rounds, (asking, fan_out, in_order), resolves).map_err(CheckError::into)
     }
 
     fn habits(args: &HabitArgs, _nodes: usize) -> Result<Waits, LabError> {
-        if let Some(option) = args.deadlock.means_nothing_to_checks() {
+        if let Some(option) = args.deadlock.not_applicable_to_checks() {
             return Err(DeadlockError::NotInChecks { option }.into());
         }
         let settings = args.deadlock.changed(Settings::default());

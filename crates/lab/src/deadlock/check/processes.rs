@@ -1,32 +1,36 @@
-//! The users of the deadlock family: each process asks whom it likes, so many times, and lets go when it runs.
+//! The clients of the deadlock family in a check: each process sends requests to any others, a
+//! number of times, and releases when it runs.
 //!
-//! Nobody need ask, but whoever runs lets go of what others wait for sooner or later, and whoever is told to give up does. So all graphs of a few
-//! processes come about, in every order. What a user knows of its own process and of the resource of its site it shows; from what all show
-//! follows who waits for whom in truth, which no detector sees.
+//! No process is required to send a request. But a running process eventually releases what others
+//! wait for, and a victim eventually aborts. So all wait-for graphs of a few processes arise, in
+//! every order. A client shows the state of its own process and of the resource at its site. From
+//! the state of all clients follows the actual wait-for graph, which no detector can see.
 
-use super::shown::{self, MOST_RESOURCES, MOST_SITES, MOST_SPELLS, Shown};
+use super::client_state::{self, ClientState, MAX_RESOURCES, MAX_SITES, MAX_WAITS};
 use crate::deadlock::run::Asking;
 use quorate_check::{CheckError, Judge, Judged, News, Offer, Property, Story, Users};
 use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Report, Spell};
 use std::collections::BTreeSet;
 
+/// The clients of all sites in a check.
 #[derive(Clone, Debug)]
-pub struct Askers {
+pub struct Requesters {
     sites: usize,
-    /// What there is to be taken; nothing where processes ask each other.
+    /// The resources; empty if processes send requests to each other.
     resources: Vec<Agent>,
     rounds: u8,
     asking: Asking,
-    /// How many others one asks at once, at most.
+    /// Maximum number of agents in one request.
     fan_out: usize,
-    /// Whether all take resources in the same order.
+    /// Whether all processes acquire resources in the same order.
     in_order: bool,
     resolves: bool,
 }
 
-impl Askers {
-    /// One process a site, each of which asks so often, for all of those it asks or for any of them.
+impl Requesters {
+    /// One process per site, with `rounds` requests each, that waits for all or any of the
+    /// requested agents.
     pub fn new(
         sites: usize,
         resources: Vec<Agent>,
@@ -35,30 +39,32 @@ impl Askers {
         resolves: bool,
     ) -> Result<Self, CheckError> {
         let is_spread = resources.iter().all(|resource| resource.number == 0);
-        // A resource waits as often as it is granted.
-        let spells = |rounds: u8| usize::from(rounds) * if resources.is_empty() { 1 } else { sites };
-        let rounds = rounds.filter(|rounds| spells(*rounds) < usize::from(MOST_SPELLS));
+        // A resource waits once per grant.
+        let waits = |rounds: u8| usize::from(rounds) * if resources.is_empty() { 1 } else { sites };
+        let rounds = rounds.filter(|rounds| waits(*rounds) < usize::from(MAX_WAITS));
         match rounds {
-            Some(rounds) if sites <= MOST_SITES && resources.len() <= MOST_RESOURCES && is_spread => {
+            Some(rounds) if sites <= MAX_SITES && resources.len() <= MAX_RESOURCES && is_spread => {
                 Ok(Self { sites, resources, rounds, asking, fan_out, in_order, resolves })
             }
             Some(_) | None => {
-                Err(CheckError::TooManyWaits { sites: MOST_SITES, resources: MOST_RESOURCES, rounds: MOST_SPELLS - 1 })
+                Err(CheckError::TooManyWaits { sites: MAX_SITES, resources: MAX_RESOURCES, rounds: MAX_WAITS - 1 })
             }
         }
     }
 
-    fn others(&self, user: &Asker) -> Vec<Agent> {
+    /// The agents that the process may request next.
+    fn others(&self, user: &Requester) -> Vec<Agent> {
         if self.resources.is_empty() {
             let all = (0..self.sites).map(|site| Agent::process(NodeId::from_index(site), 0));
             return all.filter(|other| other.site != user.node).collect();
         }
-        let is_next = |resource: &Agent| !self.in_order || user.owes.iter().all(|held| held < resource);
-        let free = self.resources.iter().copied().filter(|resource| !user.owes.contains(resource));
+        let is_next = |resource: &Agent| !self.in_order || user.obligations.iter().all(|held| held < resource);
+        let free = self.resources.iter().copied().filter(|resource| !user.obligations.contains(resource));
         free.filter(is_next).collect()
     }
 
-    fn needs(&self, user: &Asker) -> Vec<Need<Agent>> {
+    /// The requests that the process may send next.
+    fn needs(&self, user: &Requester) -> Vec<Need<Agent>> {
         let others = self.others(user);
         let mut needs = Vec::new();
         for chosen in 1_u32..1 << others.len() {
@@ -83,135 +89,139 @@ impl Askers {
     }
 }
 
+/// The client of one site.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Asker {
+pub struct Requester {
     node: NodeId,
     left: u8,
-    spoke: bool,
+    awaits_event: bool,
     waits: bool,
-    /// Who waits for its process, or what that has.
-    owes: BTreeSet<Agent>,
-    shown: Shown,
+    /// The agents that wait for its process, or the resources that the process holds.
+    obligations: BTreeSet<Agent>,
+    state: ClientState,
 }
 
-impl Asker {
-    fn is_told(&mut self, event: &Event, users: &Askers) {
+impl Requester {
+    fn record_event(&mut self, event: &Event, users: &Requesters) {
         match event {
             Event::Waits { who, spell, need } if who.is_resource() => {
                 if let [holder] = need.on() {
-                    self.shown.grants(holder.site, *spell);
+                    self.state.set_holder(holder.site, *spell);
                 }
             }
             Event::Waits { spell, need, .. } => {
                 self.waits = true;
                 let place = |agent: &Agent| users.number_of(*agent).unwrap_or(agent.site.index());
                 let on = need.on().iter().fold(0, |mask, agent| mask | 1_u64 << place(agent));
-                self.shown.waits(*spell, on, need.is_any());
+                self.state.waits(*spell, on, need.is_any());
             }
-            // The process has got the resource.
+            // The process has acquired the resource.
             Event::Asked { by, spell, .. } if by.is_resource() => {
-                self.owes.insert(*by);
+                self.obligations.insert(*by);
                 if let Some(number) = users.number_of(*by) {
-                    self.shown.receives(number, *spell);
+                    self.state.record_received(number, *spell);
                 }
             }
             Event::Asked { who, by, .. } => {
                 if !who.is_resource() {
-                    self.owes.insert(*by);
+                    self.obligations.insert(*by);
                 }
             }
-            // To a resource: what it gives back.
+            // The process releases a resource.
             Event::Answers { to, spell, .. } if to.is_resource() => {
-                self.owes.remove(to);
+                self.obligations.remove(to);
                 if let Some(number) = users.number_of(*to) {
-                    self.shown.returns(number, *spell);
+                    self.state.record_returned(number, *spell);
                 }
             }
             Event::Answers { who, to, spell } => {
                 if !who.is_resource() {
-                    self.owes.remove(to);
+                    self.obligations.remove(to);
                 }
-                self.shown.lets_go(to.site, *spell);
+                self.state.answers(to.site, *spell);
             }
-            Event::Runs { who, .. } if who.is_resource() => self.shown.is_free(),
-            Event::Runs { .. } => self.goes_on(None),
-            Event::GaveUp { spell, .. } => self.goes_on(Some(*spell)),
+            Event::Runs { who, .. } if who.is_resource() => self.state.clear_holder(),
+            Event::Runs { .. } => self.resume(None),
+            Event::GaveUp { spell, .. } => self.resume(Some(*spell)),
             Event::Withdrawn { who, by } => {
                 if !who.is_resource() {
-                    self.owes.remove(by);
+                    self.obligations.remove(by);
                 }
             }
-            Event::Deadlock(report) if !users.resolves => self.shown.tells(members(report)),
-            Event::Victim { .. } => self.shown.is_doomed(),
+            Event::Deadlock(report) if !users.resolves => self.state.report(members(report)),
+            Event::Victim { .. } => self.state.set_victim(),
             Event::Deadlock(_) | Event::Refused(_) => {}
         }
     }
 
-    fn goes_on(&mut self, given_up: Option<Spell>) {
+    fn resume(&mut self, given_up: Option<Spell>) {
         self.waits = false;
-        self.shown.runs(given_up);
+        self.state.end_wait(given_up);
     }
 }
 
+/// The reported processes, one bit per site.
 fn members(report: &Report) -> u64 {
     let processes = report.waits.iter().filter(|wait| !wait.who.is_resource());
     processes.fold(0, |mask, wait| mask | 1_u64 << wait.who.site.index())
 }
 
-impl Users for Askers {
+impl Users for Requesters {
     type Command = Command;
     type Event = Event;
-    type User = Asker;
+    type User = Requester;
 
-    fn begin(&self, node: NodeId) -> Asker {
-        let shown = Shown::new(self.resources.len());
-        Asker { node, left: self.rounds, spoke: false, waits: false, owes: BTreeSet::new(), shown }
+    fn begin(&self, node: NodeId) -> Requester {
+        let state = ClientState::new(self.resources.len());
+        Requester { node, left: self.rounds, awaits_event: false, waits: false, obligations: BTreeSet::new(), state }
     }
 
-    fn offers(&self, user: &Asker) -> Vec<Offer<Command>> {
+    fn offers(&self, user: &Requester) -> Vec<Offer<Command>> {
         let offer = |command, obliged| Offer { command, obliged };
-        if user.spoke {
+        if user.awaits_event {
             return Vec::new();
         }
         if user.waits {
-            let gives_up = user.shown.has_to_give_up().then(|| offer(Command::GiveUp { process: 0 }, true));
+            let gives_up = user.state.is_victim().then(|| offer(Command::GiveUp { process: 0 }, true));
             return gives_up.into_iter().collect();
         }
-        let answers = user.owes.iter().map(|to| offer(Command::Answer { process: 0, to: *to }, true));
+        let answers = user.obligations.iter().map(|to| offer(Command::Answer { process: 0, to: *to }, true));
         let asks = if user.left > 0 { self.needs(user) } else { Vec::new() };
         let asks = asks.into_iter().map(|need| offer(Command::Ask { process: 0, need }, false));
         answers.chain(asks).collect()
     }
 
-    fn hear(&self, user: &mut Asker, news: News<'_, Command, Event>, _story: &mut Story) {
+    fn hear(&self, user: &mut Requester, news: News<'_, Command, Event>, _story: &mut Story) {
         match news {
             News::Commands(command) => {
-                user.spoke = true;
+                user.awaits_event = true;
                 if let Command::Ask { .. } = command {
                     user.left = user.left.saturating_sub(1);
                 }
             }
             News::Told(event) => {
-                user.spoke = false;
-                user.is_told(event, self);
+                user.awaits_event = false;
+                user.record_event(event, self);
             }
-            // A textbook group: nobody comes back, and nobody is told.
+            // A textbook group: nodes never restart and get no crash notices.
             News::Crashed | News::Restarted | News::Gone(_) | News::Back(_) => {}
         }
     }
 
-    /// That a wait goes on for ever is what a detector is for.
-    fn waits(&self, _user: &Asker) -> bool {
+    /// A wait without end is not a violation: the detector must find it.
+    fn waits(&self, _user: &Requester) -> bool {
         false
     }
 
-    fn facet(&self, user: &Asker, _acts: bool) -> u64 {
-        user.shown.packed()
+    fn facet(&self, user: &Requester, _acts: bool) -> u64 {
+        user.state.packed()
     }
 
     fn properties(&self) -> Vec<Property> {
-        let phantom: Judge = if self.resolves { shown::victims_are_stuck } else { shown::told_are_stuck };
-        let found: Judge = if self.resolves { shown::nobody_is_stuck } else { shown::stuck_are_told };
+        let phantom: Judge =
+            if self.resolves { client_state::victims_are_deadlocked } else { client_state::reported_are_deadlocked };
+        let found: Judge =
+            if self.resolves { client_state::none_is_deadlocked } else { client_state::deadlocks_are_reported };
         vec![
             Property { name: "no-phantom", judged: Judged::ByState(phantom) },
             Property { name: "all-found", judged: Judged::ByEnds(found) },

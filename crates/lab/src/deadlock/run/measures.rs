@@ -1,23 +1,25 @@
-//! What it takes to find deadlocks, measured.
+//! Measures the cost of deadlock detection.
 
-use super::told;
-use super::truth::Truth;
+use super::actual_waits::Truth;
+use super::emitted_event;
 use quorate_core::deadlock::{Agent, Command, Event, Report};
 use quorate_core::{Class, Duration, Time};
 use quorate_journal::moment::{Done, Moment, Observer};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// Waits, reports and messages so far.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
     truth: Truth,
     waits: u64,
-    /// How many of them are between two sites.
+    /// Number of waits between two sites.
     remote: u64,
     reports: Vec<Report>,
     phantoms: u64,
     victims: u64,
     detector: u64,
+    /// Messages that resolve deadlocks.
     rulings: u64,
     stuck_since: BTreeMap<Agent, Time>,
     delays: Vec<Duration>,
@@ -41,7 +43,7 @@ impl Measures {
             delay_mean: mean,
             delay_most: slowest,
             delay_unit: unit_name,
-            reports: self.reports.iter().take(MOST_REPORTS).map(ToString::to_string).collect(),
+            reports: self.reports.iter().take(MAX_REPORTS).map(ToString::to_string).collect(),
         }
     }
 
@@ -53,7 +55,7 @@ impl Measures {
         }
     }
 
-    fn hear(&mut self, time: Time, event: &Event) {
+    fn record_event(&mut self, time: Time, event: &Event) {
         match event {
             Event::Waits { who, need, .. } => {
                 self.waits += need.on().len() as u64;
@@ -86,7 +88,7 @@ impl Measures {
     }
 }
 
-const MOST_REPORTS: usize = 20;
+const MAX_REPORTS: usize = 20;
 
 impl Observer<Command, Event> for Measures {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
@@ -99,29 +101,29 @@ impl Observer<Command, Event> for Measures {
             }
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
-        if let Some((time, _, event)) = told(moment) {
-            self.hear(time, event);
+        if let Some((time, _, event)) = emitted_event(moment) {
+            self.record_event(time, event);
         }
     }
 }
 
-/// Deadlocks and what it took to find them, as `--json` prints them.
+/// Deadlocks and the cost of their detection, as `--json` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeadlockSummary {
     pub waits: u64,
     pub waits_between_sites: u64,
     pub deadlocks_told: u64,
-    /// How many of them were none at that instant.
+    /// Number of reports that did not describe a deadlock when they were made.
     pub phantoms_told: u64,
     pub gave_up: u64,
     pub stuck_at_end: Vec<String>,
     pub detector_messages: u64,
     pub resolution_messages: u64,
-    /// From the instant at which the last one of a deadlock was stuck until it was told, on average.
+    /// Mean time from the last wait of a deadlock to its report.
     pub delay_mean: Option<f64>,
     pub delay_most: Option<f64>,
-    /// What these times are measured in: `T`, one message time, under fixed latency; else `ms`.
+    /// The unit of delays: `T`, one message time, under fixed latency; else `ms`.
     pub delay_unit: &'static str,
-    /// What was told, the first few.
+    /// The first few reports.
     pub reports: Vec<String>,
 }

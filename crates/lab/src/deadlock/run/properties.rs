@@ -1,31 +1,32 @@
-//! What must hold of a detector, whichever it is.
+//! The properties that every deadlock detector promises.
 
-use super::told;
-use super::truth::Truth;
+use super::actual_waits::Truth;
+use super::emitted_event;
 use quorate_core::deadlock::{Agent, Command, Event, Report, Spell};
 use quorate_core::{Class, Time};
 use quorate_journal::moment::{Done, Moment, Observer, Sent};
 use quorate_journal::property::{Kind, Verdict, Violation};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Bound on the number of detection messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
     /// The kinds of messages that count.
     pub kinds: &'static [&'static str],
-    /// How many of them for each wait between two sites.
+    /// Messages per wait between two sites.
     pub factor: u64,
 }
 
-/// Judges a run against the truth, which no detector sees.
+/// Judges a run by the actual waits, which no detector can see.
 #[derive(Clone, Debug, Default)]
 pub struct Properties {
     truth: Truth,
     resolves: bool,
     bound: Option<Bound>,
-    /// Who was told to give up and has not.
-    doomed: BTreeMap<Agent, Report>,
-    told: BTreeSet<(Agent, Spell)>,
-    toll: Toll,
+    /// Victims that have not aborted yet, with the reports that chose them.
+    victims: BTreeMap<Agent, Report>,
+    reported: BTreeSet<(Agent, Spell)>,
+    budget: MessageBudget,
     no_phantom: Option<Violation>,
     bounded: Option<Violation>,
     found_any: bool,
@@ -34,26 +35,31 @@ pub struct Properties {
     lines: u64,
 }
 
+/// The use of a report.
 #[derive(Clone, Copy)]
-enum Act {
-    Tells,
-    Dooms(Agent),
+enum ReportUse {
+    Report,
+    Victim(Agent),
 }
 
+/// The number of detection messages that each agent sent and may send.
 #[derive(Clone, Debug, Default)]
-struct Toll {
-    /// For each one who waits, how many waits between two sites it has.
+struct MessageBudget {
+    /// For each waiting agent, its number of waits between two sites.
     open: BTreeMap<Agent, u64>,
+    /// Number of open waits between two sites.
     alive: u64,
+    /// Number of all waits between two sites so far.
     ever: u64,
-    /// For each one, how many looks it began, and how many waits there were by then less all there had ever been.
+    /// For each agent, the number of its detections, and the sum of the open waits at their starts
+    /// minus all waits until then.
     looks: BTreeMap<Agent, (u64, i128)>,
     spent: BTreeMap<Agent, u64>,
 }
 
-impl Toll {
-    fn begins(&mut self, who: Agent, remote: u64) {
-        self.ends(who);
+impl MessageBudget {
+    fn begin_wait(&mut self, who: Agent, remote: u64) {
+        self.end_wait(who);
         self.open.insert(who, remote);
         self.alive += remote;
         self.ever += remote;
@@ -62,11 +68,12 @@ impl Toll {
         *head_start += i128::from(self.alive) - i128::from(self.ever);
     }
 
-    fn ends(&mut self, who: Agent) {
+    fn end_wait(&mut self, who: Agent) {
         self.alive -= self.open.remove(&who).unwrap_or(0);
     }
 
-    /// One message for each wait that there has been since a look began, for all looks of one.
+    /// The expected number of messages of all detections of one agent: one per wait that existed
+    /// since the detection started.
     fn allowance(&self, who: Agent) -> u64 {
         let (looks, head_start) = self.looks.get(&who).copied().unwrap_or_default();
         u64::try_from(i128::from(looks) * i128::from(self.ever) + head_start).unwrap_or(0)
@@ -79,7 +86,7 @@ impl Properties {
     }
 
     pub fn verdicts(&self) -> Vec<Verdict> {
-        let missed = self.missed();
+        let missed = self.undetected_deadlock();
         let happened = self.found_any || missed.is_some();
         let mut verdicts = vec![
             Verdict::judged("no-phantom", Kind::Always, self.no_phantom.clone()),
@@ -92,73 +99,75 @@ impl Properties {
         verdicts
     }
 
-    /// A deadlock that is there at the end although somebody was to give up, or of which nobody was told.
-    fn missed(&self) -> Option<Violation> {
+    /// A deadlock at the end that was not reported, or not resolved although victims are chosen.
+    fn undetected_deadlock(&self) -> Option<Violation> {
         let deadlocks = self.truth.deadlocks();
-        let is_told = |who: &Agent| self.told.iter().any(|(agent, _)| agent == who);
-        let missed = deadlocks.iter().find(|one| self.resolves || !one.waits.iter().any(|(who, _)| is_told(who)))?;
+        let is_reported = |who: &Agent| self.reported.iter().any(|(agent, _)| agent == who);
+        let missed =
+            deadlocks.iter().find(|one| self.resolves || !one.waits.iter().any(|(who, _)| is_reported(who)))?;
         let since = missed.waits.iter().filter_map(|(who, _)| self.begun.get(who)).min().copied().unwrap_or(self.end);
         let waits: Vec<_> = missed.waits.iter().map(|(who, need)| format!("{who} waits for {need}")).collect();
-        let text = format!("nobody has found that {}", waits.join(", "));
+        let text = format!("not detected: {}", waits.join(", "));
         Some(Violation { time: self.end, line: self.lines, since, text })
     }
 
-    fn hear(&mut self, time: Time, event: &Event) {
+    fn record_event(&mut self, time: Time, event: &Event) {
         match event {
             Event::Waits { who, need, .. } => {
                 self.begun.insert(*who, time);
                 let remote = need.on().iter().filter(|agent| agent.site != who.site).count() as u64;
-                self.toll.begins(*who, remote);
+                self.budget.begin_wait(*who, remote);
             }
-            Event::Runs { who, .. } => self.toll.ends(*who),
+            Event::Runs { who, .. } => self.budget.end_wait(*who),
             Event::GaveUp { who, .. } => {
-                self.toll.ends(*who);
-                self.doomed.remove(who);
+                self.budget.end_wait(*who);
+                self.victims.remove(who);
             }
             Event::Deadlock(report) => {
                 self.found_any |= self.truth.objection(report).is_none();
-                self.told.extend(report.waits.iter().map(|wait| (wait.who, wait.spell)));
-                self.judge(time, report, Act::Tells);
+                self.reported.extend(report.waits.iter().map(|wait| (wait.who, wait.spell)));
+                self.judge(time, report, ReportUse::Report);
             }
             Event::Victim { who, report } => {
-                self.judge(time, report, Act::Dooms(*who));
-                self.doomed.insert(*who, report.clone());
+                self.judge(time, report, ReportUse::Victim(*who));
+                self.victims.insert(*who, report.clone());
             }
             Event::Asked { .. } | Event::Answers { .. } | Event::Withdrawn { .. } | Event::Refused(_) => {}
         }
         self.truth.hear(event);
-        self.told.retain(|(who, _)| self.truth.waits(*who));
+        self.reported.retain(|(who, _)| self.truth.waits(*who));
         if let Event::Answers { .. } | Event::GaveUp { .. } = event {
-            for (who, report) in self.doomed.clone() {
-                self.judge(time, &report, Act::Dooms(who));
+            for (who, report) in self.victims.clone() {
+                self.judge(time, &report, ReportUse::Victim(who));
             }
         }
     }
 
-    fn judge(&mut self, time: Time, report: &Report, act: Act) {
+    /// Checks that a report describes an actual deadlock.
+    fn judge(&mut self, time: Time, report: &Report, used_as: ReportUse) {
         if self.no_phantom.is_some() {
             return;
         }
         let Some(objection) = self.truth.objection(report) else { return };
         let since = report.waits.iter().filter_map(|wait| self.begun.get(&wait.who)).min().copied().unwrap_or(time);
-        let text = match act {
-            Act::Tells => format!("a phantom is told ({report}), but {objection}"),
-            Act::Dooms(who) => format!("{who} is to give up for a phantom ({report}), but {objection}"),
+        let text = match used_as {
+            ReportUse::Report => format!("false deadlock report ({report}): {objection}"),
+            ReportUse::Victim(who) => format!("{who} is the victim of a false deadlock report ({report}): {objection}"),
         };
         self.no_phantom = Some(Violation { time, line: self.lines, since, text });
     }
 
-    /// A message says whose look it belongs to in the first word of what it is called.
+    /// The first word of a message's label names the agent whose detection it belongs to.
     fn count(&mut self, time: Time, sent: &Sent<'_>) {
         let counts = |bound: &Bound| sent.class == Class::Algorithm && bound.kinds.contains(&sent.kind);
         let Some(bound) = self.bound.filter(counts) else { return };
         let name = sent.label.map(ToString::to_string).unwrap_or_default();
         let Some(who) = name.split(['→', ':']).next().and_then(|first| first.parse::<Agent>().ok()) else { return };
-        let spent = self.toll.spent.entry(who).or_default();
+        let spent = self.budget.spent.entry(who).or_default();
         *spent += 1;
-        let (spent, most) = (*spent, bound.factor * self.toll.allowance(who));
+        let (spent, most) = (*spent, bound.factor * self.budget.allowance(who));
         if spent > most && self.bounded.is_none() {
-            let text = format!("looks of {who} have taken {spent} messages, and {most} should do");
+            let text = format!("detections of {who} sent {spent} messages; expected at most {most}");
             self.bounded = Some(Violation { time, line: self.lines, since: Time::ZERO, text });
         }
     }
@@ -172,8 +181,8 @@ impl Observer<Command, Event> for Properties {
             Moment::Effect { time, node, effect: Done::Send { to, sent } } if to != node => self.count(*time, sent),
             Moment::Effect { .. } | Moment::Input { .. } | Moment::World { .. } => {}
         }
-        if let Some((time, _, event)) = told(moment) {
-            self.hear(time, event);
+        if let Some((time, _, event)) = emitted_event(moment) {
+            self.record_event(time, event);
         }
     }
 }

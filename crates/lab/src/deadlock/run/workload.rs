@@ -1,42 +1,47 @@
-//! Processes that ask, hold and let go.
+//! The workload: processes that send requests, hold and release.
 
-use super::asking::{Choices, Demand};
-use super::truth::Truth;
+use super::actual_waits::Truth;
+use super::requests::{Choices, Demand};
 use quorate_core::deadlock::{Agent, Command, Event, Need};
 use quorate_core::{NodeId, Time};
 use quorate_journal::settings::TimedCommand;
 use quorate_journal::workload::{News, Plan, Workload};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Reads a command of a script: its name and what it says.
+/// Parses a command of a script: its name and arguments.
 pub type Reader = fn(&str, NodeId) -> Option<Command>;
 
-/// The processes of all sites. They are content when everyone has got what it wanted, or, where nobody gives up, waits for ever.
+/// The processes of all sites. They are done when every process has got what it requested or,
+/// without victims, is deadlocked.
 pub struct Processes {
-    conduct: Conduct,
+    behavior: Behavior,
     truth: Truth,
 }
 
-enum Conduct {
+/// The origin of the commands: random choices or a script.
+enum Behavior {
     Free {
         choices: Box<Choices>,
         states: BTreeMap<Agent, State>,
     },
-    /// As a script says; whoever is told to give up does so.
+    /// The processes follow a script; victims abort at once.
     Script {
         commands: Vec<TimedCommand>,
         reader: Reader,
     },
 }
 
+/// The state of one process.
 #[derive(Clone, Debug, Default)]
 struct State {
     rounds: u64,
+    /// The remaining requests of the current round.
     needs: VecDeque<Need<Agent>>,
-    owes: BTreeSet<Agent>,
+    /// Agents that wait for the process, or resources that it holds.
+    waiters: BTreeSet<Agent>,
     waits: bool,
-    asks: Option<Time>,
-    lets_go: Option<Time>,
+    ask_at: Option<Time>,
+    release_at: Option<Time>,
 }
 
 impl Processes {
@@ -44,59 +49,61 @@ impl Processes {
         let state = State { rounds: demand.rounds, ..State::default() };
         let states = demand.processes.iter().map(|who| (*who, state.clone())).collect();
         let choices = Box::new(Choices::new(demand, seed));
-        Self::of(Conduct::Free { choices, states })
+        Self::of(Behavior::Free { choices, states })
     }
 
     pub fn scripted(commands: Vec<TimedCommand>, reader: Reader) -> Self {
-        Self::of(Conduct::Script { commands, reader })
+        Self::of(Behavior::Script { commands, reader })
     }
 
-    fn of(conduct: Conduct) -> Self {
-        Self { conduct, truth: Truth::default() }
+    fn of(behavior: Behavior) -> Self {
+        Self { behavior, truth: Truth::default() }
     }
 }
 
 impl State {
-    /// It is free to act: when it does what is next.
+    /// The process is running: schedules its next action.
     fn resume(&mut self, who: Agent, now: Time, choices: &mut Choices, plan: &mut Plan<Command>) {
         if self.waits {
             return;
         }
         let takes = !choices.demand().resources.is_empty();
-        if self.asks.is_none() && (!self.needs.is_empty() || self.rounds > 0) {
+        if self.ask_at.is_none() && (!self.needs.is_empty() || self.rounds > 0) {
             let at = now + choices.think();
-            self.asks = Some(at);
+            self.ask_at = Some(at);
             plan.wake(at, who.site);
         }
-        // Whoever takes resources lets go of them at the end of a round, others as soon as they can.
+        // A process releases resources at the end of a round, and answers other processes as soon
+        // as possible.
         let is_free = if takes { self.needs.is_empty() } else { true };
-        if self.lets_go.is_none() && is_free && !self.owes.is_empty() {
+        if self.release_at.is_none() && is_free && !self.waiters.is_empty() {
             let at = now + choices.hold();
-            self.lets_go = Some(at);
+            self.release_at = Some(at);
             plan.wake(at, who.site);
             if takes {
-                self.asks = None;
+                self.ask_at = None;
             }
         }
     }
 
+    /// Performs the actions that are due.
     fn act(&mut self, who: Agent, now: Time, choices: &mut Choices, plan: &mut Plan<Command>) {
         if self.waits {
             return;
         }
-        if self.lets_go.take_if(|at| *at <= now).is_some() {
-            self.let_go(who, now, plan);
+        if self.release_at.take_if(|at| *at <= now).is_some() {
+            self.release(who, now, plan);
             self.resume(who, now, choices, plan);
         }
-        if self.asks.take_if(|at| *at <= now).is_some() {
+        if self.ask_at.take_if(|at| *at <= now).is_some() {
             if self.needs.is_empty() {
                 self.rounds = self.rounds.saturating_sub(1);
-                self.needs = if choices.asks() { choices.round(who).into() } else { VecDeque::new() };
+                self.needs = if choices.sends_request() { choices.round(who).into() } else { VecDeque::new() };
             }
             match self.needs.pop_front() {
                 Some(need) => {
                     self.waits = true;
-                    self.lets_go = None;
+                    self.release_at = None;
                     plan.command(now, who.site, Command::Ask { process: who.number, need });
                 }
                 None => self.resume(who, now, choices, plan),
@@ -104,18 +111,18 @@ impl State {
         }
     }
 
-    fn let_go(&mut self, who: Agent, now: Time, plan: &mut Plan<Command>) {
-        for to in std::mem::take(&mut self.owes) {
+    fn release(&mut self, who: Agent, now: Time, plan: &mut Plan<Command>) {
+        for to in std::mem::take(&mut self.waiters) {
             plan.command(now, who.site, Command::Answer { process: who.number, to });
         }
     }
 
     fn is_busy(&self) -> bool {
-        !self.waits && (self.asks.is_some() || self.lets_go.is_some())
+        !self.waits && (self.ask_at.is_some() || self.release_at.is_some())
     }
 }
 
-impl Conduct {
+impl Behavior {
     fn hear(&mut self, now: Time, event: &Event, plan: &mut Plan<Command>) {
         let Self::Free { choices, states } = self else {
             if let Event::Victim { who, .. } = event {
@@ -134,17 +141,17 @@ impl Conduct {
         let Some(state) = states.get_mut(who) else { return };
         match event {
             Event::Asked { by, .. } => {
-                state.owes.insert(*by);
+                state.waiters.insert(*by);
             }
             Event::Withdrawn { by, .. } => {
-                state.owes.remove(by);
+                state.waiters.remove(by);
             }
             Event::Runs { .. } => state.waits = false,
-            // What it has got so far it lets go of at once, and this round is over.
+            // The process releases at once what it holds, and its round has ended.
             Event::GaveUp { .. } => {
                 state.waits = false;
                 state.needs.clear();
-                state.let_go(*who, now, plan);
+                state.release(*who, now, plan);
             }
             Event::Victim { .. } => plan.command(now, who.site, Command::GiveUp { process: who.number }),
             Event::Waits { .. } | Event::Answers { .. } | Event::Deadlock(_) | Event::Refused(_) => {}
@@ -155,13 +162,13 @@ impl Conduct {
 
 impl Workload<Command, Event> for Processes {
     fn begin(&mut self, plan: &mut Plan<Command>) {
-        match &mut self.conduct {
-            Conduct::Free { choices, states } => {
+        match &mut self.behavior {
+            Behavior::Free { choices, states } => {
                 for (who, state) in states {
                     state.resume(*who, Time::ZERO, choices, plan);
                 }
             }
-            Conduct::Script { commands, reader } => {
+            Behavior::Script { commands, reader } => {
                 for TimedCommand { at, node, word } in commands {
                     if let Some(command) = reader(word, *node) {
                         plan.command(Time::ZERO + *at, *node, command);
@@ -175,10 +182,10 @@ impl Workload<Command, Event> for Processes {
         match news {
             News::Told(event) => {
                 self.truth.hear(event);
-                self.conduct.hear(now, event, plan);
+                self.behavior.hear(now, event, plan);
             }
             News::Alarm => {
-                let Conduct::Free { choices, states } = &mut self.conduct else { return };
+                let Behavior::Free { choices, states } = &mut self.behavior else { return };
                 for (who, state) in states.iter_mut().filter(|(who, _)| who.site == node) {
                     state.act(*who, now, choices, plan);
                 }
@@ -188,9 +195,9 @@ impl Workload<Command, Event> for Processes {
     }
 
     fn is_done(&self) -> bool {
-        match &self.conduct {
-            Conduct::Script { .. } => true,
-            Conduct::Free { choices, states } => {
+        match &self.behavior {
+            Behavior::Script { .. } => true,
+            Behavior::Free { choices, states } => {
                 let busy = states.values().any(|state| state.is_busy() || state.rounds > 0 && !state.waits);
                 let mut waiting = states.iter().filter(|(_, state)| state.waits).map(|(who, _)| who).peekable();
                 if busy || waiting.peek().is_none() {

@@ -1,28 +1,31 @@
-//! The users of the election family: each starts so many runs, and one more whenever the leader it knows is dead.
+//! The clients of the election family in a check: each starts a number of elections, and one more
+//! whenever its leader has crashed.
 //!
-//! Nobody need start. But whoever hears that the leader it follows is gone starts anew, sooner or later: users notice that a leader answers
-//! nobody. What goes wrong while a run is under way is for the algorithm to notice.
+//! No client is required to start an election on its own. But a client that learns of the crash of
+//! its leader starts a new election eventually, because a crashed leader answers no requests.
+//! Crashes during an election are for the algorithm to detect.
 
 use crate::election::run::Expectation;
 use quorate_check::{Judge, Judged, News, Offer, Past, Property, Story, Users};
 use quorate_core::election::{Command, Event};
 use quorate_core::{Epoch, Group, NodeId, Time};
 
+/// The clients of all nodes in a check.
 #[derive(Clone, Debug)]
 pub struct Voters {
     pub starters: Group,
-    /// How many runs each of them starts so; without end if not given.
+    /// Number of elections that each of them starts; `None` for no limit.
     pub rounds: Option<u8>,
-    /// How often each user starts anew because its leader is gone.
+    /// Number of times that each client may start an election because its leader has crashed.
     pub recalls: u8,
     pub resignations: u8,
-    /// Leaders lead by leases, of which no two may be valid at once.
+    /// Leaders have leases, of which no two may be valid at once.
     pub leases: bool,
     pub expects: Expectation,
 }
 
 impl Voters {
-    /// Everyone of a group of this size may start once, and anew up to twice for each crash.
+    /// Every client of a group of this size may start one election, and two more after crashes.
     pub fn new(nodes: usize) -> Self {
         Self {
             starters: Group::of_size(nodes),
@@ -35,30 +38,32 @@ impl Voters {
     }
 }
 
+/// The client of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Voter {
     node: NodeId,
     belief: Belief,
-    /// It asked for something, and was told nothing since.
-    spoke: bool,
+    /// The client sent a command, and has received no event since.
+    awaits_event: bool,
     left: Option<u8>,
     recalls: u8,
     resignations: u8,
-    /// Whom it takes for dead, one bit a node.
+    /// Nodes that the client believes to be down, one bit per node.
     gone: u16,
-    /// The latest epoch that its node told of, in its present life.
+    /// The latest epoch that its node reported in its current incarnation.
     latest: Option<Epoch>,
-    /// The latest epoch whose winner it was told, in any life.
+    /// The latest epoch whose winner the client learnt, in any incarnation.
     known: Option<Epoch>,
-    /// Up to when its node may lead, by that one's clock.
+    /// When the leadership of its node expires, on that node's clock.
     term: Option<Time>,
 }
 
+/// What a client knows about the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Belief {
     Idle,
     Asked,
-    /// Its node takes part in a run, or has lost its leader.
+    /// The node takes part in an election, or has lost its leader.
     Unaware,
     Knows {
         leader: NodeId,
@@ -69,14 +74,15 @@ enum Belief {
 
 const EPOCHS_GROW: u8 = 1;
 
-/// What users show: nothing, that their nodes are down, that they know no leader, or whom they know.
+/// The part of a client's state that properties inspect: idle, node down, no known leader, or the
+/// known leader.
 const IDLE: u64 = 0;
 const DOWN: u64 = 1;
 const UNAWARE: u64 = 2;
 const KNOWS: u64 = 3;
 
 impl Voter {
-    fn is_orphaned(&self) -> bool {
+    fn has_lost_leader(&self) -> bool {
         matches!(self.belief, Belief::Knows { leader, .. } if self.gone >> leader.index() & 1 == 1)
     }
 
@@ -84,17 +90,17 @@ impl Voter {
         matches!(self.belief, Belief::Knows { leader, .. } if leader == self.node)
     }
 
-    /// Its node tells of an epoch, which must not be smaller than this.
-    fn grows(&mut self, epoch: Epoch, least: Option<Epoch>, story: &mut Story) {
+    /// Records an epoch that the node reported, which must be at least `least`.
+    fn record_epoch(&mut self, epoch: Epoch, least: Option<Epoch>, story: &mut Story) {
         if least.is_some_and(|least| epoch < least) {
             story.breach = Some(EPOCHS_GROW);
         }
         self.latest = self.latest.max(Some(epoch));
     }
 
-    fn asks(&mut self, command: Command) {
+    fn record_command(&mut self, command: Command) {
         match command {
-            Command::Campaign if self.is_orphaned() => self.recalls = self.recalls.saturating_sub(1),
+            Command::Campaign if self.has_lost_leader() => self.recalls = self.recalls.saturating_sub(1),
             Command::Campaign => self.left = self.left.map(|left| left.saturating_sub(1)),
             Command::Resign => self.resignations = self.resignations.saturating_sub(1),
         }
@@ -103,14 +109,14 @@ impl Voter {
         }
     }
 
-    fn is_told(&mut self, event: &Event, leases: bool, story: &mut Story) {
+    fn record_event(&mut self, event: &Event, leases: bool, story: &mut Story) {
         match *event {
             Event::Began { epoch } => {
-                self.grows(epoch, self.latest, story);
+                self.record_epoch(epoch, self.latest, story);
                 (self.belief, self.term) = (Belief::Unaware, None);
             }
             Event::Elected { leader, epoch, until } => {
-                self.grows(epoch, self.latest.max(self.known), story);
+                self.record_epoch(epoch, self.latest.max(self.known), story);
                 self.known = self.known.max(Some(epoch));
                 self.belief = Belief::Knows { leader, epoch };
                 self.term = (leases && self.leads()).then_some(until);
@@ -134,7 +140,7 @@ impl Users for Voters {
         Voter {
             node,
             belief: Belief::Idle,
-            spoke: false,
+            awaits_event: false,
             left: if self.starters.contains(node) { self.rounds } else { Some(0) },
             recalls: self.recalls,
             resignations: self.resignations,
@@ -148,10 +154,10 @@ impl Users for Voters {
     fn offers(&self, user: &Voter) -> Vec<Offer<Command>> {
         let mut offers = Vec::new();
         let mut offer = |command, obliged| offers.push(Offer { command, obliged });
-        if user.belief == Belief::Down || user.spoke {
+        if user.belief == Belief::Down || user.awaits_event {
             return offers;
         }
-        if user.is_orphaned() {
+        if user.has_lost_leader() {
             if user.recalls > 0 {
                 offer(Command::Campaign, true);
             }
@@ -165,14 +171,14 @@ impl Users for Voters {
     }
 
     fn hear(&self, user: &mut Voter, news: News<'_, Command, Event>, story: &mut Story) {
-        user.spoke = match news {
+        user.awaits_event = match news {
             News::Commands(_) => true,
             News::Told(_) | News::Crashed | News::Restarted => false,
-            News::Gone(_) | News::Back(_) => user.spoke,
+            News::Gone(_) | News::Back(_) => user.awaits_event,
         };
         match news {
-            News::Commands(command) => user.asks(*command),
-            News::Told(event) => user.is_told(event, self.leases, story),
+            News::Commands(command) => user.record_command(*command),
+            News::Told(event) => user.record_event(event, self.leases, story),
             News::Crashed => {
                 (user.belief, user.term, user.latest, user.gone) = (Belief::Down, None, None, 0);
             }
@@ -220,14 +226,14 @@ impl Users for Voters {
     }
 }
 
-/// Whether all live nodes know one and the same live leader, or nobody who lives has begun anything.
+/// Whether all live nodes know the same live leader, or no live node has started anything.
 fn agree(facets: &[u64]) -> bool {
     let mut live = facets.iter().filter(|facet| **facet != DOWN);
     let first = live.clone().next();
     live.all(|facet| Some(facet) == first) && all_know_one(facets)
 }
 
-/// Whether every live node knows a live leader, or nobody who lives has begun anything.
+/// Whether every live node knows a live leader, or no live node has started anything.
 fn all_know_one(facets: &[u64]) -> bool {
     let live = || facets.iter().filter(|facet| **facet != DOWN);
     let leader = |facet: &u64| facets.get((*facet >> 8 & 0xff) as usize);

@@ -4,7 +4,7 @@ mod candidates;
 mod options;
 
 pub use candidates::Voters;
-pub(crate) use options::BallotArgs;
+pub(crate) use options::ElectionCheckArgs;
 
 use crate::check::{CheckSpec, CheckedFamily, HabitArgs};
 use crate::election::run::Starters;
@@ -14,6 +14,7 @@ use crate::family::{RunFamily, ScriptFamily};
 use quorate_check::Deaths;
 use quorate_core::election::Plan;
 
+/// The behaviour of clients in a check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ballots {
     pub settings: Settings,
@@ -34,30 +35,30 @@ impl CheckedFamily for Election {
         Ok(Voters {
             starters: settings.starters.among(group.iter(), &ring, &ranking).into_iter().collect(),
             rounds: check.rounds,
-            // What a dead leader said may still arrive after it was missed, and make it one again.
+            // A late message of a crashed leader can make it the leader again.
             recalls: check.setup.crashes.saturating_mul(2),
             resignations: *resignations,
-            // Where time stands still no lease has a length.
+            // Without timing, leases have no duration.
             leases: check.algorithm.facts.leases && check.setup.timing.is_some(),
             expects: expected_of(&check.algorithm),
         })
     }
 
-    /// Users notice a dead leader sooner or later, whether or not nodes have a failure detector.
+    /// Clients notice a crashed leader eventually, with or without a failure detector.
     fn deaths(check: &CheckSpec<Self>) -> Deaths {
         if Self::hears_of_deaths(&check.spec()) { Deaths::ToNodes } else { Deaths::ToUsers }
     }
 
     fn habits(args: &HabitArgs, _nodes: usize) -> Result<Ballots, LabError> {
-        let BallotArgs { election, resign } = &args.ballots;
+        let ElectionCheckArgs { election, resign } = &args.ballots;
         Ok(Ballots { settings: election.changed(Settings::default())?, resignations: resign.unwrap_or(0) })
     }
 
     fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
         let spec = check.spec();
-        let everyone = spec.settings.starters == Starters::All;
+        let all_start = spec.settings.starters == Starters::All;
         let own = Self::flags(&spec).into_iter().map(|flag| flag.to_string());
-        let mut flags: Vec<_> = own.filter(|text| !(everyone && text.starts_with("--starters"))).collect();
+        let mut flags: Vec<_> = own.filter(|text| !(all_start && text.starts_with("--starters"))).collect();
         if check.habits.resignations > 0 {
             flags.push(format!("--resign {}", check.habits.resignations));
         }

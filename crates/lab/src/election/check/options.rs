@@ -1,22 +1,22 @@
-//! Options of a check that only elections understand.
+//! Options of a check that only elections accept.
 
 use super::super::ElectionArgs;
 use crate::check::few;
 use crate::options::Options;
 use clap::Args;
 
-/// Who starts, how the group elects, and whether leaders hand over.
+/// Which nodes start elections, how the group elects, and whether leaders resign.
 #[derive(Args)]
 #[command(next_help_heading = "Options of elections")]
-pub(crate) struct BallotArgs {
+pub(crate) struct ElectionCheckArgs {
     #[command(flatten)]
     pub(super) election: ElectionArgs,
-    /// How often each leader may be asked to resign.
+    /// Maximum number of resignations per leader.
     #[arg(long, value_name = "NUMBER", value_parser = few)]
     pub(super) resign: Option<u8>,
 }
 
-impl Options for BallotArgs {
+impl Options for ElectionCheckArgs {
     fn given(&self) -> Option<&'static str> {
         self.election.given().or(self.resign.map(|_| "resign"))
     }

@@ -1,9 +1,10 @@
-//! Whether all who live agree on a leader, kept up to date change by change.
+//! Whether all live nodes agree on a leader, updated with every change.
 
 use super::Change;
 use quorate_core::{Epoch, NodeId};
 use std::collections::BTreeMap;
 
+/// What a node knows about the leader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Belief {
     #[default]
@@ -15,32 +16,34 @@ pub enum Belief {
     Down,
 }
 
+/// The agreement that a family of algorithms promises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expectation {
-    /// Everyone knows the same leader, of the same run.
+    /// All nodes know the same leader of the same epoch.
     #[default]
     OneForAll,
-    /// Everyone knows a leader who takes itself for one. There may be several.
+    /// Every node knows a leader that considers itself a leader. There may be several.
     OneForEach,
 }
 
-/// What every node knows. A change costs no more in a large group than in a small one.
+/// The knowledge of all nodes. An update takes logarithmic time in the number of leaders.
 #[derive(Clone, Debug, Default)]
 pub struct Agreement {
     expectation: Expectation,
     beliefs: Vec<Belief>,
     live: usize,
     followers: BTreeMap<(Epoch, NodeId), usize>,
-    /// How many live nodes know of each leader, whatever the run.
-    flocks: Vec<usize>,
-    /// How many of these know one who takes itself for a leader.
+    /// Number of live nodes that know each leader, over all epochs.
+    known_by: Vec<usize>,
+    /// Number of live nodes whose leader considers itself a leader.
     led: usize,
 }
 
 impl Agreement {
-    /// A group of this size in which everyone is up and nobody knows anything, and which is to agree on one leader.
+    /// A group of this size in which all nodes are up, no node knows a leader, and one leader is
+    /// expected.
     pub fn new(nodes: usize) -> Self {
-        Self { beliefs: vec![Belief::Unaware; nodes], live: nodes, flocks: vec![0; nodes], ..Self::default() }
+        Self { beliefs: vec![Belief::Unaware; nodes], live: nodes, known_by: vec![0; nodes], ..Self::default() }
     }
 
     #[must_use]
@@ -48,6 +51,7 @@ impl Agreement {
         Self { expectation, ..self }
     }
 
+    /// Updates the knowledge of a node.
     pub fn change(&mut self, node: NodeId, change: Change) {
         let Some(before) = self.beliefs.get(node.index()).copied() else { return };
         let after = match (before, change) {
@@ -69,10 +73,10 @@ impl Agreement {
             Belief::Knows { leader, epoch } => {
                 self.live += 1;
                 *self.followers.entry((epoch, leader)).or_default() += 1;
-                if let Some(flock) = self.flocks.get_mut(leader.index()) {
-                    *flock += 1;
-                    let flock = *flock;
-                    self.led += if leader == node { flock } else { usize::from(self.leads(leader)) };
+                if let Some(count) = self.known_by.get_mut(leader.index()) {
+                    *count += 1;
+                    let count = *count;
+                    self.led += if leader == node { count } else { usize::from(self.leads(leader)) };
                 }
             }
             Belief::Down => {}
@@ -84,9 +88,9 @@ impl Agreement {
             Belief::Unaware => self.live -= 1,
             Belief::Knows { leader, epoch } => {
                 self.live -= 1;
-                if let Some(flock) = self.flocks.get(leader.index()).copied() {
-                    self.led -= if leader == node { flock } else { usize::from(self.leads(leader)) };
-                    self.flocks[leader.index()] = flock - 1;
+                if let Some(count) = self.known_by.get(leader.index()).copied() {
+                    self.led -= if leader == node { count } else { usize::from(self.leads(leader)) };
+                    self.known_by[leader.index()] = count - 1;
                 }
                 if let Some(count) = self.followers.get_mut(&(epoch, leader)) {
                     *count -= 1;
@@ -99,13 +103,14 @@ impl Agreement {
         }
     }
 
-    /// The leader whom every live node knows, with the run that elected it, if that leader lives itself.
+    /// The leader that every live node knows, with its epoch, if that leader is live.
     pub fn leader(&self) -> Option<(NodeId, Epoch)> {
         let (&(epoch, leader), &followers) = self.followers.last_key_value()?;
         (followers == self.live && self.is_live(leader)).then_some((leader, epoch))
     }
 
-    /// Whether nothing is left to agree on: all live nodes know one live leader, or a leader each who leads, or nobody lives.
+    /// Whether agreement is reached: all live nodes know one live leader, or each knows a leader
+    /// that leads, or no node is live.
     pub fn is_reached(&self) -> bool {
         match self.expectation {
             Expectation::OneForAll => self.live == 0 || self.leader().is_some(),
@@ -113,14 +118,16 @@ impl Agreement {
         }
     }
 
+    /// Whether a node considers itself the leader.
     pub fn leads(&self, node: NodeId) -> bool {
         matches!(self.belief(node), Belief::Knows { leader, .. } if leader == node) && node.index() < self.beliefs.len()
     }
 
-    /// Those who take themselves for leaders, in the order of their numbers, and how many others know each of them.
+    /// The nodes that consider themselves leaders, in the order of their numbers, with the number
+    /// of their followers.
     pub fn leaders(&self) -> impl Iterator<Item = (NodeId, usize)> + '_ {
-        let flocks = self.flocks.iter().enumerate().map(|(index, flock)| (NodeId::from_index(index), *flock));
-        flocks.filter(|(node, _)| self.leads(*node)).map(|(node, flock)| (node, flock.saturating_sub(1)))
+        let known_by = self.known_by.iter().enumerate().map(|(index, count)| (NodeId::from_index(index), *count));
+        known_by.filter(|(node, _)| self.leads(*node)).map(|(node, count)| (node, count.saturating_sub(1)))
     }
 
     pub fn belief(&self, node: NodeId) -> Belief {
@@ -131,6 +138,7 @@ impl Agreement {
         self.beliefs.get(node.index()).is_some_and(|belief| *belief != Belief::Down)
     }
 
+    /// Whether a live node knows this leader.
     pub fn is_followed(&self, leader: NodeId) -> bool {
         self.followers.keys().any(|(_, known)| *known == leader)
     }
@@ -140,7 +148,7 @@ impl Agreement {
         self.beliefs.iter().enumerate().filter_map(up)
     }
 
-    /// What keeps the live nodes from agreeing, in one sentence, if anything does.
+    /// Describes why the live nodes disagree; `None` if they agree.
     pub fn obstacle(&self) -> Option<String> {
         if self.is_reached() {
             return None;
@@ -155,8 +163,8 @@ impl Agreement {
         });
         if self.expectation == Expectation::OneForEach {
             let (node, leader, epoch) = known.find(|(_, leader, _)| !self.leads(*leader))?;
-            let stands = if self.is_live(leader) { "takes itself for none" } else { "is down" };
-            return Some(format!("node {node} knows leader {leader} (epoch {epoch}), which {stands}"));
+            let state = if self.is_live(leader) { "does not consider itself a leader" } else { "is down" };
+            return Some(format!("node {node} knows leader {leader} (epoch {epoch}), which {state}"));
         }
         let (node, leader, epoch) = known.next()?;
         Some(match known.find(|(_, other, later)| (*other, *later) != (leader, epoch)) {
@@ -164,7 +172,7 @@ impl Agreement {
                 "node {node} knows leader {leader} (epoch {epoch}), and node {other_node} knows leader {other} (epoch \
                  {later})"
             ),
-            None => format!("everyone knows leader {leader} (epoch {epoch}), which is down"),
+            None => format!("all nodes know leader {leader} (epoch {epoch}), which is down"),
         })
     }
 }

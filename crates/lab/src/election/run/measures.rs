@@ -1,23 +1,24 @@
-//! What the book's tables say about an election, measured.
+//! Measures the cost figures of an election: messages, rounds, time.
 
-use super::{Agreement, Change, Crowd, Expectation, SuperPeers, change};
+use super::{Agreement, Change, Expectation, SuperPeerMeasures, SuperPeers, change};
 use quorate_core::election::{Command, Event, Overlay};
 use quorate_core::{Class, Duration, Epoch, NodeId, Time};
 use quorate_journal::moment::{Done, Moment, Observer, Sent};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
+/// Messages, epochs and agreement so far.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
     agreement: Agreement,
-    /// When somebody first campaigned or took part in a run.
+    /// When a node first campaigned or took part in an election.
     begin: Option<Time>,
-    /// When those who live last came to agree.
+    /// When the live nodes last reached agreement.
     agreed: Option<Time>,
     epochs: BTreeSet<Epoch>,
     election: u64,
     announcement: u64,
-    crowd: Option<Crowd>,
+    super_peers: Option<SuperPeerMeasures>,
 }
 
 impl Measures {
@@ -30,9 +31,10 @@ impl Measures {
         Self { agreement: self.agreement.expecting(expectation), ..self }
     }
 
+    /// Also measures the super-peers of an overlay.
     #[must_use]
     pub fn among(self, overlay: Overlay) -> Self {
-        Self { crowd: Some(Crowd::new(overlay)), ..self }
+        Self { super_peers: Some(SuperPeerMeasures::new(overlay)), ..self }
     }
 
     pub fn summary(&self, unit: Duration, unit_name: &'static str) -> ElectionSummary {
@@ -47,7 +49,7 @@ impl Measures {
             rounds: self.epochs.len() as u64,
             time: length.map(|length| length.nanos() as f64 / unit.nanos().max(1) as f64),
             time_unit: unit_name,
-            super_peers: self.crowd.as_ref().map(|crowd| crowd.summary(&self.agreement)),
+            super_peers: self.super_peers.as_ref().map(|super_peers| super_peers.summary(&self.agreement)),
         }
     }
 
@@ -76,8 +78,8 @@ impl Observer<Command, Event> for Measures {
         if let Change::Begins(epoch) | Change::Learns { epoch, .. } = change {
             self.epochs.insert(epoch);
         }
-        if let Some(crowd) = &mut self.crowd {
-            crowd.observe(node, change, &self.agreement);
+        if let Some(super_peers) = &mut self.super_peers {
+            super_peers.observe(node, change, &self.agreement);
         }
         let before = (self.agreement.is_reached(), self.agreement.leader());
         self.agreement.change(node, change);
@@ -90,16 +92,16 @@ impl Observer<Command, Event> for Measures {
 /// An election and its cost, as `--json` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ElectionSummary {
-    /// Whom every live node knows at the end.
+    /// The leader that every live node knows at the end.
     pub leader: Option<NodeId>,
     pub epoch: Option<Epoch>,
     pub election_messages: u64,
     pub announcement_messages: u64,
-    /// How many runs there were: epochs that any node heard of.
+    /// Number of elections: epochs that nodes reported.
     pub rounds: u64,
-    /// From the first start until every live node knew the leader for good.
+    /// Time from the first start until every live node permanently knew the leader.
     pub time: Option<f64>,
-    /// What the time is measured in: `T`, one message time, under fixed latency; else `ms`.
+    /// The unit of the time: `T`, one message time, under fixed latency; else `ms`.
     pub time_unit: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub super_peers: Option<SuperPeers>,

@@ -1,11 +1,11 @@
-//! The election family in the simulator: who starts, what is measured, what must hold.
+//! The election family in the simulator: its workload, measures and properties.
 //!
-//! All of it is written once for the family. It sees commands and events, never an algorithm.
+//! This code sees only commands and events, so that it works for every algorithm.
 
 mod agreement;
+mod leader_leases;
 mod measures;
 mod properties;
-mod reigns;
 mod seating;
 mod starters;
 mod super_peers;
@@ -16,14 +16,14 @@ pub use measures::{ElectionSummary, Measures};
 pub use properties::Properties;
 pub use seating::{Attribute, Seating};
 pub use starters::Starters;
-pub use super_peers::{Crowd, SuperPeers};
+pub use super_peers::{SuperPeerMeasures, SuperPeers};
 pub use workload::Campaigns;
 
 use quorate_core::election::{Command, Event};
 use quorate_core::{Epoch, NodeId, Time};
 use quorate_journal::moment::{Done, Happening, Moment, Taken};
 
-/// A change in what a node knows of the leader.
+/// A change in a node's knowledge of the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     Campaigns,
@@ -31,11 +31,11 @@ pub enum Change {
     Learns {
         leader: NodeId,
         epoch: Epoch,
-        /// Up to when that one may act as leader, on its own clock, if it is this node.
+        /// When the leadership expires, on the leader's clock, if this node is the leader.
         until: Time,
     },
     Extends {
-        /// Up to when, on its own clock.
+        /// The new expiry, on the node's clock.
         until: Time,
     },
     Ends,
@@ -43,13 +43,14 @@ pub enum Change {
     Boots,
 }
 
+/// Returns the change that a moment causes at a node, if any.
 pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
     match moment {
         Moment::Input { time, node, input: Taken::Command(Command::Campaign), .. } => {
             Some((*time, *node, Change::Campaigns))
         }
         Moment::Input { time, node, input: Taken::Start { .. }, .. } => Some((*time, *node, Change::Boots)),
-        Moment::Effect { time, node, effect: Done::Emit(event) } => Some((*time, *node, told(event)?)),
+        Moment::Effect { time, node, effect: Done::Emit(event) } => Some((*time, *node, change_from_event(event)?)),
         Moment::World { time, what: Happening::Crashed { node, .. } | Happening::Ended { node } } => {
             Some((*time, *node, Change::Dies))
         }
@@ -57,7 +58,8 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
     }
 }
 
-fn told(event: &Event) -> Option<Change> {
+/// Returns the change that an event reports, if any.
+fn change_from_event(event: &Event) -> Option<Change> {
     match *event {
         Event::Began { epoch } => Some(Change::Begins(epoch)),
         Event::Elected { leader, epoch, until } => Some(Change::Learns { leader, epoch, until }),

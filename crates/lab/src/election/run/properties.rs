@@ -1,6 +1,6 @@
-//! What every election promises.
+//! The properties that every election algorithm promises.
 
-use super::reigns::Reigns;
+use super::leader_leases::LeaderLeases;
 use super::{Agreement, Change, Expectation, change};
 use quorate_core::election::{Command, Event};
 use quorate_core::{Epoch, NodeId, Time};
@@ -8,34 +8,38 @@ use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::property::{Kind, Verdict, Violation};
 use std::collections::BTreeMap;
 
+/// Judges the properties of elections.
 #[derive(Default)]
 pub struct Properties {
-    /// Several may start, so a contest should be seen.
+    /// Several nodes may start, so a contest should occur.
     contest: bool,
     nodes: Vec<Node>,
     agreement: Agreement,
-    /// For each run, whom the first who knew took for its winner.
+    /// For each epoch, the winner that the first node reported.
     winners: BTreeMap<Epoch, Winner>,
     starter: Option<NodeId>,
     contested: bool,
     has_begun: bool,
     end: Time,
-    /// How many steps and acts of the world there were.
+    /// Number of steps and world events.
     lines: u64,
     one_leader: Option<Violation>,
     epochs_grow: Option<Violation>,
-    reigns: Option<Reigns>,
+    leases: Option<LeaderLeases>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
-    /// The latest run that it took part in or knew the winner of, in its present life.
+    /// The latest epoch that the node took part in or knew the winner of, in its current
+    /// incarnation.
     epoch: Option<Epoch>,
-    /// The latest run whose winner it knew, in any life: a result that went back would mislead whoever relies on it.
+    /// The latest epoch whose winner it knew, in any incarnation. An older result would mislead
+    /// clients.
     known: Option<Epoch>,
     since: Time,
 }
 
+/// The winner of an epoch, and the first node that reported it.
 #[derive(Clone, Copy, Debug)]
 struct Winner {
     leader: NodeId,
@@ -50,7 +54,7 @@ impl Properties {
 
     #[must_use]
     pub fn with_leases(self, leases: bool) -> Self {
-        Self { reigns: leases.then(|| Reigns::new(self.nodes.len())), ..self }
+        Self { leases: leases.then(|| LeaderLeases::new(self.nodes.len())), ..self }
     }
 
     #[must_use]
@@ -66,7 +70,7 @@ impl Properties {
         let always = |name, breach: &Option<Violation>| Verdict::judged(name, Kind::Always, breach.clone());
         let mut verdicts =
             vec![always("one-leader-an-epoch", &self.one_leader), always("epochs-grow", &self.epochs_grow)];
-        verdicts.extend(self.reigns.iter().map(|reigns| always("one-master", reigns.breach())));
+        verdicts.extend(self.leases.iter().map(|leases| always("one-master", leases.breach())));
         verdicts.push(Verdict::judged("agreed", Kind::Eventually, self.disagreement()));
         if self.contest {
             verdicts.push(Verdict::sometimes("contested", self.contested));
@@ -76,7 +80,7 @@ impl Properties {
 
     fn disagreement(&self) -> Option<Violation> {
         if !self.has_begun {
-            // Nobody has asked for a leader.
+            // No client has started an election.
             return None;
         }
         let obstacle = self.agreement.obstacle()?;
@@ -84,12 +88,12 @@ impl Properties {
         Some(Violation { time: self.end, line: self.lines, since, text: format!("{obstacle} at the end") })
     }
 
-    fn campaigns(&mut self, node: NodeId) {
+    fn record_campaign(&mut self, node: NodeId) {
         self.contested |= self.starter.is_some_and(|other| other != node);
         self.starter = Some(node);
     }
 
-    fn begins(&mut self, time: Time, node: NodeId, epoch: Epoch) {
+    fn record_participation(&mut self, time: Time, node: NodeId, epoch: Epoch) {
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.since = time;
         }
@@ -97,14 +101,16 @@ impl Properties {
         self.check_growth(time, node, (epoch, latest), "takes part in");
     }
 
-    fn learns(&mut self, time: Time, node: NodeId, leader: NodeId, epoch: Epoch) {
+    fn record_result(&mut self, time: Time, node: NodeId, leader: NodeId, epoch: Epoch) {
         let latest = self.nodes.get(node.index()).and_then(|state| state.epoch.max(state.known));
         self.check_growth(time, node, (epoch, latest), "knows the winner of");
         let since = self.nodes.get(node.index()).map_or(time, |state| state.since);
         let winner = *self.winners.entry(epoch).or_insert(Winner { leader, by: node, since });
         if winner.leader != leader && self.one_leader.is_none() {
             let Winner { leader: other, by, .. } = winner;
-            let text = format!("node {node} takes {leader} for the leader of epoch {epoch}, and node {by} {other}");
+            let text = format!(
+                "node {node} considers {leader} the leader of epoch {epoch}, but node {by} considers {other} the leader"
+            );
             let since = since.min(winner.since);
             self.one_leader = Some(Violation { time, line: self.lines, since, text });
         }
@@ -113,19 +119,20 @@ impl Properties {
         }
     }
 
-    /// A node that boots again without a disk may begin with small numbers; what it takes for a result may not go back.
+    /// A node that restarts without its disk may take part in an old epoch, but its known result
+    /// must not become older.
     fn check_growth(&mut self, time: Time, node: NodeId, (epoch, latest): (Epoch, Option<Epoch>), what: &str) {
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
         state.epoch = state.epoch.max(Some(epoch));
         if let Some(latest) = latest.filter(|latest| epoch < *latest)
             && self.epochs_grow.is_none()
         {
-            let text = format!("node {node} {what} epoch {epoch}, but was at {latest} before");
+            let text = format!("node {node} {what} epoch {epoch}, but was in epoch {latest} before");
             self.epochs_grow = Some(Violation { time, line: self.lines, since: state.since, text });
         }
     }
 
-    fn boots(&mut self, node: NodeId) {
+    fn record_start(&mut self, node: NodeId) {
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.epoch = None;
         }
@@ -136,17 +143,17 @@ impl Observer<Command, Event> for Properties {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         self.end = moment.time();
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
-        if let Some(reigns) = &mut self.reigns {
-            reigns.observe(moment, self.lines);
+        if let Some(leases) = &mut self.leases {
+            leases.observe(moment, self.lines);
         }
         let Some((time, node, change)) = change(moment) else { return };
         self.agreement.change(node, change);
         self.has_begun |= matches!(change, Change::Campaigns | Change::Begins(_) | Change::Learns { .. });
         match change {
-            Change::Campaigns => self.campaigns(node),
-            Change::Begins(epoch) => self.begins(time, node, epoch),
-            Change::Learns { leader, epoch, until: _ } => self.learns(time, node, leader, epoch),
-            Change::Boots => self.boots(node),
+            Change::Campaigns => self.record_campaign(node),
+            Change::Begins(epoch) => self.record_participation(time, node, epoch),
+            Change::Learns { leader, epoch, until: _ } => self.record_result(time, node, leader, epoch),
+            Change::Boots => self.record_start(node),
             Change::Dies | Change::Extends { .. } | Change::Ends => {}
         }
         if self.agreement.is_reached() {

@@ -1,4 +1,4 @@
-//! How nodes sit and rank in a simulated election, in the words of the command line.
+//! The ring order and the ranks of nodes in an election, as the command line spells them.
 
 use crate::chaos::stored_as_text;
 use quorate_core::election::{Prefer, Ranking, Ring};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// In which order nodes sit round the ring: `numbers`, `random`, or all nodes such as `3,1,2`.
+/// The order of nodes on the ring: `numbers`, `random`, or all nodes such as `3,1,2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Seating {
@@ -19,20 +19,21 @@ pub enum Seating {
     Given(Vec<NodeId>),
 }
 
-/// What elections compare: `id`, `random`, or one number for each node such as `40,5,70`.
+/// The attribute that ranks nodes: `id`, `random`, or one number per node such as `40,5,70`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Attribute {
     #[default]
     Id,
-    /// Numbers that the seed draws, some of them alike.
+    /// Numbers that the seed draws, with some ties.
     Random,
     /// These, in the order of the nodes' numbers.
     Given(Vec<u64>),
 }
 
 impl Seating {
-    /// The ring of a group of this size. Nothing if the order names other nodes than those of the group.
+    /// Returns the ring of a group of this size; `None` if the order does not name exactly the
+    /// nodes of the group.
     pub fn ring(&self, nodes: usize, seed: u64) -> Option<Ring> {
         match self {
             Self::Numbers => Some(Ring::of_size(nodes)),
@@ -45,8 +46,8 @@ impl Seating {
 fn shuffled(nodes: usize, seed: u64) -> Vec<NodeId> {
     let mut dice = Dice::new(seed, Stream::Seating);
     let mut order: Vec<_> = Group::of_size(nodes).iter().collect();
-    for place in (1..order.len()).rev() {
-        order.swap(place, dice.below(place as u64 + 1) as usize);
+    for index in (1..order.len()).rev() {
+        order.swap(index, dice.below(index as u64 + 1) as usize);
     }
     order
 }
@@ -86,8 +87,8 @@ impl fmt::Display for Attribute {
 }
 
 fn list(f: &mut fmt::Formatter<'_>, items: &[impl fmt::Display]) -> fmt::Result {
-    for (place, item) in items.iter().enumerate() {
-        write!(f, "{}{item}", if place > 0 { "," } else { "" })?;
+    for (index, item) in items.iter().enumerate() {
+        write!(f, "{}{item}", if index > 0 { "," } else { "" })?;
     }
     Ok(())
 }
@@ -137,7 +138,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn words_and_lists_are_read_and_written_alike() {
+    fn words_and_lists_read_back_as_printed() {
         for text in ["numbers", "random", "3,1,2", "1"] {
             assert_eq!(text.parse::<Seating>().map(|seating| seating.to_string()), Ok(text.into()));
         }
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_random_order_has_everyone_once_and_follows_from_the_seed() {
+    fn a_random_order_is_a_permutation_and_depends_on_the_seed() {
         let order = |seed| {
             let ring = Seating::Random.ring(100, seed);
             (0..100).filter_map(|place| ring.as_ref().map(|ring| ring.at(place))).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! Who starts an election.
+//! The nodes that start elections.
 
 use crate::chaos::stored_as_text;
 use quorate_core::NodeId;
@@ -8,16 +8,18 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Who starts, among the nodes that are up: `lowest`, `highest`, `all`, `successor-of-highest`, or nodes by number.
+/// The starters among the live nodes: `lowest`, `highest`, `all`, `successor-of-highest`, or nodes
+/// by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Starters {
-    /// The one that ranks lowest: by its number, unless there is an attribute.
+    /// The node with the lowest rank: by its number, unless there is an attribute.
     Lowest,
     Highest,
     #[default]
     All,
-    /// The one that comes after the highest on the ring, from where a message has the longest way to it.
+    /// The successor of the highest node on the ring. A message from it has the longest way to the
+    /// highest.
     SuccessorOfHighest,
     Named(NodeSet),
 }
@@ -30,6 +32,7 @@ const WORDS: [(&str, Starters); 4] = [
 ];
 
 impl Starters {
+    /// Returns the starters among the live nodes.
     pub fn among(&self, live: impl Iterator<Item = NodeId>, ring: &Ring, ranking: &Ranking) -> Vec<NodeId> {
         match self {
             Self::Lowest => live.min_by_key(|node| ranking.of(*node)).into_iter().collect(),
@@ -105,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_living_start() {
+    fn only_live_nodes_start() {
         assert_eq!(starters("lowest", &[2, 3, 5]), [2]);
         assert_eq!(starters("highest", &[2, 3, 5]), [5]);
         assert_eq!(starters("successor-of-highest", &[2, 3, 5]), [2]);
@@ -118,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_and_seats_decide_who_is_lowest_and_who_comes_next() {
+    fn ranks_and_ring_order_determine_the_starters() {
         let nodes = |numbers: &[u32]| numbers.iter().filter_map(|number| NodeId::new(*number)).collect::<Vec<_>>();
         let ring = Ring::of(nodes(&[3, 1, 4, 2])).unwrap_or(Ring::of_size(0));
         let ranking = Ranking::by_attribute([9, 1, 5, 5], Prefer::Lowest);
@@ -131,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_choice_is_told_so() {
+    fn invalid_starters_are_rejected_with_a_reason() {
         for (text, part) in [
             ("lowset", "did you mean 'lowest'"),
             ("", "Write lowest, highest"),

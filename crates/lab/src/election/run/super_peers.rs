@@ -1,21 +1,23 @@
-//! The super-peers of an overlay, measured: how many there are, whom they serve, and who moves when peers come and go.
+//! Measures the super-peers of an overlay: their number, their load, and the peers that change
+//! super-peer when nodes join or leave.
 
 use super::{Agreement, Change};
 use quorate_core::NodeId;
 use quorate_core::election::Overlay;
 use serde::Serialize;
 
+/// Counts the nodes that change their super-peer.
 #[derive(Clone, Debug)]
-pub struct Crowd {
+pub struct SuperPeerMeasures {
     overlay: Overlay,
     has_begun: bool,
-    /// The leader whom each live node knew last, in its present life.
+    /// The leader that each live node learnt last, in its current incarnation.
     leaders: Vec<Option<NodeId>>,
     moved: u64,
     must_move: u64,
 }
 
-impl Crowd {
+impl SuperPeerMeasures {
     pub fn new(overlay: Overlay) -> Self {
         let leaders = vec![None; overlay.len()];
         Self { overlay, has_begun: false, leaders, moved: 0, must_move: 0 }
@@ -23,21 +25,21 @@ impl Crowd {
 
     pub fn observe(&mut self, node: NodeId, change: Change, before: &Agreement) {
         match change {
-            Change::Learns { leader, .. } => self.learns(node, leader),
+            Change::Learns { leader, .. } => self.record_leader(node, leader),
             Change::Dies => {
-                self.must_move += self.moves_by(node, before, false);
+                self.must_move += self.moves_caused_by(node, before, false);
                 self.forget(node);
             }
             Change::Boots => {
                 self.has_begun = true;
-                self.must_move += self.moves_by(node, before, true);
+                self.must_move += self.moves_caused_by(node, before, true);
                 self.forget(node);
             }
             Change::Campaigns | Change::Begins(_) | Change::Extends { .. } | Change::Ends => {}
         }
     }
 
-    fn learns(&mut self, node: NodeId, leader: NodeId) {
+    fn record_leader(&mut self, node: NodeId, leader: NodeId) {
         if let Some(known) = self.leaders.get_mut(node.index()) {
             self.moved += u64::from(known.is_some_and(|before| before != leader));
             *known = Some(leader);
@@ -50,14 +52,14 @@ impl Crowd {
         }
     }
 
-    /// How many others have another super-peer once this node comes or goes. Who is up already does not come, and before the
-    /// beginning nobody has any.
-    fn moves_by(&self, node: NodeId, before: &Agreement, comes: bool) -> u64 {
-        if !self.has_begun || before.is_live(node) == comes {
+    /// Number of other nodes whose super-peer changes when this node joins or leaves. Zero before
+    /// the first start, or if the node was already in that state.
+    fn moves_caused_by(&self, node: NodeId, before: &Agreement, joins: bool) -> u64 {
+        if !self.has_begun || before.is_live(node) == joins {
             return 0;
         }
         let gone_before = |other: NodeId| !before.is_live(other);
-        let gone_after = |other: NodeId| if other == node { !comes } else { !before.is_live(other) };
+        let gone_after = |other: NodeId| if other == node { !joins } else { !before.is_live(other) };
         let others = before.live().filter(|other| *other != node);
         let moves = |other: &NodeId| {
             self.overlay.super_peer(*other, gone_before) != self.overlay.super_peer(*other, gone_after)
@@ -83,18 +85,20 @@ impl Crowd {
     }
 }
 
+/// The super-peers at the end of a run, as `--json` prints them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SuperPeers {
     pub id_bits: u32,
-    /// How many of their bits name the region: there is one super-peer in each where anybody lives.
+    /// Number of id bits that identify a region. Each region with a live node has one super-peer.
     pub reserved_bits: u32,
     pub count: u64,
-    /// How many there would be on average, with ids drawn at random.
+    /// Average number of super-peers with random ids.
     pub expected: f64,
     pub ratio: Option<f64>,
     pub largest_load: u64,
     pub mean_load: Option<f64>,
     pub moved: u64,
-    /// How often one had to because somebody came or went, each time as if all had settled before.
+    /// Number of changes that joins and leaves required, each counted as if the overlay was stable
+    /// before.
     pub must_move: u64,
 }

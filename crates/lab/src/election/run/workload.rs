@@ -1,42 +1,44 @@
-//! Who calls elections, and when everybody has their leader.
+//! The workload: which clients start elections, and when all have a leader.
 
-use super::{Agreement, Belief, Change, Expectation, Starters, told};
+use super::{Agreement, Belief, Change, Expectation, Starters, change_from_event};
 use quorate_core::election::{COMMANDS, Command, Event, Ranking, Ring};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::settings::TimedCommand;
 use quorate_journal::workload::{News, Plan, Workload};
 use std::collections::BTreeSet;
 
-/// The users of all nodes. They are content when all live nodes know one live leader.
+/// The clients of all nodes. They are done when all live nodes know one live leader.
 ///
-/// Those who start do so at once, and again when the leader they know is dead: users notice that sooner or later, since it
-/// answers nobody. What goes wrong while a run is under way is for the algorithm to notice.
+/// Starters begin at once, and again when their leader has crashed: clients notice a crash
+/// eventually, because the leader answers no requests. Crashes during an election are for the
+/// algorithm to detect.
 pub struct Campaigns {
-    calls: Calls,
-    /// The last fault is over then; before that, whatever was agreed on may not last.
+    source: CampaignSource,
+    /// The end of the last fault. An earlier agreement may not last.
     not_before: Option<Time>,
     agreement: Agreement,
-    /// Who will notice when that a leader is dead.
+    /// Clients that will notice the crash of a leader, with the time.
     noticing: BTreeSet<(Time, NodeId)>,
 }
 
-enum Calls {
+/// The origin of the campaigns: starters or a script.
+enum CampaignSource {
     Starters {
         who: Starters,
         ring: Ring,
         ranking: Ranking,
-        /// How long it takes to notice that a leader is dead, if users notice it at all.
+        /// Delay until clients notice a crashed leader; `None` if they never do.
         notice: Option<Duration>,
     },
     Script(Vec<TimedCommand>),
 }
 
 impl Campaigns {
-    /// These nodes of a group that sits and ranks so start at once, and again so long after the death of a leader they know.
+    /// Starters begin at once, and again `notice` after the crash of a leader that they know.
     pub fn new(who: Starters, ring: Ring, ranking: Ranking, notice: Duration) -> Self {
         let agreement = Agreement::new(ring.len());
         Self {
-            calls: Calls::Starters { who, ring, ranking, notice: Some(notice) },
+            source: CampaignSource::Starters { who, ring, ranking, notice: Some(notice) },
             not_before: None,
             agreement,
             noticing: BTreeSet::new(),
@@ -45,17 +47,17 @@ impl Campaigns {
 
     pub fn scripted(nodes: usize, commands: Vec<TimedCommand>) -> Self {
         Self {
-            calls: Calls::Script(commands),
+            source: CampaignSource::Script(commands),
             not_before: None,
             agreement: Agreement::new(nodes),
             noticing: BTreeSet::new(),
         }
     }
 
-    /// Users who never notice that a leader is dead: that is left to failure detectors.
+    /// Clients that never notice a crashed leader, which is left to failure detectors.
     #[must_use]
-    pub fn oblivious(mut self) -> Self {
-        if let Calls::Starters { notice, .. } = &mut self.calls {
+    pub fn without_notices(mut self) -> Self {
+        if let CampaignSource::Starters { notice, .. } = &mut self.source {
             *notice = None;
         }
         self
@@ -66,6 +68,7 @@ impl Campaigns {
         Self { agreement: self.agreement.expecting(expectation), ..self }
     }
 
+    /// Keeps the run from ending before this instant.
     #[must_use]
     pub fn not_before(self, instant: Option<Time>) -> Self {
         Self { not_before: instant, ..self }
@@ -73,8 +76,8 @@ impl Campaigns {
 }
 
 impl Campaigns {
-    fn notice(&mut self, now: Time, node: NodeId, change: Change, plan: &mut Plan<Command>) {
-        let Calls::Starters { who, ring, ranking, notice: Some(notice) } = &self.calls else { return };
+    fn schedule_notices(&mut self, now: Time, node: NodeId, change: Change, plan: &mut Plan<Command>) {
+        let CampaignSource::Starters { who, ring, ranking, notice: Some(notice) } = &self.source else { return };
         let callers = match change {
             Change::Dies if self.agreement.is_followed(node) => who.among(self.agreement.live(), ring, ranking),
             Change::Learns { leader, .. } if !self.agreement.is_live(leader) => vec![node],
@@ -93,7 +96,7 @@ impl Campaigns {
         }
     }
 
-    fn call(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
+    fn campaign_if_leader_is_down(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         if !self.noticing.remove(&(now, node)) {
             return;
         }
@@ -107,13 +110,13 @@ impl Campaigns {
 
 impl Workload<Command, Event> for Campaigns {
     fn begin(&mut self, plan: &mut Plan<Command>) {
-        match &self.calls {
-            Calls::Starters { who, ring, ranking, .. } => {
+        match &self.source {
+            CampaignSource::Starters { who, ring, ranking, .. } => {
                 for node in who.among(self.agreement.live(), ring, ranking) {
                     plan.command(Time::ZERO, node, Command::Campaign);
                 }
             }
-            Calls::Script(commands) => {
+            CampaignSource::Script(commands) => {
                 for TimedCommand { at, node, word } in commands {
                     if let Some(command) = COMMANDS.into_iter().find(|command| command.name() == word) {
                         plan.command_any_life(Time::ZERO + *at, *node, command);
@@ -128,17 +131,17 @@ impl Workload<Command, Event> for Campaigns {
 
     fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
         let change = match news {
-            News::Told(event) => told(event),
+            News::Told(event) => change_from_event(event),
             News::Crashed => Some(Change::Dies),
             News::Restarted => Some(Change::Boots),
             News::Alarm => {
-                self.call(now, node, plan);
+                self.campaign_if_leader_is_down(now, node, plan);
                 None
             }
         };
         if let Some(change) = change {
             self.agreement.change(node, change);
-            self.notice(now, node, change, plan);
+            self.schedule_notices(now, node, change, plan);
         }
     }
 

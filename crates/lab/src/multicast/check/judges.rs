@@ -1,28 +1,29 @@
-//! What each promise of a multicast says about what the users show.
+//! Judges each promise of a multicast by the visible state of all clients.
 //!
-//! Messages are numbered from 1, those of the first sender first, each sender's in the order in which it sends them. A set of them
-//! is a word with one bit each.
+//! Messages are numbered from 1: first those of the first sender, each sender's in sending order. A
+//! set of messages is a word with one bit per message.
 
-use super::memoir::{Said, Shown};
+use super::history::{ClientEvent, VisibleHistory};
 
 type Set = u16;
-/// How many numbers there can be, and the one that is not given.
+/// The number of possible message numbers, including the unused 0.
 const NUMBERS: usize = 16;
 
 fn bit(number: u8) -> Set {
     1 << (number & 0xf)
 }
 
-fn all(facets: &[u64]) -> impl Iterator<Item = Shown> + Clone {
-    facets.iter().copied().map(Shown)
+fn all(facets: &[u64]) -> impl Iterator<Item = VisibleHistory> + Clone {
+    facets.iter().copied().map(VisibleHistory)
 }
 
-fn survivors(facets: &[u64]) -> impl Iterator<Item = Shown> + Clone {
+fn survivors(facets: &[u64]) -> impl Iterator<Item = VisibleHistory> + Clone {
     all(facets).filter(|shown| !shown.is_gone())
 }
 
-/// The users with the messages that each has to send: how many come before, and how many there are.
-fn owners(facets: &[u64]) -> impl Iterator<Item = (Shown, u8, u8)> {
+/// The clients with the messages that each may send: the number of messages before its first one,
+/// and their count.
+fn owners(facets: &[u64]) -> impl Iterator<Item = (VisibleHistory, u8, u8)> {
     let mut next = 0;
     all(facets).map(move |shown| {
         let before = next;
@@ -31,28 +32,29 @@ fn owners(facets: &[u64]) -> impl Iterator<Item = (Shown, u8, u8)> {
     })
 }
 
-fn deliveries(story: impl Iterator<Item = Said>) -> impl Iterator<Item = u8> {
-    story.filter_map(|said| match said {
-        Said::Delivers(number) => Some(number),
-        Said::Sends | Said::Foreign | Said::Astray | Said::Begins(_) => None,
+fn deliveries(events: impl Iterator<Item = ClientEvent>) -> impl Iterator<Item = u8> {
+    events.filter_map(|event| match event {
+        ClientEvent::Delivers(number) => Some(number),
+        ClientEvent::Sends | ClientEvent::DeliversUnknown | ClientEvent::WrongView | ClientEvent::BeginsView(_) => None,
     })
 }
 
-fn heard(shown: Shown) -> Set {
-    deliveries(shown.story()).fold(0, |set, number| set | bit(number))
+/// The messages that a client has delivered.
+fn delivered_by(shown: VisibleHistory) -> Set {
+    deliveries(shown.events()).fold(0, |set, number| set | bit(number))
 }
 
-/// What a user has sent, if so many messages come before its first one.
-fn sent(shown: Shown, before: u8) -> Set {
-    let count = shown.story().filter(|said| *said == Said::Sends).count() as u8;
+/// The messages that a client has sent, given the number of messages before its first one.
+fn sent(shown: VisibleHistory, before: u8) -> Set {
+    let count = shown.events().filter(|event| *event == ClientEvent::Sends).count() as u8;
     (1..=count).fold(0, |set, place| set | bit(before + place))
 }
 
-/// Whether everyone delivers each message only after all that must come before it.
-fn keep(facets: &[u64], must_precede: impl Fn(u8) -> Set) -> bool {
+/// Whether every client delivers each message only after all messages that must precede it.
+fn all_respect(facets: &[u64], must_precede: impl Fn(u8) -> Set) -> bool {
     all(facets).all(|shown| {
         let mut before = 0;
-        deliveries(shown.story()).all(|number| {
+        deliveries(shown.events()).all(|number| {
             let is_next = must_precede(number) & !before == 0;
             before |= bit(number);
             is_next
@@ -65,19 +67,19 @@ pub(super) fn integrity(facets: &[u64]) -> bool {
     let sent = owners(facets).fold(0, |set, (shown, before, _)| set | sent(shown, before));
     all(facets).all(|shown| {
         let mut before = 0;
-        shown.story().all(|said| match said {
-            Said::Delivers(number) => {
+        shown.events().all(|event| match event {
+            ClientEvent::Delivers(number) => {
                 let is_right = sent & !before & bit(number) != 0;
                 before |= bit(number);
                 is_right
             }
-            Said::Foreign => false,
-            Said::Sends | Said::Astray | Said::Begins(_) => true,
+            ClientEvent::DeliversUnknown => false,
+            ClientEvent::Sends | ClientEvent::WrongView | ClientEvent::BeginsView(_) => true,
         })
     })
 }
 
-/// Whoever delivers a message has delivered all that its sender sent before.
+/// A client that delivers a message has delivered all earlier messages of its sender.
 pub(super) fn fifo(facets: &[u64]) -> bool {
     let mut earlier = [0; NUMBERS];
     for (_, before, count) in owners(facets) {
@@ -87,24 +89,24 @@ pub(super) fn fifo(facets: &[u64]) -> bool {
             set |= bit(number);
         }
     }
-    keep(facets, |number| earlier[usize::from(number & 0xf)])
+    all_respect(facets, |number| earlier[usize::from(number & 0xf)])
 }
 
-/// Whoever delivers a message has delivered all that its sender had sent or delivered before; and so on, since its sender may not
-/// have done so itself.
+/// A client that delivers a message has delivered all messages that its sender had sent or
+/// delivered before, transitively, because the sender may have violated this itself.
 pub(super) fn causal(facets: &[u64]) -> bool {
     let mut causes: [Set; NUMBERS] = [0; NUMBERS];
     for (shown, before, _) in owners(facets) {
         let (mut known, mut number) = (0, before);
-        for said in shown.story() {
-            match said {
-                Said::Sends => {
+        for event in shown.events() {
+            match event {
+                ClientEvent::Sends => {
                     number += 1;
                     causes[usize::from(number & 0xf)] = known;
                     known |= bit(number);
                 }
-                Said::Delivers(number) => known |= bit(number),
-                Said::Foreign | Said::Astray | Said::Begins(_) => {}
+                ClientEvent::Delivers(number) => known |= bit(number),
+                ClientEvent::DeliversUnknown | ClientEvent::WrongView | ClientEvent::BeginsView(_) => {}
             }
         }
     }
@@ -120,44 +122,47 @@ pub(super) fn causal(facets: &[u64]) -> bool {
         }
         causes = grown;
     }
-    keep(facets, |number| causes[usize::from(number & 0xf)])
+    all_respect(facets, |number| causes[usize::from(number & 0xf)])
 }
 
-/// Two who both deliver two messages, in views that they survive, deliver them in the same order.
+/// Two clients that both deliver two messages, in views that they survive, deliver them in the same
+/// order.
 pub(super) fn total_of_survivors(facets: &[u64]) -> bool {
-    in_one_order(all(facets).map(|shown| Sequence::of(shown.testimony())))
+    in_one_order(all(facets).map(|shown| Sequence::of(shown.surviving_events())))
 }
 
-/// The same of everyone, the dead included.
+/// Like [`total_of_survivors`], for all clients including crashed ones.
 pub(super) fn total_of_all(facets: &[u64]) -> bool {
-    in_one_order(all(facets).map(|shown| Sequence::of(shown.story())))
+    in_one_order(all(facets).map(|shown| Sequence::of(shown.events())))
 }
 
+/// The deliveries of one client: for each message, the set of messages before it.
 #[derive(Clone, Copy, Default)]
 struct Sequence {
-    heard: Set,
+    delivered_by: Set,
     before: [Set; NUMBERS],
 }
 
 impl Sequence {
-    fn of(story: impl Iterator<Item = Said>) -> Self {
+    fn of(events: impl Iterator<Item = ClientEvent>) -> Self {
         let mut sequence = Self::default();
-        for number in deliveries(story).filter(|number| *number > 0) {
-            if sequence.heard & bit(number) == 0 {
-                sequence.before[usize::from(number & 0xf)] = sequence.heard;
-                sequence.heard |= bit(number);
+        for number in deliveries(events).filter(|number| *number > 0) {
+            if sequence.delivered_by & bit(number) == 0 {
+                sequence.before[usize::from(number & 0xf)] = sequence.delivered_by;
+                sequence.delivered_by |= bit(number);
             }
         }
         sequence
     }
 
     fn agrees(&self, other: &Self) -> bool {
-        let both = self.heard & other.heard;
+        let both = self.delivered_by & other.delivered_by;
         let pairs = self.before.iter().zip(&other.before).enumerate();
         pairs.filter(|(number, _)| both >> number & 1 == 1).all(|(_, (mine, theirs))| (mine ^ theirs) & both == 0)
     }
 }
 
+/// Whether all sequences agree pairwise.
 fn in_one_order(sequences: impl Iterator<Item = Sequence> + Clone) -> bool {
     let mut rest = sequences;
     while let Some(one) = rest.next() {
@@ -168,65 +173,69 @@ fn in_one_order(sequences: impl Iterator<Item = Sequence> + Clone) -> bool {
     true
 }
 
-/// What one survivor delivers, every survivor does.
+/// A message that one survivor delivers is delivered by every survivor.
 pub(super) fn agreement(facets: &[u64]) -> bool {
-    let mut heard = survivors(facets).map(heard);
-    let Some(first) = heard.next() else { return true };
-    heard.all(|other| other == first)
+    let mut delivered_by = survivors(facets).map(delivered_by);
+    let Some(first) = delivered_by.next() else { return true };
+    delivered_by.all(|other| other == first)
 }
 
-/// What a survivor sent, it delivers itself.
+/// Every survivor delivers the messages that it sent.
 pub(super) fn validity(facets: &[u64]) -> bool {
-    owners(facets).all(|(shown, before, _)| shown.is_gone() || sent(shown, before) & !heard(shown) == 0)
+    owners(facets).all(|(shown, before, _)| shown.is_gone() || sent(shown, before) & !delivered_by(shown) == 0)
 }
 
-/// What anybody delivers, even one that dies, every survivor does.
+/// A message that any client delivers, even one that crashes, is delivered by every survivor.
 pub(super) fn uniform(facets: &[u64]) -> bool {
-    let by_anybody = all(facets).fold(0, |set, shown| set | heard(shown));
-    survivors(facets).all(|shown| heard(shown) == by_anybody)
+    let by_any = all(facets).fold(0, |set, shown| set | delivered_by(shown));
+    survivors(facets).all(|shown| delivered_by(shown) == by_any)
 }
 
-/// Those who begin a view have delivered the same before it; a message is delivered in the view it was sent in; all who begin a
-/// view agree on the state; nobody goes back.
+/// Clients that begin a view have delivered the same messages before it; a message is delivered in
+/// the view in which it was sent; all clients that begin a view agree on the state; no client
+/// returns to an earlier view.
 pub(super) fn view_synchrony(facets: &[u64]) -> bool {
     let mut at_views: [Option<Set>; NUMBERS] = [None; NUMBERS];
     all(facets).all(|shown| {
-        let mut heard = 0;
-        shown.story().all(|said| match said {
-            Said::Delivers(number) => {
-                heard |= bit(number);
+        let mut delivered_by = 0;
+        shown.events().all(|event| match event {
+            ClientEvent::Delivers(number) => {
+                delivered_by |= bit(number);
                 true
             }
-            Said::Begins(later) => *at_views[usize::from(later & 0xf)].get_or_insert(heard) == heard,
-            Said::Astray => false,
-            Said::Sends | Said::Foreign => true,
+            ClientEvent::BeginsView(later) => {
+                *at_views[usize::from(later & 0xf)].get_or_insert(delivered_by) == delivered_by
+            }
+            ClientEvent::WrongView => false,
+            ClientEvent::Sends | ClientEvent::DeliversUnknown => true,
         })
     })
 }
 
-/// All that survivors sent is delivered by every survivor, and whoever is in the last view has begun it: each one that is gone
-/// made a view necessary.
+/// Every survivor has delivered all messages that survivors sent, and every member of the last view
+/// has begun it: each crash causes one view.
 pub(super) fn delivered(facets: &[u64]) -> bool {
     let live = owners(facets).filter(|(shown, _, _)| !shown.is_gone());
     let sent = live.fold(0, |set, (shown, before, _)| set | sent(shown, before));
     let views = all(facets).filter(|shown| shown.is_gone()).count();
-    survivors(facets).all(|shown| sent & !heard(shown) == 0 && (!shown.has_views() || shown.later_views() == views))
+    survivors(facets)
+        .all(|shown| sent & !delivered_by(shown) == 0 && (!shown.has_views() || shown.later_views() == views))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::memoir::Said::{self, Astray, Begins, Delivers, Foreign, Sends};
-    use super::super::memoir::{GONE, Memoir, VIEWED};
+    use super::super::history::ClientEvent::{self, BeginsView, Delivers, DeliversUnknown, Sends, WrongView};
+    use super::super::history::{GONE, History, VIEWED};
     use super::{
         agreement, causal, delivered, fifo, integrity, total_of_all, total_of_survivors, uniform, validity,
         view_synchrony,
     };
 
-    /// What a user shows that has so many messages to send.
-    fn shows(messages: u8, story: &[Said]) -> u64 {
-        let mut memoir = Memoir::default();
-        story.iter().for_each(|said| memoir.add(*said));
-        memoir.shown(messages, false, false)
+    /// The visible state of a client with this many messages to send.
+    fn shows(messages: u8, events: &[ClientEvent]) -> u64 {
+        let mut history = History::default();
+        events.iter().for_each(|event| history.add(*event));
+        history.visible(messages, false, false)
     }
 
     fn gone(shown: u64) -> u64 {
@@ -238,73 +247,73 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_twice_or_unsent_or_made_up() {
+    fn duplicate_unsent_and_unknown_messages_violate_integrity() {
         let sender = shows(1, &[Sends, Delivers(1)]);
         assert!(integrity(&[sender, shows(0, &[Delivers(1)])]));
         assert!(!integrity(&[sender, shows(0, &[Delivers(1), Delivers(1)])]));
         assert!(!integrity(&[sender, shows(0, &[Delivers(2)])]));
         assert!(!integrity(&[shows(1, &[]), shows(0, &[Delivers(1)])]));
-        assert!(!integrity(&[sender, shows(0, &[Foreign])]));
-        assert!(integrity(&[gone(sender), shows(0, &[Delivers(1)])]), "the dead have sent what they sent");
+        assert!(!integrity(&[sender, shows(0, &[DeliversUnknown])]));
+        assert!(integrity(&[gone(sender), shows(0, &[Delivers(1)])]), "messages of crashed senders count");
     }
 
     #[test]
-    fn the_order_of_each_sender_is_kept_without_gaps() {
+    fn fifo_requires_each_senders_order_without_gaps() {
         let senders = [shows(2, &[Sends, Sends]), shows(1, &[Sends])];
-        let told = |story: &[Said]| fifo(&[senders[0], senders[1], shows(0, story)]);
-        assert!(told(&[Delivers(3), Delivers(1), Delivers(2)]));
-        assert!(told(&[Delivers(1), Delivers(3)]));
-        assert!(!told(&[Delivers(2), Delivers(1)]));
-        assert!(!told(&[Delivers(2)]), "what is missing cannot come any more");
+        let is_fifo = |events: &[ClientEvent]| fifo(&[senders[0], senders[1], shows(0, events)]);
+        assert!(is_fifo(&[Delivers(3), Delivers(1), Delivers(2)]));
+        assert!(is_fifo(&[Delivers(1), Delivers(3)]));
+        assert!(!is_fifo(&[Delivers(2), Delivers(1)]));
+        assert!(!is_fifo(&[Delivers(2)]), "a gap cannot be filled later");
     }
 
     #[test]
-    fn what_was_heard_comes_before_what_was_said_then() {
+    fn causes_are_delivered_before_effects() {
         let (first, reply) = (shows(1, &[Sends, Delivers(1)]), shows(1, &[Delivers(1), Sends, Delivers(2)]));
-        let told = |story: &[Said]| causal(&[first, reply, shows(0, story)]);
-        assert!(told(&[Delivers(1), Delivers(2)]));
-        assert!(!told(&[Delivers(2), Delivers(1)]));
-        assert!(!told(&[Delivers(2)]));
-        assert!(causal(&[first, shows(1, &[Sends, Delivers(1)]), shows(0, &[Delivers(2), Delivers(1)])]), "unheard");
+        let is_causal = |events: &[ClientEvent]| causal(&[first, reply, shows(0, events)]);
+        assert!(is_causal(&[Delivers(1), Delivers(2)]));
+        assert!(!is_causal(&[Delivers(2), Delivers(1)]));
+        assert!(!is_causal(&[Delivers(2)]));
+        assert!(causal(&[first, shows(1, &[Sends, Delivers(1)]), shows(0, &[Delivers(2), Delivers(1)])]), "concurrent");
         let third = shows(1, &[Delivers(2), Sends]);
-        assert!(!causal(&[first, reply, third]), "it heard the reply alone");
+        assert!(!causal(&[first, reply, third]), "it delivered the reply without its cause");
     }
 
     #[test]
-    fn two_agree_on_the_order_of_two() {
+    fn total_order_compares_common_messages() {
         let senders = [shows(1, &[Sends]), shows(1, &[Sends])];
         let (one, other) = (shows(0, &[Delivers(1), Delivers(2)]), shows(0, &[Delivers(2), Delivers(1)]));
         let both = |one, other| [senders[0], senders[1], one, other];
         assert!(total_of_survivors(&both(one, one)));
         assert!(!total_of_survivors(&both(one, other)));
-        assert!(total_of_survivors(&both(one, shows(0, &[Delivers(2)]))), "one of them may be missing");
+        assert!(total_of_survivors(&both(one, shows(0, &[Delivers(2)]))), "one message may be missing");
         assert!(total_of_survivors(&both(one, gone(other))) && !total_of_all(&both(one, gone(other))));
-        let went_on = gone(shows(0, &[Delivers(2), Delivers(1), Begins(0)]));
-        assert!(!total_of_survivors(&both(one, went_on)), "it survived that view");
+        let survived = gone(shows(0, &[Delivers(2), Delivers(1), BeginsView(0)]));
+        assert!(!total_of_survivors(&both(one, survived)), "it survived that view");
     }
 
     #[test]
-    fn survivors_hear_the_same_and_themselves() {
-        let (sender, hears, deaf) = (shows(1, &[Sends, Delivers(1)]), shows(0, &[Delivers(1)]), shows(0, &[]));
-        assert!(agreement(&[sender, hears]) && !agreement(&[sender, deaf]));
-        assert!(agreement(&[gone(sender), deaf]) && !uniform(&[gone(sender), deaf]));
-        assert!(uniform(&[gone(sender), hears]) && uniform(&[gone(sender), gone(deaf)]));
-        assert!(!validity(&[shows(1, &[Sends]), hears]) && validity(&[gone(shows(1, &[Sends])), hears]));
-        assert!(!delivered(&[sender, deaf]) && delivered(&[gone(sender), deaf]));
+    fn survivors_deliver_the_same_messages_and_their_own() {
+        let (sender, delivers, misses) = (shows(1, &[Sends, Delivers(1)]), shows(0, &[Delivers(1)]), shows(0, &[]));
+        assert!(agreement(&[sender, delivers]) && !agreement(&[sender, misses]));
+        assert!(agreement(&[gone(sender), misses]) && !uniform(&[gone(sender), misses]));
+        assert!(uniform(&[gone(sender), delivers]) && uniform(&[gone(sender), gone(misses)]));
+        assert!(!validity(&[shows(1, &[Sends]), delivers]) && validity(&[gone(shows(1, &[Sends])), delivers]));
+        assert!(!delivered(&[sender, misses]) && delivered(&[gone(sender), misses]));
     }
 
     #[test]
-    fn those_who_begin_a_view_have_heard_the_same() {
-        let (hears, deaf) = (shows(0, &[Delivers(1), Begins(0)]), shows(0, &[Begins(0), Delivers(1)]));
-        assert!(view_synchrony(&[hears, hears]) && !view_synchrony(&[hears, deaf]));
-        assert!(!view_synchrony(&[hears, gone(deaf)]), "it was there when the view began");
-        assert!(view_synchrony(&[hears, shows(0, &[])]), "not yet");
-        assert!(!view_synchrony(&[shows(0, &[Astray])]));
+    fn members_of_a_view_delivered_the_same_before_it() {
+        let (before, after) = (shows(0, &[Delivers(1), BeginsView(0)]), shows(0, &[BeginsView(0), Delivers(1)]));
+        assert!(view_synchrony(&[before, before]) && !view_synchrony(&[before, after]));
+        assert!(!view_synchrony(&[before, gone(after)]), "it was a member when the view began");
+        assert!(view_synchrony(&[before, shows(0, &[])]), "it has not begun the view yet");
+        assert!(!view_synchrony(&[shows(0, &[WrongView])]));
     }
 
     #[test]
-    fn each_death_makes_a_view() {
-        let (here, there) = (in_views(shows(0, &[])), in_views(shows(0, &[Begins(0)])));
+    fn each_crash_causes_a_view() {
+        let (here, there) = (in_views(shows(0, &[])), in_views(shows(0, &[BeginsView(0)])));
         assert!(delivered(&[here, here]) && !delivered(&[here, gone(here)]) && delivered(&[there, gone(here)]));
     }
 }

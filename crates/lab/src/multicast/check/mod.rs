@@ -1,7 +1,7 @@
 //! Ordered multicast under the checker.
 
+mod history;
 mod judges;
-mod memoir;
 mod senders;
 
 pub use senders::Senders;
@@ -14,14 +14,15 @@ use crate::multicast::{Multicast, MulticastError, Settings, promises_of};
 use quorate_core::Group;
 use quorate_core::multicast::Delivery;
 
+/// The behaviour of clients in a check.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Posts {
-    /// The same as for a run. There is one group, which nobody leaves as asked.
+pub struct SendBehavior {
+    /// The settings of a run. A check has one group, and no member leaves voluntarily.
     pub settings: Settings,
 }
 
-impl Default for Posts {
-    /// Two messages, by the first two nodes: all orders of more take their time.
+impl Default for SendBehavior {
+    /// Two messages, of the first two nodes. The orders of more messages take long to explore.
     fn default() -> Self {
         Self { settings: Settings { messages: 2, ..Settings::default() } }
     }
@@ -29,10 +30,10 @@ impl Default for Posts {
 
 impl CheckedFamily for Multicast {
     const IN_ROUNDS: bool = false;
-    /// A sender that dies midway is what reliable multicast is for.
+    /// Reliable multicast must handle a sender that crashes in the middle of its sends.
     const CUT_SHORT: bool = true;
 
-    type Habits = Posts;
+    type Habits = SendBehavior;
     type Crowd = Senders;
 
     fn run_settings(check: &CheckSpec<Self>) -> Settings {
@@ -55,17 +56,18 @@ impl CheckedFamily for Multicast {
         Ok(Senders::new(senders, messages, promises)?)
     }
 
-    fn habits(args: &HabitArgs, nodes: usize) -> Result<Posts, LabError> {
-        if let Some(option) = args.multicast.means_nothing_to_checks() {
+    fn habits(args: &HabitArgs, nodes: usize) -> Result<SendBehavior, LabError> {
+        if let Some(option) = args.multicast.not_applicable_to_checks() {
             return Err(MulticastError::NotInChecks { option }.into());
         }
-        // All orders of more than a few messages take their time, and fewer are usual.
-        Ok(Posts { settings: args.multicast.changed(Posts::default().settings, nodes)? })
+        // The default is smaller than that of a run, because the orders of many messages take long
+        // to explore.
+        Ok(SendBehavior { settings: args.multicast.changed(SendBehavior::default().settings, nodes)? })
     }
 
     fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
         let spec = check.spec();
-        // How views change is said by what all families share.
+        // The common options describe view changes.
         let spec = crate::spec::Spec { settings: Settings { views: None, ..spec.settings.clone() }, ..spec };
         Self::flags(&spec).into_iter().map(|flag| flag.to_string()).collect()
     }
@@ -73,7 +75,7 @@ impl CheckedFamily for Multicast {
     fn in_rounds(check: &CheckSpec<Self>) -> String {
         let settings = &check.habits.settings;
         let uniform = if settings.delivery == Delivery::Uniform { ", uniform" } else { "" };
-        let relay = if settings.relay { ", passed on" } else { "" };
+        let relay = if settings.relay { ", relayed" } else { "" };
         format!("{}{uniform}{relay}", count(settings.messages, "message"))
     }
 }

@@ -1,15 +1,18 @@
-//! The users of the multicast family: each of some has so many messages to send, one after the other, whenever it likes.
+//! The clients of the multicast family in a check: each sender has a number of messages to send,
+//! one after the other, at any time.
 //!
-//! Nobody need send. What a user has sent and was told, it remembers in order, and shows; every property is judged by what
-//! all users show. The dead show what they had been told: where delivery is uniform, that binds the survivors.
+//! No client is required to send. A client records its sends and deliveries in order, and every
+//! property is judged by the records of all clients. Records of crashed clients count: with uniform
+//! delivery they bind the survivors.
 
+use super::history::{self, ClientEvent, History, MAX_EVENTS, MAX_MESSAGES};
 use super::judges;
-use super::memoir::{self, MOST_MESSAGES, MOST_ROOM, Memoir, Said};
 use crate::multicast::run::{Promises, Property as Promised};
 use quorate_check::{CheckError, Judge, Judged, News, Offer, Property, Story, Users};
 use quorate_core::multicast::{Board, Command, Event, MessageId, Payload, State};
 use quorate_core::{Epoch, Group, NodeId, View};
 
+/// The clients of all nodes in a check.
 #[derive(Clone, Debug)]
 pub struct Senders {
     senders: Group,
@@ -18,54 +21,58 @@ pub struct Senders {
 }
 
 impl Senders {
-    /// These users have so many messages together, the first ones one more if they cannot be shared out evenly; and so much is
-    /// promised of them. The members keep a [`Board`] together.
+    /// These senders have `messages` messages together; the first senders have one more if the
+    /// division leaves a remainder. The members keep a [`Board`] together.
     pub fn new(senders: Group, messages: u8, promises: Promises) -> Result<Self, CheckError> {
         let all = usize::from(messages);
         let most_of_one = all.div_ceil(senders.len().max(1));
-        if all > MOST_MESSAGES || all + most_of_one > MOST_ROOM {
-            return Err(CheckError::TooManyMessages { most: MOST_MESSAGES, of_one: MOST_ROOM / 2 });
+        if all > MAX_MESSAGES || all + most_of_one > MAX_EVENTS {
+            return Err(CheckError::TooManyMessages { most: MAX_MESSAGES, of_one: MAX_EVENTS / 2 });
         }
         Ok(Self { senders, messages, promises })
     }
 
+    /// Number of messages of one sender.
     fn share(&self, node: NodeId) -> u8 {
-        let Some(place) = self.senders.iter().position(|sender| sender == node) else { return 0 };
+        let Some(index) = self.senders.iter().position(|sender| sender == node) else { return 0 };
         let count = self.senders.len();
         let (each, rest) = (usize::from(self.messages) / count, usize::from(self.messages) % count);
-        (each + usize::from(place < rest)) as u8
+        (each + usize::from(index < rest)) as u8
     }
 
+    /// Number of messages of all earlier senders.
     fn before(&self, node: NodeId) -> u8 {
         self.senders.iter().filter(|sender| *sender < node).map(|sender| self.share(sender)).sum()
     }
 
-    /// What a sender says: its number, and a letter that says which of its messages it is.
-    fn payload(node: NodeId, place: u8) -> Payload {
-        Payload::from(format!("{node}{}", char::from(b'a'.saturating_add(place))))
+    /// The payload of a message: the sender's number, and a letter for each of its messages.
+    fn payload(node: NodeId, index: u8) -> Payload {
+        Payload::from(format!("{node}{}", char::from(b'a'.saturating_add(index))))
     }
 
-    /// Which of all messages this is, if any user would send it, from 1.
+    /// The number of a message among all messages, from 1; `None` if no client would send it.
     fn number(&self, id: MessageId, payload: &Payload) -> Option<u8> {
-        let place = (0..self.share(id.sender)).find(|place| Self::payload(id.sender, *place) == *payload)?;
-        Some(self.before(id.sender) + place + 1)
+        let index = (0..self.share(id.sender)).find(|index| Self::payload(id.sender, *index) == *payload)?;
+        Some(self.before(id.sender) + index + 1)
     }
 }
 
+/// The client of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sender {
     node: NodeId,
-    standing: Standing,
-    /// How many messages it has in all, and how many of them it has sent.
+    phase: ClientPhase,
+    /// Number of messages that it has to send, and how many of them it has sent.
     messages: u8,
     sent: u8,
     view: Epoch,
     board: Board,
-    memoir: Memoir,
+    history: History,
 }
 
+/// The state of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Standing {
+enum ClientPhase {
     Free,
     Asked,
     Waiting,
@@ -74,40 +81,43 @@ enum Standing {
 }
 
 impl Sender {
-    fn is_told(&mut self, event: &Event, users: &Senders) {
+    fn record_event(&mut self, event: &Event, users: &Senders) {
         match event {
             Event::Sent { .. } => {
                 self.sent += 1;
-                self.standing = Standing::Free;
-                self.memoir.add(Said::Sends);
+                self.phase = ClientPhase::Free;
+                self.history.add(ClientEvent::Sends);
             }
-            Event::Wait { .. } => self.standing = Standing::Waiting,
-            Event::Ready { .. } => self.may_ask(),
+            Event::Wait { .. } => self.phase = ClientPhase::Waiting,
+            Event::Ready { .. } => self.allow_request(),
             Event::Delivered { id, payload } => {
-                // What is delivered in a view was sent in it.
+                // A message must be delivered in the view in which it was sent.
                 if id.view != self.view {
-                    self.memoir.add(Said::Astray);
+                    self.history.add(ClientEvent::WrongView);
                 }
                 self.board.apply(*id, payload);
-                self.memoir.add(users.number(*id, payload).map_or(Said::Foreign, Said::Delivers));
+                self.history
+                    .add(users.number(*id, payload).map_or(ClientEvent::DeliversUnknown, ClientEvent::Delivers));
             }
             Event::View { view, state, .. } => {
-                // What members keep together is what they were told: in this group nobody comes in later.
+                // The shared state equals the delivered messages, because no member joins this
+                // group later.
                 if view.epoch() <= self.view || *state != self.board.digest() || !view.members().contains(self.node) {
-                    self.memoir.add(Said::Astray);
+                    self.history.add(ClientEvent::WrongView);
                 }
                 self.view = view.epoch();
-                self.memoir.begin(view.epoch());
-                self.may_ask();
+                self.history.begin(view.epoch());
+                self.allow_request();
             }
-            Event::Out { .. } => self.standing = Standing::Gone,
-            Event::Left { .. } | Event::Refused(_) => self.standing = Standing::Silent,
+            Event::Out { .. } => self.phase = ClientPhase::Gone,
+            Event::Left { .. } | Event::Refused(_) => self.phase = ClientPhase::Silent,
         }
     }
 
-    fn may_ask(&mut self) {
-        if self.standing == Standing::Waiting {
-            self.standing = Standing::Free;
+    /// Ends the wait of a client that was asked to wait.
+    fn allow_request(&mut self) {
+        if self.phase == ClientPhase::Waiting {
+            self.phase = ClientPhase::Free;
         }
     }
 }
@@ -120,46 +130,48 @@ impl Users for Senders {
     fn begin(&self, node: NodeId) -> Sender {
         Sender {
             node,
-            standing: Standing::Free,
+            phase: ClientPhase::Free,
             messages: self.share(node),
             sent: 0,
             view: if self.promises.views { Epoch(0) } else { View::FIRST },
             board: Board::default(),
-            memoir: Memoir::default(),
+            history: History::default(),
         }
     }
 
     fn offers(&self, user: &Sender) -> Vec<Offer<Command>> {
-        match user.standing {
-            Standing::Free if user.sent < user.messages => {
+        match user.phase {
+            ClientPhase::Free if user.sent < user.messages => {
                 let command = Command::send(Self::payload(user.node, user.sent));
                 vec![Offer { command, obliged: false }]
             }
-            Standing::Free | Standing::Asked | Standing::Waiting | Standing::Silent | Standing::Gone => Vec::new(),
+            ClientPhase::Free | ClientPhase::Asked | ClientPhase::Waiting | ClientPhase::Silent | ClientPhase::Gone => {
+                Vec::new()
+            }
         }
     }
 
     fn hear(&self, user: &mut Sender, news: News<'_, Command, Event>, _story: &mut Story) {
         match news {
-            News::Commands(_) => user.standing = Standing::Asked,
-            News::Told(event) => user.is_told(event, self),
+            News::Commands(_) => user.phase = ClientPhase::Asked,
+            News::Told(event) => user.record_event(event, self),
             News::Crashed => {
-                user.standing = Standing::Gone;
-                // Nothing more is compared with it.
+                user.phase = ClientPhase::Gone;
+                // Its board is not compared any more.
                 user.board = Board::default();
             }
-            // Nobody is taken back, and what it asked would be refused.
+            // A restarted node is never readmitted, and its requests would be refused.
             News::Restarted | News::Gone(_) | News::Back(_) => {}
         }
     }
 
     fn waits(&self, user: &Sender) -> bool {
-        matches!(user.standing, Standing::Asked | Standing::Waiting)
+        matches!(user.phase, ClientPhase::Asked | ClientPhase::Waiting)
     }
 
     fn facet(&self, user: &Sender, acts: bool) -> u64 {
-        let is_gone = !acts || user.standing == Standing::Gone;
-        user.memoir.shown(user.messages, is_gone, self.promises.views)
+        let is_gone = !acts || user.phase == ClientPhase::Gone;
+        user.history.visible(user.messages, is_gone, self.promises.views)
     }
 
     fn accord(&self) -> Option<Judge> {
@@ -167,7 +179,7 @@ impl Users for Senders {
     }
 
     fn most_changes(&self) -> Option<u8> {
-        Some(memoir::MOST_CHANGES)
+        Some(history::MAX_CHANGES)
     }
 
     fn properties(&self) -> Vec<Property> {

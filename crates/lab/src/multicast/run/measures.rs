@@ -1,6 +1,6 @@
-//! What the book's tables say about a multicast, measured.
+//! Measures the cost figures of multicasts: messages, delays, views.
 
-use super::transit::Transit;
+use super::in_flight::InFlight;
 use quorate_core::multicast::{Command, Event, GroupId};
 use quorate_core::{Duration, Epoch, Group, NodeId, Time};
 use quorate_journal::metrics::{Delay, Messages, Samples};
@@ -9,16 +9,18 @@ use quorate_journal::property::Verdict;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-const NAMED: usize = 3;
+/// Number of slow receivers in the summary.
+const MAX_SLOWEST: usize = 3;
 
 /// Multicasts, deliveries and delays so far.
 ///
-/// A delay is from the sending of a message to one delivery of it; the sender's own counts as well. What is remembered of a message is
-/// forgotten when everyone in its view has delivered it, or can no more.
+/// A delay is the time from sending a message to one delivery of it, including the sender's own. A
+/// message is forgotten when every member of its view has delivered it or cannot deliver it any
+/// more.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
     nodes: Vec<Node>,
-    transit: Transit,
+    in_flight: InFlight,
     sent: u64,
     delivered: u64,
     delay: Samples,
@@ -26,12 +28,13 @@ pub struct Measures {
     refused: u64,
     retransmitted: u64,
     held_back_max: u64,
-    /// The latest view of each group that anybody has begun, and what views did.
+    /// The latest view of each group that a node has begun, and counts of view events.
     latest: BTreeMap<GroupId, Epoch>,
     begun: u64,
     outs: u64,
     left: u64,
-    /// The first crash that nothing was delivered after, and the longest silence after one.
+    /// The first crash since the last delivery, and the longest time from a crash to the next
+    /// delivery.
     crashed: Option<Time>,
     recovery: Option<Duration>,
 }
@@ -45,13 +48,13 @@ struct Node {
 
 impl Measures {
     pub fn new(nodes: usize) -> Self {
-        Self { nodes: vec![Node::default(); nodes], transit: Transit::new(nodes), ..Self::default() }
+        Self { nodes: vec![Node::default(); nodes], in_flight: InFlight::new(nodes), ..Self::default() }
     }
 
-    /// Only these are in a group that has no views. Else everyone is in every group.
+    /// Sets the members of a group without views. By default all nodes are in every group.
     #[must_use]
     pub fn among(mut self, group: GroupId, members: &Group) -> Self {
-        self.transit.among(group, members);
+        self.in_flight.among(group, members);
         self
     }
 
@@ -64,7 +67,7 @@ impl Measures {
     }
 
     pub fn under_way(&self) -> usize {
-        self.transit.len()
+        self.in_flight.len()
     }
 
     pub fn held_back(&mut self, node: NodeId, count: u64) {
@@ -97,7 +100,8 @@ impl Measures {
         }
     }
 
-    /// Those who waited longest for a delivery, the slowest first; of equals, the smaller number.
+    /// The slowest receivers: those for which senders waited most often, then those with the
+    /// longest delays; ties by number.
     fn slowest(&self, unit: Duration) -> Vec<Receiver> {
         let receiver = |(index, node): (usize, &Node)| {
             Some(Receiver {
@@ -112,12 +116,12 @@ impl Measures {
             let by_delay = other.delay.mean.total_cmp(&one.delay.mean);
             other.waited_for.cmp(&one.waited_for).then(by_delay)
         });
-        receivers.truncate(NAMED);
+        receivers.truncate(MAX_SLOWEST);
         receivers
     }
 
-    fn told(&mut self, time: Time, node: NodeId, event: &Event) {
-        if let Some(delay) = self.transit.told(time, node, event) {
+    fn record_event(&mut self, time: Time, node: NodeId, event: &Event) {
+        if let Some(delay) = self.in_flight.record_event(time, node, event) {
             self.delay.add(delay);
             if let Some(node) = self.nodes.get_mut(node.index()) {
                 node.delay.add(delay);
@@ -153,7 +157,7 @@ impl Measures {
         }
     }
 
-    fn is_sent(&mut self, from: NodeId, receivers: impl Iterator<Item = NodeId>, sent: &Sent<'_>) {
+    fn count_retransmissions(&mut self, from: NodeId, receivers: impl Iterator<Item = NodeId>, sent: &Sent<'_>) {
         if sent.again {
             let copies = receivers.filter(|to| *to != from).count();
             self.retransmitted = self.retransmitted.saturating_add(copies as u64);
@@ -164,18 +168,20 @@ impl Measures {
 impl Observer<Command, Event> for Measures {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
-            Moment::Effect { time, node, effect: Done::Emit(event) } => self.told(*time, *node, event),
+            Moment::Effect { time, node, effect: Done::Emit(event) } => self.record_event(*time, *node, event),
             Moment::Effect { node, effect: Done::Send { to, sent }, .. } => {
-                self.is_sent(*node, std::iter::once(*to), sent);
+                self.count_retransmissions(*node, std::iter::once(*to), sent);
             }
-            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => self.is_sent(*node, to.iter(), sent),
+            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => {
+                self.count_retransmissions(*node, to.iter(), sent);
+            }
             Moment::Effect { node, effect: Done::HoldBack { count, .. }, .. } => self.held_back(*node, *count as u64),
             Moment::World { time, what: Happening::Crashed { node, .. } } => {
                 self.crashed = self.crashed.or(Some(*time));
-                self.transit.dies(*node);
+                self.in_flight.node_stopped(*node);
             }
-            Moment::World { what: Happening::Ended { node }, .. } => self.transit.dies(*node),
-            Moment::Input { node, input: Taken::Start { .. }, .. } => self.transit.boots(*node),
+            Moment::World { what: Happening::Ended { node }, .. } => self.in_flight.node_stopped(*node),
+            Moment::Input { node, input: Taken::Start { .. }, .. } => self.in_flight.node_started(*node),
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }
@@ -186,25 +192,26 @@ impl Observer<Command, Event> for Measures {
 pub struct MulticastSummary {
     pub sent: u64,
     pub delivered: u64,
-    /// Messages over multicasts, all nodes together.
+    /// Messages divided by multicasts, all nodes together.
     pub messages_per_multicast: Option<f64>,
     pub delay: Option<Delay>,
-    /// What delays are measured in: `T`, one message time, under fixed latency; else `ms`.
+    /// The unit of delays: `T`, one message time, under fixed latency; else `ms`.
     pub delay_unit: &'static str,
     pub held_back_max: u64,
     pub retransmitted: u64,
-    /// How often a sender was told to wait, because too much of its was under way.
+    /// How often a sender had to wait because too many of its messages were in flight.
     pub waits: u64,
     pub refused: u64,
-    /// Those for whom others had to wait, or who waited longest themselves, the slowest first.
+    /// The receivers for which senders waited, or with the longest delays, the slowest first.
     pub slowest: Vec<Receiver>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub views: Option<ViewSummary>,
-    /// What was judged although nobody promises it.
+    /// Properties that were judged although they are not promised.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_promised: Vec<Verdict>,
 }
 
+/// The figures of one receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Receiver {
     pub node: NodeId,
@@ -213,13 +220,15 @@ pub struct Receiver {
     pub waited_for: u64,
 }
 
+/// Counts of view events.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ViewSummary {
-    /// The number of the last view that anybody began.
+    /// The epoch of the last view that a node began.
     pub epoch: u64,
     pub begun: u64,
     pub outs: u64,
     pub left: u64,
-    /// The longest time from a crash to the next delivery, in nanoseconds, if somebody crashed and something was delivered after that.
+    /// The longest time from a crash to the next delivery, in nanoseconds; `None` without such a
+    /// delivery.
     pub recovery_ns: Option<u64>,
 }

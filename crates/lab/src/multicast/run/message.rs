@@ -1,8 +1,9 @@
-//! What is remembered of a multicast until everyone has delivered it.
+//! The record of a multicast until all members have delivered it.
 
 use quorate_core::multicast::{GroupId, MessageId, Payload};
 use quorate_core::{Epoch, NodeId, Time};
 
+/// A message id within one view of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) sender: NodeId,
@@ -19,18 +20,21 @@ impl Key {
     }
 }
 
+/// The record of a multicast.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
-    /// What it says, unless nobody asked for it to be sent.
+    /// The payload; `None` if no client requested the send.
     pub(super) payload: Option<Payload>,
     pub(super) sent: Time,
-    /// What its sender delivered since it sent the message before, and that message: the rest follows from their own causes.
+    /// The messages that its sender delivered since its previous message, and that message. Earlier
+    /// causes follow transitively.
     pub(super) causes: Vec<Key>,
-    /// How many members have not delivered it and could, or went on without it.
-    pub(super) owing: usize,
+    /// Number of members that have not delivered it and still could, or that moved on without it.
+    pub(super) undelivered: usize,
     pub(super) first: Option<NodeId>,
-    /// How many messages had been delivered by anybody when it first was; while orders are watched.
+    /// Number of messages that had been delivered by any node when this one was first delivered, if
+    /// orders are observed.
     pub(super) rank: Option<u64>,
-    /// Which members have delivered it, and at which position; while orders are watched.
+    /// The members that have delivered it, with positions, if orders are observed.
     pub(super) deliveries: Vec<(NodeId, u64)>,
 }

@@ -1,18 +1,18 @@
-//! The multicast family in the simulator: who sends, what is measured, what must hold.
+//! The multicast family in the simulator: its workload, measures and properties.
 //!
-//! All of it is written once for the family. It sees commands and events, never an algorithm.
+//! This code sees only commands and events, so that it works for every algorithm.
 
-mod asked;
-mod breaches;
-mod chapter;
-mod groups;
+mod group_state;
+mod in_flight;
 mod measures;
 mod message;
 mod numbers;
 mod order;
+mod pending_requests;
 mod promises;
 mod properties;
-mod transit;
+mod view_record;
+mod violations;
 mod workload;
 
 pub use measures::{Measures, MulticastSummary, Receiver, ViewSummary};

@@ -1,13 +1,13 @@
-//! Sets of numbers from 1 that have few gaps: what was sent, what was delivered.
+//! Sets of numbers from 1 with few gaps: sent or delivered messages.
 
 use std::collections::BTreeMap;
 
-/// A set of numbers. It takes as much memory as it has gaps.
+/// A set of numbers. Its memory use is proportional to the number of gaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Numbers {
-    /// All from 1 up to this one are in.
+    /// All numbers from 1 to this one are in the set.
     prefix: u64,
-    /// What else is in: the first of a run of numbers, and its last. No run touches another or the prefix.
+    /// The other numbers as ranges, from first to last. No range touches another or the prefix.
     runs: BTreeMap<u64, u64>,
 }
 
@@ -49,7 +49,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_set(numbers in proptest::collection::vec(0_u64..20, 0..30)) {
+        fn numbers_behave_like_a_set(numbers in proptest::collection::vec(0_u64..20, 0..30)) {
             let (mut quick, mut slow) = (Numbers::default(), BTreeSet::new());
             for number in numbers {
                 prop_assert_eq!(quick.insert(number), slow.insert(number));

@@ -1,38 +1,43 @@
-//! Whether two nodes deliver two messages in the same order, judged as they go.
+//! Checks whether all nodes deliver messages in the same order, while deliveries happen.
 //!
-//! Every message has a rank: how many had been delivered by anybody when it first was. While each node delivers in the order of ranks, all
-//! keep to one order, and that is all there is to look at: one comparison a delivery. The first delivery out of rank is not yet
-//! a breach, because the two who differ may have no two messages in common. From then on nodes are compared in
-//! pairs: for each the latest of one's deliveries that the other made as well. Whoever then delivers what that one delivered
-//! earlier has turned two messages round. Up to that point ranks serve as the positions of deliveries, which is why nothing
-//! need be remembered of messages that everyone has delivered.
+//! Every message has a rank: the number of messages that had been delivered by any node when it was
+//! first delivered. As long as each node delivers in the order of ranks, all nodes share one order,
+//! and one comparison per delivery is enough. The first delivery out of rank is not yet a
+//! violation, because the two nodes that differ may not have two messages in common. From then on
+//! nodes are compared in pairs: for each pair, the latest delivery of one node that the other made
+//! as well. If the other node then delivers a message that the first node delivered earlier, the
+//! two messages are in different orders. Until the first delivery out of rank, ranks serve as
+//! positions of deliveries, so that messages which all nodes have delivered can be forgotten.
 
 use super::message::{Key, Message};
 use quorate_core::{NodeId, Time};
 use std::collections::BTreeMap;
 
+/// Checks the total order of one view.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     last: u64,
-    places: Vec<Place>,
+    positions: Vec<NodePosition>,
     phase: Phase,
     conflicts: BTreeMap<(NodeId, NodeId), Conflict>,
 }
 
+/// The progress of one node.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct NodePosition {
     rank: u64,
-    /// The latest of its deliveries of what everyone has delivered.
+    /// The latest of its deliveries of messages that all members have delivered.
     settled: Option<At>,
 }
 
 type At = (u64, Key);
 
+/// How deliveries are compared.
 #[derive(Clone, Debug)]
 enum Phase {
+    /// All deliveries so far are in rank order.
     InStep,
-    /// For each two nodes, by the place of the first and then of the second: the latest delivery of the first of what
-    /// both have delivered.
+    /// For each pair of nodes: the latest delivery of the first node that the second also made.
     InPairs(Vec<Vec<Option<At>>>),
 }
 
@@ -41,21 +46,26 @@ enum Phase {
 pub(super) struct Conflict {
     pub(super) time: Time,
     pub(super) line: u64,
-    /// Delivered by the later node, though the other delivered it earlier than `before`.
+    /// Delivered by `by` after `before`, although `other` delivered it earlier.
     pub(super) after: Key,
     pub(super) before: Key,
-    /// Who delivered `before` first, and who only then `after`.
+    /// The node that delivered `before` first and `after` later.
     pub(super) by: NodeId,
     pub(super) other: NodeId,
 }
 
 impl Order {
     pub(super) fn new(nodes: usize) -> Self {
-        Self { last: 0, places: vec![Place::default(); nodes], phase: Phase::InStep, conflicts: BTreeMap::new() }
+        Self {
+            last: 0,
+            positions: vec![NodePosition::default(); nodes],
+            phase: Phase::InStep,
+            conflicts: BTreeMap::new(),
+        }
     }
 
-    /// A node delivers a message. Tells of the first conflict of each pair of nodes that this is.
-    pub(super) fn delivers(
+    /// Records a delivery. Returns conflicts of pairs of nodes without an earlier conflict.
+    pub(super) fn record_delivery(
         &mut self,
         (time, line): (Time, u64),
         node: NodeId,
@@ -68,9 +78,9 @@ impl Order {
                 self.last += 1;
                 self.last
             });
-            let Some(place) = self.places.get_mut(node.index()) else { return Vec::new() };
-            if rank > place.rank {
-                place.rank = rank;
+            let Some(node_position) = self.positions.get_mut(node.index()) else { return Vec::new() };
+            if rank > node_position.rank {
+                node_position.rank = rank;
                 message.deliveries.push((node, rank));
                 return Vec::new();
             }
@@ -102,11 +112,11 @@ impl Order {
         found
     }
 
-    /// A message is forgotten, because everyone who could has delivered it.
-    pub(super) fn settles(&mut self, key: Key, message: &Message) {
+    /// Records that a message is forgotten, because all members that could have delivered it.
+    pub(super) fn settle(&mut self, key: Key, message: &Message) {
         for (node, position) in &message.deliveries {
-            if let Some(place) = self.places.get_mut(node.index()) {
-                place.settled = place.settled.max(Some((*position, key)));
+            if let Some(node_position) = self.positions.get_mut(node.index()) {
+                node_position.settled = node_position.settled.max(Some((*position, key)));
             }
         }
     }
@@ -115,11 +125,13 @@ impl Order {
         self.conflicts.values()
     }
 
-    /// What each two have in common, while all are in step. Of two, at least one can still deliver, else nobody will ask; and that one
-    /// has delivered all that is settled.
+    /// The latest common deliveries of each pair, while all deliveries are in rank order. At least
+    /// one node of a relevant pair can still deliver, and that node has delivered all settled
+    /// messages.
     fn pairs(&self, messages: &BTreeMap<Key, Message>) -> Vec<Vec<Option<At>>> {
-        let nodes = self.places.len();
-        let mut latest: Vec<_> = self.places.iter().map(|place| vec![place.settled; nodes]).collect();
+        let nodes = self.positions.len();
+        let mut latest: Vec<_> =
+            self.positions.iter().map(|node_position| vec![node_position.settled; nodes]).collect();
         for (key, message) in messages {
             for (one, position) in &message.deliveries {
                 for (other, _) in message.deliveries.iter().filter(|(other, _)| other != one) {

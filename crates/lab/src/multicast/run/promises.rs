@@ -1,43 +1,50 @@
-//! What an ordered multicast may promise, by name.
+//! The properties that an ordered multicast may promise, by name.
 
 use quorate_journal::property::Kind;
 use serde::{Deserialize, Serialize};
 
-/// One thing that a multicast may promise.
+/// A property that a multicast may promise.
 ///
-/// A *survivor of a view* is a node that began the view and goes on into a later one, or is up and in the view at the end. In a
-/// group without views everyone is in the one view from the start, and whoever comes back from a crash is no member.
+/// A *survivor of a view* is a node that began the view and moves on to a later one, or is up and
+/// in the view at the end. In a group without views all nodes are in the only view from the start,
+/// and a restarted node is not a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Property {
-    /// A node delivers a message at most once, only if its sender sent it, and as it was sent.
+    /// A node delivers a message at most once, only if its sender sent it, and with the payload
+    /// that was sent.
     Integrity,
-    /// What one survivor of a view delivers in it, every survivor of the view does.
+    /// A message that one survivor of a view delivers in it is delivered by every survivor of the
+    /// view.
     Agreement,
-    /// What a survivor of a view sent in it, it delivers itself.
+    /// Every survivor of a view delivers the messages that it sent in the view.
     Validity,
-    /// Whoever delivers a message has delivered all that its sender sent before, in the view.
+    /// A node that delivers a message has delivered all earlier messages of its sender in the view.
     Fifo,
-    /// Whoever delivers a message has delivered all that its sender had sent or delivered before, in the view.
+    /// A node that delivers a message has delivered all messages that its sender had sent or
+    /// delivered before in the view.
     Causal,
-    /// Two who both deliver two messages deliver them in the same order.
+    /// Two nodes that both deliver two messages deliver them in the same order.
     ///
-    /// Judged among the survivors of a view, because one that dies may have delivered what the others never heard of, and the
-    /// others are then free to choose another order. Where delivery is uniform there is no such excuse, and the dead are
-    /// judged as well.
+    /// Judged among the survivors of a view: a node that crashes may have delivered messages that
+    /// no other node received, and the survivors may then choose another order. With uniform
+    /// delivery, crashed nodes are judged as well.
     Total,
-    /// What anybody delivers in a view, even one that dies, every survivor of the view does.
+    /// A message that any node delivers in a view, even one that crashes, is delivered by every
+    /// survivor of the view.
     Uniform,
-    /// Those who go from one view into the same next one have delivered the same in between; a message is delivered in the
-    /// view it was sent in; all who begin a view agree on who is in and on the state; nobody goes back.
+    /// Nodes that move from one view to the same next view have delivered the same messages in
+    /// between; a message is delivered in the view in which it was sent; all nodes that begin a
+    /// view agree on its members and on the state; no node returns to an earlier view.
     ViewSynchrony,
-    /// In the end all that survivors of a view sent, and all that those sent who left as they had asked, is delivered by every
-    /// survivor; whoever is in the last view has begun it; every request to send is answered.
+    /// In the end, every survivor of a view has delivered all messages of survivors and of members
+    /// that left voluntarily; every member of the last view has begun it; every request to send is
+    /// answered.
     Delivered,
 }
 
 impl Property {
-    /// All of them, in the order in which they are reported.
+    /// All properties, in report order.
     pub const ALL: [Self; 9] = [
         Self::Integrity,
         Self::Agreement,
@@ -64,7 +71,7 @@ impl Property {
         }
     }
 
-    /// When it is judged. What somebody has not delivered yet, it may still deliver: only the end tells.
+    /// When the property is judged. Missing deliveries can only be judged at the end.
     pub const fn kind(self) -> Kind {
         match self {
             Self::Integrity | Self::Fifo | Self::Causal | Self::Total | Self::ViewSynchrony => Kind::Always,
@@ -73,7 +80,7 @@ impl Property {
     }
 }
 
-/// Which of them an algorithm promises, or somebody wants to know of.
+/// The properties that an algorithm promises, or that are judged on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promises {
     pub integrity: bool,
@@ -86,7 +93,7 @@ pub struct Promises {
     /// [`Property::ViewSynchrony`]. The group has views.
     pub views: bool,
     pub delivered: bool,
-    /// Several send, so their messages should meet: two of different senders are under way at once.
+    /// Several nodes send, so messages of two senders should be in flight at once.
     pub contention: bool,
 }
 
@@ -104,10 +111,11 @@ impl Promises {
         contention: false,
     };
 
-    /// What the plainest multicast keeps: nothing is made up, and one's own words are heard.
+    /// The promises of the simplest multicast: only sent messages are delivered, and senders
+    /// deliver their own.
     pub const BASIC: Self = Self { integrity: true, validity: true, ..Self::NOTHING };
 
-    /// What every reliable multicast keeps, in no particular order.
+    /// The promises of every reliable multicast without an order.
     pub const RELIABLE: Self = Self { agreement: true, delivered: true, ..Self::BASIC };
 
     pub const EVERYTHING: Self =

@@ -1,35 +1,37 @@
-//! What ordered multicasts promise, watched over any run or record.
+//! Judges the promises of ordered multicast over a run or a recording.
 //!
-//! It sees commands and events, never an algorithm, and its memory does not grow with the run: what every member of a view has
-//! delivered is forgotten, and so is a view when nobody is in it any more.
+//! This code sees only commands and events, so that it works for every algorithm. Its memory use
+//! does not grow with the run: it forgets messages that every member of a view has delivered, and
+//! views that all members have left.
 
-use super::asked::Asked;
-use super::breaches::{self, Breaches};
-use super::chapter::Standing;
-use super::groups::{Node, Room};
+use super::group_state::{GroupState, Node};
 use super::message::Key;
+use super::pending_requests::PendingRequests;
 use super::promises::{Promises, Property};
+use super::view_record::MemberState;
+use super::violations::{self, Violations};
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload};
 use quorate_core::{Duration, Group, Incarnation, NodeId, Time};
 use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
 use quorate_journal::property::Verdict;
 use std::collections::BTreeMap;
 
+/// Judges the promises of a multicast.
 pub struct Properties {
     promised: Promises,
     watched: Promises,
     nodes: Vec<Node>,
-    asked: Vec<Asked>,
-    rooms: BTreeMap<GroupId, Room>,
-    /// Who is in a group that has no views, if not everyone.
+    requests: Vec<PendingRequests>,
+    groups: BTreeMap<GroupId, GroupState>,
+    /// The members of a group without views, if not all nodes are.
     members: BTreeMap<GroupId, Group>,
-    /// Delivered by their own senders in the step under way, before they were told to be sent.
+    /// Messages that their senders delivered in the current step before the `Sent` event.
     unconfirmed: Vec<MessageId>,
-    breaches: Breaches,
+    violations: Violations,
     contended: bool,
-    /// How long whoever is in a view may take to begin it after the first one did.
+    /// Time that members of a view have to begin it after the first one did.
     grace: Duration,
-    now: breaches::Moment,
+    now: violations::Position,
 }
 
 impl Properties {
@@ -38,208 +40,214 @@ impl Properties {
             promised,
             watched: promised,
             nodes: vec![Node::default(); nodes],
-            asked: vec![Asked::default(); nodes],
-            rooms: BTreeMap::new(),
+            requests: vec![PendingRequests::default(); nodes],
+            groups: BTreeMap::new(),
             members: BTreeMap::new(),
             unconfirmed: Vec::new(),
-            breaches: Breaches::new(promised, promised),
+            violations: Violations::new(promised, promised),
             contended: false,
             grace: Duration::ZERO,
-            now: breaches::Moment { time: Time::ZERO, line: 0 },
+            now: violations::Position { time: Time::ZERO, line: 0 },
         }
     }
 
-    /// Watches for these too, though nobody promises them: see [`Properties::verdict`] and [`Properties::breaches`].
+    /// Also judges these properties, which are not promised: see [`Properties::verdict`] and
+    /// [`Properties::breaches`].
     #[must_use]
     pub fn watching(self, also: Promises) -> Self {
         let both: Vec<_> = Property::ALL.into_iter().filter(|one| self.promised.has(*one) || also.has(*one)).collect();
         let watched = Promises { contention: self.promised.contention, ..Promises::of(&both) };
-        Self { watched, breaches: Breaches::new(self.promised, watched), ..self }
+        Self { watched, violations: Violations::new(self.promised, watched), ..self }
     }
 
+    /// Sets the time that members have to begin the last view.
     #[must_use]
-    pub fn patient(mut self, grace: Duration) -> Self {
+    pub fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// Only these are in a group that has no views. Else everyone is in every group.
+    /// Sets the members of a group without views. By default all nodes are in every group.
     #[must_use]
     pub fn among(mut self, group: GroupId, members: Group) -> Self {
         self.members.insert(group, members);
         self
     }
 
-    /// How many multicasts are remembered, because somebody may still have to deliver them.
+    /// Number of remembered multicasts, which some node may still have to deliver.
     pub fn held(&self) -> usize {
-        self.rooms.values().map(Room::held).sum()
+        self.groups.values().map(GroupState::held).sum()
     }
 
-    /// How many causes of messages to come are remembered.
+    /// Number of remembered causes of future messages.
     pub fn causes(&self) -> usize {
-        self.rooms.values().map(Room::causes).sum()
+        self.groups.values().map(GroupState::causes).sum()
     }
 
     pub fn verdicts(&self) -> Vec<Verdict> {
-        let found = self.found();
+        let found = self.all_violations();
         let promised = Property::ALL.into_iter().filter(|property| self.promised.has(*property));
         let mut verdicts: Vec<_> = promised.filter_map(|property| found.verdict(property)).collect();
         if self.promised.contention {
-            let contended = self.contended || self.rooms.values().any(Room::is_contended);
+            let contended = self.contended || self.groups.values().any(GroupState::is_contended);
             verdicts.push(Verdict::sometimes("contended", contended));
         }
         verdicts
     }
 
-    /// What came of one property, promised or not, if it was watched and the run ends here.
+    /// The verdict on one judged property, promised or not, as if the run ended here.
     pub fn verdict(&self, property: Property) -> Option<Verdict> {
-        self.found().verdict(property)
+        self.all_violations().verdict(property)
     }
 
-    /// What was watched although nobody promises it, and what came of it, if the run ends here.
+    /// The verdicts on judged properties that are not promised, as if the run ended here.
     pub fn not_promised(&self) -> Vec<Verdict> {
-        let found = self.found();
+        let found = self.all_violations();
         let other = Property::ALL.into_iter().filter(|property| !self.promised.has(*property));
         other.filter_map(|property| found.verdict(property)).collect()
     }
 
-    /// How often a property that was watched was breached, if the run ends here: deliveries for orders and integrity, pairs of nodes
-    /// for the total order, messages for the rest.
+    /// Number of violations of a judged property, as if the run ended here: deliveries for orders
+    /// and integrity, pairs of nodes for the total order, messages for the rest.
     pub fn breaches(&self, property: Property) -> u64 {
-        self.found().count(property)
+        self.all_violations().count(property)
     }
 
-    /// All breaches, those included that only the end shows.
-    fn found(&self) -> Breaches {
-        let mut breaches = self.breaches.clone();
-        self.judge_unconfirmed(&mut breaches);
-        for room in self.rooms.values() {
-            room.judge_end(self.now, self.grace, &mut breaches);
+    /// All violations, including those that only the end of the run shows.
+    fn all_violations(&self) -> Violations {
+        let mut violations = self.violations.clone();
+        self.judge_unconfirmed(&mut violations);
+        for group_state in self.groups.values() {
+            group_state.judge_end(self.now, self.grace, &mut violations);
         }
-        for (index, (node, asked)) in self.nodes.iter().zip(&self.asked).enumerate() {
+        for (index, (node, asked)) in self.nodes.iter().zip(&self.requests).enumerate() {
             let id = NodeId::from_index(index);
-            for (group, _) in self.rooms.iter().filter(|(_, room)| node.is_up && room.is_inside(id)) {
+            for (group, _) in self.groups.iter().filter(|(_, group_state)| node.is_up && group_state.is_in_view(id)) {
                 if let Some(payload) = asked.oldest(*group) {
-                    let text = || format!("node {id} was asked to send {payload}, and never answers");
-                    breaches.note(Property::Delivered, self.now, self.now.time, text);
+                    let text = || format!("node {id} received a request to send {payload}, but never answers");
+                    violations.record(Property::Delivered, self.now, self.now.time, text);
                 }
             }
         }
-        breaches
+        violations
     }
 
-    fn judge_unconfirmed(&self, breaches: &mut Breaches) {
+    /// Reports deliveries without a `Sent` event in the same step.
+    fn judge_unconfirmed(&self, violations: &mut Violations) {
         for id in &self.unconfirmed {
-            let text = || format!("node {} delivers {id}, which it was not told to send", id.sender);
-            breaches.note(Property::Integrity, self.now, self.now.time, text);
+            let text = || format!("node {} delivers {id}, but does not report that it sent it", id.sender);
+            violations.record(Property::Integrity, self.now, self.now.time, text);
         }
     }
 
-    fn room(&mut self, group: GroupId) -> &mut Room {
+    fn group_state(&mut self, group: GroupId) -> &mut GroupState {
         let (watched, nodes, members) = (self.watched, &self.nodes, &self.members);
-        self.rooms.entry(group).or_insert_with(|| Room::new(group, watched, nodes, members.get(&group)))
+        self.groups.entry(group).or_insert_with(|| GroupState::new(group, watched, nodes, members.get(&group)))
     }
 
-    fn step_begins(&mut self) {
+    fn begin_step(&mut self) {
         if !self.unconfirmed.is_empty() {
-            let mut breaches = self.breaches.clone();
-            self.judge_unconfirmed(&mut breaches);
-            self.breaches = breaches;
+            let mut violations = self.violations.clone();
+            self.judge_unconfirmed(&mut violations);
+            self.violations = violations;
             self.unconfirmed.clear();
         }
     }
 
-    fn sent(&mut self, node: NodeId, id: MessageId) {
-        let asked = self.asked.get_mut(node.index()).and_then(|asked| asked.answered(id.group));
+    fn record_sent_event(&mut self, node: NodeId, id: MessageId) {
+        let asked = self.requests.get_mut(node.index()).and_then(|asked| asked.answered(id.group));
         let now = self.now;
         let Some(asked) = asked else {
-            let text = || format!("node {node} has sent {id}, and nobody asked it to");
-            self.breaches.note(Property::Integrity, now, now.time, text);
-            // It is sent all the same: others are not to be blamed for delivering it.
-            self.sends(node, id, None);
+            let text = || format!("node {node} has sent {id} without a request");
+            self.violations.record(Property::Integrity, now, now.time, text);
+            // The message counts as sent, so that its deliveries are no violations.
+            self.record_send(node, id, None);
             return;
         };
-        if let Some(place) = self.unconfirmed.iter().position(|early| *early == id) {
-            self.unconfirmed.swap_remove(place);
-            let delivered = self.room(id.group).payload(id).cloned();
+        if let Some(index) = self.unconfirmed.iter().position(|early| *early == id) {
+            self.unconfirmed.swap_remove(index);
+            let delivered = self.group_state(id.group).payload(id).cloned();
             if let Some(delivered) = delivered.filter(|delivered| *delivered != asked) {
-                let text = || format!("node {node} delivers {id} as {delivered}, and it was sent as {asked}");
-                self.breaches.note(Property::Integrity, now, now.time, text);
+                let text = || format!("node {node} delivers {id} as {delivered}, but it was sent as {asked}");
+                self.violations.record(Property::Integrity, now, now.time, text);
             }
             return;
         }
-        self.sends(node, id, Some(asked));
+        self.record_send(node, id, Some(asked));
     }
 
-    fn sends(&mut self, node: NodeId, id: MessageId, payload: Option<Payload>) {
+    fn record_send(&mut self, node: NodeId, id: MessageId, payload: Option<Payload>) {
         let now = self.now;
-        if let Err(why) = self.room(id.group).sends(now, node, id, payload) {
-            self.breaches
-                .note(Property::Integrity, now, now.time, || format!("node {node} names a message {id}, {why}"));
+        if let Err(why) = self.group_state(id.group).record_send(now, node, id, payload) {
+            self.violations.record(Property::Integrity, now, now.time, || {
+                format!("node {node} sends a message with id {id}, {why}")
+            });
         }
     }
 
-    fn delivers(&mut self, node: NodeId, id: MessageId, payload: &Payload) {
+    fn record_delivery(&mut self, node: NodeId, id: MessageId, payload: &Payload) {
         let now = self.now;
-        if id.sender == node && !self.room(id.group).was_sent(id) && self.room(id.group).view_of(node) == Some(id.view)
+        if id.sender == node
+            && !self.group_state(id.group).was_sent(id)
+            && self.group_state(id.group).view_of(node) == Some(id.view)
         {
-            self.sends(node, id, Some(payload.clone()));
+            self.record_send(node, id, Some(payload.clone()));
             self.unconfirmed.push(id);
         }
-        self.room(id.group);
-        let Some(room) = self.rooms.get_mut(&id.group) else { return };
-        room.delivers(now, node, (Key::of(id), id.view), payload, &mut self.breaches);
+        self.group_state(id.group);
+        let Some(group_state) = self.groups.get_mut(&id.group) else { return };
+        group_state.record_delivery(now, node, (Key::of(id), id.view), payload, &mut self.violations);
     }
 
-    fn told(&mut self, node: NodeId, event: &Event) {
+    fn record_event(&mut self, node: NodeId, event: &Event) {
         let now = self.now;
         match event {
-            Event::Sent { id } => self.sent(node, *id),
+            Event::Sent { id } => self.record_sent_event(node, *id),
             Event::Wait { group, .. } => {
-                if let Some(asked) = self.asked.get_mut(node.index()) {
+                if let Some(asked) = self.requests.get_mut(node.index()) {
                     asked.answered(*group);
                 }
             }
             Event::Refused(_) => {
-                if let Some(asked) = self.asked.get_mut(node.index()) {
+                if let Some(asked) = self.requests.get_mut(node.index()) {
                     asked.refused();
                 }
             }
             Event::Ready { .. } => {}
-            Event::Delivered { id, payload } => self.delivers(node, *id, payload),
+            Event::Delivered { id, payload } => self.record_delivery(node, *id, payload),
             Event::View { group, view, state } => {
-                self.room(*group);
-                let Some(room) = self.rooms.get_mut(group) else { return };
-                self.contended |= room.begins(now, node, (view, *state), &self.nodes, &mut self.breaches);
+                self.group_state(*group);
+                let Some(group_state) = self.groups.get_mut(group) else { return };
+                self.contended |= group_state.begin_view(now, node, (view, *state), &self.nodes, &mut self.violations);
             }
             Event::Out { group } | Event::Left { group } => {
-                let how = if let Event::Left { .. } = event { Standing::Left } else { Standing::Gone };
-                self.room(*group);
-                let Some(room) = self.rooms.get_mut(group) else { return };
-                self.contended |= room.quits(now, node, how, &mut self.breaches);
+                let how = if let Event::Left { .. } = event { MemberState::Left } else { MemberState::Gone };
+                self.group_state(*group);
+                let Some(group_state) = self.groups.get_mut(group) else { return };
+                self.contended |= group_state.leave_view(now, node, how, &mut self.violations);
             }
         }
     }
 
-    /// Whoever boots for a second time is another participant.
-    fn boots(&mut self, node: NodeId, incarnation: Incarnation) {
+    /// A node that starts again is another participant.
+    fn node_started(&mut self, node: NodeId, incarnation: Incarnation) {
         if self.nodes.get(node.index()).is_some_and(|state| state.is_up && state.has_booted) {
-            self.ends(node, false);
+            self.node_stopped(node, false);
         }
         if let Some(state) = self.nodes.get_mut(node.index()) {
             (state.is_up, state.has_booted, state.life) = (true, true, incarnation);
         }
     }
 
-    /// A node is down. What it is blamed for depends on whether it was ended in good order.
-    fn ends(&mut self, node: NodeId, in_order: bool) {
+    /// Records that a node stopped: in an orderly way, or by a crash.
+    fn node_stopped(&mut self, node: NodeId, in_order: bool) {
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
         (state.is_up, state.has_died) = (false, true);
-        if let Some(asked) = self.asked.get_mut(node.index()) {
-            asked.forgets();
+        if let Some(asked) = self.requests.get_mut(node.index()) {
+            asked.clear();
         }
-        for room in self.rooms.values_mut() {
-            self.contended |= room.ends(self.now, node, in_order, &mut self.breaches);
+        for group_state in self.groups.values_mut() {
+            self.contended |= group_state.node_stopped(self.now, node, in_order, &mut self.violations);
         }
     }
 }
@@ -250,26 +258,26 @@ impl Observer<Command, Event> for Properties {
         match moment {
             Moment::Input { node, input, .. } => {
                 self.now.line += 1;
-                self.step_begins();
-                if let Some(asked) = self.asked.get_mut(node.index()) {
+                self.begin_step();
+                if let Some(asked) = self.requests.get_mut(node.index()) {
                     asked.step();
                     if let Taken::Command(command) = input {
-                        asked.asks(command);
+                        asked.push(command);
                     }
                 }
                 if let Taken::Start { incarnation, .. } = input {
-                    self.boots(*node, *incarnation);
+                    self.node_started(*node, *incarnation);
                 }
             }
             Moment::World { what, .. } => {
                 self.now.line += 1;
-                self.step_begins();
+                self.begin_step();
                 if let Happening::Crashed { node, .. } | Happening::Ended { node } = what {
-                    self.ends(*node, matches!(what, Happening::Ended { .. }));
+                    self.node_stopped(*node, matches!(what, Happening::Ended { .. }));
                 }
             }
             Moment::Effect { node, effect: Done::Emit(event), .. } if node.index() < self.nodes.len() => {
-                self.told(*node, event);
+                self.record_event(*node, event);
             }
             Moment::Effect { .. } => {}
         }

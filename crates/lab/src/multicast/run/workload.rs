@@ -1,6 +1,6 @@
-//! Who sends, how often and to whom; who leaves.
+//! The workload: which clients send, how often and to which groups, and which members leave.
 
-use super::transit::Transit;
+use super::in_flight::InFlight;
 use quorate_core::multicast::{Command, Event, GroupId, Payload, Refusal};
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
@@ -8,53 +8,59 @@ use quorate_journal::settings::Latency;
 use quorate_journal::workload::{News, Plan, Workload};
 use serde::{Deserialize, Serialize};
 
+/// When nodes send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
-    /// One after another, and only when everyone has delivered what was sent before.
+    /// One after another, each only when all members have delivered the previous message.
     Single,
     Random,
     Flood,
 }
 
+/// The behaviour of the clients.
 #[derive(Clone, Debug)]
 pub struct Demand {
     pub pattern: Pattern,
     pub messages: u64,
     pub senders: Vec<NodeId>,
-    /// How many bytes each says at least. Each says something else, such as `2:17`.
+    /// Minimum number of bytes of a payload. All payloads differ, such as `2:17`.
     pub payload: usize,
     pub think: Latency,
-    /// The groups and who is in them; if none is named, there is only one, with everyone in it.
+    /// The groups and their members; empty for one group of all nodes.
     pub groups: Vec<(GroupId, Group)>,
-    /// How many members leave after a part of what they have to say. The seed chooses them.
+    /// Number of members that leave after some of their messages. The seed chooses them.
     pub leaves: usize,
-    /// Whether the group has views: then whoever is out or restarts is let in again.
+    /// Whether the group has views: then removed and restarted nodes are readmitted.
     pub views: bool,
-    /// Whether everyone is to deliver what the dead sent and one of the living has delivered.
+    /// Whether all members must deliver messages of crashed senders that a live member has
+    /// delivered.
     pub agreement: bool,
 }
 
+/// The clients of all nodes.
 pub struct Senders {
     demand: Demand,
     dice: Dice,
     left: u64,
     users: Vec<User>,
-    turn: usize,
-    transit: Transit,
+    next_sender: usize,
+    in_flight: InFlight,
 }
 
 #[derive(Clone, Debug, Default)]
 struct User {
     state: State,
     sends: bool,
-    thought: u64,
+    /// Number of messages created so far.
+    composed: u64,
     sent: u64,
     leaves_after: Option<u64>,
 }
 
+/// A message that is not sent yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Letter {
+struct PendingSend {
     group: GroupId,
     payload: Payload,
 }
@@ -62,18 +68,20 @@ struct Letter {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
-    Content,
-    /// Asks at that instant, or asked then, and is not yet answered.
+    Idle,
+    /// Sends a request at that instant, or sent it, and has no answer yet.
     Busy {
-        letter: Letter,
-        asks: Time,
+        message: PendingSend,
+        at: Time,
     },
-    Waits(Letter),
-    /// Is in no view, and goes on in the next.
-    Outside(Option<Letter>),
+    /// Waits until its node can send again.
+    Waits(PendingSend),
+    /// Is in no view, and continues in the next one.
+    OutOfView(Option<PendingSend>),
+    /// Waits for the answers to this many leave requests.
     Leaving(usize),
     Gone,
-    Stranded,
+    NodeDown,
 }
 
 impl Senders {
@@ -87,7 +95,7 @@ impl Senders {
         }
         let senders = users.iter().filter(|user| user.sends).count() as u64;
         let mut stayers: Vec<_> = (0..nodes).collect();
-        // Somebody stays, else there would be no group.
+        // At least one member stays, so that the group continues to exist.
         for _ in 0..demand.leaves.min(nodes.saturating_sub(1)) {
             let leaver = stayers.swap_remove(dice.below(stayers.len() as u64) as usize);
             if let Some(user) = users.get_mut(leaver) {
@@ -95,32 +103,32 @@ impl Senders {
                 user.leaves_after = Some(if user.sends { dice.below(share + 1) } else { 0 });
             }
         }
-        let mut transit = Transit::new(nodes);
+        let mut in_flight = InFlight::new(nodes);
         for (group, members) in demand.groups.iter().filter(|_| !demand.views) {
-            transit.among(*group, members);
+            in_flight.among(*group, members);
         }
         let left = if senders == 0 { 0 } else { demand.messages };
-        Self { demand, dice, left, users, turn: 0, transit }
+        Self { demand, dice, left, users, next_sender: 0, in_flight }
     }
 
     pub fn left(&self) -> u64 {
         self.left
     }
 
-    fn is_owed(&self) -> bool {
-        self.transit.is_owed(self.demand.agreement)
+    fn has_pending(&self) -> bool {
+        self.in_flight.has_pending(self.demand.agreement)
     }
 
-    /// A user whose node is there has nothing to do: it thinks of the next message, or leaves.
-    fn goes_on(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
+    /// The client of a live node has nothing to do: it sends the next message, or leaves.
+    fn proceed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         let Some(user) = self.users.get_mut(node.index()) else { return };
-        user.state = State::Content;
-        // Whoever means to leave does so at the latest when there is nothing more to say.
+        user.state = State::Idle;
+        // A client that is to leave does so at the latest when no messages remain.
         if user.leaves_after.is_some_and(|after| user.sent >= after || self.left == 0) {
             self.leave(now, node, plan);
         } else if user.sends && self.demand.pattern != Pattern::Single {
             let pause = self.pause();
-            self.think(now + pause, node, plan);
+            self.compose(now + pause, node, plan);
         }
     }
 
@@ -131,7 +139,8 @@ impl Senders {
         }
     }
 
-    fn think(&mut self, at: Time, node: NodeId, plan: &mut Plan<Command>) {
+    /// Creates the next message of a node, and schedules the request to send it.
+    fn compose(&mut self, at: Time, node: NodeId, plan: &mut Plan<Command>) {
         let groups: Vec<_> = self.demand.groups.iter().filter(|(_, members)| members.contains(node)).collect();
         let group = match groups.len() {
             0 if !self.demand.groups.is_empty() => return,
@@ -144,17 +153,17 @@ impl Senders {
         };
         let Some(user) = self.users.get_mut(node.index()).filter(|_| self.left > 0) else { return };
         self.left -= 1;
-        user.thought += 1;
-        let text = format!("{node}:{}", user.thought);
+        user.composed += 1;
+        let text = format!("{node}:{}", user.composed);
         let padding = ".".repeat(self.demand.payload.saturating_sub(text.len()));
         let payload = Payload::from(text + &padding);
-        self.ask(at, node, Letter { group, payload }, plan);
+        self.request(at, node, PendingSend { group, payload }, plan);
     }
 
-    fn ask(&mut self, at: Time, node: NodeId, letter: Letter, plan: &mut Plan<Command>) {
+    fn request(&mut self, at: Time, node: NodeId, message: PendingSend, plan: &mut Plan<Command>) {
         let Some(user) = self.users.get_mut(node.index()) else { return };
-        plan.command(at, node, Command::Send { group: letter.group, payload: letter.payload.clone() });
-        user.state = State::Busy { letter, asks: at };
+        plan.command(at, node, Command::Send { group: message.group, payload: message.payload.clone() });
+        user.state = State::Busy { message, at };
     }
 
     fn leave(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
@@ -174,7 +183,7 @@ impl Senders {
         }
     }
 
-    fn has_left(&mut self, node: NodeId) {
+    fn finish_leave(&mut self, node: NodeId) {
         if let Some(user) = self.users.get_mut(node.index())
             && let State::Leaving(groups) = &mut user.state
         {
@@ -185,29 +194,29 @@ impl Senders {
         }
     }
 
-    fn told(&mut self, now: Time, node: NodeId, event: &Event, plan: &mut Plan<Command>) {
+    fn handle_event(&mut self, now: Time, node: NodeId, event: &Event, plan: &mut Plan<Command>) {
         match event {
             Event::Sent { .. } => {
                 if let Some(user) = self.users.get_mut(node.index())
                     && let State::Busy { .. } = user.state
                 {
                     user.sent += 1;
-                    self.goes_on(now, node, plan);
+                    self.proceed(now, node, plan);
                 }
             }
-            Event::Wait { .. } => self.turn(node, |state| match state {
-                State::Busy { letter, .. } => State::Waits(letter),
+            Event::Wait { .. } => self.update_state(node, |state| match state {
+                State::Busy { message, .. } => State::Waits(message),
                 other => other,
             }),
-            Event::Ready { group } => self.tries_again(now, node, *group, plan),
+            Event::Ready { group } => self.retry(now, node, *group, plan),
             Event::View { group, .. } => {
-                self.tries_again(now, node, *group, plan);
-                self.comes_in(now, node, *group, plan);
+                self.retry(now, node, *group, plan);
+                self.rejoin(now, node, *group, plan);
             }
             Event::Refused(refusal) => self.refused(now, node, *refusal, plan),
-            // Who is out before it could leave has left, too.
+            // A member that is removed before its leave completes has left, too.
             Event::Left { .. } | Event::Out { .. } => {
-                self.has_left(node);
+                self.finish_leave(node);
                 if matches!(self.users.get(node.index()).map(|user| &user.state), Some(State::Gone)) {
                     plan.depart(now, node);
                 }
@@ -216,25 +225,27 @@ impl Senders {
         }
     }
 
-    fn turn(&mut self, node: NodeId, change: impl FnOnce(State) -> State) {
+    fn update_state(&mut self, node: NodeId, change: impl FnOnce(State) -> State) {
         if let Some(user) = self.users.get_mut(node.index()) {
             user.state = change(std::mem::take(&mut user.state));
         }
     }
 
-    fn tries_again(&mut self, now: Time, node: NodeId, group: GroupId, plan: &mut Plan<Command>) {
-        let Some(State::Waits(letter)) = self.users.get(node.index()).map(|user| &user.state) else { return };
-        if letter.group == group {
-            let letter = letter.clone();
-            self.ask(now, node, letter, plan);
+    /// Repeats a request that had to wait.
+    fn retry(&mut self, now: Time, node: NodeId, group: GroupId, plan: &mut Plan<Command>) {
+        let Some(State::Waits(message)) = self.users.get(node.index()).map(|user| &user.state) else { return };
+        if message.group == group {
+            let message = message.clone();
+            self.request(now, node, message, plan);
         }
     }
 
-    /// A user whose node was in no view goes on: with what was refused, or with the next.
-    fn comes_in(&mut self, now: Time, node: NodeId, group: GroupId, plan: &mut Plan<Command>) {
+    /// The client of a node that was in no view continues: with the refused message, or with the
+    /// next one.
+    fn rejoin(&mut self, now: Time, node: NodeId, group: GroupId, plan: &mut Plan<Command>) {
         match self.users.get(node.index()).map(|user| user.state.clone()) {
-            Some(State::Outside(None)) => self.goes_on(now, node, plan),
-            Some(State::Outside(Some(letter))) if letter.group == group => self.ask(now, node, letter, plan),
+            Some(State::OutOfView(None)) => self.proceed(now, node, plan),
+            Some(State::OutOfView(Some(message))) if message.group == group => self.request(now, node, message, plan),
             Some(_) | None => {}
         }
     }
@@ -242,102 +253,104 @@ impl Senders {
     fn refused(&mut self, now: Time, node: NodeId, refusal: Refusal, plan: &mut Plan<Command>) {
         let Some(user) = self.users.get_mut(node.index()) else { return };
         match (std::mem::take(&mut user.state), refusal) {
-            (State::Busy { letter, .. }, Refusal::NotAMember) if self.demand.views => {
-                user.state = State::Outside(Some(letter));
+            (State::Busy { message, .. }, Refusal::NotAMember) if self.demand.views => {
+                user.state = State::OutOfView(Some(message));
             }
-            // It is never let in: others say as many more.
+            // The node is never readmitted, so other clients send its message instead.
             (State::Busy { .. }, Refusal::NotAMember | Refusal::NoWayBack | Refusal::Leaving) => {
                 user.state = State::Gone;
                 self.left += 1;
-                self.wake(now, plan);
+                self.wake_idle_sender(now, plan);
             }
-            // Nothing would help.
-            (State::Busy { .. }, Refusal::TooLong) => self.goes_on(now, node, plan),
+            // Repeating the request would not help.
+            (State::Busy { .. }, Refusal::TooLong) => self.proceed(now, node, plan),
             (State::Leaving(groups), _) => {
                 user.state = State::Leaving(groups);
-                self.has_left(node);
+                self.finish_leave(node);
             }
             (state, _) => user.state = state,
         }
     }
 
-    fn wake(&mut self, now: Time, plan: &mut Plan<Command>) {
+    /// Lets an idle client send a message that another client could not send.
+    fn wake_idle_sender(&mut self, now: Time, plan: &mut Plan<Command>) {
         if self.demand.pattern == Pattern::Single {
             return;
         }
-        let is_free = |user: &User| user.sends && user.state == State::Content;
+        let is_free = |user: &User| user.sends && user.state == State::Idle;
         if let Some(index) = self.users.iter().position(is_free) {
             let pause = self.pause();
-            self.think(now + pause, NodeId::from_index(index), plan);
+            self.compose(now + pause, NodeId::from_index(index), plan);
         }
     }
 
-    /// A message that the node did not live to be asked for is still to be sent, by whoever can.
-    fn strands(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
+    /// A message that was not sent before the crash is sent by another client.
+    fn node_crashed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         let Some(user) = self.users.get_mut(node.index()) else { return };
-        let is_unsaid = match std::mem::replace(&mut user.state, State::Stranded) {
-            State::Busy { asks, .. } => asks > now,
-            State::Waits(_) | State::Outside(Some(_)) => true,
-            State::Content | State::Outside(None) | State::Stranded => false,
-            // Whoever leaves is gone for good, however it goes.
+        let is_unsent = match std::mem::replace(&mut user.state, State::NodeDown) {
+            State::Busy { at, .. } => at > now,
+            State::Waits(_) | State::OutOfView(Some(_)) => true,
+            State::Idle | State::OutOfView(None) | State::NodeDown => false,
+            // A node that leaves is gone permanently, even if it crashes.
             State::Leaving(_) | State::Gone => {
                 user.state = State::Gone;
                 false
             }
         };
-        if is_unsaid {
+        if is_unsent {
             self.left += 1;
-            self.wake(now, plan);
+            self.wake_idle_sender(now, plan);
         }
     }
 
     fn restarts(&mut self, node: NodeId) {
         let has_views = self.demand.views;
-        self.turn(node, |state| match state {
-            State::Stranded if has_views => State::Outside(None),
-            State::Stranded => State::Gone,
+        self.update_state(node, |state| match state {
+            State::NodeDown if has_views => State::OutOfView(None),
+            State::NodeDown => State::Gone,
             other => other,
         });
     }
 
-    /// Where one sends after another: the next does when nobody owes anything.
-    fn passes_on(&mut self, now: Time, plan: &mut Plan<Command>) {
-        let is_content = |user: &User| match user.state {
+    /// With `Single`: the next sender sends when all earlier messages are delivered.
+    fn start_next_sender(&mut self, now: Time, plan: &mut Plan<Command>) {
+        let is_idle = |user: &User| match user.state {
             State::Busy { .. } | State::Waits(_) | State::Leaving(_) => false,
-            State::Content | State::Outside(_) | State::Gone | State::Stranded => true,
+            State::Idle | State::OutOfView(_) | State::Gone | State::NodeDown => true,
         };
         if self.demand.pattern != Pattern::Single || self.left == 0 {
             return;
         }
-        if !self.users.iter().all(is_content) || self.is_owed() {
+        if !self.users.iter().all(is_idle) || self.has_pending() {
             return;
         }
         let senders = self.demand.senders.len();
         for step in 0..senders {
-            let place = (self.turn + step) % senders;
+            let place = (self.next_sender + step) % senders;
             let Some(node) = self.demand.senders.get(place).copied() else { continue };
-            let is_free = |user: &User| user.sends && user.state == State::Content;
+            let is_free = |user: &User| user.sends && user.state == State::Idle;
             if self.users.get(node.index()).is_some_and(is_free) {
-                self.turn = place + 1;
+                self.next_sender = place + 1;
                 let pause = self.pause();
-                self.think(now + pause, node, plan);
+                self.compose(now + pause, node, plan);
                 return;
             }
         }
     }
 
-    fn somebody_can(&self) -> bool {
+    /// Whether some client can still send a message.
+    fn can_send(&self) -> bool {
         self.users.iter().filter(|user| user.sends).any(|user| match user.state {
-            State::Content | State::Busy { .. } | State::Waits(_) => true,
-            State::Outside(_) => self.demand.views,
-            State::Leaving(_) | State::Gone | State::Stranded => false,
+            State::Idle | State::Busy { .. } | State::Waits(_) => true,
+            State::OutOfView(_) => self.demand.views,
+            State::Leaving(_) | State::Gone | State::NodeDown => false,
         })
     }
 
-    fn somebody_waits(&self) -> bool {
+    fn has_waiting_client(&self) -> bool {
         self.users.iter().any(|user| match user.state {
-            State::Busy { .. } | State::Waits(_) | State::Leaving(_) | State::Outside(Some(_)) => true,
-            State::Content | State::Outside(None) | State::Gone | State::Stranded => false,
+            State::Busy { .. } | State::Waits(_) | State::Leaving(_) | State::OutOfView(Some(_)) => true,
+            State::Idle | State::OutOfView(None) | State::Gone | State::NodeDown => false,
         })
     }
 }
@@ -345,36 +358,36 @@ impl Senders {
 impl Workload<Command, Event> for Senders {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         for index in 0..self.users.len() {
-            let is_content = self.users.get(index).is_some_and(|user| user.state == State::Content);
-            if is_content {
-                self.goes_on(Time::ZERO, NodeId::from_index(index), plan);
+            let is_idle = self.users.get(index).is_some_and(|user| user.state == State::Idle);
+            if is_idle {
+                self.proceed(Time::ZERO, NodeId::from_index(index), plan);
             }
         }
         if self.demand.pattern == Pattern::Single {
-            self.passes_on(Time::ZERO, plan);
+            self.start_next_sender(Time::ZERO, plan);
         }
     }
 
     fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
         match news {
             News::Told(event) => {
-                self.transit.told(now, node, event);
-                self.told(now, node, event, plan);
+                self.in_flight.record_event(now, node, event);
+                self.handle_event(now, node, event, plan);
             }
             News::Crashed => {
-                self.transit.dies(node);
-                self.strands(now, node, plan);
+                self.in_flight.node_stopped(node);
+                self.node_crashed(now, node, plan);
             }
             News::Restarted => {
-                self.transit.boots(node);
+                self.in_flight.node_started(node);
                 self.restarts(node);
             }
             News::Alarm => {}
         }
-        self.passes_on(now, plan);
+        self.start_next_sender(now, plan);
     }
 
     fn is_done(&self) -> bool {
-        (self.left == 0 || !self.somebody_can()) && !self.somebody_waits() && !self.is_owed()
+        (self.left == 0 || !self.can_send()) && !self.has_waiting_client() && !self.has_pending()
     }
 }

@@ -1,4 +1,5 @@
-//! The users of the mutual-exclusion family: each asks so many times, enters, leaves.
+//! The clients of the mutual-exclusion family in a check: each requests entry a number of times,
+//! enters and releases.
 //!
 //! ```
 //! use quorate_lab::mutex::check::Contenders;
@@ -28,26 +29,28 @@ use quorate_check::{Judged, News, Offer, Past, Property, Story, Users};
 use quorate_core::mutex::{Access, Command, Event, Service};
 use quorate_core::{Fence, NodeId};
 
+/// The clients of all nodes in a check.
 #[derive(Clone, Copy, Debug)]
 pub struct Contenders {
-    /// How many requests each node makes; without end if not given.
+    /// Number of requests per client; `None` for no limit.
     pub rounds: Option<u8>,
     pub tries: bool,
     pub cancels: bool,
     pub readers: bool,
-    /// Those who only read may be inside together.
+    /// Readers may hold the lock together.
     pub shares: bool,
-    /// Every entry must have a larger fence than all before it.
+    /// Every entry must have a larger fence than all earlier entries.
     pub fences: bool,
-    /// Requests must be served in happened-before order.
+    /// Requests must be granted in happened-before order.
     pub order: bool,
     pub service: Service,
-    /// The group has views, so that an answer may take its time: whoever asked to leave, or gave up, waits for it.
+    /// The group has views, so answers may be delayed: a client that released or cancelled waits
+    /// for the answer.
     pub views: bool,
 }
 
 impl Default for Contenders {
-    /// Each node asks once, to enter alone, and must be served.
+    /// Each client requests exclusive entry once and must be granted it.
     fn default() -> Self {
         Self {
             rounds: Some(1),
@@ -63,26 +66,29 @@ impl Default for Contenders {
     }
 }
 
+/// The client of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Contender {
-    standing: Standing,
+    phase: ClientPhase,
     access: Access,
     left: Option<u8>,
-    /// It asked to leave, or gave up, and waits for the answer.
-    spoke: bool,
+    /// The client released or cancelled, and waits for the answer.
+    awaits_answer: bool,
 }
 
+/// The state of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Standing {
-    Outside,
+enum ClientPhase {
+    Idle,
     Waiting,
-    Inside,
-    Stranded,
+    Holding,
+    NodeDown,
 }
 
 const EXCLUSION: u8 = 0;
 const ASKED_FIRST: u8 = 1;
-/// What one inside shows who shares, and one who does not: more than all who share show together.
+/// State shown by a holder that shares, and by an exclusive holder. An exclusive holder outweighs
+/// all sharing holders together.
 const SHARES: u64 = 1;
 const EXCLUDES: u64 = 1 << 16;
 
@@ -92,35 +98,35 @@ impl Users for Contenders {
     type User = Contender;
 
     fn begin(&self, _node: NodeId) -> Contender {
-        Contender { standing: Standing::Outside, access: Access::Exclusive, left: self.rounds, spoke: false }
+        Contender { phase: ClientPhase::Idle, access: Access::Exclusive, left: self.rounds, awaits_answer: false }
     }
 
     fn offers(&self, user: &Contender) -> Vec<Offer<Command>> {
         let offer = |command, obliged| Offer { command, obliged };
-        match user.standing {
-            Standing::Waiting | Standing::Inside if user.spoke => Vec::new(),
-            Standing::Outside if user.left == Some(0) => Vec::new(),
-            Standing::Outside => {
+        match user.phase {
+            ClientPhase::Waiting | ClientPhase::Holding if user.awaits_answer => Vec::new(),
+            ClientPhase::Idle if user.left == Some(0) => Vec::new(),
+            ClientPhase::Idle => {
                 let asks = [(true, Command::Acquire), (self.tries, Command::Try), (self.readers, Command::Share)];
                 asks.into_iter().filter(|(may, _)| *may).map(|(_, command)| offer(command, false)).collect()
             }
-            Standing::Waiting if self.cancels => vec![offer(Command::Cancel, false)],
-            Standing::Waiting | Standing::Stranded => Vec::new(),
-            Standing::Inside => vec![offer(Command::Release, true)],
+            ClientPhase::Waiting if self.cancels => vec![offer(Command::Cancel, false)],
+            ClientPhase::Waiting | ClientPhase::NodeDown => Vec::new(),
+            ClientPhase::Holding => vec![offer(Command::Release, true)],
         }
     }
 
     fn hear(&self, user: &mut Contender, news: News<'_, Command, Event>, story: &mut Story) {
-        let waited = user.standing == Standing::Waiting;
-        user.spoke = match news {
+        let waited = user.phase == ClientPhase::Waiting;
+        user.awaits_answer = match news {
             News::Commands(Command::Cancel | Command::Release) => self.views,
-            News::Told(Event::Extended { .. }) => user.spoke,
-            News::Gone(_) | News::Back(_) => user.spoke,
+            News::Told(Event::Extended { .. }) => user.awaits_answer,
+            News::Gone(_) | News::Back(_) => user.awaits_answer,
             News::Commands(_) | News::Told(_) | News::Crashed | News::Restarted => false,
         };
         match news {
             News::Commands(command @ (Command::Acquire | Command::Try | Command::Share)) => {
-                user.standing = Standing::Waiting;
+                user.phase = ClientPhase::Waiting;
                 user.access = match command {
                     Command::Share if self.shares => Access::Shared,
                     _ => Access::Exclusive,
@@ -133,11 +139,11 @@ impl Users for Contenders {
                 if !waited {
                     story.breach = Some(ASKED_FIRST);
                 }
-                user.standing = Standing::Inside;
+                user.phase = ClientPhase::Holding;
                 story.past.push(Past::Enters(packed(*fence), user.access));
             }
             News::Told(Event::Left | Event::Lost | Event::Denied | Event::Cancelled) => {
-                user.standing = Standing::Outside;
+                user.phase = ClientPhase::Idle;
                 user.access = Access::Exclusive;
                 if waited {
                     story.past.push(Past::Ends);
@@ -145,35 +151,36 @@ impl Users for Contenders {
             }
             News::Told(Event::Extended { .. } | Event::Refused(_)) | News::Gone(_) | News::Back(_) => {}
             News::Crashed => {
-                user.standing = Standing::Stranded;
+                user.phase = ClientPhase::NodeDown;
                 user.access = Access::Exclusive;
                 if waited {
                     story.past.push(Past::Ends);
                 }
             }
-            News::Restarted => user.standing = Standing::Outside,
+            News::Restarted => user.phase = ClientPhase::Idle,
         }
     }
 
     fn waits(&self, user: &Contender) -> bool {
-        user.standing == Standing::Waiting
+        user.phase == ClientPhase::Waiting
     }
 
-    /// Whoever may not act is not inside, whatever its user has not heard yet.
+    /// A node that may not act does not hold the lock, even if its client has not been notified
+    /// yet.
     fn facet(&self, user: &Contender, acts: bool) -> u64 {
-        match (user.standing, user.access) {
+        match (user.phase, user.access) {
             _ if !acts => 0,
-            (Standing::Inside, Access::Exclusive) => EXCLUDES,
-            (Standing::Inside, Access::Shared) => SHARES,
-            (Standing::Outside | Standing::Waiting | Standing::Stranded, _) => 0,
+            (ClientPhase::Holding, Access::Exclusive) => EXCLUDES,
+            (ClientPhase::Holding, Access::Shared) => SHARES,
+            (ClientPhase::Idle | ClientPhase::Waiting | ClientPhase::NodeDown, _) => 0,
         }
     }
 
     fn properties(&self) -> Vec<Property> {
         let property = |name, judged| Property { name, judged };
-        let one_inside = |facets: &[u64]| facets.iter().sum::<u64>() <= EXCLUDES;
+        let exclusive = |facets: &[u64]| facets.iter().sum::<u64>() <= EXCLUDES;
         let mut properties =
-            vec![property("exclusion", Judged::ByState(one_inside)), property("asked-first", Judged::ByStep)];
+            vec![property("exclusion", Judged::ByState(exclusive)), property("asked-first", Judged::ByStep)];
         debug_assert_eq!(properties.len(), usize::from(ASKED_FIRST) + 1);
         debug_assert_eq!(EXCLUSION, 0);
         if self.fences {
@@ -192,7 +199,7 @@ impl Users for Contenders {
     }
 }
 
-/// A fence in one word; no run of a checker counts further than fits.
+/// Packs a fence into one word. The counters of a check always fit.
 fn packed(fence: Fence) -> u64 {
     fence.epoch.0 << 32 | (fence.counter & 0xffff_ffff)
 }

@@ -4,14 +4,14 @@ mod contenders;
 mod options;
 
 pub use contenders::Contenders;
-pub(crate) use options::RequestArgs;
+pub(crate) use options::MutexCheckArgs;
 
 use crate::check::{CheckSpec, CheckedFamily, HabitArgs, view_settings};
 use crate::error::LabError;
 use crate::mutex::{Mutex, Settings};
 use quorate_core::mutex::ServiceOrder;
 
-/// What may become of requests.
+/// Optional actions of clients, besides acquiring and releasing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Requests {
     pub tries: bool,
@@ -37,7 +37,7 @@ impl CheckedFamily for Mutex {
             readers,
             shares: check.algorithm.facts.shares,
             fences: check.algorithm.facts.fences,
-            // What is promised of the order of requests is promised inside a view.
+            // Algorithms promise the order of requests only within one view.
             order: check.algorithm.facts.order == ServiceOrder::HappenedBefore && check.setup.views.is_none(),
             service: check.algorithm.facts.service,
             views: check.setup.views.is_some(),

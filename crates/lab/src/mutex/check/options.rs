@@ -1,4 +1,4 @@
-//! What users of a mutual-exclusion algorithm may do in a check, and whether their group has views.
+//! Options for the behaviour of clients in a mutual-exclusion check, and for views.
 
 use super::Requests;
 use crate::check::few;
@@ -9,33 +9,35 @@ use quorate_check::Views;
 
 const VIEWS: &str = "Options of groups with views";
 
-/// Options of a check that only mutual exclusion understands, and those of views.
+/// Options of a check that only mutual exclusion accepts, and those of views.
 #[derive(Args)]
 #[command(next_help_heading = "Options of mutual exclusion")]
-pub(crate) struct RequestArgs {
-    /// A request may be a try, which is denied rather than made to wait.
+pub(crate) struct MutexCheckArgs {
+    /// Clients may try: a try is denied instead of waiting.
     #[arg(long = "try")]
     tries: bool,
-    /// A request may be given up.
+    /// Clients may cancel a request.
     #[arg(long = "cancel")]
     cancels: bool,
-    /// A request may be one that only reads, beside others who do.
+    /// Clients may request shared entry for reading.
     #[arg(long)]
     readers: bool,
-    /// The group has views: a member who crashes, or whose lease ends, is left out of the next one.
+    /// Run the group in views: a member that crashes, or whose lease expires, is excluded from the
+    /// next view.
     #[arg(long, help_heading = VIEWS)]
     views: bool,
-    /// How many members the group may go on without; one unless given.
+    /// Maximum number of members that the group may remove. Default: 1.
     #[arg(long, value_name = "NUMBER", requires = "views", value_parser = few, help_heading = VIEWS)]
     changes: Option<u8>,
-    /// Who says who is in: one who waits for leases to end, or one who does not and is wrong on purpose; oracle unless given.
+    /// The membership service: an oracle that waits for leases to expire, or a faulty one that does
+    /// not. Default: oracle.
     #[arg(long, value_name = "WHO", requires = "views", help_heading = VIEWS, value_parser = one_of(KEEPERS))]
     membership: Option<Keeper>,
 }
 
 const KEEPERS: [(&str, Keeper); 2] = [("oracle", Keeper::Oracle), ("impatient", Keeper::Impatient)];
 
-impl RequestArgs {
+impl MutexCheckArgs {
     pub(crate) fn requests(&self) -> Requests {
         Requests { tries: self.tries, cancels: self.cancels, readers: self.readers }
     }
@@ -47,7 +49,7 @@ impl RequestArgs {
     }
 }
 
-impl Options for RequestArgs {
+impl Options for MutexCheckArgs {
     fn given(&self) -> Option<&'static str> {
         first_given!(self; tries = "try", cancels = "cancel", readers)
     }

@@ -1,9 +1,9 @@
-//! A comparison as plots: what was measured over the size of the group and over the load, with the book's line behind it.
+//! A comparison as plots: figures over the group's size and over the load, with expected curves.
 
 mod panels;
 
-use super::costs::{Costs, Heat, Row, World};
-use super::{Book, Traffic, table};
+use super::costs::{CostCase, Costs, Row, World};
+use super::{ExpectedCost, Traffic, table};
 use crate::compare::{Across, Chart, Dot, Law, Legend, Plot, Series};
 use crate::mutex::MutexEntry;
 use panels::{Over, Panel, Reading, loads, panels};
@@ -12,7 +12,7 @@ pub(super) fn chart(costs: &Costs) -> Chart {
     Chart {
         title: "Mutual exclusion: what an entry costs",
         subtitle: format!("{} · T: one message time", table::conditions(costs)),
-        legend: Legend { measured: "simulated", law: "the book", reach: "up to the longest" },
+        legend: Legend { measured: "simulated", law: "expected", reach: "up to the longest" },
         plots: panels(costs).into_iter().map(|panel| plot(costs, panel)).collect(),
     }
 }
@@ -26,7 +26,7 @@ fn series(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Series {
     let name = entry.facts.profile.name;
     let rows: Vec<_> = costs.rows.iter().filter(|row| row.name() == name).collect();
     let read = |world, reading: Option<Reading>| match reading {
-        Some(reading) => places(costs, panel.over, &rows, world, reading),
+        Some(reading) => values_by_position(costs, panel.over, &rows, world, reading),
         None => Vec::new(),
     };
     let simulated = read(World::Simulated, panel.simulated).into_iter().map(|(x, (value, _))| Dot::new(x, value));
@@ -34,32 +34,38 @@ fn series(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Series {
         let reach = (longest > value).then_some((value, longest));
         Dot { is_real: true, reach, ..Dot::new(x, value) }
     });
-    let law = law(costs, panel, entry);
-    // What the book leaves open has no line there to be followed by.
+    let law = expected_curve(costs, panel, entry);
+    // Without an expected curve, a line joins the dots.
     let is_joined = panel.is_joined && law.as_ref().is_none_or(|law| law.points.is_empty());
     Series { name: name.into(), dots: simulated.chain(real).collect(), is_joined, law }
 }
 
-/// What was measured, each at its place. What several runs tell of one place is told as one.
-fn places(costs: &Costs, over: Over, rows: &[&Row], world: World, reading: Reading) -> Vec<(f64, (f64, f64))> {
-    let places: Vec<_> = match over {
+/// Returns the measurements by position. Several runs at one position are combined.
+fn values_by_position(
+    costs: &Costs,
+    over: Over,
+    rows: &[&Row],
+    world: World,
+    reading: Reading,
+) -> Vec<(f64, (f64, f64))> {
+    let positions: Vec<_> = match over {
         Over::Sizes(_) => costs.sizes.iter().map(|nodes| (*nodes as f64, *nodes, None)).collect(),
         Over::Loads(nodes) => {
             let traffics = loads(costs).into_iter().enumerate();
-            traffics.map(|(place, traffic)| (place as f64, nodes, Some(traffic))).collect()
+            traffics.map(|(index, traffic)| (index as f64, nodes, Some(traffic))).collect()
         }
     };
     let own = match over {
         Over::Sizes(traffic) => traffic,
         Over::Loads(_) => None,
     };
-    let found = places.into_iter().filter_map(|(x, nodes, traffic)| {
+    let found = positions.into_iter().filter_map(|(x, nodes, traffic)| {
         let is_here = |row: &&&Row| {
             let wanted = traffic.or(own);
-            row.heat.nodes == nodes && wanted.is_none_or(|wanted| row.heat.traffic == wanted)
+            row.case.nodes == nodes && wanted.is_none_or(|wanted| row.case.traffic == wanted)
         };
-        let sides: Vec<_> = rows.iter().filter(is_here).filter_map(|row| row.side(world)).collect();
-        Some((x, reading(&sides)?))
+        let results: Vec<_> = rows.iter().filter(is_here).filter_map(|row| row.result(world)).collect();
+        Some((x, reading(&results)?))
     });
     found.collect()
 }
@@ -71,29 +77,31 @@ fn across(costs: &Costs, over: Over) -> Across {
     }
 }
 
-/// What the book says of an algorithm, with a line where it is exact all along. What is wrong on purpose is in no book.
-fn law(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Option<Law> {
-    let law = panel.book.as_ref()?;
-    let book = |nodes: usize, traffic: Traffic| Book::of(entry, &costs.simulation(Heat { entry, nodes, traffic }));
-    let value = |nodes: usize, traffic: Traffic| (law.value)(&book(nodes, traffic), costs.entries);
+/// The expected curve of an algorithm, with a line if it is exact for all sizes. `None` for faulty
+/// variants.
+fn expected_curve(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Option<Law> {
+    let law = panel.expected.as_ref()?;
+    let expected =
+        |nodes: usize, traffic: Traffic| ExpectedCost::of(entry, &costs.simulation(CostCase { entry, nodes, traffic }));
+    let value = |nodes: usize, traffic: Traffic| (law.value)(&expected(nodes, traffic), costs.entries);
     let traffic = costs.traffics.first().copied()?;
     let sizes = || line_sizes(&costs.sizes).into_iter().filter(|nodes| (entry.facts.fits)(*nodes).is_ok());
-    if !book(sizes().next()?, traffic).binding {
+    if !expected(sizes().next()?, traffic).binding {
         return None;
     }
     let line: Option<Vec<_>> = match panel.over {
         Over::Sizes(own) => sizes().map(|nodes| Some((nodes as f64, value(nodes, own.unwrap_or(traffic))?))).collect(),
         Over::Loads(nodes) if (entry.facts.fits)(nodes).is_ok() => {
             let traffics = loads(costs).into_iter().enumerate();
-            traffics.map(|(place, traffic)| Some((place as f64, value(nodes, traffic)?))).collect()
+            traffics.map(|(index, traffic)| Some((index as f64, value(nodes, traffic)?))).collect()
         }
         Over::Loads(_) => None,
     };
     Some(Law { text: (law.text)(entry).into(), points: line.unwrap_or_default() })
 }
 
-/// For which sizes the book is asked: from the smallest group to the largest, and around one that is alone. Sizes that
-/// differ by less than one in 25 would not be told apart.
+/// The sizes at which to evaluate the expected cost: from the smallest group to the largest, and
+/// around a single size. Sizes that differ by less than one in 25 would look the same.
 fn line_sizes(sizes: &[usize]) -> Vec<usize> {
     let least = sizes.iter().copied().min().unwrap_or(2);
     let most = sizes.iter().copied().max().unwrap_or(2);

@@ -1,7 +1,7 @@
-//! What an entry costs, simulated and between real processes, beside the book.
+//! The cost of an entry, simulated and between real processes, beside the expected cost.
 
-use super::field::LeftOut;
-use super::{Book, Delays, Measured, Traffic, chart, complaints, json, simulate, simulation, table};
+use super::compared::LeftOut;
+use super::{Delays, ExpectedCost, Measured, Traffic, chart, json, problems, simulate, simulation, table};
 use crate::compare::{Chart, CompareError, Comparison, Host, Page, Parts};
 use crate::family::ScriptFamily;
 use crate::mutex::{Mutex, MutexEntry, Settings};
@@ -9,21 +9,22 @@ use crate::spec::Spec;
 use quorate_journal::workload::Ending;
 use serde::Serialize;
 
-/// All that is compared, and what was found so far.
+/// The planned comparison, and its results so far.
 pub(super) struct Costs {
     pub(super) contenders: Vec<&'static MutexEntry>,
     pub(super) sizes: Vec<usize>,
-    /// From idle to saturated, unless the user wants another order.
+    /// From idle to saturated, unless given in another order.
     pub(super) traffics: Vec<Traffic>,
-    /// Algorithms that cannot run in groups of some of these sizes.
+    /// Algorithms that do not support some of these sizes.
     pub(super) left_out: Vec<LeftOut>,
     pub(super) entries: u64,
     pub(super) seed: u64,
-    /// How real processes speak to each other; without, everything is only simulated.
+    /// The links of real processes; `None` to simulate only.
     pub(super) real: Option<Links>,
     pub(super) rows: Vec<Row>,
 }
 
+/// The links between real processes.
 #[derive(Clone, Copy)]
 pub(super) struct Links {
     pub(super) tls: bool,
@@ -35,23 +36,24 @@ impl Links {
     }
 }
 
-/// One algorithm in a group of one size, asked in one way.
+/// One algorithm in a group of one size under one workload.
 #[derive(Clone, Copy)]
-pub(super) struct Heat {
+pub(super) struct CostCase {
     pub(super) entry: &'static MutexEntry,
     pub(super) nodes: usize,
     pub(super) traffic: Traffic,
 }
 
+/// The results of one case.
 pub(super) struct Row {
-    pub(super) heat: Heat,
-    pub(super) book: Book,
-    pub(super) simulated: Side,
-    /// There if it was wanted, and came to its end.
-    pub(super) real: Option<Side>,
+    pub(super) case: CostCase,
+    pub(super) expected: ExpectedCost,
+    pub(super) simulated: WorldResult,
+    /// `None` if not requested or not complete.
+    pub(super) real: Option<WorldResult>,
 }
 
-/// Where something was measured.
+/// The environment of a measurement.
 #[derive(Clone, Copy)]
 pub(super) enum World {
     Simulated,
@@ -59,7 +61,7 @@ pub(super) enum World {
 }
 
 impl World {
-    /// What delays are measured in there.
+    /// The unit of delays.
     pub(super) fn delays(self) -> Delays {
         match self {
             Self::Simulated => Delays::InMessageTimes,
@@ -68,41 +70,41 @@ impl World {
     }
 }
 
-/// What was measured in one of the worlds.
-pub(super) struct Side {
+/// The measurements of one case in one environment.
+pub(super) struct WorldResult {
     pub(super) world: World,
     pub(super) measured: Measured,
-    /// The command that does the same again.
-    pub(super) again: String,
-    /// Where the journal is, if a property fails in reality.
+    /// The command that repeats the run.
+    pub(super) repeat_command: String,
+    /// Path of the journal, if real processes violated a property.
     pub(super) journal: Option<String>,
 }
 
 impl Row {
     pub(super) fn name(&self) -> &'static str {
-        self.heat.entry.facts.profile.name
+        self.case.entry.facts.profile.name
     }
 
-    /// What was measured in one of the worlds, if it was.
-    pub(super) fn side(&self, world: World) -> Option<&Side> {
+    /// The result in one environment, if it was measured.
+    pub(super) fn result(&self, world: World) -> Option<&WorldResult> {
         match world {
             World::Simulated => Some(&self.simulated),
             World::Real => self.real.as_ref(),
         }
     }
 
-    /// What was measured, in each world that it was measured in.
-    pub(super) fn sides(&self) -> impl Iterator<Item = &Side> {
+    /// The results in all measured environments.
+    pub(super) fn results(&self) -> impl Iterator<Item = &WorldResult> {
         std::iter::once(&self.simulated).chain(&self.real)
     }
 
     pub(super) fn holds(&self) -> bool {
-        self.sides().all(|side| side.measured.holds())
+        self.results().all(|result| result.measured.holds())
     }
 
-    /// Whether all that was measured is the book's, if anybody can say.
+    /// Whether all figures are as expected; `None` if no figure can be judged.
     pub(super) fn is_exact(&self) -> Option<bool> {
-        let mut judged = self.sides().filter_map(|side| side.measured.is_exact(&self.book)).peekable();
+        let mut judged = self.results().filter_map(|result| result.measured.is_exact(&self.expected)).peekable();
         judged.peek()?;
         Some(judged.all(|is_exact| is_exact))
     }
@@ -113,54 +115,60 @@ impl Costs {
         self.rows.iter().all(Row::holds)
     }
 
-    /// Whether nothing that must be the book's is not.
+    /// Whether no binding figure is unexpected.
     pub(super) fn is_exact(&self) -> bool {
         self.rows.iter().all(|row| row.is_exact() != Some(false))
     }
 
-    /// What is run, in the order in which it is shown.
-    pub(super) fn heats(&self) -> Vec<Heat> {
+    /// The cases to run, in display order.
+    pub(super) fn cases(&self) -> Vec<CostCase> {
         let pairs = self.contenders.iter().flat_map(|entry| self.sizes.iter().map(|nodes| (*entry, *nodes)));
         let fitting = pairs.filter(|(entry, nodes)| (entry.facts.fits)(*nodes).is_ok());
-        let heats = fitting.flat_map(|(entry, nodes)| {
-            self.traffics.iter().map(move |traffic| Heat { entry, nodes, traffic: *traffic })
+        let cases = fitting.flat_map(|(entry, nodes)| {
+            self.traffics.iter().map(move |traffic| CostCase { entry, nodes, traffic: *traffic })
         });
-        heats.collect()
+        cases.collect()
     }
 
-    pub(super) fn simulation(&self, Heat { entry, nodes, traffic }: Heat) -> Spec<Mutex> {
+    pub(super) fn simulation(&self, CostCase { entry, nodes, traffic }: CostCase) -> Spec<Mutex> {
         let mut spec = simulation(entry, nodes, self.seed, &Settings::default());
         spec.settings = traffic.settings(self.entries, nodes, spec.typical());
         spec
     }
 
-    pub(super) fn simulate(&self, heat: Heat) -> Result<Row, CompareError> {
-        let spec = self.simulation(heat);
-        let (book, measured) = simulate(&spec)?;
-        let simulated = Side { world: World::Simulated, measured, again: spec.command("sim"), journal: None };
-        Ok(Row { heat, book, simulated, real: None })
+    pub(super) fn simulate(&self, case: CostCase) -> Result<Row, CompareError> {
+        let spec = self.simulation(case);
+        let (expected, measured) = simulate(&spec)?;
+        let simulated =
+            WorldResult { world: World::Simulated, measured, repeat_command: spec.command("sim"), journal: None };
+        Ok(Row { case, expected, simulated, real: None })
     }
 
-    /// The same between real processes; nothing if somebody interrupts.
+    /// Runs the same case with real processes; `None` if interrupted.
     pub(super) fn run_real(
         &self,
         row: &Row,
         links: Links,
         host: &mut dyn Host<Mutex>,
-    ) -> Result<Option<Side>, CompareError> {
-        let Heat { entry, nodes, traffic } = row.heat;
+    ) -> Result<Option<WorldResult>, CompareError> {
+        let CostCase { entry, nodes, traffic } = row.case;
         let mut spec = host.real_spec(entry.into(), nodes, self.seed);
         spec.settings = traffic.settings(self.entries, nodes, spec.typical());
         let Some(run) = host.run_real(&spec, links.tls).map_err(CompareError::Real)? else { return Ok(None) };
         let read = &run.read;
         let delays = World::Real.delays();
-        let measured = Measured::new(&row.book, delays, run.ending, &read.summary, &read.messages, &read.verdicts);
-        Ok(Some(Side { world: World::Real, measured, again: again(&spec, links), journal: run.journal }))
+        let measured = Measured::new(&row.expected, delays, run.ending, &read.summary, &read.messages, &read.verdicts);
+        Ok(Some(WorldResult {
+            world: World::Real,
+            measured,
+            repeat_command: repeat_command(&spec, links),
+            journal: run.journal,
+        }))
     }
 }
 
-/// The command that runs one group alone, as far as the machine does the same again.
-fn again(spec: &Spec<Mutex>, links: Links) -> String {
+/// The command that runs one group alone, as far as the machine can repeat it.
+fn repeat_command(spec: &Spec<Mutex>, links: Links) -> String {
     let mut words = vec![format!("quorate run {} --nodes {} --seed {}", spec.algorithm, spec.nodes, spec.seed)];
     words.extend(Mutex::flags(spec).into_iter().map(|flag| flag.to_string()));
     words.extend(links.tls.then(|| "--tls".to_owned()));
@@ -175,18 +183,18 @@ impl Comparison for Costs {
     }
 
     fn measure(&mut self, host: &mut dyn Host<Mutex>) -> Result<(), CompareError> {
-        for heat in self.heats() {
+        for case in self.cases() {
             if host.is_interrupted() {
                 break;
             }
-            host.begins(heat.entry.facts.profile.name, heat.nodes);
-            let row = self.simulate(heat)?;
+            host.begins(case.entry.facts.profile.name, case.nodes);
+            let row = self.simulate(case)?;
             host.advances();
             let real = self.real.map(|links| self.run_real(&row, links, host));
             real.iter().for_each(|_| host.advances());
-            // The simulated side stays, even if the real one fails.
+            // Keep the simulated result even if the real run failed.
             let (real, end) = match real.transpose() {
-                Ok(side) => (side.flatten(), Ok(())),
+                Ok(result) => (result.flatten(), Ok(())),
                 Err(error) => (None, Err(error)),
             };
             self.rows.push(Row { real, ..row });
@@ -197,13 +205,13 @@ impl Comparison for Costs {
 
     fn parts(&self) -> Parts {
         let worlds = if self.real.is_some() { 2 } else { 1 };
-        let done = self.rows.iter().flat_map(Row::sides).count();
-        Parts { done, all: self.heats().len() * worlds, name: "run" }
+        let done = self.rows.iter().flat_map(Row::results).count();
+        Parts { done, all: self.cases().len() * worlds, name: "run" }
     }
 
     fn is_complete(&self) -> bool {
         let Parts { done, all, .. } = self.parts();
-        done == all && self.rows.iter().flat_map(Row::sides).all(|side| side.measured.ending == Ending::Done)
+        done == all && self.rows.iter().flat_map(Row::results).all(|result| result.measured.ending == Ending::Done)
     }
 
     fn is_right(&self) -> bool {
@@ -215,7 +223,7 @@ impl Comparison for Costs {
             conditions: table::conditions(self),
             tables: table::tables(self),
             notes: vec![table::notes(self)],
-            complaints: complaints::complaints(self),
+            complaints: problems::problems(self),
         }
     }
 

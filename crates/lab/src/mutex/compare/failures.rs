@@ -1,34 +1,35 @@
-//! `quorate compare mutex --failures`: algorithm by victim, and what becomes of the others.
+//! `quorate compare mutex --failures`: the effect of a failure on the other nodes, by algorithm and
+//! victim.
 
-use super::field::LeftOut;
+use super::compared::LeftOut;
 use super::json::{Absent, absent};
 use crate::compare::{Chart, Column, CompareError, Comparison, Group, Host, Page, Parts, Section, Table, UNKNOWN};
 use crate::mutex::Mutex;
-use crate::mutex::failures::{Fate, Finding, Harm, Inquiry, Tally, Victim, inquire};
+use crate::mutex::failures::{FailureMode, FailureStudy, Fate, Finding, Tally, Victim, run_study};
 use crate::registry::Family;
 use serde::Serialize;
 
-/// What is tried to see what failures do, and what was found so far.
+/// The planned failure studies, and their results so far.
 pub(super) struct Failures {
-    pub(super) inquiries: Vec<Inquiry>,
-    /// Algorithms that cannot run in groups of some sizes.
+    pub(super) studies: Vec<FailureStudy>,
+    /// Algorithms that do not support some sizes.
     pub(super) left_out: Vec<LeftOut>,
     pub(super) seed: u64,
     pub(super) rows: Vec<Row>,
 }
 
-/// What came of one algorithm in a group of one size.
+/// The findings about one algorithm in a group of one size.
 pub(super) struct Row {
-    inquiry: Inquiry,
+    study: FailureStudy,
     findings: Vec<Finding>,
 }
 
 impl Row {
     fn name(&self) -> &'static str {
-        self.inquiry.algorithm.facts.profile.name
+        self.study.algorithm.facts.profile.name
     }
 
-    fn tally(&self, victim: Victim, harm: Harm) -> Option<&Tally> {
+    fn tally(&self, victim: Victim, harm: FailureMode) -> Option<&Tally> {
         let found = self.findings.iter().find(|found| found.victim == victim && found.harm == harm);
         found.map(|found| &found.tally).filter(|tally| tally.runs() > 0)
     }
@@ -38,19 +39,19 @@ impl Comparison for Failures {
     type Family = Mutex;
 
     fn work(&self) -> (u64, &'static str) {
-        (self.inquiries.len() as u64, "algorithms")
+        (self.studies.len() as u64, "algorithms")
     }
 
     fn measure(&mut self, host: &mut dyn Host<Mutex>) -> Result<(), CompareError> {
         let mut rows = Vec::new();
-        for inquiry in self.inquiries.iter().copied() {
-            host.begins(inquiry.algorithm.facts.profile.name, inquiry.nodes);
-            let findings = inquire(&inquiry, &mut || !host.is_interrupted())?;
-            // Half a row would be taken for a whole one.
+        for study in self.studies.iter().copied() {
+            host.begins(study.algorithm.facts.profile.name, study.nodes);
+            let findings = run_study(&study, &mut || !host.is_interrupted())?;
+            // Do not show a partial row as a complete one.
             if host.is_interrupted() {
                 break;
             }
-            rows.push(Row { inquiry, findings });
+            rows.push(Row { study, findings });
             host.advances();
         }
         self.rows = rows;
@@ -58,16 +59,16 @@ impl Comparison for Failures {
     }
 
     fn parts(&self) -> Parts {
-        Parts { done: self.rows.len(), all: self.inquiries.len(), name: "row" }
+        Parts { done: self.rows.len(), all: self.studies.len(), name: "row" }
     }
 
-    /// Whatever is found is no failure: textbook algorithms have never promised anything else.
+    /// No finding is an error: textbook algorithms promise nothing under failures.
     fn is_right(&self) -> bool {
         true
     }
 
     fn page(&self) -> Page {
-        let what = "what becomes of the others when a node fails";
+        let what = "effect of a node failure on the other nodes";
         Page {
             conditions: format!("{what} · textbook form, bare links · seed {}", self.seed),
             tables: vec![Table::Blocks(section(&self.rows))],
@@ -94,14 +95,14 @@ impl Comparison for Failures {
 
 impl Failures {
     fn notes(&self) -> Vec<String> {
-        let runs = self.inquiries.iter().map(|inquiry| inquiry.runs).max().unwrap_or_default();
+        let runs = self.studies.iter().map(|study| study.runs).max().unwrap_or_default();
         let mut notes = vec![
-            "goes on: everyone who is up and asks is served   stops: somebody waits for ever   unsafe: two are inside"
+            "goes on: every live requester is granted entry   stops: a requester waits for ever   unsafe: two nodes hold the lock"
                 .into(),
             format!(
-                "the worst of {runs} runs, each struck at another instant; 12/{runs}: in so many of them, else in all"
+                "the worst result of {runs} runs with failures at different times; 12/{runs}: in 12 of them, otherwise in all"
             ),
-            "--json tells what became of the others in every run, and the command that shows one of the worst".into(),
+            "--json counts the results, and gives a command that reproduces one of the worst".into(),
         ];
         notes.extend(self.left_out.iter().map(|left_out| left_out.sentence()));
         notes
@@ -110,23 +111,23 @@ impl Failures {
 
 fn section(rows: &[Row]) -> Section {
     let names = Column::words("algorithm", rows.iter().map(|row| row.name().to_owned()).collect());
-    let sizes = Column::figures("nodes", rows.iter().map(|row| row.inquiry.nodes.to_string()).collect());
-    Section { title: "", stub: vec![names, sizes], groups: Harm::ALL.map(|harm| group(rows, harm)).into() }
+    let sizes = Column::figures("nodes", rows.iter().map(|row| row.study.nodes.to_string()).collect());
+    Section { title: "", stub: vec![names, sizes], groups: FailureMode::ALL.map(|harm| group(rows, harm)).into() }
 }
 
-fn group(rows: &[Row], harm: Harm) -> Group {
+fn group(rows: &[Row], harm: FailureMode) -> Group {
     let column = |victim: Victim| {
         let cell = |row: &Row| row.tally(victim, harm).map_or(UNKNOWN.into(), cell);
         Column::words(victim.name(), rows.iter().map(cell).collect())
     };
     let name = match harm {
-        Harm::Dies => "one of these dies",
-        Harm::Restarts => "one of these restarts, and has forgotten everything",
+        FailureMode::Dies => "one of these crashes for good",
+        FailureMode::Restarts => "one of these restarts without its state",
     };
     Group { name: name.into(), figures: Victim::ALL.map(column).to_vec(), ..Group::default() }
 }
 
-/// What became of the others at the worst, and how often if not always.
+/// The worst effect, and its frequency if it is not constant.
 fn cell(tally: &Tally) -> String {
     let Some(fate) = tally.fate() else { return UNKNOWN.into() };
     match (tally.count(fate), tally.runs()) {
@@ -149,27 +150,28 @@ struct Line<'a> {
     algorithm: &'a str,
     nodes: usize,
     victim: Victim,
-    harm: Harm,
-    /// The worst that became of the others.
+    harm: FailureMode,
+    /// The worst effect on the other nodes.
     fate: Fate,
     runs: u64,
     goes_on: u64,
     stops: u64,
     #[serde(rename = "unsafe")]
     breaks: u64,
-    /// In so many runs a fence was not larger than one before it.
+    /// Number of runs in which a fence was not larger than an earlier one.
     fences_back: u64,
-    /// What went wrong in one of the worst, if anything did.
+    /// The violation in one of the worst runs, if there was any.
     why: Option<&'a str>,
     command: Option<String>,
 }
 
+/// One line of the report; `None` without runs.
 fn line<'a>(row: &Row, found: &'a Finding) -> Option<Line<'a>> {
     let Finding { victim, harm, tally } = found;
     let example = tally.example.as_ref();
     Some(Line {
         algorithm: row.name(),
-        nodes: row.inquiry.nodes,
+        nodes: row.study.nodes,
         victim: *victim,
         harm: *harm,
         fate: tally.fate()?,

@@ -1,8 +1,8 @@
 //! A comparison for programs.
 
-use super::costs::{Costs, Row, Side};
-use super::field::LeftOut;
-use super::{Book, Difference};
+use super::compared::LeftOut;
+use super::costs::{Costs, Row, WorldResult};
+use super::{Difference, ExpectedCost};
 use crate::compare::Comparison;
 use crate::registry::Family;
 use quorate_core::mutex::Range;
@@ -15,17 +15,17 @@ use serde::Serialize;
 pub(super) struct Report<'a> {
     family: Family,
     seed: u64,
-    /// How real processes spoke to each other, if there were any.
+    /// The links of real processes, if there were any.
     links: Option<&'static str>,
     complete: bool,
     holds: bool,
     exact: bool,
     rows: Vec<Line<'a>>,
-    /// Who cannot run in groups of some sizes.
+    /// Algorithms that do not support some sizes.
     left_out: Vec<Absent>,
 }
 
-/// An algorithm that has no group of some size.
+/// An algorithm that does not support some size.
 #[derive(Serialize)]
 pub(super) struct Absent {
     algorithm: &'static str,
@@ -44,16 +44,16 @@ struct Line<'a> {
     client_delay: Option<f64>,
     sync_delay: Option<f64>,
     expected: Expected,
-    /// Whether every property holds, in both worlds.
+    /// Whether every property holds, simulated and real.
     holds: bool,
-    /// Whether every figure is the book's, in both worlds, where the book's is exact and there is something to judge.
+    /// Whether every figure is as expected, simulated and real; `None` if no figure can be judged.
     exact: Option<bool>,
     #[serde(flatten)]
     judged: Judged<'a>,
     real: Option<Real<'a>>,
 }
 
-/// What the book says: a number where it is exact, else the least and the most.
+/// The expected figures: a number if exact, else the minimum and the maximum.
 #[derive(Serialize)]
 struct Expected {
     formula: &'static str,
@@ -62,7 +62,7 @@ struct Expected {
     own_messages_per_entry: Option<u64>,
     client_delay: Extent,
     sync_delay: Extent,
-    /// Whether every run must keep to that.
+    /// Whether every run must have these figures.
     binding: bool,
 }
 
@@ -85,15 +85,15 @@ impl From<Range> for Extent {
     }
 }
 
-fn expected(book: &Book, entries: u64) -> Expected {
-    let (least, most) = book.per_entry(entries);
+fn expected(expected_cost: &ExpectedCost, entries: u64) -> Expected {
+    let (least, most) = expected_cost.per_entry(entries);
     Expected {
-        formula: book.messages,
+        formula: expected_cost.messages,
         messages_per_entry: Extent::new(least, most),
-        own_messages_per_entry: book.keeper.then_some(0),
-        client_delay: book.client_delay.into(),
-        sync_delay: book.sync_delay.into(),
-        binding: book.binding,
+        own_messages_per_entry: expected_cost.keeper.then_some(0),
+        client_delay: expected_cost.client_delay.into(),
+        sync_delay: expected_cost.sync_delay.into(),
+        binding: expected_cost.binding,
     }
 }
 
@@ -107,7 +107,7 @@ struct Real<'a> {
     exact: Option<bool>,
     #[serde(flatten)]
     judged: Judged<'a>,
-    /// Where the run's journal is, if a property fails in it.
+    /// Path of the journal, if a property was violated.
     journal: Option<&'a str>,
 }
 
@@ -156,32 +156,32 @@ fn line(row: &Row) -> Line<'_> {
     let measured = &row.simulated.measured;
     Line {
         algorithm: row.name(),
-        nodes: row.heat.nodes,
-        workload: row.heat.traffic.to_string(),
+        nodes: row.case.nodes,
+        workload: row.case.traffic.to_string(),
         counts: counts(&row.simulated),
         client_delay: mean(measured.client_delay),
         sync_delay: mean(measured.sync_delay),
-        expected: expected(&row.book, measured.counted),
+        expected: expected(&row.expected, measured.counted),
         holds: row.holds(),
         exact: row.is_exact(),
         judged: judged(&row.simulated),
-        real: row.real.as_ref().map(|side| real(side, &row.book)),
+        real: row.real.as_ref().map(|result| real(result, &row.expected)),
     }
 }
 
-fn real<'a>(side: &'a Side, book: &Book) -> Real<'a> {
+fn real<'a>(result: &'a WorldResult, expected_cost: &ExpectedCost) -> Real<'a> {
     Real {
-        counts: counts(side),
-        client_delay_ms: mean(side.measured.client_delay),
-        sync_delay_ms: mean(side.measured.sync_delay),
-        holds: side.measured.holds(),
-        exact: side.measured.is_exact(book),
-        judged: judged(side),
-        journal: side.journal.as_deref(),
+        counts: counts(result),
+        client_delay_ms: mean(result.measured.client_delay),
+        sync_delay_ms: mean(result.measured.sync_delay),
+        holds: result.measured.holds(),
+        exact: result.measured.is_exact(expected_cost),
+        judged: judged(result),
+        journal: result.journal.as_deref(),
     }
 }
 
-fn counts(Side { measured, .. }: &Side) -> Counts {
+fn counts(WorldResult { measured, .. }: &WorldResult) -> Counts {
     let samples = |delay: Option<Delay>| delay.map_or(0, |delay| delay.samples);
     Counts {
         entries: measured.entries,
@@ -194,8 +194,13 @@ fn counts(Side { measured, .. }: &Side) -> Counts {
     }
 }
 
-fn judged(Side { measured, again, .. }: &Side) -> Judged<'_> {
-    Judged { ending: measured.ending, differences: &measured.differences, breaches: &measured.breaches, command: again }
+fn judged(WorldResult { measured, repeat_command, .. }: &WorldResult) -> Judged<'_> {
+    Judged {
+        ending: measured.ending,
+        differences: &measured.differences,
+        breaches: &measured.breaches,
+        command: repeat_command,
+    }
 }
 
 fn mean(delay: Option<Delay>) -> Option<f64> {

@@ -1,14 +1,15 @@
-//! A costs for people: who costs what in groups of every size, from idle to saturated, with the book beside it.
+//! Tables of costs for people: each algorithm in groups of every size, from idle to saturated,
+//! beside the expected cost.
 
-use super::costs::{Costs, Row, Side, World};
-use super::{Book, Figure, Measured, OfferedLoad, Traffic};
+use super::costs::{Costs, Row, World, WorldResult};
+use super::{ExpectedCost, Figure, Measured, OfferedLoad, Traffic};
 use crate::compare::{BAD, Column, GOOD, Group, SAME, Section, Table, UNKNOWN};
 use crate::figures::count;
 use crate::mutex::MutexEntry;
 use quorate_journal::metrics::Delay;
 
 pub(super) fn tables(costs: &Costs) -> Vec<Table> {
-    vec![Table::Blocks(messages(costs)), Table::Blocks(rest(costs))]
+    vec![Table::Blocks(messages(costs)), Table::Blocks(delays_and_load(costs))]
 }
 
 pub(super) fn conditions(costs: &Costs) -> String {
@@ -17,27 +18,27 @@ pub(super) fn conditions(costs: &Costs) -> String {
     format!("{entries} a run · seed {}{}", costs.seed, real.unwrap_or_default())
 }
 
-/// When nodes ask, in a few words.
+/// Describes a workload in a few words.
 pub(super) fn traffic_name(traffic: Traffic) -> String {
     match traffic {
-        Traffic::Single => "one asks alone".into(),
-        Traffic::Pair => "two in turn".into(),
+        Traffic::Single => "single requester".into(),
+        Traffic::Pair => "two alternate".into(),
         Traffic::Random(load) => format!("{}% load", load.in_percent()),
-        Traffic::All => "all ask".into(),
+        Traffic::All => "all request".into(),
     }
 }
 
-/// The workload that keeps the group busiest, in which it shows who does most of the work.
+/// The heaviest workload, which shows the busiest node best.
 pub(super) fn busiest_traffic(costs: &Costs) -> Option<Traffic> {
     costs.traffics.iter().copied().max_by_key(heaviness)
 }
 
-/// The workload that leaves the group alone most.
+/// The lightest workload.
 pub(super) fn idlest_traffic(costs: &Costs) -> Option<Traffic> {
     costs.traffics.iter().copied().min_by_key(heaviness)
 }
 
-/// How busy a workload keeps the group.
+/// Orders workloads by load.
 pub(super) fn heaviness(traffic: &Traffic) -> (u8, Option<OfferedLoad>) {
     match traffic {
         Traffic::Single => (0, None),
@@ -47,40 +48,42 @@ pub(super) fn heaviness(traffic: &Traffic) -> (u8, Option<OfferedLoad>) {
     }
 }
 
-/// Everything in one world that has to do with one algorithm.
-struct Lane<'a> {
+/// All results of one algorithm in one environment.
+struct AlgorithmResults<'a> {
     costs: &'a Costs,
     entry: &'static MutexEntry,
     world: World,
 }
 
-impl<'a> Lane<'a> {
-    fn rows(&self) -> impl Iterator<Item = (&'a Row, &'a Side)> + '_ {
+impl<'a> AlgorithmResults<'a> {
+    fn rows(&self) -> impl Iterator<Item = (&'a Row, &'a WorldResult)> + '_ {
         let own = self.costs.rows.iter().filter(|row| row.name() == self.entry.facts.profile.name);
-        own.filter_map(|row| Some((row, row.side(self.world)?)))
+        own.filter_map(|row| Some((row, row.result(self.world)?)))
     }
 
-    fn at(&self, nodes: usize) -> impl Iterator<Item = (&'a Row, &'a Side)> + '_ {
-        self.rows().filter(move |(row, _)| row.heat.nodes == nodes)
+    fn at(&self, nodes: usize) -> impl Iterator<Item = (&'a Row, &'a WorldResult)> + '_ {
+        self.rows().filter(move |(row, _)| row.case.nodes == nodes)
     }
 
-    fn under(&self, traffic: Traffic) -> impl Iterator<Item = (&'a Row, &'a Side)> + '_ {
-        self.rows().filter(move |(row, _)| row.heat.traffic == traffic)
+    fn under(&self, traffic: Traffic) -> impl Iterator<Item = (&'a Row, &'a WorldResult)> + '_ {
+        self.rows().filter(move |(row, _)| row.case.traffic == traffic)
     }
 
-    /// How figures stand to the book's: the very same, within its bounds, neither, or nobody can say.
+    /// How the figures compare with the expected ones: equal, within bounds, different, or not
+    /// judged.
     fn mark(
         &self,
         traffic: Option<Traffic>,
         figures: &[Figure],
-        is_exact: impl Fn(&Book, &Measured) -> Option<bool>,
+        is_exact: impl Fn(&ExpectedCost, &Measured) -> Option<bool>,
     ) -> String {
         let rows: Vec<_> =
-            self.rows().filter(|(row, _)| traffic.is_none_or(|traffic| row.heat.traffic == traffic)).collect();
-        let judged = rows.iter().filter(|(row, side)| side.measured.is_exact(&row.book).is_some());
-        let exact: Vec<_> = judged.filter_map(|(row, side)| is_exact(&row.book, &side.measured)).collect();
-        let differs =
-            |(_, side): &(&Row, &Side)| side.measured.differences.iter().any(|found| figures.contains(&found.figure));
+            self.rows().filter(|(row, _)| traffic.is_none_or(|traffic| row.case.traffic == traffic)).collect();
+        let judged = rows.iter().filter(|(row, result)| result.measured.is_exact(&row.expected).is_some());
+        let exact: Vec<_> = judged.filter_map(|(row, result)| is_exact(&row.expected, &result.measured)).collect();
+        let differs = |(_, result): &(&Row, &WorldResult)| {
+            result.measured.differences.iter().any(|found| figures.contains(&found.figure))
+        };
         match &exact[..] {
             _ if rows.iter().any(differs) => BAD,
             [] => UNKNOWN,
@@ -91,14 +94,14 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// The worlds that there are, with what stands behind the name of what was measured there.
+/// The measured environments, with the suffix of their columns.
 fn worlds(costs: &Costs) -> impl Iterator<Item = (World, &'static str)> + use<> {
     let real = costs.real.is_some().then_some((World::Real, " · real"));
     std::iter::once((World::Simulated, "")).chain(real)
 }
 
-fn lanes(costs: &Costs, world: World) -> Vec<Lane<'_>> {
-    costs.contenders.iter().map(|entry| Lane { costs, entry, world }).collect()
+fn algorithms(costs: &Costs, world: World) -> Vec<AlgorithmResults<'_>> {
+    costs.contenders.iter().map(|entry| AlgorithmResults { costs, entry, world }).collect()
 }
 
 fn names(costs: &Costs) -> Column {
@@ -106,13 +109,18 @@ fn names(costs: &Costs) -> Column {
     Column::words("algorithm", names.collect())
 }
 
-fn book(costs: &Costs, text: fn(&MutexEntry) -> &'static str) -> Column {
-    Column::words("book", costs.contenders.iter().map(|entry| text(entry).to_owned()).collect())
+fn expected(costs: &Costs, text: fn(&MutexEntry) -> &'static str) -> Column {
+    Column::words("expected", costs.contenders.iter().map(|entry| text(entry).to_owned()).collect())
 }
 
-fn by_size(lanes: &[Lane<'_>], sizes: &[usize], cell: impl Fn(&Lane<'_>, usize) -> String) -> Vec<Column> {
-    let column =
-        |nodes: &usize| Column::figures(nodes.to_string(), lanes.iter().map(|lane| cell(lane, *nodes)).collect());
+fn by_size(
+    algorithms: &[AlgorithmResults<'_>],
+    sizes: &[usize],
+    cell: impl Fn(&AlgorithmResults<'_>, usize) -> String,
+) -> Vec<Column> {
+    let column = |nodes: &usize| {
+        Column::figures(nodes.to_string(), algorithms.iter().map(|algorithm| cell(algorithm, *nodes)).collect())
+    };
     sizes.iter().map(column).collect()
 }
 
@@ -120,28 +128,32 @@ fn messages(costs: &Costs) -> Section {
     let mut groups = Vec::new();
     for traffic in costs.traffics.iter().copied() {
         for (world, suffix) in worlds(costs) {
-            let lanes = lanes(costs, world);
-            let cell = |lane: &Lane<'_>, nodes: usize| {
-                let row = lane.under(traffic).find(|(row, _)| row.heat.nodes == nodes);
-                row.and_then(|(_, side)| side.measured.messages_per_entry).map_or(UNKNOWN.into(), short)
+            let algorithms = algorithms(costs, world);
+            let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
+                let row = algorithm.under(traffic).find(|(row, _)| row.case.nodes == nodes);
+                row.and_then(|(_, result)| result.measured.messages_per_entry).map_or(UNKNOWN.into(), format_short)
             };
-            let is_exact = |book: &Book, measured: &Measured| {
-                measured.messages_per_entry.map(|_| book.total_in(world.delays(), measured.counted).exact().is_some())
+            let is_exact = |expected: &ExpectedCost, measured: &Measured| {
+                measured
+                    .messages_per_entry
+                    .map(|_| expected.total_in(world.delays(), measured.counted).exact().is_some())
             };
-            let mark = |lane: &Lane<'_>| lane.mark(Some(traffic), &[Figure::Messages, Figure::OwnMessages], is_exact);
+            let mark = |algorithm: &AlgorithmResults<'_>| {
+                algorithm.mark(Some(traffic), &[Figure::Messages, Figure::OwnMessages], is_exact)
+            };
             groups.push(Group {
                 name: format!("{}{suffix}", traffic_name(traffic)),
-                figures: by_size(&lanes, &costs.sizes, cell),
-                tail: vec![Column::words("", lanes.iter().map(mark).collect())],
+                figures: by_size(&algorithms, &costs.sizes, cell),
+                tail: vec![Column::words("", algorithms.iter().map(mark).collect())],
                 ..Group::default()
             });
         }
     }
-    let stub = vec![names(costs), book(costs, |entry| entry.facts.cost.messages)];
-    Section { title: "messages an entry", stub, groups }
+    let stub = vec![names(costs), expected(costs, |entry| entry.facts.cost.messages)];
+    Section { title: "messages per entry", stub, groups }
 }
 
-fn rest(costs: &Costs) -> Section {
+fn delays_and_load(costs: &Costs) -> Section {
     let mut groups = Vec::new();
     for (world, suffix) in worlds(costs) {
         groups.push(delays(costs, world, &Wait { suffix, ..Wait::CLIENT }));
@@ -166,8 +178,8 @@ struct Wait {
     suffix: &'static str,
     figure: Figure,
     measured: fn(&Measured) -> Option<Delay>,
-    book: fn(&MutexEntry) -> &'static str,
-    is_exact: fn(&Book, &Measured) -> Option<bool>,
+    expected: fn(&MutexEntry) -> &'static str,
+    is_exact: fn(&ExpectedCost, &Measured) -> Option<bool>,
 }
 
 impl Wait {
@@ -176,32 +188,33 @@ impl Wait {
         suffix: "",
         figure: Figure::ClientDelay,
         measured: |measured| measured.client_delay,
-        book: |entry| entry.facts.cost.client,
-        is_exact: |book, measured| measured.client_delay.map(|_| book.client_delay.exact().is_some()),
+        expected: |entry| entry.facts.cost.client,
+        is_exact: |expected, measured| measured.client_delay.map(|_| expected.client_delay.exact().is_some()),
     };
     const SYNC: Self = Self {
         name: "sync delay",
         suffix: "",
         figure: Figure::SyncDelay,
         measured: |measured| measured.sync_delay,
-        book: |entry| entry.facts.cost.sync,
-        is_exact: |book, measured| measured.sync_delay.map(|_| book.sync_delay.exact().is_some()),
+        expected: |entry| entry.facts.cost.sync,
+        is_exact: |expected, measured| measured.sync_delay.map(|_| expected.sync_delay.exact().is_some()),
     };
 }
 
-/// Delays have conditions of their own, so that they are the same under every workload in which these come about.
+/// Delays are measured only under specific conditions, so they are the same under every workload
+/// that meets these.
 fn delays(costs: &Costs, world: World, wait: &Wait) -> Group {
-    let lanes = lanes(costs, world);
-    let cell = |lane: &Lane<'_>, nodes: usize| {
-        let delays = lane.at(nodes).filter_map(|(_, side)| (wait.measured)(&side.measured));
-        mean(delays).map_or(UNKNOWN.into(), short)
+    let algorithms = algorithms(costs, world);
+    let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
+        let delays = algorithm.at(nodes).filter_map(|(_, result)| (wait.measured)(&result.measured));
+        mean(delays).map_or(UNKNOWN.into(), format_short)
     };
-    let mark = |lane: &Lane<'_>| lane.mark(None, &[wait.figure], wait.is_exact);
-    let figures = by_size(&lanes, &costs.sizes, cell);
+    let mark = |algorithm: &AlgorithmResults<'_>| algorithm.mark(None, &[wait.figure], wait.is_exact);
+    let figures = by_size(&algorithms, &costs.sizes, cell);
     let (unit, lead, tail) = match world {
         World::Simulated => {
-            let marks = Column::words("", lanes.iter().map(mark).collect());
-            ("T", vec![book(costs, wait.book)], vec![marks])
+            let marks = Column::words("", algorithms.iter().map(mark).collect());
+            ("T", vec![expected(costs, wait.expected)], vec![marks])
         }
         World::Real => ("ms", Vec::new(), Vec::new()),
     };
@@ -215,27 +228,27 @@ pub(super) fn mean(delays: impl Iterator<Item = Delay>) -> Option<f64> {
 }
 
 fn overtaken(costs: &Costs, world: World, suffix: &str) -> Group {
-    let cell = |lane: &Lane<'_>, nodes: usize| {
-        let most = lane.at(nodes).map(|(_, side)| side.measured.overtaken_max).max();
+    let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
+        let most = algorithm.at(nodes).map(|(_, result)| result.measured.overtaken_max).max();
         most.map_or(UNKNOWN.into(), |most| most.to_string())
     };
-    let figures = by_size(&lanes(costs, world), &costs.sizes, cell);
+    let figures = by_size(&algorithms(costs, world), &costs.sizes, cell);
     Group { name: format!("overtaken{suffix}"), figures, ..Group::default() }
 }
 
 fn busiest(costs: &Costs, world: World, suffix: &str) -> Group {
     let heaviest = busiest_traffic(costs);
-    let cell = |lane: &Lane<'_>, nodes: usize| {
-        let row = lane.at(nodes).find(|(row, _)| Some(row.heat.traffic) == heaviest);
-        row.map_or(UNKNOWN.into(), |(_, side)| format!("{:.0}%", 100.0 * side.measured.busiest_share))
+    let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
+        let row = algorithm.at(nodes).find(|(row, _)| Some(row.case.traffic) == heaviest);
+        row.map_or(UNKNOWN.into(), |(_, result)| format!("{:.0}%", 100.0 * result.measured.busiest_share))
     };
-    let figures = by_size(&lanes(costs, world), &costs.sizes, cell);
+    let figures = by_size(&algorithms(costs, world), &costs.sizes, cell);
     let when = heaviest.map(traffic_name).unwrap_or_default();
     Group { name: format!("busiest, {when}{suffix}"), figures, ..Group::default() }
 }
 
-/// A figure in as few digits as tell it from its neighbours.
-fn short(value: f64) -> String {
+/// Formats a figure with as few digits as distinguish it from its neighbours.
+fn format_short(value: f64) -> String {
     match value {
         value if value.fract() == 0.0 => format!("{value:.0}"),
         value if value < 9.995 => format!("{value:.2}"),
@@ -246,23 +259,23 @@ fn short(value: f64) -> String {
 
 pub(super) fn notes(costs: &Costs) -> Vec<String> {
     let has_load = costs.traffics.iter().any(|traffic| matches!(traffic, Traffic::Random(_)));
-    let has_keeper = costs.rows.iter().any(|row| row.book.keeper);
+    let has_keeper = costs.rows.iter().any(|row| row.expected.keeper);
     let mut notes = vec![
         format!(
-            "behind the figures: {SAME} exactly the book's   {GOOD} within its bounds   {BAD} neither   {UNKNOWN} nothing to judge"
+            "after the figures: {SAME} exactly as expected   {GOOD} within the expected bounds   {BAD} unexpected   {UNKNOWN} not judged"
         ),
         match costs.real {
             Some(_) => "T: one message time, 1 ms in the simulator; real delays are means in milliseconds".into(),
             None => "T: one message time, 1 ms in the simulator".into(),
         },
-        "client: from asking to entering when nobody else wants in   sync: from a leave to the next entry".into(),
-        "overtaken: the most later requests that went first   busiest: the busiest node's share of all messages".into(),
+        "client: from request to entry, without contention   sync: from a release to the next entry".into(),
+        "overtaken: most later requests granted first   busiest: the busiest node's share of all messages".into(),
     ];
     if has_load {
-        notes.push("10% load: somebody would be inside a tenth of the time if nobody ever had to wait".into());
+        notes.push("10% load: without waiting, the lock would be held a tenth of the time".into());
     }
     if has_keeper {
-        notes.push("own 0: entries of the coordinator itself cost nothing, and are counted apart".into());
+        notes.push("own 0: the coordinator's own entries cost nothing, and are counted separately".into());
     }
     notes.extend(costs.left_out.iter().map(|left_out| left_out.sentence()));
     notes

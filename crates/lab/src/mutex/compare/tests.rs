@@ -1,7 +1,7 @@
-//! What no right algorithm shows: figures that are not the book's, and runs that are missing.
+//! Cases that correct algorithms never show: unexpected figures, and missing runs.
 
-use super::costs::{Costs, Heat, Links, Row};
-use super::{Book, Forms, OfferedLoad, Traffic, complaints, contenders};
+use super::costs::{CostCase, Costs, Links, Row};
+use super::{ExpectedCost, Forms, OfferedLoad, Traffic, contenders, problems};
 use crate::algorithm::Algorithm;
 use crate::compare::{Comparison, Host, RealRun};
 use crate::experiment::{self, Outcome};
@@ -10,7 +10,7 @@ use crate::replay::Replayed;
 use crate::spec::Spec;
 use std::error::Error;
 
-/// Ricart and Agrawala with four nodes, simulated once and, so to say, for real.
+/// Ricart and Agrawala with four nodes; the simulator stands in for real processes.
 fn costs() -> Costs {
     Costs {
         contenders: contenders(&["ricart-agrawala".into()], Forms::Usual).unwrap(),
@@ -24,10 +24,10 @@ fn costs() -> Costs {
     }
 }
 
-/// Has the simulator do what real processes should.
-struct Pretender;
+/// Simulates the runs of real processes.
+struct SimulatedHost;
 
-impl Host<Mutex> for Pretender {
+impl Host<Mutex> for SimulatedHost {
     fn begins(&mut self, _algorithm: &str, _nodes: usize) {}
 
     fn advances(&mut self) {}
@@ -52,32 +52,35 @@ impl Host<Mutex> for Pretender {
     }
 }
 
-/// A row whose real side is held against the book for a group of so many.
-fn row(costs: &Costs, book_nodes: usize) -> Row {
-    let heat = costs.heats()[0];
-    let row = costs.simulate(heat).unwrap();
-    let other = Row { book: Book::of(heat.entry, &costs.simulation(Heat { nodes: book_nodes, ..heat })), ..row };
-    let real = costs.run_real(&other, costs.real.unwrap(), &mut Pretender).unwrap();
-    Row { real, ..costs.simulate(heat).unwrap() }
+/// A row whose real result is compared with the expected cost of a group of `expected_nodes`.
+fn row(costs: &Costs, expected_nodes: usize) -> Row {
+    let case = costs.cases()[0];
+    let row = costs.simulate(case).unwrap();
+    let other = Row {
+        expected: ExpectedCost::of(case.entry, &costs.simulation(CostCase { nodes: expected_nodes, ..case })),
+        ..row
+    };
+    let real = costs.run_real(&other, costs.real.unwrap(), &mut SimulatedHost).unwrap();
+    Row { real, ..costs.simulate(case).unwrap() }
 }
 
 #[test]
-fn a_figure_that_is_not_the_books_fails_with_the_command_that_shows_it() {
+fn an_unexpected_figure_fails_with_a_command_that_reproduces_it() {
     let mut costs = costs();
     costs.rows = vec![row(&costs, 5)];
     assert!(costs.holds() && !costs.is_exact() && costs.is_complete() && !costs.is_right());
-    let expected = "ricart-agrawala with 4 nodes, 50% load, real: an entry took 6 messages, and in the book it is 8.\n\
+    let expected = "ricart-agrawala with 4 nodes, 50% load, real: an entry took 6 messages; expected 8.\n\
          To see it: quorate run ricart-agrawala --nodes 4 --seed 1 --entries 10 --tls --trace run.journal && \
          quorate replay run.journal --steps";
-    assert_eq!(complaints::complaints(&costs), [expected]);
+    assert_eq!(problems::problems(&costs), [expected]);
 }
 
 #[test]
-fn without_its_real_side_a_comparison_is_not_finished() {
+fn a_comparison_without_its_real_results_is_incomplete() {
     let mut costs = costs();
     let is_complete_and_right = |costs: &Costs| (costs.is_complete(), costs.is_right());
     assert_eq!(is_complete_and_right(&costs), (false, true));
-    costs.measure(&mut Pretender).unwrap();
+    costs.measure(&mut SimulatedHost).unwrap();
     assert_eq!(is_complete_and_right(&costs), (true, true));
     costs.rows[0].real = None;
     assert_eq!(is_complete_and_right(&costs), (false, true));

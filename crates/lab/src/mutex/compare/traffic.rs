@@ -1,4 +1,4 @@
-//! When nodes ask in a comparison, from idle to saturated.
+//! The workloads of a comparison, from idle to saturated.
 
 use crate::mutex::Settings;
 use crate::mutex::run::Pattern;
@@ -7,33 +7,33 @@ use quorate_journal::settings::{Chance, Latency, SettingError, nearest};
 use std::fmt;
 use std::str::FromStr;
 
-/// When nodes ask.
+/// A workload: when nodes send requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Traffic {
-    /// `single`: one node asks alone, again a while after it has left.
+    /// `single`: one node sends requests alone, each some time after its last release.
     Single,
-    /// `pair`: two nodes take turns. Each stays inside for so long that the other's request is where it must be, and asks
-    /// again as soon as it has left.
+    /// `pair`: two nodes alternate. Each holds the lock until the other's request has arrived
+    /// everywhere, and sends the next request as soon as it has released.
     Pair,
-    /// `random:10%`: everyone asks at random times, and this much load is offered.
+    /// `random:10%`: all nodes send requests at random times, with this offered load.
     Random(OfferedLoad),
-    /// `all`: everyone asks at once, and again as soon as they have left.
+    /// `all`: all nodes send requests at once, and again as soon as they have released.
     All,
 }
 
-/// How much of the time somebody would be inside if nobody ever had to wait: the time inside, over the mean time from one
-/// request to the next, whoever asks.
+/// The share of the time in which the lock would be held if no request had to wait: the hold time,
+/// divided by the mean time between requests of all nodes together.
 ///
-/// It is measured by what users want, so that it is the same for every algorithm. A handover takes time too: where it
-/// takes as long as a stay inside, 50 % is all that the group can serve.
+/// It depends only on the clients, so that it is the same for every algorithm. A handover takes
+/// time too: if a handover takes as long as a hold, the group can serve at most 50 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OfferedLoad(Chance);
 
 impl OfferedLoad {
-    /// What `random` means.
+    /// The load of `random`.
     pub const USUAL: Self = Self::percent(50);
 
-    /// So much of a hundred, and at least 1.
+    /// A load in percent, at least 1.
     pub const fn percent(percent: u32) -> Self {
         let percent = if percent == 0 { 1 } else { percent };
         match Chance::from_parts_per_billion(percent.saturating_mul(PERCENT)) {
@@ -42,14 +42,14 @@ impl OfferedLoad {
         }
     }
 
-    /// So much longer that what took this long takes only this share of it.
+    /// Returns the length of which the given length is this share.
     fn stretch(self, length: Duration) -> Duration {
         let parts = u128::from(self.0.parts_per_billion().max(1));
         let nanos = u128::from(length.nanos()) * u128::from(Chance::ALWAYS.parts_per_billion()) / parts;
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// In percent, as precisely as it was given.
+    /// The load in percent, as precisely as it was given.
     pub fn in_percent(self) -> String {
         let parts = self.0.parts_per_billion();
         let digits = format!("{}.{:07}", parts / PERCENT, parts % PERCENT);
@@ -57,7 +57,7 @@ impl OfferedLoad {
     }
 }
 
-/// One percent, in parts of a billion.
+/// One percent, in parts per billion.
 const PERCENT: u32 = 10_000_000;
 
 impl Traffic {
@@ -71,10 +71,12 @@ impl Traffic {
         Self::All,
     ];
 
-    /// Users who make so many requests in a group of so many nodes, where a message takes about so long.
+    /// Settings of clients that send `entries` requests in a group of `nodes`, where a message
+    /// takes about `message`.
     ///
-    /// They stay inside for one message time, but for a pair. With a load of ρ each is content for 2n/ρ message times at
-    /// most, and n/ρ on the average, so that the n of them ask ρ times in a message time.
+    /// Each hold lasts one message time, except for a pair. With a load of ρ each client thinks for
+    /// up to 2n/ρ message times, and n/ρ on average, so that the n clients together send ρ requests
+    /// per message time.
     pub fn settings(self, entries: u64, nodes: usize, message: Duration) -> Settings {
         let usual = Settings { entries, ..Settings::default() };
         match self {
@@ -85,7 +87,7 @@ impl Traffic {
                 hold: Some(Latency::Fixed(message.times((nodes as u64).saturating_add(1).saturating_mul(2)))),
                 ..usual
             },
-            // What the lab's users do of their own accord.
+            // The default behaviour of the lab's clients.
             Self::Random(OfferedLoad::USUAL) => Settings { workload: Pattern::Random, ..usual },
             Self::Random(load) => {
                 let askers = entries.min(nodes as u64);
@@ -98,8 +100,8 @@ impl Traffic {
     }
 }
 
-/// Two who are far from each other, wherever algorithms put them, and neither of them is the node that keeps the lock for
-/// all, if there is a third one for that.
+/// Two nodes that are far from each other in every topology. With three or more nodes, neither is
+/// the coordinator.
 fn pair(nodes: usize) -> Vec<NodeId> {
     let last = nodes.saturating_sub(1);
     let first = if nodes > 2 { 1 } else { 0 };
@@ -118,18 +120,18 @@ impl fmt::Display for Traffic {
     }
 }
 
-/// Why a text says nothing about when nodes ask.
+/// Why a text is not a workload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrafficError {
-    #[error("'{}' is no workload{}; write single, pair, random, random:10% or all.", word.escape_debug(), meant(word))]
+    #[error("unknown workload '{}'{}; expected single, pair, random, random:10% or all.", word.escape_debug(), hint(word))]
     Unknown { word: String },
-    #[error("{0} A load is what share of the time somebody would be inside: random:10%.")]
+    #[error("{0} A load is the share of the time in which the lock is held: random:10%.")]
     NoShare(SettingError),
-    #[error("A load of zero lets nobody in: write for example random:1%.")]
+    #[error("the load must be greater than 0%; write for example random:1%.")]
     Nothing,
 }
 
-fn meant(word: &str) -> String {
+fn hint(word: &str) -> String {
     nearest(word, ["single", "pair", "random", "all"])
         .map(|name| format!(" (did you mean '{name}'?)"))
         .unwrap_or_default()
@@ -177,25 +179,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_workload_is_told() {
-        let told = |text: &str| text.parse::<Traffic>().expect_err(text).to_string();
+    fn invalid_workloads_are_rejected_with_a_reason() {
+        let error = |text: &str| text.parse::<Traffic>().expect_err(text).to_string();
         for (text, expected) in [
-            ("", "'' is no workload; write single"),
+            ("", "unknown workload ''; expected single"),
             ("rando", "did you mean 'random'?"),
-            ("all:10%", "'all:10%' is no workload"),
-            ("single:", "is no workload"),
+            ("all:10%", "unknown workload 'all:10%'"),
+            ("single:", "unknown workload"),
             ("random:", "'' is not a chance"),
-            ("random:0%", "A load of zero lets nobody in"),
+            ("random:0%", "the load must be greater than 0%"),
             ("random:101%", "a chance lies between 0 and 1"),
             ("random:-1%", "a chance lies between 0 and 1"),
         ] {
-            assert!(told(text).contains(expected), "{text}: {}", told(text));
+            assert!(error(text).contains(expected), "{text}: {}", error(text));
         }
     }
 
-    /// The usual load is what users do anyway, so that both must come out alike.
+    /// The default load is the clients' default behaviour, so both must agree.
     #[test]
-    fn a_load_says_how_long_users_are_content() {
+    fn a_load_determines_the_think_time() {
         let think = |percent, entries, nodes| {
             let settings =
                 Traffic::Random(OfferedLoad::percent(percent)).settings(entries, nodes, Duration::from_millis(1));
@@ -203,7 +205,7 @@ mod tests {
         };
         assert_eq!(think(10, 100, 5).as_deref(), Some("uniform:0ms..100ms"));
         assert_eq!(think(1, 100, 49).as_deref(), Some("uniform:0ms..9.8s"));
-        assert_eq!(think(100, 3, 49).as_deref(), Some("uniform:0ms..6ms"), "only three ask");
+        assert_eq!(think(100, 3, 49).as_deref(), Some("uniform:0ms..6ms"), "only three nodes send requests");
         assert_eq!(think(50, 100, 5), None);
         let longest = Traffic::Random(OfferedLoad::percent(1)).settings(u64::MAX, usize::MAX, Duration::from_millis(1));
         let most = Duration::from_nanos(u64::MAX);
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_is_two_who_are_not_the_first_if_there_are_three() {
+    fn a_pair_excludes_the_first_of_three_or_more_nodes() {
         let pair = |nodes| {
             let Settings { requesters, hold, .. } = Traffic::Pair.settings(10, nodes, Duration::from_millis(1));
             (requesters.iter().map(|node| node.number()).collect::<Vec<_>>(), hold.map(|hold| hold.to_string()))

@@ -1,45 +1,47 @@
-//! What becomes of the others when a node fails: they go on, they stop, or they are no longer safe.
+//! The effect of a node failure on the other nodes: they continue, they stop, or they become
+//! unsafe.
 //!
-//! No book's figure tells that, so it is tried. Everyone asks at random times. Each seed is run once without faults; then it
-//! is known who is inside, who waits and who wants nothing at every instant, and the same seed is run again with one of
-//! these as the victim, struck at some such instant: up to there both runs are the same. Algorithms are in their
-//! textbook form: over bare links, without anybody who notices that a node is gone.
+//! The literature gives no figures for this, so the lab simulates it. All nodes send requests at
+//! random times. Each seed runs once without faults, which shows which node holds the lock, waits
+//! or is idle at every instant. Then the same seed runs again with one of these nodes as the
+//! victim, which crashes at such an instant: until then both runs are identical. Algorithms are in
+//! their textbook form, over bare links and without failure detection.
 //!
 //! ```
 //! use quorate_lab::mutex::compare::{Forms, contenders};
-//! use quorate_lab::mutex::failures::{Fate, Harm, Inquiry, Victim, inquire};
+//! use quorate_lab::mutex::failures::{Fate, FailureMode, FailureStudy, Victim, run_study};
 //!
 //! let [central] = contenders(&["central".into()], Forms::Usual)?[..] else { panic!() };
-//! let findings = inquire(&Inquiry { runs: 5, ..Inquiry::of(central, 4) }, &mut || true)?;
+//! let findings = run_study(&FailureStudy { runs: 5, ..FailureStudy::of(central, 4) }, &mut || true)?;
 //! let fate = |victim, harm| findings.iter().find(|found| found.victim == victim && found.harm == harm)?.tally.fate();
-//! assert_eq!(fate(Victim::Idle, Harm::Dies), Some(Fate::GoesOn));
-//! assert_eq!(fate(Victim::Coordinator, Harm::Dies), Some(Fate::Stops));
+//! assert_eq!(fate(Victim::Idle, FailureMode::Dies), Some(Fate::GoesOn));
+//! assert_eq!(fate(Victim::Coordinator, FailureMode::Dies), Some(Fate::Stops));
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
 
-mod story;
+mod fault_free_run;
 #[cfg(test)]
 mod tests;
 
 use crate::mutex::MutexEntry;
 use crate::mutex::{Mutex, Settings};
 use crate::{Care, JudgeFamily, LabError, LinkChoice, Spec, experiment};
+use fault_free_run::{FaultFreeRun, RequestsAfterFault};
 use quorate_core::{Duration, NodeId};
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::{Fault, Latency, Length, TimedFault, Unsynced};
 use quorate_journal::workload::Ending;
 use serde::Serialize;
-use story::{Aftermath, Story};
 
-/// Whom it hits. Where a node keeps the lock for all, it is the coordinator and nothing else.
+/// The role of the failing node. A coordinator counts only as coordinator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Victim {
-    /// The node that keeps the lock for all, while another is inside and a third one waits.
+    /// The coordinator, while one other node holds the lock and another waits.
     Coordinator,
     Holder,
     Waiter,
-    /// One who wants nothing, while another is inside.
+    /// An idle node, while another holds the lock.
     Idle,
 }
 
@@ -56,19 +58,20 @@ impl Victim {
     }
 }
 
+/// The failure of the victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Harm {
+pub enum FailureMode {
     Dies,
-    /// It goes down, and comes back soon with nothing that it knew.
+    /// The node crashes, and soon restarts without its state.
     Restarts,
 }
 
-impl Harm {
+impl FailureMode {
     pub const ALL: [Self; 2] = [Self::Dies, Self::Restarts];
 }
 
-/// What becomes of all who are up: the worst comes last.
+/// The effect on all live nodes, in order of increasing severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
@@ -87,15 +90,16 @@ impl Fate {
     }
 }
 
+/// A study of failures of one algorithm in a group of one size.
 #[derive(Clone, Copy)]
-pub struct Inquiry {
+pub struct FailureStudy {
     pub algorithm: &'static MutexEntry,
     pub nodes: usize,
     pub runs: u64,
     pub seed: u64,
 }
 
-impl Inquiry {
+impl FailureStudy {
     pub fn of(algorithm: &'static MutexEntry, nodes: usize) -> Self {
         Self { algorithm, nodes, runs: 200, seed: 1 }
     }
@@ -106,15 +110,15 @@ impl Inquiry {
 
     fn spec(&self, seed: u64) -> Spec<Mutex> {
         let latency = Latency::Uniform { least: Duration::from_micros(200), most: MESSAGE };
-        // Some stay inside for so long that one who was struck is back before they leave.
+        // Some holders stay long enough for the victim to restart before they release.
         let hold = Latency::Uniform { least: MESSAGE, most: MESSAGE.times(20) };
-        let entries = REQUESTS_A_NODE * self.nodes as u64;
+        let entries = REQUESTS_PER_NODE * self.nodes as u64;
         Spec {
             nodes: self.nodes,
             seed,
             latency,
             links: LinkChoice::Bare,
-            until: Some(Length(MESSAGE.times(LONGEST + 40 * entries))),
+            until: Some(Length(MESSAGE.times(MAX_WAIT + 40 * entries))),
             settings: Settings { entries, hold: Some(hold), ..Settings::default() },
             ..Spec::new(self.algorithm)
         }
@@ -122,30 +126,35 @@ impl Inquiry {
 }
 
 const MESSAGE: Duration = Duration::from_millis(1);
-/// So many requests there are in a run for each node: enough for everyone to ask after the fault too.
-const REQUESTS_A_NODE: u64 = 8;
-/// Whoever is not served within so many message times waits for ever. Some ask again and again meanwhile.
-const LONGEST: u64 = 4_000;
-/// So many seeds are tried for each run that is wanted: not in all of them somebody stands as the victim should.
-const SEEDS_A_RUN: u64 = 4;
+/// Requests per node in a run: enough for every node to send one after the fault too.
+const REQUESTS_PER_NODE: u64 = 8;
+/// Number of message times after which a request counts as waiting for ever. Some algorithms retry
+/// meanwhile.
+const MAX_WAIT: u64 = 4_000;
+/// Number of seeds to try per requested run. Not every seed has an instant with such a victim.
+const SEEDS_PER_RUN: u64 = 4;
 
+/// The effect of one kind of failure.
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub victim: Victim,
-    pub harm: Harm,
+    pub harm: FailureMode,
     pub tally: Tally,
 }
 
+/// The number of runs with each effect.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     pub goes_on: u64,
     pub stops: u64,
     pub breaks: u64,
-    /// Runs in which a fence was not larger than one before it: a service that checks fences would have refused an entry.
+    /// Number of runs in which a fence was not larger than an earlier one: a resource that checks
+    /// fences would have rejected an entry.
     pub fences_back: u64,
     pub example: Option<Example>,
 }
 
+/// One of the worst runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
     pub spec: Spec<Mutex>,
@@ -166,7 +175,7 @@ impl Tally {
         }
     }
 
-    /// The worst that became of them; nothing if there were no runs.
+    /// The worst effect; `None` if there were no runs.
     pub fn fate(&self) -> Option<Fate> {
         [Fate::Unsafe, Fate::Stops, Fate::GoesOn].into_iter().find(|fate| self.count(*fate) > 0)
     }
@@ -185,22 +194,24 @@ impl Tally {
     }
 }
 
-/// Tries every kind of failure. `goes_on` is asked before each seed whether to go on; what was found until then is told.
-pub fn inquire(inquiry: &Inquiry, goes_on: &mut dyn FnMut() -> bool) -> Result<Vec<Finding>, LabError> {
-    let keeper = inquiry.keeper();
+/// Simulates every kind of failure. Calls `should_continue` before each seed and stops if it
+/// returns `false`; the findings so far are returned.
+pub fn run_study(study: &FailureStudy, should_continue: &mut dyn FnMut() -> bool) -> Result<Vec<Finding>, LabError> {
+    let keeper = study.keeper();
     let victims = Victim::ALL.into_iter().filter(|victim| *victim != Victim::Coordinator || keeper.is_some());
-    let mut findings: Vec<_> =
-        victims.flat_map(|victim| Harm::ALL.map(|harm| Finding { victim, harm, tally: Tally::default() })).collect();
-    for seed in (0..SEEDS_A_RUN * inquiry.runs).map(|place| inquiry.seed.wrapping_add(place)) {
-        let mut open = findings.iter_mut().filter(|found| found.tally.runs() < inquiry.runs).peekable();
-        if open.peek().is_none() || !goes_on() {
+    let mut findings: Vec<_> = victims
+        .flat_map(|victim| FailureMode::ALL.map(|harm| Finding { victim, harm, tally: Tally::default() }))
+        .collect();
+    for seed in (0..SEEDS_PER_RUN * study.runs).map(|index| study.seed.wrapping_add(index)) {
+        let mut open = findings.iter_mut().filter(|found| found.tally.runs() < study.runs).peekable();
+        if open.peek().is_none() || !should_continue() {
             break;
         }
-        let spec = inquiry.spec(seed);
+        let spec = study.spec(seed);
         spec.validate()?;
-        let story = Story::of(&spec, keeper);
+        let fault_free_run = FaultFreeRun::of(&spec, keeper);
         for Finding { victim, harm, tally } in open {
-            if let Some(fault) = story.strike(*victim, *harm) {
+            if let Some(fault) = fault_free_run.crash_fault(*victim, *harm) {
                 let spec = Spec { faults: vec![fault], ..spec.clone() };
                 if let Some((example, fences_back)) = run(spec) {
                     tally.add(example, fences_back);
@@ -211,17 +222,18 @@ pub fn inquire(inquiry: &Inquiry, goes_on: &mut dyn FnMut() -> bool) -> Result<V
     Ok(findings)
 }
 
-/// Runs a seed with its fault. A run in which all is well, but not everyone asked after the fault, shows nothing.
+/// Runs a seed with its fault. `None` if the run succeeded but not every live node sent a request
+/// after the fault.
 fn run(spec: Spec<Mutex>) -> Option<(Example, bool)> {
     let properties = Mutex::properties(&spec, Care::Verdicts);
-    let played = experiment::play(&spec, (properties, Aftermath::new(spec.nodes)));
-    let (properties, aftermath) = played.observer;
+    let played = experiment::play(&spec, (properties, RequestsAfterFault::new(spec.nodes)));
+    let (properties, after_fault) = played.observer;
     let verdicts = properties.verdicts();
     let breach = |name: &str| verdicts.iter().find(|verdict| verdict.name == name && verdict.holds == Some(false));
     let (fate, breach_of) = match (breach("exclusion"), played.ending) {
         (Some(breach), _) => (Fate::Unsafe, Some(breach)),
         (None, Ending::Stuck | Ending::Stopped) => (Fate::Stops, breach("served")),
-        (None, Ending::Done) if aftermath.has_heard_all() => (Fate::GoesOn, None),
+        (None, Ending::Done) if after_fault.has_all_requests() => (Fate::GoesOn, None),
         (None, Ending::Done) => return None,
     };
     let fences_back = breach("fences-grow").is_some();
@@ -232,7 +244,7 @@ fn why(verdict: &Verdict) -> Option<String> {
     verdict.violation.as_ref().map(|violation| violation.text.clone())
 }
 
-/// A node goes down at an instant, and comes back after a while if it only restarts.
+/// A crash of the node at an instant. The node restarts after `lasts`, if given.
 fn fault(node: NodeId, at: Duration, lasts: Option<Duration>) -> TimedFault {
     TimedFault { at, lasts, fault: Fault::Crash { node, unsynced: Unsynced::Lost } }
 }

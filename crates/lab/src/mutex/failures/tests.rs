@@ -1,10 +1,10 @@
-//! Whoever is struck stands as the table says, and what became of the others can be seen again.
+//! Victims have the right role, and examples reproduce.
 
-use super::{Example, Fate, Finding, Harm, Inquiry, Victim, inquire};
+use super::{Example, FailureMode, FailureStudy, Fate, Finding, Victim, run_study};
 use crate::experiment;
 use crate::mutex::MutexEntry;
 use crate::mutex::compare::{Forms, contenders};
-use crate::mutex::run::{Standing, change};
+use crate::mutex::run::{LockPhase, change};
 use quorate_core::NodeId;
 use quorate_core::mutex::{Command, Event};
 use quorate_journal::moment::{Happening, Moment, Observer};
@@ -16,75 +16,78 @@ fn entry(name: &str) -> &'static MutexEntry {
 }
 
 fn findings(name: &str, nodes: usize, runs: u64) -> Vec<Finding> {
-    inquire(&Inquiry { runs, ..Inquiry::of(entry(name), nodes) }, &mut || true).unwrap()
+    run_study(&FailureStudy { runs, ..FailureStudy::of(entry(name), nodes) }, &mut || true).unwrap()
 }
 
-fn fates(name: &str, harm: Harm) -> Vec<(Victim, Option<Fate>)> {
+fn fates(name: &str, harm: FailureMode) -> Vec<(Victim, Option<Fate>)> {
     let own = findings(name, 5, 60).into_iter().filter(|found| found.harm == harm);
     own.map(|found| (found.victim, found.tally.fate())).collect()
 }
 
-/// The coordinator that forgets who is inside lets a second in; of its clients nobody depends on one that is idle.
+/// A coordinator that forgets the holder grants a second entry. An idle client matters to no other
+/// node.
 #[test]
-fn a_coordinator_is_everything_and_an_idle_client_nothing() {
+fn a_coordinator_is_essential_and_an_idle_client_is_not() {
     let (stops, goes_on) = (Some(Fate::Stops), Some(Fate::GoesOn));
     let dies =
         [(Victim::Coordinator, stops), (Victim::Holder, stops), (Victim::Waiter, stops), (Victim::Idle, goes_on)];
-    assert_eq!(fates("central", Harm::Dies), dies);
-    let restarts = fates("central", Harm::Restarts);
+    assert_eq!(fates("central", FailureMode::Dies), dies);
+    let restarts = fates("central", FailureMode::Restarts);
     assert_eq!(restarts.first(), Some(&(Victim::Coordinator, Some(Fate::Unsafe))));
     assert_eq!(restarts.last(), Some(&(Victim::Idle, goes_on)));
 }
 
-/// Where everyone must consent, everyone must be there; and one that has forgotten its consent may ask as the first.
+/// Every node's permission is needed, so every node must be live. A node that forgot its permission
+/// may grant it twice.
 #[test]
-fn who_asks_everyone_needs_everyone() {
+fn asking_all_nodes_requires_all_nodes() {
     let all = [Victim::Holder, Victim::Waiter, Victim::Idle];
-    assert_eq!(fates("ricart-agrawala", Harm::Dies), all.map(|victim| (victim, Some(Fate::Stops))));
-    assert_eq!(fates("ricart-agrawala", Harm::Restarts).last(), Some(&(Victim::Idle, Some(Fate::Unsafe))));
+    assert_eq!(fates("ricart-agrawala", FailureMode::Dies), all.map(|victim| (victim, Some(Fate::Stops))));
+    assert_eq!(fates("ricart-agrawala", FailureMode::Restarts).last(), Some(&(Victim::Idle, Some(Fate::Unsafe))));
 }
 
-struct Struck {
-    standings: Vec<Standing>,
-    found: Option<(NodeId, Vec<Standing>)>,
+/// Records the phases of all nodes at the crash.
+struct CrashObserver {
+    phases: Vec<LockPhase>,
+    found: Option<(NodeId, Vec<LockPhase>)>,
 }
 
-impl Observer<Command, Event> for Struck {
+impl Observer<Command, Event> for CrashObserver {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         if let Moment::World { what: Happening::Crashed { node, .. }, .. } = moment {
-            self.found = Some((*node, self.standings.clone()));
+            self.found = Some((*node, self.phases.clone()));
         }
         if let Some((_, node, change)) = change(moment) {
-            let standing = &mut self.standings[node.index()];
-            *standing = standing.after(change);
+            let phase = &mut self.phases[node.index()];
+            *phase = phase.after(change);
         }
     }
 }
 
-/// The example is run again with its journal, before whoever looks at it, and comes to the same end.
+/// The example runs again with a journal and an observer, and has the same result.
 #[test]
-fn every_example_is_what_it_says() {
+fn every_example_reproduces_its_finding() {
     let mut fates_seen = Vec::new();
     for name in ["central", "ricart-agrawala"] {
         let keeper = (entry(name).facts.keeper)(&quorate_core::Group::of_size(4));
         for Finding { victim, harm, tally } in findings(name, 4, 12) {
             let Example { spec, fate, why } = tally.example.unwrap();
             let again = spec.command("sim");
-            let watch = Struck { standings: vec![Standing::Outside; 4], found: None };
+            let watch = CrashObserver { phases: vec![LockPhase::Idle; 4], found: None };
             let (outcome, watch) = experiment::run_with(&spec, std::io::sink(), watch).unwrap();
-            let (node, standings) = watch.found.expect("somebody is struck");
-            let others = || standings.iter().enumerate().filter(|(index, _)| *index != node.index());
-            let any = |wanted: Standing| others().any(|(_, standing)| *standing == wanted);
-            let (inside, waiting) = (any(Standing::Inside), any(Standing::Waiting));
-            let is_as_said = match (victim, standings[node.index()]) {
-                (Victim::Coordinator, Standing::Outside) => keeper == Some(node) && inside && waiting,
-                (Victim::Holder, Standing::Inside) => keeper != Some(node) && waiting,
-                (Victim::Waiter, Standing::Waiting) => keeper != Some(node),
-                (Victim::Idle, Standing::Outside) => keeper != Some(node) && inside,
+            let (node, phases) = watch.found.expect("a node crashes");
+            let others = || phases.iter().enumerate().filter(|(index, _)| *index != node.index());
+            let any = |wanted: LockPhase| others().any(|(_, phase)| *phase == wanted);
+            let (inside, waiting) = (any(LockPhase::Holding), any(LockPhase::Waiting));
+            let has_role = match (victim, phases[node.index()]) {
+                (Victim::Coordinator, LockPhase::Idle) => keeper == Some(node) && inside && waiting,
+                (Victim::Holder, LockPhase::Holding) => keeper != Some(node) && waiting,
+                (Victim::Waiter, LockPhase::Waiting) => keeper != Some(node),
+                (Victim::Idle, LockPhase::Idle) => keeper != Some(node) && inside,
                 (Victim::Coordinator | Victim::Holder | Victim::Waiter | Victim::Idle, _) => false,
             };
-            assert!(is_as_said, "{victim:?} is node {node} among {standings:?}: {again}");
-            assert_eq!(spec.faults[0].lasts.is_some(), harm == Harm::Restarts);
+            assert!(has_role, "{victim:?} is node {node} among {phases:?}: {again}");
+            assert_eq!(spec.faults[0].lasts.is_some(), harm == FailureMode::Restarts);
             let is_unsafe = outcome.breaches().any(|breach| breach.name == "exclusion");
             let is_stuck = outcome.ending != Ending::Done;
             let expected = match fate {
@@ -103,35 +106,36 @@ fn every_example_is_what_it_says() {
 }
 
 #[test]
-fn the_same_question_has_the_same_answer() {
+fn equal_seeds_give_equal_findings() {
     let tallies = |seed| {
-        let inquiry = Inquiry { runs: 15, seed, ..Inquiry::of(entry("ricart-agrawala"), 4) };
-        let found = inquire(&inquiry, &mut || true).unwrap();
+        let study = FailureStudy { runs: 15, seed, ..FailureStudy::of(entry("ricart-agrawala"), 4) };
+        let found = run_study(&study, &mut || true).unwrap();
         found.into_iter().map(|found| found.tally).collect::<Vec<_>>()
     };
     assert_eq!(tallies(1), tallies(1));
     assert_ne!(tallies(1), tallies(1_000));
     assert!(tallies(1).iter().all(|tally| tally.runs() == 15));
-    assert!(tallies(u64::MAX).iter().all(|tally| tally.runs() == 15), "seeds begin again where they end");
+    assert!(tallies(u64::MAX).iter().all(|tally| tally.runs() == 15), "seeds wrap around");
 }
 
 #[test]
-fn whoever_has_seen_enough_is_told_what_there_is() {
+fn an_interrupted_study_returns_its_findings_so_far() {
     let mut left = 3;
-    let mut goes_on = || {
+    let mut should_continue = || {
         left -= 1;
         left >= 0
     };
-    let found = inquire(&Inquiry { runs: 50, ..Inquiry::of(entry("central"), 5) }, &mut goes_on).unwrap();
-    assert_eq!(found.len(), 8, "four victims, two harms");
+    let found =
+        run_study(&FailureStudy { runs: 50, ..FailureStudy::of(entry("central"), 5) }, &mut should_continue).unwrap();
+    assert_eq!(found.len(), 8, "four victims, two failure modes");
     assert!(found.iter().all(|found| found.tally.runs() <= 3) && found.iter().any(|found| found.tally.runs() > 0));
-    let nothing = inquire(&Inquiry::of(entry("central"), 5), &mut || false).unwrap();
+    let nothing = run_study(&FailureStudy::of(entry("central"), 5), &mut || false).unwrap();
     assert!(nothing.iter().all(|found| found.tally.fate().is_none() && found.tally.example.is_none()));
 }
 
-/// In a pair nobody is left to be struck while another is inside and a third one waits.
+/// A pair is too small for a coordinator, a holder and a waiter.
 #[test]
-fn a_group_that_is_too_small_shows_nothing_of_a_coordinator() {
+fn a_pair_has_no_coordinator_runs() {
     let found = findings("central", 2, 5);
     assert!(found.iter().filter(|found| found.victim == Victim::Coordinator).all(|found| found.tally.runs() == 0));
 }

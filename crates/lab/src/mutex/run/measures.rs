@@ -1,6 +1,6 @@
-//! What the book's tables say about an entry, measured.
+//! Measures the cost figures of entries: messages, delays, overtaking.
 
-use super::{Change, Properties, Resource, Standing, change};
+use super::{Change, LockPhase, Properties, Resource, change};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId, Time, Told};
 use quorate_journal::metrics::{Delay, Messages, Samples};
@@ -11,18 +11,18 @@ use std::collections::BTreeMap;
 
 /// Entries, delays and overtaking so far.
 ///
-/// *Client delay*: from asking to entering, when nobody else wanted in meanwhile. *Synchronization delay*: from a
-/// leave to the next entry, when exactly one was waiting, and had been for long enough that its request was
-/// everywhere. Delays are those of clients: entries of the node that keeps the lock itself, where there is one,
-/// are counted apart.
+/// *Client delay*: from request to entry, while no other node waits for or holds the lock.
+/// *Synchronization delay*: from a release to the next entry, if exactly one node was waiting, for
+/// long enough that its request had arrived everywhere. Both are delays of clients: the
+/// coordinator's own entries, if there is a coordinator, are counted separately.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
     keeper: Option<NodeId>,
     settled_after: Duration,
-    standings: Vec<Standing>,
-    /// Who waits, in the order of asking.
+    phases: Vec<LockPhase>,
+    /// The waiting requests, in the order in which they were made.
     waiting: BTreeMap<u64, Request>,
-    /// For each node, the number of its request under way.
+    /// For each node, the number of its pending request.
     serials: Vec<u64>,
     asked: u64,
     inside: usize,
@@ -30,7 +30,7 @@ pub struct Measures {
     keeper_entries: u64,
     client_delay: Samples,
     sync_delay: Samples,
-    /// A leave with exactly one settled waiter.
+    /// A release with exactly one waiter whose request has arrived everywhere.
     handover: Option<(Time, NodeId)>,
     overtaken_max: u64,
     views: Option<ViewSummary>,
@@ -41,19 +41,19 @@ pub struct Measures {
 struct Request {
     node: NodeId,
     time: Time,
-    /// Nobody was waiting or inside when it was made.
+    /// Whether no node was waiting or holding the lock when the request was made.
     alone: bool,
     overtaken: u64,
 }
 
 impl Measures {
-    /// Measures for a group of this size. `keeper` is the node that keeps the lock for all, where there is one;
-    /// a request is taken to be everywhere after `settled_after`.
+    /// Measures for a group of this size. `keeper` is the coordinator, if there is one. A request
+    /// counts as having arrived everywhere after `settled_after`.
     pub fn new(nodes: usize, keeper: Option<NodeId>, settled_after: Duration) -> Self {
         Self {
             keeper,
             settled_after,
-            standings: vec![Standing::Outside; nodes],
+            phases: vec![LockPhase::Idle; nodes],
             serials: vec![0; nodes],
             resource: Resource::new(nodes),
             ..Self::default()
@@ -100,7 +100,8 @@ impl Measures {
         }
     }
 
-    fn asks(&mut self, time: Time, node: NodeId) {
+    /// Records a request.
+    fn record_request(&mut self, time: Time, node: NodeId) {
         let alone = self.waiting.is_empty() && self.inside == 0;
         self.asked += 1;
         if let Some(serial) = self.serials.get_mut(node.index()) {
@@ -109,13 +110,13 @@ impl Measures {
         self.waiting.insert(self.asked, Request { node, time, alone, overtaken: 0 });
     }
 
-    fn enters(&mut self, time: Time, node: NodeId, before: Standing) {
+    fn record_entry(&mut self, time: Time, node: NodeId, before: LockPhase) {
         self.entries += 1;
-        self.inside += usize::from(before != Standing::Inside);
+        self.inside += usize::from(before != LockPhase::Holding);
         let is_keeper = self.keeper == Some(node);
         self.keeper_entries += u64::from(is_keeper);
         let handover = self.handover.take();
-        let Some((serial, request)) = self.end(node) else { return };
+        let Some((serial, request)) = self.remove_request(node) else { return };
         for overtaken in self.waiting.range_mut(..serial).map(|(_, request)| &mut request.overtaken) {
             *overtaken += 1;
             self.overtaken_max = self.overtaken_max.max(*overtaken);
@@ -133,7 +134,8 @@ impl Measures {
         }
     }
 
-    fn leaves(&mut self, time: Time, node: NodeId) {
+    /// Records a release, which begins a handover if exactly one node waits.
+    fn record_release(&mut self, time: Time, node: NodeId) {
         self.inside = self.inside.saturating_sub(1);
         let mut waiting = self.waiting.values();
         self.handover = match (waiting.next(), waiting.next()) {
@@ -144,7 +146,8 @@ impl Measures {
         };
     }
 
-    fn end(&mut self, node: NodeId) -> Option<(u64, Request)> {
+    /// Removes the waiting request of a node.
+    fn remove_request(&mut self, node: NodeId) -> Option<(u64, Request)> {
         let serial = *self.serials.get(node.index())?;
         self.waiting.remove(&serial).map(|request| (serial, request))
     }
@@ -157,23 +160,23 @@ impl Observer<Command, Event> for Measures {
             self.resource.observe(moment);
         }
         let Some((time, node, change)) = change(moment) else { return };
-        let Some(standing) = self.standings.get_mut(node.index()) else { return };
-        let before = *standing;
-        *standing = before.after(change);
+        let Some(phase) = self.phases.get_mut(node.index()) else { return };
+        let before = *phase;
+        *phase = before.after(change);
         match (before, change) {
-            (Standing::Outside, Change::Asks(..)) => self.asks(time, node),
-            (_, Change::Enters { .. }) => self.enters(time, node, before),
-            (Standing::Inside, Change::Leaves) => self.leaves(time, node),
-            (Standing::Inside, Change::Loses | Change::GivesUp | Change::Dies) => {
+            (LockPhase::Idle, Change::Asks(..)) => self.record_request(time, node),
+            (_, Change::Enters { .. }) => self.record_entry(time, node, before),
+            (LockPhase::Holding, Change::Leaves) => self.record_release(time, node),
+            (LockPhase::Holding, Change::Loses | Change::GivesUp | Change::Dies) => {
                 self.inside = self.inside.saturating_sub(1);
             }
-            (Standing::Waiting, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {
-                self.end(node);
+            (LockPhase::Waiting, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {
+                self.remove_request(node);
                 self.handover = None;
             }
-            (Standing::Waiting | Standing::Inside, Change::Asks(..))
+            (LockPhase::Waiting | LockPhase::Holding, Change::Asks(..))
             | (_, Change::Extends { .. })
-            | (Standing::Outside, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {}
+            | (LockPhase::Idle, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {}
         }
     }
 }
@@ -182,41 +185,44 @@ impl Observer<Command, Event> for Measures {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MutexSummary {
     pub entries: u64,
-    /// Messages over entries, all nodes together.
+    /// Messages divided by entries, all nodes together.
     pub messages_per_entry: Option<f64>,
-    /// From asking to entering when nobody else wants in.
+    /// Delay from request to entry without contention.
     pub client_delay: Option<Delay>,
-    /// From a leave to the next entry when exactly one waits.
+    /// Delay from a release to the next entry with exactly one waiter.
     pub sync_delay: Option<Delay>,
-    /// What delays are measured in: `T`, one message time, under fixed latency; else `ms`.
+    /// The unit of delays: `T`, one message time, under fixed latency; else `ms`.
     pub delay_unit: &'static str,
-    /// The most entries that later requests made ahead of an earlier one.
+    /// Maximum number of entries by later requests ahead of an earlier one.
     pub overtaken_max: u64,
-    /// Entries ahead of a waiting request that had happened before theirs; absent where nobody counted.
+    /// Entries ahead of a waiting request that had happened before theirs; absent if not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub out_of_order: Option<u64>,
-    /// Entries of all but the node that keeps the lock.
+    /// Entries of all nodes but the coordinator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<Share>,
-    /// Entries of the node that keeps the lock.
+    /// Entries of the coordinator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own: Option<Share>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub views: Option<ViewSummary>,
 }
 
+/// Figures of a run in views.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ViewSummary {
-    /// The number of the last view that anybody heard of.
+    /// The epoch of the last installed view.
     pub epoch: u64,
-    /// How many entries ended because the group went on without their nodes.
+    /// Number of entries that ended because the group removed their nodes.
     pub lost: u64,
+    /// How often the protected resource accepted an access.
     pub accepted: u64,
-    /// How often it refused somebody whose time was over.
+    /// How often the resource rejected an access with an old fence.
     pub refused: u64,
-    /// The longest time from a crash to the next entry, in nanoseconds, if somebody crashed and somebody entered after that.
+    /// The longest time from a crash to the next entry, in nanoseconds; `None` without such an
+    /// entry.
     pub recovery_ns: Option<u64>,
-    /// The last crash that nobody has entered after.
+    /// The first crash since the last entry.
     #[serde(skip)]
     crashed: Option<Time>,
 }
@@ -240,6 +246,7 @@ impl ViewSummary {
     }
 }
 
+/// Entries of some nodes, and their cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Share {
     pub entries: u64,

@@ -1,6 +1,6 @@
-//! The mutual-exclusion family in the simulator: who asks, what is measured, what must hold.
+//! The mutual-exclusion family in the simulator: its workload, measures and properties.
 //!
-//! All of it is written once for the family. It sees commands and events, never an algorithm.
+//! This code sees only commands and events, so that it works for every algorithm.
 
 mod measures;
 mod overtaking;
@@ -24,20 +24,21 @@ pub enum Change {
     Asks(Patience, Access),
     Enters {
         fence: Fence,
-        /// Up to when the entry holds, on the node's clock.
+        /// When the entry expires, on the node's clock.
         until: Time,
     },
     Extends {
         until: Time,
     },
     Leaves,
-    /// Its entry is over, because the group went on without it.
+    /// The entry ended because the group removed the node.
     Loses,
-    /// Its request ended without an entry: denied or cancelled.
+    /// The request ended without an entry: denied or cancelled.
     GivesUp,
     Dies,
 }
 
+/// Returns the change that a moment causes at a node, if any.
 pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
     match moment {
         Moment::Input { time, node, input: Taken::Command(command), .. } => {
@@ -67,23 +68,25 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
     }
 }
 
+/// The relation of a node to the lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Standing {
+pub enum LockPhase {
     #[default]
-    Outside,
+    Idle,
     Waiting,
-    Inside,
+    Holding,
 }
 
-impl Standing {
-    /// Where it stands after a change. A second request while one is under way changes nothing: it is refused.
+impl LockPhase {
+    /// Returns the phase after a change. A second request while one is pending is rejected and
+    /// changes nothing.
     #[must_use]
     pub fn after(self, change: Change) -> Self {
         match (self, change) {
-            (Self::Outside, Change::Asks(..)) => Self::Waiting,
-            (standing, Change::Asks(..) | Change::Extends { .. }) => standing,
-            (_, Change::Enters { .. }) => Self::Inside,
-            (_, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => Self::Outside,
+            (Self::Idle, Change::Asks(..)) => Self::Waiting,
+            (unchanged, Change::Asks(..) | Change::Extends { .. }) => unchanged,
+            (_, Change::Enters { .. }) => Self::Holding,
+            (_, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => Self::Idle,
         }
     }
 }

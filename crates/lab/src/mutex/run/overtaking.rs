@@ -1,32 +1,35 @@
-//! How many go ahead of a request, where an algorithm promises a bound.
+//! Counts entries ahead of a request, for algorithms that promise a bound.
 
 use quorate_core::NodeId;
 use quorate_core::mutex::{Access, Command, Event};
 use quorate_journal::moment::{Done, MessageId, Moment, Taken, receivers};
 use std::collections::BTreeMap;
 
-/// At most so many entries of others go ahead of a request.
+/// A bound on the number of entries by other nodes ahead of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promise {
     pub most: u64,
     pub from: From,
 }
 
-/// From when on entries ahead of a request are counted.
+/// The instant from which entries ahead of a request count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
+    /// When the client makes the request.
     Asking,
-    /// From when all that its node sent in making it has arrived: who has not heard of it cannot wait for it.
+    /// When all messages that its node sent for the request have arrived: a node cannot wait for a
+    /// request that it has not received.
     Arrival,
 }
 
+/// Counts, for every waiting request, the entries ahead of it.
 pub(super) struct Overtaking {
     promise: Promise,
     requests: Vec<Option<Request>>,
-    /// Messages under way that make a request known: whose, and which one.
+    /// Messages in flight that announce a request: its node and serial number.
     spreading: BTreeMap<MessageId, (NodeId, u64)>,
     count: u64,
-    /// The node whose step it is, if it asks in this step.
+    /// The acting node, if it makes a request in this step.
     asking: Option<NodeId>,
 }
 
@@ -34,7 +37,7 @@ pub(super) struct Overtaking {
 struct Request {
     access: Access,
     serial: u64,
-    /// How many of the messages that make it known have not arrived.
+    /// Number of announcing messages that have not arrived.
     spreading: usize,
     passed: u64,
 }
@@ -44,7 +47,7 @@ impl Overtaking {
         Self { promise, requests: vec![None; nodes], spreading: BTreeMap::new(), count: 0, asking: None }
     }
 
-    pub(super) fn asks(&mut self, node: NodeId, access: Access) {
+    pub(super) fn record_request(&mut self, node: NodeId, access: Access) {
         self.asking = Some(node);
         self.count += 1;
         if let Some(request) = self.requests.get_mut(node.index()) {
@@ -52,21 +55,21 @@ impl Overtaking {
         }
     }
 
-    pub(super) fn ends(&mut self, node: NodeId) {
+    pub(super) fn end_request(&mut self, node: NodeId) {
         if let Some(request) = self.requests.get_mut(node.index()) {
             *request = None;
         }
     }
 
-    /// A node enters, which counts for those who cannot be inside with it. Tells whom more have passed now than may, and
-    /// how many.
-    pub(super) fn enters(&mut self, node: NodeId, access: Access) -> Option<(NodeId, u64)> {
-        self.ends(node);
+    /// Records an entry, which counts for all conflicting requests. Returns the first node that was
+    /// overtaken too often, and how often.
+    pub(super) fn record_entry(&mut self, node: NodeId, access: Access) -> Option<(NodeId, u64)> {
+        self.end_request(node);
         let mut worst = None;
         for (index, request) in self.requests.iter_mut().enumerate() {
             let Some(request) = request else { continue };
-            let is_unheard = request.spreading > 0 && self.promise.from == From::Arrival;
-            if is_unheard || !access.conflicts(request.access) {
+            let is_in_flight = request.spreading > 0 && self.promise.from == From::Arrival;
+            if is_in_flight || !access.conflicts(request.access) {
                 continue;
             }
             request.passed += 1;
@@ -77,7 +80,7 @@ impl Overtaking {
         worst
     }
 
-    pub(super) fn watch(&mut self, moment: &Moment<'_, Command, Event>) {
+    pub(super) fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         if self.promise.from == From::Asking {
             return;
         }
@@ -93,16 +96,17 @@ impl Overtaking {
                 }
             }
             Moment::Effect { node, effect: Done::Send { sent, .. }, .. } if self.asking == Some(*node) => {
-                self.spreads(*node, std::iter::once(sent.id));
+                self.record_announcements(*node, std::iter::once(sent.id));
             }
             Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } if self.asking == Some(*node) => {
-                self.spreads(*node, receivers(to, sent.id).map(|(_, id)| id));
+                self.record_announcements(*node, receivers(to, sent.id).map(|(_, id)| id));
             }
             Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }
 
-    fn spreads(&mut self, node: NodeId, ids: impl Iterator<Item = MessageId>) {
+    /// Records messages that announce the request of this step.
+    fn record_announcements(&mut self, node: NodeId, ids: impl Iterator<Item = MessageId>) {
         let Some(Some(request)) = self.requests.get_mut(node.index()) else { return };
         for id in ids {
             request.spreading += 1;

@@ -1,7 +1,7 @@
-//! What every mutual-exclusion algorithm promises, and what some promise besides.
+//! The properties that every mutual-exclusion algorithm promises, and those that some promise.
 
 use super::overtaking::{Overtaking, Promise};
-use super::{Change, Standing, change};
+use super::{Change, LockPhase, change};
 use quorate_core::mutex::{Access, Command, Event, Patience};
 use quorate_core::{Fence, NodeId, Time, VectorClock};
 use quorate_journal::causality::Causality;
@@ -9,25 +9,25 @@ use quorate_journal::clocks::Clocks;
 use quorate_journal::moment::{Moment, Observer, Taken};
 use quorate_journal::property::{Kind, Verdict, Violation};
 
-/// What an algorithm promises beyond exclusion and service.
+/// The promises of an algorithm beyond exclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expectations {
-    /// Every entry has a larger fence than all before it.
+    /// Every entry has a larger fence than all earlier entries.
     pub fences: bool,
     pub order: OrderWatch,
     pub overtaking: Option<Promise>,
-    /// Everyone who asks gets in.
+    /// Every request is granted eventually.
     pub service: bool,
-    /// Those who only read are inside together.
+    /// Readers can hold the lock together.
     pub shares: bool,
-    /// Entries hold for as long as their leases, by their nodes' own clocks.
+    /// Entries last as long as their leases, on the clocks of their nodes.
     pub leases: bool,
-    /// More than one node asks, so contention should be seen.
+    /// Several nodes send requests, so contention should occur.
     pub contention: bool,
 }
 
 impl Default for Expectations {
-    /// Everyone enters alone and is served, and nothing else is promised.
+    /// Entries are exclusive and every request is granted; nothing else is promised.
     fn default() -> Self {
         Self {
             fences: false,
@@ -41,33 +41,34 @@ impl Default for Expectations {
     }
 }
 
-/// What is made of the happened-before order of requests.
+/// How to treat the happened-before order of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderWatch {
-    /// Nothing: vector clocks cost time and memory with the square of the group.
+    /// Not observed: vector clocks cost time and memory quadratic in the group's size.
     Ignored,
     Counted,
-    /// The algorithm promises it, so an entry out of order is a breach.
+    /// Promised: an entry out of order is a violation.
     Promised,
 }
 
+/// Judges the properties of mutual exclusion.
 #[derive(Default)]
 pub struct Properties {
     expects: Expectations,
     nodes: Vec<Node>,
     waiting: usize,
     inside: usize,
-    /// The largest fences of entries so far: of those that nobody may share, and of all.
+    /// The largest fences so far: of exclusive entries, and of all entries.
     exclusive_fence: Option<Fence>,
     fence: Option<Fence>,
     overtaking: Option<Overtaking>,
     causality: Option<Causality>,
-    /// What nodes' clocks show, where entries have leases.
+    /// The nodes' clocks, if entries have leases.
     clocks: Option<Clocks>,
     out_of_order: u64,
     contended: bool,
     end: Time,
-    /// How many steps and acts of the world there were.
+    /// Number of steps and world events.
     lines: u64,
     exclusion: Option<Violation>,
     asked_first: Option<Violation>,
@@ -78,12 +79,12 @@ pub struct Properties {
 
 #[derive(Clone, Debug)]
 struct Node {
-    standing: Standing,
+    phase: LockPhase,
     access: Access,
     asked: Time,
-    /// Up to when the entry holds, on the node's own clock.
+    /// When the entry expires, on the node's clock.
     until: Time,
-    /// Who entered since, though this entry, which had lapsed, would not have let it.
+    /// A node with a conflicting entry since; correct only if this entry had expired.
     succeeded_by: Option<NodeId>,
     clock: VectorClock,
 }
@@ -91,7 +92,7 @@ struct Node {
 impl Default for Node {
     fn default() -> Self {
         Self {
-            standing: Standing::Outside,
+            phase: LockPhase::Idle,
             access: Access::Exclusive,
             asked: Time::ZERO,
             until: Time::NEVER,
@@ -113,7 +114,8 @@ impl Properties {
         }
     }
 
-    /// How many entries went ahead of a waiting request that had happened before theirs, if anybody counted.
+    /// Number of entries ahead of a waiting request that had happened before theirs; `None` if not
+    /// counted.
     pub fn out_of_order(&self) -> Option<u64> {
         self.causality.as_ref().map(|_| self.out_of_order)
     }
@@ -135,7 +137,7 @@ impl Properties {
             verdicts.push(always("overtaking-bounded", &self.overtaken));
         }
         if self.expects.service {
-            verdicts.push(Verdict::judged("served", Kind::Eventually, self.starved()));
+            verdicts.push(Verdict::judged("served", Kind::Eventually, self.unserved()));
         }
         if self.expects.contention {
             verdicts.push(Verdict::sometimes("contention", self.contended));
@@ -143,23 +145,27 @@ impl Properties {
         verdicts
     }
 
-    fn starved(&self) -> Option<Violation> {
-        let waiting = self.nodes.iter().enumerate().filter(|(_, node)| node.standing == Standing::Waiting);
+    /// The oldest request that was not granted by the end.
+    fn unserved(&self) -> Option<Violation> {
+        let waiting = self.nodes.iter().enumerate().filter(|(_, node)| node.phase == LockPhase::Waiting);
         let (index, first) = waiting.min_by_key(|(_, node)| node.asked)?;
         let others = match self.waiting {
             0 | 1 => String::new(),
-            more => format!(", and {} more wait with it", more - 1),
+            more => format!(", and {} more requests are waiting", more - 1),
         };
-        let text =
-            format!("node {} asked at {} and is not in at the end{others}", NodeId::from_index(index), first.asked);
+        let text = format!(
+            "node {} requested entry at {} and has not entered by the end{others}",
+            NodeId::from_index(index),
+            first.asked
+        );
         Some(Violation { time: self.end, line: self.lines, since: first.asked, text })
     }
 
-    fn asks(&mut self, time: Time, node: NodeId, patience: Patience, access: Access) {
+    fn record_request(&mut self, time: Time, node: NodeId, patience: Patience, access: Access) {
         let access = if self.expects.shares { access } else { Access::Exclusive };
-        // Nobody can go ahead of a try: it does not wait its turn, not even while its denial is under way.
+        // A try cannot be overtaken: it does not wait, not even while its denial is in flight.
         if let Some(overtaking) = self.overtaking.as_mut().filter(|_| patience == Patience::Wait) {
-            overtaking.asks(node, access);
+            overtaking.record_request(node, access);
         }
         self.waiting += 1;
         self.contended |= self.waiting + self.inside > 1;
@@ -171,17 +177,17 @@ impl Properties {
         }
     }
 
-    fn enters(&mut self, time: Time, node: NodeId, before: Standing, fence: Fence) {
-        self.inside += usize::from(before != Standing::Inside);
+    fn record_entry(&mut self, time: Time, node: NodeId, before: LockPhase, fence: Fence) {
+        self.inside += usize::from(before != LockPhase::Holding);
         match before {
-            Standing::Waiting => self.waiting -= 1,
-            Standing::Outside | Standing::Inside => {
-                let text = format!("node {node} entered without asking");
+            LockPhase::Waiting => self.waiting -= 1,
+            LockPhase::Idle | LockPhase::Holding => {
+                let text = format!("node {node} entered without a request");
                 self.asked_first.get_or_insert(Violation { time, line: self.lines, since: time, text });
             }
         }
         self.check_exclusion(time, node, "entered");
-        self.succeed(node);
+        self.mark_succeeded(node);
         self.check_fence(time, node, fence);
         self.check_order(time, node);
         self.check_overtaking(time, node);
@@ -191,8 +197,8 @@ impl Properties {
         self.nodes.get(node.index()).map_or(Access::Exclusive, |state| state.access)
     }
 
-    /// An entry counts for as long as it holds on its node's own clock.
-    fn check_exclusion(&mut self, time: Time, node: NodeId, came: &str) {
+    /// An entry counts until it expires on its node's clock.
+    fn check_exclusion(&mut self, time: Time, node: NodeId, action: &str) {
         if self.inside < 2 || self.exclusion.is_some() {
             return;
         }
@@ -201,34 +207,35 @@ impl Properties {
         let shown = |index| self.clocks.as_ref().map(|clocks| clocks.at(NodeId::from_index(index), time));
         let holds = |index, state: &Node| shown(index).is_none_or(|shown| shown < state.until);
         let insiders = others.filter(|(index, state)| {
-            state.standing == Standing::Inside && access.conflicts(state.access) && holds(*index, state)
+            state.phase == LockPhase::Holding && access.conflicts(state.access) && holds(*index, state)
         });
         let Some((index, first)) = insiders.min_by_key(|(_, state)| state.asked) else { return };
         let since = self.nodes.get(node.index()).map_or(time, |state| state.asked.min(first.asked));
-        let text = format!("node {node} {came} while node {} was inside", NodeId::from_index(index));
+        let text = format!("node {node} {action} while node {} was in the critical section", NodeId::from_index(index));
         self.exclusion = Some(Violation { time, line: self.lines, since, text });
     }
 
-    /// Whoever is inside beside a new entry that it excludes has lapsed, if all is well, and must not go on.
-    fn succeed(&mut self, node: NodeId) {
+    /// Marks every conflicting entry as succeeded. It must have expired, and must not be extended.
+    fn mark_succeeded(&mut self, node: NodeId) {
         let access = self.access(node);
         for (index, state) in self.nodes.iter_mut().enumerate() {
-            let is_passed = index != node.index() && state.standing == Standing::Inside;
+            let is_passed = index != node.index() && state.phase == LockPhase::Holding;
             if is_passed && access.conflicts(state.access) {
                 state.succeeded_by = Some(node);
             }
         }
     }
 
-    /// An entry that lapsed goes on only if nobody was inside meanwhile, not even one who has left again.
+    /// An expired entry may be extended only if no other node has entered meanwhile, even if that
+    /// node has released again.
     fn check_succession(&mut self, time: Time, node: NodeId) {
         let Some(state) = self.nodes.get(node.index()).filter(|_| self.exclusion.is_none()) else { return };
         let Some(successor) = state.succeeded_by else { return };
-        let text = format!("node {node} went on inside after node {successor} had entered");
+        let text = format!("node {node} extended its entry after node {successor} had entered");
         self.exclusion = Some(Violation { time, line: self.lines, since: state.asked, text });
     }
 
-    /// A lease that is over when it is told of ends what it would have been valid for.
+    /// A lease that has expired when the node receives it ends the entry.
     fn end_with_lease(&mut self, moment: &Moment<'_, Command, Event>) {
         if let Moment::Input { now, node, input: Taken::Lease(until), .. } = moment
             && until <= now
@@ -245,7 +252,7 @@ impl Properties {
             && self.fences_grow.is_none()
         {
             let since = self.nodes.get(node.index()).map_or(time, |state| state.asked);
-            let text = format!("node {node} entered with fence {fence}, but {largest} was given before");
+            let text = format!("node {node} entered with fence {fence}, but an earlier entry had {largest}");
             self.fences_grow = Some(Violation { time, line: self.lines, since, text });
         }
         self.fence = self.fence.max(Some(fence));
@@ -254,7 +261,7 @@ impl Properties {
         }
     }
 
-    /// No request that is still waiting may have happened before the one that enters.
+    /// No waiting request may have happened before the one that is granted.
     fn check_order(&mut self, time: Time, node: NodeId) {
         if self.causality.is_none() {
             return;
@@ -263,7 +270,7 @@ impl Properties {
         let overtaken = self.nodes.iter().enumerate().find(|(index, waiter)| {
             let waiter_id = NodeId::from_index(*index);
             waiter_id != node
-                && waiter.standing == Standing::Waiting
+                && waiter.phase == LockPhase::Waiting
                 && waiter.access.conflicts(entering.access)
                 && entering.clock.get(waiter_id) >= waiter.clock.get(waiter_id)
         });
@@ -273,7 +280,7 @@ impl Properties {
             return;
         }
         let text = format!(
-            "node {node} entered first, but node {}'s request happened before node {node}'s",
+            "node {node} entered first, but the request of node {} happened before that of node {node}",
             NodeId::from_index(index)
         );
         self.order = Some(Violation { time, line: self.lines, since: waiter.asked, text });
@@ -281,7 +288,8 @@ impl Properties {
 
     fn check_overtaking(&mut self, time: Time, node: NodeId) {
         let access = self.access(node);
-        let Some((waiter, passed)) = self.overtaking.as_mut().and_then(|overtaking| overtaking.enters(node, access))
+        let Some((waiter, passed)) =
+            self.overtaking.as_mut().and_then(|overtaking| overtaking.record_entry(node, access))
         else {
             return;
         };
@@ -290,7 +298,7 @@ impl Properties {
         }
         let since = self.nodes.get(waiter.index()).map_or(time, |state| state.asked);
         let most = self.expects.overtaking.map_or(0, |promise| promise.most);
-        let text = format!("node {node} is number {passed} to go ahead of node {waiter}, and at most {most} may");
+        let text = format!("node {node} made entry number {passed} ahead of node {waiter}; at most {most} may");
         self.overtaken = Some(Violation { time, line: self.lines, since, text });
     }
 }
@@ -306,34 +314,34 @@ impl Observer<Command, Event> for Properties {
             causality.observe(moment);
         }
         if let Some(overtaking) = &mut self.overtaking {
-            overtaking.watch(moment);
+            overtaking.observe(moment);
         }
         self.end_with_lease(moment);
         let Some((time, node, change)) = change(moment) else { return };
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
-        let before = state.standing;
-        state.standing = before.after(change);
+        let before = state.phase;
+        state.phase = before.after(change);
         match (before, change) {
-            (Standing::Outside, Change::Asks(patience, access)) => self.asks(time, node, patience, access),
+            (LockPhase::Idle, Change::Asks(patience, access)) => self.record_request(time, node, patience, access),
             (before, Change::Enters { fence, until }) => {
                 (state.until, state.succeeded_by) = (until, None);
-                self.enters(time, node, before, fence);
+                self.record_entry(time, node, before, fence);
             }
-            (Standing::Inside, Change::Extends { until }) => {
+            (LockPhase::Holding, Change::Extends { until }) => {
                 state.until = until;
-                self.check_exclusion(time, node, "went on inside");
+                self.check_exclusion(time, node, "extended its entry");
                 self.check_succession(time, node);
             }
-            (Standing::Inside, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => self.inside -= 1,
-            (Standing::Waiting, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {
+            (LockPhase::Holding, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => self.inside -= 1,
+            (LockPhase::Waiting, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {
                 self.waiting -= 1;
                 if let Some(overtaking) = &mut self.overtaking {
-                    overtaking.ends(node);
+                    overtaking.end_request(node);
                 }
             }
-            (Standing::Waiting | Standing::Inside, Change::Asks(..))
-            | (Standing::Outside | Standing::Waiting, Change::Extends { .. })
-            | (Standing::Outside, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {}
+            (LockPhase::Waiting | LockPhase::Holding, Change::Asks(..))
+            | (LockPhase::Idle | LockPhase::Waiting, Change::Extends { .. })
+            | (LockPhase::Idle, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {}
         }
     }
 }

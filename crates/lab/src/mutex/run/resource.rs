@@ -1,17 +1,17 @@
-//! The resource that a lock protects, one that checks fences: what it takes and what it refuses.
+//! The resource that a lock protects. It checks fences.
 
-use super::{Change, Standing, change};
+use super::{Change, LockPhase, change};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Fence, NodeId};
 use quorate_journal::moment::{Happening, Moment, Taken};
 
-/// A resource that remembers the largest fence it has seen, and takes nothing with a smaller one.
+/// A resource that remembers the largest fence and rejects accesses with a smaller one.
 ///
-/// Whoever is inside uses it when it enters and when it means to leave, and, if it stood still inside, at once when it goes on: it
-/// does not know yet for how long it slept.
+/// A holder accesses it on entry and on release, and immediately after a pause, because it does not
+/// know yet how long the pause was.
 #[derive(Clone, Debug, Default)]
 pub struct Resource {
-    holders: Vec<(Standing, Option<Fence>)>,
+    holders: Vec<(LockPhase, Option<Fence>)>,
     largest: Option<Fence>,
     pub accepted: u64,
     pub refused: u64,
@@ -19,26 +19,27 @@ pub struct Resource {
 
 impl Resource {
     pub fn new(nodes: usize) -> Self {
-        Self { holders: vec![(Standing::Outside, None); nodes], ..Self::default() }
+        Self { holders: vec![(LockPhase::Idle, None); nodes], ..Self::default() }
     }
 
     pub fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
             Moment::Input { node, input: Taken::Command(Command::Release), .. }
-            | Moment::World { what: Happening::Resumed { node }, .. } => self.is_used(*node),
+            | Moment::World { what: Happening::Resumed { node }, .. } => self.access(*node),
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
         let Some((_, node, change)) = change(moment) else { return };
-        let Some((standing, fence)) = self.holders.get_mut(node.index()) else { return };
-        *standing = standing.after(change);
+        let Some((phase, fence)) = self.holders.get_mut(node.index()) else { return };
+        *phase = phase.after(change);
         if let Change::Enters { fence: given, .. } = change {
             *fence = Some(given);
-            self.is_used(node);
+            self.access(node);
         }
     }
 
-    fn is_used(&mut self, by: NodeId) {
-        let Some((Standing::Inside, fence)) = self.holders.get(by.index()) else { return };
+    /// Records an access by a node, if it holds the lock.
+    fn access(&mut self, by: NodeId) {
+        let Some((LockPhase::Holding, fence)) = self.holders.get(by.index()) else { return };
         if *fence < self.largest {
             self.refused += 1;
         } else {

@@ -1,4 +1,4 @@
-//! Who asks for the critical section, how often and for how long.
+//! The workload: which clients request entry, how often, and how long they hold the lock.
 
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
@@ -7,48 +7,51 @@ use quorate_journal::settings::{Chance, Latency};
 use quorate_journal::workload::{News, Plan, Workload};
 use serde::{Deserialize, Serialize};
 
+/// When nodes send requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
-    /// One node alone, again after a while.
+    /// One node alone, again after some time.
     Single,
-    /// Everyone at once, and again as soon as they have left.
+    /// All nodes at once, and again as soon as they have released.
     All,
     Random,
 }
 
+/// The behaviour of the clients.
 #[derive(Clone, Debug)]
 pub struct Demand {
     pub pattern: Pattern,
     pub entries: u64,
-    /// Who asks. With `Single` the last of them does.
+    /// The requesting nodes. With `Single`, the last of them.
     pub requesters: Vec<NodeId>,
     pub hold: Latency,
     pub think: Latency,
     pub tries: Chance,
     pub readers: Chance,
     pub cancels: Chance,
-    /// About how long a message takes, which gives up-giving its time scale.
+    /// Typical duration of a message, the time scale of cancellations.
     pub typical: Duration,
 }
 
+/// The clients of all nodes.
 pub struct Requests {
     demand: Demand,
     dice: Dice,
     left: u64,
     users: Vec<User>,
-    asks: Vec<bool>,
+    is_requester: Vec<bool>,
     active: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum User {
-    Content,
-    /// Asks at that instant, or asked then, and is not yet done.
+    Idle,
+    /// Sends a request at that instant, or sent it, and has no result yet.
     Busy {
         asks: Time,
     },
-    Stranded,
+    NodeDown,
 }
 
 impl Requests {
@@ -56,10 +59,10 @@ impl Requests {
         if demand.pattern == Pattern::Single {
             demand.requesters = demand.requesters.pop().into_iter().collect();
         }
-        let mut asks = vec![false; nodes];
+        let mut is_requester = vec![false; nodes];
         for node in &demand.requesters {
-            if let Some(asks) = asks.get_mut(node.index()) {
-                *asks = true;
+            if let Some(is_requester) = is_requester.get_mut(node.index()) {
+                *is_requester = true;
             }
         }
         let left = if demand.requesters.is_empty() { 0 } else { demand.entries };
@@ -67,15 +70,15 @@ impl Requests {
             demand,
             dice: Dice::new(seed, Stream::Workload),
             left,
-            users: vec![User::Content; nodes],
-            asks,
+            users: vec![User::Idle; nodes],
+            is_requester,
             active: 0,
         }
     }
 
-    fn ask(&mut self, at: Time, node: NodeId, plan: &mut Plan<Command>) {
+    fn request(&mut self, at: Time, node: NodeId, plan: &mut Plan<Command>) {
         let Some(user) = self.users.get_mut(node.index()) else { return };
-        if self.left == 0 || *user != User::Content {
+        if self.left == 0 || *user != User::Idle {
             return;
         }
         *user = User::Busy { asks: at };
@@ -93,28 +96,28 @@ impl Requests {
         }
     }
 
-    /// Whatever the user wanted is over; it wants something again after a while.
-    fn content(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
-        self.turn(node, User::Content);
+    /// The request has ended. Schedules the next one after the think time.
+    fn finish(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
+        self.set_state(node, User::Idle);
         let pause = match self.demand.pattern {
             Pattern::All => Duration::ZERO,
             Pattern::Single | Pattern::Random => self.dice.length(self.demand.think),
         };
-        if self.asks.get(node.index()).is_some_and(|asks| *asks) {
-            self.ask(now + pause, node, plan);
+        if self.is_requester.get(node.index()).is_some_and(|is_requester| *is_requester) {
+            self.request(now + pause, node, plan);
         }
     }
 
-    /// A request that the node did not live to take is still to be made, by whoever can.
-    fn stranded(&mut self, now: Time, node: NodeId) {
-        if let Some(User::Busy { asks }) = self.turn(node, User::Stranded)
+    /// A request that was scheduled for after the crash becomes available to other clients.
+    fn node_crashed(&mut self, now: Time, node: NodeId) {
+        if let Some(User::Busy { asks }) = self.set_state(node, User::NodeDown)
             && asks > now
         {
             self.left += 1;
         }
     }
 
-    fn turn(&mut self, node: NodeId, now: User) -> Option<User> {
+    fn set_state(&mut self, node: NodeId, now: User) -> Option<User> {
         let user = self.users.get_mut(node.index())?;
         let before = std::mem::replace(user, now);
         if let User::Busy { .. } = before {
@@ -131,7 +134,7 @@ impl Workload<Command, Event> for Requests {
                 Pattern::Single | Pattern::All => Duration::ZERO,
                 Pattern::Random => self.dice.length(self.demand.think),
             };
-            self.ask(Time::ZERO + first, node, plan);
+            self.request(Time::ZERO + first, node, plan);
         }
     }
 
@@ -142,9 +145,9 @@ impl Workload<Command, Event> for Requests {
                 plan.command(now + hold, node, Command::Release);
             }
             News::Told(Event::Left | Event::Lost | Event::Denied | Event::Cancelled) | News::Restarted => {
-                self.content(now, node, plan);
+                self.finish(now, node, plan);
             }
-            News::Crashed => self.stranded(now, node),
+            News::Crashed => self.node_crashed(now, node),
             News::Told(Event::Extended { .. } | Event::Refused(_)) | News::Alarm => {}
         }
     }

@@ -1,10 +1,10 @@
-//! Which plots a comparison is drawn in.
+//! The plots of a comparison.
 
 use crate::compare::Axis;
 use crate::mutex::MutexEntry;
-use crate::mutex::compare::costs::{Costs, Side};
+use crate::mutex::compare::costs::{Costs, WorldResult};
 use crate::mutex::compare::table::{busiest_traffic, heaviness, idlest_traffic, mean, traffic_name};
-use crate::mutex::compare::{Book, Measured, Traffic};
+use crate::mutex::compare::{ExpectedCost, Measured, Traffic};
 use quorate_journal::metrics::Delay;
 
 /// One plot.
@@ -12,29 +12,29 @@ pub(super) struct Panel {
     pub(super) title: String,
     pub(super) y: Axis,
     pub(super) over: Over,
-    /// What the simulator says, if that can be compared with the book, and the longest of it.
+    /// The simulated figure and its maximum, if it can be compared with the expected one.
     pub(super) simulated: Option<Reading>,
     pub(super) real: Option<Reading>,
-    pub(super) book: Option<Formula>,
-    /// Whether what has no line in the book is joined by one.
+    pub(super) expected: Option<Formula>,
+    /// Whether a line joins the dots of an algorithm without an expected curve.
     pub(super) is_joined: bool,
 }
 
-/// What stands to the right.
+/// The horizontal axis.
 #[derive(Clone, Copy)]
 pub(super) enum Over {
     /// The sizes of groups, under one workload or all of them.
     Sizes(Option<Traffic>),
-    /// The workloads in which everyone asks, in groups of one size.
+    /// The workloads in which all nodes send requests, in groups of one size.
     Loads(usize),
 }
 
-/// A figure of some runs, with the longest of what it is the mean of; nothing if they do not have it.
-pub(super) type Reading = fn(&[&Side]) -> Option<(f64, f64)>;
+/// A figure of some runs, and the maximum of its samples; `None` if they do not have it.
+pub(super) type Reading = fn(&[&WorldResult]) -> Option<(f64, f64)>;
 
-/// What the book says.
+/// The expected figure.
 pub(super) struct Formula {
-    pub(super) value: fn(&Book, u64) -> Option<f64>,
+    pub(super) value: fn(&ExpectedCost, u64) -> Option<f64>,
     pub(super) text: fn(&MutexEntry) -> &'static str,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn panels(costs: &Costs) -> Vec<Panel> {
     let over_sizes = |title, traffic: Traffic| messages(title, &traffic_name(traffic), Over::Sizes(Some(traffic)));
     let mut panels = Vec::new();
     panels.extend(idlest.map(|traffic| over_sizes("Messages", traffic)));
-    // What the book says need not be written down again.
+    // The formulas are already in the first panel.
     let others = [("Messages, saturated", busiest), ("Messages, contended by two", pair(costs))];
     let others = others.into_iter().filter(|(_, traffic)| *traffic != idlest);
     panels.extend(others.filter_map(|(title, traffic)| Some(over_sizes(title, traffic?).without_text())));
@@ -58,29 +58,29 @@ pub(super) fn panels(costs: &Costs) -> Vec<Panel> {
     panels
 }
 
-const CLIENT: &str = "from asking to entering when nobody else wants in";
-const SYNC: &str = "from a leave to the next entry";
+const CLIENT: &str = "from request to entry, without contention";
+const SYNC: &str = "from a release to the next entry";
 
-fn client_of(sides: &[&Side]) -> Option<(f64, f64)> {
-    delay_of(sides, |measured| measured.client_delay)
+fn client_of(results: &[&WorldResult]) -> Option<(f64, f64)> {
+    delay_of(results, |measured| measured.client_delay)
 }
 
-fn sync_of(sides: &[&Side]) -> Option<(f64, f64)> {
-    delay_of(sides, |measured| measured.sync_delay)
+fn sync_of(results: &[&WorldResult]) -> Option<(f64, f64)> {
+    delay_of(results, |measured| measured.sync_delay)
 }
 
-/// The mean of all runs, and the longest.
-fn delay_of(sides: &[&Side], delay: fn(&Measured) -> Option<Delay>) -> Option<(f64, f64)> {
-    let delays = || sides.iter().filter_map(|side| delay(&side.measured));
+/// The mean of all runs, and the maximum.
+fn delay_of(results: &[&WorldResult], delay: fn(&Measured) -> Option<Delay>) -> Option<(f64, f64)> {
+    let delays = || results.iter().filter_map(|result| delay(&result.measured));
     Some((mean(delays())?, delays().map(|delay| delay.max).fold(0.0, f64::max)))
 }
 
-/// Two in turn, if that was measured and is not all that was.
+/// The alternating pair, if it was measured besides at least two other workloads.
 fn pair(costs: &Costs) -> Option<Traffic> {
     costs.traffics.iter().copied().find(|traffic| *traffic == Traffic::Pair && costs.traffics.len() > 2)
 }
 
-/// The workloads in which everyone asks, more and more often.
+/// The workloads in which all nodes send requests, in order of increasing load.
 pub(super) fn loads(costs: &Costs) -> Vec<Traffic> {
     let everyone = |traffic: &Traffic| match traffic {
         Traffic::Single | Traffic::Pair => false,
@@ -99,24 +99,24 @@ fn middle(sizes: &[usize]) -> Option<usize> {
 
 impl Panel {
     fn without_text(mut self) -> Self {
-        self.book = self.book.map(|law| Formula { text: |_| "", ..law });
+        self.expected = self.expected.map(|law| Formula { text: |_| "", ..law });
         self
     }
 }
 
 fn messages(title: &str, when: &str, over: Over) -> Panel {
-    let reading: Reading = |sides| {
-        let messages = sides.first()?.measured.messages_per_entry?;
+    let reading: Reading = |results| {
+        let messages = results.first()?.measured.messages_per_entry?;
         Some((messages, messages))
     };
     Panel {
         title: title.into(),
-        y: Axis::log(format!("messages an entry, {when}")),
+        y: Axis::log(format!("messages per entry, {when}")),
         over,
         simulated: Some(reading),
         real: Some(reading),
-        book: Some(Formula {
-            value: |book, entries| book.total(entries).exact().map(|total| total as f64 / entries as f64),
+        expected: Some(Formula {
+            value: |expected, entries| expected.total(entries).exact().map(|total| total as f64 / entries as f64),
             text: |entry| entry.facts.cost.messages,
         }),
         is_joined: true,
@@ -130,8 +130,8 @@ fn client() -> Panel {
         over: Over::Sizes(None),
         simulated: Some(client_of),
         real: None,
-        book: Some(Formula {
-            value: |book, _| book.client_delay.exact().map(|delay| delay as f64),
+        expected: Some(Formula {
+            value: |expected, _| expected.client_delay.exact().map(|delay| delay as f64),
             text: |entry| entry.facts.cost.client,
         }),
         is_joined: true,
@@ -143,8 +143,8 @@ fn sync() -> Panel {
         title: "Sync delay".into(),
         y: Axis { unit: "T", ..Axis::log(SYNC) },
         simulated: Some(sync_of),
-        book: Some(Formula {
-            value: |book, _| book.sync_delay.exact().map(|delay| delay as f64),
+        expected: Some(Formula {
+            value: |expected, _| expected.sync_delay.exact().map(|delay| delay as f64),
             text: |entry| entry.facts.cost.sync,
         }),
         ..client()
@@ -152,24 +152,24 @@ fn sync() -> Panel {
 }
 
 fn overtaken() -> Panel {
-    let reading: Reading = |sides| {
-        let most = sides.iter().map(|side| side.measured.overtaken_max).max()? as f64;
+    let reading: Reading = |results| {
+        let most = results.iter().map(|result| result.measured.overtaken_max).max()? as f64;
         Some((most, most))
     };
     Panel {
         title: "Overtaking".into(),
-        y: Axis { shown: vec![0.0], ..Axis::log("the most later requests that went first") },
+        y: Axis { shown: vec![0.0], ..Axis::log("most later requests granted first") },
         over: Over::Sizes(None),
         simulated: Some(reading),
         real: Some(reading),
-        book: None,
+        expected: None,
         is_joined: false,
     }
 }
 
 fn load(busiest: Traffic) -> Panel {
-    let reading: Reading = |sides| {
-        let share = 100.0 * sides.first()?.measured.busiest_share;
+    let reading: Reading = |results| {
+        let share = 100.0 * results.first()?.measured.busiest_share;
         Some((share, share))
     };
     Panel {
@@ -182,7 +182,7 @@ fn load(busiest: Traffic) -> Panel {
         over: Over::Sizes(Some(busiest)),
         simulated: Some(reading),
         real: Some(reading),
-        book: None,
+        expected: None,
         is_joined: false,
     }
 }
@@ -194,7 +194,7 @@ fn real(title: &str, what: &str, reading: Reading) -> Panel {
         over: Over::Sizes(None),
         simulated: None,
         real: Some(reading),
-        book: None,
+        expected: None,
         is_joined: false,
     }
 }

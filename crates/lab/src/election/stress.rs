@@ -1,5 +1,5 @@
-//! What elections must bear: messages that take as long as they like and overtake each other, any number of starters, any seats and ranks,
-//! and crashes and recoveries of anyone at any moment.
+//! Stress for elections: messages have long delays and overtake each other, with any number of
+//! starters, any ring order and ranking, and crashes and restarts of any node at any time.
 
 use super::{Detector, Election, ElectionEntry, Settings};
 use crate::election::run::{Attribute, Seating, Starters};
@@ -8,67 +8,69 @@ use quorate_core::Duration;
 use quorate_core::election::{Model, Prefer, Repair, Shape};
 use quorate_journal::settings::Latency;
 
+/// One stress experiment.
 #[derive(Clone)]
-struct Weather {
+struct StressCase {
     nodes: usize,
     latency: Latency,
     starters: Starters,
     prefer: Prefer,
+    /// Whether ring order and attributes are random.
     is_mixed: bool,
-    /// How long a node is busy with an input at most.
+    /// Maximum processing time of an input.
     busy: Duration,
-    upheaval: u64,
+    crashes: u64,
 }
 
-pub(super) fn weather(entry: &'static ElectionEntry) -> Vec<Spec<Election>> {
+pub(super) fn stress_specs(entry: &'static ElectionEntry) -> Vec<Spec<Election>> {
     let repairs: &[Repair] = match entry.facts.shape {
         Shape::Ring => &[Repair::Detector, Repair::Timeout],
         Shape::Bully | Shape::Groups | Shape::Votes | Shape::Regions => &[Repair::Detector],
     };
-    let each = |repair: &Repair| weathers().map(|weather| weather.over(entry, *repair));
+    let each = |repair: &Repair| cases().map(|case| case.spec_for(entry, *repair));
     let mut specs: Vec<_> = repairs.iter().flat_map(each).collect();
     if entry.facts.shape == Shape::Ring {
-        specs.extend([Detector::Heartbeat, Detector::Accrual].map(|detector| beating(entry, detector)));
+        specs.extend([Detector::Heartbeat, Detector::Accrual].map(|detector| with_heartbeats(entry, detector)));
     }
     specs
 }
 
-/// Under a detector that only listens.
-fn beating(entry: &'static ElectionEntry, detector: Detector) -> Spec<Election> {
+/// An experiment with a failure detector that only observes heartbeats.
+fn with_heartbeats(entry: &'static ElectionEntry, detector: Detector) -> Spec<Election> {
     let settings = Settings { detector, upheaval: 4, order: Seating::Random, ..Settings::default() };
     let latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(50) };
     Spec { nodes: 5, latency, settings, ..Spec::new(entry) }
 }
 
-fn weathers() -> [Weather; 6] {
+fn cases() -> [StressCase; 6] {
     let millis = Duration::from_millis;
-    let usual = Weather {
+    let usual = StressCase {
         nodes: 5,
         latency: Latency::LongTail { median: millis(2) },
         starters: Starters::All,
         prefer: Prefer::Highest,
         is_mixed: false,
         busy: Duration::ZERO,
-        upheaval: 0,
+        crashes: 0,
     };
     let wide = Latency::Uniform { least: Duration::from_micros(100), most: millis(50) };
     [
-        Weather { nodes: 8, is_mixed: true, ..usual.clone() },
-        Weather { nodes: 3, upheaval: 3, ..usual.clone() },
-        Weather { upheaval: 4, latency: wide, is_mixed: true, ..usual.clone() },
-        Weather { nodes: 4, upheaval: 2, starters: Starters::Lowest, prefer: Prefer::Lowest, ..usual.clone() },
-        Weather { nodes: 7, upheaval: 6, busy: millis(1), is_mixed: true, ..usual.clone() },
-        Weather { nodes: 9, upheaval: 8, starters: Starters::Highest, ..usual },
+        StressCase { nodes: 8, is_mixed: true, ..usual.clone() },
+        StressCase { nodes: 3, crashes: 3, ..usual.clone() },
+        StressCase { crashes: 4, latency: wide, is_mixed: true, ..usual.clone() },
+        StressCase { nodes: 4, crashes: 2, starters: Starters::Lowest, prefer: Prefer::Lowest, ..usual.clone() },
+        StressCase { nodes: 7, crashes: 6, busy: millis(1), is_mixed: true, ..usual.clone() },
+        StressCase { nodes: 9, crashes: 8, starters: Starters::Highest, ..usual },
     ]
 }
 
-impl Weather {
-    fn over(self, entry: &'static ElectionEntry, repair: Repair) -> Spec<Election> {
-        let Self { nodes, latency, starters, prefer, is_mixed, busy, upheaval } = self;
-        let upheaval = if entry.facts.survives { upheaval } else { 0 };
+impl StressCase {
+    fn spec_for(self, entry: &'static ElectionEntry, repair: Repair) -> Spec<Election> {
+        let Self { nodes, latency, starters, prefer, is_mixed, busy, crashes } = self;
+        let crashes = if entry.facts.survives { crashes } else { 0 };
         let is_timed = entry.facts.model == Model::Synchronous || repair == Repair::Timeout;
         let latency = match latency {
-            // Whoever relies on a bound is told one that holds.
+            // An algorithm that relies on a bound gets a latency with a bound.
             Latency::LongTail { median } if is_timed => {
                 Latency::Uniform { least: Duration::ZERO, most: median.times(10) }
             }
@@ -79,7 +81,8 @@ impl Weather {
         let prefer = if ranks { prefer } else { Prefer::Highest };
         let order = if is_mixed && entry.facts.shape == Shape::Ring { Seating::Random } else { Seating::Numbers };
         let processing = Latency::Uniform { least: Duration::ZERO, most: busy };
-        let settings = Settings { starters, prefer, order, attribute, upheaval, repair, ..Settings::default() };
+        let settings =
+            Settings { starters, prefer, order, attribute, upheaval: crashes, repair, ..Settings::default() };
         let usual = Spec::new(entry);
         let processing = if busy == Duration::ZERO { usual.processing } else { processing };
         Spec { nodes, latency, processing, settings, ..usual }

@@ -1,5 +1,5 @@
-//! Everything that algorithms in views must bear: nodes that crash, restart and stand still for longer than their leases, clocks that
-//! drift as far as they may, links that lose and repeat, and partitions of every kind.
+//! The faults that algorithms in views must tolerate: crashes, restarts, pauses longer than a
+//! lease, clock drift up to the bound, message loss and duplication, and all kinds of partitions.
 
 use super::{Mutex, MutexEntry, Settings, ViewSettings};
 use crate::chaos::{FaultMix, percent};
@@ -9,30 +9,31 @@ use quorate_core::Duration;
 use quorate_core::membership::OnClose;
 use quorate_journal::settings::Latency;
 
-struct Upheaval {
+/// One experiment with faults in views.
+struct ViewFaults {
     nodes: usize,
     latency: Latency,
     entries: u64,
-    /// How long a node stays inside at most: for some longer than a lease is trusted.
+    /// Maximum hold time; in some cases longer than a lease is trusted.
     hold: Duration,
-    /// What goes wrong, in the words of `--random-faults`.
+    /// The fault mix, in the syntax of `--random-faults`.
     faults: &'static str,
     on_close: OnClose,
-    /// How likely a message is lost, arrives twice, a request is a try or is given up, in percent.
+    /// Probabilities in percent: message loss, message duplication, a try, a cancelled request.
     loss: u32,
     duplicate: u32,
     tries: u32,
     cancels: u32,
 }
 
-pub(super) fn upheaval(entry: &'static MutexEntry) -> Vec<Spec<Mutex>> {
-    upheavals().into_iter().map(|upheaval| upheaval.over(entry)).collect()
+pub(super) fn view_fault_specs(entry: &'static MutexEntry) -> Vec<Spec<Mutex>> {
+    all().into_iter().map(|faults| faults.spec_for(entry)).collect()
 }
 
-fn upheavals() -> [Upheaval; 6] {
+fn all() -> [ViewFaults; 6] {
     let millis = Duration::from_millis;
     let tail = Latency::LongTail { median: millis(2) };
-    let usual = Upheaval {
+    let usual = ViewFaults {
         nodes: 5,
         latency: Latency::Uniform { least: millis(1), most: millis(5) },
         entries: 40,
@@ -45,26 +46,26 @@ fn upheavals() -> [Upheaval; 6] {
         cancels: 10,
     };
     [
-        Upheaval { ..usual },
-        // Links that lose nothing: nothing but views repairs what a crash took along.
-        Upheaval { nodes: 3, latency: tail, faults: "crash=4", loss: 0, duplicate: 0, tries: 20, ..usual },
-        Upheaval { nodes: 4, faults: "cut=4,deaf=3", loss: 0, duplicate: 0, ..usual },
-        // Holders who sleep for longer than their leases.
-        Upheaval { hold: millis(80), faults: "pause=6,drift=3", on_close: OnClose::Lease, entries: 25, ..usual },
-        Upheaval { nodes: 3, faults: "crash=3,pause=2,drift=3", on_close: OnClose::Lease, loss: 0, ..usual },
-        Upheaval { nodes: 7, latency: tail, faults: "crash=3,cut=3,pause=2,deaf=2,drift=4", loss: 10, ..usual },
+        ViewFaults { ..usual },
+        // Links without loss: only views repair the effects of a crash.
+        ViewFaults { nodes: 3, latency: tail, faults: "crash=4", loss: 0, duplicate: 0, tries: 20, ..usual },
+        ViewFaults { nodes: 4, faults: "cut=4,deaf=3", loss: 0, duplicate: 0, ..usual },
+        // Holders that pause for longer than their leases.
+        ViewFaults { hold: millis(80), faults: "pause=6,drift=3", on_close: OnClose::Lease, entries: 25, ..usual },
+        ViewFaults { nodes: 3, faults: "crash=3,pause=2,drift=3", on_close: OnClose::Lease, loss: 0, ..usual },
+        ViewFaults { nodes: 7, latency: tail, faults: "crash=3,cut=3,pause=2,deaf=2,drift=4", loss: 10, ..usual },
     ]
 }
 
-impl Upheaval {
-    fn over(self, entry: &'static MutexEntry) -> Spec<Mutex> {
+impl ViewFaults {
+    fn spec_for(self, entry: &'static MutexEntry) -> Spec<Mutex> {
         let fits = |nodes: &usize| (entry.facts.fits)(*nodes).is_ok();
         let views = ViewSettings::short(self.on_close);
         let settings = Settings {
             entries: self.entries,
             workload: Pattern::Random,
             hold: Some(Latency::Uniform { least: Duration::from_millis(1), most: self.hold }),
-            // So that there is something to do for as long as things go wrong.
+            // Keeps clients busy for as long as faults occur.
             think: Some(Latency::Uniform { least: Duration::ZERO, most: views.terms().lease }),
             tries: percent(self.tries),
             cancels: percent(self.cancels),

@@ -1,12 +1,12 @@
-//! Notes every choice of a run as it goes by, so that a script can say them all.
+//! Records every choice of a run, so that a script can fix all of them.
 //!
-//! What is noted comes from moments alone, so it does not matter who wrote the journal: the simulator, the checker or real
-//! processes. Times are kept where they can be. Where the order in which the simulator takes what comes at one instant would
-//! be another than the recorded one, the later thing is put off by a nanosecond.
+//! The recording uses only moments, so that it works for journals of the simulator, the checker and
+//! real processes. Times are kept if possible. If the simulator would process events of one instant
+//! in another order than the recorded one, the later event is delayed by a nanosecond.
 
 use super::disks::Disks;
-use super::less;
 use super::pace::Pace;
+use super::saturating_difference;
 use super::timers::Timers;
 use crate::family::FamilyLab;
 use quorate_core::{Duration, Incarnation, NodeId, Time};
@@ -16,41 +16,44 @@ use quorate_journal::settings::{
 };
 use std::collections::BTreeMap;
 
-pub(super) struct Noted {
+/// The recorded choices of a run.
+pub(super) struct RecordedChoices {
     pub(super) script: Script,
-    /// Faults that show in all that came late or got lost, and need not be told where that is told.
+    /// Faults that are visible in delayed or lost messages, and need not be in a script with these
+    /// delays and losses.
     pub(super) shown: Vec<TimedFault>,
     pub(super) pace: Pace,
     pub(super) end: Duration,
     pub(super) obstacle: Option<Obstacle>,
 }
 
-/// Why a run cannot be told by a script.
+/// Why a script cannot express a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// It goes round in circles for ever, as no script can.
+    /// The run repeats a cycle for ever.
     Endless,
-    /// A node was told of a suspicion or a view, which the simulator never tells.
+    /// A node received a suspicion or a view from another source than the simulator.
     Foreign,
 }
 
-pub(super) struct Notes<F: FamilyLab> {
-    /// Lines after this one do not count.
+/// Records the choices of a run up to a line.
+pub(super) struct ChoiceRecorder<F: FamilyLab> {
+    /// Lines after this one are ignored.
     limit: u64,
     lines: u64,
     origin: Option<Time>,
     clock: Clock,
-    /// How many things were put into the queue so far.
+    /// Number of events put into the queue so far.
     position: u64,
     links: BTreeMap<(NodeId, NodeId), u64>,
-    flights: BTreeMap<MessageId, Flight>,
+    flights: BTreeMap<MessageId, MessageInFlight>,
     timers: Timers,
     disks: Disks,
-    /// Which faults have begun and not ended, by their texts.
+    /// Active faults, by their texts.
     open: Vec<(String, usize)>,
-    /// Those of them that show in all that comes late or gets lost.
+    /// Active faults that are visible in delayed or lost messages.
     open_shown: Vec<(String, usize)>,
-    down: BTreeMap<NodeId, Absence>,
+    down: BTreeMap<NodeId, Downtime>,
     paused: BTreeMap<NodeId, Duration>,
     script: Script,
     shown: Vec<TimedFault>,
@@ -59,37 +62,37 @@ pub(super) struct Notes<F: FamilyLab> {
     family: std::marker::PhantomData<F>,
 }
 
-enum Absence {
+/// Why a node is down.
+enum Downtime {
+    /// A crash, with its index among the script's faults.
     Crash(usize),
-    /// In good order; a script has a crash for it only if it comes back.
-    Ended {
-        at: Duration,
-        kept: u64,
-    },
+    /// An orderly stop. A script has a crash instead, if the node restarts.
+    Ended { at: Duration, kept: u64 },
 }
 
-struct Flight {
+/// A message that was sent.
+struct MessageInFlight {
     link: (NodeId, NodeId),
     number: u64,
     sent: Duration,
-    /// When that was, before anything was put off.
+    /// The recorded send time, without added delays.
     sent_at: Time,
     position: u64,
     copies: u32,
     arrived: u32,
 }
 
-/// The instant of the last thing that happened, and where it stood in the queue.
+/// The instant of the last event, and its position in the queue.
 #[derive(Clone, Copy, Default)]
 struct Clock {
     now: Duration,
-    place: (Rank, u64),
+    place: (EventOrder, u64),
     started: bool,
 }
 
-/// What the simulator takes first at one instant.
+/// The order in which the simulator processes events of one instant.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum EventOrder {
     #[default]
     Fault,
     Disk,
@@ -99,11 +102,12 @@ enum Rank {
 }
 
 impl Clock {
-    /// Something happens: at its own time if the simulator would take it in its turn then, else a little later.
-    fn reach(&mut self, at: Duration, rank: Rank, position: u64) -> Duration {
+    /// Returns the time of an event: its own if the simulator would process it in this order, else
+    /// slightly later.
+    fn reach(&mut self, at: Duration, rank: EventOrder, position: u64) -> Duration {
         let place = (rank, position);
-        // A fault at the very start comes before the nodes boot.
-        let too_early = rank == Rank::Fault && self.started && at == Duration::ZERO && self.now == at;
+        // A fault at the very start precedes the start of the nodes.
+        let too_early = rank == EventOrder::Fault && self.started && at == Duration::ZERO && self.now == at;
         self.now =
             if (at, place) > (self.now, self.place) && !too_early { at } else { self.now + Duration::from_nanos(1) };
         self.place = place;
@@ -111,7 +115,7 @@ impl Clock {
     }
 }
 
-impl<F: FamilyLab> Notes<F> {
+impl<F: FamilyLab> ChoiceRecorder<F> {
     pub(super) fn up_to(limit: u64) -> Self {
         Self {
             limit,
@@ -135,27 +139,34 @@ impl<F: FamilyLab> Notes<F> {
         }
     }
 
-    /// What was noted. Whatever is still under way comes after the end.
-    pub(super) fn finish(mut self) -> Noted {
+    /// Returns the recorded choices. Pending events come after the end.
+    pub(super) fn finish(mut self) -> RecordedChoices {
         self.disks.settle(self.clock.now);
-        // Only what came to its end says how long things take.
-        self.script.directions.iter().for_each(|direction| self.pace.took(direction));
+        // Only completed events show how long things take.
+        self.script.directions.iter().for_each(|direction| self.pace.record(direction));
         let later = Duration::from_millis(1);
         for flight in std::mem::take(&mut self.flights).into_values() {
             if flight.arrived < flight.copies {
-                let takes = less(self.clock.now, flight.sent) + later;
-                self.script.directions.push(flight.told(takes));
+                let takes = saturating_difference(self.clock.now, flight.sent) + later;
+                self.script.directions.push(flight.direction(takes));
             }
         }
         self.timers.end(self.clock.now, &mut self.script.directions);
         self.disks.end(self.clock.now, &mut self.script.directions);
-        // A script reads best in the order of links and nodes.
+        // Sorted by links and nodes for readability.
         self.script.directions.sort();
-        // Whoever stands still for ever takes nothing more: that shows in nothing else.
+        // A permanently paused node has no further events, so the pause itself must be in the
+        // script.
         let for_ever = self.paused.into_iter().map(|(node, at)| pause(node, at, None));
         self.script.faults.extend(for_ever);
         self.script.faults.sort_by_key(|timed| timed.at);
-        Noted { script: self.script, shown: self.shown, pace: self.pace, end: self.clock.now, obstacle: self.obstacle }
+        RecordedChoices {
+            script: self.script,
+            shown: self.shown,
+            pace: self.pace,
+            end: self.clock.now,
+            obstacle: self.obstacle,
+        }
     }
 
     fn elapsed(&mut self, time: Time) -> Duration {
@@ -167,32 +178,32 @@ impl<F: FamilyLab> Notes<F> {
         self.position
     }
 
-    /// The instant of something that takes the next place in the queue.
-    fn reach(&mut self, at: Duration, rank: Rank) -> Duration {
+    /// Returns the time of an event that takes the next position in the queue.
+    fn reach(&mut self, at: Duration, rank: EventOrder) -> Duration {
         let position = self.next_position();
         self.clock.reach(at, rank, position)
     }
 
-    fn takes(&mut self, time: Time, now: Time, node: NodeId, input: &Taken<'_, F::Command>) {
+    fn record_input(&mut self, time: Time, now: Time, node: NodeId, input: &Taken<'_, F::Command>) {
         self.disks.settle(self.clock.now);
         let at = self.elapsed(time);
         match input {
-            Taken::Start { incarnation, blank } => self.starts(at, node, *incarnation, *blank),
+            Taken::Start { incarnation, blank } => self.record_start(at, node, *incarnation, *blank),
             Taken::Command(command) => {
-                let at = self.reach(at, Rank::Command);
-                if let Some(word) = F::in_script(command) {
+                let at = self.reach(at, EventOrder::Command);
+                if let Some(word) = F::script_command(command) {
                     self.script.commands.push(TimedCommand { at, node, word: word.into_owned() });
                 }
             }
-            Taken::Message { id, .. } => self.arrives(at, *id),
+            Taken::Message { id, .. } => self.record_arrival(at, *id),
             Taken::Timer(body) => {
-                if let Some(set) = self.timers.fires(node, *body) {
-                    let at = self.clock.reach(at, Rank::Timer, set.position);
-                    self.script.directions.extend(set.fired(node, at, now));
+                if let Some(set) = self.timers.take_fired(node, *body) {
+                    let at = self.clock.reach(at, EventOrder::Timer, set.position);
+                    self.script.directions.extend(set.direction(node, at, now));
                 }
             }
             Taken::Saved(count) => {
-                let at = self.clock.reach(at, Rank::Disk, self.disks.position(node));
+                let at = self.clock.reach(at, EventOrder::Disk, self.disks.position(node));
                 self.script.directions.extend(self.disks.saved(node, at, *count));
             }
             Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) | Taken::Lease(_) => {
@@ -201,24 +212,24 @@ impl<F: FamilyLab> Notes<F> {
             Taken::DiskFull | Taken::DiskFree => {}
         }
         self.timers.clock(node, now);
-        self.disks.steps(node);
+        self.disks.begin_step(node);
     }
 
-    /// In the simulator everybody boots at the start.
-    fn starts(&mut self, at: Duration, node: NodeId, incarnation: Incarnation, blank: bool) {
+    /// In the simulator all nodes start at the beginning.
+    fn record_start(&mut self, at: Duration, node: NodeId, incarnation: Incarnation, blank: bool) {
         self.clock.started = true;
         let absence = self.down.remove(&node);
         if incarnation == Incarnation::FIRST && absence.is_none() {
             return;
         }
-        let at = self.reach(at, Rank::Fault);
+        let at = self.reach(at, EventOrder::Fault);
         let crash = match absence {
-            Some(Absence::Crash(place)) => Some(place),
-            Some(Absence::Ended { at, kept }) => Some(self.crash(at, node, kept)),
+            Some(Downtime::Crash(index)) => Some(index),
+            Some(Downtime::Ended { at, kept }) => Some(self.crash(at, node, kept)),
             None => None,
         };
-        match crash.and_then(|place| self.script.faults.get_mut(place)) {
-            Some(crash) if !blank => crash.lasts = Some(less(at, crash.at)),
+        match crash.and_then(|index| self.script.faults.get_mut(index)) {
+            Some(crash) if !blank => crash.lasts = Some(saturating_difference(at, crash.at)),
             Some(_) => {
                 let fault = Fault::Restart { node, disk: Disk::Blank };
                 self.script.faults.push(TimedFault { at, fault, lasts: None });
@@ -233,18 +244,18 @@ impl<F: FamilyLab> Notes<F> {
         self.script.faults.len() - 1
     }
 
-    fn arrives(&mut self, at: Duration, id: MessageId) {
+    fn record_arrival(&mut self, at: Duration, id: MessageId) {
         let Some(flight) = self.flights.get_mut(&id) else { return };
         let position = flight.position + u64::from(flight.arrived);
-        let at = self.clock.reach(at, Rank::Message, position);
-        self.script.directions.push(flight.told(less(at, flight.sent)));
+        let at = self.clock.reach(at, EventOrder::Message, position);
+        self.script.directions.push(flight.direction(saturating_difference(at, flight.sent)));
         flight.arrived += 1;
         if flight.arrived >= flight.copies {
             self.flights.remove(&id);
         }
     }
 
-    fn sends(&mut self, time: Time, to: NodeId, id: MessageId) {
+    fn record_send(&mut self, time: Time, to: NodeId, id: MessageId) {
         if id.sender == to {
             return;
         }
@@ -252,22 +263,23 @@ impl<F: FamilyLab> Notes<F> {
         let count = self.links.entry(link).or_default();
         *count += 1;
         let number = *count;
-        // A repetition has a place of its own.
+        // A duplicate has its own position.
         let position = self.next_position();
         self.position += 1;
-        let flight = Flight { link, number, sent: self.clock.now, sent_at: time, position, copies: 1, arrived: 0 };
+        let flight =
+            MessageInFlight { link, number, sent: self.clock.now, sent_at: time, position, copies: 1, arrived: 0 };
         self.flights.insert(id, flight);
     }
 
-    fn does(&mut self, time: Time, node: NodeId, effect: &Done<'_, F::Event>) {
+    fn record_effect(&mut self, time: Time, node: NodeId, effect: &Done<'_, F::Event>) {
         match effect {
-            Done::Send { to, sent } => self.sends(time, *to, sent.id),
+            Done::Send { to, sent } => self.record_send(time, *to, sent.id),
             Done::Multicast { to, sent } => {
                 for (to, id) in receivers(to, sent.id) {
-                    self.sends(time, to, id);
+                    self.record_send(time, to, id);
                 }
             }
-            Done::Save(_) => self.disks.saves(node),
+            Done::Save(_) => self.disks.record_save(node),
             Done::SetTimer { timer, span } => {
                 let position = self.next_position();
                 self.timers.set(node, *timer, *span, self.clock.now, position, &mut self.script.directions);
@@ -279,46 +291,47 @@ impl<F: FamilyLab> Notes<F> {
         }
     }
 
-    fn happens(&mut self, time: Time, what: &Happening<'_>) {
+    fn record_world_event(&mut self, time: Time, what: &Happening<'_>) {
         self.disks.settle(self.clock.now);
         let at = self.elapsed(time);
         match what {
-            Happening::Lost { id, why, .. } => self.loses(time, *id, *why),
+            Happening::Lost { id, why, .. } => self.record_loss(time, *id, *why),
             Happening::Duplicated { id } => {
                 if let Some(flight) = self.flights.get_mut(id) {
                     flight.copies += 1;
                 }
             }
             Happening::Crashed { node, lost_writes } => {
-                let at = self.reach(at, Rank::Fault);
-                let kept = self.disks.crashes(*node, at, &mut self.script.directions).saturating_sub(*lost_writes);
+                let at = self.reach(at, EventOrder::Fault);
+                let kept = self.disks.record_crash(*node, at, &mut self.script.directions).saturating_sub(*lost_writes);
                 self.timers.crash(*node, at, &mut self.script.directions);
-                self.resumes(at, *node);
-                let place = self.crash(at, *node, kept);
-                self.down.insert(*node, Absence::Crash(place));
+                self.record_resume(at, *node);
+                let index = self.crash(at, *node, kept);
+                self.down.insert(*node, Downtime::Crash(index));
             }
             Happening::Ended { node } => {
-                let kept = self.disks.crashes(*node, at, &mut self.script.directions);
+                let kept = self.disks.record_crash(*node, at, &mut self.script.directions);
                 self.timers.crash(*node, self.clock.now, &mut self.script.directions);
-                self.down.insert(*node, Absence::Ended { at: at.max(self.clock.now), kept });
+                self.down.insert(*node, Downtime::Ended { at: at.max(self.clock.now), kept });
             }
             Happening::Paused { node } => {
-                let at = self.reach(at, Rank::Fault);
+                let at = self.reach(at, EventOrder::Fault);
                 self.paused.insert(*node, at);
             }
-            // A node that stood still takes everything later, and that is noted.
-            Happening::Resumed { node } => self.resumes(at, *node),
-            Happening::Changed { text } => self.changes(at, text),
+            // A paused node processes everything later, and those times are recorded.
+            Happening::Resumed { node } => self.record_resume(at, *node),
+            Happening::Changed { text } => self.record_change(at, text),
         }
     }
 
-    fn resumes(&mut self, at: Duration, node: NodeId) {
+    fn record_resume(&mut self, at: Duration, node: NodeId) {
         let since = self.paused.remove(&node);
-        self.shown.extend(since.map(|since| pause(node, since, Some(less(at, since)))));
+        self.shown.extend(since.map(|since| pause(node, since, Some(saturating_difference(at, since)))));
     }
 
-    /// What is lost on arrival arrives all the same: that its receiver is down or cut off is told elsewhere.
-    fn loses(&mut self, time: Time, id: MessageId, why: Loss) {
+    /// A message that is lost on arrival counts as arriving: the crash or partition of its receiver
+    /// is recorded separately.
+    fn record_loss(&mut self, time: Time, id: MessageId, why: Loss) {
         let Some(flight) = self.flights.get(&id) else { return };
         match why {
             Loss::Chance => {
@@ -334,23 +347,24 @@ impl<F: FamilyLab> Notes<F> {
             }
             Loss::Cut | Loss::Down => {
                 let at = self.elapsed(time);
-                self.arrives(at, id);
+                self.record_arrival(at, id);
             }
         }
     }
 
-    fn changes(&mut self, at: Duration, text: &str) {
+    fn record_change(&mut self, at: Duration, text: &str) {
         if text.contains("repeats for ever") {
             self.obstacle = Some(Obstacle::Endless);
             return;
         }
         if let Some(ended) = text.strip_prefix("end of ") {
-            self.ends(at, ended);
+            self.record_fault_end(at, ended);
             return;
         }
         let Ok(fault) = text.parse::<Fault>() else { return };
-        // How links behave shows in every message, and a disk's failure in the crash that follows.
-        let is_told = match &fault {
+        // The behaviour of links is visible in every message, and the failure of a disk in the
+        // crash that follows.
+        let is_recorded = match &fault {
             Fault::Link { .. } => {
                 self.open_shown.push((text.to_owned(), self.shown.len()));
                 self.shown.push(TimedFault { at, fault: fault.clone(), lasts: None });
@@ -358,22 +372,22 @@ impl<F: FamilyLab> Notes<F> {
             }
             Fault::Disk { trouble: DiskTrouble::Fails, .. } => false,
             Fault::Disk { node, trouble: DiskTrouble::Full } => {
-                self.disks.fills(*node);
+                self.disks.disk_full(*node);
                 true
             }
             Fault::Skew { node, by } => {
-                self.timers.jumps(*node, by.nanos());
+                self.timers.record_jump(*node, by.nanos());
                 true
             }
             Fault::Drift { node, .. } => {
-                self.timers.jumps(*node, 0);
+                self.timers.record_jump(*node, 0);
                 true
             }
             Fault::Cut(_) | Fault::Close { .. } | Fault::Heal => true,
             Fault::Crash { .. } | Fault::Restart { .. } | Fault::Pause { .. } | Fault::Resume { .. } => false,
         };
-        if is_told {
-            let at = self.reach(at, Rank::Fault);
+        if is_recorded {
+            let at = self.reach(at, EventOrder::Fault);
             if fault.kind().can_last() {
                 self.open.push((text.to_owned(), self.script.faults.len()));
             }
@@ -381,21 +395,21 @@ impl<F: FamilyLab> Notes<F> {
         }
     }
 
-    fn ends(&mut self, at: Duration, text: &str) {
-        if let Some(place) = self.open_shown.iter().position(|(open, _)| open == text) {
-            let (_, fault) = self.open_shown.remove(place);
+    fn record_fault_end(&mut self, at: Duration, text: &str) {
+        if let Some(index) = self.open_shown.iter().position(|(open, _)| open == text) {
+            let (_, fault) = self.open_shown.remove(index);
             if let Some(timed) = self.shown.get_mut(fault) {
-                timed.lasts = Some(less(at, timed.at));
+                timed.lasts = Some(saturating_difference(at, timed.at));
             }
             return;
         }
-        let Some(place) = self.open.iter().position(|(open, _)| open == text) else { return };
-        let (_, fault) = self.open.remove(place);
-        let at = self.reach(at, Rank::Fault);
+        let Some(index) = self.open.iter().position(|(open, _)| open == text) else { return };
+        let (_, fault) = self.open.remove(index);
+        let at = self.reach(at, EventOrder::Fault);
         if let Some(timed) = self.script.faults.get_mut(fault) {
-            timed.lasts = Some(less(at, timed.at));
+            timed.lasts = Some(saturating_difference(at, timed.at));
             if let Fault::Disk { node, .. } = timed.fault {
-                self.disks.empties(node, at);
+                self.disks.disk_freed(node, at);
             }
         }
     }
@@ -405,24 +419,24 @@ fn pause(node: NodeId, at: Duration, lasts: Option<Duration>) -> TimedFault {
     TimedFault { at, fault: Fault::Pause { node }, lasts }
 }
 
-impl Flight {
-    fn told(&self, length: Duration) -> Direction {
+impl MessageInFlight {
+    fn direction(&self, length: Duration) -> Direction {
         let (from, to) = self.link;
         let fate = if self.arrived == 0 { Destiny::Takes(length) } else { Destiny::Again(length) };
         Direction::Message { from, to, number: self.number, fate }
     }
 }
 
-impl<F: FamilyLab> Observer<F::Command, F::Event> for Notes<F> {
+impl<F: FamilyLab> Observer<F::Command, F::Event> for ChoiceRecorder<F> {
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         if self.lines > self.limit {
             return;
         }
         match moment {
-            Moment::Input { time, now, node, input } => self.takes(*time, *now, *node, input),
-            Moment::Effect { time, node, effect } => self.does(*time, *node, effect),
-            Moment::World { time, what } => self.happens(*time, what),
+            Moment::Input { time, now, node, input } => self.record_input(*time, *now, *node, input),
+            Moment::Effect { time, node, effect } => self.record_effect(*time, *node, effect),
+            Moment::World { time, what } => self.record_world_event(*time, what),
         }
     }
 }

@@ -1,7 +1,9 @@
-//! What the book says of an algorithm, and what was measured.
+//! The expected cost of an algorithm, and the measured one.
 //!
-//! What was measured may come from the simulator ([`simulate`]) or from real processes, which the crate `quorate-live`
-//! runs: both end in the same summary and verdicts, and [`Measured`] holds both against the same [`Book`].
+//! Measurements come from the simulator ([`simulate`]) or from real processes, which the crate
+//! `quorate-live` runs. Both produce the same summary and verdicts, and [`Measured`] compares
+//! either with the same [`ExpectedCost`]. The expected figures come from the textbook
+//! that the project follows.
 //!
 //! ```
 //! use quorate_lab::mutex::compare::{self, Forms};
@@ -9,8 +11,8 @@
 //!
 //! let settings = mutex::Settings { entries: 20, ..Default::default() };
 //! for entry in compare::contenders(&[], Forms::Usual)? {
-//!     let (book, measured) = compare::simulate(&compare::simulation(entry, 5, 1, &settings))?;
-//!     assert_eq!(measured.is_exact(&book), Some(true));
+//!     let (expected, measured) = compare::simulate(&compare::simulation(entry, 5, 1, &settings))?;
+//!     assert_eq!(measured.is_exact(&expected), Some(true));
 //! }
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
@@ -33,15 +35,15 @@ use quorate_journal::workload::Ending;
 use serde::Serialize;
 use std::fmt;
 
-/// Which forms of algorithms are compared that have several.
+/// The variants of an algorithm to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forms {
-    /// The one that users get unless they ask for another, and whatever is named.
+    /// The default variant, and all that are named.
     Usual,
     All,
 }
 
-/// The algorithms of these names, or all of the family that are meant to be right.
+/// Returns the named algorithms, or all correct ones of the family.
 pub fn contenders(names: &[String], forms: Forms) -> Result<Vec<&'static MutexEntry>, LabError> {
     let right = || all().iter().filter_map(Mutex::entry);
     if names.is_empty() {
@@ -60,49 +62,52 @@ pub fn contenders(names: &[String], forms: Forms) -> Result<Vec<&'static MutexEn
     Ok(found)
 }
 
-/// The experiment that simulates one algorithm in a group of one size. A message takes 1 ms, always, so that delays come
-/// out in message times, as the book counts them.
+/// The experiment that simulates one algorithm in a group of one size. Every message takes 1 ms, so
+/// that delays are multiples of one message time, the unit of the expected figures.
 pub fn simulation(entry: &'static MutexEntry, nodes: usize, seed: u64, settings: &Settings) -> Spec<Mutex> {
     let latency = Latency::Fixed(Duration::from_millis(1));
     Spec { nodes, seed, latency, settings: settings.clone(), ..Spec::new(entry) }
 }
 
-/// Runs a simulation, and holds it against the book.
-pub fn simulate(spec: &Spec<Mutex>) -> Result<(Book, Measured), LabError> {
+/// Runs a simulation and compares it with the expected cost.
+pub fn simulate(spec: &Spec<Mutex>) -> Result<(ExpectedCost, Measured), LabError> {
     spec.validate()?;
-    let book = Book::of(&spec.algorithm, spec);
+    let expected = ExpectedCost::of(&spec.algorithm, spec);
     let outcome = experiment::run(spec)?;
     let delays = Delays::InMessageTimes;
-    let measured = Measured::new(&book, delays, outcome.ending, &outcome.summary, &outcome.messages, &outcome.verdicts);
-    Ok((book, measured))
+    let measured =
+        Measured::new(&expected, delays, outcome.ending, &outcome.summary, &outcome.messages, &outcome.verdicts);
+    Ok((expected, measured))
 }
 
-/// What the book says of an algorithm in a group of some size under some load.
+/// The expected cost of an algorithm in a group of some size under some load.
 #[derive(Clone, Debug)]
-pub struct Book {
-    /// Messages an entry, as the book writes it.
+pub struct ExpectedCost {
+    /// Messages per entry, as a formula.
     pub messages: &'static str,
-    /// From asking to entering when nobody else wants in, as the book writes it.
+    /// Delay from request to entry without contention, as a formula.
     pub client: &'static str,
-    /// From a leave to the next entry when exactly one waits, as the book writes it.
+    /// Delay from a release to the next entry with exactly one waiter, as a formula.
     pub sync: &'static str,
-    /// Whether one node keeps the lock for all. Its own entries cost nothing, and are counted apart.
+    /// Whether one node is the coordinator of all. Its own entries cost no messages, and are
+    /// counted separately.
     pub keeper: bool,
-    /// From asking to entering, in message times.
+    /// Delay from request to entry, in message times.
     pub client_delay: Range,
-    /// From a leave to the next entry, in message times.
+    /// Delay from a release to the next entry, in message times.
     pub sync_delay: Range,
-    /// Whether that is so in every run without faults in which everyone waits for what was asked. What is wrong on
-    /// purpose is in no book.
+    /// Whether these figures hold in every run without faults, tries and cancels. `false` for
+    /// faulty variants.
     pub binding: bool,
-    /// Whether it sends messages for ever, even before anybody asks and after all have left.
+    /// Whether it sends messages without end, even before the first request and after the last
+    /// release.
     restless: bool,
     total: fn(&Case<'_>, u64) -> Range,
     group: Group,
     load: Load,
 }
 
-impl Book {
+impl ExpectedCost {
     pub fn of(algorithm: &MutexEntry, spec: &Spec<Mutex>) -> Self {
         let (facts, cost) = (algorithm.facts, &algorithm.facts.cost);
         let (group, load) = (spec.group(), load(spec));
@@ -130,8 +135,9 @@ impl Book {
         (self.total)(&Case { group: &self.group, load: self.load }, entries)
     }
 
-    /// Messages of so many entries, measured like this. Real processes begin before their users and end after them, and
-    /// nobody knows how long they were idle: one that never falls quiet then sends any number of messages.
+    /// Expected number of messages of this many entries, depending on the measurement. Real
+    /// processes start before their clients and stop after them, for an unknown time; a protocol
+    /// that never becomes quiet then sends any number of messages.
     pub fn total_in(&self, delays: Delays, entries: u64) -> Range {
         match (self.restless, delays) {
             (true, Delays::InMilliseconds) => Range { most: None, ..self.total(entries) },
@@ -139,7 +145,7 @@ impl Book {
         }
     }
 
-    /// Messages an entry, the least and the most if there is one, where there are so many.
+    /// Messages per entry: the minimum, and the maximum if there is one.
     pub fn per_entry(&self, entries: u64) -> (f64, Option<f64>) {
         let Range { least, most } = self.total(entries);
         let share = |total: u64| total as f64 / entries.max(1) as f64;
@@ -147,6 +153,7 @@ impl Book {
     }
 }
 
+/// The load that the workload puts on the group.
 fn load(spec: &Spec<Mutex>) -> Load {
     let Settings { workload, requesters, .. } = &spec.settings;
     let last = requesters.last().copied().or_else(|| spec.group().iter().last());
@@ -158,42 +165,42 @@ fn load(spec: &Spec<Mutex>) -> Load {
     }
 }
 
-/// What delays were measured in.
+/// The unit of the measured delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delays {
-    /// Every message took the same time, so that delays are counts of messages, as in the book.
+    /// Every message took the same time, so delays are multiples of one message time.
     InMessageTimes,
-    /// Messages took whatever they took, and nobody can say what a delay should have been.
+    /// Message times varied, so there is no expected delay.
     InMilliseconds,
 }
 
-/// What came of one run, held against the book.
+/// The figures of one run, compared with the expected ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     pub ending: Ending,
     pub entries: u64,
-    /// How many of them are counted in `messages_per_entry`.
+    /// Number of entries that `messages_per_entry` counts.
     pub counted: u64,
-    /// Messages an entry; where a node keeps the lock, an entry of the others.
+    /// Messages per entry; without the coordinator's entries if there is a coordinator.
     pub messages_per_entry: Option<f64>,
-    /// Messages an entry of the node that keeps the lock, if there is one and it entered.
+    /// Messages per entry of the coordinator, if there is one and it entered.
     pub own_messages_per_entry: Option<f64>,
-    /// From asking to entering when nobody else wanted in.
+    /// Delay from request to entry without contention.
     pub client_delay: Option<Delay>,
-    /// From a leave to the next entry when exactly one waited.
+    /// Delay from a release to the next entry with exactly one waiter.
     pub sync_delay: Option<Delay>,
-    /// The most entries that later requests made ahead of an earlier one.
+    /// Maximum number of entries by later requests ahead of an earlier one.
     pub overtaken_max: u64,
-    /// The share of all messages that the busiest node sent or received.
+    /// Share of all messages that the busiest node sent or received.
     pub busiest_share: f64,
     pub breaches: Vec<Verdict>,
-    /// The figures that are not the book's, if the book is exact and the run came to its end.
+    /// The unexpected figures, if the expected cost is binding and the run was complete.
     pub differences: Vec<Difference>,
 }
 
 impl Measured {
     pub fn new(
-        book: &Book,
+        expected: &ExpectedCost,
         delays: Delays,
         ending: Ending,
         summary: &MutexSummary,
@@ -214,8 +221,8 @@ impl Measured {
             breaches: verdicts.iter().filter(|verdict| is_breach(verdict, ending)).cloned().collect(),
             differences: Vec::new(),
         };
-        if book.binding && ending == Ending::Done {
-            measured.differences = measured.compare(book, delays);
+        if expected.binding && ending == Ending::Done {
+            measured.differences = measured.compare(expected, delays);
         }
         measured
     }
@@ -224,24 +231,24 @@ impl Measured {
         self.breaches.is_empty()
     }
 
-    /// Whether every figure that was measured is the book's: the very figure where the book is exact, and within its
-    /// bounds elsewhere. Nobody can say so of a book that is not binding, or of a run that did not come to its end or in
-    /// which nobody entered.
-    pub fn is_exact(&self, book: &Book) -> Option<bool> {
-        let is_judged = book.binding && self.ending == Ending::Done && self.entries > 0;
+    /// Whether every measured figure is as expected: equal where the expected figure is exact,
+    /// within bounds elsewhere. `None` if the expected cost is not binding, the run was incomplete,
+    /// or no node entered.
+    pub fn is_exact(&self, expected: &ExpectedCost) -> Option<bool> {
+        let is_judged = expected.binding && self.ending == Ending::Done && self.entries > 0;
         is_judged.then_some(self.differences.is_empty())
     }
 
-    fn compare(&self, book: &Book, delays: Delays) -> Vec<Difference> {
+    fn compare(&self, expected: &ExpectedCost, delays: Delays) -> Vec<Difference> {
         let in_times = |delay: Option<Delay>| delay.filter(|_| delays == Delays::InMessageTimes);
         let messages = self.messages_per_entry.and_then(|measured| {
-            // What was counted is a whole number, which the mean must not hide.
+            // The count is a whole number, which the mean would hide.
             let total = (measured * self.counted as f64).round();
-            let (least, most) = book.per_entry(self.counted);
-            let is_book = within(total, book.total_in(delays, self.counted));
-            (!is_book).then_some(Difference { figure: Figure::Messages, measured, least, most })
+            let (least, most) = expected.per_entry(self.counted);
+            let is_expected = within(total, expected.total_in(delays, self.counted));
+            (!is_expected).then_some(Difference { figure: Figure::Messages, measured, least, most })
         });
-        let own = self.own_messages_per_entry.filter(|own| book.keeper && *own != 0.0);
+        let own = self.own_messages_per_entry.filter(|own| expected.keeper && *own != 0.0);
         let own = own.map(|measured| Difference { figure: Figure::OwnMessages, measured, least: 0.0, most: Some(0.0) });
         let delay = |figure, delay: Option<Delay>, range: Range| {
             let delay = in_times(delay)?;
@@ -249,13 +256,13 @@ impl Measured {
             let (least, most) = (range.least as f64, range.most.map(|most| most as f64));
             Some(Difference { figure, measured: wrong, least, most })
         };
-        let client = delay(Figure::ClientDelay, self.client_delay, book.client_delay);
-        let sync = delay(Figure::SyncDelay, self.sync_delay, book.sync_delay);
+        let client = delay(Figure::ClientDelay, self.client_delay, expected.client_delay);
+        let sync = delay(Figure::SyncDelay, self.sync_delay, expected.sync_delay);
         [messages, own, client, sync].into_iter().flatten().collect()
     }
 }
 
-/// Whoever waits until a bound has passed waits a little longer, which is no message time.
+/// Waiting until after a bound adds a tiny delay, which is not a message time.
 fn rounded(delay: f64) -> f64 {
     (delay * 1_000.0).round() / 1_000.0
 }
@@ -264,7 +271,7 @@ fn within(measured: f64, range: Range) -> bool {
     measured >= range.least as f64 && range.most.is_none_or(|most| measured <= most as f64)
 }
 
-/// Of a run that was stopped nobody can say what would have come of it.
+/// A stopped run cannot decide `eventually` properties.
 fn is_breach(verdict: &Verdict, ending: Ending) -> bool {
     let is_judged = match verdict.kind {
         Kind::Always => true,
@@ -274,26 +281,26 @@ fn is_breach(verdict: &Verdict, ending: Ending) -> bool {
     is_judged && verdict.holds == Some(false)
 }
 
-/// What is measured and in the book.
+/// A figure with an expected value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
     #[serde(rename = "messages_per_entry")]
     Messages,
-    /// Messages an entry of the node that keeps the lock.
+    /// Messages per entry of the coordinator.
     #[serde(rename = "own_messages_per_entry")]
     OwnMessages,
     ClientDelay,
     SyncDelay,
 }
 
-/// A figure that is not the book's.
+/// An unexpected figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
     pub figure: Figure,
     pub measured: f64,
     pub least: f64,
-    /// The most that the book allows, if there is a bound.
+    /// The expected maximum, if there is a bound.
     pub most: Option<f64>,
 }
 
@@ -308,9 +315,9 @@ impl fmt::Display for Difference {
         };
         unit?;
         match most {
-            Some(most) if most == least => write!(f, ", and in the book it is {least}"),
-            Some(most) => write!(f, ", and in the book it is between {least} and {most}"),
-            None => write!(f, ", and in the book it is at least {least}"),
+            Some(most) if most == least => write!(f, "; expected {least}"),
+            Some(most) => write!(f, "; expected between {least} and {most}"),
+            None => write!(f, "; expected at least {least}"),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Bad weather for elections by leases: everything that their masters and voters must bear, as long as clocks keep to their bound.
+//! Stress for elections with leases: all faults that masters and voters must tolerate while clocks
+//! keep to their drift bound.
 
 use super::{Election, ElectionEntry, Settings};
 use crate::chaos::{FaultMix, percent};
@@ -7,35 +8,36 @@ use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_journal::settings::{Latency, Length, TimedFault};
 
+/// One stress experiment.
 #[derive(Clone)]
-struct Weather {
+struct StressCase {
     nodes: usize,
     latency: Latency,
-    /// How long nodes are told that a message takes. The shorter, the sooner they stand; nothing but that depends on it.
+    /// The message delay that nodes assume. A shorter bound only makes them candidates earlier.
     bound: Duration,
     disk: Latency,
     lease: Duration,
     starters: Starters,
-    /// What goes wrong, in the words of `--random-faults`.
+    /// The fault mix, in the syntax of `--random-faults`.
     faults: &'static str,
-    /// How likely a message is lost or arrives twice, in percent.
+    /// Probabilities in percent: message loss, message duplication.
     loss: u32,
     duplicate: u32,
 }
 
-/// As far as the seed lets clocks drift, in millionths.
+/// The maximum drift that the seed chooses, in ppm.
 const DRIFT: u32 = 200_000;
 
-/// What clocks show does not matter, as long as they do not jump while something is promised.
+/// Constant skew must not matter, as long as clocks do not jump while a lease is valid.
 const SKEWS: [&str; 2] = ["skew 1 by -5s", "skew 2 by 700ms"];
 
-pub(super) fn weather(entry: &'static ElectionEntry) -> Vec<Spec<Election>> {
-    weathers().into_iter().map(|weather| weather.over(entry)).collect()
+pub(super) fn stress_specs(entry: &'static ElectionEntry) -> Vec<Spec<Election>> {
+    cases().into_iter().map(|case| case.spec_for(entry)).collect()
 }
 
-fn weathers() -> [Weather; 8] {
+fn cases() -> [StressCase; 8] {
     let millis = Duration::from_millis;
-    let usual = Weather {
+    let usual = StressCase {
         nodes: 5,
         latency: Latency::Uniform { least: millis(1), most: millis(5) },
         bound: millis(5),
@@ -47,23 +49,23 @@ fn weathers() -> [Weather; 8] {
         loss: 5,
         duplicate: 5,
     };
-    let hasty = Weather { bound: millis(1), starters: Starters::Lowest, loss: 0, duplicate: 0, ..usual.clone() };
+    let hasty = StressCase { bound: millis(1), starters: Starters::Lowest, loss: 0, duplicate: 0, ..usual.clone() };
     let tail = Latency::LongTail { median: millis(2) };
     [
-        Weather { nodes: 3, faults: "crash=4,drift=3", loss: 0, duplicate: 0, ..usual.clone() },
-        Weather { faults: "cut=4,deaf=4,drift=4", loss: 0, starters: Starters::Lowest, ..usual.clone() },
-        Weather { nodes: 3, faults: "crash=2,full=2,disk=2,cut=1,drift=3", ..usual.clone() },
-        Weather { nodes: 4, latency: tail, loss: 15, duplicate: 15, ..usual.clone() },
-        // Nobody waits for longer than it must.
-        Weather { nodes: 3, lease: millis(60), faults: "pause=6,drift=6", ..hasty.clone() },
-        Weather { nodes: 3, lease: millis(400), faults: "crash=12,cut=4", ..hasty.clone() },
-        Weather { lease: millis(80), faults: "crash=3,pause=3,cut=3,deaf=3,drift=6", ..hasty },
+        StressCase { nodes: 3, faults: "crash=4,drift=3", loss: 0, duplicate: 0, ..usual.clone() },
+        StressCase { faults: "cut=4,deaf=4,drift=4", loss: 0, starters: Starters::Lowest, ..usual.clone() },
+        StressCase { nodes: 3, faults: "crash=2,full=2,disk=2,cut=1,drift=3", ..usual.clone() },
+        StressCase { nodes: 4, latency: tail, loss: 15, duplicate: 15, ..usual.clone() },
+        // Candidates with the shortest possible timeouts.
+        StressCase { nodes: 3, lease: millis(60), faults: "pause=6,drift=6", ..hasty.clone() },
+        StressCase { nodes: 3, lease: millis(400), faults: "crash=12,cut=4", ..hasty.clone() },
+        StressCase { lease: millis(80), faults: "crash=3,pause=3,cut=3,deaf=3,drift=6", ..hasty },
         usual,
     ]
 }
 
-impl Weather {
-    fn over(self, entry: &'static ElectionEntry) -> Spec<Election> {
+impl StressCase {
+    fn spec_for(self, entry: &'static ElectionEntry) -> Spec<Election> {
         let faults: Vec<TimedFault> = SKEWS.iter().filter_map(|skew| skew.parse().ok()).collect();
         debug_assert_eq!(faults.len(), SKEWS.len());
         let settings = Settings {

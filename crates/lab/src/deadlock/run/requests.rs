@@ -1,4 +1,4 @@
-//! Who asks whom, and when.
+//! The requests of processes: to which agents, and when.
 
 use quorate_core::Duration;
 use quorate_core::deadlock::{Agent, Need};
@@ -6,6 +6,7 @@ use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::Latency;
 use serde::{Deserialize, Serialize};
 
+/// The behaviour of the processes.
 #[derive(Clone, Debug)]
 pub struct Demand {
     pub processes: Vec<Agent>,
@@ -16,31 +17,34 @@ pub struct Demand {
     pub taking: Taking,
     pub think: Latency,
     pub hold: Latency,
-    /// Out of a hundred, how many ask at all.
+    /// Probability in percent that a process sends a request in a round.
     pub share: u64,
     pub resolves: bool,
 }
 
+/// Whether a process waits for all requested agents or for any of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Asking {
     #[default]
     All,
     Any,
-    /// Now the one, now the other.
+    /// All or any, at random.
     Mixed,
 }
 
+/// How a process acquires resources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Taking {
     #[default]
     AnyOrder,
-    /// One after the other, all in the same order: nobody can wait in a circle.
+    /// One after the other, in the same order for all processes, so that no cycle can arise.
     InOrder,
     AtOnce,
 }
 
+/// The random choices of the processes.
 pub(super) struct Choices {
     demand: Demand,
     dice: Dice,
@@ -63,11 +67,11 @@ impl Choices {
         self.dice.length(self.demand.hold)
     }
 
-    pub(super) fn asks(&mut self) -> bool {
+    pub(super) fn sends_request(&mut self) -> bool {
         self.dice.below(100) < self.demand.share
     }
 
-    /// Whom a process asks, one after the other, each time waiting for that.
+    /// The requests of one round. The process waits for each before it sends the next.
     pub(super) fn round(&mut self, who: Agent) -> Vec<Need<Agent>> {
         let taking = !self.demand.resources.is_empty();
         let mut others: Vec<_> = match taking {
@@ -78,8 +82,8 @@ impl Choices {
         let count = if taking { most } else { 1 + self.dice.below(most as u64) as usize };
         let mut chosen = Vec::new();
         while chosen.len() < count && !others.is_empty() {
-            let place = self.dice.below(others.len() as u64) as usize;
-            chosen.push(others.swap_remove(place));
+            let index = self.dice.below(others.len() as u64) as usize;
+            chosen.push(others.swap_remove(index));
         }
         match (taking, self.demand.taking) {
             (false, _) => self.need(chosen).into_iter().collect(),

@@ -1,5 +1,5 @@
-//! Bad weather for mutual exclusion: nothing fails, but messages take as long as they like and overtake each other, and
-//! users try, give up, read and come back at once.
+//! Stress for mutual exclusion without failures: messages have long delays and overtake each other,
+//! and clients try, cancel, read and send requests in quick succession.
 
 use super::{Mutex, MutexEntry, Settings};
 use crate::chaos::percent;
@@ -9,41 +9,49 @@ use quorate_core::Duration;
 use quorate_core::mutex::Model;
 use quorate_journal::settings::Latency;
 
-struct Weather {
+/// One stress experiment.
+struct StressCase {
     nodes: usize,
     latency: Latency,
     entries: u64,
     workload: Pattern,
-    /// How likely a request is a try, and how likely it is given up, in percent.
+    /// Probabilities in percent: a try, a cancelled request.
     tries: u32,
     cancels: u32,
-    /// How long a node is content outside, if not as long as suits the load.
+    /// The time between requests, if not the default for the load.
     think: Option<Latency>,
 }
 
-pub(super) fn weather(entry: &'static MutexEntry) -> Vec<Spec<Mutex>> {
-    weathers().into_iter().map(|weather| weather.over(entry)).collect()
+pub(super) fn stress_specs(entry: &'static MutexEntry) -> Vec<Spec<Mutex>> {
+    cases().into_iter().map(|case| case.spec_for(entry)).collect()
 }
 
-fn weathers() -> [Weather; 6] {
+fn cases() -> [StressCase; 6] {
     let millis = Duration::from_millis;
     let tail = Latency::LongTail { median: millis(2) };
     let wide = Latency::Uniform { least: Duration::from_micros(100), most: millis(50) };
     let hasty = Some(Latency::Uniform { least: Duration::ZERO, most: millis(3) });
-    let calm =
-        Weather { nodes: 3, latency: tail, entries: 12, workload: Pattern::Random, tries: 0, cancels: 0, think: None };
+    let base = StressCase {
+        nodes: 3,
+        latency: tail,
+        entries: 12,
+        workload: Pattern::Random,
+        tries: 0,
+        cancels: 0,
+        think: None,
+    };
     [
-        Weather { ..calm },
-        Weather { nodes: 5, entries: 15, workload: Pattern::All, ..calm },
-        Weather { nodes: 4, latency: wide, entries: 16, tries: 20, cancels: 20, ..calm },
-        Weather { nodes: 2, workload: Pattern::All, tries: 30, cancels: 30, ..calm },
-        Weather { nodes: 7, latency: wide, entries: 21, cancels: 10, think: hasty, ..calm },
-        Weather { nodes: 3, entries: 18, tries: 10, cancels: 30, think: hasty, ..calm },
+        StressCase { ..base },
+        StressCase { nodes: 5, entries: 15, workload: Pattern::All, ..base },
+        StressCase { nodes: 4, latency: wide, entries: 16, tries: 20, cancels: 20, ..base },
+        StressCase { nodes: 2, workload: Pattern::All, tries: 30, cancels: 30, ..base },
+        StressCase { nodes: 7, latency: wide, entries: 21, cancels: 10, think: hasty, ..base },
+        StressCase { nodes: 3, entries: 18, tries: 10, cancels: 30, think: hasty, ..base },
     ]
 }
 
-impl Weather {
-    fn over(self, entry: &'static MutexEntry) -> Spec<Mutex> {
+impl StressCase {
+    fn spec_for(self, entry: &'static MutexEntry) -> Spec<Mutex> {
         let fits = |nodes: &usize| (entry.facts.fits)(*nodes).is_ok();
         let settings = Settings {
             entries: self.entries,
@@ -55,7 +63,7 @@ impl Weather {
             ..Settings::default()
         };
         let latency = match (entry.facts.model, self.latency) {
-            // Whoever relies on a bound is told one that holds.
+            // An algorithm that relies on a bound gets a latency with a bound.
             (Model::Synchronous, Latency::LongTail { median }) => {
                 Latency::Uniform { least: Duration::ZERO, most: median.times(10) }
             }

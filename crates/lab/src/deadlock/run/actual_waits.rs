@@ -1,14 +1,16 @@
-//! Who waits for whom in truth: seen from outside, by one who hears everything at once.
+//! The actual waits, as an observer of all events at once sees them.
 //!
-//! A wait for somebody is there from the moment when it is asked for until that one lets go, whether or not word of it has arrived.
+//! A wait exists from the request until the other agent answers, even if the answer has not arrived
+//! yet.
 
 use quorate_core::deadlock::{Agent, Deadlock, Event, Graph, Need, Report, Spell};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The actual waits of all agents.
 #[derive(Clone, Debug, Default)]
 pub struct Truth {
     waits: BTreeMap<Agent, (Spell, Need<Agent>)>,
-    /// To whom each resource was granted last, and in which of that one's times of waiting.
+    /// The last grant of each resource: the holder, and the holder's wait that the grant answered.
     granted: BTreeMap<Agent, (Agent, Spell)>,
     received: BTreeMap<Agent, Spell>,
     given_up: BTreeMap<Agent, Spell>,
@@ -18,7 +20,7 @@ impl Truth {
     pub fn hear(&mut self, event: &Event) {
         match event {
             Event::Waits { who, spell, need } => {
-                // A grant to somebody who has given up meanwhile goes back by itself.
+                // A grant to a process that has aborted returns automatically.
                 let is_void = self.granted.get(who).is_some_and(|(holder, asked)| self.has_given_up(*holder, *asked));
                 if !(who.is_resource() && is_void) {
                     self.waits.insert(*who, (*spell, need.clone()));
@@ -31,10 +33,10 @@ impl Truth {
                 if who.is_resource() {
                     self.granted.insert(*who, (*to, *spell));
                 }
-                self.ease(*who, *to, *spell);
+                self.record_answer(*who, *to, *spell);
             }
-            Event::Runs { who, spell } => self.end(*who, *spell),
-            Event::GaveUp { who, spell } => self.give_up(*who, *spell),
+            Event::Runs { who, spell } => self.end_wait(*who, *spell),
+            Event::GaveUp { who, spell } => self.abort(*who, *spell),
             Event::Asked { .. }
             | Event::Withdrawn { .. }
             | Event::Deadlock(_)
@@ -47,28 +49,30 @@ impl Truth {
         self.given_up.get(&who).is_some_and(|latest| spell <= *latest)
     }
 
-    fn ease(&mut self, who: Agent, to: Agent, spell: Spell) {
+    /// Records that an agent answers another one's wait.
+    fn record_answer(&mut self, who: Agent, to: Agent, spell: Spell) {
         let Some((_, need)) = self.waits.get_mut(&to).filter(|(waits, _)| *waits == spell) else { return };
-        let goes_on = match need {
+        let has_ended = match need {
             Need::All(on) => {
                 on.retain(|agent| *agent != who);
                 on.is_empty()
             }
             Need::Any(on) => on.contains(&who),
         };
-        if goes_on {
+        if has_ended {
             self.waits.remove(&to);
         }
     }
 
-    fn end(&mut self, who: Agent, spell: Spell) {
+    fn end_wait(&mut self, who: Agent, spell: Spell) {
         if self.waits.get(&who).is_some_and(|(waits, _)| *waits == spell) {
             self.waits.remove(&who);
         }
     }
 
-    fn give_up(&mut self, who: Agent, spell: Spell) {
-        self.end(who, spell);
+    /// Records that an agent aborts a wait.
+    fn abort(&mut self, who: Agent, spell: Spell) {
+        self.end_wait(who, spell);
         self.given_up.insert(who, spell);
         let Self { waits, granted, received, .. } = self;
         waits.retain(|resource, (own, _)| {
@@ -85,7 +89,7 @@ impl Truth {
         graph
     }
 
-    /// Who will wait for ever unless somebody gives up.
+    /// The agents that wait for ever unless a victim aborts.
     pub fn stuck(&self) -> BTreeSet<Agent> {
         self.graph().stuck()
     }
@@ -94,31 +98,35 @@ impl Truth {
         self.waits.contains_key(&who)
     }
 
-    /// Every deadlock, and every cycle of those who wait for all, also one that is hidden behind another deadlock.
+    /// Every deadlock, and every cycle of agents that wait for all, including one that is hidden
+    /// behind another deadlock.
     pub fn deadlocks(&self) -> Vec<Deadlock<Agent>> {
         let graph = self.graph();
         let behind = self.waits.keys().filter_map(|who| graph.deadlock_of(who));
         graph.deadlocks().into_iter().chain(behind).collect()
     }
 
+    /// Returns why a report does not describe an actual deadlock; `None` if it does.
     pub fn objection(&self, report: &Report) -> Option<String> {
         let wrong = |who: &Agent, spell: Spell, need: &Need<Agent>| {
             let Some((own, on)) = self.waits.get(who) else { return Some(format!("{who} does not wait")) };
             if *own != spell {
-                return Some(format!("{who} waits for something else by now"));
+                return Some(format!("{who} has another wait by now"));
             }
             let gone = need.on().iter().find(|agent| !on.on().contains(agent));
             gone.map(|agent| format!("{who} does not wait for {agent} any more"))
         };
         let untrue = report.waits.iter().find_map(|wait| wrong(&wait.who, wait.spell, &wait.need));
-        untrue.or_else(|| self.is_no_deadlock(report).then(|| "those it names can go on".to_owned()))
+        untrue.or_else(|| self.is_no_deadlock(report).then(|| "the reported agents can continue".to_owned()))
     }
 
-    /// Whether those whom a report names do not hold each other fast: by themselves they form no cycle, or can go on.
+    /// Whether the reported agents do not block each other: without the others they form no cycle,
+    /// or can continue.
     fn is_no_deadlock(&self, report: &Report) -> bool {
         let mut graph = Graph::new();
         for wait in &report.waits {
-            // Whoever needs one of several is held fast only by all of them, whatever the report says.
+            // An agent that needs any of several is blocked only by all of them, regardless of the
+            // report.
             let need = match self.waits.get(&wait.who) {
                 Some((_, need)) if need.is_any() => need.clone(),
                 Some(_) | None => wait.need.clone(),

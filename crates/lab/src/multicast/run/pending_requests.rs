@@ -1,18 +1,19 @@
-//! What a node's user has asked it to send, and what came of it.
+//! The send requests of a node's client, and their answers.
 
 use quorate_core::multicast::{Command, GroupId, Payload};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The requests of one node that are not yet answered.
+/// The unanswered requests of one node.
 ///
-/// An answer does not say what was asked. But requests of a group are answered in the order in which they were made, and that is how
-/// one knows what a message says.
+/// An answer does not contain the payload. But the requests of a group are answered in order, so
+/// that the payload of a message is known.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct PendingRequests {
     groups: BTreeMap<GroupId, VecDeque<Payload>>,
     current: Current,
 }
 
+/// The command of the current step.
 #[derive(Clone, Copy, Debug, Default)]
 enum Current {
     #[default]
@@ -21,8 +22,8 @@ enum Current {
     Leave,
 }
 
-impl Asked {
-    pub(super) fn asks(&mut self, command: &Command) {
+impl PendingRequests {
+    pub(super) fn push(&mut self, command: &Command) {
         self.current = match command {
             Command::Send { group, payload } => {
                 self.groups.entry(*group).or_default().push_back(payload.clone());
@@ -36,12 +37,13 @@ impl Asked {
         self.current = Current::Nothing;
     }
 
-    /// `Sent` or `Wait`: the oldest request of the group is answered. Tells what it was.
+    /// `Sent` or `Wait`: the oldest request of the group is answered. Returns its payload.
     pub(super) fn answered(&mut self, group: GroupId) -> Option<Payload> {
         self.groups.get_mut(&group)?.pop_front()
     }
 
-    /// A refusal does not say of which group it is. It answers what is asked in this step; else the oldest of whichever group waits.
+    /// A refusal does not name its group. It answers the request of this step, else the oldest
+    /// pending request of any group.
     pub(super) fn refused(&mut self) {
         let group = match self.current {
             Current::Leave => None,
@@ -53,11 +55,11 @@ impl Asked {
         }
     }
 
-    pub(super) fn forgets(&mut self) {
+    pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// What is asked of a group and not yet answered.
+    /// The payload of the oldest unanswered request of a group.
     pub(super) fn oldest(&self, group: GroupId) -> Option<&Payload> {
         self.groups.get(&group)?.front()
     }

@@ -1,34 +1,37 @@
-//! What was found wrong so far.
+//! The violations found so far.
 
 use super::promises::{Promises, Property};
 use quorate_core::Time;
 use quorate_journal::property::{Verdict, Violation};
 
+/// A position in a run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct Position {
     pub(super) time: Time,
     pub(super) line: u64,
 }
 
-/// For each property, the first breach and how many there were.
+/// For each property, the first violation and the number of violations.
 #[derive(Clone, Debug)]
-pub(super) struct Breaches {
+pub(super) struct Violations {
     promised: Promises,
     watched: Promises,
     found: [(u64, Option<Violation>); Property::ALL.len()],
 }
 
-impl Breaches {
+impl Violations {
     pub(super) fn new(promised: Promises, watched: Promises) -> Self {
         Self { promised, watched, found: Default::default() }
     }
 
-    /// Whether an algorithm promises that nobody delivers, not even one that dies, what survivors do not.
+    /// Whether the algorithm promises uniform delivery: survivors deliver all that any node
+    /// delivers.
     pub(super) fn is_uniform(&self) -> bool {
         self.promised.uniform
     }
 
-    pub(super) fn note(&mut self, property: Property, now: Moment, since: Time, text: impl FnOnce() -> String) {
+    /// Records a violation of a judged property.
+    pub(super) fn record(&mut self, property: Property, now: Position, since: Time, text: impl FnOnce() -> String) {
         if !self.watched.has(property) {
             return;
         }

@@ -1,4 +1,5 @@
-//! Bad weather for detectors: messages take as long as they like, and processes ask and let go all the time, so that much of what is heard is out of date.
+//! Stress for detectors: messages have long delays, and processes send requests and release all the
+//! time, so that much received information is outdated.
 
 use super::{Deadlock, DeadlockEntry, Settings};
 use crate::deadlock::run::{Asking, Taking};
@@ -7,12 +8,12 @@ use quorate_core::Duration;
 use quorate_core::deadlock::{Policy, Waiting};
 use quorate_journal::settings::Latency;
 
-pub(super) fn weather(entry: &'static DeadlockEntry) -> Vec<Spec<Deadlock>> {
+pub(super) fn stress_specs(entry: &'static DeadlockEntry) -> Vec<Spec<Deadlock>> {
     let millis = Duration::from_millis;
     let tail = Latency::LongTail { median: millis(2) };
     let wide = Latency::Uniform { least: Duration::from_micros(100), most: millis(50) };
     let usual = Settings::default();
-    let asked_once = |nodes, processes, fan_out, share| {
+    let one_request = |nodes, processes, fan_out, share| {
         let settings = Settings { processes: Some(processes), fan_out, share, ..usual.clone() };
         Spec { nodes, latency: wide, settings, ..Spec::new(entry) }
     };
@@ -25,13 +26,13 @@ pub(super) fn weather(entry: &'static DeadlockEntry) -> Vec<Spec<Deadlock>> {
         Spec { nodes, latency: wide, settings, ..Spec::new(entry) }
     };
     let mut all = vec![
-        // Random graphs: everyone asks once or not at all, and nobody gives up.
-        asked_once(3, 3, 2, 70),
-        asked_once(5, 5, 1, 95),
-        asked_once(4, 8, 3, 80),
-        asked_once(3, 12, 2, 85),
-        asked_once(8, 8, 3, 97),
-        // Graphs that change all the time, and victims.
+        // Random graphs: every process sends one request or none, and there are no victims.
+        one_request(3, 3, 2, 70),
+        one_request(5, 5, 1, 95),
+        one_request(4, 8, 3, 80),
+        one_request(3, 12, 2, 85),
+        one_request(8, 8, 3, 97),
+        // Graphs that change all the time, with victims.
         busy(3, 4, Policy::Youngest),
         busy(5, 3, Policy::FewestLocks),
         busy(4, 4, Policy::LowestPriority),
@@ -48,7 +49,7 @@ pub(super) fn weather(entry: &'static DeadlockEntry) -> Vec<Spec<Deadlock>> {
                 let settings = Settings { asking: Some(asking), ..spec.settings.clone() };
                 Spec { settings, ..spec }
             };
-            [with(asked_once(5, 5, 3, 90)), with(busy(4, 4, Policy::Youngest))]
+            [with(one_request(5, 5, 3, 90)), with(busy(4, 4, Policy::Youngest))]
         });
         all.extend(others.collect::<Vec<_>>());
     }

@@ -1,7 +1,9 @@
-//! Crashes and recoveries of anyone at any moment, as far as elections must bear them: more than half of the group stays up.
+//! Crashes and restarts of any node at any time, within the limits that elections must tolerate: a
+//! majority stays up.
 //!
-//! An election may count on a majority not only at each instant, but throughout a few message times: what was said is heard by then, and
-//! what was heard is remembered. So outages are drawn with a margin around them, and with it less than half of the group is out at a time.
+//! An election may rely on a majority not only at each instant, but throughout a few message times:
+//! until messages are received and saved. So outages are drawn with a margin around them, and
+//! including the margin less than half of the group is down at a time.
 
 use super::Election;
 use crate::family::RunFamily;
@@ -11,15 +13,16 @@ use quorate_core::{Bounds, Duration, NodeId};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::{Fault, TimedFault, Unsynced};
 
-/// Keeps these draws apart from those of other faults that the seed chooses.
+/// Separates these draws from those of other seed-chosen faults.
 const SALT: u64 = 0x000E_1EC7_104E;
 
-/// In round trips: how long before and after an outage no majority may depend on the node that is out.
+/// Time before and after an outage in which no majority may depend on the node, in round trips.
 const MARGIN: u64 = 3;
 
-/// One that does not fit is drawn again so often.
+/// Number of attempts to draw an outage that fits.
 const ATTEMPTS: u64 = 8;
 
+/// A crash with its restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Outage {
     node: NodeId,
@@ -28,36 +31,41 @@ struct Outage {
 }
 
 impl Outage {
-    /// Whether both concern a common instant, if each is longer by this at both ends.
-    fn meets(&self, other: &Self, margin: Duration) -> bool {
+    /// Whether the outages overlap if each is extended by the margin at both ends.
+    fn overlaps(&self, other: &Self, margin: Duration) -> bool {
         let end = |outage: &Self| outage.at + outage.lasts + margin.times(2);
         self.at <= end(other) && other.at <= end(self)
     }
 }
 
-/// The crashes of a seed, each with its recovery: as many as the settings ask for, or fewer if no more fit.
+/// Draws the crashes of a seed, each with its restart: as many as the settings request, or fewer if
+/// no more fit.
 pub(super) fn draw(spec: &Spec<Election>) -> Vec<TimedFault> {
     let margin = round_trip(spec).times(if counts_members(spec) { 0 } else { MARGIN });
     let mut dice = Dice::new(spec.seed ^ SALT, Stream::Faults);
-    // Some are spread, and some come so close together that one strikes while others are not yet got over.
+    // Some seeds spread the outages, others put them close together, so that one begins during the
+    // recovery from another.
     let window = Election::fault_window(spec).nanos() >> (2 * dice.below(3));
     let window = Duration::from_nanos(window).max(round_trip(spec).times(MARGIN));
     let mut outages: Vec<Outage> = Vec::new();
     for _ in 0..spec.settings.upheaval {
-        let fitting =
-            (0..ATTEMPTS).map(|_| one(spec, window, &mut dice)).find(|outage| fits(spec, outage, &outages, margin));
+        let fitting = (0..ATTEMPTS)
+            .map(|_| draw_outage(spec, window, &mut dice))
+            .find(|outage| fits(spec, outage, &outages, margin));
         outages.extend(fitting);
     }
     outages.into_iter().map(fault).collect()
 }
 
-/// Whether only a run with a majority in it elects anybody: then it is enough that one is up at every instant.
+/// Whether every elected leader needs a majority in its run. Then a majority at every instant is
+/// enough.
 fn counts_members(spec: &Spec<Election>) -> bool {
     spec.algorithm.facts.shape == Shape::Ring
 }
 
-/// The shortest are over before anybody notices, and the longest after everyone has got used to them.
-fn one(spec: &Spec<Election>, window: Duration, dice: &mut Dice) -> Outage {
+/// Draws one outage. The shortest end before other nodes notice; the longest end after the group
+/// has adapted.
+fn draw_outage(spec: &Spec<Election>, window: Duration, dice: &mut Dice) -> Outage {
     let node = NodeId::from_index(dice.below(spec.nodes as u64) as usize);
     let least = Duration::from_nanos(1);
     let at = dice.between(least, window);
@@ -69,22 +77,24 @@ fn one(spec: &Spec<Election>, window: Duration, dice: &mut Dice) -> Outage {
     Outage { node, at, lasts: dice.between(least, most) }
 }
 
-/// Whether the node is up long enough between this outage and its others, and a majority is up all the time. Outages that meet the same one
-/// may not meet each other; so this is stricter than need be, and simple.
+/// Whether the node is up long enough between this outage and its others, and a majority is always
+/// up. All outages that overlap this one count, even if they do not overlap each other, which is
+/// stricter than necessary but simple.
 fn fits(spec: &Spec<Election>, outage: &Outage, others: &[Outage], margin: Duration) -> bool {
-    let mut meeting = others.iter().filter(|other| outage.meets(other, margin));
+    let mut overlapping = others.iter().filter(|other| outage.overlaps(other, margin));
     let down_from_the_start = super::absent(spec).len();
     let room = spec.nodes.saturating_sub(1) / 2;
-    let others: Vec<_> = meeting.by_ref().map(|other| other.node).collect();
+    let others: Vec<_> = overlapping.by_ref().map(|other| other.node).collect();
     !others.contains(&outage.node) && down_from_the_start + others.len() < room
 }
 
-/// How long a question and its answer take at most, at a node that is asked by everyone.
+/// The longest duration of a request and its reply, at a node with requests from all others.
 fn round_trip(spec: &Spec<Election>) -> Duration {
     let Bounds { message, processing } = spec.surroundings().bounds;
     message.times(2) + processing.times(4 * spec.nodes as u64)
 }
 
+/// The crash and restart of an outage.
 fn fault(Outage { node, at, lasts }: Outage) -> TimedFault {
     TimedFault { at, fault: Fault::Crash { node, unsynced: Unsynced::Torn }, lasts: Some(lasts) }
 }
@@ -97,8 +107,13 @@ mod tests {
     use quorate_core::{Duration, NodeId};
     use quorate_journal::settings::TimedFault;
 
-    fn spec(nodes: usize, upheaval: u64, seed: u64) -> Spec<Election> {
-        Spec { nodes, seed, settings: Settings { upheaval, ..Settings::default() }, ..Spec::named("raft").unwrap() }
+    fn spec(nodes: usize, crashes: u64, seed: u64) -> Spec<Election> {
+        Spec {
+            nodes,
+            seed,
+            settings: Settings { upheaval: crashes, ..Settings::default() },
+            ..Spec::named("raft").unwrap()
+        }
     }
 
     fn is_out(outage: &TimedFault, instant: Duration) -> bool {
@@ -106,9 +121,10 @@ mod tests {
         outage.at <= instant && end.is_some_and(|end| instant <= end)
     }
 
-    /// At every beginning of an outage, where the most are down, and for three message times from there.
+    /// Checks every begin of an outage, when most nodes are down, and three message times from
+    /// there.
     #[test]
-    fn more_than_half_stay_up_throughout() {
+    fn a_majority_stays_up_throughout() {
         let mut drawn = 0;
         for (nodes, seed) in (3..=9).flat_map(|nodes| (0..200).map(move |seed| (nodes, seed))) {
             let spec = spec(nodes, 6, seed);
@@ -120,7 +136,7 @@ mod tests {
                     is_out(other, outage.at) || is_out(other, later) || (outage.at..later).contains(&other.at)
                 };
                 let out: Vec<_> = outages.iter().filter(ever).filter_map(|other| other.fault.node()).collect();
-                assert!(2 * out.len() < nodes, "{nodes} nodes, seed {seed}: {out:?} are out");
+                assert!(2 * out.len() < nodes, "{nodes} nodes, seed {seed}: {out:?} are down");
                 outage.validate(nodes).unwrap();
             }
         }
@@ -128,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn everyone_has_their_turn_and_nobody_is_hurt_where_one_is_half() {
+    fn every_node_crashes_in_some_seed_unless_one_is_half_of_the_group() {
         let victims = |nodes| {
             let all = (0..300).flat_map(move |seed| draw(&spec(nodes, 3, seed)));
             all.filter_map(|outage| outage.fault.node()).collect::<std::collections::BTreeSet<_>>()
@@ -138,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_down_from_the_start_counts() {
+    fn nodes_that_are_down_at_the_start_count() {
         let faults = vec!["crash 5".parse().unwrap(), "crash 4".parse().unwrap()];
         assert!((0..50).all(|seed| draw(&Spec { faults: faults.clone(), ..spec(5, 3, seed) }).is_empty()));
     }

@@ -1,0 +1,81 @@
+//! Leases of leaders: no two may be valid at the same true time.
+
+use super::{Change, change};
+use quorate_core::election::{Command, Event};
+use quorate_core::{NodeId, Time};
+use quorate_journal::clocks::Clocks;
+use quorate_journal::moment::{Happening, Moment};
+use quorate_journal::property::Violation;
+
+/// Observes leaderships with an expiry. Each is valid from the instant at which its node learns of
+/// it until the node's clock shows the expiry or the node gives it up.
+pub(super) struct LeaderLeases {
+    clocks: Clocks,
+    leases: Vec<Option<LeaderLease>>,
+    breach: Option<Violation>,
+}
+
+/// The leadership of one node.
+#[derive(Clone, Copy, Debug)]
+struct LeaderLease {
+    since: Time,
+    /// On the node's own clock.
+    until: Time,
+}
+
+impl LeaderLeases {
+    pub(super) fn new(nodes: usize) -> Self {
+        Self { clocks: Clocks::new(nodes), leases: vec![None; nodes], breach: None }
+    }
+
+    pub(super) const fn breach(&self) -> &Option<Violation> {
+        &self.breach
+    }
+
+    pub(super) fn observe(&mut self, moment: &Moment<'_, Command, Event>, line: u64) {
+        self.clocks.observe(moment);
+        if let Moment::World { time, what: Happening::Changed { .. } } = moment {
+            self.check_all(*time, line);
+        }
+        let Some((time, node, change)) = change(moment) else { return };
+        let Some(lease) = self.leases.get_mut(node.index()) else { return };
+        match change {
+            Change::Learns { leader, until, .. } if leader == node => {
+                *lease = Some(LeaderLease { since: time, until });
+                self.check(time, node, "became the leader", line);
+            }
+            Change::Extends { until } => {
+                if let Some(lease) = lease {
+                    lease.until = until;
+                    self.check(time, node, "extended its leadership", line);
+                }
+            }
+            Change::Begins(_) | Change::Learns { .. } | Change::Ends | Change::Dies | Change::Boots => *lease = None,
+            Change::Campaigns => {}
+        }
+    }
+
+    fn valid(&self, node: NodeId, time: Time) -> Option<LeaderLease> {
+        let lease = (*self.leases.get(node.index())?)?;
+        (self.clocks.at(node, time) < lease.until).then_some(lease)
+    }
+
+    fn check(&mut self, time: Time, node: NodeId, action: &str, line: u64) {
+        let Some(ours) = self.valid(node, time).filter(|_| self.breach.is_none()) else { return };
+        let others = (0..self.leases.len()).map(NodeId::from_index).filter(|other| *other != node);
+        let mut valid = others.filter_map(|other| Some((other, self.valid(other, time)?)));
+        let Some((other, theirs)) = valid.next() else { return };
+        let text = format!(
+            "node {node} {action} while node {other}, the leader since {}, had a lease until {} on its clock",
+            theirs.since, theirs.until
+        );
+        self.breach = Some(Violation { time, line, since: ours.since.min(theirs.since), text });
+    }
+
+    /// A clock that was set back may make an expired leadership valid again.
+    fn check_all(&mut self, time: Time, line: u64) {
+        for index in 0..self.leases.len() {
+            self.check(time, NodeId::from_index(index), "was the leader after a clock change", line);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The history of one client in a single word, which properties inspect.
+//!
+//! ```text
+//! bit 0        its node crashed, or the group removed it
+//! bit 1        the group has views
+//! bits 4–7     total number of messages it has to send
+//! bits 8–63    its events in four bits each, the first one lowest
+//! ```
+
+use quorate_core::{Epoch, View};
+
+/// Maximum number of messages of all clients together: each has its own number.
+pub(super) const MAX_MESSAGES: usize = 10;
+/// Maximum number of sends and deliveries in the history of one client, besides its views.
+pub(super) const MAX_EVENTS: usize = SLOTS - VIEWS.len();
+/// Maximum number of members that the group can remove while all views have distinct codes.
+pub(super) const MAX_CHANGES: u8 = VIEWS.len() as u8;
+
+const SLOTS: usize = 14;
+const DELIVERS_UNKNOWN: u64 = 11;
+const WRONG_VIEW: u64 = 12;
+const SENDS: u64 = 13;
+const VIEWS: [u64; 2] = [14, 15];
+
+pub(super) const GONE: u64 = 1;
+pub(super) const VIEWED: u64 = 2;
+
+/// An event in the history of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ClientEvent {
+    Sends,
+    /// The client delivers the message with this number, among those of all clients, from 1.
+    Delivers(u8),
+    /// The client delivers a message that no client has to send.
+    DeliversUnknown,
+    /// The client delivers a message in the wrong view, or begins a view with the wrong state.
+    WrongView,
+    /// The client begins a later view.
+    BeginsView(u8),
+}
+
+impl ClientEvent {
+    fn packed(self) -> u64 {
+        match self {
+            Self::Delivers(number) => u64::from(number),
+            Self::DeliversUnknown => DELIVERS_UNKNOWN,
+            Self::WrongView => WRONG_VIEW,
+            Self::Sends => SENDS,
+            Self::BeginsView(later) => VIEWS.get(usize::from(later)).copied().unwrap_or(WRONG_VIEW),
+        }
+    }
+
+    fn unpacked(packed: u64) -> Option<Self> {
+        match packed & 0xf {
+            0 => None,
+            DELIVERS_UNKNOWN => Some(Self::DeliversUnknown),
+            WRONG_VIEW => Some(Self::WrongView),
+            SENDS => Some(Self::Sends),
+            view if view > SENDS => Some(Self::BeginsView((view - SENDS - 1) as u8)),
+            number => Some(Self::Delivers(number as u8)),
+        }
+    }
+}
+
+/// The events of one client, packed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct History(u64);
+
+impl History {
+    /// Appends an event. All correct histories fit. A full history contains a duplicate delivery,
+    /// which is a violation already.
+    pub(super) fn add(&mut self, event: ClientEvent) {
+        let slot = (0..SLOTS).find(|slot| self.0 >> (4 * slot) & 0xf == 0);
+        if let Some(slot) = slot {
+            self.0 |= event.packed() << (4 * slot);
+        }
+    }
+
+    /// Records that a view begins. The first view is implicit.
+    pub(super) fn begin(&mut self, view: Epoch) {
+        if let Some(later) = view.0.checked_sub(View::FIRST.0 + 1) {
+            self.add(ClientEvent::BeginsView(u8::try_from(later).unwrap_or(u8::MAX)));
+        }
+    }
+
+    pub(super) fn visible(self, messages: u8, is_gone: bool, has_views: bool) -> u64 {
+        let flag = |bit, is_set: bool| if is_set { bit } else { 0 };
+        self.0 << 8 | u64::from(messages & 0xf) << 4 | flag(GONE, is_gone) | flag(VIEWED, has_views)
+    }
+}
+
+/// The packed history of a client with its flags, as properties see it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct VisibleHistory(pub(super) u64);
+
+impl VisibleHistory {
+    pub(super) fn is_gone(self) -> bool {
+        self.0 & GONE != 0
+    }
+
+    pub(super) fn has_views(self) -> bool {
+        self.0 & VIEWED != 0
+    }
+
+    pub(super) fn messages(self) -> u8 {
+        (self.0 >> 4 & 0xf) as u8
+    }
+
+    pub(super) fn events(self) -> impl Iterator<Item = ClientEvent> {
+        (2..SLOTS + 2).map_while(move |slot| ClientEvent::unpacked(self.0 >> (4 * slot)))
+    }
+
+    /// The events in views that the client survived: all, unless it is gone; else those before its
+    /// last view.
+    pub(super) fn surviving_events(self) -> impl Iterator<Item = ClientEvent> {
+        let last_view =
+            || self.events().enumerate().filter(|(_, event)| matches!(event, ClientEvent::BeginsView(_))).last();
+        let length = if self.is_gone() { last_view().map_or(0, |(slot, _)| slot) } else { SLOTS };
+        self.events().take(length)
+    }
+
+    /// The number of views that it began after the first one. This is the number of the last view,
+    /// because clients never return to earlier ones.
+    pub(super) fn later_views(self) -> usize {
+        let begun = self.events().filter_map(|event| match event {
+            ClientEvent::BeginsView(later) => Some(usize::from(later) + 1),
+            ClientEvent::Sends | ClientEvent::Delivers(_) | ClientEvent::DeliversUnknown | ClientEvent::WrongView => {
+                None
+            }
+        });
+        begun.last().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClientEvent, History, MAX_EVENTS, MAX_MESSAGES, VisibleHistory};
+    use quorate_core::Epoch;
+
+    #[test]
+    fn events_are_kept_in_order() {
+        let mut events = vec![
+            ClientEvent::Sends,
+            ClientEvent::DeliversUnknown,
+            ClientEvent::WrongView,
+            ClientEvent::BeginsView(0),
+            ClientEvent::BeginsView(1),
+        ];
+        events.extend((1..=MAX_MESSAGES as u8 - 1).map(ClientEvent::Delivers));
+        let mut history = History::default();
+        events.iter().for_each(|event| history.add(*event));
+        let shown = VisibleHistory(history.visible(7, true, false));
+        assert_eq!(shown.events().collect::<Vec<_>>(), events);
+        assert_eq!((shown.messages(), shown.is_gone(), shown.has_views()), (7, true, false));
+        history.add(ClientEvent::Sends);
+        assert_eq!(
+            VisibleHistory(history.visible(7, true, false)).events().count(),
+            events.len(),
+            "the history is full"
+        );
+        const { assert!(MAX_EVENTS > MAX_MESSAGES) };
+    }
+
+    #[test]
+    fn gone_clients_count_in_views_that_they_survived() {
+        let mut history = History::default();
+        history.begin(Epoch(1));
+        history.add(ClientEvent::Delivers(1));
+        let surviving =
+            |history: History, gone| VisibleHistory(history.visible(0, gone, true)).surviving_events().count();
+        assert_eq!((surviving(history, false), surviving(history, true)), (1, 0));
+        history.begin(Epoch(3));
+        history.add(ClientEvent::Delivers(2));
+        assert_eq!((surviving(history, false), surviving(history, true)), (3, 1));
+        assert_eq!(VisibleHistory(history.visible(0, false, true)).later_views(), 2);
+    }
+}

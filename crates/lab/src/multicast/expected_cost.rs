@@ -1,0 +1,106 @@
+//! The expected cost of a multicast in an experiment, as a formula and as numbers.
+
+use super::{Carrier, Multicast, MulticastEntry, groups, plans};
+use crate::spec::Spec;
+use quorate_core::multicast::{Book, Facts, Plan, Sequencing};
+
+/// The cost of one multicast in a group with this setup, without other multicasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    pub formula: &'static str,
+    /// The formula for the sequencer's own messages, if they are cheaper.
+    pub formula_of_sequencer: Option<&'static str>,
+    pub expected: Book,
+}
+
+impl Cost {
+    /// Returns the expected cost of an experiment; `None` if it has groups of several sizes.
+    pub fn of(entry: &MulticastEntry, spec: &Spec<Multicast>) -> Option<Self> {
+        let [plan] = &plans(spec, entry)[..] else { return None };
+        Some(Self::in_group(entry.facts, plan, spec.settings.medium))
+    }
+
+    /// Returns the expected cost in one group.
+    pub fn in_group(facts: &Facts, plan: &Plan, medium: Carrier) -> Self {
+        let (formula, formula_of_sequencer) = formula(facts, plan, medium);
+        let unicast = (facts.book)(plan);
+        let expected = match medium {
+            Carrier::Unicast => unicast,
+            Carrier::Multicast | Carrier::Broadcast => {
+                let (messages, messages_of_sequencer) = on_broadcast_medium(facts, plan);
+                Book { messages, messages_of_sequencer, ..unicast }
+            }
+        };
+        Self { formula, formula_of_sequencer, expected }
+    }
+
+    /// Returns the formula for messages per multicast.
+    pub fn formula_of(entry: &MulticastEntry, spec: &Spec<Multicast>) -> &'static str {
+        plans(spec, entry).first().map_or("", |plan| formula(entry.facts, plan, spec.settings.medium).0)
+    }
+}
+
+/// How an algorithm orders messages.
+enum OrderingMethod {
+    /// Receivers hold messages back; there are no ordering messages.
+    Local,
+    Sequencer(Sequencing),
+    Agreement,
+}
+
+fn ordering_method(facts: &Facts, plan: &Plan) -> OrderingMethod {
+    if facts.sequences {
+        OrderingMethod::Sequencer(plan.sequencing)
+    } else if facts.order.total {
+        OrderingMethod::Agreement
+    } else {
+        OrderingMethod::Local
+    }
+}
+
+/// Messages per multicast, and those of the sequencer's own multicasts if they are cheaper.
+fn formula(facts: &Facts, plan: &Plan, medium: Carrier) -> (&'static str, Option<&'static str>) {
+    let is_unicast = medium == Carrier::Unicast;
+    match (ordering_method(facts, plan), plan.relay, is_unicast) {
+        (OrderingMethod::Local, false, true) => ("n−1", None),
+        (OrderingMethod::Local, true, true) => ("n(n−1)", None),
+        (OrderingMethod::Sequencer(Sequencing::ToAll), false, true) => ("2(n−1)", None),
+        (OrderingMethod::Sequencer(Sequencing::ToAll), true, true) => ("(n+1)(n−1)", None),
+        (OrderingMethod::Sequencer(Sequencing::Via), false, true) => ("n", Some("n−1")),
+        (OrderingMethod::Sequencer(Sequencing::Via), true, true) => ("(n−1)²+1", Some("n(n−1)")),
+        (OrderingMethod::Agreement, false, true) => ("3(n−1)", None),
+        (OrderingMethod::Agreement, true, true) => ("(n+2)(n−1)", None),
+        (OrderingMethod::Local, false, false) => ("1", None),
+        (OrderingMethod::Local, true, false) => ("n", None),
+        (OrderingMethod::Sequencer(Sequencing::ToAll), false, false) => ("2", None),
+        (OrderingMethod::Sequencer(Sequencing::ToAll), true, false) => ("n+1", None),
+        (OrderingMethod::Sequencer(Sequencing::Via), false, false) => ("2", Some("1")),
+        (OrderingMethod::Sequencer(Sequencing::Via), true, false) => ("n", Some("n")),
+        (OrderingMethod::Agreement, false, false) => ("n+1", None),
+        (OrderingMethod::Agreement, true, false) => ("2n", None),
+    }
+}
+
+/// The number of messages on a broadcast medium: a relay sends one message, and a proposal goes to
+/// the sender only.
+fn on_broadcast_medium(facts: &Facts, plan: &Plan) -> (u64, u64) {
+    let members = plan.members.len() as u64;
+    if members < 2 {
+        return (0, 0);
+    }
+    let spread = if plan.relay { members } else { 1 };
+    let every = |messages| (messages, messages);
+    match ordering_method(facts, plan) {
+        OrderingMethod::Local => every(spread),
+        OrderingMethod::Sequencer(Sequencing::ToAll) => every(spread + 1),
+        // One message to the sequencer and one from it to all. The sender already has its message,
+        // and does not relay it.
+        OrderingMethod::Sequencer(Sequencing::Via) => (if plan.relay { members } else { 2 }, spread),
+        OrderingMethod::Agreement => every(spread + members),
+    }
+}
+
+/// The node that numbers the messages of a group that never changes: its first member.
+pub fn sequencer(spec: &Spec<Multicast>) -> Option<quorate_core::NodeId> {
+    groups(spec).first().and_then(|(_, members)| members.iter().next())
+}

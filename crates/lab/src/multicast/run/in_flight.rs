@@ -1,0 +1,176 @@
+//! Multicasts in flight: the members that still have to deliver them.
+//!
+//! A message is forgotten when every member of its view has delivered it or cannot deliver it any
+//! more.
+
+use quorate_core::multicast::{Event, GroupId, MessageId};
+use quorate_core::{Duration, Epoch, Group, NodeId, Time, View};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The multicasts in flight.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InFlight {
+    nodes: usize,
+    /// Nodes that have been down. In groups without views they are not members any more.
+    dead: BTreeSet<NodeId>,
+    down: BTreeSet<NodeId>,
+    /// Nodes that have left, though views may still contain them.
+    left: BTreeSet<(GroupId, NodeId)>,
+    members: BTreeMap<(GroupId, Epoch), BTreeSet<NodeId>>,
+    messages: BTreeMap<MessageId, MessageState>,
+    /// The last message of each sender in each view for which a `Sent` event was emitted.
+    confirmed: BTreeMap<(GroupId, Epoch, NodeId), u64>,
+}
+
+/// A message in flight.
+#[derive(Clone, Debug)]
+struct MessageState {
+    sent: Time,
+    is_confirmed: bool,
+    /// Whether its sender is live or left in an orderly way: then all members get it.
+    is_safe: bool,
+    /// The members that have delivered it.
+    by: BTreeSet<NodeId>,
+}
+
+impl InFlight {
+    pub(super) fn new(nodes: usize) -> Self {
+        Self { nodes, ..Self::default() }
+    }
+
+    pub(super) fn among(&mut self, group: GroupId, members: &Group) {
+        self.members.insert((group, View::FIRST), members.iter().collect());
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Whether some member still has to deliver a message whose sender is live or left in an
+    /// orderly way. With `include_crashed_senders`, messages of crashed senders count as well if a
+    /// current member has delivered them.
+    pub(super) fn has_pending(&self, include_crashed_senders: bool) -> bool {
+        let is_there = |id: &MessageId, node: &NodeId| {
+            self.members.get(&(id.group, id.view)).is_some_and(|members| members.contains(node))
+        };
+        self.messages.iter().any(|(id, message)| {
+            message.is_safe || (include_crashed_senders && message.by.iter().any(|node| is_there(id, node)))
+        })
+    }
+
+    /// Records an event. Returns the delay if it is a delivery.
+    pub(super) fn record_event(&mut self, time: Time, node: NodeId, event: &Event) -> Option<Duration> {
+        match event {
+            Event::Sent { id } => {
+                self.message(time, *id).is_confirmed = true;
+                self.confirmed.insert((id.group, id.view, id.sender), id.number);
+                self.forget(*id);
+                None
+            }
+            Event::Delivered { id, .. } => self.record_delivery(time, node, *id),
+            Event::View { group, view, .. } => {
+                self.begin_view(node, *group, view);
+                None
+            }
+            Event::Out { group } => {
+                self.mark_unsafe(node, Some(*group));
+                self.remove_member(node, Some(*group));
+                None
+            }
+            Event::Left { group } => {
+                self.left.insert((*group, node));
+                self.remove_member(node, Some(*group));
+                None
+            }
+            Event::Wait { .. } | Event::Ready { .. } | Event::Refused(_) => None,
+        }
+    }
+
+    pub(super) fn node_stopped(&mut self, node: NodeId) {
+        self.dead.insert(node);
+        self.down.insert(node);
+        self.mark_unsafe(node, None);
+        self.remove_member(node, None);
+    }
+
+    pub(super) fn node_started(&mut self, node: NodeId) {
+        self.down.remove(&node);
+        self.left.retain(|(_, left)| *left != node);
+    }
+
+    /// In a group without views, all nodes that were never down are members of its only view.
+    fn ensure_members(&mut self, group: GroupId) {
+        let (nodes, dead) = (self.nodes, &self.dead);
+        let members = || (0..nodes).map(NodeId::from_index).filter(|node| !dead.contains(node)).collect();
+        self.members.entry((group, View::FIRST)).or_insert_with(members);
+    }
+
+    fn message(&mut self, time: Time, id: MessageId) -> &mut MessageState {
+        self.ensure_members(id.group);
+        let is_safe = !self.down.contains(&id.sender);
+        let message = || MessageState { sent: time, is_confirmed: false, is_safe, by: BTreeSet::new() };
+        self.messages.entry(id).or_insert_with(message)
+    }
+
+    fn record_delivery(&mut self, time: Time, node: NodeId, id: MessageId) -> Option<Duration> {
+        // A sender may deliver its own message before its `Sent` event, in the same step. In
+        // recordings of real processes, deliveries of any node may come first.
+        if self.confirmed.get(&(id.group, id.view, id.sender)).is_none_or(|confirmed| id.number > *confirmed) {
+            self.message(time, id);
+        }
+        let message = self.messages.get_mut(&id)?;
+        let delay = message.by.insert(node).then(|| time.since(message.sent));
+        self.forget(id);
+        delay
+    }
+
+    /// Forgets a message if all members have delivered it.
+    fn forget(&mut self, id: MessageId) {
+        let Some(message) = self.messages.get(&id).filter(|message| message.is_confirmed) else { return };
+        let is_done = self
+            .members
+            .get(&(id.group, id.view))
+            .is_none_or(|members| message.by.len() >= members.len() && members.is_subset(&message.by));
+        if is_done {
+            self.messages.remove(&id);
+        }
+    }
+
+    fn forget_all(&mut self) {
+        let ids: Vec<_> = self.messages.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.forget(id));
+        self.members.retain(|(_, view), members| *view == View::FIRST || !members.is_empty());
+        let members = &self.members;
+        self.confirmed.retain(|(group, view, _), _| members.contains_key(&(*group, *view)));
+    }
+
+    fn begin_view(&mut self, node: NodeId, group: GroupId, view: &View) {
+        for (_, members) in self.members.range_mut((group, Epoch(0))..(group, view.epoch())) {
+            members.remove(&node);
+        }
+        let is_up = |node: &NodeId| !self.down.contains(node) && !self.left.contains(&(group, *node));
+        let begins = || view.members().iter().filter(is_up).collect();
+        self.members.entry((group, view.epoch())).or_insert_with(begins);
+        self.forget_all();
+    }
+
+    /// Records that the sender of these messages crashed or was removed.
+    fn mark_unsafe(&mut self, node: NodeId, group: Option<GroupId>) {
+        let is_its = |id: &MessageId| id.sender == node && group.is_none_or(|group| group == id.group);
+        for (_, message) in self.messages.iter_mut().filter(|(id, _)| is_its(id)) {
+            message.is_safe = false;
+        }
+    }
+
+    fn remove_member(&mut self, node: NodeId, group: Option<GroupId>) {
+        if let Some(group) = group {
+            self.ensure_members(group);
+        }
+        for ((of, _), members) in &mut self.members {
+            if group.is_none_or(|group| group == *of) {
+                members.remove(&node);
+            }
+        }
+        self.forget_all();
+    }
+}

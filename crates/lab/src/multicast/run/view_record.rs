@@ -1,0 +1,346 @@
+//! The record of one view of one group: its members, the messages sent, and the deliveries of each
+//! member.
+//!
+//! A message is forgotten when every member that can still deliver it has done so. What remains are
+//! contiguous ranges of numbers, so that the memory use of a view does not grow with its messages.
+
+use super::message::{Key, Message};
+use super::numbers::Numbers;
+use super::order::{Conflict, Order};
+use super::promises::{Promises, Property};
+use super::violations::{Position, Violations};
+use quorate_core::multicast::{GroupId, Payload};
+use quorate_core::{Epoch, Group, NodeId};
+use std::collections::BTreeMap;
+
+/// The state of a node in one view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MemberState {
+    /// Not a member, or not any more: it crashed, or the group removed it.
+    Gone,
+    /// A member that has not begun the view yet.
+    Awaited,
+    In,
+    /// It has begun that later view.
+    MovedTo(Epoch),
+    Left,
+    /// Its process was stopped in an orderly way.
+    Ended,
+}
+
+impl MemberState {
+    /// Whether it may still deliver messages in the view.
+    const fn is_open(self) -> bool {
+        matches!(self, Self::Awaited | Self::In)
+    }
+
+    /// Whether messages must wait for its delivery.
+    const fn counts(self) -> bool {
+        matches!(self, Self::Awaited | Self::In | Self::MovedTo(_))
+    }
+}
+
+/// The activity of one node in the view.
+#[derive(Clone, Debug)]
+struct Member {
+    state: MemberState,
+    /// For each sender, the delivered messages.
+    delivered: Vec<Numbers>,
+    /// Messages delivered since the last send: the causes of the next one.
+    recent: Vec<Key>,
+    sent: Option<u64>,
+}
+
+/// The record of one view.
+#[derive(Clone, Debug)]
+pub(super) struct ViewRecord {
+    group: GroupId,
+    view: Epoch,
+    watched: Promises,
+    members: Vec<Member>,
+    sent: Vec<Numbers>,
+    messages: BTreeMap<Key, Message>,
+    order: Order,
+    pub(super) contended: bool,
+}
+
+impl ViewRecord {
+    pub(super) fn new(group: GroupId, view: Epoch, watched: Promises, states: Vec<MemberState>) -> Self {
+        let nodes = states.len();
+        let member = |state| Member { state, delivered: Vec::new(), recent: Vec::new(), sent: None };
+        Self {
+            group,
+            view,
+            watched,
+            members: states.into_iter().map(member).collect(),
+            sent: vec![Numbers::default(); nodes],
+            messages: BTreeMap::new(),
+            order: Order::new(if watched.total { nodes } else { 0 }),
+            contended: false,
+        }
+    }
+
+    pub(super) fn state(&self, node: NodeId) -> MemberState {
+        self.members.get(node.index()).map_or(MemberState::Gone, |member| member.state)
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.members.iter().any(|member| member.state.is_open())
+    }
+
+    pub(super) fn awaited_members(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.members_that(|state| state == MemberState::Awaited)
+    }
+
+    pub(super) fn current_members(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.members_that(|state| state == MemberState::In)
+    }
+
+    fn members_that(&self, matches: impl Fn(MemberState) -> bool) -> impl Iterator<Item = NodeId> {
+        self.members
+            .iter()
+            .enumerate()
+            .filter(move |(_, member)| matches(member.state))
+            .map(|(index, _)| NodeId::from_index(index))
+    }
+
+    /// Number of remembered messages.
+    pub(super) fn held(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Number of remembered causes of future messages.
+    pub(super) fn causes(&self) -> usize {
+        self.members.iter().map(|member| member.recent.len()).sum()
+    }
+
+    /// Changes the state of a node, and updates the messages that wait for it.
+    pub(super) fn set_state(&mut self, node: NodeId, state: MemberState) {
+        let Some(member) = self.members.get_mut(node.index()) else { return };
+        let before = std::mem::replace(&mut member.state, state);
+        for (key, message) in self.messages.iter_mut().filter(|_| before.counts() != state.counts()) {
+            if !has(&member.delivered, *key) {
+                message.undelivered =
+                    if state.counts() { message.undelivered + 1 } else { message.undelivered.saturating_sub(1) };
+            }
+        }
+        if state == MemberState::Gone {
+            // A later incarnation of the node is another participant, and has delivered nothing.
+            (member.delivered, member.recent) = (Vec::new(), Vec::new());
+        }
+        let order = &mut self.order;
+        self.messages.retain(|key, message| {
+            if message.undelivered == 0 {
+                order.settle(*key, message);
+            }
+            message.undelivered > 0
+        });
+    }
+
+    /// Ends the stay of a node in the view.
+    pub(super) fn end_stay(&mut self, node: NodeId, how: MemberState) {
+        match self.state(node) {
+            MemberState::In => self.set_state(node, how),
+            MemberState::Awaited | MemberState::Gone => self.set_state(node, MemberState::Gone),
+            MemberState::MovedTo(_) | MemberState::Left | MemberState::Ended => {}
+        }
+    }
+
+    /// Whether nothing was sent in the view.
+    pub(super) fn is_blank(&self) -> bool {
+        self.sent.iter().all(|numbers| *numbers == Numbers::default())
+    }
+
+    pub(super) fn was_sent(&self, key: Key) -> bool {
+        has(&self.sent, key)
+    }
+
+    /// Records a send. Returns `false` if the message id is already used.
+    pub(super) fn record_send(&mut self, now: Position, key: Key, payload: Option<Payload>) -> bool {
+        if !put(&mut self.sent, key) {
+            return false;
+        }
+        let undelivered = self.members.iter().filter(|member| member.state.counts()).count();
+        let Some(member) = self.members.get_mut(key.sender.index()) else { return false };
+        let mut causes = std::mem::take(&mut member.recent);
+        causes.extend(member.sent.replace(key.number).map(|number| Key { number, ..key }));
+        if !self.watched.causal {
+            causes.clear();
+        }
+        self.contended = self.contended || self.messages.keys().any(|other| other.sender != key.sender);
+        if undelivered > 0 {
+            let sent = now.time;
+            let message =
+                Message { payload, sent, causes, undelivered, first: None, rank: None, deliveries: Vec::new() };
+            self.messages.insert(key, message);
+        }
+        true
+    }
+
+    pub(super) fn payload(&self, key: Key) -> Option<&Payload> {
+        self.messages.get(&key)?.payload.as_ref()
+    }
+
+    /// Records a delivery, and checks integrity and order.
+    pub(super) fn record_delivery(
+        &mut self,
+        now: Position,
+        node: NodeId,
+        key: Key,
+        payload: &Payload,
+        violations: &mut Violations,
+    ) {
+        let id = key.named(self.group, self.view);
+        let Some(member) = self.members.get_mut(node.index()) else { return };
+        let is_next = has_all_below(&member.delivered, key);
+        let since = self.messages.get(&key).map_or(now.time, |message| message.sent);
+        if !put(&mut member.delivered, key) {
+            violations.record(Property::Integrity, now, since, || format!("node {node} delivers {id} twice"));
+            return;
+        }
+        if let Some(sent) = self.messages.get(&key).and_then(|message| message.payload.as_ref())
+            && sent != payload
+        {
+            let text = || format!("node {node} delivers {id} as {payload}, but it was sent as {sent}");
+            violations.record(Property::Integrity, now, since, text);
+        }
+        if member.state != MemberState::In {
+            return;
+        }
+        if !is_next {
+            let text = || format!("node {node} delivers {id} before an earlier message of node {}", key.sender);
+            violations.record(Property::Fifo, now, since, text);
+        }
+        if self.watched.causal {
+            let causes = self.messages.get(&key).map_or(&[][..], |message| &message.causes);
+            if let Some(cause) = causes.iter().find(|cause| !has(&member.delivered, **cause)) {
+                let since = self.messages.get(cause).map_or(since, |cause| cause.sent);
+                let cause = cause.named(self.group, self.view);
+                let text = || format!("node {node} delivers {id} before {cause}, which happened before it");
+                violations.record(Property::Causal, now, since, text);
+            }
+            member.recent.push(key);
+            // A node that only receives would accumulate causes. Forgotten messages were delivered
+            // by all.
+            if member.recent.len() > 2 * self.messages.len() + 64 {
+                member.recent.retain(|key| self.messages.contains_key(key));
+            }
+        }
+        self.finish_delivery(now, node, key, violations);
+    }
+
+    /// Checks the total order, and forgets the message if all members have delivered it.
+    fn finish_delivery(&mut self, now: Position, node: NodeId, key: Key, violations: &mut Violations) {
+        if self.watched.total {
+            let found = self.order.record_delivery((now.time, now.line), node, key, &mut self.messages);
+            // With uniform delivery, later crashes do not matter.
+            let is_uniform = violations.is_uniform();
+            for conflict in found.iter().filter(|_| is_uniform) {
+                self.record_conflict(conflict, violations);
+            }
+        }
+        let Some(message) = self.messages.get_mut(&key) else { return };
+        message.first = message.first.or(Some(node));
+        message.undelivered = message.undelivered.saturating_sub(1);
+        if message.undelivered == 0
+            && let Some(message) = self.messages.remove(&key)
+        {
+            self.order.settle(key, &message);
+        }
+    }
+
+    fn record_conflict(&self, conflict: &Conflict, violations: &mut Violations) {
+        let Conflict { time, line, after, before, by, other } = conflict;
+        let since = self.messages.get(after).map_or(*time, |message| message.sent);
+        let (first, second) = (before.named(self.group, self.view), after.named(self.group, self.view));
+        let text =
+            || format!("node {by} delivers {first} before {second}, but node {other} delivers {second} before {first}");
+        violations.record(Property::Total, Position { time: *time, line: *line }, since, text);
+    }
+
+    /// Records that a node begins a later view. All nodes with the same transition must have
+    /// delivered the same messages.
+    pub(super) fn check_transition(&self, now: Position, node: NodeId, into: Epoch, violations: &mut Violations) {
+        let is_companion = |state| state == MemberState::MovedTo(into);
+        let Some(other) = self.members_that(is_companion).find(|other| *other != node) else { return };
+        let has = |node: NodeId, key| self.members.get(node.index()).is_some_and(|member| has(&member.delivered, key));
+        let Some((key, message)) = self.messages.iter().find(|(key, _)| has(node, **key) != has(other, **key)) else {
+            return;
+        };
+        let (with, without) = if has(node, *key) { (node, other) } else { (other, node) };
+        let id = key.named(self.group, self.view);
+        let view = self.view;
+        violations.record(Property::ViewSynchrony, now, message.sent, || {
+            format!(
+                "nodes {with} and {without} move together from view {view} to view {into}, but only node {with} has \
+                 delivered {id}"
+            )
+        });
+    }
+
+    /// Judges final results: all members have left the view, or the run has ended and
+    /// `current_members` are still in the view.
+    pub(super) fn judge(&self, now: Position, current_members: &Group, violations: &mut Violations) {
+        let survives = |node: NodeId| match self.state(node) {
+            MemberState::MovedTo(_) => true,
+            MemberState::In => current_members.contains(node),
+            MemberState::Gone | MemberState::Awaited | MemberState::Left | MemberState::Ended => false,
+        };
+        if !violations.is_uniform() {
+            let stays = |node: NodeId| survives(node) || self.state(node) == MemberState::Ended;
+            for conflict in self.order.conflicts().filter(|found| stays(found.by) && stays(found.other)) {
+                self.record_conflict(conflict, violations);
+            }
+        }
+        let nodes = (0..self.members.len()).map(NodeId::from_index);
+        let survivors: Vec<_> = nodes.filter(|node| survives(*node)).collect();
+        for (key, message) in &self.messages {
+            self.judge_message(now, *key, message, &survivors, violations);
+        }
+    }
+
+    fn judge_message(
+        &self,
+        now: Position,
+        key: Key,
+        message: &Message,
+        survivors: &[NodeId],
+        violations: &mut Violations,
+    ) {
+        let has = |node: &NodeId| self.members.get(node.index()).is_some_and(|member| has(&member.delivered, key));
+        let Some(lacks) = survivors.iter().find(|node| !has(node)) else { return };
+        let (id, sender) = (key.named(self.group, self.view), key.sender);
+        let mut note = |property, text: &dyn Fn() -> String| violations.record(property, now, message.sent, text);
+        if let Some(other) = survivors.iter().find(|node| has(node)) {
+            note(Property::Agreement, &|| format!("node {other} has delivered {id}, but node {lacks} never does"));
+        }
+        if let Some(first) = message.first {
+            note(Property::Uniform, &|| format!("node {first} has delivered {id}, but node {lacks} never does"));
+        }
+        if survivors.contains(&sender) && !has(&sender) {
+            note(Property::Validity, &|| format!("node {sender} has sent {id}, but never delivers it itself"));
+        }
+        if survivors.contains(&sender) || self.state(sender) == MemberState::Left {
+            note(Property::Delivered, &|| format!("node {sender} has sent {id}, but node {lacks} never delivers it"));
+        }
+    }
+}
+
+fn has(numbers: &[Numbers], key: Key) -> bool {
+    numbers.get(key.sender.index()).is_some_and(|numbers| numbers.contains(key.number))
+}
+
+fn has_all_below(numbers: &[Numbers], key: Key) -> bool {
+    match numbers.get(key.sender.index()) {
+        Some(numbers) => numbers.has_all_below(key.number),
+        None => key.number <= 1,
+    }
+}
+
+/// Inserts the number. Returns `false` if it was present. The sender must be a node of the run.
+fn put(numbers: &mut Vec<Numbers>, key: Key) -> bool {
+    if numbers.len() <= key.sender.index() {
+        numbers.resize(key.sender.index() + 1, Numbers::default());
+    }
+    numbers.get_mut(key.sender.index()).is_some_and(|numbers| numbers.insert(key.number))
+}

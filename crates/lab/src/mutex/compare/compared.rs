@@ -1,0 +1,120 @@
+//! The algorithms and sizes of a comparison.
+
+use crate::compare::CompareError;
+use crate::mutex::MutexEntry;
+
+/// The algorithms to compare.
+pub(super) struct ComparedAlgorithms {
+    /// Algorithms that support at least one of the sizes.
+    pub(super) contenders: Vec<&'static MutexEntry>,
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+/// An algorithm that does not support some sizes.
+pub(super) struct LeftOut {
+    pub(super) algorithm: &'static str,
+    pub(super) sizes: Vec<usize>,
+    /// The supported sizes, as a sentence.
+    pub(super) why: &'static str,
+}
+
+impl LeftOut {
+    pub(super) fn sentence(&self) -> String {
+        let Self { algorithm, sizes, why } = self;
+        // In a long list, the rule is more useful than the sizes.
+        let left_out = if sizes.len() > 5 { "other numbers of".into() } else { list(sizes, "and") };
+        format!("{algorithm} is omitted for {left_out} nodes: {why}.")
+    }
+}
+
+impl ComparedAlgorithms {
+    /// Omits algorithms at sizes that they do not support. Fails if no algorithm is left, or if a
+    /// named algorithm supports none of the sizes.
+    pub(super) fn of(all: Vec<&'static MutexEntry>, sizes: &[usize], named: &[String]) -> Result<Self, CompareError> {
+        let mut compared = Self { contenders: Vec::new(), left_out: Vec::new() };
+        for entry in all {
+            let algorithm = entry.facts.profile.name;
+            let misfits = sizes.iter().filter_map(|size| Some((*size, (entry.facts.fits)(*size).err()?)));
+            let (misfits, reasons): (Vec<_>, Vec<_>) = misfits.unzip();
+            let is_there = misfits.len() < sizes.len();
+            if let Some(why) = reasons.first().copied() {
+                if !is_there && named.iter().any(|name| name == algorithm) {
+                    let sizes = list(&misfits, "or");
+                    return CompareError::refused(format!("'{algorithm}' does not support groups of {sizes}: {why}."));
+                }
+                compared.left_out.push(LeftOut { algorithm, sizes: misfits, why });
+            }
+            compared.contenders.extend(is_there.then_some(entry));
+        }
+        if compared.contenders.is_empty() {
+            let why = compared.left_out.first().map(LeftOut::sentence).unwrap_or_default();
+            return CompareError::refused(format!("no algorithm supports the given sizes. {why}"));
+        }
+        Ok(compared)
+    }
+}
+
+/// `4`, `4 and 9`, `4, 9 and 16`.
+fn list(sizes: &[usize], and: &str) -> String {
+    let words: Vec<_> = sizes.iter().map(ToString::to_string).collect();
+    match &words[..] {
+        [first @ .., last] if !first.is_empty() => format!("{} {and} {last}", first.join(", ")),
+        few => few.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ComparedAlgorithms, list};
+    use crate::mutex::MutexEntry;
+    use crate::mutex::compare::{Forms, contenders};
+    use quorate_core::mutex::Facts;
+
+    /// A variant of `central` that supports only square sizes.
+    fn squares_only() -> &'static MutexEntry {
+        let [central] = contenders(&["central".into()], Forms::Usual).unwrap()[..] else { panic!("one algorithm") };
+        let fits = |nodes: usize| if nodes.isqrt().pow(2) == nodes { Ok(()) } else { Err("it needs a square") };
+        let facts: &Facts = Box::leak(Box::new(Facts { fits, ..*central.facts }));
+        Box::leak(Box::new(MutexEntry { facts, make: central.make.clone(), codec: central.codec.clone() }))
+    }
+
+    fn compared(sizes: &[usize], named: &[String]) -> Result<(usize, String), String> {
+        let others = contenders(&["ricart-agrawala".into()], Forms::Usual).unwrap();
+        let all = std::iter::once(squares_only()).chain(others.into_iter().filter(|_| named.is_empty())).collect();
+        let compared = ComparedAlgorithms::of(all, sizes, named).map_err(|error| error.to_string())?;
+        Ok((
+            compared.contenders.len(),
+            compared.left_out.iter().map(|left| left.sentence()).collect::<Vec<_>>().join(" "),
+        ))
+    }
+
+    #[test]
+    fn algorithms_are_omitted_at_unsupported_sizes() {
+        assert_eq!(compared(&[4, 9], &[]), Ok((2, String::new())));
+        assert_eq!(
+            compared(&[4, 5, 7], &[]),
+            Ok((2, "central is omitted for 5 and 7 nodes: it needs a square.".into()))
+        );
+        assert_eq!(compared(&[5], &[]), Ok((1, "central is omitted for 5 nodes: it needs a square.".into())));
+    }
+
+    #[test]
+    fn a_named_algorithm_must_support_a_size() {
+        let named = ["central".to_owned()];
+        assert_eq!(compared(&[4, 5], &named), Ok((1, "central is omitted for 5 nodes: it needs a square.".into())));
+        assert_eq!(
+            compared(&[5, 6, 7], &named),
+            Err("'central' does not support groups of 5, 6 or 7: it needs a square.".into())
+        );
+    }
+
+    #[test]
+    fn at_least_one_algorithm_must_be_left() {
+        let result = ComparedAlgorithms::of(vec![squares_only()], &[2], &[])
+            .map(|compared| compared.contenders.len())
+            .map_err(|error| error.to_string());
+        let why = "no algorithm supports the given sizes. central is omitted for 2 nodes: it needs a square.";
+        assert_eq!(result, Err(why.into()));
+        assert_eq!(list(&[], "and"), "");
+    }
+}

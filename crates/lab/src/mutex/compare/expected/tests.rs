@@ -1,0 +1,119 @@
+//! Simulations have the expected figures, and unexpected figures are reported.
+
+use super::{Delays, ExpectedCost, Figure, Forms, Measured, contenders, simulate, simulation};
+use crate::algorithm::AlgorithmError;
+use crate::error::LabError;
+use crate::experiment;
+use crate::mutex::Settings;
+use crate::mutex::run::Pattern;
+use quorate_journal::workload::Ending;
+
+fn settings(entries: u64, workload: Pattern) -> Settings {
+    Settings { entries, workload, ..Settings::default() }
+}
+
+/// Every figure of every algorithm in every group of these sizes is as expected, under every
+/// workload. More than `least` runs must have a delay and an exact expectation.
+fn assert_expected_figures(sizes: impl Iterator<Item = usize> + Clone, least: u64) {
+    let (mut client_delays, mut sync_delays, mut exact) = (0, 0, 0);
+    for entry in contenders(&[], Forms::All).unwrap() {
+        for nodes in sizes.clone().filter(|nodes| (entry.facts.fits)(*nodes).is_ok()) {
+            for workload in [Pattern::Single, Pattern::All, Pattern::Random] {
+                let spec = simulation(entry, nodes, nodes as u64 * 7, &settings(50, workload));
+                let (expected, measured) = simulate(&spec).unwrap();
+                assert_eq!(
+                    measured.is_exact(&expected),
+                    Some(true),
+                    "{:?}: {}",
+                    measured.differences,
+                    spec.command("sim")
+                );
+                assert!(measured.holds() && measured.entries == 50, "{}", spec.command("sim"));
+                client_delays += u64::from(measured.client_delay.is_some());
+                sync_delays += u64::from(measured.sync_delay.is_some());
+                exact += u64::from(expected.total(measured.counted).exact().is_some());
+            }
+        }
+    }
+    assert!(client_delays > least && sync_delays > least / 2, "{client_delays} client delays, {sync_delays} handovers");
+    assert!(exact > least, "only {exact} runs have an exact expectation");
+}
+
+#[test]
+fn every_figure_is_as_expected() {
+    assert_expected_figures((2..=9).chain([13, 16]), 250);
+}
+
+/// Every size: `quorate compare mutex --nodes 2-49`.
+#[test]
+#[ignore = "long: ./check long"]
+fn every_figure_is_as_expected_in_large_groups() {
+    assert_expected_figures((2..=17).chain([25, 31, 36, 49]), 500);
+}
+
+/// The coordinator's own entries cost nothing, and would hide the cost of the others.
+#[test]
+fn the_coordinators_entries_are_counted_separately() {
+    let [entry] = contenders(&["central".into()], Forms::Usual).unwrap()[..] else { panic!("one name, one algorithm") };
+    let (expected, measured) = simulate(&simulation(entry, 3, 1, &settings(60, Pattern::Random))).unwrap();
+    assert_eq!((expected.per_entry(7), expected.keeper), ((3.0, Some(3.0)), true));
+    assert_eq!((measured.messages_per_entry, measured.own_messages_per_entry), (Some(3.0), Some(0.0)));
+    assert_eq!(measured.busiest_share, 1.0);
+}
+
+/// Compared with the expected cost of another algorithm or size, a run differs in the right
+/// figures.
+#[test]
+fn unexpected_figures_are_reported() {
+    let found = contenders(&["central".into(), "ricart-agrawala".into()], Forms::Usual).unwrap();
+    let [central, ricart_agrawala] = found[..] else { panic!("two names, two algorithms") };
+    let outcome = experiment::run(&simulation(ricart_agrawala, 4, 3, &settings(60, Pattern::Random))).unwrap();
+    let compare_with = |expected: &ExpectedCost, delays, ending| {
+        let measured = Measured::new(expected, delays, ending, &outcome.summary, &outcome.messages, &outcome.verdicts);
+        let figures: Vec<_> = measured.differences.iter().map(|difference| difference.figure).collect();
+        (figures, measured.is_exact(expected))
+    };
+    let random = settings(60, Pattern::Random);
+    let larger = ExpectedCost::of(ricart_agrawala, &simulation(ricart_agrawala, 5, 1, &random));
+    let (times, millis) = (Delays::InMessageTimes, Delays::InMilliseconds);
+    assert_eq!(compare_with(&larger, times, Ending::Done), (vec![Figure::Messages], Some(false)));
+    let other = ExpectedCost::of(central, &simulation(central, 4, 1, &random));
+    assert_eq!(compare_with(&other, times, Ending::Done), (vec![Figure::Messages, Figure::SyncDelay], Some(false)));
+    assert_eq!(compare_with(&other, millis, Ending::Done), (vec![Figure::Messages], Some(false)));
+    assert_eq!(compare_with(&other, times, Ending::Stopped), (vec![], None));
+    let not_binding = ExpectedCost { binding: false, ..other };
+    assert_eq!(compare_with(&not_binding, times, Ending::Done), (vec![], None));
+}
+
+#[test]
+fn faulty_variants_are_compared_only_if_named() {
+    let name = |entry: &crate::mutex::MutexEntry| entry.facts.profile.name;
+    assert!(
+        contenders(&[], Forms::All).unwrap().into_iter().all(|entry| ExpectedCost::of(
+            entry,
+            &simulation(entry, 3, 1, &settings(1, Pattern::All))
+        )
+        .binding)
+    );
+    let [wrong] = contenders(&["ricart-agrawala-clock-only".into()], Forms::Usual).unwrap()[..] else {
+        panic!("one algorithm")
+    };
+    assert_eq!(name(wrong), "ricart-agrawala-clock-only");
+    let (expected, measured) = simulate(&simulation(wrong, 4, 1, &settings(100, Pattern::All))).unwrap();
+    assert_eq!((measured.holds(), measured.is_exact(&expected)), (false, None));
+}
+
+#[test]
+fn a_run_without_entries_is_not_judged() {
+    for entry in contenders(&[], Forms::All).unwrap() {
+        let (expected, measured) = simulate(&simulation(entry, 3, 1, &settings(0, Pattern::Random))).unwrap();
+        assert_eq!(measured.is_exact(&expected), None);
+    }
+}
+
+#[test]
+fn names_of_other_families_are_rejected() {
+    let found = |name: &str| contenders(&["central".into(), name.into()], Forms::Usual).map(|found| found.len());
+    assert!(matches!(found("raft"), Err(LabError::Algorithm(AlgorithmError::OtherFamily { .. }))));
+    assert!(matches!(found("centrel"), Err(LabError::Algorithm(AlgorithmError::UnknownAlgorithm { .. }))));
+}

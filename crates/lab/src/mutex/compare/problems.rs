@@ -1,0 +1,39 @@
+//! The problems that a comparison found, each with a command that demonstrates it.
+
+use super::costs::{Costs, Row, World, WorldResult};
+use super::table::traffic_name;
+
+/// Maximum number of listed problems.
+const MAX_PROBLEMS: usize = 5;
+
+/// Lists violated properties and unexpected figures.
+pub(super) fn problems(costs: &Costs) -> Vec<String> {
+    let results = costs.rows.iter().flat_map(|row| row.results().map(move |result| (row, result)));
+    let mut wrong: Vec<_> = results.filter_map(|(row, result)| problem(row, result)).collect();
+    let all = wrong.len();
+    if all > MAX_PROBLEMS {
+        wrong.truncate(MAX_PROBLEMS);
+        wrong.push(format!("{all} runs have problems in total; --json lists all of them."));
+    }
+    wrong
+}
+
+/// Describes the problem of one result, if there is any.
+fn problem(row: &Row, result: &WorldResult) -> Option<String> {
+    let breach = result.measured.breaches.first().map(|breach| {
+        let why = breach.violation.as_ref().map(|violation| format!(": at {} {}", violation.time, violation.text));
+        format!("'{}' fails{}", breach.name, why.unwrap_or_default())
+    });
+    let difference = result.measured.differences.first().map(ToString::to_string);
+    let what = breach.or(difference)?;
+    let (world, repeat_command) = match result.world {
+        World::Simulated => ("simulated", format!("{} --steps", result.repeat_command)),
+        World::Real => {
+            ("real", format!("{} --trace run.journal && quorate replay run.journal --steps", result.repeat_command))
+        }
+    };
+    // A recorded run is better than one that may not happen again.
+    let show = result.journal.as_ref().map_or(repeat_command, |journal| format!("quorate replay {journal} --steps"));
+    let (algorithm, nodes, when) = (row.name(), row.case.nodes, traffic_name(row.case.traffic));
+    Some(format!("{algorithm} with {nodes} nodes, {when}, {world}: {what}.\nTo see it: {show}"))
+}

@@ -1,0 +1,140 @@
+//! A run without faults, from which victims are chosen, and the requests after a fault.
+
+use super::{FailureMode, MESSAGE, Victim, fault};
+use crate::mutex::Mutex;
+use crate::mutex::run::{Change, LockPhase, change};
+use crate::{Spec, experiment};
+use quorate_core::mutex::{Command, Event};
+use quorate_core::{Duration, NodeId, Time};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::moment::{Happening, Moment, Observer};
+use quorate_journal::settings::TimedFault;
+
+/// The phase of every node over time, in a run without faults.
+pub(super) struct FaultFreeRun {
+    seed: u64,
+    keeper: Option<NodeId>,
+    intervals: Vec<Interval>,
+}
+
+/// A period without changes, with the phase of every node.
+struct Interval {
+    from: Time,
+    to: Time,
+    phases: Vec<LockPhase>,
+}
+
+/// Possible restart delays of the victim, in message times.
+const RESTART_DELAYS: [u64; 4] = [1, 3, 8, 20];
+
+impl FaultFreeRun {
+    /// Runs the experiment and keeps its first half: faults in the second half show little.
+    pub(super) fn of(spec: &Spec<Mutex>, keeper: Option<NodeId>) -> Self {
+        let mut intervals = experiment::play(spec, IntervalRecorder::new(spec.nodes)).observer.done;
+        let end = intervals.last().map_or(Time::ZERO, |interval| interval.to);
+        intervals.retain(|interval| interval.to.since(Time::ZERO) <= end.since(interval.to));
+        Self { seed: spec.seed, keeper, intervals }
+    }
+
+    /// Returns a fault that hits such a victim at an instant that the seed chooses; `None` if there
+    /// is no such instant.
+    pub(super) fn crash_fault(&self, victim: Victim, harm: FailureMode) -> Option<TimedFault> {
+        // The choice must differ between victims of the same seed.
+        let mut dice = Dice::new(self.seed.wrapping_mul(8).wrapping_add(victim as u64), Stream::Faults);
+        let fit: Vec<_> =
+            self.intervals.iter().filter_map(|interval| Some((interval, self.victims(interval, victim)?))).collect();
+        let (interval, victims) = fit.get(usize::try_from(dice.below(fit.len() as u64)).ok()?)?;
+        let node = victims.get(usize::try_from(dice.below(victims.len() as u64)).ok()?)?;
+        // Strictly between two changes, so that nothing else happens at the same instant.
+        let inner = interval.to.since(interval.from).nanos().checked_sub(2)?;
+        let at = interval.from.since(Time::ZERO) + Duration::from_nanos(1 + dice.below(inner + 1));
+        let delay = RESTART_DELAYS.get(usize::try_from(dice.below(RESTART_DELAYS.len() as u64)).ok()?)?;
+        Some(match harm {
+            FailureMode::Dies => fault(*node, at, None),
+            FailureMode::Restarts => fault(*node, at, Some(MESSAGE.times(*delay))),
+        })
+    }
+
+    /// Returns the nodes that could be such a victim in this interval; `None` if there are none.
+    fn victims(&self, interval: &Interval, victim: Victim) -> Option<Vec<NodeId>> {
+        let all = || interval.phases.iter().enumerate().map(|(index, phase)| (NodeId::from_index(index), *phase));
+        let nodes_in = |wanted: LockPhase| {
+            let matches = move |(node, phase): &(NodeId, LockPhase)| *phase == wanted && self.keeper != Some(*node);
+            all().filter(matches).map(|(node, _)| node).collect::<Vec<_>>()
+        };
+        let (inside, waiting, idle) =
+            (nodes_in(LockPhase::Holding), nodes_in(LockPhase::Waiting), nodes_in(LockPhase::Idle));
+        let is_keeper_idle = |keeper: &NodeId| interval.phases.get(keeper.index()) == Some(&LockPhase::Idle);
+        let found = match victim {
+            Victim::Coordinator if !inside.is_empty() && !waiting.is_empty() => {
+                self.keeper.filter(is_keeper_idle).into_iter().collect()
+            }
+            Victim::Holder if !waiting.is_empty() => inside,
+            Victim::Idle if !inside.is_empty() => idle,
+            Victim::Waiter => waiting,
+            Victim::Coordinator | Victim::Holder | Victim::Idle => Vec::new(),
+        };
+        (!found.is_empty() && interval.to.since(interval.from).nanos() >= 2).then_some(found)
+    }
+}
+
+/// Records the intervals of a run.
+struct IntervalRecorder {
+    phases: Vec<LockPhase>,
+    since: Time,
+    done: Vec<Interval>,
+}
+
+impl IntervalRecorder {
+    fn new(nodes: usize) -> Self {
+        Self { phases: vec![LockPhase::Idle; nodes], since: Time::ZERO, done: Vec::new() }
+    }
+}
+
+impl Observer<Command, Event> for IntervalRecorder {
+    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        let Some((time, node, change)) = change(moment) else { return };
+        if time > self.since {
+            self.done.push(Interval { from: self.since, to: time, phases: self.phases.clone() });
+            self.since = time;
+        }
+        if let Some(phase) = self.phases.get_mut(node.index()) {
+            *phase = phase.after(change);
+        }
+    }
+}
+
+/// Records which live nodes sent a request after the fault.
+pub(super) struct RequestsAfterFault {
+    /// For each node, whether its request is still missing.
+    missing: Vec<bool>,
+    has_crashed: bool,
+}
+
+impl RequestsAfterFault {
+    pub(super) fn new(nodes: usize) -> Self {
+        Self { missing: vec![true; nodes], has_crashed: false }
+    }
+
+    /// Whether a node crashed, and every node that was live then has sent a request since.
+    pub(super) fn has_all_requests(&self) -> bool {
+        self.has_crashed && self.missing.iter().all(|missing| !missing)
+    }
+}
+
+impl Observer<Command, Event> for RequestsAfterFault {
+    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        let requester = match (moment, change(moment)) {
+            // A restarted victim need not send a request.
+            (Moment::World { what: Happening::Crashed { node, .. }, .. }, _) => {
+                self.has_crashed = true;
+                Some(*node)
+            }
+            (_, Some((_, node, Change::Asks(..)))) if self.has_crashed => Some(node),
+            (Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. }, _) => None,
+        };
+        if let Some(missing) = requester.and_then(|node| self.missing.get_mut(node.index())) {
+            *missing = false;
+        }
+    }
+}
