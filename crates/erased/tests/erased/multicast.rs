@@ -1,5 +1,5 @@
-//! What members of a multicast send each other, as bytes and as text: one type for all orders, of
-//! which each shows its own.
+//! Messages of multicast members as bytes and as text: one type for all orderings, each of which
+//! shows only its own part.
 
 use quorate_core::multicast::isis::{Priorities, Priority, PriorityState, Vote};
 use quorate_core::multicast::member::Holdings;
@@ -23,8 +23,8 @@ fn data(causes: &[u64]) -> DataMessage {
 
 const ID: &str = r#"{"group":0,"view":1,"sender":2,"number":1}"#;
 
-/// Writes and reads a value, and says how many bytes that took.
-fn travels<T: Serialize + DeserializeOwned + Eq + Debug>(value: &T) -> usize {
+/// Writes and reads a value. Returns the number of bytes.
+fn round_trip<T: Serialize + DeserializeOwned + Eq + Debug>(value: &T) -> usize {
     let mut bytes = Vec::new();
     pack(value, &mut bytes).unwrap();
     assert_eq!(&unpack::<T>(&bytes).unwrap(), value);
@@ -32,7 +32,7 @@ fn travels<T: Serialize + DeserializeOwned + Eq + Debug>(value: &T) -> usize {
 }
 
 #[test]
-fn every_message_comes_back_from_its_bytes() {
+fn every_message_is_restored_from_its_bytes() {
     let position = Position { number: 3, id: id(1) };
     let priority = Priority { number: 4, proposer: NodeId::from_index(2) };
     let messages = [
@@ -52,14 +52,14 @@ fn every_message_comes_back_from_its_bytes() {
         (Message::Loaded(Epoch(2)), 2),
     ];
     for (message, bytes) in messages {
-        assert_eq!(travels(&message), bytes, "{message:?}");
+        assert_eq!(round_trip(&message), bytes, "{message:?}");
     }
     let bytes = Payload::from("state");
-    travels(&Message::Piece(Piece { boundary: Epoch(2), offset: 0, length: 5, digest: 1, bytes }));
+    round_trip(&Message::Piece(Piece { boundary: Epoch(2), offset: 0, length: 5, digest: 1, bytes }));
 }
 
 #[test]
-fn text_shows_a_message_as_its_order_has_it() {
+fn text_shows_only_the_part_of_the_ordering() {
     let text = |message: Message| serde_json::to_string(&message).unwrap();
     let position = Position { number: 3, id: id(1) };
     assert_eq!(
@@ -97,24 +97,24 @@ fn report(held: &[(MessageId, Causes)], notes: OrderReport) -> Report {
 }
 
 #[test]
-fn a_report_of_every_order_comes_back_from_its_bytes() {
+fn a_report_of_every_ordering_is_restored_from_its_bytes() {
     for (notes, known) in notes().into_iter().zip([0, 7, 8]) {
-        assert_eq!(travels(&report(&[(id(1), Causes::none())], notes.clone())), 14 + known, "{notes:?}");
-        assert_eq!(travels(&report(&[(id(1), Causes(vec![0, 1]))], notes.clone())), 17 + known, "{notes:?}");
-        travels(&report(&[], notes));
+        assert_eq!(round_trip(&report(&[(id(1), Causes::none())], notes.clone())), 14 + known, "{notes:?}");
+        assert_eq!(round_trip(&report(&[(id(1), Causes(vec![0, 1]))], notes.clone())), 17 + known, "{notes:?}");
+        round_trip(&report(&[], notes));
     }
-    travels(&Report { begun: None, next: None, settled: None, wants: Some(Epoch(1)), keeps: vec![Epoch(1)] });
+    round_trip(&Report { begun: None, next: None, settled: None, wants: Some(Epoch(1)), keeps: vec![Epoch(1)] });
 }
 
 #[test]
-fn a_report_is_read_although_somebody_sent_a_message_without_its_vector() {
+fn a_report_with_a_message_without_its_vector_is_readable() {
     for notes in notes() {
-        travels(&report(&[(id(1), Causes::none()), (id(2), Causes(vec![0, 2]))], notes));
+        round_trip(&report(&[(id(1), Causes::none()), (id(2), Causes(vec![0, 2]))], notes));
     }
 }
 
 #[test]
-fn text_shows_a_report_as_its_order_has_it() {
+fn text_shows_a_report_in_the_form_of_its_ordering() {
     let begun = |notes: &str, held: &str| {
         format!(
             r#"{{"begun":{{"view":2,"held":{held},"floor":{{"1":1}},"notes":{notes}}},"next":null,"settled":null,"wants":null,"keeps":[]}}"#
