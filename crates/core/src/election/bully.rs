@@ -7,27 +7,28 @@
 //!
 //! ```text
 //! BU-1   the client campaigns, or the
-//!        leader is suspected                → start an election: ask every higher node, the suspect
-//!                                             included; but if the suspect is the only higher node,
-//!                                             declare at once, or as soon as its last messages must
-//!                                             have arrived
-//! BU-2   a lower node asks                  → answer, and start an election unless one is in progress
-//!                                             or the asker has only not received the result yet
-//! BU-3   no higher node answers in time     → declare: take the next epoch, save it, and announce it
-//!                                             to every lower node
+//!        leader is suspected                → start an election: ask every higher node, the
+//!                                             suspect included; but if the suspect is the only
+//!                                             higher node, declare at once, or as soon as its last
+//!                                             messages must have arrived
+//! BU-2   a lower node asks                  → answer, and start an election unless one is in
+//!                                             progress or the asker has only not received the
+//!                                             result yet
+//! BU-3   no higher node answers in time     → declare: take the next epoch, save it, and announce
+//!                                             it to every lower node
 //! BU-4   a higher node answers              → wait for its result, and start again if none arrives
 //! BU-5   a higher node declares             → follow it
 //! BU-6   a lower node declares              → start an election: a higher node is alive
 //! BU-7   the declared epoch is outdated     → report the latest epoch to the sender, which starts
 //!                                             again if it still leads
 //! BU-8   a suspected node declares          → do not follow it; start an election
-//! BU-9   a node restarts                    → say hello to all nodes; when all messages sent before
-//!                                             the hello must have arrived, ask every node for the
-//!                                             largest epoch it knows; after the answers, start an
-//!                                             election
+//! BU-9   a node restarts                    → say hello to all nodes; when all messages sent
+//!                                             before the hello must have arrived, ask every node
+//!                                             for the largest epoch it knows; after the answers,
+//!                                             start an election
 //! BU-10  a higher node reports that it has
-//!        started an election                → forget the leader, and wait for the result (nodes send
-//!                                             this report with `--tell-lower` only)
+//!        started an election                → forget the leader, and wait for the result (nodes
+//!                                             send this report with `--tell-lower` only)
 //! ```
 //!
 //! Cost: with n nodes, the highest of them dead: n−2 messages and one message time if the next

@@ -7,16 +7,16 @@
 //! asks the leader to release it.
 //!
 //! ```text
-//! BM-1  the client campaigns     → know no leader and request the lock; refuse if an election is in
-//!                                  progress or this node leads
+//! BM-1  the client campaigns     → know no leader and request the lock; refuse if an election is
+//!                                  in progress or this node leads
 //! BM-2  this node campaigns and
-//!       knows a leader           → ask it to release the lock: another election follows even a false
-//!                                  alarm
+//!       knows a leader           → ask it to release the lock: another election follows even a
+//!                                  false alarm
 //! BM-3  the lock is granted      → lead in the epoch that the fence names, and announce it to all
 //! BM-4  another node leads in a
 //!       later epoch              → follow it; cancel the request or release the lock
-//! BM-5  asked to release         → release, and know no leader, if this node leads in the epoch that
-//!                                  the message names
+//! BM-5  asked to release         → release, and know no leader, if this node leads in the epoch
+//!                                  that the message names
 //! ```
 //!
 //! Cost: over Ricart and Agrawala's lock, 2(n−1) messages for an entry and n−1 for the

@@ -7,8 +7,8 @@
 //! ```text
 //! CR-1  this node starts                   → take part, and send the own rank on
 //! CR-2  a greater rank arrives             → take part, and pass it on
-//! CR-3  a lesser rank arrives              → take part, and send the own rank instead; drop it if this
-//!                                            node takes part already
+//! CR-3  a lesser rank arrives              → take part, and send the own rank instead; drop it if
+//!                                            this node takes part already
 //! CR-4  the own rank arrives               → it went all the way around: this node has won
 //! ```
 //!
@@ -16,7 +16,7 @@
 //! announcement. All start: 2n−1 at best, n(n+1)/2 at worst, n·H_n on average over all orders, plus
 //! n for the announcement.
 //!
-//! Assumes: links neither lose nor duplicate messages; every node known_leader the next node that
+//! Assumes: links neither lose nor duplicate messages; every node knows the next node that
 //! is up. No bound on time, and links need not be FIFO.
 //!
 //! When it fails: without repair (`--repair none`), a message is lost with a node that crashes

@@ -1,6 +1,6 @@
 //! Leader elections on a ring: the part that all of them share.
 //!
-//! Elections on a ring handle_conflicting_run in a single run: which messages a node sends to which
+//! Elections on a ring differ in a single run: which messages a node sends to which
 //! neighbour, and how a node finds out that it has won. That part is a [`Contest`]. This module has
 //! the rest, once for all algorithms: runs and their epochs, the members of a run, the
 //! announcement, and the recovery from a crash during a run.
@@ -12,29 +12,30 @@
 //! start-up do not count as members of the group.
 //!
 //! ```text
-//! CI-1   the client campaigns              → start the next epoch without the nodes known to be dead,
-//!                                            unless a run is in progress
+//! CI-1   the client campaigns              → start the next epoch without the nodes known to be
+//!                                            dead, unless a run is in progress
 //! CI-2   a message of a later epoch        → take part in that run, and forget the leader
 //! CI-3   a message of an earlier epoch     → drop it, and report the current epoch to its sender
 //! CI-4   another run of this epoch, or a
-//!        run with a dead member            → wait for a short timeout; if the conflict remains, start
-//!                                            the next epoch
-//! CI-5   the contest is won                → announce the winner, around the ring or to all, if more
-//!                                            than half of the group are in the run
+//!        run with a dead member            → wait for a short timeout; if the conflict remains,
+//!                                            start the next epoch
+//! CI-5   the contest is won                → announce the winner, around the ring or to all, if
+//!                                            more than half of the group are in the run
 //! CI-6   an announcement of the own run    → know the leader, and pass it on
 //! CI-7   a member of the run, or the
 //!        leader, is reported dead          → start the next epoch without it
 //! CI-8   a node that was left out is
 //!        trusted again                     → start the next epoch with it; also if a node restarts
-//!                                            while a run is in progress, since its short absence may
-//!                                            have broken that run
-//! CI-9   a hop is not receive_acknowledgement in time → the neighbour is dead: start the next epoch without it
+//!                                            while a run is in progress, since its short absence
+//!                                            may have broken that run
+//! CI-9   a hop is not acknowledged in time → the neighbour is dead: start the next epoch without
+//!                                            it
 //! CI-10  a run exceeds its timeout         → start the next epoch
-//! CI-11  this node restarts                → start the next epoch: it known_leader no leader
+//! CI-11  this node restarts                → start the next epoch: it knows no leader
 //! CI-12  a later epoch is reported that
-//!        has ended or leaves this node out → start an even later one, unless there is a leader by then.
-//!                                            With timeouts, a run notifies the nodes it leaves out, in
-//!                                            case they are alive
+//!        has ended or leaves this node out → start an even later one, unless there is a leader by
+//!                                            then. With timeouts, a run notifies the nodes it
+//!                                            leaves out, in case they are alive
 //! ```
 //!
 //! Rules CI-7 to CI-12 make up the repair. Without repair none of them applies, and after a crash
@@ -79,7 +80,7 @@ pub trait Contest: Clone + Eq + Hash + Default {
     /// Handles a message from the neighbour on side `from`.
     fn receive(&mut self, from: Side, message: Self::Message, turn: &mut Turn<'_, '_, Self>);
 
-    /// Returns an upper bound on the number of hops until a member of a run known_leader the
+    /// Returns an upper bound on the number of hops until a member of a run knows the
     /// winner, in a run of `members` nodes with any number of starters.
     fn hops(members: usize) -> u64;
 }
@@ -89,9 +90,9 @@ pub trait Contest: Clone + Eq + Hash + Default {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Side {
-    /// The predecessor: messages that travel send_onward arrive from it.
+    /// The predecessor: messages that travel onward arrive from it.
     Before,
-    /// The successor: messages that travel send_onward go to it.
+    /// The successor: messages that travel onward go to it.
     After,
 }
 
@@ -116,13 +117,13 @@ pub fn about() -> About {
 pub struct Circuit<C> {
     me: NodeId,
     plan: Arc<Plan>,
-    /// The latest run that the node known_leader and took part in.
+    /// The latest run that the node knows and took part in.
     run: Run,
     stage: Stage,
     contest: C,
     /// Nodes that this node considers dead, in the order of their numbers.
     dead: Vec<NodeId>,
-    /// Messages that are not receive_acknowledgement yet; only used with `Repair::Timeout`.
+    /// Messages that are not acknowledged yet; only used with `Repair::Timeout`.
     unacknowledged: Vec<(u64, NodeId)>,
     sent: u64,
     /// A conflict with another node's view of the run, if this node waits for agreement.
@@ -139,11 +140,11 @@ enum Dispute {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// The node takes no part in a run, and known_leader no leader.
+    /// The node takes no part in a run, and knows no leader.
     Idle,
     /// The node takes part in a run.
     Contest,
-    /// The node known_leader the winner. It still passes on messages that other nodes need.
+    /// The node knows the winner. It still passes on messages that other nodes need.
     Decided(NodeId),
 }
 

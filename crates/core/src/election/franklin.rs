@@ -16,7 +16,7 @@
 //!
 //! Cost: at most 2n(⌊log₂ n⌋+1) messages, plus n for the announcement.
 //!
-//! Assumes: links are FIFO and neither lose nor duplicate messages; every node known_leader its
+//! Assumes: links are FIFO and neither lose nor duplicate messages; every node knows its
 //! neighbours that are up, on both sides. No bound on time.
 //!
 //! When it fails: without repair (`--repair none`), messages are lost with a node that crashes

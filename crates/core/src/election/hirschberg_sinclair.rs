@@ -7,10 +7,10 @@
 //!
 //! ```text
 //! HS-1  this node starts                   → probe one hop on both sides
-//! HS-2  a probe of a greater rank          → pass it on, or reply at the end of its reach; a node that
-//!                                            has not started yet never will
-//! HS-3  a probe of a lesser rank           → drop it; start, unless this node has started or has seen a
-//!                                            greater rank
+//! HS-2  a probe of a greater rank          → pass it on, or reply at the end of its reach; a node
+//!                                            that has not started yet never will
+//! HS-3  a probe of a lesser rank           → drop it; start, unless this node has started or has
+//!                                            seen a greater rank
 //! HS-4  both replies to the own probes     → probe twice as far
 //! HS-5  a reply to another node            → pass it on
 //! HS-6  both own probes have come all the
@@ -20,7 +20,7 @@
 //! Cost: at most 8n(1+⌈log₂ n⌉) messages, plus n for the announcement. The last two probes both go
 //! all the way around.
 //!
-//! Assumes: links neither lose nor duplicate messages; every node known_leader its neighbours that
+//! Assumes: links neither lose nor duplicate messages; every node knows its neighbours that
 //! are up, on both sides. No bound on time, and links need not be FIFO.
 //!
 //! When it fails: without repair (`--repair none`), probes are lost with a node that crashes during

@@ -8,22 +8,23 @@
 //! ```text
 //! IN-1   the client campaigns, or this node
 //!        restarts                           → seek: ask every node whether it coordinates a group
-//! IN-2   a higher coordinator asks          → answer if this node coordinates a group, even of itself
-//!                                             alone, or is a member of the asker's group
+//! IN-2   a higher coordinator asks          → answer if this node coordinates a group, even of
+//!                                             itself alone, or is a member of the asker's group
 //! IN-3   a lower coordinator asks           → invite it; a node that has no group yet seeks first
 //! IN-4   no higher coordinator answers in
 //!        time                               → form a group with a new epoch, and invite the lower
 //!                                             coordinators found
-//! IN-5   a higher coordinator answers       → wait for an invitation, and seek again if none arrives
-//! IN-6   a higher coordinator invites       → accept, and forward the invitation to the members of the
-//!                                             own group
+//! IN-5   a higher coordinator answers       → wait for an invitation, and seek again if none
+//!                                             arrives
+//! IN-6   a higher coordinator invites       → accept, and forward the invitation to the members of
+//!                                             the own group
 //! IN-7   a node accepts an invitation       → report to it that the group is ready
 //! IN-8   the group is ready                 → its coordinator leads
-//! IN-9   periodically                       → a coordinator asks nodes outside its group whether they
-//!                                             coordinate; a member asks its coordinator whether it
-//!                                             still leads
-//! IN-10  a member asks                      → confirm, or invite it to the group's new epoch, or report
-//!                                             that the group is gone
+//! IN-9   periodically                       → a coordinator asks nodes outside its group whether
+//!                                             they coordinate; a member asks its coordinator
+//!                                             whether it still leads
+//! IN-10  a member asks                      → confirm, or invite it to the group's new epoch, or
+//!                                             report that the group is gone
 //! IN-11  the coordinator is gone, suspected
 //!        or silent for long                 → seek
 //! IN-12  a joiner knows a later epoch       → take an even later one, and invite all members to it

@@ -1,19 +1,20 @@
 //! Le Lann's election (1977).
 //!
 //! Every node sends its rank all the way around the ring, so every node sees all ranks. A node that
-//! has seen as many ranks as there are members known_leader the greatest, and needs no
+//! has seen as many ranks as there are members knows the greatest, and needs no
 //! announcement.
 //!
 //! ```text
 //! LL-1  this node starts                   → send the own rank on
-//! LL-2  another rank arrives               → send the own rank if not sent yet, and pass the other on
+//! LL-2  another rank arrives               → send the own rank if not sent yet, and pass the other
+//!                                            on
 //! LL-3  all ranks have arrived, the own
 //!       rank included                      → the greatest of them has won
 //! ```
 //!
 //! Cost: n² messages, for any number of starters. There is no announcement.
 //!
-//! Assumes: links neither lose nor duplicate messages; every node known_leader the next node that
+//! Assumes: links neither lose nor duplicate messages; every node knows the next node that
 //! is up, and the number of members. No bound on time. Links need not be FIFO, since ranks are
 //! counted.
 //!

@@ -8,25 +8,26 @@
 //! cannot renew its lease knows by its own clock when to stop.
 //!
 //! ```text
-//! ML-1   the client campaigns           → begin the next term, vote for this node, save the vote, and
-//!                                         ask every node
-//! ML-2   a candidate asks for a vote    → grant it to the first candidate of a term, unless another
-//!                                         node has our promise; save the vote, promise a lease from
-//!                                         now on, then answer
+//! ML-1   the client campaigns           → begin the next term, vote for this node, save the vote,
+//!                                         and ask every node
+//! ML-2   a candidate asks for a vote    → grant it to the first candidate of a term, unless
+//!                                         another node has our promise; save the vote, promise a
+//!                                         lease from now on, then answer
 //! ML-3   a majority has voted           → lead, for as long as the lease is trusted, counted from
 //!                                         before we asked; announce it to all
 //! ML-4   a leader announces itself      → follow it for one lease, unless its term has ended
-//! ML-5   a part of the lease has passed → the leader asks every node again; a voter without a promise
-//!                                         to another node renews its promise
-//! ML-6   a majority has renewed         → lead for longer, counted from before we asked; answers to
-//!                                         other rounds do not count
+//! ML-5   a part of the lease has passed → the leader asks every node again; a voter without a
+//!                                         promise to another node renews its promise
+//! ML-6   a majority has renewed         → lead for longer, counted from before we asked; answers
+//!                                         to other rounds do not count
 //! ML-7   the lease expires unrenewed    → stop leading
 //! ML-8   no message of the leader
-//!        for a lease                    → know no leader, and campaign after a delay that differs from
-//!                                         node to node
-//! ML-9   too few votes arrive           → release the voters, and campaign again after such a delay
-//! ML-10  the client resigns             → stop leading, and release all voters; the successor named in
-//!                                         the release campaigns at once
+//!        for a lease                    → know no leader, and campaign after a delay that differs
+//!                                         from node to node
+//! ML-9   too few votes arrive           → release the voters, and campaign again after such a
+//!                                         delay
+//! ML-10  the client resigns             → stop leading, and release all voters; the successor
+//!                                         named in the release campaigns at once
 //! ML-11  the promise's holder releases
 //!        it                             → the promise ends
 //! ML-12  this node restarts             → be silent for a full lease: neither vote nor promise nor

@@ -12,7 +12,8 @@
 //! PE-2  the value of the candidate before
 //!       arrives                            → send on the greater of it and the own value
 //! PE-3  the value of the candidate before
-//!       that arrives                       → if the nearer value is the greatest, adopt it and send it on
+//!       that arrives                       → if the nearer value is the greatest, adopt it and
+//!                                            send it on
 //! PE-4  the nearer value is not the
 //!       greatest                           → stop being a candidate, and pass on all messages
 //! PE-5  the nearer value is the own value  → no other candidate is left: that rank has won
@@ -20,7 +21,7 @@
 //!
 //! Cost: at most 2n⌊log₂ n⌋+n messages, plus n for the announcement.
 //!
-//! Assumes: links are FIFO and neither lose nor duplicate messages; every node known_leader the
+//! Assumes: links are FIFO and neither lose nor duplicate messages; every node knows the
 //! next node that is up. No bound on time.
 //!
 //! When it fails: without repair (`--repair none`), a message is lost with a node that crashes

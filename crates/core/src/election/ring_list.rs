@@ -1,24 +1,25 @@
 //! The ring election with a list (the "modified ring" of textbooks).
 //!
 //! A message goes around the ring and collects the ranks of all nodes that are up. When it returns,
-//! the node that started it known_leader them all, and announces the greatest around the ring. The
+//! the node that started it knows them all, and announces the greatest around the ring. The
 //! announcement collects ranks too: if the winner's is missing, the winner has crashed meanwhile.
 //!
 //! ```text
 //! RL-1  this node starts                   → send a list with the own rank on
 //! RL-2  another node's list arrives        → add the own rank, and pass it on
-//! RL-3  the own list returns               → the greatest rank on it has won: send the announcement
+//! RL-3  the own list returns               → the greatest rank on it has won: send the
+//!                                            announcement
 //! RL-4  another node's announcement
 //!       arrives                            → know the leader, add the own rank, and pass it on
 //! RL-5  the own announcement returns       → start over if the winner is not on it
-//! RL-6  another node's list arrives again  → its starter has crashed, and this node is the first to
-//!                                            notice: start over
+//! RL-6  another node's list arrives again  → its starter has crashed, and this node is the first
+//!                                            to notice: start over
 //! ```
 //!
 //! Cost: 2n messages, n of them the announcement; 2nk if k nodes start at once. Lists grow to n
 //! ranks.
 //!
-//! Assumes: links neither lose nor duplicate messages; every node known_leader the next node that
+//! Assumes: links neither lose nor duplicate messages; every node knows the next node that
 //! is up. No bound on time, and links need not be FIFO.
 //!
 //! When it fails: without repair (`--repair none`), the list is lost with a node that crashes

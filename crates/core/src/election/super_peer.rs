@@ -10,20 +10,21 @@
 //! SP-1  this node boots, or the client
 //!       campaigns                        → find the first node of its region that is not gone, and
 //!                                          attach to it
-//! SP-2  this node is the first           → lead the region, in an own epoch later than all epochs it
-//!                                          knows, and answer the nodes that have asked
-//! SP-3  a peer attaches                  → send it the epoch, or take a later one if it knows a later
-//!                                          one; if this node does not lead, answer once it does
+//! SP-2  this node is the first           → lead the region, in an own epoch later than all epochs
+//!                                          it knows, and answer the nodes that have asked
+//! SP-3  a peer attaches                  → send it the epoch, or take a later one if it knows a
+//!                                          later one; if this node does not lead, answer once it
+//!                                          does
 //! SP-4  a super-peer answers             → follow it, unless an earlier node of the region is up
-//! SP-5  a peer comes or goes             → nothing, unless the super-peer of this node changes: attach
-//!                                          to the new one, and stop leading
+//! SP-5  a peer comes or goes             → nothing, unless the super-peer of this node changes:
+//!                                          attach to the new one, and stop leading
 //! SP-6  the super-peer has restarted     → attach to it again: it has forgotten its peers
-//! SP-7  no answer arrives                → consider it gone until a message of it arrives, and find
-//!                                          the next one
+//! SP-7  no answer arrives                → consider it gone until a message of it arrives, and
+//!                                          find the next one
 //! SP-8  this node waits and is asked by
 //!       a peer that considers others
-//!       gone                             → wait not for those, but for the next one: a node that was
-//!                                          away does not know which nodes left meanwhile
+//!       gone                             → wait not for those, but for the next one: a node that
+//!                                          was away does not know which nodes left meanwhile
 //! ```
 //!
 //! Cost: two messages for each peer that is not a super-peer. M nodes have 2^k·(1−(1−2^−k)^M)

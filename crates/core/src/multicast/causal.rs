@@ -6,13 +6,13 @@
 //! that the sender had delivered. Concurrent messages may be delivered in different orders.
 //!
 //! ```text
-//! CA-1  this member sends     → tag the message with the number of delivered messages of each member,
-//!                               and of sent messages of this one
+//! CA-1  this member sends     → tag the message with the number of delivered messages of each
+//!                               member, and of sent messages of this one
 //! CA-2  a message is received → it waits for all messages that its sender had delivered before it
 //! CA-3  nothing is missing    → of b's, deliver it when V[b] = mine[b] + 1 and V[i] ≤ mine[i] for
 //!                               every other i
-//! CA-4  a view ends           → all members deliver what any of them holds, causes first; a message
-//!                               is dropped if no member holds one of its causes
+//! CA-4  a view ends           → all members deliver what any of them holds, causes first; a
+//!                               message is dropped if no member holds one of its causes
 //! ```
 //!
 //! Cost: n−1 messages a multicast, each with n numbers. The slowest member delivers after one

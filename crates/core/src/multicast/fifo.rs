@@ -9,8 +9,8 @@
 //! ```text
 //! FI-1  a message is received → it waits for its sender's earlier messages
 //! FI-2  the next of a sender  → deliver it
-//! FI-3  a view ends           → all members deliver each sender's messages up to the first one that
-//!                               none of them holds
+//! FI-3  a view ends           → all members deliver each sender's messages up to the first one
+//!                               that none of them holds
 //! ```
 //!
 //! Cost: n−1 messages a multicast. The slowest member delivers after one message time.

@@ -8,15 +8,15 @@
 //! inner order hold for all members as well.
 //!
 //! ```text
-//! IS-1  the inner order releases one  → propose the greatest priority seen, plus one, to its sender;
-//!                                       the proposer breaks ties
+//! IS-1  the inner order releases one  → propose the greatest priority seen, plus one, to its
+//!                                       sender; the proposer breaks ties
 //! IS-2  all members have proposed     → its sender takes the greatest, and sends it to all
 //! IS-3  a priority is agreed          → the message moves back to its position in the queue
 //! IS-4  the first one is agreed       → deliver it
 //! IS-5  all members hold both         → forget the priority
-//! IS-6  a view ends                   → agreed messages keep their order, if any member knows it; the
-//!                                       others come after them, unless the inner order puts them
-//!                                       before some
+//! IS-6  a view ends                   → agreed messages keep their order, if any member knows it;
+//!                                       the others come after them, unless the inner order puts
+//!                                       them before some
 //! ```
 //!
 //! Cost: 3(n−1) messages a multicast. The slowest member delivers after three message times, the

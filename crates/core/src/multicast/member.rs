@@ -9,20 +9,23 @@
 //! ```text
 //! MC-1   the client sends         → assign an id, hold the message and send it to all; if too many
 //!                                   messages are unacknowledged, ask the client to wait
-//! MC-2   a message arrives        → hold the first copy, and relay it if the plan says so; drop others
-//! MC-3   the order releases one   → deliver it; if delivery is uniform, once every member holds it and
-//!                                   knows its position
-//! MC-4   half a window arrived    → acknowledge: send all members the number of messages held from each
+//! MC-2   a message arrives        → hold the first copy, and relay it if the plan says so; drop
+//!                                   others
+//! MC-3   the order releases one   → deliver it; if delivery is uniform, once every member holds it
+//!                                   and knows its position
+//! MC-4   half a window arrived    → acknowledge: send all members the number of messages held from
+//!                                   each
 //! MC-5   all members hold it      → forget it; its sender may send another
-//! MC-6   the client leaves        → send nothing more, and leave when all members hold our messages
+//! MC-6   the client leaves        → send nothing more, and leave when all members hold our
+//!                                   messages
 //! MC-7   a view ends              → report the messages held, and the known positions in the order
-//! MC-8   all reports have arrived → settle one order of all messages that any member holds; the first
-//!                                   holder sends each message to the members that lack it
+//! MC-8   all reports have arrived → settle one order of all messages that any member holds; the
+//!                                   first holder sends each message to the members that lack it
 //! MC-9   all members hold it all  → deliver the rest in that order; then the new view begins
-//! MC-10  another view meanwhile   → start over from the last settled order; if a member has begun the
-//!                                   view in between, begin that first
-//! MC-11  this member is a joiner  → ask for the state piece by piece, and buffer deliveries until it
-//!                                   has arrived
+//! MC-10  another view meanwhile   → start over from the last settled order; if a member has begun
+//!                                   the view in between, begin that first
+//! MC-11  this member is a joiner  → ask for the state piece by piece, and buffer deliveries until
+//!                                   it has arrived
 //! MC-12  a joiner asks            → send it a piece of the state at the beginning of the view
 //! ```
 //!

@@ -6,10 +6,10 @@
 //! of the inner order hold for all members as well.
 //!
 //! ```text
-//! SQ-1  a message is received → the sequencer assigns the next number, once the inner order releases
-//!                               the message
-//! SQ-2  a number is assigned  → the sequencer sends it to all; if messages go through the sequencer,
-//!                               it sends the message along
+//! SQ-1  a message is received → the sequencer assigns the next number, once the inner order
+//!                               releases the message
+//! SQ-2  a number is assigned  → the sequencer sends it to all; if messages go through the
+//!                               sequencer, it sends the message along
 //! SQ-3  a number arrives      → record which message has it, if it comes from the sequencer
 //! SQ-4  the next number       → deliver the message that has it, as soon as it is received
 //! SQ-5  all members hold both → forget the number

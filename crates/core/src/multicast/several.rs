@@ -6,10 +6,10 @@
 //! until it leaves the membership.
 //!
 //! ```text
-//! SE-1  a command          → the part in that group handles it; refuse it if the node is not in that
-//!                            group
-//! SE-2  a message arrives  → the part in its group handles it; on a broadcast medium, drop messages for
-//!                            other groups
+//! SE-1  a command          → the part in that group handles it; refuse it if the node is not in
+//!                            that group
+//! SE-2  a message arrives  → the part in its group handles it; on a broadcast medium, drop
+//!                            messages for other groups
 //! SE-3  a view begins      → each part gets it, restricted to the members of its group
 //! ```
 //!

@@ -131,8 +131,8 @@ impl<C: Contest> Circuit<C> {
     }
 
     /// CI-4. Called after the node has joined a run. With timeouts, the starter of the run knew
-    /// better which nodes are dead: it known_leader of later crashes and restarts. With a detector,
-    /// if this node known_leader of a dead member, one of the two is behind, and the run may never
+    /// better which nodes are dead: it knows of later crashes and restarts. With a detector,
+    /// if this node knows of a dead member, one of the two is behind, and the run may never
     /// end.
     pub(super) fn compare_deaths(&mut self, out: &mut Effects<'_, Self>) {
         match self.plan.repair {
@@ -196,7 +196,7 @@ impl<C: Contest> Circuit<C> {
         }
     }
 
-    /// With timeouts, a node that sends is alive. A detector known_leader more: a message of a dead
+    /// With timeouts, a node that sends is alive. A detector knows more: a message of a dead
     /// node may still arrive.
     pub(super) fn note_alive(&mut self, node: NodeId) {
         if self.plan.repair == Repair::Timeout {

@@ -17,7 +17,7 @@ pub(super) enum Outcome {
     Open,
     /// This node found the winner, and must announce it.
     Won(NodeId),
-    /// This node known_leader the winner, and all other nodes find it out without an announcement.
+    /// This node knows the winner, and all other nodes find it out without an announcement.
     Known(NodeId),
     /// The run failed; start the next one.
     Failed,

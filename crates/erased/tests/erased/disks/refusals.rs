@@ -73,7 +73,7 @@ fn the_disk_of_another_algorithm_is_refused() {
             let error = error.expect("the disk belongs to a replica");
             assert!(matches!(error, Unreadable::Foreign(_)), "{error}");
             let text = error.to_string();
-            assert!(text.starts_with("The data on the disk belongs to another algorithm:  "), "{text}");
+            assert!(text.starts_with("The data on the disk belongs to another algorithm: "), "{text}");
             assert!(text.contains("Nothing was changed"), "{text}");
         }
         assert_eq!(found::<ListDisk>(disk), ListDisk::wiped());
