@@ -5,11 +5,11 @@
 //! comes all the way around, and its node has won.
 //!
 //! ```text
-//! CR-1  this node starts                   → take part, and send the own rank on
+//! CR-1  this node starts                   → take part, and send its own rank on
 //! CR-2  a greater rank arrives             → take part, and pass it on
-//! CR-3  a lesser rank arrives              → take part, and send the own rank instead; drop it if
+//! CR-3  a lesser rank arrives              → take part, and send its own rank instead; drop it if
 //!                                            this node takes part already
-//! CR-4  the own rank arrives               → it went all the way around: this node has won
+//! CR-4  its own rank arrives               → it went all the way around: this node has won
 //! ```
 //!
 //! Cost: one starter: 2n messages at best, 3n−1 at worst, (5n−1)/2 on average, n of them the

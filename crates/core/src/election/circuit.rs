@@ -21,7 +21,7 @@
 //!                                            start the next epoch
 //! CI-5   the contest is won                → announce the winner, around the ring or to all, if
 //!                                            more than half of the group are in the run
-//! CI-6   an announcement of the own run    → know the leader, and pass it on
+//! CI-6   an announcement of its own run    → know the leader, and pass it on
 //! CI-7   a member of the run, or the
 //!        leader, is reported dead          → start the next epoch without it
 //! CI-8   a node that was left out is

@@ -9,7 +9,7 @@
 //! ```text
 //! CE-1  any input                  → pass it to the inner election, and handle its events
 //! CE-2  the election makes this
-//!       node the leader            → decide the value held from an earlier epoch, or else the own
+//!       node the leader            → decide the value held from an earlier epoch, or else its own
 //!                                    proposal; send it to all
 //! CE-3  a decision arrives         → hold it, unless this node holds that of a later epoch
 //! CE-4  the leader and its

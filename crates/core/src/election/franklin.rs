@@ -7,10 +7,10 @@
 //!
 //! ```text
 //! FR-1  this node starts, or receives its
-//!       first message                      → become a candidate, and send the own rank both ways
-//! FR-2  both neighbours are less           → remain, and send the own rank both ways again
+//!       first message                      → become a candidate, and send its own rank both ways
+//! FR-2  both neighbours are less           → remain, and send its own rank both ways again
 //! FR-3  a neighbour is greater             → stop being a candidate, and pass on all messages
-//! FR-4  the own rank arrives, on both
+//! FR-4  its own rank arrives, on both
 //!       sides                              → no other candidate is left: this node has won
 //! ```
 //!

@@ -11,9 +11,9 @@
 //!                                            that has not started yet never will
 //! HS-3  a probe of a lesser rank           → drop it; start, unless this node has started or has
 //!                                            seen a greater rank
-//! HS-4  both replies to the own probes     → probe twice as far
+//! HS-4  both replies to its own probes     → probe twice as far
 //! HS-5  a reply to another node            → pass it on
-//! HS-6  both own probes have come all the
+//! HS-6  both its probes have come all the
 //!       way around                         → this node has won
 //! ```
 //!

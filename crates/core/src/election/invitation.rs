@@ -17,7 +17,7 @@
 //! IN-5   a higher coordinator answers       → wait for an invitation, and seek again if none
 //!                                             arrives
 //! IN-6   a higher coordinator invites       → accept, and forward the invitation to the members of
-//!                                             the own group
+//!                                             its own group
 //! IN-7   a node accepts an invitation       → report to it that the group is ready
 //! IN-8   the group is ready                 → its coordinator leads
 //! IN-9   periodically                       → a coordinator asks nodes outside its group whether
@@ -26,7 +26,7 @@
 //! IN-10  a member asks                      → confirm, or invite it to the group's new epoch, or
 //!                                             report that the group is gone
 //! IN-11  the coordinator is gone, suspected
-//!        or silent for long                 → seek
+//!        or silent for too long             → seek
 //! IN-12  a joiner knows a later epoch       → take an even later one, and invite all members to it
 //! ```
 //!

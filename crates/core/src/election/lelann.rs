@@ -5,10 +5,10 @@
 //! announcement.
 //!
 //! ```text
-//! LL-1  this node starts                   → send the own rank on
-//! LL-2  another rank arrives               → send the own rank if not sent yet, and pass the other
+//! LL-1  this node starts                   → send its own rank on
+//! LL-2  another rank arrives               → send its own rank if not sent yet, and pass the other
 //!                                            on
-//! LL-3  all ranks have arrived, the own
+//! LL-3  all ranks have arrived, its own
 //!       rank included                      → the greatest of them has won
 //! ```
 //!

@@ -10,13 +10,13 @@
 //! PE-1  this node starts, or receives its
 //!       first message                      → become a candidate with its own rank, and send it on
 //! PE-2  the value of the candidate before
-//!       arrives                            → send on the greater of it and the own value
+//!       arrives                            → send on the greater of it and its own value
 //! PE-3  the value of the candidate before
 //!       that arrives                       → if the nearer value is the greatest, adopt it and
 //!                                            send it on
 //! PE-4  the nearer value is not the
 //!       greatest                           → stop being a candidate, and pass on all messages
-//! PE-5  the nearer value is the own value  → no other candidate is left: that rank has won
+//! PE-5  the nearer value is its own value  → no other candidate is left: that rank has won
 //! ```
 //!
 //! Cost: at most 2n⌊log₂ n⌋+n messages, plus n for the announcement.

@@ -5,13 +5,13 @@
 //! announcement collects ranks too: if the winner's is missing, the winner has crashed meanwhile.
 //!
 //! ```text
-//! RL-1  this node starts                   → send a list with the own rank on
-//! RL-2  another node's list arrives        → add the own rank, and pass it on
-//! RL-3  the own list returns               → the greatest rank on it has won: send the
+//! RL-1  this node starts                   → send a list with its own rank on
+//! RL-2  another node's list arrives        → add its own rank, and pass it on
+//! RL-3  its own list returns               → the greatest rank on it has won: send the
 //!                                            announcement
 //! RL-4  another node's announcement
-//!       arrives                            → know the leader, add the own rank, and pass it on
-//! RL-5  the own announcement returns       → start over if the winner is not on it
+//!       arrives                            → know the leader, add its own rank, and pass it on
+//! RL-5  its own announcement returns       → start over if the winner is not on it
 //! RL-6  another node's list arrives again  → its starter has crashed, and this node is the first
 //!                                            to notice: start over
 //! ```

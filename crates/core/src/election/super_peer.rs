@@ -10,8 +10,8 @@
 //! SP-1  this node boots, or the client
 //!       campaigns                        → find the first node of its region that is not gone, and
 //!                                          attach to it
-//! SP-2  this node is the first           → lead the region, in an own epoch later than all epochs
-//!                                          it knows, and answer the nodes that have asked
+//! SP-2  this node is the first           → lead the region, in an epoch of its own, later than all
+//!                                          epochs it knows, and answer the nodes that have asked
 //! SP-3  a peer attaches                  → send it the epoch, or take a later one if it knows a
 //!                                          later one; if this node does not lead, answer once it
 //!                                          does
@@ -23,8 +23,8 @@
 //!                                          find the next one
 //! SP-8  this node waits and is asked by
 //!       a peer that considers others
-//!       gone                             → wait not for those, but for the next one: a node that
-//!                                          was away does not know which nodes left meanwhile
+//!       gone                             → stop waiting for those: a node that was away does not
+//!                                          know which nodes left meanwhile
 //! ```
 //!
 //! Cost: two messages for each peer that is not a super-peer. M nodes have 2^k·(1−(1−2^−k)^M)

@@ -14,7 +14,7 @@ pub(crate) fn plan(nodes: usize) -> Plan {
 }
 
 rules! { MajorityLease::new, plan(3);
-    ml_1_a_campaign_begins_a_term_and_saves_the_own_vote("2 campaign; 2 campaign", expect![[r#"
+    ml_1_a_campaign_begins_a_term_and_saves_its_own_vote("2 campaign; 2 campaign", expect![[r#"
         2 campaign: ML-1 campaigns in term 1; saves a vote for 2 in term 1; knows no leader (epoch 1); Votes in 8ms; request → 1,2,3
         2 campaign: refused: the node already takes part in an election
     "#]]);
