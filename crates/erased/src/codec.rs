@@ -1,4 +1,4 @@
-//! Messages and disks of any algorithm as bytes: what a driver on a real machine needs of it besides its nodes.
+//! Binary forms of the messages and durable state of any algorithm, for drivers on real machines.
 
 mod wrapped;
 
@@ -18,10 +18,10 @@ use std::any::TypeId;
 use std::sync::Arc;
 use wrapped::Wrapped;
 
-/// Knows the types behind one algorithm's erased messages and disks.
+/// Encodes and decodes the erased messages of one algorithm, and opens its disks.
 ///
-/// It fits the algorithm as the registry makes it. Under a wrapper, messages have other types, and it refuses them; for each wrapper
-/// there is a method that makes one which fits.
+/// It fits the algorithm as the registry creates it. Under a wrapper, messages have other types,
+/// which it refuses; for each wrapper there is a method that returns a codec for it.
 #[derive(Clone)]
 pub struct AnyCodec {
     messages: Arc<dyn Messages>,
@@ -51,46 +51,52 @@ impl AnyCodec {
         Self { messages: Arc::new(messages), disk: Disk::of::<D>() }
     }
 
-    /// The one for the same algorithm with a failure detector ([`Watched`](quorate_core::wrap::Watched)) around its erased nodes
-    /// ([`Erased::around`]). Disks are the same.
+    /// Returns the codec for the same algorithm with a failure detector
+    /// ([`Watched`](quorate_core::wrap::Watched)) around its erased nodes ([`Erased::around`]). The
+    /// disk format is the same.
     #[must_use]
     pub fn watched(self) -> Self {
         self.around::<Signal<AnyMessage>>()
     }
 
-    /// The one for the same algorithm in views that its nodes are told ([`Viewed`](quorate_core::wrap::Viewed)).
+    /// Returns the codec for the same algorithm in views that the driver provides
+    /// ([`Viewed`](quorate_core::wrap::Viewed)).
     #[must_use]
     pub fn viewed(self) -> Self {
         self.around::<Envelope<AnyMessage, AnyReport>>()
     }
 
-    /// The one for the same algorithm in several groups ([`Several`](quorate_core::multicast::Several)).
+    /// Returns the codec for the same algorithm in several groups
+    /// ([`Several`](quorate_core::multicast::Several)).
     #[must_use]
     pub fn several(self) -> Self {
         self.around::<Addressed<AnyMessage>>()
     }
 
-    /// The one for the same algorithm in several groups, in each of them in views that its nodes are told.
+    /// Returns the codec for the same algorithm in several groups, each in views that the driver
+    /// provides.
     #[must_use]
     pub fn several_viewed(self) -> Self {
         self.around::<Addressed<Envelope<AnyMessage, AnyReport>>>()
     }
 
-    /// The one for the same algorithm in a group that keeps its membership itself ([`Member`](membership::Member)). Its disk is that of
-    /// the log.
+    /// Returns the codec for the same algorithm in a group that keeps its own membership
+    /// ([`Member`](membership::Member)). Its disk is that of the replicated log.
     #[must_use]
     pub fn member(self) -> Self {
         let codec = self.around::<membership::Message<AnyMessage, AnyReport>>();
         Self { disk: Disk::of::<quorate_replica::Durable>(), ..codec }
     }
 
-    /// The one for the same detector of deadlocks with processes that ask each other ([`Requests`](deadlock::Requests)).
+    /// Returns the codec for the same deadlock detector with processes that send each other
+    /// requests ([`Requests`](deadlock::Requests)).
     #[must_use]
     pub fn asking(self) -> Self {
         self.around::<deadlock::requests::Message<AnyMessage>>()
     }
 
-    /// The one for the same detector of deadlocks with processes that take resources ([`Locks`](deadlock::Locks)).
+    /// Returns the codec for the same deadlock detector with processes that lock resources
+    /// ([`Locks`](deadlock::Locks)).
     #[must_use]
     pub fn taking(self) -> Self {
         self.around::<deadlock::locks::Message<AnyMessage>>()
@@ -100,14 +106,16 @@ impl AnyCodec {
         Self { messages: Arc::new(Wrapped::<W>::around(self.messages)), disk: self.disk }
     }
 
-    /// Whether the algorithm keeps anything on its disk. One that does must not be started again without it.
+    /// Returns whether the algorithm saves anything. If so, its nodes must not be restarted without
+    /// their disks.
     pub const fn saves(&self) -> bool {
         self.disk.is_used
     }
 
-    /// What was read from a disk as this algorithm's own, or why it is not.
+    /// Returns durable state from a disk as this algorithm's own, or why it is not.
     ///
-    /// A driver asks this before it starts a node. The node itself could only take what it cannot read for lost.
+    /// A driver calls this before it starts a node. The node itself would treat state that it
+    /// cannot read as lost.
     pub fn unseal(&self, durable: AnyDurable) -> Result<AnyDurable, Unreadable> {
         (self.disk.unseal)(durable)
     }
@@ -135,7 +143,7 @@ impl Disk {
     }
 }
 
-/// Knows the types behind erased messages and reports.
+/// Encodes and decodes erased messages and reports.
 trait Messages: Send + Sync {
     fn encode(&self, message: &AnyMessage, into: &mut Vec<u8>) -> Result<(), Malformed>;
     fn decode(&self, bytes: &[u8]) -> Result<AnyMessage, Malformed>;
@@ -143,7 +151,7 @@ trait Messages: Send + Sync {
     fn decode_report(&self, bytes: &[u8]) -> Result<AnyReport, Malformed>;
 }
 
-/// Those of an algorithm without a wrapper.
+/// The codec of an algorithm without a wrapper.
 struct Bare {
     encode: fn(&AnyMessage, &mut Vec<u8>) -> Result<(), Malformed>,
     decode: fn(&[u8]) -> Result<AnyMessage, Malformed>,
@@ -156,8 +164,8 @@ impl Bare {
         Self {
             encode: |message, into| pack_known(message.peek::<M>(), into),
             decode: |bytes| unpack::<M>(bytes).map(AnyMessage::new),
-            encode_report: |_, _| Err(reports_nothing()),
-            decode_report: |_| Err(reports_nothing()),
+            encode_report: |_, _| Err(no_reports()),
+            decode_report: |_| Err(no_reports()),
         }
     }
 
@@ -188,15 +196,15 @@ impl Messages for Bare {
     }
 }
 
-/// Appends the bytes of a value that is of the type we know, if it is.
+/// Appends the bytes of a value; fails if it is of another type.
 fn pack_known(value: Option<&impl Serialize>, into: &mut Vec<u8>) -> Result<(), Malformed> {
-    pack(value.ok_or_else(another)?, into)
+    pack(value.ok_or_else(wrong_algorithm)?, into)
 }
 
-fn another() -> Malformed {
-    Malformed("it is of another algorithm".into())
+fn wrong_algorithm() -> Malformed {
+    Malformed("it belongs to another algorithm".into())
 }
 
-fn reports_nothing() -> Malformed {
-    Malformed("it is of an algorithm that reports nothing when a view ends".into())
+fn no_reports() -> Malformed {
+    Malformed("its algorithm has no reports".into())
 }

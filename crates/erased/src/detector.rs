@@ -1,4 +1,4 @@
-//! Detectors of deadlocks of any type, so that what feeds them is compiled once.
+//! Deadlock detectors of any type, so that their hosts are compiled once.
 
 use crate::diskless;
 use crate::erased::{Erasable, Erased};
@@ -47,7 +47,7 @@ impl Protocol for AnyDetector {
     type Durable = ();
 
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
-        diskless::take(&mut *self.detector.node, now, input, out);
+        diskless::step_node(&mut *self.detector.node, now, input, out);
     }
 }
 

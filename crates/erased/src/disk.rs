@@ -1,8 +1,9 @@
-//! The writes and the disk of any algorithm.
+//! Writes and durable state of any algorithm.
 //!
-//! A node's own writes have their type with them. What comes back from a real disk is bytes, and nothing there says whose:
-//! it stays *sealed*, and writes are piled up on it unread, until a write or a node that knows the type opens it. So a
-//! store can keep the disk of any algorithm, and nothing that cannot be read is ever lost or taken for nothing.
+//! A node's own writes carry their type. A real disk returns bytes that do not name their
+//! algorithm. These stay *sealed*, and later writes are appended unread, until a write or a node of
+//! a known type opens them. So a store can keep the disk of any algorithm, and data that cannot be
+//! read is neither lost nor treated as empty.
 
 use crate::erased::{ErasableDurable, ErasableWrite, equal};
 use bytes::Bytes;
@@ -15,22 +16,23 @@ use std::any::Any;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// Why what is on a disk is of no use to an algorithm. Each prints as a sentence that says what to do.
+/// The reason why an algorithm cannot use the data on a disk. Each one is displayed as a sentence
+/// that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     #[error(
-        "What this algorithm keeps on the disk has format version {found}, and this release reads versions up to \
+        "The data on the disk has format version {found}, but this release reads versions up to \
          {known}. Nothing was changed; run a release that knows version {found}."
     )]
     Newer { found: u32, known: u32 },
     #[error(
-        "What is on the disk is not of this algorithm: {0}. Nothing was changed; run the algorithm that wrote it, or \
-         give this one a folder of its own."
+        "The data on the disk belongs to another algorithm: {0}. Nothing was changed; run the algorithm that wrote it, or \
+         use another data folder for this one."
     )]
     Foreign(Malformed),
 }
 
-/// Something as bytes, and the version of its form.
+/// Serialized data with its format version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Sealed {
     version: u32,
@@ -52,10 +54,10 @@ impl Sealed {
     }
 }
 
-/// A write of any algorithm. Copies share it.
+/// A write of any algorithm. Clones share it.
 ///
-/// To people it is written as the algorithm's own write, as journals have it. In bytes it is sealed, and only so can it be
-/// read back.
+/// The text form is the algorithm's own, as journals have it. The binary form is sealed, and only
+/// that can be read again.
 #[derive(Clone)]
 pub struct AnyWrite(Writing);
 
@@ -75,12 +77,12 @@ impl AnyWrite {
 }
 
 trait WriteObject: erased_serde::Serialize + Any + Send + Sync {
-    /// What this write is applied to before there was any other.
+    /// Returns the state that the first write is applied to.
     fn empty(&self) -> Box<dyn DurableObject>;
-    /// What it is applied to when it is the first since the disk was lost.
+    /// Returns the state that the first write after the loss of a disk is applied to.
     fn wiped(&self) -> Box<dyn DurableObject>;
-    /// What it is applied to when the disk was read from bytes.
-    fn open(&self, pile: &Pile) -> Result<Box<dyn DurableObject>, Unreadable>;
+    /// Returns the state that a write is applied to after the disk was read from bytes.
+    fn open(&self, log: &SealedLog) -> Result<Box<dyn DurableObject>, Unreadable>;
     fn seal(&self) -> Result<Sealed, Malformed>;
     fn as_any(&self) -> &dyn Any;
     fn equals(&self, other: &dyn Any) -> bool;
@@ -99,8 +101,8 @@ where
     fn wiped(&self) -> Box<dyn DurableObject> {
         Box::new(TypedDurable(D::wiped()))
     }
-    fn open(&self, pile: &Pile) -> Result<Box<dyn DurableObject>, Unreadable> {
-        Ok(Box::new(TypedDurable(pile.open::<D>()?)))
+    fn open(&self, log: &SealedLog) -> Result<Box<dyn DurableObject>, Unreadable> {
+        Ok(Box::new(TypedDurable(log.open::<D>()?)))
     }
     fn seal(&self) -> Result<Sealed, Malformed> {
         Sealed::new::<D>(&self.0)
@@ -116,7 +118,7 @@ where
     }
 }
 
-// Written by hand, because a derive would ask Clone of the disk.
+// Implemented by hand, because a derive would require `D: Clone`.
 impl<D: Durable<Write: Clone>> Clone for TypedWrite<D> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
@@ -142,7 +144,7 @@ impl Serialize for AnyWrite {
 impl<'de> Deserialize<'de> for AnyWrite {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if deserializer.is_human_readable() {
-            return Err(D::Error::custom("only its algorithm can read a write that was written for people"));
+            return Err(D::Error::custom("cannot read the text form of a write: only its algorithm can"));
         }
         Sealed::deserialize(deserializer).map(|sealed| Self(Writing::Sealed(sealed)))
     }
@@ -169,23 +171,23 @@ impl Hash for AnyWrite {
     }
 }
 
-/// What any algorithm keeps on its disk; the first write tells what it is.
+/// The durable state of any algorithm. The first write determines its type.
 #[derive(Clone, Default)]
 pub struct AnyDurable(Content);
 
-/// Until there is a write, nobody knows of which algorithm the disk is.
+/// Until the first write, the algorithm of the disk is unknown.
 #[derive(Clone, Default)]
 enum Content {
     #[default]
     Empty,
     Wiped,
     Written(Box<dyn DurableObject>),
-    Piled(Pile),
+    Unread(SealedLog),
 }
 
-/// Sealed writes, and what they are to be applied to.
+/// Sealed writes, and the state that they are to be applied to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Pile {
+struct SealedLog {
     base: Base,
     writes: Vec<Sealed>,
 }
@@ -197,8 +199,8 @@ enum Base {
     Image(Sealed),
 }
 
-impl Pile {
-    fn on(base: Base) -> Self {
+impl SealedLog {
+    fn new(base: Base) -> Self {
         Self { base, writes: Vec::new() }
     }
 
@@ -264,40 +266,42 @@ where
 }
 
 impl AnyDurable {
-    /// What a node finds. What it cannot read is as good as lost: it may have promised something there.
+    /// Returns the state as type `D`. A state that cannot be read counts as lost, since the node
+    /// may have made promises in it.
     pub(crate) fn typed<D: Durable<Write: ErasableWrite> + ErasableDurable>(self) -> D {
         match self.0 {
             Content::Empty => D::default(),
             Content::Wiped => D::wiped(),
             Content::Written(durable) => durable.into_any().downcast().map_or_else(|_| D::wiped(), |durable| *durable),
-            Content::Piled(pile) => pile.open().unwrap_or_else(|_| D::wiped()),
+            Content::Unread(log) => log.open().unwrap_or_else(|_| D::wiped()),
         }
     }
 
-    /// The same disk with its type, if it is this one.
+    /// Returns the same state with its type, if it is `D`.
     pub(crate) fn unseal<D: Durable<Write: ErasableWrite> + ErasableDurable>(self) -> Result<Self, Unreadable> {
         match &self.0 {
             Content::Empty | Content::Wiped => Ok(self),
             Content::Written(durable) if durable.as_any().is::<D>() => Ok(self),
-            Content::Written(_) => Err(Unreadable::Foreign(Malformed("another one wrote to it".into()))),
-            Content::Piled(pile) => Ok(Self(Content::Written(Box::new(TypedDurable(pile.open::<D>()?))))),
+            Content::Written(_) => Err(Unreadable::Foreign(Malformed("another algorithm wrote to it".into()))),
+            Content::Unread(log) => Ok(Self(Content::Written(Box::new(TypedDurable(log.open::<D>()?))))),
         }
     }
 }
 
 impl Content {
-    /// This with a write of a known type. If it cannot be read as that, the write is piled up too, so that nothing is lost.
+    /// Applies a write of a known type. If the state cannot be read as that type, the write is
+    /// appended sealed, so that nothing is lost.
     fn with(self, write: Arc<dyn WriteObject>) -> Self {
         let mut durable = match self {
             Self::Empty => write.empty(),
             Self::Wiped => write.wiped(),
             Self::Written(durable) => durable,
-            Self::Piled(mut pile) => match write.open(&pile) {
+            Self::Unread(mut log) => match write.open(&log) {
                 Ok(durable) => durable,
                 Err(_) => {
-                    // A write that cannot be packed was refused by the store before it came here.
-                    pile.writes.extend(write.seal());
-                    return Self::Piled(pile);
+                    // The store has already refused a write that cannot be serialized.
+                    log.writes.extend(write.seal());
+                    return Self::Unread(log);
                 }
             },
         };
@@ -306,24 +310,25 @@ impl Content {
     }
 
     fn with_sealed(self, write: Sealed) -> Self {
-        let mut pile = match self {
-            Self::Piled(pile) => pile,
+        let mut log = match self {
+            Self::Unread(log) => log,
             content => match content.seal() {
-                Ok(pile) => pile,
-                // What cannot be packed was on no disk that a sealed write could come from.
+                Ok(log) => log,
+                // A state that cannot be serialized was never on a disk, so no sealed write can
+                // follow it.
                 Err(_) => return content,
             },
         };
-        pile.writes.push(write);
-        Self::Piled(pile)
+        log.writes.push(write);
+        Self::Unread(log)
     }
 
-    fn seal(&self) -> Result<Pile, Malformed> {
+    fn seal(&self) -> Result<SealedLog, Malformed> {
         Ok(match self {
-            Self::Empty => Pile::on(Base::Empty),
-            Self::Wiped => Pile::on(Base::Wiped),
-            Self::Written(durable) => Pile::on(Base::Image(durable.seal()?)),
-            Self::Piled(pile) => pile.clone(),
+            Self::Empty => SealedLog::new(Base::Empty),
+            Self::Wiped => SealedLog::new(Base::Wiped),
+            Self::Written(durable) => SealedLog::new(Base::Image(durable.seal()?)),
+            Self::Unread(log) => log.clone(),
         })
     }
 }
@@ -347,7 +352,7 @@ impl Durable for AnyDurable {
 impl Serialize for AnyDurable {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Content::Piled(pile) => pile.serialize(serializer),
+            Content::Unread(log) => log.serialize(serializer),
             content => content.seal().map_err(S::Error::custom)?.serialize(serializer),
         }
     }
@@ -355,11 +360,11 @@ impl Serialize for AnyDurable {
 
 impl<'de> Deserialize<'de> for AnyDurable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let pile = Pile::deserialize(deserializer)?;
-        Ok(Self(match (&pile.base, &pile.writes[..]) {
+        let log = SealedLog::deserialize(deserializer)?;
+        Ok(Self(match (&log.base, &log.writes[..]) {
             (Base::Empty, []) => Content::Empty,
             (Base::Wiped, []) => Content::Wiped,
-            (Base::Empty | Base::Wiped | Base::Image(_), _) => Content::Piled(pile),
+            (Base::Empty | Base::Wiped | Base::Image(_), _) => Content::Unread(log),
         }))
     }
 }
@@ -368,9 +373,9 @@ impl PartialEq for AnyDurable {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Content::Written(one), Content::Written(other)) => one.equals(other.as_any()),
-            (Content::Piled(one), Content::Piled(other)) => one == other,
+            (Content::Unread(one), Content::Unread(other)) => one == other,
             (Content::Empty, Content::Empty) | (Content::Wiped, Content::Wiped) => true,
-            (Content::Empty | Content::Wiped | Content::Written(_) | Content::Piled(_), _) => false,
+            (Content::Empty | Content::Wiped | Content::Written(_) | Content::Unread(_), _) => false,
         }
     }
 }
@@ -386,9 +391,9 @@ impl Hash for AnyDurable {
                 durable.feed(state);
             }
             Content::Wiped => 2_u8.hash(state),
-            Content::Piled(pile) => {
+            Content::Unread(log) => {
                 3_u8.hash(state);
-                pile.hash(state);
+                log.hash(state);
             }
         }
     }

@@ -1,11 +1,12 @@
-//! Erased nodes inside wrappers that want no disk: a wrapper's type says so, and that of an erased node does not.
+//! Erased nodes in wrappers that require `Durable = ()`, which the type of an erased node does not
+//! say.
 
 use crate::disk::AnyDurable;
 use crate::erased::{Erased, Node};
 use crate::message::{AnyMessage, AnyTimer};
 use quorate_core::{Effect, Effects, Input, Note, Protocol, Sink, Time};
 
-/// An erased node that keeps nothing on a disk, as its type says.
+/// A protocol with the types of an erased node that saves nothing.
 pub(crate) trait Diskless:
     Protocol<Command: 'static, Event: 'static, Message = AnyMessage, Timer = AnyTimer, Durable = ()>
 {
@@ -16,8 +17,8 @@ impl<P> Diskless for P where
 {
 }
 
-/// Lets a node take an input that comes from a driver without a disk.
-pub(crate) fn take<P: Diskless>(
+/// Steps a node with an input of a driver without a disk.
+pub(crate) fn step_node<P: Diskless>(
     node: &mut dyn Node<P::Command, P::Event>,
     now: Time,
     input: Input<P>,
@@ -36,18 +37,18 @@ pub(crate) fn take<P: Diskless>(
         Input::View(view) => Input::View(view),
         Input::Lease(until) => Input::Lease(until),
     };
-    node.step(now, input, &mut Effects::new(&mut Passage(out)));
+    node.step(now, input, &mut Effects::new(&mut DisklessSink(out)));
 }
 
-/// Passes the effects of a node on that saves nothing.
-pub(crate) struct Passage<'a, 'b, P: Protocol>(pub(crate) &'a mut Effects<'b, P>);
+/// Passes on the effects of a node that saves nothing.
+pub(crate) struct DisklessSink<'a, 'b, P: Protocol>(pub(crate) &'a mut Effects<'b, P>);
 
-impl<P: Diskless> Sink<Erased<P::Command, P::Event>> for Passage<'_, '_, P> {
+impl<P: Diskless> Sink<Erased<P::Command, P::Event>> for DisklessSink<'_, '_, P> {
     fn effect(&mut self, effect: Effect<Erased<P::Command, P::Event>>) {
         self.0.put(match effect {
             Effect::Send { to, message, order } => Effect::Send { to, message, order },
             Effect::Multicast { to, message, order } => Effect::Multicast { to, message, order },
-            // The type of the node that was erased has no write.
+            // The type that was erased has no writes.
             Effect::Save(_) => return,
             Effect::SetTimer { timer, span } => Effect::SetTimer { timer, span },
             Effect::CancelTimer(timer) => Effect::CancelTimer(timer),

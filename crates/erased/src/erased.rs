@@ -1,4 +1,5 @@
-//! A protocol whose messages, timers and writes are boxed, so that all algorithms of a family have one type.
+//! A protocol with boxed messages, timers and writes, so that all algorithms of a family have one
+//! type.
 
 use crate::disk::{AnyDurable, AnyWrite};
 use crate::message::{AnyMessage, AnyTimer, ErasablePart};
@@ -9,8 +10,8 @@ use std::any::Any;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
-/// Any algorithm of the family with these commands and events. It can be copied, compared and hashed, as the checker
-/// asks.
+/// A node of any algorithm of the family with these commands and events. It can be cloned, compared
+/// and hashed, as the checker requires.
 pub struct Erased<C, E> {
     pub(crate) node: Box<dyn Node<C, E>>,
 }
@@ -24,19 +25,22 @@ impl<C: 'static, E: 'static> Erased<C, E> {
         Self { node: Box::new(Typed::<P, Packed>::new(node)) }
     }
 
-    /// Erases the type of a wrapper around an erased node: what it puts around messages and timers is erased again.
+    /// Erases the type of a wrapper around an erased node, whose messages and timers are then
+    /// erased twice.
     ///
-    /// What the node inside saves is written and read as if there were no wrapper, so that its disk is the same with and without, and
-    /// the algorithm's own [`AnyCodec`](crate::AnyCodec) knows it.
+    /// The saves of the inner node are written and read as if there were no wrapper. So its disk is
+    /// the same with and without it, and the algorithm's own [`AnyCodec`](crate::AnyCodec) can read
+    /// it.
     pub fn around<W>(wrapper: W) -> Self
     where
         W: Erasable<Command = C, Event = E, Durable = AnyDurable>,
     {
-        Self { node: Box::new(Typed::<W, AsItIs>::new(wrapper)) }
+        Self { node: Box::new(Typed::<W, PassThrough>::new(wrapper)) }
     }
 }
 
-/// A protocol whose messages, timers and writes can be copied, compared, hashed and written down.
+/// A protocol whose messages, timers and durable state can be cloned, compared, hashed and
+/// serialized.
 pub trait Parts:
     Protocol<Message: Describe + ErasablePart, Timer: ErasablePart, Durable: ErasableDurable> + Send + Sync + 'static
 {
@@ -50,12 +54,12 @@ impl<P> Parts for P where
 {
 }
 
-/// A protocol that can be erased and checked: its nodes can be copied, compared and hashed like their parts.
+/// A protocol that can be erased and checked: its nodes can be cloned, compared and hashed too.
 pub trait Erasable: Parts + Clone + Eq + Hash {}
 
 impl<P: Parts + Clone + Eq + Hash> Erasable for P {}
 
-/// What survives a crash and can be erased: it can be copied, compared, hashed, and turned into bytes and back.
+/// Durable state that can be erased: it can be cloned, compared, hashed and serialized.
 pub trait ErasableDurable: Clone + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static {}
 
 impl<D: Clone + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static> ErasableDurable for D {}
@@ -104,18 +108,18 @@ impl<C: 'static, E: 'static> Hash for Erased<C, E> {
     }
 }
 
-/// Whether the other one is of the same type and equal.
+/// Returns whether the other value is of the same type and equal.
 pub(crate) fn equal<T: Eq + 'static>(one: &T, other: &dyn Any) -> bool {
     other.downcast_ref::<T>().is_some_and(|other| one == other)
 }
 
-/// How the disk of a node becomes one of any type.
+/// Converts between the durable state of a node and the erased one.
 pub(crate) trait Disk<P: Protocol>: Send + Sync + 'static {
     fn read(durable: AnyDurable) -> P::Durable;
     fn write(write: WriteOf<P>) -> AnyWrite;
 }
 
-/// A disk of the node's own type.
+/// Converts the durable state of a typed node.
 pub(crate) struct Packed;
 
 impl<P> Disk<P> for Packed
@@ -132,10 +136,10 @@ where
     }
 }
 
-/// The disk of an erased node inside, as it is.
-struct AsItIs;
+/// Passes on the durable state of an inner node, which is erased already.
+struct PassThrough;
 
-impl<P: Protocol<Durable = AnyDurable>> Disk<P> for AsItIs {
+impl<P: Protocol<Durable = AnyDurable>> Disk<P> for PassThrough {
     fn read(durable: AnyDurable) -> AnyDurable {
         durable
     }
@@ -164,7 +168,7 @@ where
         input: Input<Erased<P::Command, P::Event>>,
         out: &mut Effects<'_, Erased<P::Command, P::Event>>,
     ) {
-        take::<P, D>(&mut self.0, now, input, out);
+        step_typed::<P, D>(&mut self.0, now, input, out);
     }
 
     fn duplicate(&self) -> Box<dyn Node<P::Command, P::Event>> {
@@ -184,8 +188,8 @@ where
     }
 }
 
-/// Lets a typed node take an input whose type was erased.
-pub(crate) fn take<P, D>(
+/// Steps a typed node with an erased input.
+pub(crate) fn step_typed<P, D>(
     node: &mut P,
     now: Time,
     input: Input<Erased<P::Command, P::Event>>,
@@ -216,12 +220,13 @@ pub(crate) fn take<P, D>(
     node.step(now, input, &mut Effects::new(&mut Eraser::<_, _, D>::new(out)));
 }
 
-/// A driver that mixes up two algorithms is at fault, not the node; the trace shows it.
+/// Notes an input of another algorithm. The driver that mixed up two algorithms is at fault, not
+/// the node.
 pub(crate) fn foreign<C: 'static, E: 'static>(out: &mut Effects<'_, Erased<C, E>>, what: &str) {
     out.note("foreign", format_args!("ignores a {what} of another algorithm"));
 }
 
-/// Passes a node's effects on with their types erased.
+/// Erases the types of a node's effects and passes them on.
 pub(crate) struct Eraser<'a, 'b, C: 'static, E: 'static, D>(&'a mut Effects<'b, Erased<C, E>>, PhantomData<D>);
 
 impl<'a, 'b, C: 'static, E: 'static, D> Eraser<'a, 'b, C, E, D> {

@@ -1,9 +1,9 @@
-//! Nodes of any algorithm that can go from one view to the next.
+//! Nodes of any algorithm that can move from one view to the next.
 //!
-//! What puts a node into views wraps it *after* its type is erased. So each wrapper is compiled once a family, and only the algorithm
-//! itself once an algorithm.
+//! The wrappers for views are put around a node *after* its type is erased. So each wrapper is
+//! compiled once per family, and only the algorithm itself once per algorithm.
 
-use crate::diskless::{Passage, take};
+use crate::diskless::{DisklessSink, step_node};
 use crate::erased::{Erasable, Erased, Eraser, Node, Packed, Typed, foreign};
 use crate::message::{AnyMessage, AnyReport, AnyTimer, ErasablePart};
 use quorate_core::membership::Terms;
@@ -13,12 +13,12 @@ use quorate_replica::membership::{Member, Plan};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
-/// Any algorithm of the family with these commands and events that can go on when its group changes.
+/// A node of any algorithm of the family with these commands and events that supports view changes.
 pub struct ErasedInViews<C, E> {
     node: Box<dyn NodeInViews<C, E>>,
 }
 
-/// A protocol that can go from view to view, and be erased and checked.
+/// A protocol that supports view changes, and can be erased and checked.
 pub trait ErasableInViews: Erasable<Durable = ()> + InViews<Report: ErasablePart> {}
 
 impl<P: Erasable<Durable = ()> + InViews<Report: ErasablePart>> ErasableInViews for P {}
@@ -28,7 +28,7 @@ impl<C: 'static, E: 'static> ErasedInViews<C, E> {
         Self { node: Box::new(Typed::<P, Packed>::new(node)) }
     }
 
-    /// The node in a group that never changes.
+    /// Returns the node for a group that never changes.
     pub fn bare(self) -> Erased<C, E> {
         Erased { node: self.node }
     }
@@ -39,18 +39,19 @@ where
     C: Clone + Eq + Hash + Send + Sync + 'static,
     E: Leased<C> + 'static,
 {
-    /// The node `me`, which is told views and leases from outside.
+    /// Returns the node `me` in views and with leases that the driver provides.
     pub fn viewed(self, me: NodeId) -> Erased<C, E> {
         Erased::new(Viewed::new(me, self))
     }
 
-    /// The node `me` of a group that keeps its membership itself, by a replicated log, on these terms and with this seed.
+    /// Returns the node `me` of a group that keeps its own membership in a replicated log, with
+    /// these terms and this seed.
     pub fn member(self, me: NodeId, founders: &Group, seed: u64, terms: Terms) -> Erased<C, E> {
         Erased::opaque(Member::new(me, self, Plan { terms, ..Plan::new(founders, seed) }))
     }
 }
 
-/// A node of any type that can go from view to view.
+/// A node of any type that supports view changes.
 trait NodeInViews<C: 'static, E: 'static>: Node<C, E> {
     fn duplicate_in_views(&self) -> Box<dyn NodeInViews<C, E>>;
     fn report(&self) -> AnyReport;
@@ -71,7 +72,7 @@ trait NodeInViews<C: 'static, E: 'static>: Node<C, E> {
     fn refused(&mut self, command: &C) -> Option<E>;
 }
 
-/// Passes on to the node inside what has no type to erase.
+/// Forwards the methods without erased types to the inner node.
 macro_rules! pass_on {
     ($node:tt, $command:ty, $event:ty) => {
         fn holds(&self) -> bool {
@@ -158,7 +159,7 @@ impl<C: 'static, E: 'static> Protocol for ErasedInViews<C, E> {
     type Durable = ();
 
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
-        take(&mut *self.node, now, input, out);
+        step_node(&mut *self.node, now, input, out);
     }
 }
 
@@ -177,12 +178,12 @@ impl<C: 'static, E: Leased<C> + 'static> InViews for ErasedInViews<C, E> {
         reports: &BTreeMap<NodeId, AnyReport>,
         out: &mut Effects<'_, Self>,
     ) {
-        self.node.resume(now, me, view, reports, &mut Effects::new(&mut Passage(out)));
+        self.node.resume(now, me, view, reports, &mut Effects::new(&mut DisklessSink(out)));
     }
 
     pass_on!(node, C, E);
 
     fn thaw(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        self.node.thaw(now, &mut Effects::new(&mut Passage(out)));
+        self.node.thaw(now, &mut Effects::new(&mut DisklessSink(out)));
     }
 }

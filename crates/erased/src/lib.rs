@@ -1,7 +1,8 @@
 //! Nodes of any algorithm of a family behind one type.
 //!
-//! An [`Erased`] node is itself a protocol: simulator, checker and runtime are compiled once a family, however many algorithms
-//! it has. What such nodes send, set and save is erased with them; an [`AnyCodec`] turns it into bytes and back.
+//! An [`Erased`] node is itself a protocol, so simulator, checker and runtime are compiled once per
+//! family, however many algorithms it has. Its messages, timers and writes are erased too; an
+//! [`AnyCodec`] converts them to bytes and back.
 
 mod codec;
 mod detector;

@@ -8,7 +8,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// What messages, timers and reports have in common: they can be printed, written down, compared and hashed whatever their type.
+/// Common operations of erased messages, timers and reports: printing, serialization, comparison
+/// and hashing.
 trait Part: erased_serde::Serialize + fmt::Debug + Any + Send + Sync {
     fn equals(&self, other: &dyn Any) -> bool;
     fn feed(&self, hasher: &mut dyn Hasher);
@@ -23,7 +24,7 @@ impl<T: ErasablePart> Part for T {
     }
 }
 
-/// What a node sends, sets or reports, if it can be erased.
+/// A message, timer or report that can be erased.
 pub trait ErasablePart: Serialize + fmt::Debug + Eq + Hash + Send + Sync + 'static {}
 
 impl<T: Serialize + fmt::Debug + Eq + Hash + Send + Sync + 'static> ErasablePart for T {}
@@ -32,17 +33,17 @@ trait MessageObject: Describe + Part {}
 
 impl<M: Describe + Part> MessageObject for M {}
 
-/// What is shared, if it is of this type.
+/// Returns the shared value if it is of this type.
 fn typed<T: Clone + Send + Sync + 'static>(any: Arc<dyn Any + Send + Sync>) -> Option<T> {
     any.downcast().ok().map(Arc::unwrap_or_clone)
 }
 
-/// What is here, if it is of this type.
+/// Returns a reference to the value if it is of this type.
 fn peek<T: 'static>(any: &dyn Any) -> Option<&T> {
     any.downcast_ref()
 }
 
-/// Implements for what is erased what its type had.
+/// Implements the traits of the erased type for its erased form.
 macro_rules! erased_part {
     ($any:ident) => {
         impl PartialEq for $any {
@@ -73,7 +74,7 @@ macro_rules! erased_part {
     };
 }
 
-/// A message of any algorithm. Copies share it.
+/// A message of any algorithm. Clones share it.
 #[derive(Clone)]
 pub struct AnyMessage(Arc<dyn MessageObject>);
 
@@ -84,7 +85,7 @@ impl AnyMessage {
         Self(Arc::new(message))
     }
 
-    /// What it says, if it is of this type.
+    /// Returns the message if it is of this type.
     pub(crate) fn peek<M: 'static>(&self) -> Option<&M> {
         peek(&*self.0)
     }
@@ -118,7 +119,7 @@ impl Describe for AnyMessage {
     }
 }
 
-/// A timer's name in any algorithm.
+/// A timer of any algorithm.
 #[derive(Clone)]
 pub struct AnyTimer(Arc<dyn Part>);
 
@@ -134,7 +135,7 @@ impl AnyTimer {
     }
 }
 
-/// What a member of any algorithm tells the others when a view ends. Copies share it.
+/// The report of a member of any algorithm when a view ends. Clones share it.
 #[derive(Clone)]
 pub struct AnyReport(Arc<dyn Part>);
 
@@ -145,7 +146,7 @@ impl AnyReport {
         Self(Arc::new(report))
     }
 
-    /// What it says, if it is of this type.
+    /// Returns the report if it is of this type.
     pub(crate) fn peek<R: 'static>(&self) -> Option<&R> {
         peek(&*self.0)
     }

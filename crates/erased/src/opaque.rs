@@ -1,6 +1,7 @@
-//! Nodes whose state cannot be copied, such as an engine from elsewhere: they can be run, but not checked.
+//! Nodes whose state cannot be cloned, such as an external engine: they can be run, but not
+//! checked.
 
-use crate::erased::{ErasableWrite, Erased, Node, Packed, Parts, take};
+use crate::erased::{ErasableWrite, Erased, Node, Packed, Parts, step_typed};
 use quorate_core::{Effects, Input, Time, WriteOf};
 use std::any::Any;
 use std::hash::Hasher;
@@ -8,8 +9,9 @@ use std::hash::Hasher;
 impl<C: 'static, E: 'static> Erased<C, E> {
     /// Erases the type of a protocol whose nodes cannot be copied, compared or hashed.
     ///
-    /// Such a node is simulated and replayed like any other. A checker, which copies nodes, must not be given one: a copy
-    /// is an empty seat, which ignores every input with a note. The algorithm's profile says so (`checkable`).
+    /// Such a node is simulated and replayed like any other. It must not be given to a checker,
+    /// which clones nodes: a clone is a placeholder that ignores every input with a note. The
+    /// algorithm's profile says so (`checkable`).
     pub fn opaque<P>(node: P) -> Self
     where
         P: Parts<Command = C, Event = E>,
@@ -32,18 +34,18 @@ where
         input: Input<Erased<P::Command, P::Event>>,
         out: &mut Effects<'_, Erased<P::Command, P::Event>>,
     ) {
-        take::<P, Packed>(&mut self.0, now, input, out);
+        step_typed::<P, Packed>(&mut self.0, now, input, out);
     }
 
     fn duplicate(&self) -> Box<dyn Node<P::Command, P::Event>> {
-        Box::new(EmptySeat)
+        Box::new(ClonePlaceholder)
     }
 
     fn as_any(&self) -> &dyn Any {
         &self.0
     }
 
-    /// Nobody can tell whether two of them are alike; one is like itself.
+    /// Two opaque nodes cannot be compared; a node is equal to itself only.
     fn equals(&self, other: &dyn Any) -> bool {
         std::ptr::addr_eq(&raw const self.0, std::ptr::from_ref(other))
     }
@@ -51,14 +53,14 @@ where
     fn feed(&self, _hasher: &mut dyn Hasher) {}
 }
 
-/// Where a copy of a node would be that cannot be copied.
-struct EmptySeat;
+/// The clone of a node that cannot be cloned.
+struct ClonePlaceholder;
 
-impl<C: 'static, E: 'static> Node<C, E> for EmptySeat {
+impl<C: 'static, E: 'static> Node<C, E> for ClonePlaceholder {
     fn step(&mut self, _now: Time, _input: Input<Erased<C, E>>, out: &mut Effects<'_, Erased<C, E>>) {
         out.note(
             "opaque",
-            format_args!("ignores an input: nodes of this algorithm cannot be copied, and this is a copy"),
+            format_args!("ignores an input: this is a clone, and nodes of this algorithm cannot be cloned"),
         );
     }
 

@@ -1,29 +1,37 @@
 //! Election by mutual exclusion (a reduction).
 //!
-//! Whoever gets into a critical section is the only one inside, and so it may call itself the leader. It tells everyone, and stays
-//! inside for as long as it leads, so that never two lead at a time. Those who asked too do not wait, as they would for a printer:
-//! they hear who leads and give up. Whoever doubts the leader asks for the lock as before, and tells the leader to leave.
+//! A node in a critical section is the only one in it, so it may call itself the leader. It
+//! announces this to all nodes and stays in the critical section for as long as it leads, so that
+//! two nodes never lead at the same time. The other requesters do not wait: they learn which node
+//! leads and cancel their requests. A node that doubts the leader requests the lock as before, and
+//! asks the leader to release it.
 //!
 //! ```text
-//! BM-1  asked to campaign        → know no leader and ask for the lock; refuse if a run is under way or one leads oneself
-//! BM-2  one campaigns and knows
-//!       of a leader              → tell it to leave: a false alarm is answered by the next election
-//! BM-3  one is inside            → lead in the epoch that the fence names, and tell everyone
-//! BM-4  another one leads in a
-//!       later epoch              → follow it; give the lock up, asked for or held
-//! BM-5  told to leave            → leave, and know no leader, if one leads in the epoch that is meant
+//! BM-1  the client campaigns     → know no leader and request the lock; refuse if an election is
+//!                                  in progress or this node leads
+//! BM-2  this node campaigns and
+//!       knows a leader           → ask it to release the lock: another election follows even a
+//!                                  false alarm
+//! BM-3  the lock is granted      → lead in the epoch that the fence names, and announce it to all
+//! BM-4  another node leads in a
+//!       later epoch              → follow it; cancel the request or release the lock
+//! BM-5  asked to release         → release, and know no leader, if this node leads in the epoch
+//!                                  that the message names
 //! ```
 //!
-//! Cost: over Ricart and Agrawala's lock 2(n−1) messages for an entry and n−1 for the announcement, when one starts. With k starters
-//! at most 2k(n−1) and n−1; a false alarm costs one message more.
+//! Cost: over Ricart and Agrawala's lock, 2(n−1) messages for an entry and n−1 for the
+//! announcement, if one node starts. With k starters at most 2k(n−1) and n−1; a false alarm costs
+//! one message more.
 //!
-//! Assumes: what the lock inside assumes. Over Ricart and Agrawala's: no node dies or restarts, every message arrives once, in any
-//! order.
+//! Assumes: the assumptions of the lock. Over Ricart and Agrawala's: no node crashes or restarts,
+//! and every message arrives exactly once, in any order.
 //!
-//! When it fails: as the lock does. One dead node, even one that did not campaign, stops the election for ever, as it stops everyone who
-//! asks for that lock. One that restarts has forgotten what it promised, and two may lead.
+//! When it fails: as the lock does. One dead node stops the election forever, even one that did not
+//! campaign, because no request for that lock is granted any more. A node that restarts has
+//! forgotten its promises, and then two nodes may lead.
 //!
-//! Departs from the textbook: the highest rank does not win. A lock knows nothing of ranks, and the first one to ask gets in.
+//! Departs from the textbook: the highest rank does not win. A lock has no ranks, and the first
+//! request wins.
 
 use super::{Book, Command, Cost, Counts, Event, Facts, Refusal, Shape};
 use crate::about::Profile;
@@ -40,14 +48,14 @@ use crate::time::Time;
 #[cfg(test)]
 mod tests;
 
-/// The line of the book's table.
+/// The algorithm's entry in the table.
 pub const FACTS: Facts = Facts {
     survives: false,
     ..Facts::new(
         Profile {
             name: "by-mutex",
             class: "by reduction",
-            summary: "whoever gets into a critical section leads, and stays inside",
+            summary: "the node in a critical section leads for as long as it stays there",
             source: include_str!("by_mutex.rs"),
             flaw: None,
             checkable: true,
@@ -62,7 +70,7 @@ pub const FACTS: Facts = Facts {
                     (0, starters) => {
                         Some(Book::at_most(Counts::WithAnnouncement, (2.0 * starters as f64 + 1.0) * peers))
                     }
-                    // One dead node stops everyone.
+                    // One dead node stops the whole group.
                     (1.., _) => None,
                 }
             },
@@ -76,30 +84,30 @@ pub struct ByMutex<P> {
     me: NodeId,
     group: Group,
     lock: P,
-    /// The latest epoch that it knows a leader of.
+    /// The latest epoch whose leader this node knows.
     reached: Epoch,
     stage: Stage,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// It takes no part, and knows of no leader.
+    /// The node takes no part in an election, and knows no leader.
     Idle,
     Running,
-    /// It knows who leads in the latest epoch. If that is itself, it holds the lock.
-    Over(NodeId),
+    /// The node knows the leader of the latest epoch. If it leads itself, it holds the lock.
+    Decided(NodeId),
 }
 
-/// What nodes send each other.
+/// A message between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message<M> {
-    /// The lock's own message.
+    /// A message of the lock.
     Lock(M),
     /// The sender leads.
     Leads { epoch: Epoch },
-    /// Lead no longer: there is to be another election.
+    /// Stop leading: the sender wants another election.
     Yield { epoch: Epoch },
 }
 
@@ -125,7 +133,7 @@ impl<P> ByMutex<P>
 where
     P: Protocol<Command = mutex::Command, Event = mutex::Event>,
 {
-    /// A node of this group, with its part of a lock that nobody holds.
+    /// Creates a node of this group over its part of a lock that no node holds.
     pub const fn new(me: NodeId, group: Group, lock: P) -> Self {
         Self { me, group, lock, reached: Epoch(0), stage: Stage::Idle }
     }
@@ -134,63 +142,64 @@ where
     fn campaign(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         match self.stage {
             Stage::Running => return out.emit(Event::Refused(Refusal::AlreadyRunning)),
-            Stage::Over(leader) if leader == self.me => return out.emit(Event::Refused(Refusal::AlreadyLeading)),
-            Stage::Over(leader) => self.doubt(leader, out),
+            Stage::Decided(leader) if leader == self.me => return out.emit(Event::Refused(Refusal::AlreadyLeading)),
+            Stage::Decided(leader) => self.challenge(leader, out),
             Stage::Idle => {}
         }
-        out.note("BM-1", format_args!("asks for the lock"));
+        out.note("BM-1", format_args!("requests the lock"));
         out.emit(Event::Began { epoch: Epoch(self.reached.0.saturating_add(1)) });
         self.stage = Stage::Running;
         self.ask(now, mutex::Command::Acquire, out);
     }
 
-    /// BM-2. It stays inside otherwise, and everyone who campaigns would wait for ever.
-    fn doubt(&self, leader: NodeId, out: &mut Effects<'_, Self>) {
-        out.note("BM-2", format_args!("tells {leader} to leave"));
+    /// BM-2. Otherwise the leader would keep the lock, and every candidate would wait forever.
+    fn challenge(&self, leader: NodeId, out: &mut Effects<'_, Self>) {
+        out.note("BM-2", format_args!("asks {leader} to release the lock"));
         out.send(leader, Message::Yield { epoch: self.reached });
     }
 
     fn resign(&self, out: &mut Effects<'_, Self>) {
-        let leads = self.stage == Stage::Over(self.me);
+        let leads = self.stage == Stage::Decided(self.me);
         out.emit(Event::Refused(if leads { Refusal::CannotResign } else { Refusal::NotLeading }));
     }
 
-    /// BM-3. Fences grow from entry to entry, and no two entries share one: so do epochs. Who wants in no longer leaves at once.
+    /// BM-3. Fences grow with every entry and are unique, so epochs are too. A node that no longer
+    /// wants the lock releases it at once.
     fn enter(&mut self, now: Time, fence: Fence, out: &mut Effects<'_, Self>) {
         if self.stage != Stage::Running {
             return self.ask(now, mutex::Command::Release, out);
         }
         self.reached = Epoch(fence.counter);
-        self.stage = Stage::Over(self.me);
-        out.note("BM-3", format_args!("is inside, and leads in epoch {}", self.reached));
+        self.stage = Stage::Decided(self.me);
+        out.note("BM-3", format_args!("holds the lock, and leads in epoch {}", self.reached));
         if self.group.len() > 1 {
             out.multicast(&self.group, Message::Leads { epoch: self.reached });
         }
         out.emit(Event::elected(self.me, self.reached));
     }
 
-    /// BM-4. Losers of an election go back to what they were doing.
+    /// BM-4. A node that lost the election cancels its request, so it does not wait for the lock.
     fn follow(&mut self, now: Time, leader: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
         if epoch <= self.reached || leader == self.me {
             return out.note("BM-4", format_args!("ignores that {leader} led in epoch {epoch}"));
         }
-        let before = core::mem::replace(&mut self.stage, Stage::Over(leader));
+        let before = core::mem::replace(&mut self.stage, Stage::Decided(leader));
         self.reached = epoch;
         out.note("BM-4", format_args!("follows {leader}"));
         out.emit(Event::elected(leader, epoch));
         match before {
             Stage::Running => self.ask(now, mutex::Command::Cancel, out),
-            Stage::Over(own) if own == self.me => self.ask(now, mutex::Command::Release, out),
-            Stage::Idle | Stage::Over(_) => {}
+            Stage::Decided(own) if own == self.me => self.ask(now, mutex::Command::Release, out),
+            Stage::Idle | Stage::Decided(_) => {}
         }
     }
 
-    /// BM-5. What was meant for an earlier term of office ends none that came later.
-    fn make_way(&mut self, now: Time, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
-        if self.stage != Stage::Over(self.me) || epoch != self.reached {
-            return out.note("BM-5", format_args!("does not lead in epoch {epoch} any more"));
+    /// BM-5. A message that names an earlier epoch does not end a later one.
+    fn yield_lock(&mut self, now: Time, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
+        if self.stage != Stage::Decided(self.me) || epoch != self.reached {
+            return out.note("BM-5", format_args!("no longer leads in epoch {epoch}"));
         }
-        out.note("BM-5", format_args!("leaves: {from} wants an election"));
+        out.note("BM-5", format_args!("releases the lock: {from} wants an election"));
         self.stage = Stage::Idle;
         out.emit(Event::Ended { epoch });
         self.ask(now, mutex::Command::Release, out);
@@ -200,7 +209,7 @@ where
         self.pass(now, Input::Command(command), out);
     }
 
-    /// The lock takes an input, and whatever it tells is acted on.
+    /// Passes an input to the lock and handles the lock's events.
     fn pass(&mut self, now: Time, input: Input<P>, out: &mut Effects<'_, Self>) {
         for event in adapt::pass(&mut self.lock, now, input, Message::Lock, out) {
             match event {
@@ -234,7 +243,7 @@ where
                 self.pass(now, Input::Message { from, message }, out);
             }
             Input::Message { from, message: Message::Leads { epoch } } => self.follow(now, from, epoch, out),
-            Input::Message { from, message: Message::Yield { epoch } } => self.make_way(now, from, epoch, out),
+            Input::Message { from, message: Message::Yield { epoch } } => self.yield_lock(now, from, epoch, out),
             Input::Start { durable, incarnation } => self.pass(now, Input::Start { durable, incarnation }, out),
             Input::Timer(timer) => self.pass(now, Input::Timer(timer), out),
             Input::Saved(count) => self.pass(now, Input::Saved(count), out),

@@ -1,22 +1,28 @@
 //! Chang and Roberts' election (1979).
 //!
-//! Whoever starts sends its rank round the ring. A node passes on what is greater than its own rank and puts its own in the place of what
-//! is less, once; what is less after that it throws away. So only the greatest rank comes all the way round, and its node has won.
+//! A node that starts sends its rank around the ring. A node passes on a rank greater than its own.
+//! It replaces the first lesser rank by its own, and drops later ones. So only the greatest rank
+//! comes all the way around, and its node has won.
 //!
 //! ```text
-//! CR-1  a node starts                      → take part, and send one's rank on
+//! CR-1  this node starts                   → take part, and send its own rank on
 //! CR-2  a greater rank arrives             → take part, and pass it on
-//! CR-3  a lesser rank arrives              → take part, and send one's own in its place; a node that takes part already drops it
-//! CR-4  one's own rank arrives             → it has been all the way round: one has won
+//! CR-3  a lesser rank arrives              → take part, and send its own rank instead; drop it if
+//!                                            this node takes part already
+//! CR-4  its own rank arrives               → it went all the way around: this node has won
 //! ```
 //!
-//! Cost: one starter: 2n messages at best, 3n−1 at worst, (5n−1)/2 on average, n of them the announcement. All start: 2n−1 at best,
-//! n(n+1)/2 at worst, n·H_n on average over all orders, and n for the announcement.
+//! Cost: one starter: 2n messages at best, 3n−1 at worst, (5n−1)/2 on average, n of them the
+//! announcement. All start: 2n−1 at best, n(n+1)/2 at worst, n·H_n on average over all orders, plus
+//! n for the announcement.
 //!
-//! Assumes: links lose nothing and repeat nothing; every node knows the next one that is up. No bound on time, and links need not keep order.
+//! Assumes: links neither lose nor duplicate messages; every node knows the next node that
+//! is up. No bound on time, and links need not be FIFO.
 //!
-//! When it fails: bare (`--repair none`), a node that dies in a run takes a message with it, and all wait for ever. With repair the run is
-//! done again without it under the next epoch, and a message of the old one, a dead winner's too, is thrown away wherever it turns up.
+//! When it fails: without repair (`--repair none`), a message is lost with a node that crashes
+//! during a run, and all nodes wait forever. With repair, the run is repeated without the crashed
+//! node in the next epoch, and messages of the old epoch, even an announcement of a dead winner,
+//! are dropped.
 
 use super::circuit::{Circuit, Claim, Contest, Side, Turn};
 use super::{Book, Case, Cost, Counts, Facts, Rank, Shape, Starting};
@@ -25,12 +31,12 @@ use crate::about::Profile;
 #[cfg(test)]
 mod tests;
 
-/// The line of the book's table.
+/// The algorithm's entry in the table.
 pub const FACTS: Facts = Facts::new(
     Profile {
         name: "chang-roberts",
         class: "on a ring",
-        summary: "the greatest rank alone comes all the way round",
+        summary: "only the greatest rank comes all the way around",
         source: include_str!("chang_roberts.rs"),
         flaw: None,
         checkable: true,
@@ -50,7 +56,7 @@ fn book(case: &Case) -> Option<Book> {
             most: Some(3.0 * n - 1.0),
             tight: true,
         }),
-        // The lowest is one hop or more away from the highest.
+        // The lowest node is at least one hop away from the highest.
         Starting::Lowest => Some(Book {
             counts: Counts::WithAnnouncement,
             least: Some(2.0 * n + 1.0),
@@ -69,10 +75,10 @@ fn book(case: &Case) -> Option<Book> {
     }
 }
 
-/// One node of it.
+/// A node of Chang and Roberts' election.
 pub type ChangRoberts = Circuit<Candidacy>;
 
-/// A node's part in a run.
+/// A node's state in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Candidacy {
     takes_part: bool,
@@ -85,10 +91,10 @@ impl Contest for Candidacy {
     fn start(&mut self, turn: &mut Turn<'_, '_, Self>) {
         self.takes_part = true;
         turn.note("CR-1", format_args!("sends its rank on"));
-        turn.onward(Claim(turn.rank()));
+        turn.send_onward(Claim(turn.rank()));
     }
 
-    fn hear(&mut self, _from: Side, Claim(rank): Claim, turn: &mut Turn<'_, '_, Self>) {
+    fn receive(&mut self, _from: Side, Claim(rank): Claim, turn: &mut Turn<'_, '_, Self>) {
         let own = turn.rank();
         if rank > own {
             self.pass_on(rank, turn);
@@ -109,22 +115,22 @@ impl Candidacy {
     fn pass_on(&mut self, rank: Rank, turn: &mut Turn<'_, '_, Self>) {
         self.takes_part = true;
         turn.note("CR-2", format_args!("passes {rank} on"));
-        turn.onward(Claim(rank));
+        turn.send_onward(Claim(rank));
     }
 
     /// CR-3.
     fn replace(&mut self, rank: Rank, turn: &mut Turn<'_, '_, Self>) {
         if self.takes_part {
-            return turn.note("CR-3", format_args!("drops {rank}: a greater one is under way"));
+            return turn.note("CR-3", format_args!("drops {rank}: a greater rank was sent"));
         }
         self.takes_part = true;
         turn.note("CR-3", format_args!("sends its own rank in place of {rank}"));
-        turn.onward(Claim(turn.rank()));
+        turn.send_onward(Claim(turn.rank()));
     }
 }
 
 /// CR-4.
 fn win(own: Rank, turn: &mut Turn<'_, '_, Candidacy>) {
-    turn.note("CR-4", format_args!("its rank has been all the way round: it has won"));
+    turn.note("CR-4", format_args!("its rank came all the way around: it has won"));
     turn.win(own);
 }

@@ -1,45 +1,55 @@
-//! Elections on a ring, run after run.
+//! Leader elections on a ring: the part that all of them share.
 //!
-//! What differs between elections on a ring is one run of them: who sends what to which neighbour, and who finds out that it has won. That
-//! is a [`Contest`]. All else is here, once for all of them: runs and their numbers, who sits in a run, the announcement, and what is done
-//! when somebody dies in the middle of it.
+//! Elections on a ring differ in a single run: which messages a node sends to which
+//! neighbour, and how a node finds out that it has won. That part is a [`Contest`]. This module has
+//! the rest, once for all algorithms: runs and their epochs, the members of a run, the
+//! announcement, and the recovery from a crash during a run.
 //!
-//! A run is named by its epoch and by those whom it leaves out as dead, and a node takes part in one run of an epoch only, which it
-//! remembers on its disk. Only a run with more than half of the group in it elects anybody. Two such runs share a node, so two of one epoch
-//! cannot both come to an end: an epoch has at most one leader, however wrong a detector is. Those who are down from the start count as
-//! no part of the group.
+//! A run is identified by its epoch and by the nodes that it leaves out as dead. A node takes part
+//! in only one run of an epoch, which it remembers on its disk. Only a run with more than half of
+//! the group elects a leader. Two such runs share a node, so two runs of one epoch cannot both end:
+//! an epoch has at most one leader, however wrong the failure detector is. Nodes that are down at
+//! start-up do not count as members of the group.
 //!
 //! ```text
-//! CI-1   asked to campaign                 → begin the next epoch without those known to be dead, unless a run is under way
+//! CI-1   the client campaigns              → start the next epoch without the nodes known to be
+//!                                            dead, unless a run is in progress
 //! CI-2   a message of a later epoch        → take part in that run, and forget the leader
-//! CI-3   a message of an earlier epoch     → drop it, and tell its sender how far epochs are
-//! CI-4   a run of this epoch among others,
-//!        or one with a dead member         → wait for a moment; if nothing comes of it, begin the next epoch
-//! CI-5   the contest is won                → announce the winner, round the ring or to all, if more than half of the group sit in the run
-//! CI-6   an announcement of one's own run  → know the leader, and pass it on
+//! CI-3   a message of an earlier epoch     → drop it, and report the current epoch to its sender
+//! CI-4   another run of this epoch, or a
+//!        run with a dead member            → wait for a short timeout; if the conflict remains,
+//!                                            start the next epoch
+//! CI-5   the contest is won                → announce the winner, around the ring or to all, if
+//!                                            more than half of the group are in the run
+//! CI-6   an announcement of its own run    → know the leader, and pass it on
 //! CI-7   a member of the run, or the
-//!        leader, is told to be dead        → begin the next epoch without it
-//! CI-8   one that was left out is back     → begin the next epoch with it; so too if one is back while a run is under way, which may
-//!        have gone wrong by its short absence
-//! CI-9   a hop is not acknowledged in time → the neighbour is dead: begin the next epoch without it
-//! CI-10  a run takes longer than it can    → begin the next epoch
-//! CI-11  a node boots again                → begin the next epoch: it knows of no leader
-//! CI-12  told of a later epoch that is
-//!        over, or leaves one out           → begin one that is later still, unless there is a leader by then. Where silence is death,
-//!        those who are left out of a run are told, in case they live
+//!        leader, is reported dead          → start the next epoch without it
+//! CI-8   a node that was left out is
+//!        trusted again                     → start the next epoch with it; also if a node restarts
+//!                                            while a run is in progress, since its short absence
+//!                                            may have broken that run
+//! CI-9   a hop is not acknowledged in time → the neighbour is dead: start the next epoch without
+//!                                            it
+//! CI-10  a run exceeds its timeout         → start the next epoch
+//! CI-11  this node restarts                → start the next epoch: it knows no leader
+//! CI-12  a later epoch is reported that
+//!        has ended or leaves this node out → start an even later one, unless there is a leader by
+//!                                            then. With timeouts, a run notifies the nodes it
+//!                                            leaves out, in case they are alive
 //! ```
 //!
-//! Rules CI-7 to CI-12 are what repair is; bare, there are none of them, and a crash in a run leaves everyone waiting.
+//! Rules CI-7 to CI-12 make up the repair. Without repair none of them applies, and after a crash
+//! during a run all nodes wait forever.
 
-#[cfg(test)]
-pub(crate) mod bench;
-mod letter;
+mod message;
 mod repair;
+#[cfg(test)]
+pub(crate) mod test_ring;
 #[cfg(test)]
 mod tests;
 mod turn;
 
-pub use letter::{Body, Claim, Letter, Run};
+pub use message::{Body, Claim, Envelope, Run};
 pub use repair::Timer;
 pub use turn::Turn;
 
@@ -56,37 +66,38 @@ use alloc::vec::Vec;
 use core::hash::Hash;
 use turn::Outcome;
 
-/// One run of an election on a ring, as one node sees it.
+/// One run of an election on a ring, from the view of one node.
 ///
-/// Messages are heard from the neighbour on one side or the other, and sent to one of them. In a ring of one a node is its own neighbour
-/// on both sides.
+/// A node receives messages from its neighbour on either side, and sends messages to them. In a
+/// ring of one, a node is its own neighbour on both sides.
 pub trait Contest: Clone + Eq + Hash + Default {
-    /// What neighbours tell each other.
+    /// A message between neighbours.
     type Message: Clone + Describe;
 
-    /// This node starts the run by itself.
+    /// Starts the run, because this node's client campaigns or an earlier run failed.
     fn start(&mut self, turn: &mut Turn<'_, '_, Self>);
 
-    /// A message of a neighbour.
-    fn hear(&mut self, from: Side, message: Self::Message, turn: &mut Turn<'_, '_, Self>);
+    /// Handles a message from the neighbour on side `from`.
+    fn receive(&mut self, from: Side, message: Self::Message, turn: &mut Turn<'_, '_, Self>);
 
-    /// A member of a run of so many is at most so many hops away from knowing the winner, whoever started.
+    /// Returns an upper bound on the number of hops until a member of a run knows the
+    /// winner, in a run of `members` nodes with any number of starters.
     fn hops(members: usize) -> u64;
 }
 
-/// On which side a neighbour sits.
+/// The side of a neighbour on the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Side {
-    /// The one before, from which messages go onward round the ring.
+    /// The predecessor: messages that travel onward arrive from it.
     Before,
-    /// The one after.
+    /// The successor: messages that travel onward go to it.
     After,
 }
 
 impl Side {
-    /// The other one.
+    /// Returns the other side.
     #[must_use]
     pub const fn opposite(self) -> Self {
         match self {
@@ -96,53 +107,53 @@ impl Side {
     }
 }
 
-/// The rules, for those who explain an election on a ring.
+/// Returns the rules of this module, which `quorate explain` adds to those of each ring election.
 pub fn about() -> About {
     About::of_source(include_str!("circuit.rs"))
 }
 
-/// One node of an election on a ring.
+/// A node of an election on a ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Circuit<C> {
     me: NodeId,
     plan: Arc<Plan>,
-    /// The latest run that it knows of, in which it takes part or took part.
+    /// The latest run that the node knows and took part in.
     run: Run,
     stage: Stage,
     contest: C,
-    /// Those whom it takes for dead, in the order of their numbers.
+    /// Nodes that this node considers dead, in the order of their numbers.
     dead: Vec<NodeId>,
-    /// Messages whose receipt is not acknowledged yet, where that is asked for.
+    /// Messages that are not acknowledged yet; only used with `Repair::Timeout`.
     unacknowledged: Vec<(u64, NodeId)>,
     sent: u64,
-    /// Over what it waits for others to agree with it, if it does.
+    /// A conflict with another node's view of the run, if this node waits for agreement.
     dispute: Option<Dispute>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Dispute {
-    /// Whether a member of the run is dead.
+    /// The run has a member that this node considers dead.
     Death,
-    /// Which run of an epoch it is.
+    /// Another run of the same epoch leaves out other nodes.
     Runs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// It takes no part, and knows nothing of a leader.
+    /// The node takes no part in a run, and knows no leader.
     Idle,
-    /// It takes part.
+    /// The node takes part in a run.
     Contest,
-    /// It knows who won. It still passes on what others need to know it too.
-    Over(NodeId),
+    /// The node knows the winner. It still passes on messages that other nodes need.
+    Decided(NodeId),
 }
 
-/// The latest run that a node took part in.
+/// The latest epoch that a node took part in, as saved on its disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Reached(Epoch);
+pub struct SavedEpoch(Epoch);
 
-impl Durable for Reached {
+impl Durable for SavedEpoch {
     type Write = Epoch;
     fn apply(&mut self, epoch: Epoch) {
         self.0 = self.0.max(epoch);
@@ -150,7 +161,7 @@ impl Durable for Reached {
 }
 
 impl<C: Contest> Circuit<C> {
-    /// One node of a group.
+    /// Creates a node of a group with this plan.
     pub fn new(me: NodeId, plan: Arc<Plan>) -> Self {
         let dead = plan.absent.iter().filter(|node| *node != me).collect();
         let run = Run::default();
@@ -161,9 +172,9 @@ impl<C: Contest> Circuit<C> {
     fn boot(&mut self, reached: Epoch, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
         self.run = Run { epoch: reached, without: Vec::new() };
         if incarnation > Incarnation::FIRST {
-            // Who was down from the start may be back by now.
+            // Nodes that were down at start-up may be up by now.
             self.dead.clear();
-            self.boot_again(out);
+            self.restart_run_after_boot(out);
         }
     }
 
@@ -171,7 +182,7 @@ impl<C: Contest> Circuit<C> {
     fn campaign(&mut self, out: &mut Effects<'_, Self>) {
         match self.stage {
             Stage::Contest => out.emit(Event::Refused(Refusal::AlreadyRunning)),
-            Stage::Idle | Stage::Over(_) => {
+            Stage::Idle | Stage::Decided(_) => {
                 out.note("CI-1", format_args!("begins epoch {}", self.run.next()));
                 self.begin(out);
             }
@@ -179,32 +190,32 @@ impl<C: Contest> Circuit<C> {
     }
 
     fn resign(&self, out: &mut Effects<'_, Self>) {
-        let leads = self.stage == Stage::Over(self.me);
+        let leads = self.stage == Stage::Decided(self.me);
         out.emit(Event::Refused(if leads { Refusal::CannotResign } else { Refusal::NotLeading }));
     }
 
-    /// Starts a run of the next epoch among those who are not known to be dead.
+    /// Starts a run of the next epoch with all nodes that are not known to be dead.
     fn begin(&mut self, out: &mut Effects<'_, Self>) {
         self.enter(Run { epoch: self.run.next(), without: self.dead.clone() }, out);
-        self.tell_the_dead(out);
-        self.play(out, |contest, turn| contest.start(turn));
+        self.notify_left_out(out);
+        self.run_contest(out, |contest, turn| contest.start(turn));
     }
 
     fn enter(&mut self, run: Run, out: &mut Effects<'_, Self>) {
         if self.plan.repair != Repair::None {
             out.save(run.epoch);
         }
-        self.forget_hops(out);
+        self.cancel_hops(out);
         self.end_dispute(out);
         out.emit(Event::Began { epoch: run.epoch });
         self.run = run;
         self.stage = Stage::Contest;
         self.contest = C::default();
-        self.allow_time(out);
+        self.set_run_timeout(out);
     }
 
-    /// Lets the contest act, and sees what has come of it.
-    fn play(&mut self, out: &mut Effects<'_, Self>, act: impl FnOnce(&mut C, &mut Turn<'_, '_, C>)) {
+    /// Lets the contest act, and handles the outcome.
+    fn run_contest(&mut self, out: &mut Effects<'_, Self>, act: impl FnOnce(&mut C, &mut Turn<'_, '_, C>)) {
         let mut contest = core::mem::take(&mut self.contest);
         let mut turn = Turn::new(self, out);
         act(&mut contest, &mut turn);
@@ -212,12 +223,12 @@ impl<C: Contest> Circuit<C> {
         self.contest = contest;
         match outcome {
             Outcome::Open => {}
-            Outcome::Won(leader) if self.counts() => self.announce(leader, out),
-            Outcome::Known(leader) if self.counts() => self.conclude(leader, out),
+            Outcome::Won(leader) if self.has_majority() => self.announce(leader, out),
+            Outcome::Known(leader) if self.has_majority() => self.conclude(leader, out),
             Outcome::Won(_) | Outcome::Known(_) => {
-                out.note("CI-5", format_args!("epoch {} has no majority: nobody is elected", self.run.epoch));
+                out.note("CI-5", format_args!("epoch {} has no majority: it elects no leader", self.run.epoch));
             }
-            Outcome::Again => self.begin(out),
+            Outcome::Failed => self.begin(out),
         }
     }
 
@@ -229,9 +240,10 @@ impl<C: Contest> Circuit<C> {
         self.plan.ring.len().saturating_sub(self.run.without.len())
     }
 
-    /// Whether more than half of those who were up from the start sit in the run. Two such runs share a node, which takes part in only one
-    /// of an epoch. Where there is no repair nobody is ever left out later.
-    fn counts(&self) -> bool {
+    /// Returns whether more than half of the nodes that were up at start-up are in the run. Two
+    /// such runs share a node, which takes part in only one run of an epoch. Without repair, no
+    /// node is ever left out later.
+    fn has_majority(&self) -> bool {
         let voters = self.plan.ring.len().saturating_sub(self.plan.absent.len());
         self.plan.repair == Repair::None || 2 * self.members() > voters
     }
@@ -243,73 +255,74 @@ impl<C: Contest> Circuit<C> {
         }
     }
 
-    /// CI-5. Everyone but the winner has to be told, and the ring closes at whoever announces.
+    /// CI-5. Every node but the winner needs the announcement, and on the ring it ends at the node
+    /// that sent it.
     fn announce(&mut self, leader: NodeId, out: &mut Effects<'_, Self>) {
         out.note("CI-5", format_args!("announces {leader} in epoch {}", self.run.epoch));
-        let told = Body::Won { leader, by: self.me };
+        let announcement = Body::Won { leader, by: self.me };
         match self.plan.announce {
-            Announce::Ring => self.hand(self.neighbour(Side::After), told, out),
+            Announce::Ring => self.send_hop(self.neighbour(Side::After), announcement, out),
             Announce::Multicast => {
                 let members = self.plan.group.iter().filter(|node| !self.run.without.contains(node)).collect();
-                let letter = Letter { run: self.run.clone(), number: None, body: told };
-                out.multicast(&members, letter);
+                let envelope = Envelope { run: self.run.clone(), number: None, body: announcement };
+                out.multicast(&members, envelope);
             }
         }
         self.conclude(leader, out);
     }
 
     /// CI-6.
-    fn hear_winner(&mut self, leader: NodeId, by: NodeId, out: &mut Effects<'_, Self>) {
+    fn receive_announcement(&mut self, leader: NodeId, by: NodeId, out: &mut Effects<'_, Self>) {
         if by == self.me {
-            return out.note("CI-6", format_args!("the announcement has been all the way round"));
+            return out.note("CI-6", format_args!("the announcement came all the way around"));
         }
-        if let Stage::Over(_) = self.stage {
+        if let Stage::Decided(_) = self.stage {
             return;
         }
         if self.plan.announce == Announce::Ring {
-            self.hand(self.neighbour(Side::After), Body::Won { leader, by }, out);
+            self.send_hop(self.neighbour(Side::After), Body::Won { leader, by }, out);
         }
         out.note("CI-6", format_args!("learns that {leader} has won"));
         self.conclude(leader, out);
     }
 
     fn conclude(&mut self, leader: NodeId, out: &mut Effects<'_, Self>) {
-        if let Stage::Over(_) = self.stage {
+        if let Stage::Decided(_) = self.stage {
             return;
         }
-        self.stage = Stage::Over(leader);
-        self.end_time(out);
+        self.stage = Stage::Decided(leader);
+        self.cancel_run_timeout(out);
         if self.dispute == Some(Dispute::Death) {
             self.end_dispute(out);
         }
         out.emit(Event::elected(leader, self.run.epoch));
         if self.dead.contains(&leader) {
-            self.bury(leader, out);
+            self.handle_death(leader, out);
         }
     }
 
-    fn hear(&mut self, from: NodeId, letter: Letter<C::Message>, out: &mut Effects<'_, Self>) {
-        let Letter { run, number, body } = letter;
-        if !self.plan.group.contains(from) || !self.fits(&run) {
-            return out.note("CI-3", format_args!("ignores what {from} sent: it makes no sense"));
+    fn receive(&mut self, from: NodeId, envelope: Envelope<C::Message>, out: &mut Effects<'_, Self>) {
+        let Envelope { run, number, body } = envelope;
+        if !self.plan.group.contains(from) || !self.is_valid(&run) {
+            return out.note("CI-3", format_args!("ignores an invalid message of {from}"));
         }
-        self.see_alive(from);
+        self.note_alive(from);
         if let Some(number) = number {
-            out.send(from, Letter { run: run.clone(), number: None, body: Body::Received(number) });
+            out.send(from, Envelope { run: run.clone(), number: None, body: Body::Received(number) });
         }
         match body {
-            Body::Received(number) => self.acknowledged(number, from, out),
-            Body::Behind { is_over } => self.hear_of_later(&run, is_over, out),
+            Body::Received(number) => self.receive_acknowledgement(number, from, out),
+            Body::Behind { is_over } => self.receive_later_epoch(&run, is_over, out),
             Body::Contest { .. } | Body::Won { .. } if run.epoch < self.run.epoch => self.drop_late(from, &run, out),
             Body::Contest { from: side, message } => {
-                if self.joins(run, out) && self.neighbour(side) == from {
-                    self.play(out, |contest, turn| contest.hear(side, message, turn));
+                if self.takes_part_in(run, out) && self.neighbour(side) == from {
+                    self.run_contest(out, |contest, turn| contest.receive(side, message, turn));
                 }
             }
             Body::Won { leader, by } => {
                 let is_member = |node| self.plan.group.contains(node) && !run.without.contains(&node);
-                if is_member(leader) && is_member(by) && self.joins(run, out) {
-                    self.hear_winner(leader, by, out);
+                if is_member(leader) && is_member(by) && self.takes_part_in(run, out) {
+                    self.receive_announcement(leader, by, out);
                 }
             }
         }
@@ -318,15 +331,19 @@ impl<C: Contest> Circuit<C> {
     /// CI-3.
     fn drop_late(&mut self, from: NodeId, late: &Run, out: &mut Effects<'_, Self>) {
         let epoch = self.run.epoch;
-        out.note("CI-3", format_args!("drops what {from} sent in epoch {}: it is at {epoch}", late.epoch));
+        out.note(
+            "CI-3",
+            format_args!("drops a message of {from} in epoch {}: the current epoch is {epoch}", late.epoch),
+        );
         if self.plan.repair != Repair::None && from != self.me {
-            let is_over = matches!(self.stage, Stage::Over(_));
-            out.send(from, Letter { run: self.run.clone(), number: None, body: Body::Behind { is_over } });
+            let is_over = matches!(self.stage, Stage::Decided(_));
+            out.send(from, Envelope { run: self.run.clone(), number: None, body: Body::Behind { is_over } });
         }
     }
 
-    /// Whether this node takes part in a run that it hears of and that is not earlier than its own.
-    fn joins(&mut self, run: Run, out: &mut Effects<'_, Self>) -> bool {
+    /// Returns whether this node takes part in a run, which is not earlier than its own. Joins the
+    /// run if it is later.
+    fn takes_part_in(&mut self, run: Run, out: &mut Effects<'_, Self>) -> bool {
         if run == self.run && self.stage != Stage::Idle {
             return true;
         }
@@ -337,7 +354,7 @@ impl<C: Contest> Circuit<C> {
             self.join(run, out);
             return true;
         }
-        self.differ(&run, out);
+        self.handle_conflicting_run(&run, out);
         false
     }
 
@@ -348,8 +365,9 @@ impl<C: Contest> Circuit<C> {
         self.compare_deaths(out);
     }
 
-    /// Nobody in good faith leaves out somebody who does not exist, or counts so far. What others send is not to be trusted blindly.
-    fn fits(&self, run: &Run) -> bool {
+    /// Validates a run that a peer sent: a correct peer leaves out only members of the group, and
+    /// never sends an epoch beyond `Epoch::LARGEST`.
+    fn is_valid(&self, run: &Run) -> bool {
         let known = |node: &NodeId| self.plan.group.contains(*node);
         let is_sound = run.without.iter().all(known) && run.without.is_sorted_by(|one, other| one < other);
         is_sound && run.epoch <= Epoch::LARGEST
@@ -358,19 +376,19 @@ impl<C: Contest> Circuit<C> {
 
 impl<C: Contest> Protocol for Circuit<C> {
     type Command = Command;
-    type Message = Letter<C::Message>;
+    type Message = Envelope<C::Message>;
     type Timer = Timer;
     type Event = Event;
-    type Durable = Reached;
+    type Durable = SavedEpoch;
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Start { durable: Reached(epoch), incarnation } => self.boot(epoch, incarnation, out),
+            Input::Start { durable: SavedEpoch(epoch), incarnation } => self.boot(epoch, incarnation, out),
             Input::Command(Command::Campaign) => self.campaign(out),
             Input::Command(Command::Resign) => self.resign(out),
-            Input::Message { from, message } => self.hear(from, message, out),
-            Input::Timer(Timer::Hop(number)) => self.miss_hop(number, out),
-            Input::Timer(Timer::Run) => self.miss_end(out),
+            Input::Message { from, message } => self.receive(from, message, out),
+            Input::Timer(Timer::Hop(number)) => self.handle_hop_timeout(number, out),
+            Input::Timer(Timer::Run) => self.handle_run_timeout(out),
             Input::Timer(Timer::Dispute) => self.settle_dispute(out),
             Input::Suspect(node) => self.suspect(node, out),
             Input::Trust(node) => self.trust(node, out),

@@ -1,26 +1,31 @@
 //! Consensus by election (a reduction).
 //!
-//! If a group can elect, it can decide: everyone proposes something, somebody is elected, and what that one proposes is decided. So an
-//! election is at least as hard as consensus, and nobody can do either in an asynchronous system in which even one node may die unseen.
-//! A node's proposal is its attribute, or its number where there are none. The leader tells its proposal to all, and a node says who
-//! was elected only when it holds what was decided.
+//! A group that can elect can decide: every node proposes a value, and the proposal of the elected
+//! node is decided. So an election is at least as hard as consensus, and neither is solvable in an
+//! asynchronous system in which even one node may crash undetected. A node's proposal is its
+//! attribute, or its number if there are no attributes. The leader sends its proposal to all nodes,
+//! and a node reports the leader only when it holds the decision.
 //!
 //! ```text
-//! CE-1  asked anything             → pass it to the election inside, and what that one asks of others back
-//! CE-2  the election makes one the
-//!       leader                     → decide: for what one holds from an earlier epoch, or else for one's own proposal; tell all
-//! CE-3  a decision arrives         → hold it, unless one holds that of a later epoch
-//! CE-4  leader known, and what it
-//!       decided too                → tell the user who is elected
+//! CE-1  any input                  → pass it to the inner election, and handle its events
+//! CE-2  the election makes this
+//!       node the leader            → decide the value held from an earlier epoch, or else its own
+//!                                    proposal; send it to all
+//! CE-3  a decision arrives         → hold it, unless this node holds that of a later epoch
+//! CE-4  the leader and its
+//!       decision are known         → report the leader to the client
 //! ```
 //!
-//! Cost: that of the election, and n−1 messages for the decision. Over Chang and Roberts' ring: with one starter at most 3n−1 and n−1.
+//! Cost: that of the election, plus n−1 messages for the decision. Over Chang and Roberts' ring
+//! with one starter: at most 3n−1 and n−1.
 //!
-//! Assumes: what the election inside assumes; that nobody dies, if one decision is to hold for ever.
+//! Assumes: the assumptions of the inner election; for a single lasting decision, that no node
+//! crashes.
 //!
-//! When it fails: each epoch decides one value, since it has one leader. A leader of a later epoch holds on to what was decided before, if it
-//! knows of it. But a leader that dies may take with it what it has told only some of, and the next epoch then decides something else:
-//! for more than that, a majority must hold a value before it is decided, as in the replicated log. What was decided is not on any disk.
+//! When it fails: each epoch decides one value, since it has one leader. A leader of a later epoch
+//! keeps the earlier decision if it knows it. But if a leader crashes after it sent its decision to
+//! only some nodes, the next epoch may decide another value. To prevent that, a majority must hold
+//! a value before it is decided, as in the replicated log. Decisions are not saved.
 
 use super::circuit::Circuit;
 use super::{Book, Case, ChangRoberts, Command, Cost, Counts, Event, Facts, Plan, Shape, chang_roberts};
@@ -37,12 +42,12 @@ use alloc::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// The line of the book's table, over Chang and Roberts' ring.
+/// The algorithm's entry in the table, over Chang and Roberts' ring.
 pub const FACTS: Facts = Facts::new(
     Profile {
         name: "consensus-by-election",
         class: "by reduction",
-        summary: "what the elected one proposes is decided",
+        summary: "the group decides what the elected node proposes",
         source: include_str!("consensus_by_election.rs"),
         flaw: None,
         checkable: true,
@@ -51,7 +56,7 @@ pub const FACTS: Facts = Facts::new(
     Cost { formula: "as chang-roberts, + (n−1)", book },
 );
 
-/// Who decides tells everyone in the group, the dead too.
+/// The leader sends its decision to every node of the group, dead ones included.
 fn book(case: &Case) -> Option<Book> {
     let book = (chang_roberts::FACTS.cost.book)(case)?;
     let peers = (case.live + case.dead).saturating_sub(1) as f64;
@@ -64,29 +69,29 @@ fn book(case: &Case) -> Option<Book> {
     }
 }
 
-/// One node that decides by Chang and Roberts' election.
+/// A node that decides by Chang and Roberts' election.
 pub type ConsensusByRing = ConsensusByElection<ChangRoberts>;
 
 impl ConsensusByRing {
-    /// A node of a group with this plan.
+    /// Creates a node of a group with this plan.
     pub fn of_plan(me: NodeId, plan: &Arc<Plan>) -> Self {
         Self::new(me, plan, Circuit::new(me, Arc::clone(plan)))
     }
 }
 
-/// One node that decides by the election `E`.
+/// A node that decides by the election `E`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ConsensusByElection<E> {
     me: NodeId,
     group: Group,
     proposal: u64,
     election: E,
-    /// Whom the election inside has named, in its latest run.
+    /// The leader and epoch of the inner election's latest result.
     named: Option<(NodeId, Epoch)>,
     held: Option<Decision>,
 }
 
-/// What a group has decided.
+/// A value that a group has decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Decision {
@@ -94,7 +99,7 @@ pub struct Decision {
     pub value: u64,
 }
 
-/// What nodes send each other.
+/// A message between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
@@ -123,13 +128,13 @@ impl<E> ConsensusByElection<E>
 where
     E: Protocol<Command = Command, Event = Event>,
 {
-    /// A node of a group with this plan, and its part in the election.
+    /// Creates a node of a group with this plan over its part of the election.
     pub fn new(me: NodeId, plan: &Plan, election: E) -> Self {
         let proposal = plan.ranking.attribute(me).unwrap_or(u64::from(me.number()));
         Self { me, group: plan.group.clone(), proposal, election, named: None, held: None }
     }
 
-    /// What was decided, as far as this node knows.
+    /// Returns the latest decision that this node knows.
     pub const fn decision(&self) -> Option<Decision> {
         self.held
     }
@@ -147,7 +152,7 @@ where
                     if leader == self.me {
                         self.decide(epoch, out);
                     }
-                    self.tell(out);
+                    self.report_leader(out);
                 }
                 Event::Extended { .. } | Event::Refused(_) => out.emit(event),
             }
@@ -172,11 +177,11 @@ where
         }
         out.note("CE-3", format_args!("{} is decided in epoch {}", decision.value, decision.epoch));
         self.held = Some(decision);
-        self.tell(out);
+        self.report_leader(out);
     }
 
-    /// CE-4. The two may come in any order.
-    fn tell(&self, out: &mut Effects<'_, Self>) {
+    /// CE-4. The result of the election and the decision may arrive in any order.
+    fn report_leader(&self, out: &mut Effects<'_, Self>) {
         if let (Some((leader, epoch)), Some(held)) = (self.named, self.held)
             && held.epoch == epoch
         {

@@ -1,9 +1,10 @@
-//! What the book says of an election, as data: tables print it beside what was measured.
+//! Properties and expected costs of an election algorithm, as data that tables print beside
+//! measurements.
 
 use crate::about::Profile;
 use crate::model::{Links, Model};
 
-/// An algorithm's line in the book's table.
+/// The entry of one algorithm in the table of algorithms.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     pub profile: Profile,
@@ -11,17 +12,18 @@ pub struct Facts {
     pub shape: Shape,
     pub links: Links,
     pub model: Model,
-    /// Whether it copes by itself with messages that are lost, repeated or out of order. Where it does not, reliable
-    /// links are put under it.
+    /// Whether the algorithm tolerates lost, duplicated and reordered messages. If it does not,
+    /// drivers run it over reliable links.
     pub tolerates_loss: bool,
+    /// Whether the group can still elect a leader after a node has crashed.
     pub survives: bool,
-    /// Whether its leaders lead by leases: then no two may lead at once, by their own clocks.
+    /// Whether leaders hold leases. If so, at most one leader holds a valid lease at a time.
     pub leases: bool,
     pub splits: Splits,
 }
 
 impl Facts {
-    /// An algorithm like most: it runs in the asynchronous model over links that lose nothing, without leases.
+    /// An algorithm with the usual properties: asynchronous, over reliable links, without leases.
     pub const fn new(profile: Profile, shape: Shape, cost: Cost) -> Self {
         Self {
             profile,
@@ -37,41 +39,43 @@ impl Facts {
     }
 }
 
-/// Whether there are several leaders on purpose.
+/// Whether an algorithm allows several leaders at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Splits {
-    /// There is to be one for all.
+    /// One leader for the whole group.
     Never,
-    /// Each part of a group that is cut in two has its own. When the cut has healed there is one for all again.
+    /// Each side of a partition has its own leader; once the partition has healed, there is one
+    /// leader again.
     WhileCut,
-    /// There are always several, each for some.
+    /// Always several leaders, each responsible for a part of the nodes.
     ByDesign,
 }
 
-/// What shapes an election, and thereby which options mean something to it.
+/// The structure that an election relies on. It determines which options apply to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Nodes sit round a ring, and the highest rank wins.
+    /// Nodes form a ring, and the highest rank wins.
     Ring,
-    /// Everyone knows everyone's rank, and the highest wins.
+    /// Every node knows the ranks of all nodes, and the highest rank wins.
     Bully,
-    /// Groups form and merge, each under its coordinator.
+    /// Groups form and merge, each under its own coordinator.
     Groups,
-    /// Votes decide, whoever gets them.
+    /// The candidate with enough votes wins, whatever its rank.
     Votes,
-    /// Each region of an overlay has a leader, its first node.
+    /// Each region of an overlay has a leader: its first node.
     Regions,
 }
 
-/// What an election costs.
+/// The message cost of an election.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     pub formula: &'static str,
-    /// What the book says of such a run, if it says anything.
+    /// Returns the expected number of messages in such a run; `None` if the literature gives no
+    /// figure.
     pub book: fn(&Case) -> Option<Book>,
 }
 
-/// A run whose cost a book may know: nothing fails while it lasts.
+/// Parameters of a run without failures, for which the literature may state a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
     pub live: usize,
@@ -80,7 +84,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// How many start.
+    /// Returns the number of nodes that start an election.
     pub const fn starters(&self) -> usize {
         match self.starting {
             Starting::One | Starting::Lowest | Starting::Highest => 1,
@@ -90,60 +94,61 @@ impl Case {
     }
 }
 
-/// Who starts an election.
+/// The nodes that start an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Starting {
     One,
     Lowest,
     Highest,
-    /// So many at once, but not all.
+    /// This number of nodes at once, but not all of them.
     Several(usize),
     All,
 }
 
 impl Starting {
-    /// Whether one node starts alone.
+    /// Returns whether exactly one node starts.
     pub const fn is_one(self) -> bool {
         matches!(self, Self::One | Self::Lowest | Self::Highest)
     }
 }
 
-/// What the book says of the messages of an election, over all ways in which nodes may sit and start.
+/// Expected number of messages of an election, over all ring orders and choices of starters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Book {
     pub counts: Counts,
     pub least: Option<f64>,
     pub mean: Option<f64>,
-    /// The most, or what they never exceed.
+    /// The maximum, or an upper bound of it (see `tight`).
     pub most: Option<f64>,
-    /// Whether the most does come about; else it is a bound only.
+    /// Whether some run reaches `most`; otherwise it is only an upper bound.
     pub tight: bool,
 }
 
 impl Book {
-    /// Always exactly so many.
+    /// Exactly this number of messages in every run.
     pub const fn exactly(counts: Counts, messages: f64) -> Self {
         Self { counts, least: Some(messages), mean: Some(messages), most: Some(messages), tight: true }
     }
 
-    /// Never more than that.
+    /// At most this number of messages; the bound need not be reached.
     pub const fn at_most(counts: Counts, messages: f64) -> Self {
         Self { counts, least: None, mean: None, most: Some(messages), tight: false }
     }
 }
 
-/// Which messages a book counts. Textbooks differ.
+/// The messages that an expected figure counts. Textbooks differ in this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Counts {
-    /// Those that find the winner.
+    /// Messages that determine the winner.
     Election,
-    /// Those too that tell who it is.
+    /// These, and the messages that announce the winner.
     WithAnnouncement,
 }
 
-/// Messages of an election. Textbooks differ in whether they count the announcement, so the two are kept apart.
+/// Message counts of an election. The announcement is counted separately, because textbooks differ
+/// in whether they include it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub election: u64,
@@ -151,12 +156,12 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Both together.
+    /// Returns the sum of both counts.
     pub const fn total(self) -> u64 {
         self.election.saturating_add(self.announcement)
     }
 
-    /// Those that a book counts.
+    /// Returns the number of messages that an expected figure with these `counts` refers to.
     pub const fn counted(self, counts: Counts) -> u64 {
         match counts {
             Counts::Election => self.election,

@@ -1,24 +1,27 @@
 //! Franklin's election (1982).
 //!
-//! Everyone is a candidate at first. In each round every candidate sends its rank to the next candidates on both sides and hears theirs; only
-//! those who are greater than both stay candidates, which at most every second one is. The others pass on whatever comes. A candidate that
-//! hears its own rank is the only one left.
+//! At first every node is a candidate. In each round every candidate sends its rank to the next
+//! candidates on both sides and receives theirs. Only a candidate greater than both remains one, so
+//! at most every second one does. The other nodes pass on all messages. A candidate that receives
+//! its own rank is the only one left.
 //!
 //! ```text
-//! FR-1  a node starts, or is first heard
-//!       from                               → be a candidate, and send one's rank both ways
-//! FR-2  both neighbours are less           → stay, and send one's rank both ways again
-//! FR-3  a neighbour is greater             → be no candidate any more, and pass on whatever comes
-//! FR-4  one's own rank arrives, on both
-//!       sides                              → nobody else is left: one has won
+//! FR-1  this node starts, or receives its
+//!       first message                      → become a candidate, and send its own rank both ways
+//! FR-2  both neighbours are less           → remain, and send its own rank both ways again
+//! FR-3  a neighbour is greater             → stop being a candidate, and pass on all messages
+//! FR-4  its own rank arrives, on both
+//!       sides                              → no other candidate is left: this node has won
 //! ```
 //!
-//! Cost: at most 2n(⌊log₂ n⌋+1) messages, and n for the announcement.
+//! Cost: at most 2n(⌊log₂ n⌋+1) messages, plus n for the announcement.
 //!
-//! Assumes: links lose nothing, repeat nothing and keep order; every node knows its neighbours that are up, on both sides. No bound on time.
+//! Assumes: links are FIFO and neither lose nor duplicate messages; every node knows its
+//! neighbours that are up, on both sides. No bound on time.
 //!
-//! When it fails: bare (`--repair none`), a node that dies in a run takes messages with it, and all wait for ever. With repair the run is
-//! done again without it under the next epoch.
+//! When it fails: without repair (`--repair none`), messages are lost with a node that crashes
+//! during a run, and all nodes wait forever. With repair, the run is repeated without the crashed
+//! node in the next epoch.
 
 use super::circuit::{Circuit, Claim, Contest, Side, Turn};
 use super::{Book, Case, Cost, Counts, Facts, Links, Rank, Shape, Starting};
@@ -28,14 +31,14 @@ use alloc::collections::VecDeque;
 #[cfg(test)]
 mod tests;
 
-/// The line of the book's table.
+/// The algorithm's entry in the table.
 pub const FACTS: Facts = Facts {
     links: Links::Fifo,
     ..Facts::new(
         Profile {
             name: "franklin",
             class: "on a ring",
-            summary: "rounds of local maxima, heard on both sides",
+            summary: "in each round, local maxima among both neighbours remain",
             source: include_str!("franklin.rs"),
             flaw: None,
             checkable: true,
@@ -56,23 +59,24 @@ fn book(case: &Case) -> Option<Book> {
     })
 }
 
-/// How many claims of one side wait for those of the other at most.
+/// Maximum number of claims from one side that wait for those of the other side.
 const MOST_AHEAD: usize = 64;
 
-/// One node of it.
+/// A node of Franklin's election.
 pub type Franklin = Circuit<Candidate>;
 
-/// A node's part in a run.
+/// A node's state in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Candidate {
-    stand: Stand,
-    /// What has arrived from each side and waits for its counterpart. A neighbour may be a round ahead.
+    status: Status,
+    /// Ranks received from each side that wait for their counterpart. A neighbour may be a round
+    /// ahead.
     before: VecDeque<Rank>,
     after: VecDeque<Rank>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-enum Stand {
+enum Status {
     #[default]
     Fresh,
     Candidate,
@@ -84,27 +88,28 @@ impl Contest for Candidate {
 
     /// FR-1.
     fn start(&mut self, turn: &mut Turn<'_, '_, Self>) {
-        if self.stand == Stand::Fresh {
-            self.stand = Stand::Candidate;
+        if self.status == Status::Fresh {
+            self.status = Status::Candidate;
             turn.note("FR-1", format_args!("is a candidate"));
             send_both_ways(turn);
         }
     }
 
-    fn hear(&mut self, from: Side, Claim(rank): Claim, turn: &mut Turn<'_, '_, Self>) {
+    fn receive(&mut self, from: Side, Claim(rank): Claim, turn: &mut Turn<'_, '_, Self>) {
         self.start(turn);
-        if self.stand == Stand::Passive {
+        if self.status == Status::Passive {
             return turn.send(from.opposite(), Claim(rank));
         }
         let waiting = match from {
             Side::Before => &mut self.before,
             Side::After => &mut self.after,
         };
-        // A neighbour is ahead by a round or two, never by so many.
+        // A neighbour is ahead by a round or two, never by `MOST_AHEAD`.
         if waiting.len() < MOST_AHEAD {
             waiting.push_back(rank);
         }
-        while let (Stand::Candidate, Some(before), Some(after)) = (self.stand, self.before.front(), self.after.front())
+        while let (Status::Candidate, Some(before), Some(after)) =
+            (self.status, self.before.front(), self.after.front())
         {
             let (before, after) = (*before, *after);
             self.before.pop_front();
@@ -125,16 +130,16 @@ impl Candidate {
         if before == own && after == own {
             win(own, turn);
         } else if before < own && after < own {
-            stay(before, after, turn);
+            remain(before, after, turn);
         } else {
-            self.give_up(before.max(after), turn);
+            self.withdraw(before.max(after), turn);
         }
     }
 
-    /// FR-3. What waited for its counterpart goes on to others now.
-    fn give_up(&mut self, greater: Rank, turn: &mut Turn<'_, '_, Self>) {
-        turn.note("FR-3", format_args!("is no candidate any more: {greater} is greater"));
-        self.stand = Stand::Passive;
+    /// FR-3. Passes on the ranks that waited for their counterpart.
+    fn withdraw(&mut self, greater: Rank, turn: &mut Turn<'_, '_, Self>) {
+        turn.note("FR-3", format_args!("is no longer a candidate: {greater} is greater"));
+        self.status = Status::Passive;
         for rank in self.before.drain(..) {
             turn.send(Side::After, Claim(rank));
         }
@@ -145,14 +150,14 @@ impl Candidate {
 }
 
 /// FR-2.
-fn stay(before: Rank, after: Rank, turn: &mut Turn<'_, '_, Candidate>) {
-    turn.note("FR-2", format_args!("is greater than {before} and {after}, and stays"));
+fn remain(before: Rank, after: Rank, turn: &mut Turn<'_, '_, Candidate>) {
+    turn.note("FR-2", format_args!("is greater than {before} and {after}, and remains a candidate"));
     send_both_ways(turn);
 }
 
 /// FR-4.
 fn win(own: Rank, turn: &mut Turn<'_, '_, Candidate>) {
-    turn.note("FR-4", format_args!("hears itself on both sides: it has won"));
+    turn.note("FR-4", format_args!("receives its own rank from both sides: it has won"));
     turn.win(own);
 }
 

@@ -1,26 +1,31 @@
 //! Hirschberg and Sinclair's election (1980).
 //!
-//! A node probes the ring on both sides, first one hop, then two, then four. A probe is thrown away by any node of a greater rank; where its
-//! reach ends it turns into a reply. Only a node that is the greatest as far as it reached on both sides probes further, so that few nodes
-//! probe far. A probe that comes back from the other side has been all the way round.
+//! A node probes the ring on both sides: first one hop, then two, then four. A node of greater rank
+//! drops the probe; the last node within its reach returns a reply. Only a node that is the
+//! greatest within its reach on both sides probes further, so few nodes probe far. A probe that
+//! returns from the other side went all the way around.
 //!
 //! ```text
-//! HS-1  a node starts                      → probe one hop on both sides
-//! HS-2  a probe of a greater rank          → pass it on; where its reach ends, reply. Whoever has not started never will
-//! HS-3  a probe of a lesser rank           → drop it, and start if one has neither started nor seen a greater one
-//! HS-4  both replies to one's own probes   → probe twice as far
-//! HS-5  another's reply                    → pass it on
-//! HS-6  both of one's probes have come
-//!       all the way round                  → one has won
+//! HS-1  this node starts                   → probe one hop on both sides
+//! HS-2  a probe of a greater rank          → pass it on, or reply at the end of its reach; a node
+//!                                            that has not started yet never will
+//! HS-3  a probe of a lesser rank           → drop it; start, unless this node has started or has
+//!                                            seen a greater rank
+//! HS-4  both replies to its own probes     → probe twice as far
+//! HS-5  a reply to another node            → pass it on
+//! HS-6  both its probes have come all the
+//!       way around                         → this node has won
 //! ```
 //!
-//! Cost: at most 8n(1+⌈log₂ n⌉) messages, and n for the announcement. Of the last two probes both go all the way round.
+//! Cost: at most 8n(1+⌈log₂ n⌉) messages, plus n for the announcement. The last two probes both go
+//! all the way around.
 //!
-//! Assumes: links lose nothing and repeat nothing; every node knows its neighbours that are up, on both sides. No bound on time, and links need not keep
-//! order.
+//! Assumes: links neither lose nor duplicate messages; every node knows its neighbours that
+//! are up, on both sides. No bound on time, and links need not be FIFO.
 //!
-//! When it fails: bare (`--repair none`), a node that dies in a run takes probes with it, and all wait for ever. With repair the run is
-//! done again without it under the next epoch.
+//! When it fails: without repair (`--repair none`), probes are lost with a node that crashes during
+//! a run, and all nodes wait forever. With repair, the run is repeated without the crashed node in
+//! the next epoch.
 
 use super::circuit::{Circuit, Contest, Side, Turn};
 use super::{Book, Case, Cost, Counts, Facts, Rank, Shape, Starting};
@@ -30,12 +35,12 @@ use crate::describe::Describe;
 #[cfg(test)]
 mod tests;
 
-/// The line of the book's table.
+/// The algorithm's entry in the table.
 pub const FACTS: Facts = Facts::new(
     Profile {
         name: "hirschberg-sinclair",
         class: "on a ring",
-        summary: "probes of doubling reach on both sides",
+        summary: "probes on both sides whose reach doubles",
         source: include_str!("hirschberg_sinclair.rs"),
         flaw: None,
         checkable: true,
@@ -62,23 +67,23 @@ fn book(case: &Case) -> Option<Book> {
     })
 }
 
-/// One node of it.
+/// A node of Hirschberg and Sinclair's election.
 pub type HirschbergSinclair = Circuit<Probing>;
 
-/// A node's part in a run.
+/// A node's state in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Probing {
-    stand: Stand,
+    status: Status,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-enum Stand {
-    /// It has neither started nor seen a greater rank.
+enum Status {
+    /// The node has neither started nor seen a greater rank.
     #[default]
     Fresh,
-    /// It probes so far on both sides.
+    /// The node probes up to `reach` hops on both sides.
     Probes { reach: u32, replied: Sides, returned: Sides },
-    /// It has seen a greater rank before it started.
+    /// The node saw a greater rank before it started.
     Passive,
 }
 
@@ -89,8 +94,8 @@ struct Sides {
 }
 
 impl Sides {
-    /// Whether this is the second of the two.
-    fn complete(&mut self, side: Side) -> bool {
+    /// Marks a side. Returns whether both sides are now marked for the first time.
+    fn mark(&mut self, side: Side) -> bool {
         let was_complete = self.before && self.after;
         match side {
             Side::Before => self.before = true,
@@ -100,19 +105,19 @@ impl Sides {
     }
 }
 
-/// What goes round the ring.
+/// A message between neighbours on the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// Is anybody within reach greater?
+    /// Is there a greater rank within reach?
     Probe {
         rank: Rank,
         reach: u32,
-        /// How many more hops it goes after this one.
+        /// Number of further hops after this one.
         left: u32,
     },
-    /// Nobody on this side is.
+    /// There is no greater rank within reach on this side.
     Reply { rank: Rank, reach: u32 },
 }
 
@@ -130,19 +135,19 @@ impl Contest for Probing {
 
     /// HS-1.
     fn start(&mut self, turn: &mut Turn<'_, '_, Self>) {
-        if self.stand == Stand::Fresh {
+        if self.status == Status::Fresh {
             turn.note("HS-1", format_args!("probes one hop on both sides"));
             self.probe(1, turn);
         }
     }
 
-    fn hear(&mut self, from: Side, message: Message, turn: &mut Turn<'_, '_, Self>) {
+    fn receive(&mut self, from: Side, message: Message, turn: &mut Turn<'_, '_, Self>) {
         let own = turn.rank();
         match message {
-            Message::Probe { rank, reach, left } if rank > own => self.let_by(from, rank, (reach, left), turn),
-            Message::Probe { rank, .. } if rank < own => self.stop(rank, turn),
-            Message::Probe { reach, .. } => self.come_round(from, reach, turn),
-            Message::Reply { rank, reach } if rank == own => self.hear_reply(from, reach, turn),
+            Message::Probe { rank, reach, left } if rank > own => self.pass_probe(from, rank, (reach, left), turn),
+            Message::Probe { rank, .. } if rank < own => self.drop_probe(rank, turn),
+            Message::Probe { reach, .. } => self.receive_own_probe(from, reach, turn),
+            Message::Reply { rank, reach } if rank == own => self.receive_reply(from, reach, turn),
             Message::Reply { rank, reach } => pass_back(from, rank, reach, turn),
         }
     }
@@ -154,16 +159,16 @@ impl Contest for Probing {
 
 impl Probing {
     fn probe(&mut self, reach: u32, turn: &mut Turn<'_, '_, Self>) {
-        self.stand = Stand::Probes { reach, replied: Sides::default(), returned: Sides::default() };
+        self.status = Status::Probes { reach, replied: Sides::default(), returned: Sides::default() };
         let probe = Message::Probe { rank: turn.rank(), reach, left: reach - 1 };
         turn.send(Side::After, probe);
         turn.send(Side::Before, probe);
     }
 
     /// HS-2.
-    fn let_by(&mut self, from: Side, rank: Rank, (reach, left): (u32, u32), turn: &mut Turn<'_, '_, Self>) {
-        if self.stand == Stand::Fresh {
-            self.stand = Stand::Passive;
+    fn pass_probe(&mut self, from: Side, rank: Rank, (reach, left): (u32, u32), turn: &mut Turn<'_, '_, Self>) {
+        if self.status == Status::Fresh {
+            self.status = Status::Passive;
         }
         match left.checked_sub(1) {
             Some(left) => {
@@ -171,33 +176,33 @@ impl Probing {
                 turn.send(from.opposite(), Message::Probe { rank, reach, left });
             }
             None => {
-                turn.note("HS-2", format_args!("replies to {rank}: its reach ends here"));
+                turn.note("HS-2", format_args!("replies to {rank}: the reach of the probe ends here"));
                 turn.send(from, Message::Reply { rank, reach });
             }
         }
     }
 
     /// HS-3.
-    fn stop(&mut self, rank: Rank, turn: &mut Turn<'_, '_, Self>) {
+    fn drop_probe(&mut self, rank: Rank, turn: &mut Turn<'_, '_, Self>) {
         turn.note("HS-3", format_args!("drops the probe of {rank}"));
         self.start(turn);
     }
 
     /// HS-4.
-    fn hear_reply(&mut self, from: Side, answered: u32, turn: &mut Turn<'_, '_, Self>) {
-        let Stand::Probes { reach, replied, .. } = &mut self.stand else { return };
-        if answered == *reach && replied.complete(from) {
+    fn receive_reply(&mut self, from: Side, answered: u32, turn: &mut Turn<'_, '_, Self>) {
+        let Status::Probes { reach, replied, .. } = &mut self.status else { return };
+        if answered == *reach && replied.mark(from) {
             let further = reach.saturating_mul(2);
-            turn.note("HS-4", format_args!("is the greatest so far: probes {further} hops"));
+            turn.note("HS-4", format_args!("is the greatest within reach: probes {further} hops"));
             self.probe(further, turn);
         }
     }
 
     /// HS-6.
-    fn come_round(&mut self, from: Side, went: u32, turn: &mut Turn<'_, '_, Self>) {
-        let Stand::Probes { reach, returned, .. } = &mut self.stand else { return };
-        if went == *reach && returned.complete(from) {
-            turn.note("HS-6", format_args!("both probes have been all the way round: it has won"));
+    fn receive_own_probe(&mut self, from: Side, went: u32, turn: &mut Turn<'_, '_, Self>) {
+        let Status::Probes { reach, returned, .. } = &mut self.status else { return };
+        if went == *reach && returned.mark(from) {
+            turn.note("HS-6", format_args!("both probes came all the way around: it has won"));
             turn.win(turn.rank());
         }
     }

@@ -1,39 +1,51 @@
 //! The invitation algorithm (Garcia-Molina 1982).
 //!
-//! Without a bound on time nobody can tell a dead node from a slow one, and two halves of a network cannot agree. So nodes form groups, each
-//! under a coordinator that leads it, and a group that meets another one is merged with it. Whoever loses its coordinator is a group of its
-//! own until it is invited into another. Where all who live can talk, one group is left in the end.
+//! Without a bound on time no node can tell a dead node from a slow one, and two sides of a
+//! partition cannot agree. So nodes form groups, each led by a coordinator, and two groups that can
+//! communicate merge. A node that loses its coordinator is a group of its own until another
+//! coordinator invites it. If all live nodes can communicate, one group is left in the end.
 //!
 //! ```text
-//! IN-1   asked to campaign, or back after a
-//!        crash                              → seek: ask everyone who coordinates a group
-//! IN-2   a higher coordinator asks          → say so, if one coordinates a group too, be it of oneself alone, or is in the asker's own
-//! IN-3   a lower coordinator asks           → invite it; but one that has no group yet seeks first
-//! IN-4   nobody higher was heard in time    → form a group under an epoch of one's own, and invite those who were found
-//! IN-5   a higher one was heard             → wait to be invited, and seek again if that does not come
-//! IN-6   invited by a higher coordinator    → accept, and pass the invitation on to the members of one's own group
-//! IN-7   an invitation is accepted          → say that the group is ready
+//! IN-1   the client campaigns, or this node
+//!        restarts                           → seek: ask every node whether it coordinates a group
+//! IN-2   a higher coordinator asks          → answer if this node coordinates a group, even of
+//!                                             itself alone, or is a member of the asker's group
+//! IN-3   a lower coordinator asks           → invite it; a node that has no group yet seeks first
+//! IN-4   no higher coordinator answers in
+//!        time                               → form a group with a new epoch, and invite the lower
+//!                                             coordinators found
+//! IN-5   a higher coordinator answers       → wait for an invitation, and seek again if none
+//!                                             arrives
+//! IN-6   a higher coordinator invites       → accept, and forward the invitation to the members of
+//!                                             its own group
+//! IN-7   a node accepts an invitation       → report to it that the group is ready
 //! IN-8   the group is ready                 → its coordinator leads
-//! IN-9   now and then                       → a coordinator asks those outside whether they coordinate; a member asks its coordinator
-//!                                             whether it still does
-//! IN-10  a member asks                      → say so, or invite it under the group's new epoch, or say that the group is gone
-//! IN-11  the coordinator is gone, dead or
-//!        silent for long                    → seek
-//! IN-12  a newcomer knows a later epoch     → take a later one yet, and invite everyone into it
+//! IN-9   periodically                       → a coordinator asks nodes outside its group whether
+//!                                             they coordinate; a member asks its coordinator
+//!                                             whether it still leads
+//! IN-10  a member asks                      → confirm, or invite it to the group's new epoch, or
+//!                                             report that the group is gone
+//! IN-11  the coordinator is gone, suspected
+//!        or silent for too long             → seek
+//! IN-12  a joiner knows a later epoch       → take an even later one, and invite all members to it
 //! ```
 //!
-//! Cost: 3(n−1) messages among n that live, whoever starts, if none takes longer than it is waited for: an invitation, its acceptance
-//! and the news that the group is ready for each but the leader. Seeking, and asking now and then, is control.
+//! Cost: 3(n−1) messages among n live nodes, for any number of starters, if no message exceeds its
+//! timeout: an invitation, its acceptance and a ready message for each node but the leader. Seeking
+//! and the periodic questions are control messages.
 //!
-//! Assumes: nothing of time or links. A save is kept. That all who live can talk for long enough, and answer sooner than others give them
-//! up, is needed only so that one group is left.
+//! Assumes: nothing about time or links; saves are durable. To end with one group, all live nodes
+//! must be able to communicate for long enough, and answer within the timeouts.
 //!
-//! When it fails: in a network that is cut each part has a leader, on purpose. Waits that are too short make members leave and come back.
-//! An epoch never has two leaders: it is a count times the number of nodes plus its coordinator's place, and a node counts on in all its lives.
+//! When it fails: during a partition each side has a leader, by design. Timeouts that are too short
+//! make members leave and join again. An epoch never has two leaders: it is a counter times the
+//! number of nodes plus the index of its coordinator, and a node's counter grows across its
+//! incarnations.
 //!
-//! Departs from the paper: a group that grows keeps its epoch unless a newcomer knows a later one, so that members are not disturbed. Only
-//! a higher coordinator invites a lower one, whoever found whom; so the highest leads in the end, and invitations do not cross. Waits by
-//! rank are not needed then.
+//! Departs from the paper: a group that grows keeps its epoch unless a joiner knows a later one, so
+//! that its members are not disturbed. Only a higher coordinator invites a lower one, whichever
+//! found the other. So the highest node leads in the end, and invitations do not cross. Delays by
+//! rank are then unnecessary.
 
 mod facts;
 mod message;
@@ -41,7 +53,7 @@ mod message;
 mod tests;
 
 pub use facts::FACTS;
-pub use message::{Message, Timer, Within};
+pub use message::{Message, SavedEpoch, Timer};
 
 use super::{Command, Event, Plan, Ranking, Refusal};
 use crate::effects::Effects;
@@ -53,45 +65,45 @@ use crate::time::{Duration, Span, Time};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 
-/// One node of the algorithm.
+/// A node of the invitation algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Invitation {
-    place: Fixed<Place>,
+    config: Fixed<Config>,
     phase: Phase,
-    /// The largest epoch of a group that this node formed or was in, in all its lives.
+    /// The largest epoch of a group that this node formed or joined, in all its incarnations.
     floor: Epoch,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     group: Group,
     ranking: Ranking,
-    /// How long a message takes, as far as anybody knows.
+    /// Expected time of a message, including processing.
     hop: Duration,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// It never took part.
+    /// The node never took part.
     Idle,
-    /// It is alone, and asks who else coordinates a group.
+    /// The node is alone, and asks which other nodes coordinate a group.
     Seeking {
-        /// Lower ones that do, each with the largest epoch that it knows.
+        /// Lower nodes that coordinate a group, each with the largest epoch that it knows.
         found: BTreeMap<NodeId, Epoch>,
         is_outranked: bool,
     },
-    /// It is alone, and a higher one is to invite it.
+    /// The node is alone, and waits for the invitation of a higher one.
     Expecting,
-    /// It has accepted an invitation.
+    /// The node has accepted an invitation.
     Joining(Membership),
-    /// It is in another's group.
+    /// The node is a member of another node's group.
     Member {
         of: Membership,
-        /// How many times it has asked its coordinator since it last heard of it.
+        /// Number of questions to its coordinator since its last answer.
         asked: u8,
     },
-    Leading(Following),
+    Leading(OwnGroup),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,7 +113,7 @@ struct Membership {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Following {
+struct OwnGroup {
     epoch: Epoch,
     members: BTreeSet<NodeId>,
 }
@@ -118,19 +130,20 @@ impl Phase {
     }
 }
 
-/// In hops: a question that wakes others, and theirs.
+/// Timeout in hops: a question that makes other nodes seek, and their questions.
 const SEEK: u64 = 3;
-/// In hops: a higher one seeks first.
+/// Timeout in hops: a higher node seeks first.
 const EXPECT: u64 = 8;
-/// In hops: an acceptance and its answer.
+/// Timeout in hops: an acceptance and its answer.
 const JOIN: u64 = 4;
-/// In hops: how often things are looked after.
+/// Interval in hops between periodic questions.
 const WATCH: u64 = 8;
-/// So many questions in a row may be unanswered.
+/// Maximum number of consecutive unanswered questions.
 const PATIENCE: u8 = 3;
-/// How many inputs of each other node may be before one in a node's queue.
+/// Maximum number of inputs from each other node that may precede an input in a node's queue.
 const BACKLOG: u64 = 4;
-/// However short messages take, something else must be able to happen between two looks.
+/// Lower bound of a hop, so that other inputs can occur between two timers even if messages take no
+/// time.
 const LEAST_HOP: Duration = Duration::from_micros(1);
 
 impl Protocol for Invitation {
@@ -138,20 +151,20 @@ impl Protocol for Invitation {
     type Message = Message;
     type Timer = Timer;
     type Event = Event;
-    type Durable = Within;
+    type Durable = SavedEpoch;
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Start { durable: Within(floor), incarnation } => self.boot(floor, incarnation, out),
+            Input::Start { durable: SavedEpoch(floor), incarnation } => self.boot(floor, incarnation, out),
             Input::Command(Command::Campaign) => self.campaign(out),
             Input::Command(Command::Resign) => self.resign(out),
-            Input::Message { from, message } => self.hear(from, message, out),
+            Input::Message { from, message } => self.receive(from, message, out),
             Input::Timer(Timer::Found) => self.end_search(out),
             Input::Timer(Timer::Invitation) => self.seek("IN-5", out),
             Input::Timer(Timer::Ready) => self.seek("IN-11", out),
             Input::Timer(Timer::Watch) => self.watch(out),
-            Input::Suspect(node) => self.lose(node, None, out),
-            // Whoever is back speaks for itself.
+            Input::Suspect(node) => self.lose_coordinator(node, None, out),
+            // A node that restarts announces that with its own question.
             Input::Trust(_)
             | Input::Saved(_)
             | Input::DiskFull
@@ -163,13 +176,13 @@ impl Protocol for Invitation {
 }
 
 impl Invitation {
-    /// One node of a group that is told this.
+    /// Creates a node of a group with this plan.
     pub fn new(me: NodeId, plan: impl Into<Arc<Plan>>) -> Self {
         let plan: Arc<Plan> = plan.into();
         let hop = plan.bounds.message + plan.bounds.processing.times(BACKLOG * plan.group.len() as u64);
         let (group, ranking) = (plan.group.clone(), plan.ranking.clone());
-        let place = Place { me, group, ranking, hop: hop.max(LEAST_HOP) };
-        Self { place: Fixed::new(place), phase: Phase::Idle, floor: Epoch::default() }
+        let config = Config { me, group, ranking, hop: hop.max(LEAST_HOP) };
+        Self { config: Fixed::new(config), phase: Phase::Idle, floor: Epoch::default() }
     }
 
     fn boot(&mut self, floor: Epoch, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
@@ -199,34 +212,35 @@ impl Invitation {
 
     /// IN-1, IN-5 and IN-11.
     fn seek(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
-        out.note(rule, format_args!("is alone, and asks who coordinates a group"));
+        out.note(rule, format_args!("is alone, and asks which nodes coordinate a group"));
         out.emit(Event::Began { epoch: self.floor });
         self.enter(Phase::Seeking { found: BTreeMap::new(), is_outranked: false }, SEEK, out);
-        if self.place.group.len() == 1 {
+        if self.config.group.len() == 1 {
             return self.end_search(out);
         }
-        out.multicast(&self.place.group, Message::Check { floor: self.floor });
+        out.multicast(&self.config.group, Message::Check { floor: self.floor });
     }
 
-    fn hear(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
-        if from == self.place.me || !self.place.group.contains(from) || message.epoch() > Epoch::LARGEST {
+    fn receive(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
+        if from == self.config.me || !self.config.group.contains(from) || message.epoch() > Epoch::LARGEST {
             return;
         }
         match message {
-            Message::Check { .. } if self.outranks(from, self.place.me) => self.admit(from, out),
-            Message::Check { floor } => self.meet(from, floor, out),
+            Message::Check { .. } if self.outranks(from, self.config.me) => self.answer_higher(from, out),
+            Message::Check { floor } => self.answer_lower(from, floor, out),
             Message::Found { floor } => self.note_found(from, floor, out),
-            Message::Invitation { leader, epoch } => self.consider(from, Membership { leader, epoch }, out),
-            Message::Accept { epoch } => self.take_in(from, epoch, out),
-            Message::Ready { epoch } => self.arrive(Membership { leader: from, epoch }, out),
-            Message::Query { epoch } => self.reassure(from, epoch, out),
-            Message::Here { epoch } => self.be_reassured(Membership { leader: from, epoch }),
-            Message::Gone { epoch } => self.lose(from, Some(epoch), out),
+            Message::Invitation { leader, epoch } => self.consider_invitation(from, Membership { leader, epoch }, out),
+            Message::Accept { epoch } => self.add_member(from, epoch, out),
+            Message::Ready { epoch } => self.become_member(Membership { leader: from, epoch }, out),
+            Message::Query { epoch } => self.answer_query(from, epoch, out),
+            Message::Here { epoch } => self.receive_here(Membership { leader: from, epoch }),
+            Message::Gone { epoch } => self.lose_coordinator(from, Some(epoch), out),
         }
     }
 
-    /// IN-2. A member leaves it to its coordinator, which was asked too. If it is its coordinator that asks, that one has lost its group.
-    fn admit(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
+    /// IN-2. A member does not answer, because its coordinator was asked too. If the coordinator
+    /// itself asks, it has lost its group.
+    fn answer_higher(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
             Phase::Idle => {
                 out.emit(Event::Began { epoch: self.floor });
@@ -236,21 +250,21 @@ impl Invitation {
             Phase::Joining(of) | Phase::Member { of, .. } if of.leader != from => return,
             Phase::Expecting | Phase::Leading(_) | Phase::Joining(_) | Phase::Member { .. } => {}
         }
-        out.note("IN-2", format_args!("lets {from} know of it"));
+        out.note("IN-2", format_args!("answers {from}"));
         out.send(from, Message::Found { floor: self.floor });
     }
 
     /// IN-3.
-    fn meet(&mut self, from: NodeId, floor: Epoch, out: &mut Effects<'_, Self>) {
+    fn answer_lower(&mut self, from: NodeId, floor: Epoch, out: &mut Effects<'_, Self>) {
         if self.phase == Phase::Idle {
             self.seek("IN-3", out);
         }
         self.note_found(from, floor, out);
     }
 
-    /// IN-3. Somebody coordinates a group, be it of itself alone.
+    /// IN-3. Another node coordinates a group, even if of itself alone.
     fn note_found(&mut self, from: NodeId, floor: Epoch, out: &mut Effects<'_, Self>) {
-        if self.outranks(from, self.place.me) {
+        if self.outranks(from, self.config.me) {
             return;
         }
         match &mut self.phase {
@@ -266,7 +280,7 @@ impl Invitation {
             Phase::Leading(ours) => {
                 ours.members.remove(&from);
                 out.note("IN-3", format_args!("invites {from}"));
-                out.send(from, Message::Invitation { leader: self.place.me, epoch: ours.epoch });
+                out.send(from, Message::Invitation { leader: self.config.me, epoch: ours.epoch });
             }
             Phase::Idle | Phase::Expecting | Phase::Joining(_) | Phase::Member { .. } => {}
         }
@@ -276,7 +290,7 @@ impl Invitation {
         let Phase::Seeking { found, is_outranked } = &mut self.phase else { return };
         if *is_outranked {
             // IN-5.
-            out.note("IN-5", format_args!("waits to be invited"));
+            out.note("IN-5", format_args!("waits for an invitation"));
             return self.enter(Phase::Expecting, EXPECT, out);
         }
         let found = core::mem::take(found);
@@ -285,43 +299,44 @@ impl Invitation {
         self.form("IN-4", found.into_keys().collect(), out);
     }
 
-    /// IN-4 and IN-12. The epoch is this node's alone, and on its disk before anybody hears of it.
+    /// IN-4 and IN-12. The epoch is unique to this node, and saved before any message carries it.
     fn form(&mut self, rule: &'static str, invited: BTreeSet<NodeId>, out: &mut Effects<'_, Self>) {
-        let (me, epoch) = (self.place.me, self.next());
-        self.rise(epoch, out);
-        out.note(rule, format_args!("forms a group in epoch {epoch}, and invites {}", invited.len()));
+        let (me, epoch) = (self.config.me, self.next_epoch());
+        self.save_epoch(epoch, out);
+        out.note(rule, format_args!("forms a group in epoch {epoch}, and invites {} nodes", invited.len()));
         out.emit(Event::elected(me, epoch));
         if !invited.is_empty() {
             let to = invited.iter().copied().collect();
             out.multicast(&to, Message::Invitation { leader: me, epoch });
         }
-        self.enter(Phase::Leading(Following { epoch, members: BTreeSet::new() }), WATCH, out);
+        self.enter(Phase::Leading(OwnGroup { epoch, members: BTreeSet::new() }), WATCH, out);
     }
 
-    /// IN-6. Whoever is in a group leaves it only for a higher coordinator, for a later epoch of its own one, or because its own one says so.
-    fn consider(&mut self, from: NodeId, to: Membership, out: &mut Effects<'_, Self>) {
+    /// IN-6. A member leaves its group only for a higher coordinator, for a later epoch of its
+    /// coordinator, or if its coordinator forwards an invitation.
+    fn consider_invitation(&mut self, from: NodeId, to: Membership, out: &mut Effects<'_, Self>) {
         let Membership { leader, epoch } = to;
-        if !self.place.group.contains(leader) || !self.outranks(leader, self.place.me) {
+        if !self.config.group.contains(leader) || !self.outranks(leader, self.config.me) {
             return;
         }
-        let is_welcome = match &self.phase {
+        let may_join = match &self.phase {
             Phase::Idle | Phase::Seeking { .. } | Phase::Expecting | Phase::Leading(_) => from == leader,
             Phase::Joining(present) | Phase::Member { of: present, .. } => {
                 from == leader && (leader == present.leader || self.outranks(leader, present.leader))
                     || from == present.leader
             }
         };
-        if !is_welcome {
+        if !may_join {
             return out.note("IN-6", format_args!("does not leave its group for that of {leader}"));
         }
         match &self.phase {
             Phase::Joining(present) | Phase::Member { of: present, .. } if *present == to => {
-                // Its acceptance may have been lost.
+                // The first acceptance may have been lost.
                 out.send(leader, Message::Accept { epoch });
             }
             Phase::Joining(_) | Phase::Member { .. } if epoch <= self.floor => {}
             Phase::Idle | Phase::Seeking { .. } | Phase::Expecting | Phase::Leading(_) if epoch < self.floor => {
-                out.note("IN-6", format_args!("cannot be in epoch {epoch}: it was in {} already", self.floor));
+                out.note("IN-6", format_args!("cannot join epoch {epoch}: it was in epoch {} already", self.floor));
                 out.send(leader, Message::Found { floor: self.floor });
             }
             Phase::Idle
@@ -336,7 +351,7 @@ impl Invitation {
     /// IN-6.
     fn accept(&mut self, to: Membership, out: &mut Effects<'_, Self>) {
         let Membership { leader, epoch } = to;
-        self.rise(epoch, out);
+        self.save_epoch(epoch, out);
         out.note("IN-6", format_args!("accepts the invitation of {leader} to epoch {epoch}"));
         out.emit(Event::Began { epoch });
         out.send(leader, Message::Accept { epoch });
@@ -349,22 +364,22 @@ impl Invitation {
         self.enter(Phase::Joining(to), JOIN, out);
     }
 
-    /// IN-7. Whoever accepts too late is told how things are now.
-    fn take_in(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
-        let is_lower = self.outranks(self.place.me, from);
-        let Phase::Leading(ours) = &mut self.phase else { return self.reassure(from, epoch, out) };
+    /// IN-7. A node that accepts too late receives the current state of the group.
+    fn add_member(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
+        let is_lower = self.outranks(self.config.me, from);
+        let Phase::Leading(ours) = &mut self.phase else { return self.answer_query(from, epoch, out) };
         if ours.epoch != epoch || !is_lower {
-            return self.reassure(from, epoch, out);
+            return self.answer_query(from, epoch, out);
         }
         ours.members.insert(from);
-        out.note("IN-7", format_args!("takes {from} into its group"));
+        out.note("IN-7", format_args!("adds {from} to its group"));
         out.send(from, Message::Ready { epoch });
     }
 
     /// IN-8.
-    fn arrive(&mut self, of: Membership, out: &mut Effects<'_, Self>) {
+    fn become_member(&mut self, of: Membership, out: &mut Effects<'_, Self>) {
         if self.phase == Phase::Joining(of) {
-            out.note("IN-8", format_args!("is in the group of {}", of.leader));
+            out.note("IN-8", format_args!("is a member of the group of {}", of.leader));
             out.emit(Event::elected(of.leader, of.epoch));
             self.enter(Phase::Member { of, asked: 0 }, WATCH, out);
         }
@@ -372,10 +387,10 @@ impl Invitation {
 
     /// IN-9.
     fn watch(&mut self, out: &mut Effects<'_, Self>) {
-        let Place { me, group, hop, .. } = &*self.place.clone();
+        let Config { me, group, hop, .. } = &*self.config.clone();
         match &mut self.phase {
             Phase::Member { of: Membership { leader, .. }, asked: PATIENCE } => {
-                out.note("IN-11", format_args!("has not heard of {leader} for long"));
+                out.note("IN-11", format_args!("has not received an answer of {leader} for long"));
                 return self.seek("IN-11", out);
             }
             Phase::Member { of: Membership { leader, epoch }, asked } => {
@@ -394,8 +409,8 @@ impl Invitation {
     }
 
     /// IN-10.
-    fn reassure(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
-        let me = self.place.me;
+    fn answer_query(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
+        let me = self.config.me;
         if self.outranks(from, me) {
             return;
         }
@@ -414,13 +429,13 @@ impl Invitation {
             | Phase::Joining(_)
             | Phase::Member { .. }
             | Phase::Leading(_) => {
-                out.note("IN-10", format_args!("tells {from} that the group of epoch {epoch} is gone"));
+                out.note("IN-10", format_args!("reports to {from} that the group of epoch {epoch} is gone"));
                 out.send(from, Message::Gone { epoch });
             }
         }
     }
 
-    fn be_reassured(&mut self, by: Membership) {
+    fn receive_here(&mut self, by: Membership) {
         if let Phase::Member { of, asked } = &mut self.phase
             && *of == by
         {
@@ -428,8 +443,9 @@ impl Invitation {
         }
     }
 
-    /// IN-11. A coordinator is gone: a group of this epoch, or all of them.
-    fn lose(&mut self, node: NodeId, lost: Option<Epoch>, out: &mut Effects<'_, Self>) {
+    /// IN-11. A coordinator has lost its group of this epoch, or all its groups if `lost` is
+    /// `None`.
+    fn lose_coordinator(&mut self, node: NodeId, lost: Option<Epoch>, out: &mut Effects<'_, Self>) {
         let (Phase::Joining(of) | Phase::Member { of, .. }) = &self.phase else { return };
         if of.leader == node && lost.is_none_or(|epoch| epoch == of.epoch) {
             self.seek("IN-11", out);
@@ -437,17 +453,17 @@ impl Invitation {
     }
 
     fn outranks(&self, node: NodeId, other: NodeId) -> bool {
-        self.place.ranking.of(node) > self.place.ranking.of(other)
+        self.config.ranking.of(node) > self.config.ranking.of(other)
     }
 
-    fn next(&self) -> Epoch {
-        let size = self.place.group.len().max(1) as u64;
-        let place = self.place.group.iter().position(|node| node == self.place.me).unwrap_or_default() as u64;
+    fn next_epoch(&self) -> Epoch {
+        let size = self.config.group.len().max(1) as u64;
+        let index = self.config.group.iter().position(|node| node == self.config.me).unwrap_or_default() as u64;
         let count = self.floor.0 / size + 1;
-        Epoch(count.saturating_mul(size).saturating_add(place))
+        Epoch(count.saturating_mul(size).saturating_add(index))
     }
 
-    fn rise(&mut self, epoch: Epoch, out: &mut Effects<'_, Self>) {
+    fn save_epoch(&mut self, epoch: Epoch, out: &mut Effects<'_, Self>) {
         self.floor = epoch;
         out.save(epoch);
     }
@@ -458,7 +474,7 @@ impl Invitation {
             out.cancel_timer(timer);
         }
         if let Some(timer) = after {
-            out.set_timer(timer, Span::exactly(self.place.hop.times(hops)));
+            out.set_timer(timer, Span::exactly(self.config.hop.times(hops)));
         }
         self.phase = phase;
     }

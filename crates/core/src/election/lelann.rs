@@ -1,25 +1,29 @@
 //! Le Lann's election (1977).
 //!
-//! Everyone sends its rank all the way round the ring, and everyone sees all of them. Whoever has seen as many as there are members knows the
-//! greatest, and needs nobody to tell it.
+//! Every node sends its rank all the way around the ring, so every node sees all ranks. A node that
+//! has seen as many ranks as there are members knows the greatest, and needs no
+//! announcement.
 //!
 //! ```text
-//! LL-1  a node starts                      → send one's rank on
-//! LL-2  another's rank arrives             → send one's own, if that is not done yet, and pass the other on
-//! LL-3  all ranks have arrived, one's own
-//!       included                           → the greatest of them has won
+//! LL-1  this node starts                   → send its own rank on
+//! LL-2  another rank arrives               → send its own rank if not sent yet, and pass the other
+//!                                            on
+//! LL-3  all ranks have arrived, its own
+//!       rank included                      → the greatest of them has won
 //! ```
 //!
-//! Cost: n² messages, whoever starts. There is nothing to announce.
+//! Cost: n² messages, for any number of starters. There is no announcement.
 //!
-//! Assumes: links lose nothing and repeat nothing; every node knows the next one that is up, and how many there are. No bound on time, and links need not
-//! keep order, since ranks are counted.
+//! Assumes: links neither lose nor duplicate messages; every node knows the next node that
+//! is up, and the number of members. No bound on time. Links need not be FIFO, since ranks are
+//! counted.
 //!
-//! When it fails: bare (`--repair none`), a node that dies in a run takes messages with it, and all wait for ever. With repair the run is
-//! done again without it under the next epoch.
+//! When it fails: without repair (`--repair none`), messages are lost with a node that crashes
+//! during a run, and all nodes wait forever. With repair, the run is repeated without the crashed
+//! node in the next epoch.
 //!
-//! Departs from the paper: a node is done when it has counted all ranks, not when its own comes back, which is the same on links that
-//! keep order.
+//! Departs from the paper: a node decides when it has counted all ranks, not when its own returns.
+//! On FIFO links the two are the same.
 
 use super::circuit::{Circuit, Claim, Contest, Side, Turn};
 use super::{Book, Cost, Counts, Facts, Rank, Shape};
@@ -28,12 +32,12 @@ use crate::about::Profile;
 #[cfg(test)]
 mod tests;
 
-/// The line of the book's table.
+/// The algorithm's entry in the table.
 pub const FACTS: Facts = Facts::new(
     Profile {
         name: "lelann",
         class: "on a ring",
-        summary: "everyone sends its rank round, and everyone sees them all",
+        summary: "every node sends its rank around, and every node sees all ranks",
         source: include_str!("lelann.rs"),
         flaw: None,
         checkable: true,
@@ -42,18 +46,18 @@ pub const FACTS: Facts = Facts::new(
     Cost { formula: "n²", book: |case| Some(Book::exactly(Counts::WithAnnouncement, (case.live * case.live) as f64)) },
 );
 
-/// One node of it.
-pub type LeLann = Circuit<Roll>;
+/// A node of Le Lann's election.
+pub type LeLann = Circuit<RankCount>;
 
-/// A node's part in a run.
+/// A node's state in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Roll {
+pub struct RankCount {
     has_sent: bool,
     seen: usize,
     greatest: Option<Rank>,
 }
 
-impl Contest for Roll {
+impl Contest for RankCount {
     type Message = Claim;
 
     /// LL-1.
@@ -61,16 +65,16 @@ impl Contest for Roll {
         if !self.has_sent {
             self.has_sent = true;
             turn.note("LL-1", format_args!("sends its rank on"));
-            turn.onward(Claim(turn.rank()));
+            turn.send_onward(Claim(turn.rank()));
         }
     }
 
     /// LL-2.
-    fn hear(&mut self, _from: Side, Claim(rank): Claim, turn: &mut Turn<'_, '_, Self>) {
+    fn receive(&mut self, _from: Side, Claim(rank): Claim, turn: &mut Turn<'_, '_, Self>) {
         self.start(turn);
         if rank != turn.rank() {
             turn.note("LL-2", format_args!("passes {rank} on"));
-            turn.onward(Claim(rank));
+            turn.send_onward(Claim(rank));
         }
         self.seen += 1;
         self.greatest = self.greatest.max(Some(rank));
@@ -82,7 +86,7 @@ impl Contest for Roll {
     }
 }
 
-impl Roll {
+impl RankCount {
     /// LL-3.
     fn conclude(&self, turn: &mut Turn<'_, '_, Self>) {
         if let Some(greatest) = self.greatest.filter(|_| self.seen == turn.members()) {

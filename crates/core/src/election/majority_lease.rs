@@ -1,53 +1,71 @@
 //! Majority lease: Chubby's master election (Burrows, 2006).
 //!
-//! A candidate asks everyone for its vote in a new term, and a majority makes it master. Whoever votes also promises to vote for
-//! nobody else for a while, its lease, and the master may act for that while alone. It asks again long before the lease is over, and
-//! for as long as a majority agrees it stays. Nobody else can have a majority meanwhile, so there are never two masters, not even
-//! where a partition hides each from the other. A master that cannot renew its lease knows by its own clock when to stop.
+//! A candidate asks every node for its vote in a new term, and a majority makes it the leader,
+//! which Chubby calls the master. A voter also promises not to vote for another node during its
+//! lease, so only the leader may act during that time. The leader renews its lease long before it
+//! ends, and stays leader for as long as a majority agrees. No other node can have a majority
+//! meanwhile, so there are never two leaders, not even on two sides of a partition. A leader that
+//! cannot renew its lease knows by its own clock when to stop.
 //!
 //! ```text
-//! ML-1   asked to campaign              → begin the next term, vote for oneself, save that, and ask everyone
-//! ML-2   asked for a vote               → the first who asks in a term gets it, unless another has our promise; save the vote, promise
-//!                                         the lease from now on, then answer
-//! ML-3   a majority has voted           → lead, for as long as the lease can be trusted since before we asked; tell everyone
-//! ML-4   a master is heard of           → follow it for one lease, unless its term is over
-//! ML-5   a part of the lease has passed → the master asks everyone again; whoever has promised nothing to another promises anew
-//! ML-6   a majority has promised anew   → lead for longer, counted from before we asked; answers to other rounds do not count
-//! ML-7   the lease runs out unrenewed   → lead no longer
-//! ML-8   nothing was heard for a lease  → know no leader, and campaign after a wait that differs from node to node
-//! ML-9   the votes do not suffice       → release those who voted, and campaign again after such a wait
-//! ML-10  asked to resign                → lead no longer, and release all voters; who is named as successor campaigns at once
-//! ML-11  released by whom we promised   → the promise is over
-//! ML-12  started again                  → be silent for a full lease: neither vote nor promise nor campaign
-//! ML-13  a later term is heard of       → the master has itself elected in a later one yet, and leads on meanwhile
+//! ML-1   the client campaigns           → begin the next term, vote for this node, save the vote,
+//!                                         and ask every node
+//! ML-2   a candidate asks for a vote    → grant it to the first candidate of a term, unless
+//!                                         another node has our promise; save the vote, promise a
+//!                                         lease from now on, then answer
+//! ML-3   a majority has voted           → lead, for as long as the lease is trusted, counted from
+//!                                         before we asked; announce it to all
+//! ML-4   a leader announces itself      → follow it for one lease, unless its term has ended
+//! ML-5   a part of the lease has passed → the leader asks every node again; a voter without a
+//!                                         promise to another node renews its promise
+//! ML-6   a majority has renewed         → lead for longer, counted from before we asked; answers
+//!                                         to other rounds do not count
+//! ML-7   the lease expires unrenewed    → stop leading
+//! ML-8   no message of the leader
+//!        for a lease                    → know no leader, and campaign after a delay that differs
+//!                                         from node to node
+//! ML-9   too few votes arrive           → release the voters, and campaign again after such a
+//!                                         delay
+//! ML-10  the client resigns             → stop leading, and release all voters; the successor
+//!                                         named in the release campaigns at once
+//! ML-11  the promise's holder releases
+//!        it                             → the promise ends
+//! ML-12  this node restarts             → be silent for a full lease: neither vote nor promise nor
+//!                                         campaign
+//! ML-13  a later term becomes known     → the leader has itself elected in an even later term, and
+//!                                         keeps leading meanwhile
 //! ```
 //!
-//! Cost: 2(n−1) messages to elect and n−1 to announce, when one node starts. Renewals, 2(n−1) each time, and releases are counted as
-//! control. A planned handover takes 3T from the resignation to the next master; a dead master is missed for a lease.
+//! Cost: 2(n−1) messages to elect and n−1 to announce, if one node starts. Renewals, 2(n−1) each,
+//! and releases count as control. A planned handover takes 3T from the resignation to the next
+//! leader; after a crash of the leader, a lease passes until the next campaign.
 //!
-//! Assumes: a majority is up and can talk; disks keep what they confirmed; every clock runs at a rate between 1−ρ and 1+ρ. What it
-//! shows does not matter. A promise of L then lasts for L/(1+ρ) at least in true time, and a master that trusts its lease for L·(1−ρ)/(1+ρ)
-//! of its own clock does so for L/(1+ρ) at most, and began before the promise did. One that starts again after its promise and counts a full
-//! L is silent for L/(1+ρ) at least, from later than the promise on. So L is enough, whatever its clock showed in its last life.
+//! Assumes: a majority is up and can communicate; disks keep what they confirmed; every clock runs
+//! at a rate between 1−ρ and 1+ρ. The value that a clock shows does not matter. A promise of L then
+//! lasts at least L/(1+ρ) in true time. A leader trusts its lease for L·(1−ρ)/(1+ρ) of its own
+//! clock, which is at most L/(1+ρ), and counts from before the promise. A node that restarts after
+//! its promise is silent for L of its own clock, which is at least L/(1+ρ), and counts from after
+//! the promise. So L is enough, whatever its clock showed in its last incarnation.
 //!
-//! When it fails: nodes may crash and come back with their disks, stand still and be cut off; messages may be lost, repeated and
-//! reordered. Without a majority there is no master. With clocks that drift further than the bound, or voters that forget a promise,
-//! there may be two. One whose disk was lost could vote twice in a term, so it only follows from then on. A master that acts
-//! on something which checks nothing must look at its clock after each pause.
+//! When it fails: nodes may crash and restart with their disks, pause and be cut off; messages may
+//! be lost, duplicated and reordered. Without a majority there is no leader. With clocks that drift
+//! beyond the bound, or voters that forget a promise, there may be two. A node that lost its disk
+//! could vote twice in a term, so from then on it only follows. A leader that acts on a resource
+//! which does not check fences must look at its clock after each pause.
 //!
-//! Departs from the paper: candidates that fail release their voters, and so does a master that resigns or gives up; else each
-//! would cost a lease.
+//! Departs from the paper: candidates that fail release their voters, and so does a leader that
+//! resigns or stops; otherwise each of these would cost a lease.
 
+mod delays;
 mod facts;
-mod hearing;
-mod ledger;
+mod leader;
 mod message;
-mod pace;
-mod reign;
+mod vote_record;
+mod voter;
 
 pub use facts::FACTS;
-pub use ledger::{Ballot, Ledger};
 pub use message::{Message, Timer};
+pub use vote_record::{Ballot, VoteRecord};
 
 use super::{Command, Event, Plan, Ranking, Refusal, Tenure};
 use crate::effects::Effects;
@@ -56,33 +74,34 @@ use crate::group::{Epoch, Group};
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Input, Protocol};
 use crate::time::{Duration, Span, Time};
-use reign::{Reign, Round};
+use leader::{Leadership, Round};
 
-/// One node of the algorithm: a voter that may stand and lead.
+/// A node of the algorithm: a voter that may campaign and lead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MajorityLease {
-    place: Fixed<Place>,
-    /// The latest term in which it took part, and its vote, as its disk has them or soon will.
-    ledger: Ledger,
-    /// The latest term that anybody spoke of.
-    heard: Epoch,
+    config: Fixed<Config>,
+    /// The latest term in which the node took part, and its vote, as saved or about to be saved.
+    record: VoteRecord,
+    /// The latest term that any message mentioned.
+    latest_heard: Epoch,
     promise: Option<Promise>,
-    /// Who last said that it is through with all terms up to this one. What that one sent before may still arrive.
-    farewell: Option<(NodeId, Epoch)>,
-    /// Up to when it is silent, because it may have promised something in its last life.
+    /// The node that last released all terms up to this one. Messages it sent before may still
+    /// arrive.
+    released: Option<(NodeId, Epoch)>,
+    /// End of the silence after a restart, because the last incarnation may have made a promise.
     silent_until: Option<Time>,
     phase: Phase,
-    /// How many times it stood in vain since there was a leader.
+    /// Number of failed campaigns since there was a leader.
     failures: u32,
 }
 
 #[derive(Clone, Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     group: Group,
     ranking: Ranking,
     tenure: Tenure,
-    /// How long an answer takes at most; waits are multiples of it.
+    /// Maximum time of an answer; delays are multiples of it.
     answer: Duration,
     seed: u64,
     silence: Duration,
@@ -100,8 +119,8 @@ enum Phase {
     Idle,
     Waiting,
     Following { leader: NodeId, term: Epoch, until: Time },
-    Standing(Round),
-    Leading(Reign),
+    Campaigning(Round),
+    Leading(Leadership),
 }
 
 impl Protocol for MajorityLease {
@@ -109,23 +128,24 @@ impl Protocol for MajorityLease {
     type Message = Message;
     type Timer = Timer;
     type Event = Event;
-    type Durable = Ledger;
+    type Durable = VoteRecord;
 
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         if let Input::Start { durable, incarnation } = input {
             return self.start(now, durable, incarnation, out);
         }
-        // Whatever comes, it comes after all that has run out.
-        self.lapse(now, out);
+        // Leases and promises that have expired by now end before the input is handled.
+        self.expire(now, out);
         match input {
             Input::Command(Command::Campaign) => self.campaign(now, out),
             Input::Command(Command::Resign) => self.resign(now, out),
-            Input::Message { from, message } => self.hear(now, from, message, out),
+            Input::Message { from, message } => self.receive(now, from, message, out),
             Input::Timer(Timer::Lapse) => self.watch(now, out),
             Input::Timer(Timer::Renew) => self.renew(now, out),
-            Input::Timer(Timer::Votes) => self.miss_votes(now, out),
-            Input::Timer(Timer::Stand) => self.stand_if_free(now, out),
-            // What must wait for the disk does so by itself, and the members never change.
+            Input::Timer(Timer::Votes) => self.end_vote(now, out),
+            Input::Timer(Timer::Stand) => self.campaign_if_free(now, out),
+            // Effects that depend on a save are delayed by the driver, and the members never
+            // change.
             Input::Start { .. }
             | Input::Saved(_)
             | Input::Suspect(_)
@@ -140,14 +160,14 @@ impl Protocol for MajorityLease {
 }
 
 impl MajorityLease {
-    /// A node of a group that elects like this.
+    /// Creates a node of a group with this plan.
     pub fn new(me: NodeId, plan: &Plan) -> Self {
         Self::with_silence(me, plan, plan.tenure.lease)
     }
 
-    /// The same, silent for so long when it starts again. It is for those who choose the length to see that it is a full lease.
+    /// Creates a node that is silent for `silence` after a restart. Safety requires a full lease.
     pub fn with_silence(me: NodeId, plan: &Plan, silence: Duration) -> Self {
-        let place = Place {
+        let config = Config {
             me,
             group: plan.group.clone(),
             ranking: plan.ranking.clone(),
@@ -157,173 +177,175 @@ impl MajorityLease {
             silence,
         };
         Self {
-            place: Fixed::new(place),
-            ledger: Ledger::default(),
-            heard: Epoch::default(),
+            config: Fixed::new(config),
+            record: VoteRecord::default(),
+            latest_heard: Epoch::default(),
             promise: None,
-            farewell: None,
+            released: None,
             silent_until: None,
             phase: Phase::Idle,
             failures: 0,
         }
     }
 
-    /// ML-12. One that never took part has promised nothing: what it promises, it saves a term for first. If it lived before, it may
-    /// have been told to campaign in vain, and others may wait for it.
-    fn start(&mut self, now: Time, ledger: Ledger, life: Incarnation, out: &mut Effects<'_, Self>) {
-        self.ledger = ledger;
-        let Place { silence, tenure: Tenure { lease, .. }, .. } = *self.place;
-        if ledger.is_blank() {
-            if life != Incarnation::FIRST {
+    /// ML-12. A node that never took part has made no promise, since it saves a term before it
+    /// promises. If it ran before, its client may have asked it to campaign in vain, and other
+    /// nodes may wait for it.
+    fn start(&mut self, now: Time, record: VoteRecord, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
+        self.record = record;
+        let Config { silence, tenure: Tenure { lease, .. }, .. } = *self.config;
+        if record.is_blank() {
+            if incarnation != Incarnation::FIRST {
                 self.wait(now, lease, out);
             }
             return;
         }
-        if ledger.was_lost {
-            out.note("ML-12", format_args!("has lost its disk: it votes no more"));
+        if record.was_lost {
+            out.note("ML-12", format_args!("has lost its disk: it no longer votes"));
         } else {
-            out.note("ML-12", format_args!("may have promised something: it is silent for {silence}"));
+            out.note("ML-12", format_args!("may have made a promise: it is silent for {silence}"));
         }
         self.silent_until = Some(now + silence);
         self.wait(now, Duration::ZERO, out);
     }
 
-    fn has_a_say(&self, now: Time) -> bool {
+    fn may_vote(&self, now: Time) -> bool {
         let is_silent = self.silent_until.is_some_and(|until| now < until);
-        !is_silent && !self.ledger.was_lost && self.place.group.contains(self.place.me)
+        !is_silent && !self.record.was_lost && self.config.group.contains(self.config.me)
     }
 
     /// ML-1.
     fn campaign(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let refusal = match &self.phase {
-            _ if !self.has_a_say(now) => Some(Refusal::NotEligible),
+            _ if !self.may_vote(now) => Some(Refusal::NotEligible),
             Phase::Leading(_) => Some(Refusal::AlreadyLeading),
             Phase::Following { .. } => Some(Refusal::LeaseLasts),
-            Phase::Standing(_) => Some(Refusal::AlreadyRunning),
+            Phase::Campaigning(_) => Some(Refusal::AlreadyRunning),
             Phase::Idle | Phase::Waiting => self.promise.map(|_| Refusal::AlreadyRunning),
         };
         match refusal {
             Some(refusal) => out.emit(Event::Refused(refusal)),
-            None => self.stand("ML-1", now, out),
+            None => self.start_term("ML-1", now, out),
         }
     }
 
-    /// ML-1. Its own vote is the first, and binds it like those of others.
-    fn stand(&mut self, rule: &'static str, now: Time, out: &mut Effects<'_, Self>) {
-        let me = self.place.me;
+    /// ML-1. The candidate's own vote is the first, and binds it like the votes of other nodes.
+    fn start_term(&mut self, rule: &'static str, now: Time, out: &mut Effects<'_, Self>) {
+        let me = self.config.me;
         let term = self.next_term();
-        out.note(rule, format_args!("stands in term {term}"));
-        self.record(term, me, out);
+        out.note(rule, format_args!("campaigns in term {term}"));
+        self.save_vote(term, me, out);
         out.emit(Event::Began { epoch: term });
         self.promise(now, me, term);
-        self.turn(Phase::Standing(Round::new(now, me)), out);
-        out.set_timer(Timer::Votes, Span::exactly(self.patience()));
-        out.multicast(&self.place.group, Message::Request { term, asked: now });
+        self.change_phase(Phase::Campaigning(Round::new(now, me)), out);
+        out.set_timer(Timer::Votes, Span::exactly(self.vote_timeout()));
+        out.multicast(&self.config.group, Message::Request { term, asked: now });
         self.count(now, out);
     }
 
     fn next_term(&self) -> Epoch {
-        let Epoch(latest) = self.ledger.term.max(self.heard);
+        let Epoch(latest) = self.record.term.max(self.latest_heard);
         Epoch(latest.saturating_add(1))
     }
 
-    /// The vote of a term, on the disk before anybody hears of it.
-    fn record(&mut self, term: Epoch, vote: NodeId, out: &mut Effects<'_, Self>) {
+    /// Saves the vote of a term. No message that depends on it leaves before it is saved.
+    fn save_vote(&mut self, term: Epoch, vote: NodeId, out: &mut Effects<'_, Self>) {
         let ballot = Ballot { term, vote };
-        self.ledger.cast(ballot);
+        self.record.set(ballot);
         out.save(ballot);
     }
 
-    /// ML-2. A promise lasts for a full lease from now, by our own clock.
+    /// ML-2. A promise lasts for a full lease from now on, by this node's clock.
     fn promise(&mut self, now: Time, to: NodeId, term: Epoch) {
-        self.promise = Some(Promise { to, term, until: now + self.place.tenure.lease });
+        self.promise = Some(Promise { to, term, until: now + self.config.tenure.lease });
     }
 
-    /// Who votes for itself may do as it likes when it has given up: nobody else relies on that vote.
-    fn forgive(&mut self) {
-        self.promise = self.promise.filter(|promise| promise.to != self.place.me);
+    /// A candidate that has withdrawn may drop the promise to itself: no other node relies on it.
+    fn drop_own_promise(&mut self) {
+        self.promise = self.promise.filter(|promise| promise.to != self.config.me);
     }
 
-    /// ML-7, ML-8 and ML-9. Everything that has run out by now.
-    fn lapse(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    /// ML-7, ML-8 and ML-9. Ends everything that has expired by now.
+    fn expire(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         self.promise = self.promise.filter(|promise| now < promise.until);
         match &self.phase {
-            Phase::Leading(reign) if now >= reign.until => {
-                out.note("ML-7", format_args!("its lease has run out"));
-                self.end_reign(None, now, out);
+            Phase::Leading(leadership) if now >= leadership.until => {
+                out.note("ML-7", format_args!("its lease has expired"));
+                self.stop_leading(None, now, out);
             }
-            Phase::Standing(round) if now >= round.asked + self.place.tenure.trusted() => self.withdraw(now, out),
+            Phase::Campaigning(round) if now >= round.asked + self.config.tenure.trusted() => self.withdraw(now, out),
             Phase::Following { leader, term, until } if now >= *until => {
                 let (leader, epoch) = (*leader, *term);
-                out.note("ML-8", format_args!("has not heard of {leader} for a lease"));
+                out.note("ML-8", format_args!("has received no message of {leader} for a lease"));
                 out.emit(Event::Ended { epoch });
                 self.wait(now, Duration::ZERO, out);
             }
-            Phase::Idle | Phase::Waiting | Phase::Following { .. } | Phase::Standing(_) | Phase::Leading(_) => {}
+            Phase::Idle | Phase::Waiting | Phase::Following { .. } | Phase::Campaigning(_) | Phase::Leading(_) => {}
         }
     }
 
-    /// ML-7 and ML-8. Looks again when what it relies on runs out.
+    /// ML-7 and ML-8. Sets the timer for the end of the current lease.
     fn watch(&self, now: Time, out: &mut Effects<'_, Self>) {
         match &self.phase {
-            Phase::Leading(Reign { until, .. }) | Phase::Following { until, .. } => {
+            Phase::Leading(Leadership { until, .. }) | Phase::Following { until, .. } => {
                 out.set_timer(Timer::Lapse, Span::exactly(until.since(now)));
             }
-            Phase::Idle | Phase::Waiting | Phase::Standing(_) => {}
+            Phase::Idle | Phase::Waiting | Phase::Campaigning(_) => {}
         }
     }
 
-    /// ML-8, ML-9. Knows no leader, and campaigns when it is free to and the others had their chance.
-    fn wait(&mut self, now: Time, courtesy: Duration, out: &mut Effects<'_, Self>) {
-        self.turn(Phase::Waiting, out);
-        if self.ledger.was_lost {
+    /// ML-8, ML-9. Forgets the leader, and campaigns after `extra`, once no promise prevents it.
+    fn wait(&mut self, now: Time, extra: Duration, out: &mut Effects<'_, Self>) {
+        self.change_phase(Phase::Waiting, out);
+        if self.record.was_lost {
             return;
         }
         let promised = self.promise.map(|promise| promise.until);
         let free = self.silent_until.max(promised).map_or(Duration::ZERO, |until| until.since(now));
-        out.set_timer(Timer::Stand, Span::exactly(free + courtesy + self.pause()));
+        out.set_timer(Timer::Stand, Span::exactly(free + extra + self.retry_delay()));
     }
 
     /// ML-8.
-    fn stand_if_free(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    fn campaign_if_free(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         if self.phase != Phase::Waiting {
             return;
         }
-        if self.promise.is_none() && self.has_a_say(now) {
-            self.stand("ML-8", now, out);
+        if self.promise.is_none() && self.may_vote(now) {
+            self.start_term("ML-8", now, out);
         } else {
             self.wait(now, Duration::ZERO, out);
         }
     }
 
     /// ML-9.
-    fn miss_votes(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        if let Phase::Standing(_) = self.phase {
+    fn end_vote(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        if let Phase::Campaigning(_) = self.phase {
             self.withdraw(now, out);
         }
     }
 
-    /// ML-9. Who has not answered yet may still vote; the release follows its question.
+    /// ML-9. A voter that has not answered yet may still vote; the release reaches it after the
+    /// request.
     fn withdraw(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        out.note("ML-9", format_args!("has too few votes in term {}", self.ledger.term));
+        out.note("ML-9", format_args!("has too few votes in term {}", self.record.term));
         self.failures = self.failures.saturating_add(1);
         self.release(None, out);
         self.wait(now, Duration::ZERO, out);
     }
 
-    /// ML-9 and ML-10. It will never again act on anything it was promised so far.
+    /// ML-9 and ML-10. From now on the node never acts on a promise made to it so far.
     fn release(&mut self, successor: Option<NodeId>, out: &mut Effects<'_, Self>) {
-        self.forgive();
-        out.multicast(&self.place.group, Message::Release { term: self.ledger.term, successor });
+        self.drop_own_promise();
+        out.multicast(&self.config.group, Message::Release { term: self.record.term, successor });
     }
 
-    /// Stands differently from now on. The timers of the past mean nothing any more.
-    fn turn(&mut self, phase: Phase, out: &mut Effects<'_, Self>) {
+    /// Changes the phase, and cancels the timers of the old one.
+    fn change_phase(&mut self, phase: Phase, out: &mut Effects<'_, Self>) {
         match core::mem::replace(&mut self.phase, phase) {
             Phase::Idle => {}
             Phase::Waiting => out.cancel_timer(Timer::Stand),
             Phase::Following { .. } => out.cancel_timer(Timer::Lapse),
-            Phase::Standing(_) => out.cancel_timer(Timer::Votes),
+            Phase::Campaigning(_) => out.cancel_timer(Timer::Votes),
             Phase::Leading(_) => {
                 out.cancel_timer(Timer::Lapse);
                 out.cancel_timer(Timer::Renew);
@@ -332,10 +354,10 @@ impl MajorityLease {
     }
 
     fn assert_invariants(&self) {
-        if let Phase::Standing(_) | Phase::Leading(_) = self.phase {
+        if let Phase::Campaigning(_) | Phase::Leading(_) = self.phase {
             let to = self.promise.map(|promise| promise.to);
-            debug_assert_eq!(to, Some(self.place.me), "who stands or leads votes for nobody else");
-            debug_assert_eq!(self.ledger.vote, to, "and has saved that");
+            debug_assert_eq!(to, Some(self.config.me), "a candidate or leader has promised itself");
+            debug_assert_eq!(self.record.vote, to, "a candidate or leader has saved its vote for itself");
         }
     }
 }

@@ -1,16 +1,15 @@
-//! Leader election: one node of the group is chosen, and everyone learns which.
+//! Leader election: the group chooses one of its nodes, and every node learns which.
 //!
-//! Any node may start, and several may at once. A run has an [`Epoch`], which only grows; at most one leader is
-//! elected in each. Every algorithm of the family takes the same [`Command`]s and tells the same [`Event`]s, so a
-//! property, a metric or a service is written once for all of them.
+//! Any node may start an election, and several nodes may do so at once. Every election has an
+//! [`Epoch`], which only grows, and at most one leader is elected in each epoch. All algorithms of
+//! the family accept the same [`Command`]s and emit the same [`Event`]s, so a property, a metric or
+//! a service is written once for all of them.
 
 pub mod bully;
 pub mod by_mutex;
 pub mod chang_roberts;
 pub mod circuit;
 pub mod consensus_by_election;
-#[cfg(test)]
-pub(crate) mod drill;
 mod facts;
 pub mod franklin;
 pub mod hirschberg_sinclair;
@@ -23,6 +22,8 @@ mod plan;
 mod rank;
 mod ring;
 pub mod ring_list;
+#[cfg(test)]
+pub(crate) mod script;
 pub mod super_peer;
 
 pub use crate::bounds::Bounds;
@@ -50,22 +51,22 @@ use crate::node::NodeId;
 use crate::time::Time;
 use core::fmt;
 
-/// What a user asks of a node.
+/// A request from a client to its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Command {
-    /// Start an election, whoever wins it. A live leader is no obstacle: false alarms are allowed.
+    /// Start an election. A node accepts this even if a leader is alive: false alarms are allowed.
     Campaign,
-    /// Lead no longer, and see to it that another one does soon: a planned handover.
+    /// Stop leading, and make another node the leader soon: a planned handover.
     Resign,
 }
 
-/// Every command.
+/// All commands, in the order of their declaration.
 pub const COMMANDS: [Command; 2] = [Command::Campaign, Command::Resign];
 
 impl Command {
-    /// Its name as users type it.
+    /// Returns the command's name on the command line and in scripts.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Campaign => "campaign",
@@ -80,36 +81,36 @@ impl fmt::Display for Command {
     }
 }
 
-/// What a node tells its user.
+/// An event that a node reports to its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Event {
-    /// This node takes part in a run: from now on it knows of no leader.
+    /// This node takes part in an election; from now on it knows no leader.
     Began {
-        /// Which run. At one node it never goes back.
+        /// Epoch of the election. At one node epochs never decrease.
         epoch: Epoch,
     },
-    /// This node has learnt who won; the winner tells it too.
+    /// This node learnt the result of an election. The winner emits this event too.
     Elected {
         leader: NodeId,
-        /// In which run. At one node it never goes back.
+        /// Epoch of the election. At one node epochs never decrease.
         epoch: Epoch,
-        /// Up to when the winner may act as leader, told to the winner alone and on its own clock. In textbook form that is for
-        /// ever.
+        /// End of the winner's lease on its own clock; `Time::NEVER` in events of other nodes, and
+        /// in algorithms without leases.
         #[cfg_attr(feature = "serde", serde(default = "Time::never", skip_serializing_if = "Time::is_never"))]
         until: Time,
     },
-    /// This node, which leads, may do so for longer: up to this instant of its own clock.
+    /// The lease of this node, which leads, now lasts until this instant of its own clock.
     Extended { until: Time },
-    /// This node led and does so no longer, or trusts no longer that its leader leads: it knows of no leader.
+    /// This node no longer leads, or no longer trusts its leader: it knows no leader.
     Ended { epoch: Epoch },
-    /// The command made no sense now; nothing changed.
+    /// The command is not valid in this state; nothing changed.
     Refused(Refusal),
 }
 
 impl Event {
-    /// A result that holds for ever, or is another's.
+    /// Creates an `Elected` event without a lease.
     pub const fn elected(leader: NodeId, epoch: Epoch) -> Self {
         Self::Elected { leader, epoch, until: Time::NEVER }
     }
@@ -124,36 +125,36 @@ impl fmt::Display for Event {
                 write!(f, "LEADER IS {leader} (epoch {epoch}, until {until} of its clock)")
             }
             Self::Extended { until } => write!(f, "may lead until {until} of its clock"),
-            Self::Ended { epoch } => write!(f, "knows no leader any more (epoch {epoch} is over)"),
+            Self::Ended { epoch } => write!(f, "no longer knows a leader (epoch {epoch} has ended)"),
             Self::Refused(refusal) => write!(f, "refused: {refusal}"),
         }
     }
 }
 
-/// Why a command made no sense.
+/// The reason why a node refuses a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Refusal {
     AlreadyRunning,
     AlreadyLeading,
-    /// This node has no vote, or is no member of the group, and cannot start a run.
+    /// This node has no vote or is not a member of the group, so it cannot start an election.
     NotEligible,
     LeaseLasts,
     NotLeading,
-    /// This algorithm knows no handover: who leads does so until it fails.
+    /// This algorithm has no handover: a leader leads until it fails.
     CannotResign,
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::AlreadyRunning => "it takes part in a run that is already under way",
-            Self::AlreadyLeading => "it is the leader already",
-            Self::NotEligible => "it may not start a run",
-            Self::LeaseLasts => "a leader's lease lasts, and there is no run inside it",
-            Self::NotLeading => "it does not lead",
-            Self::CannotResign => "this algorithm knows no handover",
+            Self::AlreadyRunning => "the node already takes part in an election",
+            Self::AlreadyLeading => "the node is the leader already",
+            Self::NotEligible => "the node may not start an election",
+            Self::LeaseLasts => "the leader's lease has not expired yet",
+            Self::NotLeading => "the node is not the leader",
+            Self::CannotResign => "this algorithm does not support resigning",
         })
     }
 }

@@ -1,15 +1,16 @@
-//! An overlay of peers: ids on a circle, and who of them stands for the rest of its region.
+//! A peer-to-peer overlay: node ids on a circle, and the super-peer of each region.
 //!
-//! Every node has an id of m bits, which follows from its number like a hash. The first k bits of an id name the region that it is in, and the
-//! super-peer of a node is the successor of its id with all but these k bits cleared: the first live node of its region. So every region in which
-//! anybody lives has exactly one.
+//! Every node has an id of m bits, derived from its number by a hash. The first k bits of an id
+//! name its region. The super-peer of a node is the successor of its id with all but these k bits
+//! cleared: the first live node of the region. So every region with a live node has exactly one
+//! super-peer.
 
 use crate::fixed::Fixed;
 use crate::group::Group;
 use crate::node::NodeId;
 use alloc::vec::Vec;
 
-/// Who sits where on the circle. Clones share one table.
+/// The positions of nodes on the circle. Clones share one table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Overlay {
     size: usize,
@@ -21,20 +22,21 @@ pub struct Overlay {
 
 #[derive(Debug)]
 struct Table {
-    /// Everyone in the order of their ids; of two with the same, the lower number comes first.
+    /// All nodes by id; of two nodes with the same id, the lower number comes first.
     order: Vec<(u64, NodeId)>,
     ids: Vec<u64>,
 }
 
-/// How long an id is at most, in bits.
+/// Maximum length of an id, in bits.
 pub const MOST_BITS: u32 = 64;
 
-/// How long an id is and how much of it names the region, unless somebody says otherwise.
+/// Default length of an id, and default number of its bits that name the region.
 pub const USUAL_BITS: (u32, u32) = (32, 3);
 
 impl Overlay {
-    /// The nodes 1 to `size` with ids of so many bits, the first `reserved` of which name the region. Ids follow from the seed. There are from 1 to
-    /// 64 bits, and no more are reserved than there are.
+    /// Creates an overlay of the nodes 1 to `size` with ids of `bits` bits, the first `reserved` of
+    /// which name the region. Ids are derived from the seed. `bits` is clamped to 1 to 64, and
+    /// `reserved` to at most `bits`.
     pub fn new(size: usize, seed: u64, bits: u32, reserved: u32) -> Self {
         let bits = bits.clamp(1, MOST_BITS);
         let id = |node: NodeId| mix(mix(seed) ^ u64::from(node.number())) >> (MOST_BITS - bits);
@@ -44,43 +46,44 @@ impl Overlay {
         Self { size, seed, bits, reserved: reserved.min(bits), table: Fixed::new(Table { order, ids }) }
     }
 
-    /// The same nodes, with so many bits reserved.
+    /// Returns an overlay of the same nodes and ids with this number of reserved bits.
     #[must_use]
     pub fn reserving(&self, reserved: u32) -> Self {
         Self { reserved: reserved.min(self.bits), ..self.clone() }
     }
 
-    /// The same nodes with as few bits reserved as keep every super-peer's load within this bound. Nothing if there are too many of the same id.
+    /// Returns the overlay with the fewest reserved bits in which no super-peer serves more than
+    /// `load` other nodes; `None` if too many nodes share an id.
     pub fn bounded(&self, load: usize, gone: impl Fn(NodeId) -> bool) -> Option<Self> {
         (0..=self.bits).map(|reserved| self.reserving(reserved)).find(|overlay| overlay.largest_load(&gone) <= load)
     }
 
-    /// How many nodes sit on the circle.
+    /// Returns the number of nodes on the circle.
     pub const fn len(&self) -> usize {
         self.size
     }
 
-    /// Whether nobody does.
+    /// Returns whether the overlay has no nodes.
     pub const fn is_empty(&self) -> bool {
         self.size == 0
     }
 
-    /// How many bits an id has.
+    /// Returns the length of an id, in bits.
     pub const fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// How many of them name the region.
+    /// Returns the number of bits that name the region.
     pub const fn reserved(&self) -> u32 {
         self.reserved
     }
 
-    /// A node's id.
+    /// Returns a node's id.
     pub fn id(&self, node: NodeId) -> u64 {
         self.table.ids.get(node.index()).copied().unwrap_or_default()
     }
 
-    /// The region that a node is in: the first bits of its id.
+    /// Returns the region of a node: the first bits of its id.
     pub fn region(&self, node: NodeId) -> u64 {
         self.region_of(self.id(node))
     }
@@ -89,31 +92,32 @@ impl Overlay {
         id.checked_shr(self.bits - self.reserved).unwrap_or(0)
     }
 
-    /// The first id of a node's region: its own, with all bits but the reserved ones cleared.
+    /// Returns the first id of a node's region: the node's id with all but the reserved bits
+    /// cleared.
     pub fn key(&self, node: NodeId) -> u64 {
         self.region(node).checked_shl(self.bits - self.reserved).unwrap_or(0)
     }
 
-    /// The first node on the circle from this id on that is not gone.
+    /// Returns the first node on the circle, from this id on, that is not gone.
     pub fn successor(&self, id: u64, gone: impl Fn(NodeId) -> bool) -> Option<NodeId> {
         let order = &self.table.order;
         let (before, after) = order.split_at(order.partition_point(|(other, _)| *other < id));
         after.iter().chain(before).map(|(_, node)| *node).find(|node| !gone(*node))
     }
 
-    /// The super-peer of a node that is not gone.
+    /// Returns the super-peer of a node, which must not be gone.
     pub fn super_peer(&self, node: NodeId, gone: impl Fn(NodeId) -> bool) -> NodeId {
         self.successor(self.key(node), |other| other != node && gone(other)).unwrap_or(node)
     }
 
-    /// Those of a node's region who would come before it as super-peers.
+    /// Returns the nodes of the same region that precede this node as candidates for super-peer.
     pub fn ahead(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let (key, own) = (self.key(node), (self.id(node), node));
         let first = self.table.order.partition_point(|(id, _)| *id < key);
         self.table.order.iter().skip(first).take_while(move |other| **other < own).map(|(_, node)| *node)
     }
 
-    /// Every super-peer, in the order of their ids, and how many others it serves.
+    /// Returns every super-peer, by id, with the number of other nodes that it serves.
     pub fn loads(&self, gone: impl Fn(NodeId) -> bool) -> Vec<(NodeId, usize)> {
         let mut loads: Vec<(NodeId, usize)> = Vec::new();
         let mut present = None;
@@ -128,20 +132,20 @@ impl Overlay {
         loads
     }
 
-    /// How many others the busiest super-peer serves.
+    /// Returns the number of other nodes that the busiest super-peer serves.
     pub fn largest_load(&self, gone: impl Fn(NodeId) -> bool) -> usize {
         self.loads(gone).into_iter().map(|(_, load)| load).max().unwrap_or(0)
     }
 
-    /// How many super-peers there are to be expected among so many nodes with ids drawn at random: 2^k·(1−(1−2^−k)^M), the regions in
-    /// which somebody lives.
+    /// Returns the expected number of super-peers among `nodes` nodes with random ids:
+    /// 2^k·(1−(1−2^−k)^M), the expected number of regions that have a node.
     pub fn expected(&self, nodes: usize) -> f64 {
         let regions = power(2.0, u64::from(self.reserved));
         regions * (1.0 - power(1.0 - 1.0 / regions, nodes as u64))
     }
 }
 
-/// A power, by squares.
+/// Computes a power by repeated squaring.
 fn power(base: f64, exponent: u64) -> f64 {
     let (mut square, mut product, mut left) = (base, 1.0, exponent);
     while left > 0 {
@@ -154,7 +158,7 @@ fn power(base: f64, exponent: u64) -> f64 {
     product
 }
 
-/// Spreads the bits of a word evenly (the finisher of splitmix64).
+/// Spreads the bits of a word evenly (the finalizer of splitmix64).
 pub(super) const fn mix(word: u64) -> u64 {
     let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -170,8 +174,8 @@ mod tests {
     use alloc::collections::BTreeSet;
     use alloc::vec::Vec;
 
-    /// Looks at everybody: the first live node from (id AND mask) on, round the circle.
-    fn plainly(overlay: &Overlay, node: NodeId, live: &[NodeId]) -> NodeId {
+    /// Searches all nodes for the first live one from (id AND mask) on, around the circle.
+    fn super_peer_by_search(overlay: &Overlay, node: NodeId, live: &[NodeId]) -> NodeId {
         let mask =
             if overlay.reserved() == 0 { 0 } else { (u64::MAX << (64 - overlay.reserved())) >> (64 - overlay.bits()) };
         let key = overlay.id(node) & mask;
@@ -193,9 +197,9 @@ mod tests {
             let gone = |node: NodeId| !live.contains(&node);
             for node in &live {
                 let leader = overlay.super_peer(*node, gone);
-                assert_eq!(leader, plainly(&overlay, *node, &live), "seed {seed}, node {node}");
-                assert_eq!(overlay.region(leader), overlay.region(*node), "it is one of the region");
-                assert_eq!(overlay.super_peer(leader, gone), leader, "it is its own");
+                assert_eq!(leader, super_peer_by_search(&overlay, *node, &live), "seed {seed}, node {node}");
+                assert_eq!(overlay.region(leader), overlay.region(*node), "the super-peer is in the region");
+                assert_eq!(overlay.super_peer(leader, gone), leader, "a super-peer is its own super-peer");
                 assert_eq!(overlay.ahead(*node).find(|other| !gone(*other)).unwrap_or(*node), leader);
             }
         }
@@ -217,7 +221,7 @@ mod tests {
         }
     }
 
-    /// The deck's 2^(k−m)·M holds only where every id is taken.
+    /// The lecture's formula 2^(k−m)·M holds only if every id is taken.
     #[test]
     fn the_expected_number_is_the_mean_over_many_groups() {
         for (nodes, reserved) in [(10, 3), (100, 3), (100, 6), (50, 8), (7, 0)] {
@@ -237,8 +241,8 @@ mod tests {
             let overlay = Overlay::new(60, seed, 32, 0);
             for bound in [0, 1, 5, 20, 59] {
                 let chosen = overlay.bounded(bound, |_| false).map(|chosen| chosen.reserved());
-                let plainly = (0..=32).find(|bits| overlay.reserving(*bits).largest_load(|_| false) <= bound);
-                assert_eq!(chosen, plainly, "seed {seed}, bound {bound}");
+                let by_search = (0..=32).find(|bits| overlay.reserving(*bits).largest_load(|_| false) <= bound);
+                assert_eq!(chosen, by_search, "seed {seed}, bound {bound}");
             }
             assert_eq!(overlay.bounded(59, |_| false).map(|chosen| chosen.reserved()), Some(0));
         }

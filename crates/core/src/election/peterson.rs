@@ -1,24 +1,32 @@
-//! Peterson's election (1982), found by Dolev, Klawe and Rodeh too.
+//! Peterson's election (1982), also found by Dolev, Klawe and Rodeh.
 //!
-//! Messages go one way only. In each round every candidate learns the values of the two candidates before it, and stays if the nearer of them
-//! is the greatest of the three: it then stands for that value in place of its own. At most every second candidate stays. When a value meets
-//! itself, one is left, and it is the greatest rank of all.
+//! Messages travel in one direction only. In each round every candidate learns the values of the
+//! two candidates before it. It remains a candidate if the nearer value is the greatest of the
+//! three, and then adopts that value in place of its own. So at most every second candidate
+//! remains. A candidate that receives its own value is the only one left, and its value is the
+//! greatest rank of all.
 //!
 //! ```text
-//! PE-1  a node starts, or is first heard
-//!       from                               → be a candidate for one's own rank, and send it on
-//! PE-2  the value of the candidate before  → send on the greater of it and one's own
-//! PE-3  the value of the one before that   → if the nearer one is the greatest, stand for it, and send it on
-//! PE-4  it is not                          → be no candidate any more, and pass on whatever comes
-//! PE-5  that value is one's own            → nobody else is left: that rank has won
+//! PE-1  this node starts, or receives its
+//!       first message                      → become a candidate with its own rank, and send it on
+//! PE-2  the value of the candidate before
+//!       arrives                            → send on the greater of it and its own value
+//! PE-3  the value of the candidate before
+//!       that arrives                       → if the nearer value is the greatest, adopt it and
+//!                                            send it on
+//! PE-4  the nearer value is not the
+//!       greatest                           → stop being a candidate, and pass on all messages
+//! PE-5  the nearer value is its own value  → no other candidate is left: that rank has won
 //! ```
 //!
-//! Cost: at most 2n⌊log₂ n⌋+n messages, and n for the announcement.
+//! Cost: at most 2n⌊log₂ n⌋+n messages, plus n for the announcement.
 //!
-//! Assumes: links lose nothing, repeat nothing and keep order; every node knows the next one that is up. No bound on time.
+//! Assumes: links are FIFO and neither lose nor duplicate messages; every node knows the
+//! next node that is up. No bound on time.
 //!
-//! When it fails: bare (`--repair none`), a node that dies in a run takes a message with it, and all wait for ever. With repair the run is
-//! done again without it under the next epoch.
+//! When it fails: without repair (`--repair none`), a message is lost with a node that crashes
+//! during a run, and all nodes wait forever. With repair, the run is repeated without the crashed
+//! node in the next epoch.
 
 use super::circuit::{Circuit, Claim, Contest, Side, Turn};
 use super::{Book, Case, Cost, Counts, Facts, Links, Rank, Shape, Starting};
@@ -27,14 +35,14 @@ use crate::about::Profile;
 #[cfg(test)]
 mod tests;
 
-/// The line of the book's table.
+/// The algorithm's entry in the table.
 pub const FACTS: Facts = Facts {
     links: Links::Fifo,
     ..Facts::new(
         Profile {
             name: "peterson",
             class: "on a ring",
-            summary: "rounds of local maxima, heard on one side",
+            summary: "in each round, local maxima among two predecessors remain",
             source: include_str!("peterson.rs"),
             flaw: None,
             checkable: true,
@@ -55,24 +63,24 @@ fn book(case: &Case) -> Option<Book> {
     })
 }
 
-/// One node of it.
+/// A node of Peterson's election.
 pub type Peterson = Circuit<Candidate>;
 
-/// A node's part in a run.
+/// A node's state in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Candidate {
-    stand: Stand,
+    status: Status,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-enum Stand {
+enum Status {
     #[default]
     Fresh,
-    /// It stands for a value, and waits for that of the candidate before it.
+    /// The node holds a value, and waits for that of the candidate before it.
     Awaits { own: Rank },
-    /// It waits for the value of the one before that.
+    /// The node waits for the value of the second candidate before it.
     Compares { own: Rank, nearer: Rank },
-    /// It passes values on.
+    /// The node passes values on.
     Passive,
 }
 
@@ -81,20 +89,20 @@ impl Contest for Candidate {
 
     /// PE-1.
     fn start(&mut self, turn: &mut Turn<'_, '_, Self>) {
-        if self.stand == Stand::Fresh {
+        if self.status == Status::Fresh {
             turn.note("PE-1", format_args!("is a candidate"));
-            self.stand_for(turn.rank(), turn);
+            self.adopt(turn.rank(), turn);
         }
     }
 
-    fn hear(&mut self, _from: Side, Claim(value): Claim, turn: &mut Turn<'_, '_, Self>) {
+    fn receive(&mut self, _from: Side, Claim(value): Claim, turn: &mut Turn<'_, '_, Self>) {
         self.start(turn);
-        match self.stand {
-            Stand::Fresh => {}
-            Stand::Awaits { own } if value == own => win(own, turn),
-            Stand::Awaits { own } => self.hear_nearer(own, value, turn),
-            Stand::Compares { own, nearer } => self.hear_further(own, nearer, value, turn),
-            Stand::Passive => turn.onward(Claim(value)),
+        match self.status {
+            Status::Fresh => {}
+            Status::Awaits { own } if value == own => win(own, turn),
+            Status::Awaits { own } => self.receive_nearer(own, value, turn),
+            Status::Compares { own, nearer } => self.receive_further(own, nearer, value, turn),
+            Status::Passive => turn.send_onward(Claim(value)),
         }
     }
 
@@ -105,37 +113,37 @@ impl Contest for Candidate {
 }
 
 impl Candidate {
-    fn stand_for(&mut self, own: Rank, turn: &mut Turn<'_, '_, Self>) {
-        self.stand = Stand::Awaits { own };
-        turn.onward(Claim(own));
+    fn adopt(&mut self, own: Rank, turn: &mut Turn<'_, '_, Self>) {
+        self.status = Status::Awaits { own };
+        turn.send_onward(Claim(own));
     }
 
     /// PE-2.
-    fn hear_nearer(&mut self, own: Rank, nearer: Rank, turn: &mut Turn<'_, '_, Self>) {
-        turn.note("PE-2", format_args!("hears {nearer} from the candidate before it"));
-        self.stand = Stand::Compares { own, nearer };
-        turn.onward(Claim(own.max(nearer)));
+    fn receive_nearer(&mut self, own: Rank, nearer: Rank, turn: &mut Turn<'_, '_, Self>) {
+        turn.note("PE-2", format_args!("receives {nearer} from the candidate before it"));
+        self.status = Status::Compares { own, nearer };
+        turn.send_onward(Claim(own.max(nearer)));
     }
 
-    fn hear_further(&mut self, own: Rank, nearer: Rank, further: Rank, turn: &mut Turn<'_, '_, Self>) {
-        if nearer >= own.max(further) { self.change_to(nearer, turn) } else { self.give_up(turn) }
+    fn receive_further(&mut self, own: Rank, nearer: Rank, further: Rank, turn: &mut Turn<'_, '_, Self>) {
+        if nearer >= own.max(further) { self.adopt_nearer(nearer, turn) } else { self.withdraw(turn) }
     }
 
     /// PE-3.
-    fn change_to(&mut self, nearer: Rank, turn: &mut Turn<'_, '_, Self>) {
-        turn.note("PE-3", format_args!("stands for {nearer} now"));
-        self.stand_for(nearer, turn);
+    fn adopt_nearer(&mut self, nearer: Rank, turn: &mut Turn<'_, '_, Self>) {
+        turn.note("PE-3", format_args!("adopts the value {nearer}"));
+        self.adopt(nearer, turn);
     }
 
     /// PE-4.
-    fn give_up(&mut self, turn: &mut Turn<'_, '_, Self>) {
-        turn.note("PE-4", format_args!("is no candidate any more"));
-        self.stand = Stand::Passive;
+    fn withdraw(&mut self, turn: &mut Turn<'_, '_, Self>) {
+        turn.note("PE-4", format_args!("is no longer a candidate"));
+        self.status = Status::Passive;
     }
 }
 
 /// PE-5.
 fn win(value: Rank, turn: &mut Turn<'_, '_, Candidate>) {
-    turn.note("PE-5", format_args!("meets its own value: {value} has won"));
+    turn.note("PE-5", format_args!("receives its own value: {value} has won"));
     turn.win(value);
 }

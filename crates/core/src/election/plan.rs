@@ -1,32 +1,32 @@
-//! What the nodes of an election are told of their group before it begins.
+//! Settings that all nodes of a group share before an election begins.
 
 use super::{Overlay, Ranking, Ring, USUAL_BITS};
 use crate::bounds::Bounds;
 use crate::group::Group;
 use crate::time::Duration;
 
-/// How a group elects. Every node of it is told the same.
+/// How a group elects its leader. Every node of the group gets the same plan.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Plan {
     pub group: Group,
     pub ring: Ring,
     pub ranking: Ranking,
-    /// Those of them who are known to be down from the start.
+    /// Nodes of the group that are known to be down at start-up.
     pub absent: Group,
     pub announce: Announce,
     pub repair: Repair,
     pub courtesy: Courtesy,
     pub tenure: Tenure,
-    /// Where they sit in an overlay, where each region of it has its own leader.
+    /// Positions of the nodes in an overlay, for algorithms that elect one leader per region.
     pub overlay: Overlay,
-    /// How long things take at most.
+    /// Upper bounds on message and processing times.
     pub bounds: Bounds,
-    /// What the waits of those who try again follow from.
+    /// Random seed for the delays before retries.
     pub seed: u64,
 }
 
 impl Plan {
-    /// The usual plan of a group of this size, whose messages take so long at most.
+    /// Creates the default plan for a group of this size with these bounds on message times.
     pub fn new(size: usize, bounds: Bounds) -> Self {
         Self {
             group: Group::of_size(size),
@@ -44,7 +44,7 @@ impl Plan {
     }
 }
 
-/// How a winner is made known.
+/// How the winner is announced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
@@ -54,45 +54,47 @@ pub enum Announce {
     Multicast,
 }
 
-/// How an election on a ring gets over a crash.
+/// How an election on a ring recovers from a crash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Repair {
     None,
-    /// Every hop is acknowledged and every run has its time. Who is silent for longer is taken for dead.
+    /// Every hop is acknowledged and every election has a timeout. A node that does not answer in
+    /// time counts as dead.
     Timeout,
-    /// A failure detector tells who is dead.
+    /// A failure detector reports dead nodes.
     #[default]
     Detector,
 }
 
-/// What a bully says beyond what it must.
+/// Optional messages of the bully algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Courtesy {
-    /// Whoever starts tells lower nodes that an election is under way.
+    /// A node that starts an election notifies the lower nodes.
     pub tell_lower: bool,
-    /// A winner tells everyone, higher nodes included.
+    /// A winner announces itself to all nodes, higher ones included.
     pub broadcast: bool,
 }
 
-/// How long votes bind where a leader leads by a lease.
+/// The lease that a vote grants to a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tenure {
-    /// For how long a voter promises not to vote for another.
+    /// How long a voter promises not to vote for another node.
     pub lease: Duration,
-    /// By how much clocks are off at most, in millionths.
+    /// Maximum drift of a clock, in parts per million.
     pub drift_ppm: u32,
 }
 
 impl Tenure {
-    /// A lease of many message times on clocks that are off by no more than one in a thousand.
+    /// The default: a lease of 20 round trips, and clocks that drift by at most one in a thousand.
     pub fn usual(bounds: &Bounds) -> Self {
         Self { lease: bounds.answer().times(20), drift_ppm: 1_000 }
     }
 
-    /// For how long the master may trust its lease, counted from before it asked: L·(1−ρ)/(1+ρ), so that it ends first on the
-    /// slowest clock that there may be.
+    /// Returns how long the leader may rely on its lease, counted from before it asked for votes:
+    /// L·(1−ρ)/(1+ρ). So its lease ends before any vote does, even if its clock is the slowest
+    /// allowed.
     pub fn trusted(&self) -> Duration {
         let drift = u128::from(self.drift_ppm.min(1_000_000));
         let nanos = u128::from(self.lease.nanos()) * (1_000_000 - drift) / (1_000_000 + drift);

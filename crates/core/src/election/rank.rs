@@ -1,23 +1,24 @@
-//! What an election compares: a node's rank, which is another thing than its address.
+//! Ranks: the values that an election compares, independent of node addresses.
 
 use crate::node::NodeId;
 use alloc::sync::Arc;
 use core::fmt;
 
-/// How a node stands in an election. The greatest rank wins.
+/// The priority of a node in an election. The greatest rank wins.
 ///
-/// It is the node's attribute (its free disk space, the inverse of its load), and among equals its number. Where the lowest is
-/// preferred, both count the other way round.
+/// A rank consists of the node's attribute (for example free disk space or the inverse of its load)
+/// and, to break ties, the node's number. If the lowest attribute is preferred, both are inverted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rank {
+    /// The node's attribute, inverted if the lowest is preferred.
     merit: u64,
-    /// The node's number, negative where the lowest is preferred.
+    /// The node's number, negative if the lowest is preferred.
     turn: i64,
 }
 
 impl Rank {
-    /// Whose rank it is.
+    /// Returns the node that has this rank.
     pub fn node(self) -> NodeId {
         NodeId::from_index((self.turn.unsigned_abs() as usize).saturating_sub(1))
     }
@@ -35,38 +36,39 @@ impl fmt::Display for Rank {
     }
 }
 
-/// Which end of the order wins.
+/// Which end of the order wins an election.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Prefer {
-    /// The highest attribute, and among equals the highest number.
+    /// The highest attribute wins; the highest number breaks ties.
     #[default]
     Highest,
-    /// The lowest attribute, and among equals the lowest number.
+    /// The lowest attribute wins; the lowest number breaks ties.
     Lowest,
 }
 
-/// How all nodes of a group rank.
+/// Assigns a rank to every node of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ranking {
-    /// Each node's attribute, in the order of their numbers. Without any, numbers alone decide.
+    /// Attributes in the order of node numbers. If empty, numbers alone decide.
     attributes: Arc<[u64]>,
     prefer: Prefer,
 }
 
 impl Ranking {
-    /// By number alone.
+    /// Ranks nodes by number alone.
     pub fn by_number(prefer: Prefer) -> Self {
         Self { attributes: Arc::default(), prefer }
     }
 
-    /// By these attributes, in the order of the nodes' numbers. A node without one has the attribute 0.
+    /// Ranks nodes by these attributes, given in the order of node numbers. A missing attribute
+    /// counts as 0.
     pub fn by_attribute(attributes: impl Into<Arc<[u64]>>, prefer: Prefer) -> Self {
         Self { attributes: attributes.into(), prefer }
     }
 
-    /// How a node ranks.
+    /// Returns the rank of a node.
     pub fn of(&self, node: NodeId) -> Rank {
         let attribute = self.attributes.get(node.index()).copied().unwrap_or_default();
         let number = i64::from(node.number());
@@ -76,13 +78,13 @@ impl Ranking {
         }
     }
 
-    /// A node's attribute, where there are any.
+    /// Returns a node's attribute; `None` if nodes are ranked by number alone.
     pub fn attribute(&self, node: NodeId) -> Option<u64> {
         let attribute = self.attributes.get(node.index()).copied().unwrap_or_default();
         (!self.attributes.is_empty()).then_some(attribute)
     }
 
-    /// Who of these ranks highest.
+    /// Returns the node with the highest rank; `None` if there are no nodes.
     pub fn best(&self, nodes: impl Iterator<Item = NodeId>) -> Option<NodeId> {
         nodes.max_by_key(|node| self.of(*node))
     }

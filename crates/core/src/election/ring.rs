@@ -1,4 +1,4 @@
-//! The order in which nodes sit round a ring.
+//! The order of nodes on a ring.
 
 use crate::group::Group;
 use crate::node::NodeId;
@@ -6,11 +6,11 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Nodes 1 to n in a circle. Clones share one list.
+/// Nodes 1 to n in a circle. Clones share one table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ring {
     size: usize,
-    /// Who sits where, unless everyone sits in the order of their numbers.
+    /// The positions, unless nodes are in the order of their numbers.
     seats: Option<Arc<Seats>>,
 }
 
@@ -21,12 +21,12 @@ struct Seats {
 }
 
 impl Ring {
-    /// The nodes 1 to `size` in the order of their numbers.
+    /// Creates a ring of the nodes 1 to `size` in the order of their numbers.
     pub const fn of_size(size: usize) -> Self {
         Self { size, seats: None }
     }
 
-    /// Nodes in this order. Nothing unless it names each of the nodes 1 to n once.
+    /// Creates a ring in this order; `None` unless it names each of the nodes 1 to n exactly once.
     pub fn of(order: Vec<NodeId>) -> Option<Self> {
         let size = order.len();
         let mut places = vec![u32::MAX; size];
@@ -37,24 +37,24 @@ impl Ring {
         Some(Self { size, seats: Some(Arc::new(Seats { order, places })) })
     }
 
-    /// How many sit round it.
+    /// Returns the number of nodes on the ring.
     pub const fn len(&self) -> usize {
         self.size
     }
 
-    /// Whether nobody does.
+    /// Returns whether the ring has no nodes.
     pub const fn is_empty(&self) -> bool {
         self.size == 0
     }
 
-    /// Who sits at this place, counted round and round from 0.
+    /// Returns the node at this position; positions wrap around.
     pub fn at(&self, place: usize) -> NodeId {
         let place = place % self.size.max(1);
         let seated = self.seats.as_ref().and_then(|seats| seats.order.get(place).copied());
         seated.unwrap_or(NodeId::from_index(place))
     }
 
-    /// Where a node sits.
+    /// Returns the position of a node on the ring.
     pub fn place_of(&self, node: NodeId) -> usize {
         match &self.seats {
             Some(seats) => seats.places.get(node.index()).map_or(0, |place| *place as usize),
@@ -62,21 +62,23 @@ impl Ring {
         }
     }
 
-    /// The next one after a node who is not left out; the node itself if there is no other.
+    /// Returns the next node after `node` that is not in `left_out`; `node` itself if there is
+    /// none.
     pub fn after(&self, node: NodeId, left_out: &[NodeId]) -> NodeId {
         let place = self.place_of(node);
         let others = (1..self.size).map(|step| self.at(place + step));
         first_of(others, left_out).unwrap_or(node)
     }
 
-    /// The next one before a node who is not left out; the node itself if there is no other.
+    /// Returns the next node before `node` that is not in `left_out`; `node` itself if there is
+    /// none.
     pub fn before(&self, node: NodeId, left_out: &[NodeId]) -> NodeId {
         let place = self.place_of(node);
         let others = (1..self.size).map(|step| self.at(place + self.size - step));
         first_of(others, left_out).unwrap_or(node)
     }
 
-    /// All who sit round it.
+    /// Returns all nodes of the ring.
     pub fn group(&self) -> Group {
         Group::of_size(self.size)
     }
@@ -104,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn everyone_has_a_neighbour_on_each_side_who_is_not_left_out() {
+    fn neighbours_skip_nodes_that_are_left_out() {
         let ring = Ring::of_size(4);
         assert_eq!(neighbours(&ring, 1, &[]), (4, 2));
         assert_eq!(neighbours(&ring, 4, &[1, 2]), (3, 3));
@@ -113,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_given_order_is_kept_and_must_name_everyone_once() {
+    fn a_given_order_must_name_every_node_once() {
         let ring = Ring::of(nodes(&[3, 1, 4, 2])).unwrap_or(Ring::of_size(0));
         assert_eq!(neighbours(&ring, 1, &[]), (3, 4));
         assert_eq!(neighbours(&ring, 3, &[2]), (4, 1));

@@ -1,35 +1,45 @@
 //! Super-peers of an overlay (a leader for each region).
 //!
-//! Peers have ids of m bits on a circle, and the first k bits of an id name the region that it is in. A peer's super-peer is the
-//! successor of its id with all other bits cleared: the first live peer of its region. So there are several leaders on purpose, at
-//! most 2^k, spread over the circle, and nobody need ask who leads: whoever knows who is there can tell. What is left is to attach to
-//! one's super-peer, and to attach to another one when peers come and go.
+//! Peers have ids of m bits on a circle, and the first k bits of an id name its region. A peer's
+//! super-peer is the successor of its id with all other bits cleared: the first live peer of its
+//! region. So there are several leaders by design, at most 2^k, spread over the circle. No election
+//! is needed: a node that knows which peers are up can compute the leader. It only has to attach to
+//! its super-peer, and to another one when peers come and go.
 //!
 //! ```text
-//! SP-1  a node boots, or is asked to campaign  → find the first of one's region who is not gone, and attach to it
-//! SP-2  that is oneself                        → lead the region, in an epoch of one's own that is later than all one knows of, and
-//!                                                answer those who have asked
-//! SP-3  a peer attaches                        → tell it the epoch, or a later one if it knows of a later one; if one does not lead,
-//!                                                keep that until one does
-//! SP-4  a super-peer answers                   → follow it, unless an earlier one of the region is there
-//! SP-5  somebody comes or goes                 → nothing, unless one's own super-peer is another one by that: attach to it, and lead no
-//!                                                longer if one did
-//! SP-6  one's super-peer is back               → attach to it again: it has forgotten its peers
-//! SP-7  no answer comes                        → take it for gone until it is heard of, and find the next one
-//! SP-8  one who waits is asked by somebody who
-//!       takes others for gone                  → do not wait for those, but for the next one: whoever was away does not know who
-//!                                                went meanwhile
+//! SP-1  this node boots, or the client
+//!       campaigns                        → find the first node of its region that is not gone, and
+//!                                          attach to it
+//! SP-2  this node is the first           → lead the region, in an epoch of its own, later than all
+//!                                          epochs it knows, and answer the nodes that have asked
+//! SP-3  a peer attaches                  → send it the epoch, or take a later one if it knows a
+//!                                          later one; if this node does not lead, answer once it
+//!                                          does
+//! SP-4  a super-peer answers             → follow it, unless an earlier node of the region is up
+//! SP-5  a peer comes or goes             → nothing, unless the super-peer of this node changes:
+//!                                          attach to the new one, and stop leading
+//! SP-6  the super-peer has restarted     → attach to it again: it has forgotten its peers
+//! SP-7  no answer arrives                → consider it gone until a message of it arrives, and
+//!                                          find the next one
+//! SP-8  this node waits and is asked by
+//!       a peer that considers others
+//!       gone                             → stop waiting for those: a node that was away does not
+//!                                          know which nodes left meanwhile
 //! ```
 //!
-//! Cost: two messages for each peer that is not a super-peer itself. M nodes have 2^k·(1−(1−2^−k)^M) super-peers on average. When one of
-//! them goes, or one comes that is to lead its region, all of that region attach anew; otherwise nobody moves but the one that comes.
+//! Cost: two messages for each peer that is not a super-peer. M nodes have 2^k·(1−(1−2^−k)^M)
+//! super-peers on average. If a super-peer leaves, or a peer joins that must lead its region, all
+//! peers of that region attach again; otherwise only a peer that joins does.
 //!
-//! Assumes: everybody hears sooner or later who comes and goes; links lose nothing. Nobody need hear it at the same time.
+//! Assumes: every node eventually learns which peers come and go, not necessarily at the same time;
+//! links lose no messages.
 //!
-//! When it fails: whoever takes a live super-peer for gone leads for itself, or follows the next one once that one leads: a wrong detector makes
-//! more leaders than there should be, never none. No two ever lead in the same epoch.
+//! When it fails: a node that wrongly considers its super-peer gone leads, or follows the next one
+//! once that one leads. A wrong detector causes more leaders than intended, never none. Two nodes
+//! never lead in the same epoch.
 //!
-//! Departs from the textbook: the number of super-peers is not 2^(k−m)·M, which holds only where every id is taken.
+//! Departs from the textbook: the number of super-peers is not 2^(k−m)·M, which holds only if every
+//! id is taken.
 
 use super::{Book, Command, Cost, Counts, Event, Facts, Overlay, Plan, Refusal, Shape, Splits};
 use crate::about::Profile;
@@ -47,7 +57,7 @@ use alloc::vec::Vec;
 #[cfg(test)]
 mod tests;
 
-/// The line of the book's table.
+/// The algorithm's entry in the table.
 pub const FACTS: Facts = Facts {
     splits: Splits::ByDesign,
     ..Facts::new(
@@ -67,23 +77,23 @@ pub const FACTS: Facts = Facts {
     )
 };
 
-/// One peer.
+/// A peer of the overlay.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SuperPeer {
-    place: Fixed<Place>,
+    config: Fixed<Config>,
     life: Incarnation,
     down: BTreeSet<NodeId>,
-    /// Those who were asked and did not answer so far, and are taken for gone.
+    /// Nodes that have not answered so far and are considered gone.
     missed: BTreeSet<NodeId>,
-    /// The latest epoch that it knows of.
+    /// The latest epoch that this node knows.
     reached: Epoch,
     stage: Stage,
-    /// Those who want to attach to this node as soon as it leads.
+    /// Peers that wait until this node leads, to attach to it.
     waiting: BTreeMap<NodeId, Peer>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     plan: Arc<Plan>,
 }
@@ -102,19 +112,19 @@ struct Peer {
     reached: Epoch,
 }
 
-/// What peers send each other.
+/// A message between peers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// Be my super-peer.
+    /// Asks the receiver to be the sender's super-peer.
     Attach {
         life: Incarnation,
-        /// The latest epoch that it knows of.
+        /// The latest epoch that the sender knows.
         reached: Epoch,
         gone: Vec<NodeId>,
     },
-    /// I am.
+    /// The sender is the receiver's super-peer.
     Attached { life: Incarnation, epoch: Epoch },
 }
 
@@ -134,7 +144,7 @@ impl Describe for Message {
     }
 }
 
-/// What a peer waits for.
+/// The event that a peer waits for, with a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
@@ -142,12 +152,12 @@ pub enum Timer {
     Answer,
 }
 
-/// The latest epoch that a peer has told of.
+/// The latest epoch that a peer has reported, as saved on its disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Reached(Epoch);
+pub struct SavedEpoch(Epoch);
 
-impl Durable for Reached {
+impl Durable for SavedEpoch {
     type Write = Epoch;
     fn apply(&mut self, epoch: Epoch) {
         self.0 = self.0.max(epoch);
@@ -155,11 +165,11 @@ impl Durable for Reached {
 }
 
 impl SuperPeer {
-    /// One peer of a group.
+    /// Creates a peer of a group with this plan.
     pub fn new(me: NodeId, plan: Arc<Plan>) -> Self {
         let down = plan.absent.others(me).collect();
         Self {
-            place: Fixed::new(Place { me, plan }),
+            config: Fixed::new(Config { me, plan }),
             life: Incarnation::FIRST,
             down,
             missed: BTreeSet::new(),
@@ -170,14 +180,14 @@ impl SuperPeer {
     }
 
     fn me(&self) -> NodeId {
-        self.place.me
+        self.config.me
     }
 
     fn overlay(&self) -> &Overlay {
-        &self.place.plan.overlay
+        &self.config.plan.overlay
     }
 
-    /// SP-1. Who was down from the start may be back by the time of a later life.
+    /// SP-1. Nodes that were down at start-up may be up by the time of a later incarnation.
     fn boot(&mut self, reached: Epoch, life: Incarnation, out: &mut Effects<'_, Self>) {
         (self.reached, self.life) = (reached, life);
         if life > Incarnation::FIRST {
@@ -200,13 +210,13 @@ impl SuperPeer {
         out.emit(Event::Refused(if leads { Refusal::CannotResign } else { Refusal::NotLeading }));
     }
 
-    /// The first of this node's region who is not gone, as far as it knows.
-    fn found(&self) -> NodeId {
+    /// Returns the first node of this node's region that is not gone, as far as it knows.
+    fn first_of_region(&self) -> NodeId {
         self.overlay().super_peer(self.me(), |node| self.down.contains(&node) || self.missed.contains(&node))
     }
 
     fn seek(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
-        let found = self.found();
+        let found = self.first_of_region();
         if found == self.me() {
             self.lead(out);
         } else {
@@ -220,7 +230,7 @@ impl SuperPeer {
         out.emit(Event::Began { epoch: self.reached });
         let gone = self.overlay().ahead(to).collect();
         out.send(to, Message::Attach { life: self.life, reached: self.reached, gone });
-        out.set_timer(Timer::Answer, Span::exactly(self.place.plan.bounds.answer().times(2)));
+        out.set_timer(Timer::Answer, Span::exactly(self.config.plan.bounds.answer().times(2)));
     }
 
     /// SP-2.
@@ -229,15 +239,16 @@ impl SuperPeer {
         self.stage = Stage::Leading;
         let waiting = core::mem::take(&mut self.waiting);
         let known = waiting.values().map(|peer| peer.reached).fold(self.reached, Epoch::max);
-        self.reign("SP-2", known, out);
+        self.lead_in_epoch("SP-2", known, out);
         for (node, peer) in waiting {
             self.answer(node, peer, out);
         }
     }
 
-    /// Leads in the first epoch of its own after this one. Everybody has other epochs: their numbers tell whose they are.
-    fn reign(&mut self, rule: &'static str, after: Epoch, out: &mut Effects<'_, Self>) {
-        let size = self.place.plan.group.len().max(1) as u64;
+    /// Leads in the first epoch of its own after `after`. An epoch modulo the group's size
+    /// identifies its node, so epochs of different nodes differ.
+    fn lead_in_epoch(&mut self, rule: &'static str, after: Epoch, out: &mut Effects<'_, Self>) {
+        let size = self.config.plan.group.len().max(1) as u64;
         let counter = after.0 / size + 1;
         self.reached = Epoch(counter.saturating_mul(size).saturating_add(self.me().index() as u64));
         out.note(rule, format_args!("leads region {} in epoch {}", self.overlay().region(self.me()), self.reached));
@@ -246,17 +257,17 @@ impl SuperPeer {
     }
 
     /// SP-3.
-    fn take_in(&mut self, node: NodeId, peer: Peer, gone: &[NodeId], out: &mut Effects<'_, Self>) {
+    fn admit_peer(&mut self, node: NodeId, peer: Peer, gone: &[NodeId], out: &mut Effects<'_, Self>) {
         if self.stage == Stage::Leading {
             if peer.reached > self.reached {
-                self.reign("SP-3", peer.reached, out);
+                self.lead_in_epoch("SP-3", peer.reached, out);
             }
-            out.note("SP-3", format_args!("takes {node} in"));
+            out.note("SP-3", format_args!("accepts {node} as its peer"));
             self.answer(node, peer, out);
         } else {
-            out.note("SP-3", format_args!("does not lead, and lets {node} wait"));
+            out.note("SP-3", format_args!("does not lead yet: {node} waits"));
             self.waiting.insert(node, peer);
-            self.believe(node, gone, out);
+            self.skip_gone(node, gone, out);
         }
     }
 
@@ -264,22 +275,23 @@ impl SuperPeer {
         out.send(node, Message::Attached { life: peer.life, epoch: self.reached });
     }
 
-    /// SP-8. Each of them has been asked. So if one is not gone after all, its answer comes, and SP-4 makes up for this.
-    fn believe(&mut self, from: NodeId, gone: &[NodeId], out: &mut Effects<'_, Self>) {
+    /// SP-8. Each of these nodes has been asked. If one is not gone, its answer arrives, and SP-4
+    /// corrects this.
+    fn skip_gone(&mut self, from: NodeId, gone: &[NodeId], out: &mut Effects<'_, Self>) {
         while let Stage::Attaching(to) = self.stage
             && gone.contains(&to)
         {
-            out.note("SP-8", format_args!("does not wait for {to}, whom {from} takes for gone"));
+            out.note("SP-8", format_args!("does not wait for {to}, which {from} considers gone"));
             self.missed.insert(to);
             self.seek("SP-8", out);
         }
     }
 
-    /// SP-4. An answer may be late, and come when we had given up hope.
-    fn hear_answer(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
+    /// SP-4. A late answer may arrive after this node has stopped waiting for it.
+    fn receive_answer(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
         self.missed.remove(&from);
-        if self.found() != from || self.down.contains(&from) || self.stage == Stage::Attached(from) {
-            return out.note("SP-4", format_args!("does not need {from}'s answer any more"));
+        if self.first_of_region() != from || self.down.contains(&from) || self.stage == Stage::Attached(from) {
+            return out.note("SP-4", format_args!("no longer needs the answer of {from}"));
         }
         if epoch < self.reached {
             return self.attach(from, "SP-4", out);
@@ -296,7 +308,7 @@ impl SuperPeer {
         if node != self.me() {
             self.missed.remove(&node);
             self.down.insert(node);
-            self.adapt(out);
+            self.reattach(out);
         }
     }
 
@@ -305,18 +317,18 @@ impl SuperPeer {
         self.down.remove(&node);
         match self.stage {
             Stage::Attaching(to) | Stage::Attached(to) if to == node => self.attach_again(node, out),
-            Stage::Idle | Stage::Attaching(_) | Stage::Attached(_) | Stage::Leading => self.adapt(out),
+            Stage::Idle | Stage::Attaching(_) | Stage::Attached(_) | Stage::Leading => self.reattach(out),
         }
     }
 
     /// SP-5.
-    fn adapt(&mut self, out: &mut Effects<'_, Self>) {
+    fn reattach(&mut self, out: &mut Effects<'_, Self>) {
         let present = match self.stage {
             Stage::Idle => return,
             Stage::Attaching(to) | Stage::Attached(to) => to,
             Stage::Leading => self.me(),
         };
-        if self.found() != present {
+        if self.first_of_region() != present {
             self.seek("SP-5", out);
         }
     }
@@ -327,9 +339,9 @@ impl SuperPeer {
     }
 
     /// SP-7.
-    fn miss(&mut self, out: &mut Effects<'_, Self>) {
+    fn handle_timeout(&mut self, out: &mut Effects<'_, Self>) {
         if let Stage::Attaching(to) = self.stage {
-            out.note("SP-7", format_args!("takes {to} for gone: it does not answer"));
+            out.note("SP-7", format_args!("considers {to} gone: it does not answer"));
             self.missed.insert(to);
             self.seek("SP-7", out);
         }
@@ -341,22 +353,22 @@ impl Protocol for SuperPeer {
     type Message = Message;
     type Timer = Timer;
     type Event = Event;
-    type Durable = Reached;
+    type Durable = SavedEpoch;
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Start { durable: Reached(epoch), incarnation } => self.boot(epoch, incarnation, out),
+            Input::Start { durable: SavedEpoch(epoch), incarnation } => self.boot(epoch, incarnation, out),
             Input::Command(Command::Campaign) => self.campaign(out),
             Input::Command(Command::Resign) => self.resign(out),
             Input::Message { from, message: Message::Attach { life, reached, gone } } => {
-                self.take_in(from, Peer { life, reached }, &gone, out);
+                self.admit_peer(from, Peer { life, reached }, &gone, out);
             }
             Input::Message { from, message: Message::Attached { life, epoch } } => {
                 if life == self.life {
-                    self.hear_answer(from, epoch, out);
+                    self.receive_answer(from, epoch, out);
                 }
             }
-            Input::Timer(Timer::Answer) => self.miss(out),
+            Input::Timer(Timer::Answer) => self.handle_timeout(out),
             Input::Suspect(node) => self.suspect(node, out),
             Input::Trust(node) => self.trust(node, out),
             Input::Saved(_) | Input::DiskFull | Input::DiskFree | Input::View(_) | Input::Lease(_) => {}

@@ -1,27 +1,37 @@
 //! Causal multicast with vector clocks (Birman, Schiper, Stephenson 1991).
 //!
-//! If one message was sent by somebody who had heard another, it is delivered after that other everywhere. Each message carries a
-//! vector: how many messages of each member come before it, itself counted. A receiver that has delivered as many knows that
-//! nothing is missing that the sender had heard. Messages that know nothing of each other may be delivered in different orders.
+//! If the sender of a message had delivered another one before, all members deliver that other one
+//! first. Each message carries a vector: the number of messages of each member that precede it,
+//! itself included. A receiver that has delivered as many knows that it misses none of the messages
+//! that the sender had delivered. Concurrent messages may be delivered in different orders.
 //!
 //! ```text
-//! CA-1  we send               → what we have delivered of each member's, and how many we have sent, travels with it
-//! CA-2  a message is received → it waits for all that its sender had heard before it
-//! CA-3  nothing is missing    → of b's, deliver it when V[b] = mine[b] + 1 and V[i] ≤ mine[i] for every other i
-//! CA-4  a view ends           → what anybody holds is delivered by all, causes first; what lacks a cause that nobody holds is dropped with it
+//! CA-1  this member sends     → tag the message with the number of delivered messages of each
+//!                               member, and of sent messages of this one
+//! CA-2  a message is received → it waits for all messages that its sender had delivered before it
+//! CA-3  nothing is missing    → of b's, deliver it when V[b] = mine[b] + 1 and V[i] ≤ mine[i] for
+//!                               every other i
+//! CA-4  a view ends           → all members deliver what any of them holds, causes first; a
+//!                               message is dropped if no member holds one of its causes
 //! ```
 //!
-//! Cost: n−1 messages a multicast, each with n numbers. The slowest member delivers after one message time.
+//! Cost: n−1 messages a multicast, each with n numbers. The slowest member delivers after one
+//! message time.
 //!
-//! Why one order will do when a view ends: a message's vector is greater in sum than that of anything before it, so that sums are one
-//! order for all in which causes come first. What everyone holds needs no such check: somebody has delivered it, and all its causes.
+//! Why one order suffices when a view ends: the sum of a message's vector is greater than that of
+//! any message before it. So sums give one order for all members in which causes come first.
+//! Messages that all members hold need no check: some member has delivered them with all their
+//! causes.
 //!
-//! Assumes: what is sent between two members that stay up arrives. The vectors belong to one view, and begin anew with the next.
+//! Assumes: messages between two members that stay up arrive. The vectors belong to one view, and
+//! start again with the next.
 //!
-//! When it fails: as basic multicast; passing on or views mend it. A vector that is not of this group, or counts what was never sent, stops
-//! only the messages of the member that sent it, and none of the others'.
+//! When it fails: like basic multicast; relaying or views prevent it. A vector of the wrong length,
+//! or one that counts messages that were never sent, blocks only the messages of its sender.
 
-use super::{Book, Desk, Facts, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey, fifo};
+use super::{
+    Book, Facts, HoldBack, MessageId, OrderGuarantee, OrderSink, Ordering, PartialOrdering, Plan, Survey, fifo,
+};
 use crate::about::Profile;
 use crate::group::Group;
 use crate::node::NodeId;
@@ -30,47 +40,49 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// What the book says of it.
+/// The algorithm's entry in the table.
 pub const FACTS: Facts = Facts {
     profile: Profile {
         name: "causal",
-        summary: "vector clocks: what was said after something was heard is delivered after it",
+        summary: "vector clocks: members deliver a message after all that its sender had delivered",
         source: include_str!("causal.rs"),
         ..fifo::FACTS.profile
     },
-    order: Promise { fifo: true, causal: true, total: false },
+    order: OrderGuarantee { fifo: true, causal: true, total: false },
     book: Book::local,
     ..fifo::FACTS
 };
 
-/// The order of happened-before.
+/// The happened-before order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Causal {
     me: NodeId,
     members: Group,
     sent: u64,
-    /// How many messages of each member were delivered, in the order of the group.
+    /// The number of delivered messages of each member, in the order of the group.
     mine: Vec<u64>,
 }
 
-/// How many messages of each member come before a message, itself counted, in the order of the group. This is all that ever travels with
-/// a message for its order, and nothing does where the order needs no vectors.
+/// The number of messages of each member that precede a message, itself included, in the order of
+/// the group. This is the only tag that any ordering uses; it is empty in orderings without
+/// vectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 pub struct Causes(pub Vec<u64>);
 
 impl Causes {
-    /// Nothing travels with the message.
+    /// Returns the empty tag.
     pub const fn none() -> Self {
         Self(Vec::new())
     }
 
-    /// Whether nothing travels with the message.
+    /// Returns whether the tag is empty.
     pub const fn is_none(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether all that comes before a message of the member at this place is among these counts, and the message itself is the next.
+    /// Returns whether `counts` include everything before a message of the member at this place,
+    /// and the message itself is the next.
     fn are_met(&self, place: usize, number: u64, counts: &[u64]) -> bool {
         let is_of_group = self.0.len() == counts.len() && self.0.get(place) == Some(&number);
         let mut pairs = self.0.iter().zip(counts).enumerate();
@@ -80,7 +92,7 @@ impl Causes {
             )
     }
 
-    /// A number that grows from cause to effect.
+    /// Returns a number that grows from cause to effect.
     fn sum(&self) -> u64 {
         self.0.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
@@ -119,10 +131,10 @@ impl Ordering for Causal {
     }
 
     /// CA-2.
-    fn received(&mut self, id: MessageId, queue: &HoldBack, desk: &mut dyn Desk) {
+    fn received(&mut self, id: MessageId, queue: &HoldBack, sink: &mut dyn OrderSink) {
         if let Some(causes) = queue.tag(id).filter(|_| !self.is_next(id, queue)) {
             let mine = Causes(self.mine.clone());
-            desk.note("CA-2", format_args!("{id} with {causes} waits: {mine} lacks something before it"));
+            sink.note("CA-2", format_args!("{id} with {causes} waits: {mine} lacks a message before it"));
         }
     }
 
@@ -169,7 +181,7 @@ impl Ordering for Causal {
     }
 }
 
-impl Partial for Causal {
+impl PartialOrdering for Causal {
     fn precedes(
         &self,
         (earlier, _): (MessageId, &Causes),

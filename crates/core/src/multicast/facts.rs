@@ -1,47 +1,47 @@
-//! What the book says of an algorithm of this family.
+//! Properties and expected costs of a multicast algorithm, as data.
 
 use super::Plan;
 use crate::about::Profile;
 use crate::multicast::plan::{Delivery, Sequencing};
 
-/// What the book says of an algorithm of this family.
+/// The entry of one algorithm in the table of algorithms.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     pub profile: Profile,
-    pub order: Promise,
-    /// Whether whoever receives a message passes it on, unless its user says otherwise.
+    pub order: OrderGuarantee,
+    /// Whether members relay the messages that they receive, by default.
     pub relays: bool,
-    /// Whether it has a sequencer, and so two ways of a message to all.
+    /// Whether the algorithm has a sequencer, and thus two routes for a message to all members.
     pub sequences: bool,
-    /// What one multicast costs in a group that is set up like this, if nobody else sends.
+    /// Returns the cost of one multicast in a group with this plan, without concurrent multicasts.
     pub book: fn(&Plan) -> Book,
 }
 
-/// What is promised of the order in which messages are delivered.
+/// The guarantees on the order in which messages are delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Promise {
-    /// What one member sends is delivered in the order in which it was sent.
+pub struct OrderGuarantee {
+    /// Messages of one sender are delivered in the order in which it sent them.
     pub fifo: bool,
-    /// What was said after something was heard is delivered after it.
+    /// A message is delivered after all messages that its sender had delivered before sending it.
     pub causal: bool,
-    /// Everyone delivers in the same order.
+    /// All members deliver messages in the same order.
     pub total: bool,
 }
 
-/// What one multicast costs without contention.
+/// Expected cost of one multicast without contention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Book {
     pub messages: u64,
-    /// How many of them if the sequencer itself is the sender.
+    /// Number of messages if the sequencer itself is the sender.
     pub messages_of_sequencer: u64,
-    /// After how many message times the last member delivers.
+    /// Number of message times until the last member delivers.
     pub slowest: u64,
-    /// After how many of them if the sequencer itself is the sender.
+    /// The same if the sequencer itself is the sender.
     pub slowest_of_sequencer: u64,
 }
 
 impl Book {
-    /// Every member sends this many messages, one way or another, and everyone delivers after so many message times.
+    /// A cost that is the same for all senders.
     pub const fn of(messages: u64, slowest: u64) -> Self {
         Self { messages, messages_of_sequencer: messages, slowest, slowest_of_sequencer: slowest }
     }
@@ -50,24 +50,26 @@ impl Book {
         (plan.members.len() as u64).saturating_sub(1)
     }
 
-    /// What sending to all costs. If messages are passed on, each member but the sender sends them to all others too.
+    /// Returns the cost of sending one message to all members. With relaying, each member but the
+    /// sender sends it to all others too.
     pub fn spread(plan: &Plan) -> u64 {
         let others = Self::others(plan);
         if plan.relay { others + others * others } else { others }
     }
 
-    /// What an order costs in which messages only wait for each other.
+    /// Returns the cost of an order in which messages only wait for each other.
     pub fn local(plan: &Plan) -> Self {
         Self::of(Self::spread(plan), 1).when(plan)
     }
 
-    /// What an order costs that a sequencer makes.
+    /// Returns the cost of an order that a sequencer determines.
     pub fn sequenced(plan: &Plan) -> Self {
         let (others, spread) = (Self::others(plan), Self::spread(plan));
         let book = match plan.sequencing {
             Sequencing::ToAll => Self { slowest_of_sequencer: 1, ..Self::of(spread + others, 2) },
             Sequencing::Via => {
-                // The sender has its message already when it comes to it, and does not pass it on.
+                // The sender already has its message when it arrives from the sequencer, and does
+                // not relay it.
                 let passed_on = if plan.relay { others * others.saturating_sub(1) } else { 0 };
                 Self {
                     messages: 1 + others + passed_on,
@@ -80,12 +82,13 @@ impl Book {
         book.when(plan)
     }
 
-    /// What an order costs that all members agree on.
+    /// Returns the cost of an order that all members agree on.
     pub fn agreed(plan: &Plan) -> Self {
         Self::of(Self::spread(plan) + 2 * Self::others(plan), 3).when(plan)
     }
 
-    /// A group of one sends nothing and is told at once; and who waits until everyone holds a message waits for one message more.
+    /// A group of one sends nothing and delivers at once. Uniform delivery takes one message time
+    /// more.
     fn when(self, plan: &Plan) -> Self {
         if plan.members.len() < 2 {
             return Self::of(0, 0);

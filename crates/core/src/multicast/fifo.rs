@@ -1,45 +1,50 @@
-//! FIFO multicast: what one member sends is delivered everywhere in the order in which it was sent.
+//! FIFO multicast: all members deliver the messages of one sender in the order in which it sent
+//! them.
 //!
-//! Messages carry the number that their sender gave them. A receiver delivers each sender's messages in the order of these numbers: one
-//! that comes too early waits in the hold-back queue, and copies are dropped. Messages of different senders may be delivered
-//! in different orders at different members.
+//! Messages carry the number that their sender gave them. A receiver delivers each sender's
+//! messages in the order of these numbers. A message that arrives early waits in the hold-back
+//! queue, and copies are dropped. Messages of different senders may be delivered in different
+//! orders at different members.
 //!
 //! ```text
-//! FI-1  a message is received → it waits for its sender's messages before it
+//! FI-1  a message is received → it waits for its sender's earlier messages
 //! FI-2  the next of a sender  → deliver it
-//! FI-3  a view ends           → of each sender, what anybody holds without a gap is delivered by all
+//! FI-3  a view ends           → all members deliver each sender's messages up to the first one
+//!                               that none of them holds
 //! ```
 //!
 //! Cost: n−1 messages a multicast. The slowest member delivers after one message time.
 //!
-//! Assumes: what is sent between two members that stay up arrives.
+//! Assumes: messages between two members that stay up arrive.
 //!
-//! When it fails: as basic multicast; passing on or views mend it.
+//! When it fails: like basic multicast; relaying or views prevent it.
 
-use super::{Causes, Desk, Facts, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey, unordered};
+use super::{
+    Causes, Facts, HoldBack, MessageId, OrderGuarantee, OrderSink, Ordering, PartialOrdering, Plan, Survey, unordered,
+};
 use crate::about::Profile;
 use crate::group::Group;
 use crate::node::NodeId;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// What the book says of it.
+/// The algorithm's entry in the table.
 pub const FACTS: Facts = Facts {
     profile: Profile {
         name: "fifo",
         class: "partial order",
-        summary: "numbered messages: what one member sends is delivered in the order in which it was sent",
+        summary: "numbered messages: members deliver each sender's messages in sending order",
         source: include_str!("fifo.rs"),
         ..unordered::FACTS.profile
     },
-    order: Promise { fifo: true, causal: false, total: false },
+    order: OrderGuarantee { fifo: true, causal: false, total: false },
     ..unordered::FACTS
 };
 
 /// The order of each sender's own messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fifo {
-    /// Of each member, the number of the last message that was delivered.
+    /// For each member, the number of its last delivered message.
     delivered: BTreeMap<NodeId, u64>,
 }
 
@@ -49,10 +54,10 @@ impl Ordering for Fifo {
     }
 
     /// FI-1.
-    fn received(&mut self, id: MessageId, _queue: &HoldBack, desk: &mut dyn Desk) {
+    fn received(&mut self, id: MessageId, _queue: &HoldBack, sink: &mut dyn OrderSink) {
         let before = self.delivered.get(&id.sender).copied().unwrap_or(0);
         if id.number > before + 1 {
-            desk.note("FI-1", format_args!("{id} waits for {}#{}", id.sender, before + 1));
+            sink.note("FI-1", format_args!("{id} waits for {}#{}", id.sender, before + 1));
         }
     }
 
@@ -80,7 +85,8 @@ impl Ordering for Fifo {
         let mut last = BTreeMap::new();
         let mut follows = |id: &MessageId| {
             let last = last.entry(id.sender).or_insert_with(|| survey.floor(id.sender));
-            // What everyone holds is delivered whether or not it is the next: somebody has forgotten what was before it.
+            // Messages that all members hold are delivered without this check: some member has
+            // already removed their predecessors.
             let is_next = id.number <= *last || id.number == *last + 1;
             *last = if is_next { id.number.max(*last) } else { *last };
             is_next
@@ -89,7 +95,7 @@ impl Ordering for Fifo {
     }
 }
 
-impl Partial for Fifo {
+impl PartialOrdering for Fifo {
     fn precedes(&self, (earlier, _): (MessageId, &Causes), (later, _): (MessageId, &Causes), _members: &Group) -> bool {
         earlier.sender == later.sender && earlier.number < later.number
     }

@@ -1,4 +1,5 @@
-//! The hold-back queue: what a member has received of a view's messages, delivered or not, until everyone holds it.
+//! The hold-back queue: a view's messages that a member has received, kept until all members hold
+//! them.
 
 use super::{Causes, MessageId, Payload};
 use crate::group::{Epoch, Group};
@@ -7,22 +8,22 @@ use crate::node::NodeId;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// All that a member holds of one view's messages. There is one such queue, whatever the order.
+/// The messages of one view that a member holds. All orderings use the same queue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HoldBack {
     group: GroupId,
     view: Epoch,
     members: Group,
-    /// One for each member, in the order of the group.
-    stocks: Vec<Stock>,
+    /// One per member, in the order of the group.
+    queues: Vec<SenderQueue>,
     waiting: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Stock {
-    /// All up to here were delivered, are held by everyone, and forgotten.
+struct SenderQueue {
+    /// Messages up to this number were delivered, are held by all members, and have been removed.
     forgotten: u64,
-    /// All up to here were received.
+    /// Messages up to this number were received.
     received: u64,
     bytes: usize,
     kept: BTreeMap<u64, Entry>,
@@ -36,141 +37,143 @@ struct Entry {
 }
 
 impl HoldBack {
-    /// Nothing was received yet in this view of these members.
+    /// Creates an empty queue for this view of these members.
     pub fn new(group: GroupId, view: Epoch, members: Group) -> Self {
-        let stocks = members.iter().map(|_| Stock::default()).collect();
-        Self { group, view, members, stocks, waiting: 0 }
+        let queues = members.iter().map(|_| SenderQueue::default()).collect();
+        Self { group, view, members, queues, waiting: 0 }
     }
 
-    /// The members whose messages these are.
+    /// Returns the members of the view.
     pub const fn members(&self) -> &Group {
         &self.members
     }
 
-    /// The name of a sender's message with this number.
+    /// Returns the id of a sender's message with this number.
     pub const fn id(&self, sender: NodeId, number: u64) -> MessageId {
         MessageId { group: self.group, view: self.view, sender, number }
     }
 
-    fn stock(&self, sender: NodeId) -> Option<&Stock> {
-        self.stocks.get(self.members.place_of(sender)?)
+    fn sender_queue(&self, sender: NodeId) -> Option<&SenderQueue> {
+        self.queues.get(self.members.place_of(sender)?)
     }
 
-    fn stock_mut(&mut self, sender: NodeId) -> Option<&mut Stock> {
-        self.stocks.get_mut(self.members.place_of(sender)?)
+    fn sender_queue_mut(&mut self, sender: NodeId) -> Option<&mut SenderQueue> {
+        self.queues.get_mut(self.members.place_of(sender)?)
     }
 
     fn entry(&self, id: MessageId) -> Option<&Entry> {
         if (id.group, id.view) != (self.group, self.view) {
             return None;
         }
-        self.stock(id.sender)?.kept.get(&id.number)
+        self.sender_queue(id.sender)?.kept.get(&id.number)
     }
 
-    /// Takes a message in, if it is of this view, by a member, and not here already. Says whether it did.
+    /// Adds a message if it belongs to this view, is sent by a member, and is new. Returns whether
+    /// it was added.
     pub fn receive(&mut self, id: MessageId, tag: Causes, payload: Payload) -> bool {
         if (id.group, id.view) != (self.group, self.view) || id.number == 0 {
             return false;
         }
-        let Some(stock) = self.stock_mut(id.sender) else { return false };
-        if id.number <= stock.forgotten || stock.kept.contains_key(&id.number) {
+        let Some(sender_queue) = self.sender_queue_mut(id.sender) else { return false };
+        if id.number <= sender_queue.forgotten || sender_queue.kept.contains_key(&id.number) {
             return false;
         }
-        stock.bytes = stock.bytes.saturating_add(payload.len());
-        stock.kept.insert(id.number, Entry { tag, payload, delivered: false });
-        while stock.kept.contains_key(&(stock.received + 1)) {
-            stock.received += 1;
+        sender_queue.bytes = sender_queue.bytes.saturating_add(payload.len());
+        sender_queue.kept.insert(id.number, Entry { tag, payload, delivered: false });
+        while sender_queue.kept.contains_key(&(sender_queue.received + 1)) {
+            sender_queue.received += 1;
         }
         self.waiting += 1;
         true
     }
 
-    /// Whether it was received, whatever became of it since.
+    /// Returns whether the message was received, even if it was removed since.
     pub fn has(&self, id: MessageId) -> bool {
         self.entry(id).is_some()
             || ((id.group, id.view) == (self.group, self.view)
-                && self.stock(id.sender).is_some_and(|stock| id.number <= stock.forgotten))
+                && self.sender_queue(id.sender).is_some_and(|sender_queue| id.number <= sender_queue.forgotten))
     }
 
-    /// Whether it was received and waits.
-    pub fn waits(&self, id: MessageId) -> bool {
+    /// Returns whether the message was received and not yet delivered.
+    pub fn is_waiting(&self, id: MessageId) -> bool {
         self.entry(id).is_some_and(|entry| !entry.delivered)
     }
 
-    /// Whether it was received and has left the queue for its user.
+    /// Returns whether the message was received and delivered.
     pub fn is_delivered(&self, id: MessageId) -> bool {
-        self.has(id) && !self.waits(id)
+        self.has(id) && !self.is_waiting(id)
     }
 
-    /// What came with it for its order, while it is kept.
+    /// Returns the tag of a message that is still kept.
     pub fn tag(&self, id: MessageId) -> Option<&Causes> {
         self.entry(id).map(|entry| &entry.tag)
     }
 
-    /// What it says, while it is kept.
+    /// Returns the payload of a message that is still kept.
     pub fn payload(&self, id: MessageId) -> Option<&Payload> {
         self.entry(id).map(|entry| &entry.payload)
     }
 
-    /// It leaves the queue for its user. Says what it says, once.
+    /// Marks a message as delivered and returns its payload; `None` if it is not waiting.
     pub fn deliver(&mut self, id: MessageId) -> Option<Payload> {
-        if !self.waits(id) {
+        if !self.is_waiting(id) {
             return None;
         }
-        let entry = self.stock_mut(id.sender)?.kept.get_mut(&id.number)?;
+        let entry = self.sender_queue_mut(id.sender)?.kept.get_mut(&id.number)?;
         entry.delivered = true;
         let payload = entry.payload.clone();
         self.waiting -= 1;
         Some(payload)
     }
 
-    /// How many were received and wait.
+    /// Returns the number of messages that were received and not delivered.
     pub const fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// Those that were received and wait, by sender.
+    /// Returns the ids of the messages that were received and not delivered, by sender.
     pub fn queue(&self) -> impl Iterator<Item = MessageId> + '_ {
         self.kept().filter(|(_, _, delivered)| !delivered).map(|(id, _, _)| id)
     }
 
-    /// All that is kept: its name, what came with it for its order, and whether it was delivered.
+    /// Returns all kept messages: id, tag, and whether it was delivered.
     pub fn kept(&self) -> impl Iterator<Item = (MessageId, &Causes, bool)> + '_ {
-        self.members.iter().zip(&self.stocks).flat_map(move |(sender, stock)| {
+        self.members.iter().zip(&self.queues).flat_map(move |(sender, sender_queue)| {
             let name = move |number: u64| self.id(sender, number);
-            stock.kept.iter().map(move |(number, entry)| (name(*number), &entry.tag, entry.delivered))
+            sender_queue.kept.iter().map(move |(number, entry)| (name(*number), &entry.tag, entry.delivered))
         })
     }
 
-    /// Up to which message all of a sender's were received.
+    /// Returns the number up to which all messages of a sender were received.
     pub fn received(&self, sender: NodeId) -> u64 {
-        self.stock(sender).map_or(0, |stock| stock.received)
+        self.sender_queue(sender).map_or(0, |sender_queue| sender_queue.received)
     }
 
-    /// Up to which message all of a sender's are forgotten.
+    /// Returns the number up to which all messages of a sender were removed.
     pub fn forgotten(&self, sender: NodeId) -> u64 {
-        self.stock(sender).map_or(0, |stock| stock.forgotten)
+        self.sender_queue(sender).map_or(0, |sender_queue| sender_queue.forgotten)
     }
 
-    /// How many bytes of a sender's are kept.
+    /// Returns the number of payload bytes of a sender that are kept.
     pub fn bytes(&self, sender: NodeId) -> usize {
-        self.stock(sender).map_or(0, |stock| stock.bytes)
+        self.sender_queue(sender).map_or(0, |sender_queue| sender_queue.bytes)
     }
 
-    /// Forgets what was delivered of a sender's messages up to this one, which everyone holds. Says what it forgot.
+    /// Removes a sender's delivered messages up to this number, which all members hold. Returns
+    /// their ids.
     pub fn forget(&mut self, sender: NodeId, upto: u64) -> Vec<MessageId> {
-        let Some(stock) = self.stock_mut(sender) else { return Vec::new() };
-        let before = stock.forgotten;
-        while stock.forgotten < upto {
-            let number = stock.forgotten + 1;
-            if !stock.kept.get(&number).is_some_and(|entry| entry.delivered) {
+        let Some(sender_queue) = self.sender_queue_mut(sender) else { return Vec::new() };
+        let before = sender_queue.forgotten;
+        while sender_queue.forgotten < upto {
+            let number = sender_queue.forgotten + 1;
+            if !sender_queue.kept.get(&number).is_some_and(|entry| entry.delivered) {
                 break;
             }
-            let gone = stock.kept.remove(&number).map_or(0, |entry| entry.payload.len());
-            stock.bytes = stock.bytes.saturating_sub(gone);
-            stock.forgotten = number;
+            let gone = sender_queue.kept.remove(&number).map_or(0, |entry| entry.payload.len());
+            sender_queue.bytes = sender_queue.bytes.saturating_sub(gone);
+            sender_queue.forgotten = number;
         }
-        let after = stock.forgotten;
+        let after = sender_queue.forgotten;
         (before + 1..=after).map(|number| self.id(sender, number)).collect()
     }
 }
@@ -193,24 +196,24 @@ mod tests {
     #[test]
     fn a_message_is_received_once_delivered_once_and_forgotten_in_order() {
         let (mut queue, id) = queue();
-        let says = Payload::from("x");
-        assert!(queue.receive(id(2), Causes::none(), says.clone()));
-        assert!(!queue.receive(id(2), Causes::none(), says.clone()), "a copy");
+        let payload = Payload::from("x");
+        assert!(queue.receive(id(2), Causes::none(), payload.clone()));
+        assert!(!queue.receive(id(2), Causes::none(), payload.clone()), "a copy");
         assert_eq!((queue.received(id(1).sender), queue.waiting()), (0, 1));
-        assert_eq!(queue.deliver(id(2)), Some(says.clone()));
+        assert_eq!(queue.deliver(id(2)), Some(payload.clone()));
         assert_eq!(queue.deliver(id(2)), None);
         assert!(queue.forget(id(1).sender, 2).is_empty(), "the first is missing");
-        assert!(queue.receive(id(1), Causes::none(), says.clone()));
+        assert!(queue.receive(id(1), Causes::none(), payload.clone()));
         assert_eq!(queue.received(id(1).sender), 2);
         assert!(queue.forget(id(1).sender, 2).is_empty(), "the first still waits");
         queue.deliver(id(1));
         assert_eq!(queue.forget(id(1).sender, 9), [id(1), id(2)]);
-        assert!(!queue.receive(id(1), Causes::none(), says), "a late copy");
+        assert!(!queue.receive(id(1), Causes::none(), payload), "a late copy");
         assert!(queue.has(id(2)) && !queue.has(id(3)));
     }
 
     #[test]
-    fn what_is_of_another_view_or_of_a_stranger_is_not_received() {
+    fn messages_of_other_views_and_non_members_are_not_received() {
         let (mut queue, id) = queue();
         let later = MessageId { view: crate::group::Epoch(2), ..id(1) };
         let stranger = MessageId { sender: NodeId::from_index(7), ..id(1) };

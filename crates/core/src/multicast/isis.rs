@@ -1,36 +1,45 @@
 //! Total order by agreement: the ISIS algorithm (Birman and Joseph 1987).
 //!
-//! There is no sequencer. Each member proposes a priority for a message, greater than all that it has seen, and the sender takes the
-//! greatest proposal. Everyone delivers in the order of the agreed priorities: a message is next when its own is agreed and no other in the
-//! queue has a smaller one, agreed or proposed, since what is agreed later is never smaller than what we proposed. Proposals are made as an
-//! order inside lets messages out, so that what is promised inside holds for all as well.
+//! There is no sequencer. Each member proposes a priority for a message, greater than all that it
+//! has seen, and the sender takes the greatest proposal. All members deliver in the order of the
+//! agreed priorities: a message is next when its own is agreed and no other message in the queue
+//! has a smaller one, agreed or proposed, since an agreed priority is never smaller than this
+//! member's proposal. Members propose as an inner order releases messages, so the guarantees of the
+//! inner order hold for all members as well.
 //!
 //! ```text
-//! IS-1  the order inside lets one out → propose the greatest priority seen, plus one, to its sender; ties go by the proposer
-//! IS-2  all have proposed             → its sender takes the greatest, and tells all
-//! IS-3  a priority is agreed          → the message moves back to its place in the queue
+//! IS-1  the inner order releases one  → propose the greatest priority seen, plus one, to its
+//!                                       sender; the proposer breaks ties
+//! IS-2  all members have proposed     → its sender takes the greatest, and sends it to all
+//! IS-3  a priority is agreed          → the message moves back to its position in the queue
 //! IS-4  the first one is agreed       → deliver it
-//! IS-5  everyone has both             → forget the priority
-//! IS-6  a view ends                   → what was agreed stays, known to anybody; what was not comes after all of that, unless the order
-//!                                       inside puts it before some of it
+//! IS-5  all members hold both         → forget the priority
+//! IS-6  a view ends                   → agreed messages keep their order, if any member knows it;
+//!                                       the others come after them, unless the inner order puts
+//!                                       them before some
 //! ```
 //!
-//! Cost: 3(n−1) messages a multicast. The slowest member delivers after three message times, the sender after two.
+//! Cost: 3(n−1) messages a multicast. The slowest member delivers after three message times, the
+//! sender after two.
 //!
-//! Why all agree when a view ends: an agreed priority is not smaller than any proposal for the message, and everyone has made one. So whoever
-//! delivered a message had all messages with smaller priorities in its queue, and has delivered them; and whoever forgets a priority knew that
-//! everyone holds the message and its priority, so that those who have not delivered it yet report it. What nobody who goes on knows as agreed
-//! none of them has delivered, and it comes after all that any of them has; if delivery is uniform, after all that the dead have as well, since
-//! everyone knew that as agreed. What the order inside puts behind something that is not agreed nobody has delivered: everyone proposed less
-//! for that.
+//! Why all agree when a view ends: an agreed priority is not smaller than any proposal for the
+//! message, and all members have made one. So a member that delivered a message had all messages
+//! with smaller priorities in its queue, and has delivered them. A member that forgets a priority
+//! knew that all members hold the message and its priority, so members that have not delivered it
+//! yet report it. No survivor has delivered a message that no survivor knows as agreed, so it comes
+//! after all that any survivor has delivered; if delivery is uniform, after all that crashed
+//! members delivered as well, since all members knew that as agreed. No member has delivered a
+//! message that the inner order puts after one that is not agreed: all members proposed less for
+//! that one.
 //!
-//! Assumes: what is sent between two members that stay up arrives.
+//! Assumes: messages between two members that stay up arrive.
 //!
-//! When it fails: without views one dead member stops everyone, since its proposal never comes.
+//! When it fails: without views one crashed member stops the whole group, since its proposal never
+//! arrives.
 
 use super::{
-    Book, Causes, Desk, Facts, HoldBack, MessageId, Notes, Ordering, Partial, Plan, Promise, Survey, Word, causal,
-    fifo, unordered,
+    Book, Causes, Facts, HoldBack, MessageId, OrderGuarantee, OrderMessage, OrderReport, OrderSink, Ordering,
+    PartialOrdering, Plan, Survey, causal, fifo, unordered,
 };
 use crate::about::Profile;
 use crate::describe::Describe;
@@ -40,43 +49,43 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// What the book says of it. Beside this are [`FIFO_FACTS`] and [`CAUSAL_FACTS`].
+/// The algorithm's entry in the table; see also [`FIFO_FACTS`] and [`CAUSAL_FACTS`].
 pub const FACTS: Facts = Facts {
     profile: Profile {
         name: "isis",
         class: "total order",
-        summary: "everyone proposes a priority, the sender takes the greatest, and all deliver in that order",
+        summary: "all members propose a priority, the sender takes the greatest, and all deliver in that order",
         source: include_str!("isis.rs"),
         ..unordered::FACTS.profile
     },
-    order: Promise { fifo: false, causal: false, total: true },
+    order: OrderGuarantee { fifo: false, causal: false, total: true },
     book: Book::agreed,
     ..unordered::FACTS
 };
 
-/// What the book says of it if members propose for each sender's messages in turn.
+/// The entry of the variant whose members propose for each sender's messages in sending order.
 pub const FIFO_FACTS: Facts = Facts {
     profile: Profile {
         name: "fifo-isis",
         summary: "agreed priorities, proposed for each sender's messages in the order in which they were sent",
         ..FACTS.profile
     },
-    order: Promise { total: true, ..fifo::FACTS.order },
+    order: OrderGuarantee { total: true, ..fifo::FACTS.order },
     ..FACTS
 };
 
-/// What the book says of it if members propose for causes first.
+/// The entry of the variant whose members propose for causes first.
 pub const CAUSAL_FACTS: Facts = Facts {
     profile: Profile {
         name: "causal-isis",
-        summary: "agreed priorities, proposed for no message before one that its sender had heard",
+        summary: "agreed priorities, proposed for a message after all that its sender had delivered",
         ..FACTS.profile
     },
-    order: Promise { total: true, ..causal::FACTS.order },
+    order: OrderGuarantee { total: true, ..causal::FACTS.order },
     ..FACTS
 };
 
-/// A place in the order: a number, and who proposed it. No two proposals are the same.
+/// A position in the order: a number, and the member that proposed it. No two proposals are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Priority {
@@ -98,40 +107,40 @@ pub struct Isis<I> {
     me: NodeId,
     members: Group,
     greatest: u64,
-    /// Where each message stands that not everyone holds and knows the place of.
-    standing: BTreeMap<MessageId, Standing>,
-    /// Those of them that were not delivered, by what we know of their places.
-    line: BTreeSet<(Priority, MessageId)>,
-    ballots: BTreeMap<MessageId, Ballot>,
+    /// The priority of each message that not all members hold with its position.
+    states: BTreeMap<MessageId, PriorityState>,
+    /// The messages that were not delivered, by their proposed or agreed priorities.
+    pending: BTreeSet<(Priority, MessageId)>,
+    collecting: BTreeMap<MessageId, Proposals>,
 }
 
-/// What a member knows of a message's place.
+/// A member's knowledge of a message's priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-pub enum Standing {
+pub enum PriorityState {
     Proposed(Priority),
     Agreed(Priority),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Ballot {
+struct Proposals {
     missing: BTreeSet<NodeId>,
     greatest: Priority,
 }
 
-/// What members tell each other about priorities.
+/// A message about priorities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Vote {
-    /// The sender of this proposes a priority with this number.
+    /// Its sender proposes a priority with this number.
     Proposal { id: MessageId, number: u64 },
-    /// The sender of the message has agreed on this priority.
+    /// The sender of the multicast has agreed on this priority.
     Agreed { id: MessageId, priority: Priority },
 }
 
-/// `4 for 2#1` is a proposal, and `2#1 at 4.3` what became of it.
+/// `4 for 2#1` is a proposal, and `2#1 at 4.3` an agreed priority.
 impl fmt::Display for Vote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -160,86 +169,86 @@ impl Describe for Vote {
     }
 }
 
-/// What a member knows of priorities when a view ends.
+/// A member's knowledge of priorities when a view ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Standings {
-    #[cfg_attr(feature = "serde", serde(with = "crate::pairs"))]
-    pub standing: BTreeMap<MessageId, Standing>,
-    /// Nothing, where journals show what the order inside knows.
+pub struct Priorities {
+    #[cfg_attr(feature = "serde", serde(rename = "standing", with = "crate::pairs"))]
+    pub states: BTreeMap<MessageId, PriorityState>,
+    /// Always empty: the place of the inner order's knowledge in journals.
     pub inner: (),
 }
 
 impl<I> Isis<I> {
-    /// What was not delivered, by what we know of places, agreed or not.
-    pub fn line(&self) -> impl Iterator<Item = MessageId> + '_ {
-        self.line.iter().map(|(_, id)| *id)
+    /// Returns the messages that were not delivered, by their proposed or agreed priorities.
+    pub fn pending(&self) -> impl Iterator<Item = MessageId> + '_ {
+        self.pending.iter().map(|(_, id)| *id)
     }
 }
 
-impl<I: Partial> Isis<I> {
+impl<I: PartialOrdering> Isis<I> {
     /// IS-1.
-    fn propose(&mut self, queue: &HoldBack, desk: &mut dyn Desk) {
+    fn propose(&mut self, queue: &HoldBack, sink: &mut dyn OrderSink) {
         while let Some(id) = self.inner.next(queue) {
             self.inner.delivered(id, queue);
             self.greatest = self.greatest.saturating_add(1);
             let ours = Priority { number: self.greatest, proposer: self.me };
-            self.standing.insert(id, Standing::Proposed(ours));
-            self.line.insert((ours, id));
-            desk.note("IS-1", format_args!("proposes {ours} for {id}"));
+            self.states.insert(id, PriorityState::Proposed(ours));
+            self.pending.insert((ours, id));
+            sink.note("IS-1", format_args!("proposes {ours} for {id}"));
             if id.sender == self.me {
                 let missing = self.members.others(self.me).collect();
-                self.ballots.insert(id, Ballot { missing, greatest: ours });
-                self.decide(id, desk);
+                self.collecting.insert(id, Proposals { missing, greatest: ours });
+                self.decide(id, sink);
             } else {
-                desk.send(id.sender, Word::Vote(Vote::Proposal { id, number: ours.number }));
+                sink.send(id.sender, OrderMessage::Vote(Vote::Proposal { id, number: ours.number }));
             }
         }
     }
 
-    /// IS-2. What nobody was asked for, or has answered already, is no proposal.
-    fn count(&mut self, from: NodeId, id: MessageId, number: u64, desk: &mut dyn Desk) {
-        let Some(ballot) = self.ballots.get_mut(&id) else { return };
-        if ballot.missing.remove(&from) {
-            ballot.greatest = ballot.greatest.max(Priority { number, proposer: from });
-            self.decide(id, desk);
+    /// IS-2. Unexpected and repeated proposals are ignored.
+    fn receive_proposal(&mut self, from: NodeId, id: MessageId, number: u64, sink: &mut dyn OrderSink) {
+        let Some(proposals) = self.collecting.get_mut(&id) else { return };
+        if proposals.missing.remove(&from) {
+            proposals.greatest = proposals.greatest.max(Priority { number, proposer: from });
+            self.decide(id, sink);
         }
     }
 
     /// IS-2.
-    fn decide(&mut self, id: MessageId, desk: &mut dyn Desk) {
-        let Some(ballot) = self.ballots.get(&id).filter(|ballot| ballot.missing.is_empty()) else { return };
-        let priority = ballot.greatest;
-        self.ballots.remove(&id);
-        desk.note("IS-2", format_args!("{id} has priority {priority}"));
-        desk.multicast(Word::Vote(Vote::Agreed { id, priority }));
-        self.agree(id, priority, desk);
+    fn decide(&mut self, id: MessageId, sink: &mut dyn OrderSink) {
+        let Some(proposals) = self.collecting.get(&id).filter(|proposals| proposals.missing.is_empty()) else { return };
+        let priority = proposals.greatest;
+        self.collecting.remove(&id);
+        sink.note("IS-2", format_args!("{id} has priority {priority}"));
+        sink.multicast(OrderMessage::Vote(Vote::Agreed { id, priority }));
+        self.agree(id, priority, sink);
     }
 
-    /// IS-3. What is smaller than our own proposal was not agreed by all.
-    fn agree(&mut self, id: MessageId, priority: Priority, desk: &mut dyn Desk) {
-        let Some(Standing::Proposed(ours)) = self.standing.get(&id).copied() else { return };
+    /// IS-3. A priority smaller than this member's proposal cannot be agreed.
+    fn agree(&mut self, id: MessageId, priority: Priority, sink: &mut dyn OrderSink) {
+        let Some(PriorityState::Proposed(ours)) = self.states.get(&id).copied() else { return };
         if priority < ours {
             return;
         }
         self.greatest = self.greatest.max(priority.number);
-        self.line.remove(&(ours, id));
-        self.line.insert((priority, id));
-        self.standing.insert(id, Standing::Agreed(priority));
-        desk.note("IS-3", format_args!("{id} stands at {priority}"));
+        self.pending.remove(&(ours, id));
+        self.pending.insert((priority, id));
+        self.states.insert(id, PriorityState::Agreed(priority));
+        sink.note("IS-3", format_args!("{id} is at {priority}"));
     }
 }
 
-impl<I: Partial> Ordering for Isis<I> {
+impl<I: PartialOrdering> Ordering for Isis<I> {
     fn begin(plan: &Plan, me: NodeId, members: &Group) -> Self {
         Self {
             inner: I::begin(plan, me, members),
             me,
             members: members.clone(),
             greatest: 0,
-            standing: BTreeMap::new(),
-            line: BTreeSet::new(),
-            ballots: BTreeMap::new(),
+            states: BTreeMap::new(),
+            pending: BTreeSet::new(),
+            collecting: BTreeMap::new(),
         }
     }
 
@@ -247,47 +256,48 @@ impl<I: Partial> Ordering for Isis<I> {
         self.inner.tag()
     }
 
-    fn received(&mut self, id: MessageId, queue: &HoldBack, desk: &mut dyn Desk) {
-        self.inner.received(id, queue, desk);
-        self.propose(queue, desk);
+    fn received(&mut self, id: MessageId, queue: &HoldBack, sink: &mut dyn OrderSink) {
+        self.inner.received(id, queue, sink);
+        self.propose(queue, sink);
     }
 
-    fn heard(&mut self, from: NodeId, word: Word, _queue: &HoldBack, desk: &mut dyn Desk) {
-        match word {
-            Word::Vote(Vote::Proposal { id, number }) => self.count(from, id, number, desk),
-            Word::Vote(Vote::Agreed { id, priority }) if id.sender == from => self.agree(id, priority, desk),
-            // Only its sender says what was agreed, and there is no sequencer.
-            Word::Vote(Vote::Agreed { .. }) | Word::Place(_) => {}
+    fn handle_message(&mut self, from: NodeId, message: OrderMessage, _queue: &HoldBack, sink: &mut dyn OrderSink) {
+        match message {
+            OrderMessage::Vote(Vote::Proposal { id, number }) => self.receive_proposal(from, id, number, sink),
+            OrderMessage::Vote(Vote::Agreed { id, priority }) if id.sender == from => self.agree(id, priority, sink),
+            // Only the sender of a message announces its priority, and there is no sequencer.
+            OrderMessage::Vote(Vote::Agreed { .. }) | OrderMessage::Position(_) => {}
         }
     }
 
     /// IS-4.
     fn next(&self, _queue: &HoldBack) -> Option<MessageId> {
-        self.line().next().filter(|id| self.is_placed(*id))
+        self.pending().next().filter(|id| self.is_position_known(*id))
     }
 
     /// IS-4.
     fn delivered(&mut self, id: MessageId, _queue: &HoldBack) {
-        if let Some(Standing::Proposed(priority) | Standing::Agreed(priority)) = self.standing.get(&id) {
-            self.line.remove(&(*priority, id));
+        if let Some(PriorityState::Proposed(priority) | PriorityState::Agreed(priority)) = self.states.get(&id) {
+            self.pending.remove(&(*priority, id));
         }
     }
 
-    fn is_placed(&self, id: MessageId) -> bool {
-        matches!(self.standing.get(&id), Some(Standing::Agreed(_)))
+    fn is_position_known(&self, id: MessageId) -> bool {
+        matches!(self.states.get(&id), Some(PriorityState::Agreed(_)))
     }
 
     /// IS-5.
     fn forget(&mut self, id: MessageId) {
-        self.standing.remove(&id);
+        self.states.remove(&id);
         self.inner.forget(id);
     }
 
-    fn notes(&self) -> Notes {
-        Notes::Standings(Standings { standing: self.standing.clone(), inner: () })
+    fn notes(&self) -> OrderReport {
+        OrderReport::Priorities(Priorities { states: self.states.clone(), inner: () })
     }
 
-    /// IS-6. What was not agreed is placed in the order inside, each after those before it.
+    /// IS-6. Messages without an agreed priority are inserted in the inner order, before the first
+    /// that must follow them.
     fn settle(&self, survey: &Survey) -> Vec<MessageId> {
         let members = survey.members();
         let all = self.inner.settle(survey);
@@ -311,11 +321,11 @@ impl<I: Partial> Ordering for Isis<I> {
     }
 }
 
-/// What was agreed for a message, as far as anybody knows.
+/// Returns the agreed priority of a message, if any survivor knows it.
 fn agreed(survey: &Survey, id: MessageId) -> Option<Priority> {
-    survey.notes.values().filter_map(Notes::standings).find_map(|known| match known.standing.get(&id) {
-        Some(Standing::Agreed(priority)) => Some(*priority),
-        Some(Standing::Proposed(_)) | None => None,
+    survey.notes.values().filter_map(OrderReport::priorities).find_map(|known| match known.states.get(&id) {
+        Some(PriorityState::Agreed(priority)) => Some(*priority),
+        Some(PriorityState::Proposed(_)) | None => None,
     })
 }
 

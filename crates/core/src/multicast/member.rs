@@ -1,49 +1,63 @@
-//! A member of a group: what is the same whatever the order.
+//! A member of a group: the part that is the same for all orderings.
 //!
-//! A message is received once, whatever number of copies comes, and kept until everyone holds it. The order says which of those that wait
-//! may be delivered. When the view of the group ends, the members that go on settle what the dead ones left behind, so that all of them have
-//! delivered the same when the next view begins, and give a newcomer the state that it lacks.
+//! A member receives a message once, however many copies arrive, and keeps it until all members
+//! hold it. The ordering decides which of the waiting messages may be delivered. When the view of
+//! the group ends, the surviving members settle the messages that crashed members left behind, so
+//! that all of them have delivered the same messages when the next view begins. A joiner receives
+//! the state that it lacks.
 //!
 //! ```text
-//! MC-1   asked to send           → name it, hold it and send it to all; if too much is under way, tell the user to wait
-//! MC-2   a message comes         → hold the first copy of it, pass it on if that is asked for; drop the others
-//! MC-3   the order lets one out  → deliver it; if delivery is uniform, once every member holds it and knows its place
-//! MC-4   half a window has come  → tell all how much of whose messages we hold
-//! MC-5   everyone holds it       → forget it; its sender may send another
-//! MC-6   asked to leave          → send nothing more, and leave when everyone holds all of ours
-//! MC-7   a view ends             → report what we hold, and what we know of places in the order
-//! MC-8   the reports are in      → settle one order for all that anybody holds; the first who holds what another lacks sends it on
-//! MC-9   all hold all of it      → deliver the rest in that order; then the new view begins
-//! MC-10  another view meanwhile  → start over from what was settled last; if somebody has begun the view in between, begin it first
-//! MC-11  we are new              → ask for the state piece by piece, and hold back what is delivered until it is there
-//! MC-12  a newcomer asks         → send it a piece of the state as it was when the view began
+//! MC-1   the client sends         → assign an id, hold the message and send it to all; if too many
+//!                                   messages are unacknowledged, ask the client to wait
+//! MC-2   a message arrives        → hold the first copy, and relay it if the plan says so; drop
+//!                                   others
+//! MC-3   the order releases one   → deliver it; if delivery is uniform, once every member holds it
+//!                                   and knows its position
+//! MC-4   half a window arrived    → acknowledge: send all members the number of messages held from
+//!                                   each
+//! MC-5   all members hold it      → forget it; its sender may send another
+//! MC-6   the client leaves        → send nothing more, and leave when all members hold our
+//!                                   messages
+//! MC-7   a view ends              → report the messages held, and the known positions in the order
+//! MC-8   all reports have arrived → settle one order of all messages that any member holds; the
+//!                                   first holder sends each message to the members that lack it
+//! MC-9   all members hold it all  → deliver the rest in that order; then the new view begins
+//! MC-10  another view meanwhile   → start over from the last settled order; if a member has begun
+//!                                   the view in between, begin that first
+//! MC-11  this member is a joiner  → ask for the state piece by piece, and buffer deliveries until
+//!                                   it has arrived
+//! MC-12  a joiner asks            → send it a piece of the state at the beginning of the view
 //! ```
 //!
-//! Why nothing is lost: whoever goes on has reported everything it holds, so that what is settled contains all that any of them has
-//! delivered; and nobody begins the next view before all who go on hold all of it. What was settled is part of the next report, so that what one
-//! member delivered before it died is delivered by the others in the same order.
+//! Why nothing is lost: each survivor has reported everything it holds, so the settled order
+//! contains all messages that any of them has delivered. No member begins the next view before all
+//! survivors hold all of these messages. The settled order is part of the next report, so the
+//! others deliver the messages that one member delivered before it crashed, in the same order.
 //!
-//! Cost: beside the messages of the order, one to each member for every half window that it received. A change of the view costs n−1
-//! reports from every member, n−1 words of completion from every one that is not new, and one message for each message that somebody lacked.
+//! Cost: beside the messages of the order, one to each member for every half window of received
+//! messages. A view change costs n−1 reports from every member, n−1 completion messages from every
+//! member that is not a joiner, and one message for each message that a member lacked.
 //!
-//! Assumes: links between members that stay up lose nothing and repeat nothing, as [`Reliable`](crate::wrap::Reliable) links do.
-//! A group that changes is told its views by [`Viewed`](crate::wrap::Viewed).
+//! Assumes: links between members that stay up neither lose nor duplicate messages, as
+//! [`Reliable`](crate::wrap::Reliable) links do. In a group that changes,
+//! [`Viewed`](crate::wrap::Viewed) provides the views.
 //!
-//! When it fails: in a group without views, one dead member stops all that waits for it: credits, places, and uniform delivery. If everyone who had
-//! the state dies while newcomers still ask for it, these begin again without any.
+//! When it fails: in a group without views, one crashed member stops everything that waits for it:
+//! acknowledgements, positions and uniform delivery. If all members with the state crash while
+//! joiners still load it, these begin with an empty state.
 
-mod chapter;
 mod flush;
-mod newcomer;
+mod joiner;
 #[cfg(test)]
 mod tests;
+mod view_state;
 
-pub use chapter::Holdings;
 pub use flush::{Report, Settled};
+pub use view_state::Holdings;
 
 use super::{
-    Begin, Command, Delivery, Desk, Event, HoldBack, Letter, Message, MessageId, Payload, Place, Plan, Refusal, Route,
-    State, Word,
+    Begin, Command, DataMessage, Delivery, Event, HoldBack, Message, MessageId, OrderMessage, OrderSink, Payload, Plan,
+    Position, Refusal, Route, State,
 };
 use crate::about::About;
 use crate::effects::Effects;
@@ -54,50 +68,51 @@ use crate::protocol::{Input, Never, Protocol};
 use crate::time::Time;
 use crate::view::View;
 use alloc::sync::Arc;
-use chapter::Chapter;
 use core::fmt;
 use flush::Flush;
-use newcomer::{Archive, Footing, Item, tell_all};
+use joiner::{Archive, GroupState, Item, send_to_others};
+use view_state::ViewState;
 
-/// What a member does and by which rules: the header of this file.
+/// Returns the rules of a member: the header of this file.
 pub fn about() -> About {
     About::of_source(include_str!("member.rs"))
 }
 
-/// A member of a group that keeps a state of this kind. The order of its messages is a value that it begins anew with each view.
+/// A member of a group with a replicated state of type `S`. It creates a new ordering for each
+/// view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Member<S> {
-    seat: Fixed<Seat>,
+    config: Fixed<Config>,
     stage: Stage,
-    footing: Footing<S>,
+    group_state: GroupState<S>,
     archive: Archive,
     refused: Option<usize>,
     leaving: Leaving,
 }
 
 #[derive(Clone, Debug)]
-struct Seat {
+struct Config {
     me: NodeId,
     plan: Arc<Plan>,
     begin: Begin,
 }
 
-impl Seat {
-    fn chapter(&self, view: View) -> Chapter {
-        Chapter::new(&self.plan, self.me, view, self.begin)
+impl Config {
+    fn view_state(&self, view: View) -> ViewState {
+        ViewState::new(&self.plan, self.me, view, self.begin)
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::large_enum_variant, reason = "there is one of it")]
 enum Stage {
-    /// In no view yet, or no more.
-    Outside,
-    /// Back from a crash, in a group that has no views and so takes nobody back.
+    /// The member is in no view: either not yet or no longer.
+    NoView,
+    /// The node restarted in a group without views, which does not accept it again.
     Retired,
-    /// A view is decided, and what was left of the one before is not settled yet.
+    /// A view is decided, and the messages of the previous one are not settled yet.
     Flushing(Flush),
-    Inside(Chapter),
+    InView(ViewState),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,14 +131,14 @@ impl<S: State> Protocol for Member<S> {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         let before = self.waiting();
-        let news = self.news(&input);
+        let arrival = self.arrival(&input);
         match input {
             Input::Start { durable: (), incarnation } => self.start(incarnation),
             Input::Command(Command::Send { payload, .. }) => self.send(payload, out),
             Input::Command(Command::Leave { .. }) => self.leave(out),
-            Input::Message { from, message } => self.take(from, message, out),
+            Input::Message { from, message } => self.receive_message(from, message, out),
             Input::Timer(never) => match never {},
-            // Nothing is saved, nobody is suspected, and views are told by `resume`.
+            // There are no saves and no suspicions, and views arrive through `resume`.
             Input::Saved(_)
             | Input::Suspect(_)
             | Input::Trust(_)
@@ -133,65 +148,65 @@ impl<S: State> Protocol for Member<S> {
             | Input::Lease(_) => {}
         }
         self.progress(out);
-        self.show_queue(before, news, out);
+        self.show_queue(before, arrival, out);
     }
 }
 
 impl<S: State> Member<S> {
-    /// The node `me` of a group that is set up like this, and whose order begins each view like this. It begins when it is started, or
-    /// with its first view.
+    /// Creates the node `me` of a group with this plan, whose ordering `begin` creates for each
+    /// view. It takes part once it is started, or with its first view.
     pub fn new(me: NodeId, plan: Arc<Plan>, begin: Begin) -> Self {
         Self {
-            footing: Footing::Firm(S::begin(&plan)),
-            seat: Fixed::new(Seat { me, plan, begin }),
-            stage: Stage::Outside,
+            group_state: GroupState::Loaded(S::begin(&plan)),
+            config: Fixed::new(Config { me, plan, begin }),
+            stage: Stage::NoView,
             archive: Archive::default(),
             refused: None,
             leaving: Leaving::No,
         }
     }
 
-    /// What the group has agreed on so far, if this member knows.
+    /// Returns the state of the group; `None` while a joiner loads it.
     pub const fn state(&self) -> Option<&S> {
-        match &self.footing {
-            Footing::Firm(state) => Some(state),
-            Footing::Loading(_) => None,
+        match &self.group_state {
+            GroupState::Loaded(state) => Some(state),
+            GroupState::Loading(_) => None,
         }
     }
 
-    /// How many messages it has received and not delivered.
+    /// Returns the number of messages that were received and not delivered.
     pub fn waiting(&self) -> usize {
         self.queues().map(HoldBack::waiting).sum()
     }
 
-    /// How many messages it keeps, delivered or not.
+    /// Returns the number of messages that are kept, delivered or not.
     pub fn kept(&self) -> usize {
         self.queues().map(|queue| queue.kept().count()).sum()
     }
 
-    /// What it holds of the view that has begun, and of one that has not yet.
+    /// The queues of the current view, and of the next one if it has not begun.
     fn queues(&self) -> impl Iterator<Item = &HoldBack> {
-        let chapters = match &self.stage {
-            Stage::Outside | Stage::Retired => [None, None],
+        let view_states = match &self.stage {
+            Stage::NoView | Stage::Retired => [None, None],
             Stage::Flushing(flush) => [flush.begun.as_ref(), Some(&flush.next)],
-            Stage::Inside(chapter) => [Some(chapter), None],
+            Stage::InView(view_state) => [Some(view_state), None],
         };
-        chapters.into_iter().flatten().map(|chapter| &chapter.queue)
+        view_states.into_iter().flatten().map(|view_state| &view_state.queue)
     }
 
     fn me(&self) -> NodeId {
-        self.seat.me
+        self.config.me
     }
 
     fn plan(&self) -> &Plan {
-        &self.seat.plan
+        &self.config.plan
     }
 
-    /// A group without views is as it was founded, for those who were there.
+    /// A group without views has its founding members, in their first incarnation.
     fn start(&mut self, incarnation: Incarnation) {
         let members = self.plan().members.clone();
         self.stage = if incarnation == Incarnation::FIRST && members.contains(self.me()) {
-            Stage::Inside(self.seat.chapter(View::founding(members)))
+            Stage::InView(self.config.view_state(View::founding(members)))
         } else {
             Stage::Retired
         };
@@ -202,26 +217,26 @@ impl<S: State> Member<S> {
         if let Some(refusal) = self.refusal(&payload) {
             return out.emit(Event::Refused(refusal));
         }
-        let (me, plan) = (self.me(), Arc::clone(&self.seat.plan));
+        let (me, plan) = (self.me(), Arc::clone(&self.config.plan));
         match &self.stage {
             Stage::Retired => out.emit(Event::Refused(Refusal::NoWayBack)),
-            // The view that comes says when to ask again.
-            Stage::Outside | Stage::Flushing(_) => self.ask_to_wait(payload.len(), Group::nobody(), out),
-            Stage::Inside(_) if matches!(self.footing, Footing::Loading(_)) => {
-                self.ask_to_wait(payload.len(), Group::nobody(), out);
+            // The next view event makes the client try again.
+            Stage::NoView | Stage::Flushing(_) => self.refuse_for_now(payload.len(), Group::nobody(), out),
+            Stage::InView(_) if matches!(self.group_state, GroupState::Loading(_)) => {
+                self.refuse_for_now(payload.len(), Group::nobody(), out);
             }
-            Stage::Inside(chapter) => {
-                let (messages, bytes) = chapter.under_way(me);
+            Stage::InView(view_state) => {
+                let (messages, bytes) = view_state.unacknowledged(me);
                 if !plan.window.has_room(messages, bytes, payload.len()) {
-                    let slow = chapter.told.slowest(chapter.members(), me, chapter.sent);
-                    return self.ask_to_wait(payload.len(), slow, out);
+                    let slow = view_state.acks.slowest(view_state.members(), me, view_state.sent);
+                    return self.refuse_for_now(payload.len(), slow, out);
                 }
-                self.post(payload, out);
+                self.multicast(payload, out);
             }
         }
     }
 
-    /// Why this is never sent, whenever it is asked for.
+    /// Returns why a message can never be sent, now or later.
     fn refusal(&self, payload: &Payload) -> Option<Refusal> {
         match self.leaving {
             _ if !payload.fits() => Some(Refusal::TooLong),
@@ -230,60 +245,61 @@ impl<S: State> Member<S> {
         }
     }
 
-    fn ask_to_wait(&mut self, length: usize, slow: Group, out: &mut Effects<'_, Self>) {
-        out.note("MC-1", format_args!("takes no more for now"));
+    fn refuse_for_now(&mut self, length: usize, slow: Group, out: &mut Effects<'_, Self>) {
+        out.note("MC-1", format_args!("accepts no more messages for now"));
         self.refused = Some(length);
         out.emit(Event::Wait { group: self.plan().id, slow });
     }
 
-    /// MC-1. What we send we have received.
-    fn post(&mut self, payload: Payload, out: &mut Effects<'_, Self>) {
+    /// MC-1. The sender of a message also receives it.
+    fn multicast(&mut self, payload: Payload, out: &mut Effects<'_, Self>) {
         let (me, group) = (self.me(), self.plan().id);
-        let Stage::Inside(chapter) = &mut self.stage else { return };
-        let id = chapter.next_id(group, me);
-        let tag = chapter.order.tag();
+        let Stage::InView(view_state) = &mut self.stage else { return };
+        let id = view_state.next_id(group, me);
+        let tag = view_state.order.tag();
         out.emit(Event::Sent { id });
         out.note("MC-1", format_args!("sends {id}"));
-        let letter = Letter { id, tag: tag.clone(), payload: payload.clone() };
-        match chapter.order.route() {
-            Route::Via(node) if node != me => out.send(node, Message::Letter(letter, None)),
-            // Whoever sends all others their messages sends its own when it has a place for it.
+        let data = DataMessage { id, tag: tag.clone(), payload: payload.clone() };
+        match view_state.order.route() {
+            Route::Via(node) if node != me => out.send(node, Message::Data(data, None)),
+            // The sequencer sends its own messages when it has assigned their positions.
             Route::Via(_) => {}
-            Route::ToAll => tell_all(chapter.members(), Message::Letter(letter, None), out),
+            Route::ToAll => send_to_others(view_state.members(), Message::Data(data, None), out),
         }
-        chapter.queue.receive(id, tag, payload);
-        let mut desk = Counter { members: chapter.view.members(), queue: &chapter.queue, out };
-        chapter.order.received(id, &chapter.queue, &mut desk);
+        view_state.queue.receive(id, tag, payload);
+        let mut sink = MemberSink { members: view_state.view.members(), queue: &view_state.queue, out };
+        view_state.order.received(id, &view_state.queue, &mut sink);
     }
 
-    /// MC-6. Those who hold all of it tell at once, which they would else do only after more of our messages.
+    /// MC-6. Members that hold all our messages acknowledge at once; otherwise they would wait for
+    /// more messages.
     fn leave(&mut self, out: &mut Effects<'_, Self>) {
         if self.leaving != Leaving::No {
             return out.emit(Event::Refused(Refusal::Leaving));
         }
         self.leaving = Leaving::Asked;
-        out.note("MC-6", format_args!("leaves when everyone holds what it sent"));
-        if let Stage::Inside(chapter) = &self.stage {
-            drain(chapter, out);
+        out.note("MC-6", format_args!("leaves when all members hold what it sent"));
+        if let Stage::InView(view_state) = &self.stage {
+            request_acks(view_state, out);
         }
     }
 
-    fn take(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
+    fn receive_message(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         match message {
-            Message::Letter(letter, place) => self.receive(from, letter, place, out),
-            Message::Word(word) => self.hear(from, word, out),
+            Message::Data(data, position) => self.receive(from, data, position, out),
+            Message::Order(message) => self.receive_order_message(from, message, out),
             Message::Held(counts) => {
-                if let Some(chapter) = self.chapter() {
-                    chapter.told.hear(chapter.view.members(), from, &counts);
+                if let Some(view_state) = self.view_state() {
+                    view_state.acks.record(view_state.view.members(), from, &counts);
                 }
             }
             Message::Drain(upto) => {
-                if let Some(chapter) = self.chapter() {
-                    chapter.owed.insert(from, upto);
+                if let Some(view_state) = self.view_state() {
+                    view_state.drain_requests.insert(from, upto);
                 }
             }
-            Message::Remainder(letter) => self.complete_with(letter, out),
-            Message::Complete => self.count_complete(from, out),
+            Message::Remainder(data) => self.receive_remainder(data, out),
+            Message::Complete => self.receive_complete(from, out),
             Message::Ask { boundary, offset, digest } => self.archive.ask(from, boundary, offset, digest),
             Message::Piece(piece) => self.add_piece(from, piece, out),
             Message::Loaded(boundary) => {
@@ -295,58 +311,58 @@ impl<S: State> Member<S> {
         }
     }
 
-    /// What we know of the latest view's messages, whether or not it has begun for us.
-    fn chapter(&mut self) -> Option<&mut Chapter> {
+    /// Returns the state of the latest view, whether or not it has begun at this member.
+    fn view_state(&mut self) -> Option<&mut ViewState> {
         match &mut self.stage {
-            Stage::Outside | Stage::Retired => None,
+            Stage::NoView | Stage::Retired => None,
             Stage::Flushing(flush) => Some(&mut flush.next),
-            Stage::Inside(chapter) => Some(chapter),
+            Stage::InView(view_state) => Some(view_state),
         }
     }
 
     /// MC-2.
-    fn receive(&mut self, from: NodeId, letter: Letter, place: Option<Place>, out: &mut Effects<'_, Self>) {
+    fn receive(&mut self, from: NodeId, data: DataMessage, position: Option<Position>, out: &mut Effects<'_, Self>) {
         let (me, relays) = (self.me(), self.plan().relay);
-        let Some(chapter) = self.chapter() else { return };
-        let Letter { id, tag, payload } = letter;
-        if chapter.queue.receive(id, tag.clone(), payload.clone()) {
-            // Whoever sends everything to all anyway passes nothing on.
-            if relays && chapter.order.route() != Route::Via(me) {
-                out.note("MC-2", format_args!("passes {id} on to all others"));
-                out.multicast(chapter.view.members(), Message::Letter(Letter { id, tag, payload }, None));
+        let Some(view_state) = self.view_state() else { return };
+        let DataMessage { id, tag, payload } = data;
+        if view_state.queue.receive(id, tag.clone(), payload.clone()) {
+            // The sequencer sends every message to all anyway, so it relays none.
+            if relays && view_state.order.route() != Route::Via(me) {
+                out.note("MC-2", format_args!("relays {id} to all others"));
+                out.multicast(view_state.view.members(), Message::Data(DataMessage { id, tag, payload }, None));
             }
-            let mut desk = Counter { members: chapter.view.members(), queue: &chapter.queue, out };
-            chapter.order.received(id, &chapter.queue, &mut desk);
+            let mut sink = MemberSink { members: view_state.view.members(), queue: &view_state.queue, out };
+            view_state.order.received(id, &view_state.queue, &mut sink);
         } else {
             out.note("MC-2", format_args!("drops a copy of {id} that {from} sent"));
         }
-        if let Some(place) = place {
-            self.hear(from, Word::Place(place), out);
+        if let Some(position) = position {
+            self.receive_order_message(from, OrderMessage::Position(position), out);
         }
     }
 
-    fn hear(&mut self, from: NodeId, word: Word, out: &mut Effects<'_, Self>) {
-        let Some(chapter) = self.chapter() else { return };
-        let mut desk = Counter { members: chapter.view.members(), queue: &chapter.queue, out };
-        chapter.order.heard(from, word, &chapter.queue, &mut desk);
+    fn receive_order_message(&mut self, from: NodeId, message: OrderMessage, out: &mut Effects<'_, Self>) {
+        let Some(view_state) = self.view_state() else { return };
+        let mut sink = MemberSink { members: view_state.view.members(), queue: &view_state.queue, out };
+        view_state.order.handle_message(from, message, &view_state.queue, &mut sink);
     }
 
     fn progress(&mut self, out: &mut Effects<'_, Self>) {
         self.serve(out);
-        if !matches!(self.stage, Stage::Inside(_)) {
+        if !matches!(self.stage, Stage::InView(_)) {
             return;
         }
         loop {
             self.deliver(out);
-            // What we hold may be the last thing that uniform delivery waited for.
+            // This acknowledgement may complete what uniform delivery waits for.
             let (me, room) = (self.me(), self.plan().window.messages);
-            let Stage::Inside(chapter) = &mut self.stage else { return };
-            let is_firm = matches!(self.footing, Footing::Firm(_));
-            if !chapter.ripen(me, room, is_firm) || self.plan().delivery == Delivery::Prompt {
+            let Stage::InView(view_state) = &mut self.stage else { return };
+            let is_loaded = matches!(self.group_state, GroupState::Loaded(_));
+            if !view_state.advance_acks(me, room, is_loaded) || self.plan().delivery == Delivery::Prompt {
                 break;
             }
         }
-        self.tell(out);
+        self.acknowledge(out);
         self.forget(out);
         self.depart(out);
     }
@@ -354,35 +370,36 @@ impl<S: State> Member<S> {
     /// MC-3.
     fn deliver(&mut self, out: &mut Effects<'_, Self>) {
         let is_uniform = self.plan().delivery == Delivery::Uniform;
-        while let Stage::Inside(chapter) = &mut self.stage {
-            let is_ready = |id| !is_uniform || chapter.is_stable(id);
-            let Some(id) = chapter.order.next_of(&chapter.queue, &is_ready) else { return };
-            let Some(payload) = chapter.release(id) else { return };
-            self.announce(Item::Letter(id, payload), out);
+        while let Stage::InView(view_state) = &mut self.stage {
+            let is_ready = |id| !is_uniform || view_state.is_stable(id);
+            let Some(id) = view_state.order.next_of(&view_state.queue, &is_ready) else { return };
+            let Some(payload) = view_state.release(id) else { return };
+            self.report_item(Item::Message(id, payload), out);
         }
     }
 
     /// MC-4.
-    fn tell(&mut self, out: &mut Effects<'_, Self>) {
-        let (after, bytes) = (self.plan().tells_after(), self.plan().window.bytes / 2);
-        let Stage::Inside(chapter) = &mut self.stage else { return };
-        if chapter.has_news(after, bytes) {
-            let counts = chapter.announce();
-            if chapter.members().len() > 1 {
-                out.note("MC-4", format_args!("tells all how much it holds"));
+    fn acknowledge(&mut self, out: &mut Effects<'_, Self>) {
+        let (after, bytes) = (self.plan().ack_interval(), self.plan().window.bytes / 2);
+        let Stage::InView(view_state) = &mut self.stage else { return };
+        if view_state.must_acknowledge(after, bytes) {
+            let counts = view_state.take_acks();
+            if view_state.members().len() > 1 {
+                out.note("MC-4", format_args!("acknowledges the messages it holds"));
             }
-            tell_all(chapter.members(), Message::Held(counts), out);
+            send_to_others(view_state.members(), Message::Held(counts), out);
         }
     }
 
-    /// MC-5. Its user hears of room when there is some for more than one message, so that it need not ask for each.
+    /// MC-5. Reports room to the client only once there is some for several messages, so that the
+    /// client need not wait for each one.
     fn forget(&mut self, out: &mut Effects<'_, Self>) {
         let (me, group) = (self.me(), self.plan().id);
         let window = self.plan().window;
-        let Stage::Inside(chapter) = &mut self.stage else { return };
-        chapter.forget();
-        let Some(length) = self.refused.filter(|_| matches!(self.footing, Footing::Firm(_))) else { return };
-        let (messages, bytes) = chapter.under_way(me);
+        let Stage::InView(view_state) = &mut self.stage else { return };
+        view_state.forget();
+        let Some(length) = self.refused.filter(|_| matches!(self.group_state, GroupState::Loaded(_))) else { return };
+        let (messages, bytes) = view_state.unacknowledged(me);
         if messages <= window.messages / 2 && window.has_room(messages, bytes, length) {
             self.refused = None;
             out.note("MC-5", format_args!("has room for more"));
@@ -390,78 +407,82 @@ impl<S: State> Member<S> {
         }
     }
 
-    /// MC-6. Its user has heard all that it sent itself. From then on it only helps the others, until they go on without it.
+    /// MC-6. The client has received all its own messages. From now on the member only helps the
+    /// others, until they continue without it.
     fn depart(&mut self, out: &mut Effects<'_, Self>) {
         let (me, group) = (self.me(), self.plan().id);
-        let Stage::Inside(chapter) = &self.stage else { return };
-        if self.leaving == Leaving::Asked && chapter.under_way(me).0 == 0 && chapter.heard_of(me) >= chapter.sent {
+        let Stage::InView(view_state) = &self.stage else { return };
+        if self.leaving == Leaving::Asked
+            && view_state.unacknowledged(me).0 == 0
+            && view_state.delivered_of(me) >= view_state.sent
+        {
             self.leaving = Leaving::Left;
-            out.note("MC-6", format_args!("leaves: everyone holds what it sent"));
+            out.note("MC-6", format_args!("leaves: all members hold what it sent"));
             out.emit(Event::Left { group });
         }
     }
 
-    /// The message that comes with this, unless it waits here already.
-    fn news(&self, input: &Input<Self>) -> Option<MessageId> {
-        let Input::Message { message: Message::Letter(letter, _) | Message::Remainder(letter), .. } = input else {
+    /// Returns the id of the multicast in this input, unless it is already in a queue.
+    fn arrival(&self, input: &Input<Self>) -> Option<MessageId> {
+        let Input::Message { message: Message::Data(data, _) | Message::Remainder(data), .. } = input else {
             return None;
         };
-        (!self.waits(letter.id)).then_some(letter.id)
+        (!self.is_waiting(data.id)).then_some(data.id)
     }
 
-    fn waits(&self, id: MessageId) -> bool {
-        self.queues().any(|queue| queue.waits(id))
+    fn is_waiting(&self, id: MessageId) -> bool {
+        self.queues().any(|queue| queue.is_waiting(id))
     }
 
-    /// Observers hear of the queue when it has changed, also if one came as another went.
-    fn show_queue(&self, before: usize, news: Option<MessageId>, out: &mut Effects<'_, Self>) {
+    /// Notifies observers if the queue changed, even if one message arrived as another left.
+    fn show_queue(&self, before: usize, arrival: Option<MessageId>, out: &mut Effects<'_, Self>) {
         let held = self.waiting();
-        if held != before || news.is_some_and(|id| self.waits(id)) {
+        if held != before || arrival.is_some_and(|id| self.is_waiting(id)) {
             out.note_hold_back(held, format_args!("{}", Waiting(self)));
         }
     }
 }
 
-/// Asks all to tell as soon as they hold what we sent.
-fn drain<S: State>(chapter: &Chapter, out: &mut Effects<'_, Member<S>>) {
-    if chapter.sent > 0 {
-        tell_all(chapter.members(), Message::Drain(chapter.sent), out);
+/// Asks all members for an acknowledgement as soon as they hold our messages.
+fn request_acks<S: State>(view_state: &ViewState, out: &mut Effects<'_, Member<S>>) {
+    if view_state.sent > 0 {
+        send_to_others(view_state.members(), Message::Drain(view_state.sent), out);
     }
 }
 
-/// What waits in a member's hold-back queue, as a list.
+/// Displays the hold-back queue of a member as a list.
 struct Waiting<'a, S>(&'a Member<S>);
 
 impl<S: State> fmt::Display for Waiting<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, id) in self.0.queues().flat_map(HoldBack::queue).enumerate() {
-            let comma = if place == 0 { "" } else { ", " };
+        for (index, id) in self.0.queues().flat_map(HoldBack::queue).enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
             write!(f, "{comma}{id}")?;
         }
         Ok(())
     }
 }
 
-struct Counter<'a, 'b, S: State> {
+struct MemberSink<'a, 'b, S: State> {
     members: &'a Group,
     queue: &'a HoldBack,
     out: &'a mut Effects<'b, Member<S>>,
 }
 
-impl<S: State> Desk for Counter<'_, '_, S> {
-    fn send(&mut self, to: NodeId, word: Word) {
-        self.out.send(to, Message::Word(word));
+impl<S: State> OrderSink for MemberSink<'_, '_, S> {
+    fn send(&mut self, to: NodeId, message: OrderMessage) {
+        self.out.send(to, Message::Order(message));
     }
 
-    fn multicast(&mut self, word: Word) {
-        tell_all(self.members, Message::Word(word), self.out);
+    fn multicast(&mut self, message: OrderMessage) {
+        send_to_others(self.members, Message::Order(message), self.out);
     }
 
-    fn forward(&mut self, place: Place) {
-        let id = place.id;
+    fn forward(&mut self, position: Position) {
+        let id = position.id;
         let (Some(tag), Some(payload)) = (self.queue.tag(id), self.queue.payload(id)) else { return };
-        let letter = Letter { id, tag: tag.clone(), payload: payload.clone() };
-        tell_all(self.members, Message::Letter(letter, Some(place)), self.out);
+        let data = DataMessage { id, tag: tag.clone(), payload: payload.clone() };
+        send_to_others(self.members, Message::Data(data, Some(position)), self.out);
     }
 
     fn note(&mut self, rule: &'static str, text: fmt::Arguments<'_>) {

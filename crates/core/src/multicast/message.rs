@@ -1,44 +1,47 @@
-//! What members of a group send each other.
+//! Messages between the members of a group.
 
-use super::{Causes, MessageId, Payload, Place, Word};
+use super::{Causes, MessageId, OrderMessage, Payload, Position};
 use crate::describe::{Class, Describe};
 use crate::group::Epoch;
 use crate::node::NodeId;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// What members of a group send each other: a letter is a multicast, and all else is about letters.
+/// A message between members: data messages carry multicasts, and all others refer to them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Message {
-    /// A multicast, perhaps together with its place.
-    Letter(Letter, Option<Place>),
-    /// Something about places in the order.
-    Word(Word),
-    /// So much of each member's messages the sender of this holds without a gap, in the order of the group.
+    /// A multicast, optionally with its position.
+    Data(DataMessage, Option<Position>),
+    /// A message about positions in the order.
+    Order(OrderMessage),
+    /// Acknowledgement: the number of each member's messages that the sender holds without a gap,
+    /// in the order of the group.
     Held(Vec<u64>),
-    /// Its sender leaves when everyone holds all of its messages up to this one: tell when that is so.
+    /// The sender leaves once all members hold all of its messages up to this one, and asks for an
+    /// acknowledgement then.
     Drain(u64),
-    /// A letter of the view before, which its receiver lacks.
-    Remainder(Letter),
-    /// Its sender holds all that is to be delivered of the view before.
+    /// A multicast of the previous view that the receiver lacks.
+    Remainder(DataMessage),
+    /// The sender holds all messages of the previous view that are to be delivered.
     Complete,
-    /// Its sender has come in with this view and asks for the state at its beginning, from this byte on.
+    /// The sender joined with this view, and asks for the state at its beginning, from this byte
+    /// on.
     Ask {
         boundary: Epoch,
         offset: u64,
-        /// Which state it has begun with, if it has.
+        /// Digest of the state that the sender has begun to load, if any.
         digest: Option<u64>,
     },
     /// A piece of that state.
     Piece(Piece),
-    /// Its sender has the state at the beginning of this view.
+    /// The sender has the state at the beginning of this view.
     Loaded(Epoch),
 }
 
-/// A multicast under way.
+/// A multicast as it travels between members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct Letter {
+pub struct DataMessage {
     pub id: MessageId,
     pub tag: Causes,
     pub payload: Payload,
@@ -55,8 +58,8 @@ pub struct Piece {
     pub bytes: Payload,
 }
 
-/// Its name, and what travels with it for its order if that is anything: `2#1 (0,1,0)`.
-impl fmt::Display for Letter {
+/// The id, and the tag if there is one: `2#1 (0,1,0)`.
+impl fmt::Display for DataMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.id.fmt(f)?;
         if self.tag.is_none() { Ok(()) } else { write!(f, " {}", self.tag) }
@@ -66,8 +69,8 @@ impl fmt::Display for Letter {
 impl Describe for Message {
     fn kind(&self) -> &'static str {
         match self {
-            Self::Letter(..) => "letter",
-            Self::Word(word) => word.kind(),
+            Self::Data(..) => "letter",
+            Self::Order(order) => order.kind(),
             Self::Held(_) => "held",
             Self::Drain(_) => "drain",
             Self::Remainder(_) => "remainder",
@@ -80,10 +83,10 @@ impl Describe for Message {
 
     fn label(&self) -> Option<&dyn fmt::Display> {
         match self {
-            // A place that travels with a message names that too.
-            Self::Letter(letter, place) => place.as_ref().and_then(Describe::label).or(Some(letter)),
-            Self::Remainder(letter) => Some(letter),
-            Self::Word(word) => word.label(),
+            // The label of a position includes that of its message.
+            Self::Data(data, position) => position.as_ref().and_then(Describe::label).or(Some(data)),
+            Self::Remainder(data) => Some(data),
+            Self::Order(order) => order.label(),
             Self::Held(_) | Self::Drain(_) | Self::Complete | Self::Ask { .. } | Self::Piece(_) | Self::Loaded(_) => {
                 None
             }
@@ -92,8 +95,8 @@ impl Describe for Message {
 
     fn class(&self) -> Class {
         match self {
-            Self::Letter(..) => Class::Algorithm,
-            Self::Word(word) => word.class(),
+            Self::Data(..) => Class::Algorithm,
+            Self::Order(order) => order.class(),
             Self::Held(_)
             | Self::Drain(_)
             | Self::Remainder(_)
@@ -106,8 +109,8 @@ impl Describe for Message {
 
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
-            Self::Letter(letter, _) | Self::Remainder(letter) => Some(letter.id.sender),
-            Self::Word(word) => word.on_behalf_of(),
+            Self::Data(data, _) | Self::Remainder(data) => Some(data.id.sender),
+            Self::Order(order) => order.on_behalf_of(),
             Self::Held(_) | Self::Drain(_) | Self::Complete | Self::Ask { .. } | Self::Piece(_) | Self::Loaded(_) => {
                 None
             }
@@ -117,33 +120,33 @@ impl Describe for Message {
 
 #[cfg(test)]
 mod tests {
-    use super::{Letter, Message};
+    use super::{DataMessage, Message};
     use crate::describe::Describe;
-    use crate::multicast::drill::{group, id};
-    use crate::multicast::sequencer::Place;
-    use crate::multicast::{Causal, Causes, Ordering, Payload, Word};
+    use crate::multicast::sequencer::Position;
+    use crate::multicast::support::{group, id};
+    use crate::multicast::{Causal, Causes, OrderMessage, Ordering, Payload};
     use crate::view::View;
     use crate::wrap::{Content, Envelope};
     use alloc::string::ToString;
 
-    fn called<M: Describe>(message: &M) -> Option<alloc::string::String> {
+    fn label<M: Describe>(message: &M) -> Option<alloc::string::String> {
         message.label().map(ToString::to_string)
     }
 
     #[test]
-    fn a_letter_is_called_by_its_name_and_what_travels_with_it() {
+    fn a_data_message_is_labelled_by_its_id_and_tag() {
         let (id, plan) = (id(2, 1), group(3));
         let tag = Causal::begin(&plan, id.sender, &plan.members).tag();
-        let letter = Letter { id, tag, payload: Payload::from("m") };
-        assert_eq!(called(&Message::Letter(letter.clone(), None)).as_deref(), Some("2#1 (0,1,0)"));
-        let bare = Letter { tag: Causes::none(), ..letter.clone() };
-        assert_eq!(called(&Message::Letter(bare, None)).as_deref(), Some("2#1"), "nothing travels with it");
-        let place = Place { number: 3, id };
-        assert_eq!(called(&Message::Letter(letter.clone(), Some(place))).as_deref(), Some("2#1 at 3"));
-        assert_eq!(called(&Message::Word(Word::Place(place))).as_deref(), Some("2#1 at 3"));
-        assert_eq!(called(&Message::Complete), None, "its kind says all");
-        let content = Content::<_, ()>::Inner(Message::Remainder(letter));
+        let data = DataMessage { id, tag, payload: Payload::from("m") };
+        assert_eq!(label(&Message::Data(data.clone(), None)).as_deref(), Some("2#1 (0,1,0)"));
+        let bare = DataMessage { tag: Causes::none(), ..data.clone() };
+        assert_eq!(label(&Message::Data(bare, None)).as_deref(), Some("2#1"), "it has no tag");
+        let position = Position { number: 3, id };
+        assert_eq!(label(&Message::Data(data.clone(), Some(position))).as_deref(), Some("2#1 at 3"));
+        assert_eq!(label(&Message::Order(OrderMessage::Position(position))).as_deref(), Some("2#1 at 3"));
+        assert_eq!(label(&Message::Complete), None, "it needs no label beside its kind");
+        let content = Content::<_, ()>::Inner(Message::Remainder(data));
         let envelope = Envelope { epoch: View::FIRST, content };
-        assert_eq!(called(&envelope).as_deref(), Some("2#1 (0,1,0)"), "whatever it travels in");
+        assert_eq!(label(&envelope).as_deref(), Some("2#1 (0,1,0)"), "a wrapper keeps the label");
     }
 }

@@ -1,19 +1,22 @@
-//! Ordered multicast: what one member says reaches all members, and in which order they hear it.
+//! Ordered multicast: a message of one member reaches all members, in an order that the algorithm
+//! guarantees.
 //!
-//! A message is *received* when the network brings it, and *delivered* when the user is told of it. In between it waits in the hold-back
-//! queue. Every algorithm of the family takes the same [`Command`]s and tells the same [`Event`]s, so a property, a metric or a
-//! service is written once for all of them. They are one [`Member`] each, which receives, relays, counts and goes from view to view,
-//! with an [`Ordering`] inside that says what may be delivered next.
+//! A member *receives* a message when the network brings it, and *delivers* it when it reports it
+//! to its client. In between the message waits in the hold-back queue. All algorithms of the family
+//! accept the same [`Command`]s and emit the same [`Event`]s, so a property, a metric or a service
+//! is written once for all of them. Each of them is a [`Member`], which receives, relays, counts
+//! and moves from view to view, around an [`Ordering`] that decides which message is delivered
+//! next.
 
+mod ack_matrix;
 pub mod causal;
-#[cfg(test)]
-mod drill;
 mod facts;
 pub mod fifo;
 mod hold_back;
 pub mod isis;
 pub mod member;
 mod message;
+mod order_message;
 mod ordering;
 mod payload;
 mod plan;
@@ -21,50 +24,52 @@ pub mod sequencer;
 mod several;
 mod state;
 #[cfg(test)]
+mod support;
+#[cfg(test)]
 mod tests;
-mod told;
 pub mod unordered;
 #[cfg(feature = "serde")]
 mod wire;
-mod word;
 
+pub use ack_matrix::AckMatrix;
 pub use causal::{Causal, Causes};
-pub use facts::{Book, Facts, Promise};
+pub use facts::{Book, Facts, OrderGuarantee};
 pub use fifo::Fifo;
 pub use hold_back::HoldBack;
 pub use isis::Isis;
 pub use member::{Member, Report};
-pub use message::{Letter, Message, Piece};
-pub use ordering::{AnyOrdering, Begin, Desk, ErasedOrdering, Ordering, Partial, Route, Survey};
+pub use message::{DataMessage, Message, Piece};
+pub use order_message::{OrderMessage, OrderReport};
+pub use ordering::{AnyOrdering, Begin, ErasedOrdering, OrderSink, Ordering, PartialOrdering, Route, Survey};
 pub use payload::Payload;
 pub use plan::{Delivery, Plan, Sequencing, Window};
-pub use sequencer::{Place, Sequencer};
+pub use sequencer::{Position, Sequencer};
 pub use several::{Addressed, Several};
 pub use state::{Board, State};
-pub use told::Told;
 pub use unordered::Unordered;
-pub use word::{Notes, Word};
 
 use crate::group::{Epoch, Group};
 use crate::node::NodeId;
 use crate::view::View;
 use core::fmt;
 
-/// The name of a multicast: nothing else in all views of all groups has it.
+/// Identifies a multicast uniquely among all views of all groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MessageId {
     #[cfg_attr(feature = "serde", serde(default))]
     pub group: GroupId,
-    /// In which view it was sent. A member of a view is one life of a node, so that a later life's messages have other names.
+    /// The view in which it was sent. A member of a view is one incarnation of a node, so messages
+    /// of a later incarnation have other ids.
     pub view: Epoch,
     pub sender: NodeId,
-    /// Which of its sender's messages in this view it is, from 1.
+    /// Number of the message among its sender's messages in this view, from 1.
     pub number: u64,
 }
 
 impl fmt::Display for MessageId {
-    /// `2#5` is the fifth message of node 2. Later views than the first, and other groups, are named as well.
+    /// `2#5` is the fifth message of node 2. Views after the first, and groups other than the only
+    /// one, are shown as well.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}", self.sender, self.number)?;
         if self.view > View::FIRST {
@@ -77,13 +82,13 @@ impl fmt::Display for MessageId {
     }
 }
 
-/// One of the groups that a node may be in, each with an order of its own.
+/// Identifies one of the groups that a node may be in. Each group has its own order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct GroupId(pub u16);
 
 impl GroupId {
-    /// The group of a node that is in no other.
+    /// The group of a node that is in one group only.
     pub const ONLY: Self = Self(0);
 }
 
@@ -93,18 +98,18 @@ impl fmt::Display for GroupId {
     }
 }
 
-/// What a user asks of a node.
+/// A request from a client to its node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Command {
-    /// Tell all members of a group this.
+    /// Multicast this payload to all members of a group.
     Send {
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
         payload: Payload,
     },
-    /// Leave a group, once all that this node has said is held by everyone.
+    /// Leave a group, once all members hold every message of this node.
     Leave {
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
@@ -112,17 +117,17 @@ pub enum Command {
 }
 
 impl Command {
-    /// A multicast to the only group.
+    /// Creates a multicast to the only group.
     pub fn send(payload: impl Into<Payload>) -> Self {
         Self::Send { group: GroupId::ONLY, payload: payload.into() }
     }
 
-    /// Leaves the only group.
+    /// Creates a request to leave the only group.
     pub const fn leave() -> Self {
         Self::Leave { group: GroupId::ONLY }
     }
 
-    /// Which group it is about.
+    /// Returns the group that the command refers to.
     pub const fn group(&self) -> GroupId {
         match self {
             Self::Send { group, .. } | Self::Leave { group } => *group,
@@ -141,47 +146,50 @@ impl fmt::Display for Command {
     }
 }
 
-/// What a node tells its user. Every command `Send` is answered by `Sent`, `Wait` or `Refused`, in the order in which they were given.
+/// An event that a node reports to its client. It answers every `Send` by `Sent`, `Wait` or
+/// `Refused`, in the order of the commands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Event {
-    /// What it was asked to send is under way.
+    /// The node has sent the message.
     Sent { id: MessageId },
-    /// What it was asked to send was not taken, because as much of this node's is under way as may be. Nothing was lost: ask again
-    /// after the next `Ready` or `View`.
+    /// The node did not accept the message, because too many of its messages are unacknowledged.
+    /// Try again after the next `Ready` or `View`.
     Wait {
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
-        /// The members that hold least of what is under way, for whom everyone waits.
+        /// The members that acknowledged the fewest messages; all others wait for them.
         slow: Group,
     },
-    /// After a `Wait`: it takes more now.
+    /// After a `Wait`: the node accepts messages again.
     Ready {
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
     },
     /// The next message in the order.
     Delivered { id: MessageId, payload: Payload },
-    /// A view begins here: all that was said in the views before has been delivered, and what is delivered from now on was said in it.
+    /// A view begins. All messages of earlier views have been delivered; from now on, messages of
+    /// this view are.
     View {
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
         view: View,
-        /// A digest of the state of the group at this point. Members of one view have the same.
+        /// Digest of the group's state at this point. It is equal at all members of the view.
         state: u64,
     },
-    /// The group went on without this node. What it sent and did not hear itself may have been delivered to others, or not.
+    /// The group continued without this node. Messages that it sent but did not deliver itself may
+    /// or may not have been delivered by others.
     Out {
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
     },
-    /// As asked, it leaves: everyone holds all that it sent.
+    /// The node leaves, as requested: all members hold every message it sent.
     Left {
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
     },
-    /// The command made no sense now; nothing changed.
+    /// The command is not valid in this state; nothing changed.
     Refused(Refusal),
 }
 
@@ -190,37 +198,37 @@ impl fmt::Display for Event {
         match self {
             Self::Sent { id } => write!(f, "sends {id}"),
             Self::Wait { slow, .. } if slow.is_empty() => f.write_str("must wait for its view to begin"),
-            Self::Wait { slow, .. } => write!(f, "must wait: {slow} holds too little of what it sent"),
+            Self::Wait { slow, .. } => write!(f, "must wait: {slow} has not acknowledged enough of its messages"),
             Self::Ready { .. } => f.write_str("may send again"),
             Self::Delivered { id, payload } => write!(f, "DELIVERS {id} {payload}"),
             Self::View { view, .. } => write!(f, "BEGINS {view}"),
-            Self::Out { .. } => f.write_str("is out: the group went on without it"),
-            Self::Left { .. } => f.write_str("leaves: everyone holds what it sent"),
+            Self::Out { .. } => f.write_str("is out: the group continued without it"),
+            Self::Left { .. } => f.write_str("leaves: all members hold what it sent"),
             Self::Refused(refusal) => write!(f, "refused: {refusal}"),
         }
     }
 }
 
-/// Why a command made no sense.
+/// The reason why a node refuses a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Refusal {
     Leaving,
     NotAMember,
-    /// It says more than a message may hold.
+    /// The payload is longer than `Payload::LONGEST`.
     TooLong,
-    /// It has come back from a crash, and a group without views takes nobody back.
+    /// The node restarted, and a group without views does not accept it again.
     NoWayBack,
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Leaving => "it leaves, and sends nothing more",
-            Self::NotAMember => "it is in no such group",
-            Self::TooLong => "it says more than a message may hold",
-            Self::NoWayBack => "it has restarted, and a group without views takes nobody back",
+            Self::Leaving => "the node is leaving, and sends nothing more",
+            Self::NotAMember => "the node is not a member of that group",
+            Self::TooLong => "the payload is longer than a message may be",
+            Self::NoWayBack => "the node has restarted, and a group without views accepts no node again",
         })
     }
 }

@@ -1,6 +1,6 @@
-//! What tells the algorithms of the family apart: which message may be delivered next.
+//! The part in which the algorithms of the family differ: which message may be delivered next.
 
-use super::{Causes, HoldBack, MessageId, Notes, Place, Plan, Word};
+use super::{Causes, HoldBack, MessageId, OrderMessage, OrderReport, Plan, Position};
 use crate::group::Group;
 use crate::node::NodeId;
 use alloc::boxed::Box;
@@ -11,24 +11,25 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::ops::{Deref, DerefMut};
 
-/// How an order begins as this member of a view.
+/// Creates the ordering of a member of a view.
 pub type Begin = fn(&Plan, NodeId, &Group) -> AnyOrdering;
 
-/// The order of one view's messages at one member. It holds no message: those are in the [`HoldBack`] queue, and it says which of them
-/// may leave it.
+/// The order of one view's messages at one member. It stores no messages: those are in the
+/// [`HoldBack`] queue, and the ordering decides which of them may be delivered.
 ///
-/// Orders compose: one that is the same for all is built on top of one that says only which messages wait for which, by ordering what
-/// that one lets through.
+/// Orderings compose: a total order is built on a partial order, which only says which messages
+/// wait for which. The total order arranges the messages that the partial order releases.
 ///
-/// A [`Member`](super::Member) has an [`AnyOrdering`], so that it is compiled once for all orders. What orders exchange is therefore of the
-/// same type for all of them, and each ignores what only another one would say.
+/// A [`Member`](super::Member) has an [`AnyOrdering`], so that it is compiled once for all
+/// orderings. The messages that orderings exchange are therefore of one type, and each ordering
+/// ignores those of the others.
 pub trait Ordering: ErasedOrdering + fmt::Debug + Send + Sync {
-    /// Begins as this member of a view.
+    /// Creates the ordering of this member of a view.
     fn begin(plan: &Plan, me: NodeId, members: &Group) -> Self
     where
         Self: Sized;
 
-    /// The same as an order of any type: this is its [`Begin`].
+    /// Creates the same as an [`AnyOrdering`]: this function is its [`Begin`].
     fn boxed(plan: &Plan, me: NodeId, members: &Group) -> AnyOrdering
     where
         Self: Sized,
@@ -36,61 +37,68 @@ pub trait Ordering: ErasedOrdering + fmt::Debug + Send + Sync {
         AnyOrdering(Box::new(Self::begin(plan, me, members)))
     }
 
-    /// The way of our own messages to all.
+    /// Returns the route of this member's own messages.
     fn route(&self) -> Route {
         Route::ToAll
     }
 
-    /// What travels with our next message.
+    /// Returns the tag of this member's next message.
     fn tag(&mut self) -> Causes {
         Causes::none()
     }
 
-    /// A message was received for the first time; our own are when we send them.
-    fn received(&mut self, id: MessageId, queue: &HoldBack, desk: &mut dyn Desk);
+    /// Called when a message is received for the first time, or sent by this member.
+    fn received(&mut self, id: MessageId, queue: &HoldBack, sink: &mut dyn OrderSink);
 
-    /// A member tells something.
-    fn heard(&mut self, _from: NodeId, _word: Word, _queue: &HoldBack, _desk: &mut dyn Desk) {}
+    /// Called when a message about positions arrives.
+    fn handle_message(&mut self, _from: NodeId, _message: OrderMessage, _queue: &HoldBack, _sink: &mut dyn OrderSink) {}
 
-    /// Which of those that wait in the queue may be delivered now. Asked again and again until there is none.
+    /// Returns a message of the queue that may be delivered now. Called repeatedly until there is
+    /// none.
     fn next(&self, queue: &HoldBack) -> Option<MessageId>;
 
-    /// The same among those that are ready otherwise. Where several may be next, one that is not ready does not hold up the others.
+    /// The same among messages for which `is_ready` holds. If several could be next, one that is
+    /// not ready does not delay the others.
     fn next_of(&self, queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
         self.next(queue).filter(|id| is_ready(*id))
     }
 
-    /// The one that was next has been delivered.
+    /// Called after the next message was delivered.
     fn delivered(&mut self, id: MessageId, queue: &HoldBack);
 
-    /// Whether we know all that must be known of a message's place, apart from what comes before it.
-    fn is_placed(&self, _id: MessageId) -> bool {
+    /// Returns whether the position of a message is known, apart from the messages before it.
+    fn is_position_known(&self, _id: MessageId) -> bool {
         true
     }
 
-    /// It was delivered, and everyone holds it and knows its place: it can be forgotten.
+    /// Forgets a message that was delivered, and that all members hold with its position.
     fn forget(&mut self, _id: MessageId) {}
 
-    /// What we know of places in the order.
-    fn notes(&self) -> Notes {
-        Notes::Nothing
+    /// Returns this member's knowledge of positions, for its report.
+    fn notes(&self) -> OrderReport {
+        OrderReport::Nothing
     }
 
-    /// One order for all that survivors hold when a view ends. It agrees with what any of them has delivered. The same survey gives the same order at
-    /// every member, whatever that member knows itself. What must not be delivered without something that nobody holds is left out.
+    /// Returns one order of all messages that survivors hold when a view ends. It is consistent
+    /// with the deliveries of each of them. The same survey yields the same order at every member,
+    /// independent of the member's own knowledge. A message is left out if it must not be delivered
+    /// without another one that no survivor holds.
     fn settle(&self, survey: &Survey) -> Vec<MessageId>;
 
-    /// What is left of an order that was settled before when some of it is held by nobody any more.
+    /// Returns the part of an earlier settled order that remains if survivors no longer hold some
+    /// of its messages.
     fn prune(&self, settled: Vec<MessageId>, survey: &Survey) -> Vec<MessageId>;
 }
 
-/// An order that says only which messages wait for which, and has no words. Orders that are the same for all are built on top of one.
-pub trait Partial: Ordering + Clone + Eq + Hash {
-    /// Whether of two messages of these members, with what travelled with them, the first is delivered before the second everywhere.
+/// A partial order: it only says which messages wait for which, and exchanges no messages. Total
+/// orders are built on top of one.
+pub trait PartialOrdering: Ordering + Clone + Eq + Hash {
+    /// Returns whether the first of two messages, each with its tag, is delivered before the second
+    /// at every member.
     fn precedes(&self, earlier: (MessageId, &Causes), later: (MessageId, &Causes), members: &Group) -> bool;
 }
 
-/// An order of any type. It can be copied, compared and hashed, as the checker asks.
+/// An ordering of any type that can be cloned, compared and hashed, as the checker requires.
 #[derive(Debug)]
 pub struct AnyOrdering(Box<dyn Ordering>);
 
@@ -127,11 +135,11 @@ impl Hash for AnyOrdering {
     }
 }
 
-/// What an order can do that can be copied, compared and hashed, when its type is not known.
+/// Cloning, comparison and hashing of an ordering whose type is not known.
 pub trait ErasedOrdering: Any {
-    /// A copy of it.
+    /// Returns a clone.
     fn duplicate(&self) -> AnyOrdering;
-    /// Whether the other one is of the same type and equal.
+    /// Returns whether the other ordering is of the same type and equal.
     fn equals(&self, other: &dyn Any) -> bool;
     /// Feeds this ordering to the hasher, as `Hash` would.
     fn feed(&self, hasher: &mut dyn Hasher);
@@ -151,44 +159,45 @@ impl<O: Ordering + Clone + Eq + Hash> ErasedOrdering for O {
     }
 }
 
-/// The way of a message to all.
+/// The route of a message to all members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// The sender sends it to all.
+    /// The sender sends it to all members.
     ToAll,
     /// The sender sends it to this member, which sends it to all.
     Via(NodeId),
 }
 
-/// What survivors have when a view ends.
+/// The combined reports of all survivors when a view ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     pub held: BTreeMap<MessageId, Causes>,
-    /// Up to which message of each sender everyone holds all, as far as anybody knows.
+    /// For each sender, the number of its messages that all members hold, as far as any survivor
+    /// knows.
     pub floor: BTreeMap<NodeId, u64>,
-    pub notes: BTreeMap<NodeId, Notes>,
+    pub notes: BTreeMap<NodeId, OrderReport>,
 }
 
 impl Survey {
-    /// Up to which message of a sender everyone holds all.
+    /// Returns the number of a sender's messages that all members hold.
     pub fn floor(&self, sender: NodeId) -> u64 {
         self.floor.get(&sender).copied().unwrap_or(0)
     }
 
-    /// The members whose messages these are.
+    /// Returns the members of the view.
     pub fn members(&self) -> Group {
         self.floor.keys().copied().collect()
     }
 }
 
-/// Where an order's words go.
-pub trait Desk {
-    /// To one member.
-    fn send(&mut self, to: NodeId, word: Word);
-    /// To all others.
-    fn multicast(&mut self, word: Word);
-    /// To all others, together with the message that has this place, which we hold.
-    fn forward(&mut self, place: Place);
-    /// For the journal: which rule was applied and what it did.
+/// Receives the output of an ordering.
+pub trait OrderSink {
+    /// Sends a message to one member.
+    fn send(&mut self, to: NodeId, message: OrderMessage);
+    /// Sends a message to all other members.
+    fn multicast(&mut self, message: OrderMessage);
+    /// Sends a position to all other members together with its message, which this member holds.
+    fn forward(&mut self, position: Position);
+    /// Records which rule was applied, with a text for the trace.
     fn note(&mut self, rule: &'static str, text: fmt::Arguments<'_>);
 }

@@ -1,44 +1,45 @@
-//! What a multicast says: bytes that nothing here looks into.
+//! The payload of a multicast: opaque bytes.
 
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Opaque bytes. Copies share them.
+/// Opaque bytes. Clones share them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(from = "Written", into = "Written"))]
 pub struct Payload(Arc<[u8]>);
 
-/// So much of a payload is shown.
+/// Maximum number of characters of a payload that are displayed.
 const SHOWN: usize = 24;
 
 impl Payload {
-    /// The most bytes that a payload may have. Larger things are sent in pieces, so that one message never holds up all others for long.
+    /// Maximum number of bytes of a payload. Larger data is sent in pieces, so that one message
+    /// never delays all others for long.
     pub const LONGEST: usize = 1 << 20;
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// How many bytes it has.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether it says nothing.
+    /// Returns whether the payload has no bytes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether it is no longer than a message may be.
+    /// Returns whether the payload is at most `LONGEST` bytes long.
     pub fn fits(&self) -> bool {
         self.0.len() <= Self::LONGEST
     }
 
-    /// What it says, if that is text a person can read.
+    /// Returns the payload as text; `None` if it is not valid UTF-8 or has control characters.
     pub fn text(&self) -> Option<&str> {
         let text = core::str::from_utf8(&self.0).ok()?;
         (!text.chars().any(char::is_control)).then_some(text)
@@ -64,7 +65,7 @@ impl From<Vec<u8>> for Payload {
 }
 
 impl fmt::Display for Payload {
-    /// Text in quotation marks, else the number of bytes; no more of it than fits a line.
+    /// Text in quotation marks, otherwise the number of bytes; long text is cut.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.text() {
             Some(text) if text.len() <= SHOWN => write!(f, "\"{text}\""),
@@ -83,7 +84,7 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// A payload as it is written down: text where it is text.
+/// The serialized form of a payload: text if it is valid text.
 #[cfg(feature = "serde")]
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]

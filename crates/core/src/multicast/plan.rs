@@ -1,61 +1,63 @@
-//! How a group is set up, which all its members know.
+//! The settings of a group, which all its members know.
 
 use super::GroupId;
 use crate::group::Group;
 
-/// How a group is set up.
+/// The settings of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub id: GroupId,
-    /// Who is in it from the start, where it has no views.
+    /// The initial members; in a group without views, all members.
     pub members: Group,
     pub window: Window,
-    /// Whether whoever receives a message for the first time passes it on to all others, so that it reaches everyone although its
-    /// sender dies midway.
+    /// Whether a member relays each message that it receives for the first time to all others, so
+    /// that it reaches all members even if its sender crashes while sending.
     pub relay: bool,
     pub delivery: Delivery,
-    /// The way of a message to all, for orders with a sequencer.
+    /// The route of a message to all members, for orders with a sequencer.
     pub sequencing: Sequencing,
-    /// How many bytes of a state are sent at a time.
+    /// Maximum number of bytes of a state in one message.
     pub piece: usize,
-    /// How many of the latest messages a newcomer is shown.
+    /// Number of the latest messages that a joiner receives.
     pub board: usize,
 }
 
-/// How much a member may have under way that not everyone holds.
+/// Maximum amount of unacknowledged messages of one sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     pub messages: u64,
-    /// So many bytes, or one message.
+    /// Maximum number of bytes; a single message may exceed it.
     pub bytes: usize,
 }
 
-/// When a message that is next may be delivered.
+/// When the next message of the order may be delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Delivery {
-    /// At once. A member that dies may have heard something that nobody else ever hears.
+    /// At once. A member that crashes may have delivered a message that no other member ever
+    /// delivers.
     #[default]
     Prompt,
-    /// When every member of the view holds it and knows its place. What anybody hears, even if it dies then, everybody hears.
+    /// Once every member of the view holds it and knows its position. If any member delivers a
+    /// message, even one that then crashes, all do.
     Uniform,
 }
 
-/// The way of a message to all, for orders with a sequencer.
+/// The route of a message to all members, for orders with a sequencer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Sequencing {
-    /// The sender sends it to all, and the sequencer its place.
+    /// The sender sends it to all members, and the sequencer sends its position.
     #[default]
     ToAll,
-    /// The sender sends it to the sequencer, which sends it to all with its place.
+    /// The sender sends it to the sequencer, which sends it to all members with its position.
     Via,
 }
 
 impl Plan {
-    /// A group of these members, as usual.
+    /// The default settings for a group of these members.
     pub const fn new(members: Group) -> Self {
         Self {
             id: GroupId::ONLY,
@@ -69,8 +71,8 @@ impl Plan {
         }
     }
 
-    /// After how many messages of one sender a member tells what it holds.
-    pub(super) fn tells_after(&self) -> u64 {
+    /// Returns the number of messages of one sender after which a member acknowledges them.
+    pub(super) fn ack_interval(&self) -> u64 {
         match self.delivery {
             Delivery::Prompt => self.window.messages.div_ceil(2).max(1),
             Delivery::Uniform => 1,
@@ -79,7 +81,7 @@ impl Plan {
 }
 
 impl Window {
-    /// Whether a message of this length fits beside what is under way.
+    /// Returns whether a message of this length fits beside the unacknowledged ones.
     pub(super) const fn has_room(&self, messages: u64, bytes: usize, length: usize) -> bool {
         messages == 0 || (messages < self.messages && bytes.saturating_add(length) <= self.bytes)
     }

@@ -1,34 +1,43 @@
-//! Total order by a sequencer (Kaashoek and Tanenbaum 1989; the moving parts are in every textbook).
+//! Total order by a sequencer (Kaashoek and Tanenbaum 1989; described in every textbook).
 //!
-//! One member, the first of the view, numbers all messages, and everyone delivers them in the order of these numbers. The sequencer numbers
-//! them as an order inside lets them out: as they come, each sender's in turn (FIFO-total), or causes first (causal-total). So what is
-//! promised inside holds for all as well.
+//! One member, the first of the view, numbers all messages, and all members deliver them in the
+//! order of these numbers. The sequencer numbers messages as an inner order releases them: as
+//! received, each sender's in turn (FIFO-total), or causes first (causal-total). So the guarantees
+//! of the inner order hold for all members as well.
 //!
 //! ```text
-//! SQ-1  a message is received → the sequencer gives it the next number, once the order inside lets it out
-//! SQ-2  it has its number     → the sequencer tells all; if messages go through the sequencer, it sends the message along
-//! SQ-3  a number comes        → remember which message has it, if the sequencer says so
-//! SQ-4  the next number       → deliver the message that has it, as soon as it is here
-//! SQ-5  everyone has both     → forget the number
-//! SQ-6  a view ends           → numbered messages in the order of their numbers, up to the first number that nobody knows; then the
-//!                               others, in the order inside. What nobody holds is skipped
+//! SQ-1  a message is received → the sequencer assigns the next number, once the inner order
+//!                               releases the message
+//! SQ-2  a number is assigned  → the sequencer sends it to all; if messages go through the
+//!                               sequencer, it sends the message along
+//! SQ-3  a number arrives      → record which message has it, if it comes from the sequencer
+//! SQ-4  the next number       → deliver the message that has it, as soon as it is received
+//! SQ-5  all members hold both → forget the number
+//! SQ-6  a view ends           → numbered messages in the order of their numbers, up to the first
+//!                               number that no member knows; then the others, in the inner order.
+//!                               Messages that no member holds are skipped
 //! ```
 //!
-//! Cost: 2(n−1) messages a multicast if its sender sends it to all; n if it goes through the sequencer, n−1 for the sequencer's own. The
-//! slowest member delivers after two message times, after one if the sequencer sends.
+//! Cost: 2(n−1) messages a multicast if its sender sends it to all; n if it goes through the
+//! sequencer, n−1 for the sequencer's own. The slowest member delivers after two message times,
+//! after one if the sequencer sends.
 //!
-//! Why all agree when a view ends: each member has delivered all numbers up to some one. Whoever forgets a number knew that everyone holds
-//! the message and its number; so whoever has not delivered it yet reports it. The union of the reports therefore has every number that somebody
-//! has delivered and somebody else has not, and all go on in the order of numbers. What has no number in any report, or a number behind one that
-//! nobody knows, was delivered by nobody who goes on; and if delivery is uniform, by nobody at all. So the order inside is free to place it.
+//! Why all agree when a view ends: each member has delivered all numbers up to some number. A
+//! member that forgets a number knew that all members hold the message and its number, so a member
+//! that has not delivered it yet reports it. The union of the reports therefore has every number
+//! that one member has delivered and another has not, and all continue in the order of numbers. A
+//! message without a number in any report, or with a number after one that no member knows, was
+//! delivered by no survivor; and if delivery is uniform, by no member at all. So the inner order is
+//! free to position it.
 //!
-//! Assumes: what is sent between two members that stay up arrives.
+//! Assumes: messages between two members that stay up arrive.
 //!
-//! When it fails: without views a dead sequencer stops everyone. The sequencer carries the load of all senders.
+//! When it fails: without views a crashed sequencer stops the whole group. The sequencer carries
+//! the load of all senders.
 
 use super::{
-    Book, Causes, Desk, Facts, HoldBack, MessageId, Notes, Ordering, Partial, Plan, Promise, Route, Sequencing, Survey,
-    Word, causal, fifo, unordered,
+    Book, Causes, Facts, HoldBack, MessageId, OrderGuarantee, OrderMessage, OrderReport, OrderSink, Ordering,
+    PartialOrdering, Plan, Route, Sequencing, Survey, causal, fifo, unordered,
 };
 use crate::about::Profile;
 use crate::describe::Describe;
@@ -38,76 +47,77 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// What the book says of it. Beside this are [`FIFO_FACTS`] and [`CAUSAL_FACTS`].
+/// The algorithm's entry in the table; see also [`FIFO_FACTS`] and [`CAUSAL_FACTS`].
 pub const FACTS: Facts = Facts {
     profile: Profile {
         name: "sequencer",
         class: "total order",
-        summary: "one member numbers all messages, and everyone delivers them in that order",
+        summary: "one member numbers all messages, and all members deliver them in that order",
         source: include_str!("sequencer.rs"),
         ..unordered::FACTS.profile
     },
-    order: Promise { fifo: false, causal: false, total: true },
+    order: OrderGuarantee { fifo: false, causal: false, total: true },
     sequences: true,
     book: Book::sequenced,
     ..unordered::FACTS
 };
 
-/// What the book says of it if the sequencer takes each sender's messages in turn.
+/// The entry of the variant whose sequencer numbers each sender's messages in sending order.
 pub const FIFO_FACTS: Facts = Facts {
     profile: Profile {
         name: "fifo-total",
         summary: "a sequencer that numbers each sender's messages in the order in which they were sent",
         ..FACTS.profile
     },
-    order: Promise { total: true, ..fifo::FACTS.order },
+    order: OrderGuarantee { total: true, ..fifo::FACTS.order },
     ..FACTS
 };
 
-/// What the book says of it if the sequencer takes causes first.
+/// The entry of the variant whose sequencer numbers causes first.
 pub const CAUSAL_FACTS: Facts = Facts {
     profile: Profile {
         name: "causal-total",
-        summary: "a sequencer that numbers no message before one that its sender had heard",
+        summary: "a sequencer that numbers a message after all that its sender had delivered",
         ..FACTS.profile
     },
-    order: Promise { total: true, ..causal::FACTS.order },
+    order: OrderGuarantee { total: true, ..causal::FACTS.order },
     ..FACTS
 };
 
-/// The order of the numbers that the sequencer gives.
+/// The order of the numbers that the sequencer assigns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sequencer<I> {
-    /// At the sequencer it lets messages out to be numbered; at the others it only says what travels with theirs.
+    /// At the sequencer it releases messages to be numbered; at the others it only creates their
+    /// tags.
     inner: I,
     me: NodeId,
     sequencer: NodeId,
-    is_way: bool,
-    /// Which message has which number, while either is not known to everyone.
-    places: BTreeMap<u64, MessageId>,
+    via_sequencer: bool,
+    /// Which message has which number, until all members know both.
+    positions: BTreeMap<u64, MessageId>,
     numbers: BTreeMap<MessageId, u64>,
-    /// The last number that was given; only the sequencer counts.
-    given: u64,
+    /// The last number that was assigned; used at the sequencer only.
+    assigned: u64,
     delivered: u64,
 }
 
-/// This message has this number.
+/// The position of a message in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Place {
+pub struct Position {
     /// The number, from 1.
     pub number: u64,
     pub id: MessageId,
 }
 
-/// `2#1 at 3`.
-impl fmt::Display for Place {
+/// Shown as `2#1 at 3`.
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at {}", self.id, self.number)
     }
 }
 
-impl Describe for Place {
+impl Describe for Position {
     fn kind(&self) -> &'static str {
         "place"
     }
@@ -121,126 +131,129 @@ impl Describe for Place {
     }
 }
 
-/// What a member knows of numbers when a view ends.
+/// A member's knowledge of numbers when a view ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Places {
-    pub places: BTreeMap<u64, MessageId>,
+pub struct Positions {
+    #[cfg_attr(feature = "serde", serde(rename = "places"))]
+    pub positions: BTreeMap<u64, MessageId>,
     /// The last number whose message it has delivered.
     pub delivered: u64,
-    /// Nothing, where journals show what the order inside knows.
+    /// Always empty: the position of the inner order's knowledge in journals.
     pub inner: (),
 }
 
-impl<I: Partial> Sequencer<I> {
-    fn sequences(&self) -> bool {
+impl<I: PartialOrdering> Sequencer<I> {
+    fn is_sequencer(&self) -> bool {
         self.me == self.sequencer
     }
 
     /// SQ-1.
-    fn give(&mut self, queue: &HoldBack, desk: &mut dyn Desk) {
+    fn assign(&mut self, queue: &HoldBack, sink: &mut dyn OrderSink) {
         while let Some(id) = self.inner.next(queue) {
             self.inner.delivered(id, queue);
-            self.given += 1;
-            desk.note("SQ-1", format_args!("{id} has number {}", self.given));
-            let place = Place { number: self.given, id };
-            self.remember(place);
-            self.tell(place, desk);
+            self.assigned += 1;
+            sink.note("SQ-1", format_args!("{id} has number {}", self.assigned));
+            let position = Position { number: self.assigned, id };
+            self.remember(position);
+            self.announce(position, sink);
         }
     }
 
     /// SQ-2.
-    fn tell(&self, place: Place, desk: &mut dyn Desk) {
-        desk.note("SQ-2", format_args!("tells all that {} is {}", place.number, place.id));
-        if self.is_way {
-            desk.forward(place);
+    fn announce(&self, position: Position, sink: &mut dyn OrderSink) {
+        sink.note("SQ-2", format_args!("announces that number {} is {}", position.number, position.id));
+        if self.via_sequencer {
+            sink.forward(position);
         } else {
-            desk.multicast(Word::Place(place));
+            sink.multicast(OrderMessage::Position(position));
         }
     }
 
-    fn remember(&mut self, Place { number, id }: Place) {
-        self.places.insert(number, id);
+    fn remember(&mut self, Position { number, id }: Position) {
+        self.positions.insert(number, id);
         self.numbers.insert(id, number);
     }
 }
 
-impl<I: Partial> Ordering for Sequencer<I> {
+impl<I: PartialOrdering> Ordering for Sequencer<I> {
     fn begin(plan: &Plan, me: NodeId, members: &Group) -> Self {
         Self {
             inner: I::begin(plan, me, members),
             me,
             sequencer: members.first().unwrap_or(me),
-            is_way: plan.sequencing == Sequencing::Via,
-            places: BTreeMap::new(),
+            via_sequencer: plan.sequencing == Sequencing::Via,
+            positions: BTreeMap::new(),
             numbers: BTreeMap::new(),
-            given: 0,
+            assigned: 0,
             delivered: 0,
         }
     }
 
     fn route(&self) -> Route {
-        if self.is_way { Route::Via(self.sequencer) } else { Route::ToAll }
+        if self.via_sequencer { Route::Via(self.sequencer) } else { Route::ToAll }
     }
 
     fn tag(&mut self) -> Causes {
         self.inner.tag()
     }
 
-    fn received(&mut self, id: MessageId, queue: &HoldBack, desk: &mut dyn Desk) {
-        if self.sequences() {
-            self.inner.received(id, queue, desk);
-            self.give(queue, desk);
+    fn received(&mut self, id: MessageId, queue: &HoldBack, sink: &mut dyn OrderSink) {
+        if self.is_sequencer() {
+            self.inner.received(id, queue, sink);
+            self.assign(queue, sink);
         }
     }
 
-    /// SQ-3. A number of somebody else, or one that is taken, is none.
-    fn heard(&mut self, from: NodeId, word: Word, queue: &HoldBack, desk: &mut dyn Desk) {
-        let Word::Place(place) = word else { return };
-        let Place { number, id } = place;
+    /// SQ-3. A number that does not come from the sequencer, or is taken already, is ignored.
+    fn handle_message(&mut self, from: NodeId, message: OrderMessage, queue: &HoldBack, sink: &mut dyn OrderSink) {
+        let OrderMessage::Position(position) = message else { return };
+        let Position { number, id } = position;
         let is_named = queue.id(id.sender, id.number) == id && queue.members().contains(id.sender);
-        let is_free = number > self.delivered && !self.places.contains_key(&number) && !self.numbers.contains_key(&id);
-        if from == self.sequencer && !self.sequences() && is_named && is_free && !queue.is_delivered(id) {
-            desk.note("SQ-3", format_args!("{id} has number {number}"));
-            self.remember(place);
+        let is_free =
+            number > self.delivered && !self.positions.contains_key(&number) && !self.numbers.contains_key(&id);
+        if from == self.sequencer && !self.is_sequencer() && is_named && is_free && !queue.is_delivered(id) {
+            sink.note("SQ-3", format_args!("{id} has number {number}"));
+            self.remember(position);
         }
     }
 
     /// SQ-4.
     fn next(&self, queue: &HoldBack) -> Option<MessageId> {
-        self.places.get(&(self.delivered + 1)).copied().filter(|id| queue.waits(*id))
+        self.positions.get(&(self.delivered + 1)).copied().filter(|id| queue.is_waiting(*id))
     }
 
-    /// SQ-4. The order inside lets messages out at the sequencer when they are numbered, and at the others now.
+    /// SQ-4. At the sequencer the inner order releases messages when they are numbered, at the
+    /// others when they are delivered.
     fn delivered(&mut self, id: MessageId, queue: &HoldBack) {
         if let Some(number) = self.numbers.get(&id) {
             self.delivered = self.delivered.max(*number);
         }
-        if !self.sequences() {
+        if !self.is_sequencer() {
             self.inner.delivered(id, queue);
         }
     }
 
-    fn is_placed(&self, id: MessageId) -> bool {
+    fn is_position_known(&self, id: MessageId) -> bool {
         self.numbers.contains_key(&id)
     }
 
     /// SQ-5.
     fn forget(&mut self, id: MessageId) {
         if let Some(number) = self.numbers.remove(&id) {
-            self.places.remove(&number);
+            self.positions.remove(&number);
         }
         self.inner.forget(id);
     }
 
-    fn notes(&self) -> Notes {
-        Notes::Places(Places { places: self.places.clone(), delivered: self.delivered, inner: () })
+    fn notes(&self) -> OrderReport {
+        OrderReport::Positions(Positions { positions: self.positions.clone(), delivered: self.delivered, inner: () })
     }
 
     /// SQ-6.
     fn settle(&self, survey: &Survey) -> Vec<MessageId> {
-        let known = || survey.notes.values().filter_map(Notes::places);
-        let places: BTreeMap<_, _> = known().flat_map(|known| &known.places).collect();
+        let known = || survey.notes.values().filter_map(OrderReport::positions);
+        let positions: BTreeMap<_, _> = known().flat_map(|known| &known.positions).collect();
         let delivered = known().map(|known| known.delivered).max().unwrap_or(0);
         let mut last = delivered;
         let mut follows = |number: u64| {
@@ -249,7 +262,7 @@ impl<I: Partial> Ordering for Sequencer<I> {
             is_next
         };
         let mut named = BTreeSet::new();
-        let numbered = places.into_iter().filter(|(number, _)| follows(**number)).map(|(_, id)| *id);
+        let numbered = positions.into_iter().filter(|(number, _)| follows(**number)).map(|(_, id)| *id);
         let numbered: Vec<_> = numbered.filter(|id| survey.held.contains_key(id)).collect();
         let all = numbered.into_iter().chain(self.inner.settle(survey)).filter(|id| named.insert(*id)).collect();
         self.inner.prune(all, survey)

@@ -1,18 +1,21 @@
-//! A node in several groups, each with members, views and an order of its own.
+//! A node in several groups, each with its own members, views and order.
 //!
-//! All nodes have one membership, and a group is some of them: a view of the membership is one of each group, with those of its members who
-//! are in. Between groups there is no order. Who has left a group says nothing in it any more, and helps the others there until it leaves
-//! the membership.
+//! All nodes share one membership, and each group is a subset of them: a view of the membership is
+//! a view of each group, with the members of the group that are in it. There is no order between
+//! groups. A node that has left a group sends nothing more in it, and helps the other members there
+//! until it leaves the membership.
 //!
 //! ```text
-//! SE-1  asked something → the part that is in that group takes it; in a group that the node is not in it is refused
-//! SE-2  a message comes → the part that is in its group takes it; where everyone hears everything, what is for others is dropped
-//! SE-3  a view begins   → each part is told of it, with those of its members who are in
+//! SE-1  a command          → the part in that group handles it; refuse it if the node is not in
+//!                            that group
+//! SE-2  a message arrives  → the part in its group handles it; on a broadcast medium, drop
+//!                            messages for other groups
+//! SE-3  a view begins      → each part gets it, restricted to the members of its group
 //! ```
 //!
-//! Cost: none beside that of its parts.
+//! Cost: only that of its parts.
 //!
-//! Assumes: what its parts assume.
+//! Assumes: the assumptions of its parts.
 
 use super::{Command, Event, GroupId, Refusal};
 use crate::describe::{Class, Describe};
@@ -36,7 +39,7 @@ struct Part<P> {
     inner: P,
 }
 
-/// What belongs to one of the groups.
+/// A message or timer of one of the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Addressed<T> {
@@ -45,13 +48,13 @@ pub struct Addressed<T> {
 }
 
 impl<P> Several<P> {
-    /// A member of these groups, each with those who are in it and what the node does there.
+    /// Creates a member of these groups, each with its members and the node's protocol in it.
     pub fn new(parts: impl IntoIterator<Item = (GroupId, Group, P)>) -> Self {
         let part = |(group, members, inner)| (group, Part { members: Fixed::new(members), inner });
         Self { parts: parts.into_iter().map(part).collect() }
     }
 
-    /// What the node does in a group.
+    /// Returns the node's protocol in a group; `None` if it is not a member.
     pub fn part(&self, group: GroupId) -> Option<&P> {
         self.parts.get(&group).map(|part| &part.inner)
     }
@@ -73,7 +76,7 @@ where
                 self.each(now, || Input::Start { durable: (), incarnation }, out);
             }
             Input::Command(command) => self.ask(now, command, out),
-            Input::Message { from, message } => self.hear(now, from, message, out),
+            Input::Message { from, message } => self.receive(now, from, message, out),
             Input::Timer(Addressed { group, what }) => {
                 if let Some(part) = self.parts.get_mut(&group) {
                     part.take(now, group, Input::Timer(what), out);
@@ -87,7 +90,7 @@ where
             Input::Lease(until) => self.each(now, || Input::Lease(until), out),
             Input::Suspect(node) => self.each(now, || Input::Suspect(node), out),
             Input::Trust(node) => self.each(now, || Input::Trust(node), out),
-            // Nothing is saved.
+            // There are no saves.
             Input::Saved(_) | Input::DiskFull | Input::DiskFree => {}
         }
     }
@@ -106,7 +109,7 @@ where
     }
 
     /// SE-2.
-    fn hear(
+    fn receive(
         &mut self,
         now: crate::time::Time,
         from: NodeId,
@@ -131,18 +134,19 @@ where
     P: Protocol<Command = Command, Event = Event, Durable = ()>,
 {
     fn take(&mut self, now: crate::time::Time, group: GroupId, input: Input<P>, out: &mut Effects<'_, Several<P>>) {
-        let mut desk = Desk { group, out };
-        self.inner.step(now, input, &mut Effects::new(&mut desk));
+        let mut sink = GroupSink { group, out };
+        self.inner.step(now, input, &mut Effects::new(&mut sink));
     }
 
-    /// SE-3. Every view is one of every group, also if nothing changes in it: who skips a view and who does not must call theirs the same.
+    /// SE-3. Every view of the membership is a view of every group, even if nothing changes in the
+    /// group: nodes that skip a view must still use the same epochs as the others.
     fn change(&mut self, now: crate::time::Time, group: GroupId, view: &View, out: &mut Effects<'_, Several<P>>) {
         let ours = View::new(view.epoch(), view.stays().filter(|(node, _)| self.members.contains(*node)));
         self.take(now, group, Input::View(ours), out);
     }
 }
 
-struct Desk<'a, 'b, P>
+struct GroupSink<'a, 'b, P>
 where
     P: Protocol<Command = Command, Event = Event, Durable = ()>,
 {
@@ -150,7 +154,7 @@ where
     out: &'a mut Effects<'b, Several<P>>,
 }
 
-impl<P> Sink<P> for Desk<'_, '_, P>
+impl<P> Sink<P> for GroupSink<'_, '_, P>
 where
     P: Protocol<Command = Command, Event = Event, Durable = ()>,
 {
@@ -253,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn se_1_what_is_sent_to_a_group_goes_to_its_members_alone() {
+    fn se_1_a_multicast_goes_to_the_members_of_its_group_only() {
         let mut several = started();
         let payload = Payload::from("x");
         let sent = step(&mut several, Input::Command(Command::Send { group: GroupId(2), payload: payload.clone() }));
@@ -267,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn se_2_what_is_for_a_group_that_the_node_is_not_in_is_dropped() {
+    fn se_2_a_message_for_another_group_is_dropped() {
         let mut several = started();
         let held = Envelope { epoch: Epoch(1), content: Content::Inner(Message::Held([1, 1].into())) };
         let before = several.clone();
@@ -281,12 +285,12 @@ mod tests {
     }
 
     #[test]
-    fn se_3_a_view_is_one_of_every_group_with_those_of_its_members_who_are_in() {
+    fn se_3_a_view_is_restricted_to_the_members_of_each_group() {
         let mut several = started();
         let first = Stay { incarnation: Incarnation::FIRST, since: View::FIRST };
         let without_three = View::new(Epoch(2), [(node(1), first), (node(2), first)]);
         let sent = step(&mut several, Input::View(without_three));
-        assert_eq!(views(&sent), [(GroupId(2), Epoch(2))], "it is alone there, and has nothing to wait for");
+        assert_eq!(views(&sent), [(GroupId(2), Epoch(2))], "the node is alone there, and waits for no report");
         let reports: Vec<_> = sent
             .iter()
             .filter_map(|effect| match effect {

@@ -1,4 +1,5 @@
-//! What a group keeps together: a fold of what is delivered, which a newcomer is given before it takes part.
+//! The replicated state of a group: a fold of the delivered messages, which a joiner receives
+//! before it takes part.
 
 use super::{MessageId, Payload, Plan};
 use alloc::collections::VecDeque;
@@ -6,17 +7,18 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::hash::Hash;
 
-/// What a member keeps of all that was delivered since the group began.
+/// State that a member derives from all messages delivered since the group began.
 pub trait State: Clone + fmt::Debug + Eq + Hash {
-    /// Nothing was delivered yet.
+    /// Returns the state before any delivery.
     fn begin(plan: &Plan) -> Self;
-    /// One more message is delivered.
+    /// Applies a delivered message.
     fn apply(&mut self, id: MessageId, payload: &Payload);
-    /// The same number for the same state, whatever the order in which messages came that may come in any order.
+    /// Returns the same number for the same state, independent of the order of deliveries that may
+    /// be reordered.
     fn digest(&self) -> u64;
-    /// As bytes for a newcomer.
+    /// Serializes the state for a joiner.
     fn save(&self) -> Vec<u8>;
-    /// From those bytes, if they are a state.
+    /// Restores a state; `None` if the bytes are not a valid state.
     fn load(plan: &Plan, bytes: &[u8]) -> Option<Self>;
 }
 
@@ -34,23 +36,23 @@ impl State for () {
     }
 }
 
-/// A bulletin board: the latest messages, and a digest of all that ever hung on it.
+/// A bulletin board: the latest messages, and a digest of all messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Board {
     count: u64,
     digest: u64,
-    /// The latest ones as bytes, no more than `keep`.
+    /// The latest messages, at most `keep`.
     posts: VecDeque<Payload>,
     keep: usize,
 }
 
 impl Board {
-    /// How many messages there were in all.
+    /// Returns the total number of messages.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The latest messages, oldest first.
+    /// Returns the latest messages, oldest first.
     pub fn posts(&self) -> impl Iterator<Item = &Payload> {
         self.posts.iter()
     }
@@ -61,7 +63,7 @@ impl State for Board {
         Self { keep: plan.board, ..Self::default() }
     }
 
-    /// What each message adds to the digest is summed up, so that the order among them is another thing.
+    /// The digest is a sum over messages, so it does not depend on their order.
     fn apply(&mut self, id: MessageId, payload: &Payload) {
         let named = [u64::from(id.group.0), id.view.0, u64::from(id.sender.number()), id.number];
         let sum = named.into_iter().fold(SEED, |sum, word| scramble(sum ^ word));
@@ -78,7 +80,7 @@ impl State for Board {
         scramble(self.digest ^ self.count)
     }
 
-    /// The count, the digest, and each post after its length.
+    /// The count, the digest, and each post preceded by its length.
     fn save(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.extend(self.count.to_le_bytes());
@@ -106,7 +108,8 @@ impl State for Board {
 
 const SEED: u64 = 0x243f_6a88_85a3_08d3;
 
-/// A permutation of the numbers in which every digit of the result depends on every digit given.
+/// A permutation of 64-bit numbers in which every bit of the result depends on every bit of the
+/// input.
 pub(super) const fn scramble(number: u64) -> u64 {
     let number = (number ^ (number >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     let number = (number ^ (number >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -132,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_board_comes_back_from_its_bytes_and_other_bytes_are_none() {
+    fn a_board_is_restored_from_its_bytes_and_invalid_bytes_are_rejected() {
         let plan = Plan { board: 2, ..Plan::new(Group::of_size(2)) };
         let mut board = Board::begin(&plan);
         for (number, text) in [(1, "one"), (2, "two"), (3, "")] {
@@ -145,17 +148,17 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_says_what_was_delivered_and_not_in_which_order() {
+    fn the_digest_depends_on_messages_but_not_on_their_order() {
         let plan = Plan::new(Group::of_size(2));
-        let hang = |posts: &[(MessageId, &str)]| {
+        let digest_of = |posts: &[(MessageId, &str)]| {
             let mut board = Board::begin(&plan);
             posts.iter().for_each(|(id, text)| board.apply(*id, &Payload::from(*text)));
             board.digest()
         };
         let (one, two) = ((id(0, 1), "a"), (id(1, 1), "b"));
-        assert_eq!(hang(&[one, two]), hang(&[two, one]));
-        assert_ne!(hang(&[one, two]), hang(&[one]));
-        assert_ne!(hang(&[one]), hang(&[(id(0, 1), "b")]));
-        assert_ne!(hang(&[one]), hang(&[(id(0, 2), "a")]));
+        assert_eq!(digest_of(&[one, two]), digest_of(&[two, one]));
+        assert_ne!(digest_of(&[one, two]), digest_of(&[one]));
+        assert_ne!(digest_of(&[one]), digest_of(&[(id(0, 1), "b")]));
+        assert_ne!(digest_of(&[one]), digest_of(&[(id(0, 2), "a")]));
     }
 }

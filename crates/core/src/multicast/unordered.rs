@@ -1,49 +1,55 @@
-//! Basic multicast, and reliable multicast: whatever comes is delivered as it comes.
+//! Basic multicast, and reliable multicast: members deliver messages in the order of receipt.
 //!
-//! The sender sends its message to every other member, one after the other or in one go where the medium can, and delivers it itself. A
-//! receiver delivers what it receives, at once. If the sender dies midway, some have it and others never get it. Reliable multicast
-//! mends that: whoever receives a message for the first time passes it on to all others, the sender included, before it delivers it. Then
-//! if anybody that stays up delivers a message, everybody that stays up does.
+//! The sender sends its message to every other member, one after the other or at once where the
+//! medium can, and delivers it itself. A receiver delivers a message at once. If the sender crashes
+//! while sending, some members have the message and others never get it. Reliable multicast
+//! prevents that: a member that receives a message for the first time relays it to all others, the
+//! sender included, before it delivers it. Then if any correct member delivers a message, all
+//! correct members do.
 //!
 //! ```text
 //! UN-1  a message is received → it is next, in the order of receipt
-//! UN-2  a view ends           → what anybody holds is delivered by all, by sender and number
+//! UN-2  a view ends           → all members deliver what any of them holds, by sender and number
 //! ```
 //!
-//! Cost: n−1 messages a multicast; n(n−1) where they are passed on. The slowest member delivers after one message time.
+//! Cost: n−1 messages a multicast; n(n−1) with relaying. The slowest member delivers after one
+//! message time.
 //!
-//! Assumes: what is sent between two members that stay up arrives.
+//! Assumes: messages between two members that stay up arrive.
 //!
-//! When it fails: without passing on, a sender that dies midway leaves members that disagree, unless a view change settles it.
+//! When it fails: without relaying, a sender that crashes while sending leaves members that
+//! disagree, unless a view change settles it.
 
-use super::{Book, Causes, Desk, Facts, HoldBack, MessageId, Ordering, Partial, Plan, Promise, Survey};
+use super::{
+    Book, Causes, Facts, HoldBack, MessageId, OrderGuarantee, OrderSink, Ordering, PartialOrdering, Plan, Survey,
+};
 use crate::about::Profile;
 use crate::group::Group;
 use crate::node::NodeId;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// What the book says of it if nobody passes anything on. Beside this are [`RELIABLE_FACTS`].
+/// The entry without relaying; see also [`RELIABLE_FACTS`].
 pub const FACTS: Facts = Facts {
     profile: Profile {
         name: "basic",
         class: "unordered",
-        summary: "the sender sends to all; whoever receives delivers",
+        summary: "the sender sends to all members, and each delivers at once",
         source: include_str!("unordered.rs"),
         flaw: None,
         checkable: true,
     },
-    order: Promise { fifo: false, causal: false, total: false },
+    order: OrderGuarantee { fifo: false, causal: false, total: false },
     relays: false,
     sequences: false,
     book: Book::local,
 };
 
-/// What the book says of it if everybody passes on what it receives.
+/// The entry with relaying.
 pub const RELIABLE_FACTS: Facts = Facts {
     profile: Profile {
         name: "reliable",
-        summary: "whoever receives a message passes it on, so that all get it although its sender dies midway",
+        summary: "members relay each message, so that all get it even if its sender crashes while sending",
         ..FACTS.profile
     },
     relays: true,
@@ -62,8 +68,8 @@ impl Ordering for Unordered {
     }
 
     /// UN-1.
-    fn received(&mut self, id: MessageId, _queue: &HoldBack, desk: &mut dyn Desk) {
-        desk.note("UN-1", format_args!("{id} is next as it came"));
+    fn received(&mut self, id: MessageId, _queue: &HoldBack, sink: &mut dyn OrderSink) {
+        sink.note("UN-1", format_args!("{id} is next, in the order of receipt"));
         self.arrived.push_back(id);
     }
 
@@ -89,7 +95,7 @@ impl Ordering for Unordered {
     }
 }
 
-impl Partial for Unordered {
+impl PartialOrdering for Unordered {
     fn precedes(&self, _earlier: (MessageId, &Causes), _later: (MessageId, &Causes), _members: &Group) -> bool {
         false
     }

@@ -1,12 +1,13 @@
-//! How messages and reports are written.
+//! Serialization of messages and reports.
 //!
-//! Text says nothing of which order a message belongs to, since journals have always shown them so. Bytes must say it, because nothing else
-//! tells a reader whether a vector or notes follow: the number of a variant does, so that it costs no byte.
+//! The text form does not say which ordering a message belongs to, for compatibility with existing
+//! journals. The binary form must say it, because nothing else tells a reader whether a vector or
+//! an order report follows. The variant number does so without an extra byte.
 
-use super::isis::{Standings, Vote};
+use super::isis::{Priorities, Vote};
 use super::member::Holdings;
-use super::sequencer::Places;
-use super::{Causes, Letter, Message, MessageId, Notes, Payload, Piece, Place, Word};
+use super::sequencer::Positions;
+use super::{Causes, DataMessage, Message, MessageId, OrderMessage, OrderReport, Payload, Piece, Position};
 use crate::group::Epoch;
 use crate::node::NodeId;
 use alloc::collections::BTreeMap;
@@ -27,24 +28,26 @@ impl From<()> for Causes {
 }
 
 impl Serialize for Message {
-    // The numbers are those of `MessageForm`.
+    // The variant numbers are those of `MessageForm`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         const NAME: &str = "Message";
         match self {
-            Self::Letter(letter, place) => {
-                let number = if letter.tag.is_none() { 0 } else { 9 };
+            Self::Data(data, position) => {
+                let number = if data.tag.is_none() { 0 } else { 9 };
                 let mut fields = serializer.serialize_tuple_variant(NAME, number, "letter", 2)?;
-                fields.serialize_field(letter)?;
-                fields.serialize_field(place)?;
+                fields.serialize_field(data)?;
+                fields.serialize_field(position)?;
                 fields.end()
             }
-            Self::Word(Word::Place(place)) => serializer.serialize_newtype_variant(NAME, 1, "word", place),
-            Self::Word(Word::Vote(vote)) => serializer.serialize_newtype_variant(NAME, 10, "word", vote),
+            Self::Order(OrderMessage::Position(position)) => {
+                serializer.serialize_newtype_variant(NAME, 1, "word", position)
+            }
+            Self::Order(OrderMessage::Vote(vote)) => serializer.serialize_newtype_variant(NAME, 10, "word", vote),
             Self::Held(counts) => serializer.serialize_newtype_variant(NAME, 2, "held", counts),
             Self::Drain(upto) => serializer.serialize_newtype_variant(NAME, 3, "drain", upto),
-            Self::Remainder(letter) => {
-                let number = if letter.tag.is_none() { 4 } else { 11 };
-                serializer.serialize_newtype_variant(NAME, number, "remainder", letter)
+            Self::Remainder(data) => {
+                let number = if data.tag.is_none() { 4 } else { 11 };
+                serializer.serialize_newtype_variant(NAME, number, "remainder", data)
             }
             Self::Complete => serializer.serialize_unit_variant(NAME, 5, "complete"),
             Self::Ask { boundary, offset, digest } => {
@@ -62,45 +65,45 @@ impl Serialize for Message {
 
 #[derive(Deserialize)]
 enum MessageForm {
-    Letter(LetterForm<()>, Option<Place>),
-    Place(Place),
+    Data(DataForm<()>, Option<Position>),
+    Position(Position),
     Held(Vec<u64>),
     Drain(u64),
-    Remainder(LetterForm<()>),
+    Remainder(DataForm<()>),
     Complete,
     Ask { boundary: Epoch, offset: u64, digest: Option<u64> },
     Piece(Piece),
     Loaded(Epoch),
-    CausalLetter(LetterForm<Causes>, Option<Place>),
+    CausalData(DataForm<Causes>, Option<Position>),
     Vote(Vote),
-    CausalRemainder(LetterForm<Causes>),
+    CausalRemainder(DataForm<Causes>),
 }
 
 #[derive(Deserialize)]
-struct LetterForm<T> {
+struct DataForm<T> {
     id: MessageId,
     tag: T,
     payload: Payload,
 }
 
-impl<T: Into<Causes>> From<LetterForm<T>> for Letter {
-    fn from(LetterForm { id, tag, payload }: LetterForm<T>) -> Self {
+impl<T: Into<Causes>> From<DataForm<T>> for DataMessage {
+    fn from(DataForm { id, tag, payload }: DataForm<T>) -> Self {
         Self { id, tag: tag.into(), payload }
     }
 }
 
 impl<'de> Deserialize<'de> for Message {
-    /// Reads bytes, and no text.
+    /// Reads the binary form only.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match MessageForm::deserialize(deserializer)? {
-            MessageForm::Letter(letter, place) => Self::Letter(letter.into(), place),
-            MessageForm::CausalLetter(letter, place) => Self::Letter(letter.into(), place),
-            MessageForm::Place(place) => Self::Word(Word::Place(place)),
-            MessageForm::Vote(vote) => Self::Word(Word::Vote(vote)),
+            MessageForm::Data(data, position) => Self::Data(data.into(), position),
+            MessageForm::CausalData(data, position) => Self::Data(data.into(), position),
+            MessageForm::Position(position) => Self::Order(OrderMessage::Position(position)),
+            MessageForm::Vote(vote) => Self::Order(OrderMessage::Vote(vote)),
             MessageForm::Held(counts) => Self::Held(counts),
             MessageForm::Drain(upto) => Self::Drain(upto),
-            MessageForm::Remainder(letter) => Self::Remainder(letter.into()),
-            MessageForm::CausalRemainder(letter) => Self::Remainder(letter.into()),
+            MessageForm::Remainder(data) => Self::Remainder(data.into()),
+            MessageForm::CausalRemainder(data) => Self::Remainder(data.into()),
             MessageForm::Complete => Self::Complete,
             MessageForm::Ask { boundary, offset, digest } => Self::Ask { boundary, offset, digest },
             MessageForm::Piece(piece) => Self::Piece(piece),
@@ -109,7 +112,7 @@ impl<'de> Deserialize<'de> for Message {
     }
 }
 
-/// Writes what a member holds, if it is in a view. The numbers are those of `HoldingsForm`.
+/// Writes a member's holdings, if it is in a view. The variant numbers are those of `HoldingsForm`.
 pub(super) fn serialize<S: Serializer>(holdings: &Option<Holdings>, serializer: S) -> Result<S::Ok, S::Error> {
     const NAME: &str = "Holdings";
     match holdings {
@@ -117,11 +120,12 @@ pub(super) fn serialize<S: Serializer>(holdings: &Option<Holdings>, serializer: 
         None => serializer.serialize_unit_variant(NAME, 0, "none"),
         Some(Holdings { view, held, floor, notes }) => {
             let number = match notes {
-                Notes::Nothing => 1,
-                Notes::Places(_) => 2,
-                Notes::Standings(_) => 3,
+                OrderReport::Nothing => 1,
+                OrderReport::Positions(_) => 2,
+                OrderReport::Priorities(_) => 3,
             };
-            // One vector is enough: a member that lies may send messages without one where all others have them.
+            // One vector is enough: a faulty member may send messages without one where all others
+            // have one.
             let is_causal = held.values().any(|causes| !causes.is_none());
             let number = if is_causal { number + 3 } else { number };
             let mut fields = serializer.serialize_tuple_variant(NAME, number, "some", 4)?;
@@ -138,29 +142,29 @@ pub(super) fn serialize<S: Serializer>(holdings: &Option<Holdings>, serializer: 
     }
 }
 
-/// Reads from bytes, and no text, what a member holds.
+/// Reads a member's holdings from the binary form.
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Holdings>, D::Error> {
     Ok(match HoldingsForm::deserialize(deserializer)? {
         HoldingsForm::None => None,
-        HoldingsForm::Plain(held, ()) => Some(held.with(Notes::Nothing)),
-        HoldingsForm::Numbered(held, places) => Some(held.with(Notes::Places(places))),
-        HoldingsForm::Agreed(held, standings) => Some(held.with(Notes::Standings(standings))),
-        HoldingsForm::Causal(held, ()) => Some(held.with(Notes::Nothing)),
-        HoldingsForm::CausalNumbered(held, places) => Some(held.with(Notes::Places(places))),
-        HoldingsForm::CausalAgreed(held, standings) => Some(held.with(Notes::Standings(standings))),
+        HoldingsForm::Plain(held, ()) => Some(held.with(OrderReport::Nothing)),
+        HoldingsForm::Numbered(held, positions) => Some(held.with(OrderReport::Positions(positions))),
+        HoldingsForm::Agreed(held, priorities) => Some(held.with(OrderReport::Priorities(priorities))),
+        HoldingsForm::Causal(held, ()) => Some(held.with(OrderReport::Nothing)),
+        HoldingsForm::CausalNumbered(held, positions) => Some(held.with(OrderReport::Positions(positions))),
+        HoldingsForm::CausalAgreed(held, priorities) => Some(held.with(OrderReport::Priorities(priorities))),
     })
 }
 
-/// What a member holds as bytes, with what it knows of places.
+/// The binary form of a member's holdings, with its order report.
 #[derive(Deserialize)]
 enum HoldingsForm {
     None,
     Plain(HeldForm<()>, ()),
-    Numbered(HeldForm<()>, Places),
-    Agreed(HeldForm<()>, Standings),
+    Numbered(HeldForm<()>, Positions),
+    Agreed(HeldForm<()>, Priorities),
     Causal(HeldForm<Causes>, ()),
-    CausalNumbered(HeldForm<Causes>, Places),
-    CausalAgreed(HeldForm<Causes>, Standings),
+    CausalNumbered(HeldForm<Causes>, Positions),
+    CausalAgreed(HeldForm<Causes>, Priorities),
 }
 
 #[derive(Deserialize)]
@@ -171,7 +175,7 @@ struct HeldForm<T> {
 }
 
 impl<T: Into<Causes>> HeldForm<T> {
-    fn with(self, notes: Notes) -> Holdings {
+    fn with(self, notes: OrderReport) -> Holdings {
         let held = self.held.into_iter().map(|(id, tag)| (id, tag.into())).collect();
         Holdings { view: self.view, held, floor: self.floor, notes }
     }

@@ -1,9 +1,10 @@
 //! Messages of wrappers around nodes whose type is erased.
 //!
-//! In bytes, what is inside a wrapper's message comes last: so they are those of the message with nothing inside, its *head*, and then
-//! those of what is inside, which is somebody else's business.
+//! In the binary form, the inner part of a wrapper's message comes last. So the bytes are those of
+//! the message with an empty inner part, its *head*, followed by those of the inner part, which
+//! another codec writes.
 
-use super::{Messages, another, reports_nothing};
+use super::{Messages, no_reports, wrong_algorithm};
 use crate::message::{AnyMessage, AnyReport, ErasablePart};
 use quorate_core::deadlock::{locks, requests};
 use quorate_core::multicast::Addressed;
@@ -17,22 +18,22 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 pub(super) trait Wrapper: Describe + ErasablePart + Sized {
-    /// The same with nothing inside: nothing has no bytes.
+    /// The message with an empty inner part, which has no bytes.
     type Head: Serialize + DeserializeOwned;
 
-    /// Its head and what is inside, if anything is.
-    fn split(&self) -> Option<(Self::Head, Inside<'_>)>;
+    /// Returns the head and the inner part; `None` if there is no inner part.
+    fn split(&self) -> Option<(Self::Head, InnerPart<'_>)>;
 
-    /// The message with this head, and with what the rest of its bytes say inside.
+    /// Builds a message from its head and the rest of its bytes.
     fn join(head: Self::Head, rest: &Rest<'_>) -> Result<Self, Malformed>;
 }
 
-pub(super) enum Inside<'a> {
+pub(super) enum InnerPart<'a> {
     Message(&'a AnyMessage),
     Report(&'a AnyReport),
 }
 
-/// What follows a head, and who can read it.
+/// The bytes after a head, and the codec that reads them.
 pub(super) struct Rest<'a> {
     inner: &'a dyn Messages,
     bytes: &'a [u8],
@@ -47,12 +48,12 @@ impl Rest<'_> {
         self.inner.decode_report(self.bytes)
     }
 
-    fn nothing(&self) -> Result<(), Malformed> {
+    fn end(&self) -> Result<(), Malformed> {
         unpack(self.bytes)
     }
 }
 
-/// Knows the types behind a wrapper's messages.
+/// Encodes and decodes the messages of a wrapper.
 pub(super) struct Wrapped<W> {
     inner: Arc<dyn Messages>,
     wrapper: PhantomData<fn() -> W>,
@@ -66,12 +67,12 @@ impl<W> Wrapped<W> {
 
 impl<W: Wrapper> Messages for Wrapped<W> {
     fn encode(&self, message: &AnyMessage, into: &mut Vec<u8>) -> Result<(), Malformed> {
-        let message = message.peek::<W>().ok_or_else(another)?;
-        let Some((head, inside)) = message.split() else { return pack(message, into) };
+        let message = message.peek::<W>().ok_or_else(wrong_algorithm)?;
+        let Some((head, inner)) = message.split() else { return pack(message, into) };
         pack(&head, into)?;
-        match inside {
-            Inside::Message(message) => self.inner.encode(message, into),
-            Inside::Report(report) => self.inner.encode_report(report, into),
+        match inner {
+            InnerPart::Message(message) => self.inner.encode(message, into),
+            InnerPart::Report(report) => self.inner.encode_report(report, into),
         }
     }
 
@@ -81,22 +82,22 @@ impl<W: Wrapper> Messages for Wrapped<W> {
     }
 
     fn encode_report(&self, _report: &AnyReport, _into: &mut Vec<u8>) -> Result<(), Malformed> {
-        Err(reports_nothing())
+        Err(no_reports())
     }
 
     fn decode_report(&self, _bytes: &[u8]) -> Result<AnyReport, Malformed> {
-        Err(reports_nothing())
+        Err(no_reports())
     }
 }
 
 impl Wrapper for Signal<AnyMessage> {
     type Head = Signal<()>;
 
-    fn split(&self) -> Option<(Signal<()>, Inside<'_>)> {
+    fn split(&self) -> Option<(Signal<()>, InnerPart<'_>)> {
         match self {
             Self::Beat { .. } => None,
             Self::Inner { life, message } => {
-                Some((Signal::Inner { life: *life, message: () }, Inside::Message(message)))
+                Some((Signal::Inner { life: *life, message: () }, InnerPart::Message(message)))
             }
         }
     }
@@ -104,7 +105,7 @@ impl Wrapper for Signal<AnyMessage> {
     fn join(head: Signal<()>, rest: &Rest<'_>) -> Result<Self, Malformed> {
         Ok(match head {
             Signal::Beat { life, number } => {
-                rest.nothing()?;
+                rest.end()?;
                 Self::Beat { life, number }
             }
             Signal::Inner { life, message: () } => Self::Inner { life, message: rest.message()? },
@@ -115,8 +116,8 @@ impl Wrapper for Signal<AnyMessage> {
 impl Wrapper for Addressed<AnyMessage> {
     type Head = Addressed<()>;
 
-    fn split(&self) -> Option<(Addressed<()>, Inside<'_>)> {
-        Some((Addressed { group: self.group, what: () }, Inside::Message(&self.what)))
+    fn split(&self) -> Option<(Addressed<()>, InnerPart<'_>)> {
+        Some((Addressed { group: self.group, what: () }, InnerPart::Message(&self.what)))
     }
 
     fn join(head: Addressed<()>, rest: &Rest<'_>) -> Result<Self, Malformed> {
@@ -124,13 +125,13 @@ impl Wrapper for Addressed<AnyMessage> {
     }
 }
 
-/// In several groups, each with views of its own.
+/// A node in several groups, each with its own views.
 impl Wrapper for Addressed<Envelope<AnyMessage, AnyReport>> {
     type Head = Addressed<Envelope<(), ()>>;
 
-    fn split(&self) -> Option<(Self::Head, Inside<'_>)> {
-        let (what, inside) = self.what.split()?;
-        Some((Addressed { group: self.group, what }, inside))
+    fn split(&self) -> Option<(Self::Head, InnerPart<'_>)> {
+        let (what, inner) = self.what.split()?;
+        Some((Addressed { group: self.group, what }, inner))
     }
 
     fn join(head: Self::Head, rest: &Rest<'_>) -> Result<Self, Malformed> {
@@ -141,12 +142,12 @@ impl Wrapper for Addressed<Envelope<AnyMessage, AnyReport>> {
 impl Wrapper for Envelope<AnyMessage, AnyReport> {
     type Head = Envelope<(), ()>;
 
-    fn split(&self) -> Option<(Envelope<(), ()>, Inside<'_>)> {
-        let (content, inside) = match &self.content {
-            Content::Inner(message) => (Content::Inner(()), Inside::Message(message)),
-            Content::Report(report) => (Content::Report(()), Inside::Report(report)),
+    fn split(&self) -> Option<(Envelope<(), ()>, InnerPart<'_>)> {
+        let (content, inner) = match &self.content {
+            Content::Inner(message) => (Content::Inner(()), InnerPart::Message(message)),
+            Content::Report(report) => (Content::Report(()), InnerPart::Report(report)),
         };
-        Some((Envelope { epoch: self.epoch, content }, inside))
+        Some((Envelope { epoch: self.epoch, content }, inner))
     }
 
     fn join(head: Envelope<(), ()>, rest: &Rest<'_>) -> Result<Self, Malformed> {
@@ -161,11 +162,11 @@ impl Wrapper for Envelope<AnyMessage, AnyReport> {
 impl<W: Wrapper> Wrapper for Frame<W> {
     type Head = Frame<W::Head>;
 
-    fn split(&self) -> Option<(Frame<W::Head>, Inside<'_>)> {
+    fn split(&self) -> Option<(Frame<W::Head>, InnerPart<'_>)> {
         match self {
             Self::Data { pair, base, number, copy, message } => {
-                let (message, inside) = message.split()?;
-                Some((Frame::Data { pair: *pair, base: *base, number: *number, copy: *copy, message }, inside))
+                let (message, inner) = message.split()?;
+                Some((Frame::Data { pair: *pair, base: *base, number: *number, copy: *copy, message }, inner))
             }
             Self::Ack { .. } => None,
         }
@@ -177,7 +178,7 @@ impl<W: Wrapper> Wrapper for Frame<W> {
                 Self::Data { pair, base, number, copy, message: W::join(message, rest)? }
             }
             Frame::Ack { pair, below } => {
-                rest.nothing()?;
+                rest.end()?;
                 Self::Ack { pair, below }
             }
         })
@@ -187,21 +188,21 @@ impl<W: Wrapper> Wrapper for Frame<W> {
 impl Wrapper for requests::Message<AnyMessage> {
     type Head = requests::Message<()>;
 
-    fn split(&self) -> Option<(requests::Message<()>, Inside<'_>)> {
+    fn split(&self) -> Option<(requests::Message<()>, InnerPart<'_>)> {
         match self {
             Self::Request(_) | Self::Answer(_) | Self::Withdraw(_) => None,
-            Self::Detector(message) => Some((requests::Message::Detector(()), Inside::Message(message))),
+            Self::Detector(message) => Some((requests::Message::Detector(()), InnerPart::Message(message))),
         }
     }
 
     fn join(head: requests::Message<()>, rest: &Rest<'_>) -> Result<Self, Malformed> {
         let message = match head {
             requests::Message::Detector(()) => return rest.message().map(Self::Detector),
-            requests::Message::Request(letter) => Self::Request(letter),
-            requests::Message::Answer(letter) => Self::Answer(letter),
-            requests::Message::Withdraw(letter) => Self::Withdraw(letter),
+            requests::Message::Request(request) => Self::Request(request),
+            requests::Message::Answer(request) => Self::Answer(request),
+            requests::Message::Withdraw(request) => Self::Withdraw(request),
         };
-        rest.nothing()?;
+        rest.end()?;
         Ok(message)
     }
 }
@@ -209,17 +210,17 @@ impl Wrapper for requests::Message<AnyMessage> {
 impl Wrapper for locks::Message<AnyMessage> {
     type Head = locks::Message<()>;
 
-    fn split(&self) -> Option<(locks::Message<()>, Inside<'_>)> {
+    fn split(&self) -> Option<(locks::Message<()>, InnerPart<'_>)> {
         match self {
             Self::Lock(_) => None,
-            Self::Detector(message) => Some((locks::Message::Detector(()), Inside::Message(message))),
+            Self::Detector(message) => Some((locks::Message::Detector(()), InnerPart::Message(message))),
         }
     }
 
     fn join(head: locks::Message<()>, rest: &Rest<'_>) -> Result<Self, Malformed> {
         Ok(match head {
             locks::Message::Lock(message) => {
-                rest.nothing()?;
+                rest.end()?;
                 Self::Lock(message)
             }
             locks::Message::Detector(()) => Self::Detector(rest.message()?),
@@ -230,10 +231,10 @@ impl Wrapper for locks::Message<AnyMessage> {
 impl Wrapper for membership::Message<AnyMessage, AnyReport> {
     type Head = membership::Message<(), ()>;
 
-    fn split(&self) -> Option<(membership::Message<(), ()>, Inside<'_>)> {
+    fn split(&self) -> Option<(membership::Message<(), ()>, InnerPart<'_>)> {
         match self {
             Self::Replica { .. } | Self::Ask(_) => None,
-            Self::Inner(frame) => frame.split().map(|(frame, inside)| (membership::Message::Inner(frame), inside)),
+            Self::Inner(frame) => frame.split().map(|(frame, inner)| (membership::Message::Inner(frame), inner)),
         }
     }
 
@@ -243,7 +244,7 @@ impl Wrapper for membership::Message<AnyMessage, AnyReport> {
             membership::Message::Replica { life, message } => Self::Replica { life, message },
             membership::Message::Ask(ask) => Self::Ask(ask),
         };
-        rest.nothing()?;
+        rest.end()?;
         Ok(message)
     }
 }

@@ -1,39 +1,39 @@
-//! What a node finds on its disk, behind the type that all algorithms of a family share.
+//! Durable state of nodes behind the type that all algorithms of a family share.
 
-use crate::disks::keeper::{erase, found};
-use crate::disks::shelves::Shelf;
+use crate::disks::lists::ListDisk;
+use crate::disks::saving::{erase, found};
 use quorate_core::Durable;
 use quorate_erased::AnyDurable;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 fn written(mut disk: AnyDurable, writes: &[u16]) -> AnyDurable {
-    writes.iter().for_each(|write| disk.apply(erase::<Shelf>(*write)));
+    writes.iter().for_each(|write| disk.apply(erase::<ListDisk>(*write)));
     disk
 }
 
 #[test]
-fn a_new_disk_and_a_lost_one_are_told_apart_without_a_type() {
-    assert_eq!(found::<Shelf>(AnyDurable::default()), Shelf { was_wiped: false, books: vec![1] });
-    assert_eq!(found::<Shelf>(AnyDurable::wiped()), Shelf { was_wiped: true, books: vec![] });
+fn a_new_disk_and_a_lost_one_differ_without_a_type() {
+    assert_eq!(found::<ListDisk>(AnyDurable::default()), ListDisk { was_wiped: false, items: vec![1] });
+    assert_eq!(found::<ListDisk>(AnyDurable::wiped()), ListDisk { was_wiped: true, items: vec![] });
 }
 
-/// The first write tells of which algorithm the disk is; what it was before, wiped or new, it still is.
+/// The first write determines the algorithm of the disk; the disk remains new or lost as before.
 #[test]
-fn a_disk_that_is_written_to_remembers_that_it_was_lost() {
-    for (disk, was_wiped, books) in
+fn a_lost_disk_remains_lost_after_writes() {
+    for (disk, was_wiped, items) in
         [(AnyDurable::default(), false, vec![1, 7, 8]), (AnyDurable::wiped(), true, vec![7, 8])]
     {
         let disk = written(disk, &[7, 8]);
-        let shelf = Shelf { was_wiped, books };
-        assert_eq!(found::<Shelf>(disk.clone()), shelf);
-        // A copy is another disk.
-        assert!(found::<Shelf>(written(disk.clone(), &[9])).books.ends_with(&[8, 9]));
-        assert_eq!(found::<Shelf>(disk), shelf);
+        let list = ListDisk { was_wiped, items };
+        assert_eq!(found::<ListDisk>(disk.clone()), list);
+        // A clone is another disk.
+        assert!(found::<ListDisk>(written(disk.clone(), &[9])).items.ends_with(&[8, 9]));
+        assert_eq!(found::<ListDisk>(disk), list);
     }
 }
 
 #[test]
-fn disks_are_equal_if_what_nodes_find_there_is() {
+fn disks_are_equal_if_their_states_are() {
     let [new, lost] = [AnyDurable::default(), AnyDurable::wiped()];
     let disks = [
         new.clone(),
@@ -48,10 +48,10 @@ fn disks_are_equal_if_what_nodes_find_there_is() {
         disk.hash(&mut hasher);
         hasher.finish()
     };
-    for (place, one) in disks.iter().enumerate() {
-        for (other_place, other) in disks.iter().enumerate() {
-            assert_eq!(*one == other.clone(), place == other_place, "disks {place} and {other_place}");
-            assert_eq!(hash(one) == hash(other), place == other_place, "hashes of {place} and {other_place}");
+    for (index, one) in disks.iter().enumerate() {
+        for (other_index, other) in disks.iter().enumerate() {
+            assert_eq!(*one == other.clone(), index == other_index, "disks {index} and {other_index}");
+            assert_eq!(hash(one) == hash(other), index == other_index, "hashes of {index} and {other_index}");
         }
     }
 }

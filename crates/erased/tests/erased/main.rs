@@ -1,4 +1,4 @@
-//! Nodes of any type: what they send, set and save.
+//! Erased nodes: their messages, timers and saves.
 
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,14 +1,14 @@
-//! Nodes that cannot be copied: they run, and say what they are not fit for.
+//! Nodes that cannot be cloned: they run, and their clones report that they cannot.
 
 use quorate_core::election::{Command, Event};
 use quorate_core::{Effect, Effects, Epoch, Incarnation, Input, Never, NodeId, Note, Protocol, Sink, Time};
 use quorate_erased::Erased;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A node that neither copies nor compares: its state is a closure.
-struct Secret(Box<dyn Fn(u64) -> u64 + Send + Sync>, u64);
+/// A node that can be neither cloned nor compared: its state is a closure.
+struct ClosureNode(Box<dyn Fn(u64) -> u64 + Send + Sync>, u64);
 
-impl Protocol for Secret {
+impl Protocol for ClosureNode {
     type Command = Command;
     type Message = Never;
     type Timer = Never;
@@ -35,12 +35,12 @@ impl Protocol for Secret {
 }
 
 #[derive(Default)]
-struct Heard {
+struct Recorder {
     events: Vec<Event>,
     notes: Vec<String>,
 }
 
-impl Sink<Erased<Command, Event>> for Heard {
+impl Sink<Erased<Command, Event>> for Recorder {
     fn effect(&mut self, effect: Effect<Erased<Command, Event>>) {
         if let Effect::Emit { event, .. } = effect {
             self.events.push(event);
@@ -54,48 +54,48 @@ impl Sink<Erased<Command, Event>> for Heard {
     }
 }
 
-fn secret() -> Erased<Command, Event> {
-    Erased::opaque(Secret(Box::new(|number| number + 1), 0))
+fn closure_node() -> Erased<Command, Event> {
+    Erased::opaque(ClosureNode(Box::new(|number| number + 1), 0))
 }
 
-fn campaign(node: &mut Erased<Command, Event>) -> Heard {
-    let mut heard = Heard::default();
-    node.step(Time::ZERO, Input::Command(Command::Campaign), &mut Effects::new(&mut heard));
-    heard
+fn campaign(node: &mut Erased<Command, Event>) -> Recorder {
+    let mut recorder = Recorder::default();
+    node.step(Time::ZERO, Input::Command(Command::Campaign), &mut Effects::new(&mut recorder));
+    recorder
 }
 
 #[test]
 fn the_original_works() {
-    let mut node = secret();
+    let mut node = closure_node();
     let start = Input::Start { durable: Default::default(), incarnation: Incarnation::FIRST };
-    node.step(Time::ZERO, start, &mut Effects::new(&mut Heard::default()));
+    node.step(Time::ZERO, start, &mut Effects::new(&mut Recorder::default()));
     let epochs: Vec<_> = (0..3).map(|_| campaign(&mut node).events).collect();
     let elected = |epoch| vec![Event::elected(NodeId::from_index(0), Epoch(epoch))];
     assert_eq!(epochs, [elected(1), elected(2), elected(3)]);
 }
 
 #[test]
-fn news_of_the_disk_reaches_the_node() {
-    let (mut node, mut heard) = (secret(), Heard::default());
-    for news in [Input::DiskFull, Input::DiskFree] {
-        node.step(Time::ZERO, news, &mut Effects::new(&mut heard));
+fn disk_inputs_reach_the_node() {
+    let (mut node, mut recorder) = (closure_node(), Recorder::default());
+    for input in [Input::DiskFull, Input::DiskFree] {
+        node.step(Time::ZERO, input, &mut Effects::new(&mut recorder));
     }
-    assert_eq!(heard.events.len(), 2);
+    assert_eq!(recorder.events.len(), 2);
 }
 
 #[test]
-fn a_copy_is_an_empty_seat_and_so_is_its_copy() {
-    let node = secret();
+fn a_clone_and_its_clone_ignore_inputs() {
+    let node = closure_node();
     for mut copy in [node.clone(), node.clone().clone()] {
-        let Heard { events, notes } = campaign(&mut copy);
+        let Recorder { events, notes } = campaign(&mut copy);
         assert_eq!(events, []);
         assert!(matches!(&notes[..], [note] if note.starts_with("opaque: ignores an input")), "{notes:?}");
     }
 }
 
 #[test]
-fn no_two_of_them_are_taken_for_one_another() {
-    let (node, other) = (secret(), secret());
+fn two_opaque_nodes_are_never_equal() {
+    let (node, other) = (closure_node(), closure_node());
     let itself = &node;
     assert!(node == *itself && node != other && node != node.clone() && node.clone() != node);
     assert!(node.clone() == other.clone());

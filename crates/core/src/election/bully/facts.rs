@@ -1,15 +1,15 @@
-//! What the book says of the bully algorithm.
+//! Properties and expected costs of the bully algorithm.
 
 use crate::about::Profile;
 use crate::election::{Book, Case, Cost, Counts, Facts, Model, Shape, Starting};
 
-/// The line of the book's table.
+/// The algorithm's entry in the table.
 pub const FACTS: Facts = Facts { model: Model::Synchronous, ..Facts::new(PROFILE, Shape::Bully, COST) };
 
 const PROFILE: Profile = Profile {
     name: "bully",
     class: "among all",
-    summary: "ask everyone who ranks higher; whoever meets with silence leads",
+    summary: "ask all nodes of higher rank; lead if none of them answers",
     source: include_str!("../bully.rs"),
     flaw: None,
     checkable: true,
@@ -17,7 +17,7 @@ const PROFILE: Profile = Profile {
 
 const COST: Cost = Cost { formula: "n−2 … n²−n−1", book };
 
-/// The dead one, if there is one, is the old leader, and n counts it.
+/// A dead node, if there is one, is the old leader; n counts it.
 fn book(case: &Case) -> Option<Book> {
     let n = (case.live + case.dead) as f64;
     let (best, worst) = match (case.live, case.dead) {
@@ -32,11 +32,12 @@ fn book(case: &Case) -> Option<Book> {
         _ if case.live == 1 => Book::exactly(counts, best),
         (Starting::Highest, _) => Book::exactly(counts, best),
         (Starting::Lowest, 1) => Book::exactly(counts, worst),
-        // The highest declares as soon as it is asked, and whom it tells before the question arrives asks nobody.
+        // The highest node declares as soon as it is asked. A node that receives this result before
+        // the question asks no node.
         (Starting::Lowest, _) => ranges(3.0 * (n - 1.0)),
         (Starting::One, _) => ranges(best),
         (Starting::Several(_), _) => Book::at_most(counts, worst),
-        // The highest of the living need not ask the dead one.
+        // The highest live node need not ask the dead one.
         (Starting::All, _) => Book::exactly(counts, worst - case.dead as f64),
     })
 }

@@ -1,36 +1,37 @@
-//! What nodes of the bully algorithm say, wait for and remember.
+//! Messages, timers and durable state of the bully algorithm.
 
 use crate::describe::{Class, Describe};
 use crate::group::Epoch;
 use crate::protocol::Durable;
 
-/// What nodes send each other.
+/// A message between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message {
     pub word: Word,
-    /// The largest epoch that its sender has heard of; that of the result, where one is declared.
+    /// The largest epoch that the sender knows; in a `Coordinator` message, the epoch of the
+    /// result.
     pub epoch: Epoch,
 }
 
-/// What a message says.
+/// The purpose of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Word {
-    /// To a higher node: do you live?
+    /// To a higher node: are you alive?
     Election,
-    /// To a lower one: I do.
+    /// To a lower node: I am alive.
     Answer,
-    /// I lead.
+    /// I am the leader.
     Coordinator,
-    /// To a lower node: I have begun a run.
+    /// To a lower node: I have started an election.
     Begun,
-    /// I am back.
+    /// I have restarted.
     Hello,
-    /// What is the largest epoch that you have heard of?
+    /// Which is the largest epoch that you know?
     Inquiry,
-    /// This one.
+    /// The answer to an inquiry: the largest epoch known.
     Report,
 }
 
@@ -56,20 +57,20 @@ impl Describe for Message {
     }
 }
 
-/// What a node waits for.
+/// The event that a node waits for, with a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Timer {
-    /// Answers of higher nodes. If none comes it has won.
+    /// Answers of higher nodes. If none arrives in time, this node has won.
     Answers,
     Result,
-    /// The arrival of all that was sent by those who did not know that this node is back.
+    /// The arrival of messages sent by nodes that did not know of this node's restart.
     Quiet,
     Reports,
 }
 
-/// The largest epoch that a node has heard of, as its disk knows it.
+/// The largest epoch that a node knows, as saved on its disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Heard(pub Epoch);

@@ -1,70 +1,70 @@
-//! Tests: the rules, and the cost over all orders.
+//! Tests of the rules, and of the cost over all orders.
 
 use super::{Candidacy, FACTS};
-use crate::election::circuit::bench::{Bench, try_all, usual};
+use crate::election::circuit::test_ring::{TestRing, default_plan, try_all};
 use crate::election::{Case, Starting};
 use alloc::vec;
 
 /// Nodes 1 and 2 of three start.
-fn two_start() -> Bench<Candidacy> {
-    let mut ring = Bench::new(usual(3));
+fn two_start() -> TestRing<Candidacy> {
+    let mut ring = TestRing::new(default_plan(3));
     ring.campaign(1);
     ring.campaign(2);
     ring
 }
 
 #[test]
-fn cr_1_whoever_starts_sends_its_rank_on() {
+fn cr_1_a_starter_sends_its_rank_on() {
     let ring = two_start();
-    assert_eq!(ring.who("CR-1"), [1, 2]);
-    assert_eq!(ring.wires.len(), 2);
+    assert_eq!(ring.nodes_that_applied("CR-1"), [1, 2]);
+    assert_eq!(ring.in_flight.len(), 2);
 }
 
 #[test]
 fn cr_2_a_greater_rank_is_passed_on() {
     let mut ring = two_start();
     ring.settle();
-    assert_eq!(ring.who("CR-2"), [1, 2]);
+    assert_eq!(ring.nodes_that_applied("CR-2"), [1, 2]);
 }
 
 /// Rank 3 overtakes rank 1 on the way from 1 to 2.
 #[test]
 fn cr_2_a_node_that_passed_a_greater_rank_on_takes_part() {
-    let mut ring: Bench<Candidacy> = Bench::new(usual(3));
+    let mut ring: TestRing<Candidacy> = TestRing::new(default_plan(3));
     ring.campaign(1);
     ring.campaign(3);
-    ring.wires.rotate_left(1);
+    ring.in_flight.rotate_left(1);
     ring.deliver();
-    ring.wires.swap(0, 1);
+    ring.in_flight.swap(0, 1);
     ring.deliver();
-    assert_eq!((ring.who("CR-2"), ring.wires.len()), (vec![1, 2], 2));
-    // Rank 1 is dropped: nothing takes its place.
+    assert_eq!((ring.nodes_that_applied("CR-2"), ring.in_flight.len()), (vec![1, 2], 2));
+    // Node 2 drops rank 1 and sends nothing instead.
     ring.deliver();
-    assert_eq!((ring.who("CR-3"), ring.wires.len()), (vec![2], 1));
+    assert_eq!((ring.nodes_that_applied("CR-3"), ring.in_flight.len()), (vec![2], 1));
 }
 
 #[test]
 fn cr_3_a_lesser_rank_is_replaced_once_and_then_dropped() {
     let mut ring = two_start();
-    // 1 is replaced by nobody: 2 takes part already.
+    // Rank 1 is not replaced: node 2 takes part already.
     ring.deliver();
-    assert_eq!((ring.who("CR-3"), ring.wires.len()), (vec![2], 1));
-    // 2 is replaced by 3, which had not started.
+    assert_eq!((ring.nodes_that_applied("CR-3"), ring.in_flight.len()), (vec![2], 1));
+    // Rank 2 is replaced by rank 3, whose node had not started.
     ring.deliver();
-    assert_eq!((ring.who("CR-3"), ring.wires.len()), (vec![2, 3], 1));
+    assert_eq!((ring.nodes_that_applied("CR-3"), ring.in_flight.len()), (vec![2, 3], 1));
 }
 
 #[test]
-fn cr_4_the_greatest_rank_alone_comes_round() {
+fn cr_4_only_the_greatest_rank_comes_around() {
     let mut ring = two_start();
     ring.settle();
-    assert_eq!(ring.who("CR-4"), [3]);
+    assert_eq!(ring.nodes_that_applied("CR-4"), [3]);
     assert_eq!(ring.result(), Some((3, 1)));
     assert_eq!(ring.counts, [5, 3, 0]);
 }
 
 #[test]
-fn the_cost_over_all_orders_is_the_books() {
+fn the_cost_over_all_orders_is_the_expected_one() {
     for size in 1..=6 {
         let mut spread = [(u64::MAX, 0, 0, 0), (u64::MAX, 0, 0, 0)];
         try_all::<Candidacy>(size, |starters, election, announcement| {

@@ -1,25 +1,25 @@
-//! How elections on a ring get over a crash: what is done when somebody is dead, late or back.
+//! Recovery of ring elections from crashes, slow nodes and restarts.
 
-use super::{Body, Circuit, Contest, Dispute, Letter, Repair, Run, Stage};
+use super::{Body, Circuit, Contest, Dispute, Envelope, Repair, Run, Stage};
 use crate::effects::Effects;
 use crate::node::NodeId;
 use crate::time::Span;
 
-/// What a node waits for, where silence is evidence.
+/// The event that a node waits for, with a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Timer {
-    /// The acknowledgement of the message of this number.
+    /// The acknowledgement of the message with this number.
     Hop(u64),
     Run,
-    /// Whether two who disagree on who is dead have come to agree by then.
+    /// The end of a conflict between nodes that disagree on which nodes are dead.
     Dispute,
 }
 
 impl<C: Contest> Circuit<C> {
-    /// Sends a message of the run to a neighbour.
-    pub(super) fn hand(&mut self, to: NodeId, body: Body<C::Message>, out: &mut Effects<'_, Self>) {
+    /// Sends a message of the run to a neighbour. With timeouts, expects an acknowledgement.
+    pub(super) fn send_hop(&mut self, to: NodeId, body: Body<C::Message>, out: &mut Effects<'_, Self>) {
         let is_watched = self.plan.repair == Repair::Timeout && to != self.me;
         let number = is_watched.then(|| {
             self.sent += 1;
@@ -27,55 +27,56 @@ impl<C: Contest> Circuit<C> {
             out.set_timer(Timer::Hop(self.sent), Span::exactly(self.plan.bounds.answer().times(2)));
             self.sent
         });
-        out.send(to, Letter { run: self.run.clone(), number, body });
+        out.send(to, Envelope { run: self.run.clone(), number, body });
     }
 
-    pub(super) fn acknowledged(&mut self, number: u64, from: NodeId, out: &mut Effects<'_, Self>) {
+    pub(super) fn receive_acknowledgement(&mut self, number: u64, from: NodeId, out: &mut Effects<'_, Self>) {
         if let Some(place) = self.unacknowledged.iter().position(|sent| *sent == (number, from)) {
             self.unacknowledged.remove(place);
             out.cancel_timer(Timer::Hop(number));
         }
     }
 
-    /// What was sent in an earlier run is of no interest any more.
-    pub(super) fn forget_hops(&mut self, out: &mut Effects<'_, Self>) {
+    /// Stops waiting for acknowledgements of messages of an earlier run.
+    pub(super) fn cancel_hops(&mut self, out: &mut Effects<'_, Self>) {
         for (number, _) in self.unacknowledged.drain(..) {
             out.cancel_timer(Timer::Hop(number));
         }
     }
 
     /// CI-9.
-    pub(super) fn miss_hop(&mut self, number: u64, out: &mut Effects<'_, Self>) {
+    pub(super) fn handle_hop_timeout(&mut self, number: u64, out: &mut Effects<'_, Self>) {
         let Some(place) = self.unacknowledged.iter().position(|(sent, _)| *sent == number) else { return };
         let (_, node) = self.unacknowledged.remove(place);
-        out.note("CI-9", format_args!("{node} does not acknowledge: it is dead"));
-        self.mark(node);
+        out.note("CI-9", format_args!("{node} does not acknowledge: considers it dead"));
+        self.mark_dead(node);
         self.begin(out);
     }
 
-    /// A run must be over by then: every hop of it, and as much again for those who wait in a queue.
+    /// Sets the timeout of a run: the time of all its hops, twice, to allow for queueing.
     ///
-    /// Where a detector tells, that is a second line: a run that cannot end because two deaths hid each other is done again, much later.
-    pub(super) fn allow_time(&mut self, out: &mut Effects<'_, Self>) {
-        let patience = match self.plan.repair {
+    /// With a failure detector this is only a fallback, and longer: it repeats a run that cannot
+    /// end because two crashes hid each other.
+    pub(super) fn set_run_timeout(&mut self, out: &mut Effects<'_, Self>) {
+        let factor = match self.plan.repair {
             Repair::None => return,
             Repair::Timeout => 1,
-            Repair::Detector if self.counts() => 8,
+            Repair::Detector if self.has_majority() => 8,
             Repair::Detector => return out.cancel_timer(Timer::Run),
         };
         let hops = C::hops(self.members()) + self.members() as u64;
         let hop = self.plan.bounds.message + self.plan.bounds.processing;
-        out.set_timer(Timer::Run, Span::exactly(hop.times(patience * (2 * hops + 4))));
+        out.set_timer(Timer::Run, Span::exactly(hop.times(factor * (2 * hops + 4))));
     }
 
-    pub(super) fn end_time(&mut self, out: &mut Effects<'_, Self>) {
+    pub(super) fn cancel_run_timeout(&mut self, out: &mut Effects<'_, Self>) {
         if self.plan.repair != Repair::None {
             out.cancel_timer(Timer::Run);
         }
     }
 
     /// CI-10.
-    pub(super) fn miss_end(&mut self, out: &mut Effects<'_, Self>) {
+    pub(super) fn handle_run_timeout(&mut self, out: &mut Effects<'_, Self>) {
         if let Stage::Contest = self.stage {
             out.note("CI-10", format_args!("epoch {} takes too long", self.run.epoch));
             self.begin(out);
@@ -83,26 +84,26 @@ impl<C: Contest> Circuit<C> {
     }
 
     /// CI-11.
-    pub(super) fn boot_again(&mut self, out: &mut Effects<'_, Self>) {
+    pub(super) fn restart_run_after_boot(&mut self, out: &mut Effects<'_, Self>) {
         if self.plan.repair != Repair::None {
-            out.note("CI-11", format_args!("is back, and begins epoch {}", self.run.next()));
+            out.note("CI-11", format_args!("has restarted, and begins epoch {}", self.run.next()));
             self.begin(out);
         }
     }
 
     pub(super) fn suspect(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
         if self.plan.repair == Repair::Detector && node != self.me && self.plan.group.contains(node) {
-            self.mark(node);
-            self.bury(node, out);
+            self.mark_dead(node);
+            self.handle_death(node, out);
         }
     }
 
     /// CI-7.
-    pub(super) fn bury(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
+    pub(super) fn handle_death(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
         let matters = match self.stage {
             Stage::Idle => false,
             Stage::Contest => !self.run.without.contains(&node),
-            Stage::Over(leader) => leader == node,
+            Stage::Decided(leader) => leader == node,
         };
         if matters && self.plan.repair != Repair::None {
             out.note("CI-7", format_args!("{node} is dead: begins epoch {}", self.run.next()));
@@ -118,44 +119,48 @@ impl<C: Contest> Circuit<C> {
         self.dead.retain(|dead| *dead != node);
         let is_left_out = self.stage != Stage::Idle && self.run.without.contains(&node);
         if is_left_out || self.stage == Stage::Contest {
-            out.note("CI-8", format_args!("{node} is back: begins epoch {}", self.run.next()));
+            out.note("CI-8", format_args!("{node} is up again: begins epoch {}", self.run.next()));
             self.begin(out);
         }
     }
 
-    fn mark(&mut self, node: NodeId) {
+    fn mark_dead(&mut self, node: NodeId) {
         if let Err(place) = self.dead.binary_search(&node) {
             self.dead.insert(place, node);
         }
     }
 
-    /// CI-4. A node has just joined a run. Where timeouts tell, whoever began it knew better who is dead: it has heard of later deaths and of
-    /// those who are back. Where a detector tells and the node knows of a dead member, one of the two is behind, and the run may never end.
+    /// CI-4. Called after the node has joined a run. With timeouts, the starter of the run knew
+    /// better which nodes are dead: it knows of later crashes and restarts. With a detector,
+    /// if this node knows of a dead member, one of the two is behind, and the run may never
+    /// end.
     pub(super) fn compare_deaths(&mut self, out: &mut Effects<'_, Self>) {
         match self.plan.repair {
             Repair::None => {}
             Repair::Timeout => self.dead.clone_from(&self.run.without),
             Repair::Detector => {
                 if let Some(node) = self.dead.iter().find(|dead| !self.run.without.contains(dead)) {
-                    out.note("CI-4", format_args!("takes part although {node} is dead"));
+                    out.note("CI-4", format_args!("takes part although member {node} is dead"));
                     self.wait_for_agreement(Dispute::Death, out);
                 }
             }
         }
     }
 
-    /// CI-4. Where timeouts tell, only those are left out whom both leave out: the others will be missed again if they are dead.
-    pub(super) fn differ(&mut self, other: &Run, out: &mut Effects<'_, Self>) {
+    /// CI-4. With timeouts, a node leaves out only nodes that both runs leave out: the others will
+    /// time out again if they are dead.
+    pub(super) fn handle_conflicting_run(&mut self, other: &Run, out: &mut Effects<'_, Self>) {
         match self.plan.repair {
             Repair::None => return,
             Repair::Timeout => self.dead.retain(|dead| other.without.contains(dead)),
             Repair::Detector => {}
         }
-        out.note("CI-4", format_args!("another run of epoch {} leaves out others", self.run.epoch));
+        out.note("CI-4", format_args!("another run of epoch {} leaves out other nodes", self.run.epoch));
         self.wait_for_agreement(Dispute::Runs, out);
     }
 
-    /// Those who disagree wait for a moment before they try again, so that epochs do not race ahead of the detector.
+    /// Nodes that disagree wait for a timeout before they try again, so that epochs do not advance
+    /// faster than the detector.
     fn wait_for_agreement(&mut self, dispute: Dispute, out: &mut Effects<'_, Self>) {
         if self.dispute.is_none() {
             out.set_timer(Timer::Dispute, Span::exactly(self.plan.bounds.answer()));
@@ -181,29 +186,34 @@ impl<C: Contest> Circuit<C> {
     }
 
     /// CI-12.
-    pub(super) fn hear_of_later(&mut self, run: &Run, is_over: bool, out: &mut Effects<'_, Self>) {
-        // A run that is under way with this node in it comes by.
+    pub(super) fn receive_later_epoch(&mut self, run: &Run, is_over: bool, out: &mut Effects<'_, Self>) {
+        // This node still receives the messages of a run that is in progress and includes it.
         let matters = self.stage == Stage::Contest && is_over || run.without.contains(&self.me);
         if self.plan.repair != Repair::None && matters && run.epoch > self.run.epoch {
-            out.note("CI-12", format_args!("others are at epoch {} already", run.epoch));
+            out.note("CI-12", format_args!("other nodes are at epoch {} already", run.epoch));
             self.run.epoch = run.epoch;
             self.begin(out);
         }
     }
 
-    /// Whoever speaks lives, where silence is death. A detector knows more: what the dead sent may still be under way.
-    pub(super) fn see_alive(&mut self, node: NodeId) {
+    /// With timeouts, a node that sends is alive. A detector knows more: a message of a dead
+    /// node may still arrive.
+    pub(super) fn note_alive(&mut self, node: NodeId) {
         if self.plan.repair == Repair::Timeout {
             self.dead.retain(|dead| *dead != node);
         }
     }
 
-    /// CI-12. Whoever is left out of a run and lives must know that it is behind. To the dead this is one more message that nobody reads.
-    /// A detector needs no such help: it tells everyone that one lives.
-    pub(super) fn tell_the_dead(&mut self, out: &mut Effects<'_, Self>) {
+    /// CI-12. A live node that a run leaves out must learn that it is behind. If it is dead, the
+    /// message is lost without harm. A detector needs no such message: it reports to all nodes that
+    /// a node is alive.
+    pub(super) fn notify_left_out(&mut self, out: &mut Effects<'_, Self>) {
         if self.plan.repair == Repair::Timeout {
             for node in &self.run.without {
-                out.send(*node, Letter { run: self.run.clone(), number: None, body: Body::Behind { is_over: false } });
+                out.send(
+                    *node,
+                    Envelope { run: self.run.clone(), number: None, body: Body::Behind { is_over: false } },
+                );
             }
         }
     }

@@ -1,7 +1,7 @@
-//! Tests: the rules of the circuit, with Chang and Roberts' contest in it.
+//! Tests of the rules that ring elections share, with Chang and Roberts' contest.
 
-use super::bench::{Bench, node, usual};
-use super::{Body, Claim, Letter, Run, Side, Timer, about};
+use super::test_ring::{TestRing, default_plan, node};
+use super::{Body, Claim, Envelope, Run, Side, Timer, about};
 use crate::election::chang_roberts::Candidacy;
 use crate::election::{Announce, Command, Event, Plan, Ranking, Refusal, Repair};
 use crate::group::{Epoch, Group};
@@ -9,16 +9,16 @@ use crate::protocol::Input;
 use alloc::vec;
 use alloc::vec::Vec;
 
-type Ring = Bench<Candidacy>;
+type Ring = TestRing<Candidacy>;
 
 fn with(repair: Repair, size: usize) -> Ring {
-    Bench::new(Plan { repair, ..usual(size) })
+    TestRing::new(Plan { repair, ..default_plan(size) })
 }
 
-fn claim(epoch: u64, without: &[u32], rank: u32) -> Letter<Claim> {
+fn claim(epoch: u64, without: &[u32], rank: u32) -> Envelope<Claim> {
     let without: Vec<_> = without.iter().map(|number| node(*number)).collect();
     let message = Claim(Ranking::default().of(node(rank)));
-    Letter {
+    Envelope {
         run: Run { epoch: Epoch(epoch), without },
         number: None,
         body: Body::Contest { from: Side::Before, message },
@@ -29,55 +29,59 @@ fn claim(epoch: u64, without: &[u32], rank: u32) -> Letter<Claim> {
 fn ci_1_a_campaign_begins_the_next_epoch() {
     let mut ring = with(Repair::Detector, 4);
     ring.campaign(2);
-    assert_eq!(ring.told[1], [Event::Began { epoch: Epoch(1) }]);
-    assert_eq!(ring.who("CI-1"), [2]);
+    assert_eq!(ring.events[1], [Event::Began { epoch: Epoch(1) }]);
+    assert_eq!(ring.nodes_that_applied("CI-1"), [2]);
 }
 
 #[test]
-fn ci_2_whoever_hears_of_a_later_epoch_takes_part_and_forgets_its_leader() {
+fn ci_2_a_message_of_a_later_epoch_makes_a_node_take_part_and_forget_its_leader() {
     let mut ring = with(Repair::Detector, 3);
     ring.elect(1);
-    assert_eq!(ring.who("CI-2"), [2, 3]);
+    assert_eq!(ring.nodes_that_applied("CI-2"), [2, 3]);
     ring.campaign(3);
     ring.deliver();
-    assert_eq!(ring.told[0].last(), Some(&Event::Began { epoch: Epoch(2) }));
+    assert_eq!(ring.events[0].last(), Some(&Event::Began { epoch: Epoch(2) }));
 }
 
 #[test]
-fn ci_5_whoever_finds_the_winner_announces_it() {
+fn ci_5_the_node_that_finds_the_winner_announces_it() {
     let mut ring = with(Repair::Detector, 3);
     ring.elect(1);
-    assert_eq!(ring.who("CI-5"), [3]);
+    assert_eq!(ring.nodes_that_applied("CI-5"), [3]);
 }
 
 #[test]
 fn ci_6_all_learn_the_winner_and_pass_it_on() {
     let mut ring = with(Repair::Detector, 4);
     ring.elect(2);
-    assert_eq!(ring.who("CI-6"), [1, 2, 3, 4]);
+    assert_eq!(ring.nodes_that_applied("CI-6"), [1, 2, 3, 4]);
     assert_eq!(ring.result(), Some((4, 1)));
     assert_eq!(ring.counts, [6, 4, 0]);
     ring.elect(3);
     assert_eq!(ring.result(), Some((4, 2)));
-    assert!(ring.told.iter().all(|told| told.len() == 4), "each knows nothing at first, twice: {:?}", ring.told);
+    assert!(
+        ring.events.iter().all(|events| events.len() == 4),
+        "each node has two elections of two events: {:?}",
+        ring.events
+    );
 }
 
 #[test]
-fn ci_1_a_node_has_one_run_at_a_time_and_nobody_resigns() {
+fn ci_1_a_node_has_one_run_at_a_time_and_cannot_resign() {
     let mut ring = with(Repair::Detector, 3);
     ring.campaign(1);
     ring.campaign(1);
-    assert_eq!(ring.told[0].last(), Some(&Event::Refused(Refusal::AlreadyRunning)));
+    assert_eq!(ring.events[0].last(), Some(&Event::Refused(Refusal::AlreadyRunning)));
     ring.settle();
     for (number, refusal) in [(3, Refusal::CannotResign), (1, Refusal::NotLeading)] {
         ring.step(node(number), Input::Command(Command::Resign));
-        assert_eq!(ring.told[node(number).index()].last(), Some(&Event::Refused(refusal)));
+        assert_eq!(ring.events[node(number).index()].last(), Some(&Event::Refused(refusal)));
     }
     assert_eq!(ring.result(), Some((3, 1)));
 }
 
 #[test]
-fn ci_12_whoever_is_late_hears_how_late_and_begins_a_later_epoch() {
+fn ci_12_a_node_that_is_behind_learns_the_epoch_and_starts_a_later_one() {
     let mut ring = with(Repair::Detector, 3);
     for _ in 0..5 {
         ring.elect(1);
@@ -86,9 +90,9 @@ fn ci_12_whoever_is_late_hears_how_late_and_begins_a_later_epoch() {
     ring.all_suspect(2);
     ring.elect(1);
     assert_eq!(ring.result(), Some((3, 6)));
-    // It has slept through the sixth epoch.
+    // It missed the sixth epoch.
     ring.restart(2);
-    assert_eq!(ring.told[1].last(), Some(&Event::Began { epoch: Epoch(6) }));
+    assert_eq!(ring.events[1].last(), Some(&Event::Began { epoch: Epoch(6) }));
     ring.all_trust(2);
     ring.settle();
     let (leader, epoch) = ring.result().unwrap_or_default();
@@ -96,24 +100,24 @@ fn ci_12_whoever_is_late_hears_how_late_and_begins_a_later_epoch() {
 }
 
 #[test]
-fn ci_3_bare_a_late_message_is_dropped_without_a_word() {
+fn ci_3_without_repair_a_late_message_is_dropped_without_an_answer() {
     let mut ring = with(Repair::None, 3);
     ring.elect(1);
     ring.elect(1);
     let before = ring.counts;
     ring.step(node(2), Input::Message { from: node(1), message: claim(1, &[], 1) });
-    assert!(ring.wires.is_empty());
+    assert!(ring.in_flight.is_empty());
     assert_eq!(ring.counts, before);
 }
 
 #[test]
-fn ci_4_two_runs_of_one_epoch_that_leave_out_others_make_room_for_the_next() {
+fn ci_4_two_conflicting_runs_of_one_epoch_are_followed_by_the_next_epoch() {
     let mut ring = with(Repair::Detector, 4);
     ring.suspect(1, 4);
     ring.campaign(1);
     ring.elect(3);
-    assert_eq!(ring.result(), None, "neither run passes those who take part in the other");
-    // Node 1 is wrong, and told so before it tries again.
+    assert_eq!(ring.result(), None, "no run passes the nodes that take part in the other");
+    // Node 1 is wrong, and trusts node 4 before it tries again.
     ring.step(node(1), Input::Trust(node(4)));
     ring.settle();
     let (leader, epoch) = ring.result().unwrap_or_default();
@@ -121,7 +125,7 @@ fn ci_4_two_runs_of_one_epoch_that_leave_out_others_make_room_for_the_next() {
 }
 
 #[test]
-fn ci_4_a_run_with_a_dead_member_is_done_again_after_a_moment() {
+fn ci_4_a_run_with_a_dead_member_is_repeated_after_a_timeout() {
     let mut ring = with(Repair::Detector, 3);
     ring.crash(3);
     ring.suspect(2, 3);
@@ -146,7 +150,7 @@ fn ci_7_a_member_that_dies_in_a_run_is_left_out_of_the_next() {
 }
 
 #[test]
-fn ci_7_a_leader_that_dies_is_followed_by_another_without_anybody_asking() {
+fn ci_7_a_dead_leader_is_replaced_without_a_campaign() {
     let mut ring = with(Repair::Detector, 4);
     ring.elect(1);
     ring.crash(4);
@@ -158,16 +162,16 @@ fn ci_7_a_leader_that_dies_is_followed_by_another_without_anybody_asking() {
 }
 
 #[test]
-fn ci_7_bare_nobody_listens_to_a_detector() {
+fn ci_7_without_repair_suspicions_are_ignored() {
     let mut ring = with(Repair::None, 3);
     ring.elect(1);
     ring.crash(3);
     ring.all_suspect(3);
-    assert!(ring.wires.is_empty());
+    assert!(ring.in_flight.is_empty());
 }
 
 #[test]
-fn ci_11_one_that_is_back_takes_part_again_and_wins_by_its_rank() {
+fn ci_11_a_restarted_node_takes_part_and_wins_by_its_rank() {
     let mut ring = with(Repair::Detector, 4);
     ring.elect(1);
     ring.crash(4);
@@ -182,7 +186,7 @@ fn ci_11_one_that_is_back_takes_part_again_and_wins_by_its_rank() {
 }
 
 #[test]
-fn ci_8_a_short_absence_in_a_run_is_got_over() {
+fn ci_8_a_run_recovers_from_a_short_absence() {
     let mut ring = with(Repair::Detector, 3);
     ring.campaign(1);
     ring.crash(2);
@@ -195,24 +199,24 @@ fn ci_8_a_short_absence_in_a_run_is_got_over() {
 }
 
 #[test]
-fn ci_9_a_neighbour_that_does_not_acknowledge_is_left_out_and_told_so() {
+fn ci_9_a_neighbour_that_does_not_acknowledge_is_left_out_and_notified() {
     let mut ring = with(Repair::Timeout, 4);
     ring.crash(4);
     ring.elect(3);
     ring.fire(3, Timer::Hop(1));
     let to_the_dead = ring
-        .wires
+        .in_flight
         .iter()
-        .filter(|(_, to, letter)| *to == node(4) && letter.body == Body::Behind { is_over: false })
+        .filter(|(_, to, envelope)| *to == node(4) && envelope.body == Body::Behind { is_over: false })
         .count();
     assert_eq!(to_the_dead, 1);
     ring.settle();
     assert_eq!(ring.result(), Some((3, 2)));
-    assert!(ring.timers.iter().all(Vec::is_empty), "nobody waits for anything: {:?}", ring.timers);
+    assert!(ring.timers.iter().all(Vec::is_empty), "timers are still set: {:?}", ring.timers);
 }
 
 #[test]
-fn ci_12_one_that_was_left_out_by_mistake_is_heard() {
+fn ci_12_a_live_node_that_was_left_out_is_included_again() {
     let mut ring = with(Repair::Timeout, 4);
     ring.crash(4);
     ring.elect(3);
@@ -223,12 +227,12 @@ fn ci_12_one_that_was_left_out_by_mistake_is_heard() {
 }
 
 #[test]
-fn ci_10_a_run_that_takes_too_long_is_done_again() {
+fn ci_10_a_run_that_takes_too_long_is_repeated() {
     let mut ring = with(Repair::Timeout, 3);
     ring.campaign(1);
-    // The next one takes the message, acknowledges it, and passes nothing on.
+    // The next node receives the message and acknowledges it, but its own message is lost.
     ring.deliver();
-    ring.wires.retain(|(_, to, _)| *to == node(1));
+    ring.in_flight.retain(|(_, to, _)| *to == node(1));
     ring.settle();
     ring.fire(1, Timer::Run);
     ring.settle();
@@ -240,25 +244,25 @@ fn a_run_that_names_strangers_or_the_receiver_itself_as_dead_changes_nothing() {
     for without in [&[9][..], &[2], &[3, 1], &[1, 1]] {
         let mut ring = with(Repair::Detector, 3);
         ring.step(node(2), Input::Message { from: node(1), message: claim(1, without, 1) });
-        assert!(ring.told[1].is_empty() && ring.wires.is_empty(), "{without:?}");
+        assert!(ring.events[1].is_empty() && ring.in_flight.is_empty(), "{without:?}");
     }
 }
 
 #[test]
-fn the_largest_epoch_is_no_reason_to_stop() {
+fn a_message_with_the_largest_epoch_does_not_stop_a_node() {
     let mut ring = with(Repair::Detector, 3);
     ring.step(node(2), Input::Message { from: node(1), message: claim(u64::MAX, &[], 1) });
     ring.step(node(2), Input::Suspect(node(3)));
     ring.campaign(2);
-    assert!(!ring.told[1].is_empty());
+    assert!(!ring.events[1].is_empty());
 }
 
 #[test]
-fn those_who_are_down_from_the_start_are_skipped() {
+fn nodes_that_are_down_at_start_up_are_skipped() {
     for repair in [Repair::None, Repair::Timeout, Repair::Detector] {
         for announce in [Announce::Ring, Announce::Multicast] {
             let absent: Group = vec![node(2), node(5)].into();
-            let mut ring: Ring = Bench::new(Plan { repair, announce, absent, ..usual(5) });
+            let mut ring: Ring = TestRing::new(Plan { repair, announce, absent, ..default_plan(5) });
             ring.elect(1);
             assert_eq!(ring.result(), Some((4, 1)));
             assert_eq!(ring.counts[0], 5, "{repair:?}");
@@ -268,7 +272,7 @@ fn those_who_are_down_from_the_start_are_skipped() {
 }
 
 #[test]
-fn alone_a_node_elects_itself() {
+fn a_single_node_elects_itself() {
     for repair in [Repair::None, Repair::Timeout, Repair::Detector] {
         let mut ring = with(repair, 1);
         ring.elect(1);

@@ -1,11 +1,11 @@
-//! What a contest can do when it is its turn.
+//! The interface through which a contest acts.
 
 use super::{Body, Circuit, Contest, Rank, Side};
 use crate::effects::Effects;
 use crate::node::NodeId;
 use core::fmt;
 
-/// One node's turn in a run.
+/// One step of a contest: its access to the ring, and the outcome it reports.
 pub struct Turn<'a, 'b, C: Contest> {
     circuit: &'a mut Circuit<C>,
     out: &'a mut Effects<'b, Circuit<C>>,
@@ -15,12 +15,12 @@ pub struct Turn<'a, 'b, C: Contest> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Open,
-    /// This node found out who has won, and is to announce it.
+    /// This node found the winner, and must announce it.
     Won(NodeId),
-    /// This node knows who has won, and so do the others by themselves.
+    /// This node knows the winner, and all other nodes find it out without an announcement.
     Known(NodeId),
-    /// The run came to nothing.
-    Again,
+    /// The run failed; start the next one.
+    Failed,
 }
 
 impl<'a, 'b, C: Contest> Turn<'a, 'b, C> {
@@ -28,49 +28,49 @@ impl<'a, 'b, C: Contest> Turn<'a, 'b, C> {
         Self { circuit, out, outcome: Outcome::Open }
     }
 
-    /// This node's rank.
+    /// Returns this node's rank.
     pub fn rank(&self) -> Rank {
         self.circuit.rank()
     }
 
-    /// How many take part.
+    /// Returns the number of members of the run.
     pub fn members(&self) -> usize {
         self.circuit.members()
     }
 
-    /// Whether a winner is told to all at once, and not round the ring.
+    /// Returns whether a winner is announced by multicast rather than around the ring.
     pub fn is_multicast(&self) -> bool {
         self.circuit.plan.announce == super::Announce::Multicast
     }
 
-    /// Sends to the neighbour on this side.
+    /// Sends a message to the neighbour on this side.
     pub fn send(&mut self, to: Side, message: C::Message) {
         let body = Body::Contest { from: to.opposite(), message };
-        self.circuit.hand(self.circuit.neighbour(to), body, self.out);
+        self.circuit.send_hop(self.circuit.neighbour(to), body, self.out);
     }
 
-    /// Sends onward round the ring.
-    pub fn onward(&mut self, message: C::Message) {
+    /// Sends a message to the next node of the ring.
+    pub fn send_onward(&mut self, message: C::Message) {
         self.send(Side::After, message);
     }
 
-    /// Notes which rule of the contest was applied.
+    /// Records that a rule of the contest was applied.
     pub fn note(&mut self, rule: &'static str, text: fmt::Arguments<'_>) {
         self.out.note(rule, text);
     }
 
-    /// This one has won: this node announces it.
+    /// Reports that `leader` has won; this node announces it.
     pub fn win(&mut self, leader: Rank) {
         self.outcome = Outcome::Won(leader.node());
     }
 
-    /// This one has won, and everyone finds that out alone.
+    /// Reports that `leader` has won; every node finds this out without an announcement.
     pub fn learn(&mut self, leader: Rank) {
         self.outcome = Outcome::Known(leader.node());
     }
 
-    /// The run came to nothing: begin the next one.
-    pub fn again(&mut self) {
-        self.outcome = Outcome::Again;
+    /// Reports that the run failed; this node starts the next one.
+    pub fn fail(&mut self) {
+        self.outcome = Outcome::Failed;
     }
 }

@@ -1,7 +1,7 @@
-//! The rules of consensus by election, and decisions in any order of messages.
+//! Tests of the rules of consensus by election, and of decisions in any order of messages.
 
 use super::{ConsensusByElection, ConsensusByRing, Decision};
-use crate::election::{Command, Event, HirschbergSinclair, Plan, Prefer, Ranking, drill};
+use crate::election::{Command, Event, HirschbergSinclair, Plan, Prefer, Ranking, script};
 use crate::group::{Epoch, Group};
 use crate::mutex::rules::rules;
 use crate::node::NodeId;
@@ -12,7 +12,7 @@ use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 use std::vec::Vec;
 
 fn plan(group: &Group, ranking: Ranking) -> Arc<Plan> {
-    Arc::new(Plan { ranking, ..drill::plan(group.len()) })
+    Arc::new(Plan { ranking, ..script::plan(group.len()) })
 }
 
 fn numbered(me: NodeId, group: Group) -> ConsensusByRing {
@@ -25,64 +25,65 @@ fn with_attributes(me: NodeId, group: Group) -> ConsensusByRing {
 }
 
 rules! { numbered, 3;
-    ce_1_commands_and_messages_are_the_elections("1 campaign; 1 campaign; 1 resign; 1 > 2", expect![[r#"
+    ce_1_commands_and_messages_go_to_the_inner_election("1 campaign; 1 campaign; 1 resign; 1 > 2", expect![[r#"
         1 campaign: CI-1 begins epoch 1; CR-1 sends its rank on; election → 2; knows no leader (epoch 1)
-        1 campaign: refused: it takes part in a run that is already under way
-        1 resign: refused: it does not lead
+        1 campaign: refused: the node already takes part in an election
+        1 resign: refused: the node is not the leader
         2 hears election from 1: CI-2 takes part in epoch 1; CR-3 sends its own rank in place of 1; election → 3; knows no leader (epoch 1)
     "#]]);
 
-    /// At node 1 the decision comes first, at node 2 the announcement.
-    ce_4_who_is_elected_is_told_when_the_decision_is_known_too(
+    /// At node 1 the decision arrives first, at node 2 the announcement.
+    ce_4_a_node_reports_the_leader_once_it_knows_the_decision(
         "3 campaign | 3 > 1; 1 > 2; 2 > 3; 3 > 1 last; 3 > 1; 1 > 2; 3 > 2; rest", expect![[r#"
             1 hears election from 3: CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2; knows no leader (epoch 1)
             2 hears election from 1: CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 3; knows no leader (epoch 1)
-            3 hears election from 2: CR-4 its rank has been all the way round: it has won; CI-5 announces 3 in epoch 1; elected → 1; CE-2 decides 3 in epoch 1; decided → all; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
+            3 hears election from 2: CR-4 its rank came all the way around: it has won; CI-5 announces 3 in epoch 1; elected → 1; CE-2 decides 3 in epoch 1; decided → all; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
             1 hears decided from 3: CE-3 3 is decided in epoch 1
             1 hears elected from 3: elected → 2; CI-6 learns that 3 has won; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
             2 hears elected from 1: elected → 3; CI-6 learns that 3 has won
             2 hears decided from 3: CE-3 3 is decided in epoch 1; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
-            3 hears elected from 2: CI-6 the announcement has been all the way round
+            3 hears elected from 2: CI-6 the announcement came all the way around
         "#]]);
 }
 
 #[test]
 fn ce_2_the_leader_decides_for_its_own_proposal() {
-    let mut stage = ScriptGroup::new(3, with_attributes);
-    stage.run("2 campaign; rest");
-    assert!(stage.trace.contains("CE-2 decides 70 in epoch 1; decided → all"), "{}", stage.trace);
-    for node in &stage.nodes {
+    let mut group = ScriptGroup::new(3, with_attributes);
+    group.run("2 campaign; rest");
+    assert!(group.trace.contains("CE-2 decides 70 in epoch 1; decided → all"), "{}", group.trace);
+    for node in &group.nodes {
         assert_eq!(node.decision(), Some(Decision { epoch: Epoch(1), value: 70 }));
     }
 }
 
-/// A later leader knows of the decision, and may not decide anew.
+/// A later leader knows the decision, and must not change it.
 #[test]
-fn ce_2_what_is_decided_stays_decided_in_later_epochs() {
-    let mut stage = ScriptGroup::new(3, numbered);
-    stage.nodes[2].held = Some(Decision { epoch: Epoch(0), value: 9 });
-    stage.run("1 campaign; rest");
-    for node in &stage.nodes {
+fn ce_2_later_epochs_keep_the_decision() {
+    let mut group = ScriptGroup::new(3, numbered);
+    group.nodes[2].held = Some(Decision { epoch: Epoch(0), value: 9 });
+    group.run("1 campaign; rest");
+    for node in &group.nodes {
         assert_eq!(node.decision(), Some(Decision { epoch: Epoch(1), value: 9 }));
     }
 }
 
 #[test]
-fn ce_3_a_decision_is_held_unless_a_later_one_is() {
-    let mut stage = ScriptGroup::new(3, numbered);
-    stage.run("3 campaign");
-    while stage.in_flight() > 1 || stage.nodes.iter().any(|node| node.decision().is_none()) {
-        stage.deliver(0);
+fn ce_3_a_decision_does_not_replace_a_later_one() {
+    let mut group = ScriptGroup::new(3, numbered);
+    group.run("3 campaign");
+    while group.in_flight() > 1 || group.nodes.iter().any(|node| node.decision().is_none()) {
+        group.deliver(0);
     }
     let later = Decision { epoch: Epoch(5), value: 3 };
-    stage.nodes[0].held = Some(later);
-    stage.run("3 campaign; rest");
-    assert_eq!(stage.nodes[0].decision(), Some(later));
-    assert_eq!(stage.nodes[1].decision(), Some(Decision { epoch: Epoch(2), value: 3 }));
+    group.nodes[0].held = Some(later);
+    group.run("3 campaign; rest");
+    assert_eq!(group.nodes[0].decision(), Some(later));
+    assert_eq!(group.nodes[1].decision(), Some(Decision { epoch: Epoch(2), value: 3 }));
 }
 
 proptest! {
-    /// All decide the same, one value for all epochs, whoever campaigns and however often. Any election will do, this one too.
+    /// All nodes decide the same value in all epochs, for any campaigns. Any election works; this
+    /// test uses another one.
     #[test]
     fn one_value_is_decided_in_whatever_order_messages_arrive(
         nodes in 1..=5_usize,
@@ -94,31 +95,31 @@ proptest! {
             let plan = plan(&group, ranking.clone());
             ConsensusByElection::new(me, &plan, HirschbergSinclair::new(me, Arc::clone(&plan)))
         };
-        let mut stage = ScriptGroup::new(nodes, make);
-        let mut told = Vec::new();
+        let mut group = ScriptGroup::new(nodes, make);
+        let mut reported = Vec::new();
         let begin = [(true, 0)];
         for (is_campaign, which) in begin.into_iter().chain(campaigns) {
             if is_campaign {
-                stage.command(NodeId::from_index(which % nodes), Command::Campaign);
-            } else if stage.in_flight() > 0 {
-                let (node, events) = stage.deliver(which % stage.in_flight());
-                told.extend(events.into_iter().map(|event| (node, event)));
+                group.command(NodeId::from_index(which % nodes), Command::Campaign);
+            } else if group.in_flight() > 0 {
+                let (node, events) = group.deliver(which % group.in_flight());
+                reported.extend(events.into_iter().map(|event| (node, event)));
             }
         }
-        while stage.in_flight() > 0 {
-            let (node, events) = stage.deliver(0);
-            told.extend(events.into_iter().map(|event| (node, event)));
+        while group.in_flight() > 0 {
+            let (node, events) = group.deliver(0);
+            reported.extend(events.into_iter().map(|event| (node, event)));
         }
-        let decision = stage.nodes[0].decision();
-        prop_assert!(decision.is_some(), "{}", stage.trace);
+        let decision = group.nodes[0].decision();
+        prop_assert!(decision.is_some(), "{}", group.trace);
         let best = ranking.best(Group::of_size(nodes).iter());
         prop_assert_eq!(decision.map(|held| held.value), best.and_then(|best| ranking.attribute(best)));
-        for node in &stage.nodes {
-            prop_assert_eq!(node.decision(), decision, "{} differs:\n{}", node.me, &stage.trace);
-            let last = told.iter().rev().find(|(who, _)| *who == node.me).map(|(_, event)| *event);
+        for node in &group.nodes {
+            prop_assert_eq!(node.decision(), decision, "{} differs:\n{}", node.me, &group.trace);
+            let last = reported.iter().rev().find(|(other, _)| *other == node.me).map(|(_, event)| *event);
             prop_assert!(
                 matches!(last, Some(Event::Elected { leader, .. }) if Some(leader) == best),
-                "{} ends with {last:?}:\n{}", node.me, &stage.trace
+                "{} ends with {last:?}:\n{}", node.me, &group.trace
             );
         }
     }

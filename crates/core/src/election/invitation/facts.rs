@@ -1,16 +1,16 @@
-//! What is to be said of the cost of the invitation algorithm.
+//! Properties and expected costs of the invitation algorithm.
 
 use crate::about::Profile;
 use crate::election::{Book, Case, Cost, Counts, Facts, Shape, Splits};
 
-/// The line of the book's table.
+/// The algorithm's entry in the table.
 pub const FACTS: Facts =
     Facts { splits: Splits::WhileCut, tolerates_loss: true, ..Facts::new(PROFILE, Shape::Groups, COST) };
 
 const PROFILE: Profile = Profile {
     name: "invitation",
     class: "among all",
-    summary: "groups that meet merge under the higher coordinator; each part of a cut network has its own",
+    summary: "groups merge under the higher coordinator; each side of a partition has its own",
     source: include_str!("../invitation.rs"),
     flaw: None,
     checkable: true,

@@ -1,30 +1,31 @@
-//! What nodes of the invitation algorithm say, wait for and remember.
+//! Messages, timers and durable state of the invitation algorithm.
 
 use crate::describe::{Class, Describe};
 use crate::group::Epoch;
 use crate::node::NodeId;
 use crate::protocol::Durable;
 
-/// What nodes send each other.
+/// A message between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// I coordinate a group. Do you? The floor is the largest epoch that the sender was in.
+    /// I coordinate a group. Do you? `floor` is the largest epoch that the sender was in.
     Check { floor: Epoch },
-    /// To a higher one: I do. The floor is the largest epoch that the sender was in.
+    /// To a higher node: I coordinate a group. `floor` is the largest epoch that the sender was in.
     Found { floor: Epoch },
-    /// Join this group. It comes from the group's coordinator, or from that of the receiver, which joins too.
+    /// Join this group. Sent by the group's coordinator, or forwarded by the receiver's
+    /// coordinator, which joins too.
     Invitation { leader: NodeId, epoch: Epoch },
     /// To a coordinator: I join.
     Accept { epoch: Epoch },
-    /// From a coordinator: you are in, and I lead.
+    /// From a coordinator: you are a member, and I lead.
     Ready { epoch: Epoch },
     /// To a coordinator: do you still lead this group?
     Query { epoch: Epoch },
-    /// From a coordinator: I do.
+    /// From a coordinator: I still lead it.
     Here { epoch: Epoch },
-    /// From whoever was a coordinator: I do not.
+    /// From a former coordinator: I no longer lead it.
     Gone { epoch: Epoch },
 }
 
@@ -67,7 +68,7 @@ impl Describe for Message {
     }
 }
 
-/// What a node waits for.
+/// The event that a node waits for, with a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
@@ -78,12 +79,12 @@ pub enum Timer {
     Watch,
 }
 
-/// The largest epoch of a group that a node formed or was in, as its disk knows it.
+/// The largest epoch of a group that a node formed or joined, as saved on its disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Within(pub Epoch);
+pub struct SavedEpoch(pub Epoch);
 
-impl Durable for Within {
+impl Durable for SavedEpoch {
     type Write = Epoch;
     fn apply(&mut self, epoch: Epoch) {
         self.0 = self.0.max(epoch);

@@ -1,37 +1,37 @@
-//! Tests: the rules, and the cost over all orders.
+//! Tests of the rules, and of the cost over all orders.
 
-use super::Roll;
-use crate::election::circuit::bench::{Bench, try_all, usual};
+use super::RankCount;
+use crate::election::circuit::test_ring::{TestRing, default_plan, try_all};
 
 #[test]
-fn ll_1_whoever_starts_or_hears_of_it_sends_its_rank_once() {
-    let mut ring: Bench<Roll> = Bench::new(usual(3));
+fn ll_1_every_node_sends_its_rank_once() {
+    let mut ring: TestRing<RankCount> = TestRing::new(default_plan(3));
     ring.campaign(1);
-    assert_eq!(ring.wires.len(), 1);
+    assert_eq!(ring.in_flight.len(), 1);
     ring.settle();
-    assert_eq!(ring.who("LL-1"), [1, 2, 3]);
+    assert_eq!(ring.nodes_that_applied("LL-1"), [1, 2, 3]);
 }
 
 #[test]
-fn ll_2_another_ones_rank_is_passed_on() {
-    let mut ring: Bench<Roll> = Bench::new(usual(3));
+fn ll_2_a_node_passes_on_the_ranks_of_others() {
+    let mut ring: TestRing<RankCount> = TestRing::new(default_plan(3));
     ring.campaign(1);
     ring.deliver();
-    assert_eq!(ring.wires.len(), 2, "the second node sends its own rank and passes the first one on");
-    assert_eq!(ring.who("LL-2"), [2]);
+    assert_eq!(ring.in_flight.len(), 2, "the second node sends its own rank and passes the first one on");
+    assert_eq!(ring.nodes_that_applied("LL-2"), [2]);
     ring.settle();
-    assert_eq!(ring.who("LL-3").len(), 3);
+    assert_eq!(ring.nodes_that_applied("LL-3").len(), 3);
     assert_eq!(ring.result(), Some((3, 1)));
     assert_eq!(ring.counts, [9, 0, 0]);
 }
 
-/// The last message first: links need not keep order.
+/// Delivers the newest message first, because links need not be FIFO.
 #[test]
-fn ll_3_ranks_that_overtake_each_other_are_counted_all_the_same() {
-    let mut ring: Bench<Roll> = Bench::new(usual(4));
+fn ll_3_ranks_that_overtake_each_other_are_counted() {
+    let mut ring: TestRing<RankCount> = TestRing::new(default_plan(4));
     (1..=4).for_each(|number| ring.campaign(number));
-    while let Some(last) = ring.wires.pop_back() {
-        ring.wires.push_front(last);
+    while let Some(last) = ring.in_flight.pop_back() {
+        ring.in_flight.push_front(last);
         ring.deliver();
     }
     assert_eq!(ring.result(), Some((4, 1)));
@@ -39,9 +39,9 @@ fn ll_3_ranks_that_overtake_each_other_are_counted_all_the_same() {
 }
 
 #[test]
-fn it_costs_a_square_whoever_starts() {
+fn the_cost_is_a_square_for_every_starter() {
     for size in 1..=5 {
-        try_all::<Roll>(size, |_, election, announcement| {
+        try_all::<RankCount>(size, |_, election, announcement| {
             assert_eq!((election, announcement), (u64::from(size * size), 0));
         });
     }

@@ -1,15 +1,15 @@
-//! The line of the book's table.
+//! Properties and expected costs of the majority lease algorithm.
 
 use crate::about::Profile;
 use crate::election::{Book, Cost, Counts, Facts, Shape};
 
-/// What the book says of it.
+/// The algorithm's entry in the table.
 pub const FACTS: Facts = Facts { tolerates_loss: true, leases: true, ..Facts::new(PROFILE, Shape::Votes, COST) };
 
 const PROFILE: Profile = Profile {
     name: "majority-lease",
     class: "by majority",
-    summary: "a majority of saved votes makes a master for the length of a lease, which it renews",
+    summary: "a majority of saved votes makes a leader for one lease, which it renews",
     source: include_str!("../majority_lease.rs"),
     flaw: None,
     checkable: true,

@@ -1,35 +1,36 @@
-//! What nodes say to each other, and what they wait for.
+//! Messages and timers of the majority lease algorithm.
 
 use crate::describe::{Class, Describe};
 use crate::group::Epoch;
 use crate::node::NodeId;
 use crate::time::Time;
 
-/// What nodes send each other.
+/// A message between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// Vote for me, and promise me a lease. I asked at this instant of my own clock, and the answer says it back.
+    /// Requests a vote and a lease. `asked` is the sender's clock at the request; the answer
+    /// returns it.
     Request { term: Epoch, asked: Time },
-    /// You have my vote and my promise.
+    /// Grants a vote and a promise.
     Vote { term: Epoch, asked: Time },
-    /// You have not. I know of terms up to the latest one.
+    /// Denies the vote. `latest` is the latest term that the sender knows.
     Denied { term: Epoch, asked: Time, latest: Epoch },
-    /// I lead.
+    /// Announces that the sender leads.
     Leads { term: Epoch },
-    /// I still lead; promise me another lease.
+    /// Asks for a renewal of the lease by the sender, which still leads.
     Renew { term: Epoch, asked: Time },
-    /// I promise.
+    /// Renews the promise.
     Renewed { term: Epoch, asked: Time },
-    /// You lead in a term that is over here: I know of a later one.
+    /// Reports that the receiver leads in a term that has ended: the sender knows a later one.
     Outdated { latest: Epoch },
-    /// I am through with all terms up to this one: your promise is over.
+    /// Releases all promises of terms up to this one.
     Release { term: Epoch, successor: Option<NodeId> },
 }
 
 impl Message {
-    /// The latest term that it speaks of.
+    /// Returns the latest term that the message mentions.
     pub(super) const fn latest(&self) -> Epoch {
         match *self {
             Self::Request { term, .. }
@@ -66,16 +67,16 @@ impl Describe for Message {
     }
 }
 
-/// What a node waits for.
+/// The event that a node waits for, with a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Timer {
-    /// The end of the lease that it leads or follows by.
+    /// The end of the lease under which the node leads or follows.
     Lapse,
-    /// The time to ask for another lease.
+    /// The time to renew the lease.
     Renew,
-    /// The time by which votes should have come.
+    /// The time by which votes should have arrived.
     Votes,
     /// The time to campaign, if there is no leader by then.
     Stand,

@@ -1,17 +1,17 @@
-//! Tests: the rules, and the cost over all orders.
+//! Tests of the rules, and of the cost over all orders.
 
 use super::{Collector, Message};
 use crate::election::Ranking;
-use crate::election::circuit::bench::{Bench, node, one_starts, try_all, usual};
-use crate::election::circuit::{Body, Letter, Run, Side};
+use crate::election::circuit::test_ring::{TestRing, default_plan, node, one_starts, try_all};
+use crate::election::circuit::{Body, Envelope, Run, Side};
 use crate::group::Epoch;
 use crate::protocol::Input;
 use alloc::vec::Vec;
 
-fn hears(ring: &mut Bench<Collector>, number: u32, message: Message) {
+fn receives(ring: &mut TestRing<Collector>, number: u32, message: Message) {
     let run = Run { epoch: Epoch(1), without: Vec::new() };
-    let letter = Letter { run, number: None, body: Body::Contest { from: Side::Before, message } };
-    ring.step(node(number), Input::Message { from: node(number - 1), message: letter });
+    let envelope = Envelope { run, number: None, body: Body::Contest { from: Side::Before, message } };
+    ring.step(node(number), Input::Message { from: node(number - 1), message: envelope });
 }
 
 fn ranks(numbers: &[u32]) -> Vec<crate::election::Rank> {
@@ -19,52 +19,52 @@ fn ranks(numbers: &[u32]) -> Vec<crate::election::Rank> {
 }
 
 #[test]
-fn rl_1_whoever_starts_asks_who_is_up() {
-    assert_eq!(one_starts::<Collector>(2).who("RL-1"), [2]);
+fn rl_1_a_starter_sends_a_list() {
+    assert_eq!(one_starts::<Collector>(2).nodes_that_applied("RL-1"), [2]);
 }
 
 #[test]
-fn rl_2_everyone_else_adds_itself() {
-    assert_eq!(one_starts::<Collector>(2).who("RL-2"), [3, 4, 1]);
+fn rl_2_every_other_node_adds_itself() {
+    assert_eq!(one_starts::<Collector>(2).nodes_that_applied("RL-2"), [3, 4, 1]);
 }
 
 #[test]
-fn rl_3_whoever_started_reads_the_greatest_off_its_list() {
+fn rl_3_the_starter_finds_the_greatest_rank_on_its_list() {
     let ring = one_starts::<Collector>(2);
-    assert_eq!(ring.who("RL-3"), [2]);
+    assert_eq!(ring.nodes_that_applied("RL-3"), [2]);
     assert_eq!(ring.result(), Some((4, 1)));
 }
 
 #[test]
-fn rl_4_the_announcement_goes_round_once() {
+fn rl_4_the_announcement_goes_around_once() {
     let ring = one_starts::<Collector>(2);
-    assert_eq!(ring.who("RL-4"), [3, 4, 1]);
+    assert_eq!(ring.nodes_that_applied("RL-4"), [3, 4, 1]);
     assert_eq!(ring.counts, [4, 4, 0]);
 }
 
 #[test]
-fn rl_5_a_winner_that_has_not_heard_of_it_is_dead() {
-    let mut ring: Bench<Collector> = Bench::new(usual(4));
+fn rl_5_a_winner_missing_from_the_announcement_is_dead() {
+    let mut ring: TestRing<Collector> = TestRing::new(default_plan(4));
     ring.campaign(2);
-    ring.wires.clear();
+    ring.in_flight.clear();
     let leader = Ranking::default().of(node(4));
-    hears(&mut ring, 2, Message::Elected { leader, heard: ranks(&[2, 3, 1]) });
-    assert_eq!(ring.told[1].last(), Some(&crate::election::Event::Began { epoch: Epoch(2) }));
+    receives(&mut ring, 2, Message::Elected { leader, heard: ranks(&[2, 3, 1]) });
+    assert_eq!(ring.events[1].last(), Some(&crate::election::Event::Began { epoch: Epoch(2) }));
 }
 
 #[test]
 fn rl_6_the_node_after_a_dead_starter_notices() {
-    let mut ring: Bench<Collector> = Bench::new(usual(4));
-    hears(&mut ring, 3, Message::List(ranks(&[2])));
-    ring.wires.clear();
-    hears(&mut ring, 3, Message::List(ranks(&[2, 3, 4, 1])));
-    assert_eq!(ring.told[2].last(), Some(&crate::election::Event::Began { epoch: Epoch(2) }));
+    let mut ring: TestRing<Collector> = TestRing::new(default_plan(4));
+    receives(&mut ring, 3, Message::List(ranks(&[2])));
+    ring.in_flight.clear();
+    receives(&mut ring, 3, Message::List(ranks(&[2, 3, 4, 1])));
+    assert_eq!(ring.events[2].last(), Some(&crate::election::Event::Began { epoch: Epoch(2) }));
     ring.settle();
     assert_eq!(ring.result(), Some((4, 2)));
 }
 
 #[test]
-fn it_costs_twice_the_ring_for_each_who_starts() {
+fn the_cost_is_twice_the_ring_per_starter() {
     for size in 1..=5 {
         try_all::<Collector>(size, |starters, election, announcement| {
             let each = u64::from(size) * starters as u64;

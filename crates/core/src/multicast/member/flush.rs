@@ -1,9 +1,10 @@
-//! From one view to the next: what the dead left behind is settled among those who go on.
+//! The transition from one view to the next: survivors settle the messages that crashed members
+//! left behind.
 
-use super::super::{Event, Letter, Message, MessageId, Ordering, Refusal, State, Survey};
-use super::chapter::{Chapter, Holdings};
-use super::newcomer::{Archive, Footing, Item, Loading, tell_all};
-use super::{Leaving, Member, Stage, drain};
+use super::super::{DataMessage, Event, Message, MessageId, Ordering, Refusal, State, Survey};
+use super::joiner::{Archive, GroupState, Item, Loading, send_to_others};
+use super::view_state::{Holdings, ViewState};
+use super::{Leaving, Member, Stage, request_acks};
 use crate::effects::Effects;
 use crate::group::{Epoch, Group};
 use crate::multicast::Command;
@@ -14,24 +15,24 @@ use crate::wrap::{InViews, Leased};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-/// What a member tells the others when a view ends.
+/// A member's report to the others when a view ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Report {
-    /// What it holds of the last view that has begun for it, if one has.
+    /// Holdings in the last view that has begun for the member, if any.
     #[cfg_attr(feature = "serde", serde(with = "super::super::wire"))]
     pub begun: Option<Holdings>,
-    /// What it holds of the view that was to begin next.
+    /// Holdings in the view that was to begin next.
     #[cfg_attr(feature = "serde", serde(with = "super::super::wire"))]
     pub next: Option<Holdings>,
-    /// What it knows of the end of the view that has begun.
+    /// The settled end of the current view, as far as the member knows it.
     pub settled: Option<Settled>,
-    /// The view at whose beginning it wants to know the state, if it does not know it.
+    /// The view at whose beginning the member needs the state, if it does not have it.
     pub wants: Option<Epoch>,
     pub keeps: Vec<Epoch>,
 }
 
-/// How the rest of a view was to be delivered.
+/// The order in which the rest of a view was to be delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Settled {
@@ -41,43 +42,44 @@ pub struct Settled {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Flush {
-    /// The last view that has begun for us; a newcomer has none.
-    pub(super) begun: Option<Chapter>,
+    /// The last view that has begun for this member; `None` for a joiner.
+    pub(super) begun: Option<ViewState>,
     order: Vec<MessageId>,
     missing: BTreeSet<NodeId>,
-    pub(super) next: Chapter,
-    newcomers: BTreeSet<NodeId>,
+    pub(super) next: ViewState,
+    joiners: BTreeSet<NodeId>,
 }
 
 impl Flush {
-    /// A newcomer has the state at the beginning of a view, from another member.
-    pub(super) fn has_state(&mut self, newcomer: NodeId, boundary: Epoch) {
+    /// Records that a joiner has loaded the state at the beginning of a view from another member.
+    pub(super) fn has_state(&mut self, joiner: NodeId, boundary: Epoch) {
         if self.next.view.epoch() == boundary {
-            self.newcomers.remove(&newcomer);
+            self.joiners.remove(&joiner);
         }
     }
 
     fn holds_all(&self) -> bool {
-        self.begun.as_ref().is_none_or(|chapter| self.order.iter().all(|id| chapter.queue.has(*id)))
+        self.begun.as_ref().is_none_or(|view_state| self.order.iter().all(|id| view_state.queue.has(*id)))
     }
 }
 
-struct Tally<'a> {
+struct ReportSet<'a> {
     reports: &'a BTreeMap<NodeId, Report>,
-    /// The latest view that has begun for anybody.
+    /// The latest view that has begun for any member.
     begun: Epoch,
 }
 
-impl<'a> Tally<'a> {
-    /// Nothing if no state is left: nobody who has one is among those who go on.
-    fn of(reports: &'a BTreeMap<NodeId, Report>) -> Option<Self> {
-        let firm = reports.values().filter(|report| report.wants.is_none());
-        firm.filter_map(|report| report.begun.as_ref()).next()?;
+impl<'a> ReportSet<'a> {
+    /// Returns `None` if no survivor has a state.
+    fn new(reports: &'a BTreeMap<NodeId, Report>) -> Option<Self> {
+        let loaded = reports.values().filter(|report| report.wants.is_none());
+        loaded.filter_map(|report| report.begun.as_ref()).next()?;
         let begun = reports.values().filter_map(|report| report.begun.as_ref()).map(|begun| begun.view).max()?;
         Some(Self { reports, begun })
     }
 
-    /// What each one holds of the view that is settled. Who has not begun it will before anything else.
+    /// Returns each member's holdings in the view that is settled. A member that has not begun this
+    /// view begins it first.
     fn holdings(&self) -> impl Iterator<Item = (NodeId, &'a Holdings)> + '_ {
         self.reports.iter().filter_map(|(node, report)| {
             let both = [report.begun.as_ref(), report.next.as_ref()];
@@ -99,7 +101,8 @@ impl<'a> Tally<'a> {
         survey
     }
 
-    /// MC-8, MC-10. What somebody settled for this view before comes first: others may have delivered it and died.
+    /// MC-8, MC-10. An order that was settled earlier for this view takes precedence: a member may
+    /// have delivered it and crashed.
     fn order(&self, order: &dyn Ordering) -> Vec<MessageId> {
         let survey = self.survey();
         let of_it = |report: &&Report| report.begun.as_ref().is_some_and(|begun| begun.view == self.begun);
@@ -110,28 +113,30 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Who wants which state when this view begins: those who are new, and those whose state nobody has any more.
-    fn wanting(&self, view: &View) -> BTreeMap<NodeId, Epoch> {
-        let mut wanting = BTreeMap::new();
+    /// Returns the members that need a state when this view begins: joiners, and members whose
+    /// state no survivor has any more.
+    fn state_requests(&self, view: &View) -> BTreeMap<NodeId, Epoch> {
+        let mut state_requests = BTreeMap::new();
         for node in view.members().iter() {
-            let Some(report) = self.reports.get(&node).filter(|_| self.goes_on(node)) else {
-                wanting.insert(node, view.epoch());
+            let Some(report) = self.reports.get(&node).filter(|_| self.survives(node)) else {
+                state_requests.insert(node, view.epoch());
                 continue;
             };
             if let Some(wanted) = report.wants {
                 let is_kept = self.donors(wanted, view.epoch()).next().is_some();
-                wanting.insert(node, if is_kept { wanted } else { view.epoch() });
+                state_requests.insert(node, if is_kept { wanted } else { view.epoch() });
             }
         }
-        wanting
+        state_requests
     }
 
-    /// Whether a member takes part in what is settled.
-    fn goes_on(&self, node: NodeId) -> bool {
+    /// Returns whether a member takes part in the flush.
+    fn survives(&self, node: NodeId) -> bool {
         self.holdings().any(|(holder, _)| holder == node)
     }
 
-    /// Who can send the state at the beginning of this view, given that the next one is about to begin.
+    /// Returns the members that can send the state at the beginning of view `boundary`, when view
+    /// `next` is about to begin.
     fn donors(&self, boundary: Epoch, next: Epoch) -> impl Iterator<Item = NodeId> + '_ {
         self.reports.iter().filter_map(move |(node, report)| {
             let will_begin = report.next.as_ref().is_some_and(|next| next.view == self.begun);
@@ -142,46 +147,48 @@ impl<'a> Tally<'a> {
 }
 
 impl<S: State> Member<S> {
-    /// MC-8. Begins to settle what is left of the view before.
+    /// MC-8. Begins to settle the messages of the previous view.
     fn settle(&mut self, view: &View, reports: &BTreeMap<NodeId, Report>, out: &mut Effects<'_, Self>) {
         let me = self.me();
-        let Some(tally) = Tally::of(reports) else { return self.found(view, out) };
-        self.catch_up(tally.begun, out);
-        let wanting = tally.wanting(view);
-        let newcomers = wanting.iter().filter(|(_, boundary)| **boundary == view.epoch()).map(|(node, _)| *node);
-        let begun = match core::mem::replace(&mut self.stage, Stage::Outside) {
-            Stage::Inside(chapter) => Some(chapter),
+        let Some(collected) = ReportSet::new(reports) else { return self.begin_empty(view, out) };
+        self.catch_up(collected.begun, out);
+        let state_requests = collected.state_requests(view);
+        let joiners = state_requests.iter().filter(|(_, boundary)| **boundary == view.epoch()).map(|(node, _)| *node);
+        let begun = match core::mem::replace(&mut self.stage, Stage::NoView) {
+            Stage::InView(view_state) => Some(view_state),
             Stage::Flushing(flush) => flush.begun,
-            Stage::Outside | Stage::Retired => None,
+            Stage::NoView | Stage::Retired => None,
         };
-        // A view that began for others, while we were still new and it had not for us, is no view of ours.
-        let begun = begun.filter(|chapter| chapter.view.epoch() == tally.begun);
+        // A view that began for others while this member was still a joiner never began for this
+        // member.
+        let begun = begun.filter(|view_state| view_state.view.epoch() == collected.begun);
         let flush = Flush {
-            order: begun.as_ref().map(|chapter| tally.order(&*chapter.order)).unwrap_or_default(),
+            order: begun.as_ref().map(|view_state| collected.order(&*view_state.order)).unwrap_or_default(),
             begun,
-            missing: tally.holdings().map(|(node, _)| node).collect(),
-            next: self.seat.chapter(view.clone()),
-            newcomers: newcomers.collect(),
+            missing: collected.holdings().map(|(node, _)| node).collect(),
+            next: self.config.view_state(view.clone()),
+            joiners: joiners.collect(),
         };
         out.note("MC-8", format_args!("settles {} messages before {view}", flush.order.len()));
-        forward(me, &flush, &tally, out);
+        forward(me, &flush, &collected, out);
         self.stage = Stage::Flushing(flush);
-        self.archive.retain(&wanting);
-        if let Some(boundary) = wanting.get(&me) {
-            self.load(*boundary, &tally, view, out);
+        self.archive.retain(&state_requests);
+        if let Some(boundary) = state_requests.get(&me) {
+            self.start_loading(*boundary, &collected, view, out);
         }
         self.check_complete(out);
     }
 
-    /// A group that has no state, because it begins or because nobody who had one is left, begins with none.
-    fn found(&mut self, view: &View, out: &mut Effects<'_, Self>) {
+    /// Begins a view with an empty state, because the group is new or no survivor has a state.
+    fn begin_empty(&mut self, view: &View, out: &mut Effects<'_, Self>) {
         self.archive = Archive::default();
-        self.footing = Footing::Firm(S::begin(&self.seat.plan));
-        self.stage = Stage::Inside(self.seat.chapter(view.clone()));
-        self.open(view.clone(), out);
+        self.group_state = GroupState::Loaded(S::begin(&self.config.plan));
+        self.stage = Stage::InView(self.config.view_state(view.clone()));
+        self.open_view(view.clone(), out);
     }
 
-    /// MC-10. If the view that we were about to begin has begun for somebody, all held all that was left of the one before, we too.
+    /// MC-10. If the view that this member was about to begin has begun at another member, all
+    /// members held all messages of the one before.
     fn catch_up(&mut self, begun: Epoch, out: &mut Effects<'_, Self>) {
         if matches!(&self.stage, Stage::Flushing(flush) if flush.next.view.epoch() == begun) {
             out.note("MC-10", format_args!("begins view {begun} after others did"));
@@ -189,39 +196,39 @@ impl<S: State> Member<S> {
         }
     }
 
-    /// MC-11. Goes on with what it has, if that is still to be had.
-    fn load(&mut self, boundary: Epoch, tally: &Tally<'_>, view: &View, out: &mut Effects<'_, Self>) {
-        if !matches!(&self.footing, Footing::Loading(loading) if loading.boundary == boundary) {
-            self.footing = Footing::Loading(Loading::new(boundary));
+    /// MC-11. Continues an earlier load if its state is still available.
+    fn start_loading(&mut self, boundary: Epoch, collected: &ReportSet<'_>, view: &View, out: &mut Effects<'_, Self>) {
+        if !matches!(&self.group_state, GroupState::Loading(loading) if loading.boundary == boundary) {
+            self.group_state = GroupState::Loading(Loading::new(boundary));
         }
-        if let Footing::Loading(loading) = &mut self.footing {
-            loading.ask(tally.donors(boundary, view.epoch()).collect(), out);
+        if let GroupState::Loading(loading) = &mut self.group_state {
+            loading.ask(collected.donors(boundary, view.epoch()).collect(), out);
         }
     }
 
-    /// MC-8. A message that we lacked.
-    pub(super) fn complete_with(&mut self, letter: Letter, out: &mut Effects<'_, Self>) {
+    /// MC-8. Handles a message that this member lacked.
+    pub(super) fn receive_remainder(&mut self, data: DataMessage, out: &mut Effects<'_, Self>) {
         let Stage::Flushing(flush) = &mut self.stage else { return };
-        let Letter { id, tag, payload } = letter;
-        if let Some(chapter) = flush.begun.as_mut().filter(|_| flush.order.contains(&id)) {
-            chapter.queue.receive(id, tag, payload);
+        let DataMessage { id, tag, payload } = data;
+        if let Some(view_state) = flush.begun.as_mut().filter(|_| flush.order.contains(&id)) {
+            view_state.queue.receive(id, tag, payload);
         }
         self.check_complete(out);
     }
 
-    /// MC-9. Who has told so holds all until the new view begins.
+    /// MC-9. A member that reported completion holds all messages until the new view begins.
     fn check_complete(&mut self, out: &mut Effects<'_, Self>) {
         let me = self.me();
         let Stage::Flushing(flush) = &mut self.stage else { return };
         if flush.missing.contains(&me) && flush.begun.is_some() && flush.holds_all() {
-            out.note("MC-9", format_args!("holds all that is left of the view before"));
-            tell_all(flush.next.view.members(), Message::Complete, out);
+            out.note("MC-9", format_args!("holds all messages of the previous view"));
+            send_to_others(flush.next.view.members(), Message::Complete, out);
             flush.missing.remove(&me);
         }
         self.check_begin(out);
     }
 
-    pub(super) fn count_complete(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
+    pub(super) fn receive_complete(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         if let Stage::Flushing(flush) = &mut self.stage {
             flush.missing.remove(&from);
         }
@@ -234,45 +241,45 @@ impl<S: State> Member<S> {
         }
     }
 
-    /// MC-9. The rest of the view before, then the view itself.
+    /// MC-9. Delivers the rest of the previous view, then begins the new one.
     fn begin(&mut self, out: &mut Effects<'_, Self>) {
-        let Stage::Flushing(flush) = core::mem::replace(&mut self.stage, Stage::Outside) else { return };
-        let Flush { begun, order, next, newcomers, .. } = flush;
+        let Stage::Flushing(flush) = core::mem::replace(&mut self.stage, Stage::NoView) else { return };
+        let Flush { begun, order, next, joiners, .. } = flush;
         let view = next.view.clone();
-        self.stage = Stage::Inside(next);
-        if let Some(mut chapter) = begun {
+        self.stage = Stage::InView(next);
+        if let Some(mut view_state) = begun {
             for id in order {
-                if let Some(payload) = chapter.release(id) {
-                    self.announce(Item::Letter(id, payload), out);
+                if let Some(payload) = view_state.release(id) {
+                    self.report_item(Item::Message(id, payload), out);
                 }
             }
         }
-        if let Footing::Firm(state) = &self.footing {
-            self.archive.keep(view.epoch(), state, newcomers);
+        if let GroupState::Loaded(state) = &self.group_state {
+            self.archive.keep(view.epoch(), state, joiners);
         }
-        self.open(view, out);
+        self.open_view(view, out);
     }
 
-    fn open(&mut self, view: View, out: &mut Effects<'_, Self>) {
+    fn open_view(&mut self, view: View, out: &mut Effects<'_, Self>) {
         self.refused = None;
-        self.announce(Item::View(view), out);
-        if let (Stage::Inside(chapter), Leaving::Asked) = (&self.stage, self.leaving) {
-            drain(chapter, out);
+        self.report_item(Item::View(view), out);
+        if let (Stage::InView(view_state), Leaving::Asked) = (&self.stage, self.leaving) {
+            request_acks(view_state, out);
         }
     }
 }
 
-/// MC-8. Of those who hold a message, the first sends it to those who lack it.
-fn forward<S: State>(me: NodeId, flush: &Flush, tally: &Tally<'_>, out: &mut Effects<'_, Member<S>>) {
-    let Some(chapter) = &flush.begun else { return };
+/// MC-8. The first member that holds a message sends it to the members that lack it.
+fn forward<S: State>(me: NodeId, flush: &Flush, collected: &ReportSet<'_>, out: &mut Effects<'_, Member<S>>) {
+    let Some(view_state) = &flush.begun else { return };
     for id in &flush.order {
-        let (Some(tag), Some(payload)) = (chapter.queue.tag(*id), chapter.queue.payload(*id)) else { continue };
-        if tally.holdings().find(|(_, holdings)| holdings.held.contains_key(id)).map(|(node, _)| node) != Some(me) {
+        let (Some(tag), Some(payload)) = (view_state.queue.tag(*id), view_state.queue.payload(*id)) else { continue };
+        if collected.holdings().find(|(_, holdings)| holdings.held.contains_key(id)).map(|(node, _)| node) != Some(me) {
             continue;
         }
-        for (node, _) in tally.holdings().filter(|(_, holdings)| !holdings.has(*id)) {
+        for (node, _) in collected.holdings().filter(|(_, holdings)| !holdings.has(*id)) {
             out.note("MC-8", format_args!("sends {id} to {node}, which lacks it"));
-            out.send(node, Message::Remainder(Letter { id: *id, tag: tag.clone(), payload: payload.clone() }));
+            out.send(node, Message::Remainder(DataMessage { id: *id, tag: tag.clone(), payload: payload.clone() }));
         }
     }
 }
@@ -296,18 +303,20 @@ impl<S: State> InViews for Member<S> {
 
     /// MC-7.
     fn report(&self) -> Report {
-        let wants = match &self.footing {
-            Footing::Firm(_) => None,
-            Footing::Loading(loading) => Some(loading.boundary),
+        let wants = match &self.group_state {
+            GroupState::Loaded(_) => None,
+            GroupState::Loading(loading) => Some(loading.boundary),
         };
         let keeps = self.archive.boundaries();
         match &self.stage {
-            Stage::Outside | Stage::Retired => Report { begun: None, next: None, settled: None, wants, keeps },
-            Stage::Inside(chapter) => Report { begun: Some(chapter.report()), next: None, settled: None, wants, keeps },
+            Stage::NoView | Stage::Retired => Report { begun: None, next: None, settled: None, wants, keeps },
+            Stage::InView(view_state) => {
+                Report { begun: Some(view_state.report()), next: None, settled: None, wants, keeps }
+            }
             Stage::Flushing(flush) => {
                 let settled = Settled { before: flush.next.view.epoch(), order: flush.order.clone() };
                 Report {
-                    begun: flush.begun.as_ref().map(Chapter::report),
+                    begun: flush.begun.as_ref().map(ViewState::report),
                     next: Some(flush.next.report()),
                     settled: flush.begun.is_some().then_some(settled),
                     wants,
@@ -331,14 +340,14 @@ impl<S: State> InViews for Member<S> {
         self.show_queue(before, None, out);
     }
 
-    /// Its user hears what is said, until it has left or is out.
+    /// A member delivers messages to its client until it has left or is out.
     fn holds(&self) -> bool {
-        self.leaving != Leaving::Left && !matches!(self.stage, Stage::Outside | Stage::Retired)
+        self.leaving != Leaving::Left && !matches!(self.stage, Stage::NoView | Stage::Retired)
     }
 
     fn forget(&mut self, _me: NodeId, ends: bool) {
-        self.stage = Stage::Outside;
-        self.footing = Footing::Firm(S::begin(&self.seat.plan));
+        self.stage = Stage::NoView;
+        self.group_state = GroupState::Loaded(S::begin(&self.config.plan));
         self.archive = Archive::default();
         if ends || self.leaving == Leaving::Asked {
             self.leaving = Leaving::Left;
@@ -346,19 +355,19 @@ impl<S: State> InViews for Member<S> {
     }
 
     fn lost(&self) -> Event {
-        Event::Out { group: self.seat.plan.id }
+        Event::Out { group: self.config.plan.id }
     }
 
     fn departs(&self) -> bool {
         self.leaving == Leaving::Left
     }
 
-    /// Its user may have been told to wait meanwhile.
+    /// The client may have been asked to wait meanwhile.
     fn thaw(&mut self, _now: Time, out: &mut Effects<'_, Self>) {
         self.progress(out);
     }
 
-    /// Nothing: its user keeps what it was told to wait with, and asks again when the view begins.
+    /// No commands are kept: the client keeps its messages, and tries again when the view begins.
     fn keeps(&self) -> usize {
         0
     }

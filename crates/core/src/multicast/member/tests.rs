@@ -1,7 +1,7 @@
-//! One test for each rule.
+//! Tests of the rules of a member.
 
-use super::super::drill::{assert_all_hear, group, heard, node, play, stage};
-use super::super::tests::world::{Life, World};
+use super::super::support::{assert_all_deliver, delivered_by, group, node, run_script, script_group};
+use super::super::tests::simulation::{Process, World};
 use super::super::{Command, Delivery, Event, Fifo, MessageId, Ordering, Payload, Plan, Sequencer, Unordered, Window};
 use crate::group::Epoch;
 use crate::node::Incarnation;
@@ -14,257 +14,259 @@ fn narrow(nodes: usize, messages: u64) -> Plan {
     Plan { window: Window { messages, bytes: 1 << 20 }, ..group(nodes) }
 }
 
-fn life(number: usize) -> Life {
+fn process(number: usize) -> Process {
     (node(number), Incarnation::FIRST)
 }
 
-/// A group in its first view, in which all is quiet.
+/// A group in its first view, with no message in flight.
 fn founded<O: Ordering>(plan: &Plan) -> World {
     let mut world = World::new(plan.clone(), 1, O::boxed);
-    world.rest();
+    world.deliver_all();
     world
 }
 
 fn delivered(world: &World, number: usize) -> Vec<MessageId> {
-    let log = world.logs[&life(number)].iter();
+    let log = world.logs[&process(number)].iter();
     log.filter_map(|event| if let Event::Delivered { id, .. } = event { Some(*id) } else { None }).collect()
 }
 
-/// The views that a node's user was told of, with the states they began with.
+/// The views that a node reported to its client, with the states they began with.
 fn views(world: &World, number: usize) -> Vec<(Epoch, u64)> {
-    let log = world.logs[&life(number)].iter();
+    let log = world.logs[&process(number)].iter();
     let view =
         |event: &Event| if let Event::View { view, state, .. } = event { Some((view.epoch(), *state)) } else { None };
     log.filter_map(view).collect()
 }
 
 #[test]
-fn mc_1_what_is_sent_is_named_and_goes_to_all() {
-    let trace = play::<Fifo>(&group(3), "1 send\n1 send");
+fn mc_1_a_message_gets_an_id_and_goes_to_all() {
+    let trace = run_script::<Fifo>(&group(3), "1 send\n1 send");
     assert!(trace.contains("sends 1#1; MC-1 sends 1#1; letter → all"), "{trace}");
     assert!(trace.contains("sends 1#2; MC-1 sends 1#2; letter → all"), "{trace}");
 }
 
 #[test]
-fn mc_1_who_has_too_much_under_way_waits_for_the_slow_one_by_name() {
-    let trace = play::<Fifo>(&narrow(3, 2), "1 send\n1 send\n1 > 2\n2 > 1\n1 send");
-    assert!(trace.contains("must wait: 3 holds too little of what it sent"), "{trace}");
-    let trace = play::<Fifo>(&narrow(3, 2), "1 send\n1 send\n1 > 2\n2 > 1\n1 send\n1 > 3\n3 > 1\n1 send");
+fn mc_1_a_sender_with_a_full_window_waits_for_the_slowest_member() {
+    let trace = run_script::<Fifo>(&narrow(3, 2), "1 send\n1 send\n1 > 2\n2 > 1\n1 send");
+    assert!(trace.contains("must wait: 3 has not acknowledged enough of its messages"), "{trace}");
+    let trace = run_script::<Fifo>(&narrow(3, 2), "1 send\n1 send\n1 > 2\n2 > 1\n1 send\n1 > 3\n3 > 1\n1 send");
     assert!(trace.contains("may send again"), "{trace}");
-    assert!(trace.contains("sends 1#3"), "nothing was lost: {trace}");
+    assert!(trace.contains("sends 1#3"), "no message was lost: {trace}");
 }
 
 #[test]
-fn mc_1_bytes_are_limited_too_but_one_message_always_goes() {
+fn mc_1_bytes_are_limited_but_one_message_always_fits() {
     let plan = Plan { window: Window { messages: 9, bytes: 1 }, ..group(2) };
-    let trace = play::<Fifo>(&plan, "1 send\n1 send");
+    let trace = run_script::<Fifo>(&plan, "1 send\n1 send");
     assert!(trace.contains("sends 1#1") && trace.contains("must wait: 2"), "{trace}");
-    let mut stage = stage::<Fifo>(&plan);
-    let wide = stage.command(node(1), Command::send(Payload::from(std::vec![0; 2 << 20])));
+    let mut script_group = script_group::<Fifo>(&plan);
+    let wide = script_group.command(node(1), Command::send(Payload::from(std::vec![0; 2 << 20])));
     assert!(matches!(wide[..], [Event::Refused(_)]));
 }
 
 #[test]
-fn mc_2_the_first_copy_is_held_and_passed_on_and_others_are_dropped() {
+fn mc_2_the_first_copy_is_held_and_relayed_and_others_are_dropped() {
     let plan = Plan { relay: true, ..group(3) };
-    let trace = play::<Unordered>(&plan, "1 send\n1 > 2\n2 > 3\n1 > 3\nrest");
-    assert!(trace.contains("MC-2 passes 1#1 on to all others; letter → all"), "{trace}");
+    let trace = run_script::<Unordered>(&plan, "1 send\n1 > 2\n2 > 3\n1 > 3\nrest");
+    assert!(trace.contains("MC-2 relays 1#1 to all others; letter → all"), "{trace}");
     assert!(trace.contains("MC-2 drops a copy of 1#1 that 1 sent"), "{trace}");
-    assert_all_hear(&trace, 3, &["1#1"]);
+    assert_all_deliver(&trace, 3, &["1#1"]);
 }
 
 #[test]
-fn mc_3_uniform_delivery_waits_until_everyone_holds_it() {
+fn mc_3_uniform_delivery_waits_until_all_members_hold_it() {
     let plan = Plan { delivery: Delivery::Uniform, ..group(3) };
-    let trace = play::<Fifo>(&plan, "1 send\n1 > 2\n1 > 2\n2 > 1");
+    let trace = run_script::<Fifo>(&plan, "1 send\n1 > 2\n1 > 2\n2 > 1");
     assert!(!trace.contains("DELIVERS"), "3 does not hold it: {trace}");
-    let trace = play::<Fifo>(&plan, "1 send\n1 > 2\n1 > 2\n2 > 1\n1 > 3\n3 > 1");
-    assert_eq!(heard(&trace, 1), ["1#1"], "{trace}");
-    assert_eq!(heard(&trace, 2), [""; 0], "it has not heard of 3: {trace}");
+    let trace = run_script::<Fifo>(&plan, "1 send\n1 > 2\n1 > 2\n2 > 1\n1 > 3\n3 > 1");
+    assert_eq!(delivered_by(&trace, 1), ["1#1"], "{trace}");
+    assert_eq!(delivered_by(&trace, 2), [""; 0], "it has no acknowledgement of 3: {trace}");
 }
 
 #[test]
-fn mc_4_members_tell_what_they_hold_after_half_a_window() {
-    let trace = play::<Fifo>(&narrow(2, 4), "1 send\n1 send\n1 > 2");
-    assert!(!trace.contains("2 hears letter from 1: MC-3 delivers 1#1; DELIVERS 1#1 \"x\"; MC-4"), "{trace}");
-    let trace = play::<Fifo>(&narrow(2, 4), "1 send\n1 send\n1 > 2\n1 > 2");
-    assert!(trace.contains("MC-4 tells all how much it holds; held → all"), "{trace}");
+fn mc_4_members_acknowledge_after_half_a_window() {
+    let trace = run_script::<Fifo>(&narrow(2, 4), "1 send\n1 send\n1 > 2");
+    assert!(!trace.lines().any(|line| line.starts_with("2 ") && line.contains("MC-4")), "{trace}");
+    let trace = run_script::<Fifo>(&narrow(2, 4), "1 send\n1 send\n1 > 2\n1 > 2");
+    assert!(trace.contains("MC-4 acknowledges the messages it holds; held → all"), "{trace}");
 }
 
 #[test]
-fn mc_5_what_everyone_holds_is_forgotten() {
-    let mut stage = stage::<Fifo>(&narrow(3, 2));
+fn mc_5_messages_that_all_members_hold_are_forgotten() {
+    let mut script_group = script_group::<Fifo>(&narrow(3, 2));
     for round in 1..=50 {
-        stage.run("1 send\n2 send\nrest");
-        let kept: Vec<_> = stage.nodes.iter().map(super::Member::kept).collect();
+        script_group.run("1 send\n2 send\nrest");
+        let kept: Vec<_> = script_group.nodes.iter().map(super::Member::kept).collect();
         assert_eq!(kept, [0, 0, 0], "after {round} rounds");
     }
 }
 
 #[test]
-fn mc_6_who_leaves_sends_nothing_more_and_goes_when_everyone_holds_all() {
-    let trace = play::<Fifo>(&group(3), "1 send\n1 leave\n1 send\n1 > 2\n1 > 2\n2 > 1");
-    assert!(trace.contains("refused: it leaves, and sends nothing more"), "{trace}");
-    assert!(!trace.contains("leaves: everyone"), "3 holds nothing yet: {trace}");
-    let trace = play::<Fifo>(&group(3), "1 send\n1 leave\nrest");
-    assert!(trace.contains("leaves: everyone holds what it sent"), "{trace}");
-    let trace = play::<Fifo>(&group(3), "1 leave");
-    assert!(trace.contains("leaves: everyone holds what it sent"), "it has sent nothing: {trace}");
+fn mc_6_a_leaving_member_sends_nothing_more_and_leaves_when_all_hold_its_messages() {
+    let trace = run_script::<Fifo>(&group(3), "1 send\n1 leave\n1 send\n1 > 2\n1 > 2\n2 > 1");
+    assert!(trace.contains("refused: the node is leaving, and sends nothing more"), "{trace}");
+    assert!(!trace.contains("leaves: all members"), "3 holds nothing yet: {trace}");
+    let trace = run_script::<Fifo>(&group(3), "1 send\n1 leave\nrest");
+    assert!(trace.contains("leaves: all members hold what it sent"), "{trace}");
+    let trace = run_script::<Fifo>(&group(3), "1 leave");
+    assert!(trace.contains("leaves: all members hold what it sent"), "it has sent nothing: {trace}");
 }
 
 #[test]
-fn mc_7_a_report_says_what_is_held_and_known() {
-    let mut stage = stage::<Sequencer<Unordered>>(&group(3));
-    stage.run("2 send\n2 > 1\n1 > 3\n2 send");
-    for (place, held, numbers, why) in [(2, 0, 1, "3 knows the number of what it lacks"), (1, 2, 0, "2 knows none")] {
-        let begun = stage.nodes[place].report().begun.expect("it is in a view");
-        let known = begun.notes.places().map(|known| known.places.len());
+fn mc_7_a_report_has_the_messages_held_and_positions_known() {
+    let mut script_group = script_group::<Sequencer<Unordered>>(&group(3));
+    script_group.run("2 send\n2 > 1\n1 > 3\n2 send");
+    for (place, held, numbers, why) in
+        [(2, 0, 1, "3 knows the number of a message that it lacks"), (1, 2, 0, "2 knows none")]
+    {
+        let begun = script_group.nodes[place].report().begun.expect("it is in a view");
+        let known = begun.notes.positions().map(|known| known.positions.len());
         assert_eq!((begun.held.len(), known), (held, Some(numbers)), "{why}");
     }
 }
 
 #[test]
-fn mc_8_what_a_dead_sender_told_some_is_sent_on_to_the_others() {
+fn mc_8_a_message_of_a_crashed_sender_is_forwarded_to_members_that_lack_it() {
     let mut world = founded::<Fifo>(&group(3));
-    world.say(life(1));
-    world.arrive((life(1), life(2)));
-    world.cut(life(1));
+    world.send(process(1));
+    world.deliver((process(1), process(2)));
+    world.crash_losing_all(process(1));
     assert_eq!((delivered(&world, 2).len(), delivered(&world, 3).len()), (1, 0));
-    world.decide(&[], &[]);
-    world.rest();
-    assert_eq!(delivered(&world, 3), delivered(&world, 2), "{}", world.story());
+    world.decide_view(&[], &[]);
+    world.deliver_all();
+    assert_eq!(delivered(&world, 3), delivered(&world, 2), "{}", world.history());
     assert_eq!(delivered(&world, 3).len(), 1);
 }
 
 #[test]
-fn mc_8_the_number_that_one_knows_holds_for_all() {
+fn mc_8_a_number_known_to_one_member_holds_for_all() {
     let mut world = founded::<Sequencer<Unordered>>(&group(4));
     for number in [4, 3] {
-        world.say(life(number));
+        world.send(process(number));
     }
-    // The sequencer takes 3's first, and only 2 learns of it.
-    world.arrive((life(3), life(1)));
-    world.arrive((life(4), life(1)));
+    // The sequencer numbers the message of 3 first, and only 2 learns this.
+    world.deliver((process(3), process(1)));
+    world.deliver((process(4), process(1)));
     for from in [1, 1, 3, 4] {
-        world.arrive((life(from), life(2)));
+        world.deliver((process(from), process(2)));
     }
-    world.cut(life(1));
+    world.crash_losing_all(process(1));
     assert_eq!(delivered(&world, 2).len(), 2);
-    world.decide(&[], &[]);
-    world.rest();
+    world.decide_view(&[], &[]);
+    world.deliver_all();
     for number in [3, 4] {
-        assert_eq!(delivered(&world, number), delivered(&world, 2), "{}", world.story());
+        assert_eq!(delivered(&world, number), delivered(&world, 2), "{}", world.history());
     }
 }
 
 #[test]
 fn mc_9_the_new_view_begins_when_all_hold_the_rest_of_the_old() {
     let mut world = founded::<Fifo>(&group(3));
-    world.say(life(1));
-    world.arrive((life(1), life(2)));
-    world.cut(life(1));
-    world.decide(&[], &[]);
-    world.tell(life(2), false);
-    world.tell(life(3), false);
-    world.arrive((life(3), life(2)));
+    world.send(process(1));
+    world.deliver((process(1), process(2)));
+    world.crash_losing_all(process(1));
+    world.decide_view(&[], &[]);
+    world.deliver_view(process(2), false);
+    world.deliver_view(process(3), false);
+    world.deliver((process(3), process(2)));
     assert_eq!(views(&world, 2).len(), 1, "3 lacks a message");
-    world.rest();
+    world.deliver_all();
     assert_eq!(views(&world, 2), views(&world, 3));
-    assert_eq!(views(&world, 2).len(), 2, "{}", world.story());
+    assert_eq!(views(&world, 2).len(), 2, "{}", world.history());
 }
 
 #[test]
-fn mc_10_a_view_that_began_for_somebody_begins_for_all_before_the_next() {
+fn mc_10_a_view_that_began_at_one_member_begins_at_all_before_the_next() {
     let mut world = founded::<Fifo>(&group(4));
-    world.crash(life(4));
-    world.decide(&[], &[]);
+    world.crash(process(4));
+    world.decide_view(&[], &[]);
     for number in 1..=3 {
-        world.tell(life(number), false);
+        world.deliver_view(process(number), false);
     }
-    // Reports, then completion, all to node 1 and only reports to the others.
+    // Reports and completion messages arrive at node 1, only reports at the others.
     for (from, to) in [(1, 2), (1, 3), (2, 3), (3, 2), (2, 1), (3, 1), (2, 1), (3, 1)] {
-        world.arrive((life(from), life(to)));
+        world.deliver((process(from), process(to)));
     }
-    assert_eq!((views(&world, 1).len(), views(&world, 2).len()), (2, 1), "{}", world.story());
-    world.say(life(1));
-    world.crash(life(3));
-    world.decide(&[], &[]);
-    world.rest();
-    assert_eq!(views(&world, 2), views(&world, 1), "{}", world.story());
-    assert_eq!((views(&world, 2).len(), delivered(&world, 2).len()), (3, 1), "{}", world.story());
+    assert_eq!((views(&world, 1).len(), views(&world, 2).len()), (2, 1), "{}", world.history());
+    world.send(process(1));
+    world.crash(process(3));
+    world.decide_view(&[], &[]);
+    world.deliver_all();
+    assert_eq!(views(&world, 2), views(&world, 1), "{}", world.history());
+    assert_eq!((views(&world, 2).len(), delivered(&world, 2).len()), (3, 1), "{}", world.history());
 }
 
 #[test]
-fn mc_11_a_newcomer_holds_back_until_it_has_the_state() {
+fn mc_11_a_joiner_buffers_deliveries_until_it_has_the_state() {
     let plan = Plan { piece: 3, ..group(2) };
     let mut world = founded::<Fifo>(&plan);
     for _ in 0..3 {
-        world.say(life(1));
+        world.send(process(1));
     }
-    world.rest();
-    world.join(life(3));
+    world.deliver_all();
+    world.join(process(3));
     while views(&world, 1).len() < 2 {
         world.step();
     }
-    world.say(life(1));
+    world.send(process(1));
     assert_eq!(delivered(&world, 3), []);
-    world.rest();
-    assert_eq!(views(&world, 3), views(&world, 1)[1..], "{}", world.story());
-    assert_eq!(delivered(&world, 3), delivered(&world, 1)[3..], "{}", world.story());
+    world.deliver_all();
+    assert_eq!(views(&world, 3), views(&world, 1)[1..], "{}", world.history());
+    assert_eq!(delivered(&world, 3), delivered(&world, 1)[3..], "{}", world.history());
 }
 
 #[test]
-fn mc_12_a_load_goes_on_with_another_donor_when_one_dies_midway() {
+fn mc_12_a_load_continues_with_another_donor_after_a_crash() {
     for steps in 0..120 {
         let mut world = founded::<Fifo>(&Plan { piece: 2, ..group(3) });
         for _ in 0..3 {
-            world.say(life(1));
+            world.send(process(1));
         }
-        world.rest();
-        world.join(life(4));
+        world.deliver_all();
+        world.join(process(4));
         for _ in 0..steps {
             world.step();
         }
-        world.crash(life(1));
-        world.peace();
+        world.crash(process(1));
+        world.finish();
         let state = views(&world, 4).last().copied();
-        assert!(state.is_some() && state == views(&world, 2).last().copied(), "{steps}: {}", world.story());
+        assert!(state.is_some() && state == views(&world, 2).last().copied(), "{steps}: {}", world.history());
     }
 }
 
 #[test]
-fn late_words_of_an_older_view_change_nothing() {
+fn late_messages_of_an_older_view_change_nothing() {
     let mut world = founded::<Fifo>(&group(3));
-    world.say(life(3));
-    world.arrive((life(3), life(1)));
-    world.dead.insert(life(3));
-    // What 3 sent to 2 is still under way when the next view begins.
-    world.decide(&[], &[]);
-    world.tell(life(1), false);
-    world.tell(life(2), false);
+    world.send(process(3));
+    world.deliver((process(3), process(1)));
+    world.dead.insert(process(3));
+    // The message of 3 to 2 is still in flight when the next view begins.
+    world.decide_view(&[], &[]);
+    world.deliver_view(process(1), false);
+    world.deliver_view(process(2), false);
     for (from, to) in [(1, 2), (2, 1), (1, 2), (1, 2), (2, 1)] {
-        world.arrive((life(from), life(to)));
+        world.deliver((process(from), process(to)));
     }
-    world.rest();
-    assert_eq!(delivered(&world, 2), delivered(&world, 1), "{}", world.story());
+    world.deliver_all();
+    assert_eq!(delivered(&world, 2), delivered(&world, 1), "{}", world.history());
     assert_eq!(delivered(&world, 2).len(), 1);
 }
 
 #[test]
-fn a_member_without_a_view_asks_its_user_to_wait() {
+fn a_member_without_a_view_asks_its_client_to_wait() {
     let mut world = World::new(group(2), 1, Fifo::boxed);
-    world.input(life(1), Input::Command(Command::send("x")));
-    assert!(matches!(world.logs[&life(1)][..], [Event::Wait { .. }]));
-    world.rest();
-    assert!(matches!(world.logs[&life(1)][..], [Event::Wait { .. }, Event::View { .. }]));
+    world.input(process(1), Input::Command(Command::send("x")));
+    assert!(matches!(world.logs[&process(1)][..], [Event::Wait { .. }]));
+    world.deliver_all();
+    assert!(matches!(world.logs[&process(1)][..], [Event::Wait { .. }, Event::View { .. }]));
 }
 
 #[test]
-fn who_was_told_to_wait_while_its_lease_was_over_hears_when_it_may_send() {
+fn a_client_that_waits_for_a_lease_learns_when_it_may_send() {
     let mut world = founded::<Fifo>(&group(2));
-    world.input(life(1), Input::Lease(Time::from_nanos(-1)));
-    world.say(life(1));
-    assert!(matches!(world.logs[&life(1)][..], [Event::View { .. }, Event::Wait { .. }]));
-    world.input(life(1), Input::Lease(Time::from_nanos(1 << 41)));
-    assert!(matches!(world.logs[&life(1)][..], [Event::View { .. }, Event::Wait { .. }, Event::Ready { .. }]));
+    world.input(process(1), Input::Lease(Time::from_nanos(-1)));
+    world.send(process(1));
+    assert!(matches!(world.logs[&process(1)][..], [Event::View { .. }, Event::Wait { .. }]));
+    world.input(process(1), Input::Lease(Time::from_nanos(1 << 41)));
+    assert!(matches!(world.logs[&process(1)][..], [Event::View { .. }, Event::Wait { .. }, Event::Ready { .. }]));
 }

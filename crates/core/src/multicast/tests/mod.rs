@@ -1,8 +1,9 @@
-//! The whole family in a small world: crashes at any moment, views on each other's heels, newcomers, and what must hold nevertheless.
+//! Tests of the whole family in a simulated group: crashes at any time, views in quick succession,
+//! joiners, and the properties that must hold.
 
-mod book;
-mod judge;
-mod mistakes;
-mod storms;
-mod strangers;
-pub(super) mod world;
+mod costs;
+mod faulty_variants;
+mod foreign_messages;
+mod properties;
+mod random_faults;
+pub(super) mod simulation;

@@ -1,20 +1,20 @@
-//! One test for each rule.
+//! Tests of the rules of unordered multicast.
 
 use super::Unordered;
-use crate::multicast::Notes;
-use crate::multicast::drill::{bare, group, heard, id, play, prune, settle, survey};
+use crate::multicast::OrderReport;
+use crate::multicast::support::{bare, delivered_by, group, id, prune, run_script, settle, survey};
 
 #[test]
-fn un_1_what_comes_first_is_delivered_first() {
-    let trace = play::<Unordered>(&group(2), "1 send\n1 send\n1 > 2 overtakes 1\n1 > 2");
-    assert_eq!(heard(&trace, 1), ["1#1", "1#2"], "{trace}");
-    assert_eq!(heard(&trace, 2), ["1#2", "1#1"], "{trace}");
+fn un_1_messages_are_delivered_in_the_order_of_receipt() {
+    let trace = run_script::<Unordered>(&group(2), "1 send\n1 send\n1 > 2 overtakes 1\n1 > 2");
+    assert_eq!(delivered_by(&trace, 1), ["1#1", "1#2"], "{trace}");
+    assert_eq!(delivered_by(&trace, 2), ["1#2", "1#1"], "{trace}");
 }
 
 #[test]
-fn un_2_what_anybody_holds_is_delivered_by_all() {
+fn un_2_all_members_deliver_what_any_of_them_holds() {
     let held = bare([(2, 2), (1, 1), (2, 4)]);
-    let survey = survey(held, [0, 1, 0], [(1, Notes::Nothing), (3, Notes::Nothing)]);
+    let survey = survey(held, [0, 1, 0], [(1, OrderReport::Nothing), (3, OrderReport::Nothing)]);
     assert_eq!(settle::<Unordered>(&survey), [id(1, 1), id(2, 2), id(2, 4)], "gaps do not matter");
-    assert_eq!(prune::<Unordered>([id(2, 4), id(3, 1)], &survey), [id(2, 4)], "nobody holds 3#1 any more");
+    assert_eq!(prune::<Unordered>([id(2, 4), id(3, 1)], &survey), [id(2, 4)], "no survivor holds 3#1 any more");
 }

@@ -20,7 +20,7 @@ rules! { make::<ChangRoberts>, 3;
         1 acquire: refused: a request is already under way
         2 hears election from 1: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 3
         3 hears election from 2: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 1
-        1 hears election from 3: CR-4 its rank has been all the way round: it has won; CI-5 announces 1 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
+        1 hears election from 3: CR-4 its rank came all the way around: it has won; CI-5 announces 1 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
         2 hears elected from 1: CI-6 learns that 1 has won
         3 hears elected from 1: CI-6 learns that 1 has won
         2 acquire: EX-1 waits for the end of round 1
@@ -30,10 +30,10 @@ rules! { make::<ChangRoberts>, 3;
     ex_2_those_who_want_nothing_rank_lowest("1 acquire; 2 acquire; rest", expect![[r#"
         1 acquire: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
         2 acquire: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
-        2 hears election from 1: CR-3 drops 1: a greater one is under way
+        2 hears election from 1: CR-3 drops 1: a greater rank was sent
         3 hears election from 2: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 1
         1 hears election from 3: CR-2 passes 2 on; election → 2
-        2 hears election from 1: CR-4 its rank has been all the way round: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
+        2 hears election from 1: CR-4 its rank came all the way around: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
         1 hears elected from 2: CI-6 learns that 2 has won
         3 hears elected from 2: CI-6 learns that 2 has won
     "#]]);
@@ -45,16 +45,16 @@ rules! { make::<ChangRoberts>, 3;
             1 hears election from 3: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2
             1 acquire: EX-1 waits for the end of round 1
             2 hears election from 1: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 3
-            3 hears election from 2: CR-4 its rank has been all the way round: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
+            3 hears election from 2: CR-4 its rank came all the way around: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
             1 hears elected from 3: CI-6 learns that 3 has won
             2 hears elected from 3: CI-6 learns that 3 has won
             3 release: LEAVES; EX-5 ends round 1; over → all
             3 acquire: EX-1 stands in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 1
             1 hears over from 3: EX-6 stands in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
-            1 hears election from 3: CR-3 drops 3: a greater one is under way
+            1 hears election from 3: CR-3 drops 3: a greater rank was sent
             2 hears election from 1: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 3
             3 hears election from 2: CR-2 passes 1 on; election → 1
-            1 hears election from 3: CR-4 its rank has been all the way round: it has won; CI-5 announces 1 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
+            1 hears election from 3: CR-4 its rank came all the way around: it has won; CI-5 announces 1 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
             2 hears elected from 1: CI-6 learns that 1 has won
             3 hears elected from 1: CI-6 learns that 1 has won
         "#]]);
@@ -63,27 +63,27 @@ rules! { make::<ChangRoberts>, 3;
     ex_3_a_message_of_a_round_that_is_over_is_dropped(
         "1 acquire; 1 > 2; 2 > 3; 3 > 1; 1 release; 1 > 2 last | 1 > 2; 1 > 3 last; 3 acquire; 3 > 1; 1 > 2; 2 > 3;
          3 > 2 last; 1 > 3", expect![[r#"
-            2 hears elected from 1: EX-3 drops what 1 sent in round 1
-            3 acquire: EX-1 stands in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 1
-            1 hears election from 3: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2
-            2 hears election from 1: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 3
-            3 hears election from 2: CR-4 its rank has been all the way round: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
-            2 hears elected from 3: CI-6 learns that 3 has won
-            3 hears elected from 1: EX-3 drops what 1 sent in round 1
-        "#]]);
+             2 hears elected from 1: EX-3 drops what 1 sent in round 1
+             3 acquire: EX-1 stands in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 1
+             1 hears election from 3: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2
+             2 hears election from 1: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 3
+             3 hears election from 2: CR-4 its rank came all the way around: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
+             2 hears elected from 3: CI-6 learns that 3 has won
+             3 hears elected from 1: EX-3 drops what 1 sent in round 1
+         "#]]);
 
     ex_4_whoever_has_won_but_wants_in_no_longer_ends_the_round(
         "1 acquire; 1 > 2 | 1 cancel; 2 acquire; rest", expect![[r#"
             1 cancel: EX-7 wants nothing any more; cancelled
             2 acquire: EX-1 waits for the end of round 1
             3 hears election from 2: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 1
-            1 hears election from 3: CR-4 its rank has been all the way round: it has won; CI-5 announces 1 in epoch 1; elected → all; EX-4 has won round 1, but wants in no longer; over → all
+            1 hears election from 3: CR-4 its rank came all the way around: it has won; CI-5 announces 1 in epoch 1; elected → all; EX-4 has won round 1, but wants in no longer; over → all
             2 hears elected from 1: CI-6 learns that 1 has won
             3 hears elected from 1: CI-6 learns that 1 has won
             2 hears over from 1: EX-6 stands in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
             3 hears election from 2: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 1
             1 hears election from 3: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 2
-            2 hears election from 1: CR-4 its rank has been all the way round: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
+            2 hears election from 1: CR-4 its rank came all the way around: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
             1 hears elected from 2: CI-6 learns that 2 has won
             3 hears elected from 2: CI-6 learns that 2 has won
         "#]]);
@@ -99,17 +99,17 @@ rules! { make::<ChangRoberts>, 3;
             1 release: LEAVES; EX-5 ends round 1; over → all
             2 hears over from 1: EX-6 stands in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
             3 hears over from 1: EX-6 stands in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 1
-            3 hears election from 2: CR-3 drops 2: a greater one is under way
+            3 hears election from 2: CR-3 drops 2: a greater rank was sent
             1 hears election from 3: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2
             2 hears election from 1: CR-2 passes 3 on; election → 3
-            3 hears election from 2: CR-4 its rank has been all the way round: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
+            3 hears election from 2: CR-4 its rank came all the way around: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
             1 hears elected from 3: CI-6 learns that 3 has won
             2 hears elected from 3: CI-6 learns that 3 has won
             3 release: LEAVES; EX-5 ends round 2; over → all
             2 hears over from 3: EX-6 stands in round 3; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
             3 hears election from 2: EX-2 takes part in round 3; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 1
             1 hears election from 3: EX-2 takes part in round 3; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 2
-            2 hears election from 1: CR-4 its rank has been all the way round: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 3; ENTERS (fence 0.3)
+            2 hears election from 1: CR-4 its rank came all the way around: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 3; ENTERS (fence 0.3)
             1 hears elected from 2: CI-6 learns that 2 has won
             3 hears elected from 2: CI-6 learns that 2 has won
         "#]]);
@@ -124,9 +124,9 @@ rules! { make::<ChangRoberts>, 3;
     ex_8_a_try_is_denied_if_a_round_is_under_way_or_lost("1 try; 3 acquire | rest; 1 try", expect![[r#"
         2 hears election from 1: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 3
         1 hears election from 3: CR-2 passes 3 on; election → 2
-        3 hears election from 2: CR-3 drops 1: a greater one is under way
+        3 hears election from 2: CR-3 drops 1: a greater rank was sent
         2 hears election from 1: CR-2 passes 3 on; election → 3
-        3 hears election from 2: CR-4 its rank has been all the way round: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
+        3 hears election from 2: CR-4 its rank came all the way around: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
         1 hears elected from 3: CI-6 learns that 3 has won; EX-8 another one goes first; denied
         2 hears elected from 3: CI-6 learns that 3 has won
         1 try: EX-8 round 1 is under way; denied
@@ -137,10 +137,10 @@ rules! { make::<ChangRoberts>, 3;
         "2 try; 1 try; 1 > 2; 2 > 3; 3 > 1; 1 > 2; 2 release; 2 > 1 last; rest", expect![[r#"
             2 try: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
             1 try: EX-1 stands in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
-            2 hears election from 1: CR-3 drops 1: a greater one is under way
+            2 hears election from 1: CR-3 drops 1: a greater rank was sent
             3 hears election from 2: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 1
             1 hears election from 3: CR-2 passes 2 on; election → 2
-            2 hears election from 1: CR-4 its rank has been all the way round: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
+            2 hears election from 1: CR-4 its rank came all the way around: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
             2 release: LEAVES; EX-5 ends round 1; over → all
             1 hears over from 2: EX-8 another one goes first; denied
             1 hears elected from 2: EX-3 drops what 2 sent in round 1

@@ -1,7 +1,7 @@
-//! Disks of any algorithm through bytes and back: what a node finds is what was written, or it is told that it is not.
+//! Disks of any algorithm through bytes and back: a node finds what was written, or gets an error.
 
-pub(crate) mod keeper;
+pub(crate) mod lists;
 mod refusals;
 mod replicas;
-pub(crate) mod shelves;
+pub(crate) mod saving;
 mod stores;

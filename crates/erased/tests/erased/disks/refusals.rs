@@ -1,7 +1,7 @@
-//! What cannot be read is refused with a sentence, lost by nobody, and taken for nothing by nobody.
+//! A disk that cannot be read is refused with a sentence, and is neither lost nor treated as empty.
 
-use super::keeper::{Kept, codec, erase, found, read_back, sealed};
-use super::shelves::Shelf;
+use super::lists::ListDisk;
+use super::saving::{Savable, codec, erase, found, read_back, sealed};
 use proptest::collection::vec;
 use proptest::prelude::{any, proptest};
 use quorate_core::{Durable, Malformed};
@@ -10,18 +10,18 @@ use quorate_replica::durable::Ballot;
 use quorate_replica::{Durable as ReplicaDisk, Write};
 use serde::{Deserialize, Serialize};
 
-/// The shelf of a release to come.
+/// The disk format of a later release.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct NewShelf(Shelf);
+struct NewListDisk(ListDisk);
 
-impl Durable for NewShelf {
+impl Durable for NewListDisk {
     const VERSION: u32 = 2;
     type Write = u16;
     fn apply(&mut self, write: u16) {
         self.0.apply(write);
     }
     fn wiped() -> Self {
-        Self(Shelf::wiped())
+        Self(ListDisk::wiped())
     }
 }
 
@@ -31,8 +31,8 @@ fn ballot(term: u64) -> Write {
     Write::Ballot(Ballot { term, vote: 3, commit: 0 })
 }
 
-/// What comes back from a log of these on an empty disk, with or without a checkpoint at its end.
-fn logs<D: Kept>(writes: Vec<D::Write>) -> [AnyDurable; 2] {
+/// Returns the disks that a log of these writes yields, without and with a checkpoint at its end.
+fn logs<D: Savable>(writes: Vec<D::Write>) -> [AnyDurable; 2] {
     let mut read = AnyDurable::default();
     let mut kept = AnyDurable::default();
     for write in writes {
@@ -45,63 +45,64 @@ fn logs<D: Kept>(writes: Vec<D::Write>) -> [AnyDurable; 2] {
 
 #[test]
 fn a_newer_disk_is_refused_whether_its_log_has_a_checkpoint_or_not() {
-    for disk in logs::<NewShelf>(vec![7]) {
-        assert_eq!(codec::<Shelf>().unseal(disk.clone()).err(), Some(NEWER));
-        assert!(codec::<NewShelf>().unseal(disk.clone()).is_ok());
-        // Whoever does not ask finds a lost disk, not an empty one.
-        assert_eq!(found::<Shelf>(disk), Shelf::wiped());
+    for disk in logs::<NewListDisk>(vec![7]) {
+        assert_eq!(codec::<ListDisk>().unseal(disk.clone()).err(), Some(NEWER));
+        assert!(codec::<NewListDisk>().unseal(disk.clone()).is_ok());
+        // A node that is started without this check finds a lost disk, not an empty one.
+        assert_eq!(found::<ListDisk>(disk), ListDisk::wiped());
     }
     assert_eq!(
         NEWER.to_string(),
-        "What this algorithm keeps on the disk has format version 2, and this release reads versions up to 1. Nothing was \
+        "The data on the disk has format version 2, but this release reads versions up to 1. Nothing was \
          changed; run a release that knows version 2."
     );
 }
 
 #[test]
 fn an_older_disk_is_read() {
-    for disk in logs::<Shelf>(vec![7]) {
-        let disk = codec::<NewShelf>().unseal(disk).unwrap();
-        assert_eq!(found::<NewShelf>(disk).0.books, [1, 7]);
+    for disk in logs::<ListDisk>(vec![7]) {
+        let disk = codec::<NewListDisk>().unseal(disk).unwrap();
+        assert_eq!(found::<NewListDisk>(disk).0.items, [1, 7]);
     }
 }
 
 #[test]
 fn the_disk_of_another_algorithm_is_refused() {
     for disk in logs::<ReplicaDisk>(vec![ballot(1), ballot(2)]) {
-        for error in [codec::<Shelf>().unseal(disk.clone()).err(), codec::<()>().unseal(disk.clone()).err()] {
-            let error = error.expect("a replica's disk is none of theirs");
+        for error in [codec::<ListDisk>().unseal(disk.clone()).err(), codec::<()>().unseal(disk.clone()).err()] {
+            let error = error.expect("the disk belongs to a replica");
             assert!(matches!(error, Unreadable::Foreign(_)), "{error}");
             let text = error.to_string();
-            assert!(text.starts_with("What is on the disk is not of this algorithm: "), "{text}");
+            assert!(text.starts_with("The data on the disk belongs to another algorithm: "), "{text}");
             assert!(text.contains("Nothing was changed"), "{text}");
         }
-        assert_eq!(found::<Shelf>(disk), Shelf::wiped());
+        assert_eq!(found::<ListDisk>(disk), ListDisk::wiped());
     }
     let mut written = AnyDurable::default();
     written.apply(erase::<ReplicaDisk>(ballot(1)));
-    let foreign = Unreadable::Foreign(Malformed("another one wrote to it".into()));
-    assert_eq!(codec::<Shelf>().unseal(written).err(), Some(foreign));
+    let foreign = Unreadable::Foreign(Malformed("another algorithm wrote to it".into()));
+    assert_eq!(codec::<ListDisk>().unseal(written).err(), Some(foreign));
 }
 
-/// A driver that does not ask, and lets an old release write on: what was there is there still.
+/// A driver without this check lets an old release write: the earlier data is still there.
 #[test]
-fn writes_to_a_disk_that_cannot_be_read_lose_nothing() {
-    for mut disk in logs::<NewShelf>(vec![7]) {
-        disk.apply(erase::<Shelf>(8));
-        assert_eq!(codec::<Shelf>().unseal(disk.clone()).err(), Some(NEWER));
-        let disk = codec::<NewShelf>().unseal(read_back(&disk)).unwrap();
-        assert_eq!(found::<NewShelf>(disk).0.books, [1, 7, 8]);
+fn writes_to_an_unreadable_disk_lose_nothing() {
+    for mut disk in logs::<NewListDisk>(vec![7]) {
+        disk.apply(erase::<ListDisk>(8));
+        assert_eq!(codec::<ListDisk>().unseal(disk.clone()).err(), Some(NEWER));
+        let disk = codec::<NewListDisk>().unseal(read_back(&disk)).unwrap();
+        assert_eq!(found::<NewListDisk>(disk).0.items, [1, 7, 8]);
     }
 }
 
-/// Garbage is read as some disk or refused, and whatever it is, it can be asked for its type.
+/// Random bytes are read as a disk or refused. If they are read, opening the disk as any type must
+/// not panic.
 fn try_everything(bytes: &[u8]) {
     let Ok(mut disk) = postcard::from_bytes::<AnyDurable>(bytes) else { return };
-    let _ = codec::<Shelf>().unseal(disk.clone());
+    let _ = codec::<ListDisk>().unseal(disk.clone());
     let _ = codec::<ReplicaDisk>().unseal(disk.clone());
     let _ = codec::<()>().unseal(disk.clone());
-    let _ = found::<Shelf>(disk.clone());
+    let _ = found::<ListDisk>(disk.clone());
     if let Ok(write) = postcard::from_bytes::<AnyWrite>(bytes) {
         disk.apply(write);
     }
@@ -118,14 +119,14 @@ proptest! {
     #[test]
     fn a_damaged_disk_never_panics(
         writes in vec(super::replicas::write(), 1..5),
-        place: usize,
+        index: usize,
         flip in 1_u8..,
         end: usize,
     ) {
         for disk in logs::<ReplicaDisk>(writes) {
             let mut bytes = postcard::to_allocvec(&disk).unwrap();
-            let place = place % bytes.len();
-            bytes[place] ^= flip;
+            let index = index % bytes.len();
+            bytes[index] ^= flip;
             try_everything(&bytes);
             bytes.truncate(end % bytes.len());
             try_everything(&bytes);

@@ -1,6 +1,6 @@
-//! The disk of a replica, which has all that a disk can have.
+//! The disk of a replica, which uses all features of a disk.
 
-use super::keeper::{check, codec, erase, found, read_back, sealed, step};
+use super::saving::{check, codec, erase, found, read_back, sealed, step};
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 use proptest::strategy::Just;
@@ -56,7 +56,7 @@ pub(crate) fn write() -> impl Strategy<Value = Write> + Clone {
 
 proptest! {
     #[test]
-    fn whatever_befalls_a_replica_it_finds_the_fold_of_its_writes(
+    fn a_replica_always_finds_the_fold_of_its_writes(
         was_lost: bool,
         steps in vec(step(write()), 0..20),
     ) {
@@ -64,20 +64,20 @@ proptest! {
     }
 
     #[test]
-    fn a_disk_under_a_wrapper_is_a_disk(was_lost: bool, checkpoint in 0_usize..8, writes in vec(write(), 0..8)) {
+    fn a_disk_under_a_wrapper_is_erased_twice(was_lost: bool, checkpoint in 0_usize..8, writes in vec(write(), 0..8)) {
         check_wrapped(was_lost, checkpoint, &writes);
     }
 }
 
-/// A wrapper around an erased node keeps what that keeps: the disk is erased twice.
+/// A wrapper around an erased node has the inner node's durable state: the disk is erased twice.
 fn check_wrapped(was_lost: bool, checkpoint: usize, writes: &[Write]) {
     let (mut typed, mut disk) =
         if was_lost { (Durable::wiped(), AnyDurable::wiped()) } else { (Durable::default(), AnyDurable::default()) };
-    for (place, write) in writes.iter().enumerate() {
+    for (index, write) in writes.iter().enumerate() {
         typed.apply(write.clone());
         let wrapped = erase::<AnyDurable>(erase::<Durable>(write.clone()));
-        disk.apply(if place % 2 == 0 { wrapped } else { sealed(&wrapped) });
-        if place == checkpoint {
+        disk.apply(if index % 2 == 0 { wrapped } else { sealed(&wrapped) });
+        if index == checkpoint {
             disk = read_back(&disk);
         }
     }

@@ -1,6 +1,6 @@
-//! A store keeps the disk of any algorithm: over lives, checkpoints and crashes.
+//! A store keeps the disk of any algorithm over incarnations, checkpoints and crashes.
 
-use super::keeper::{codec, erase, found};
+use super::saving::{codec, erase, found};
 use proptest::collection::vec;
 use proptest::prelude::{any, proptest};
 use quorate_core::{Durable as _, Incarnation, NodeId};
@@ -10,19 +10,19 @@ use quorate_store::faults::{FaultyFiles, Loss};
 use quorate_store::{ClusterId, Identity, Origin, Owner, Settings, Store, create_in};
 use std::path::Path;
 
-/// One life of a node: how much it appends at a time, and whether it checkpoints then.
+/// One incarnation of a node: the writes of each append, and whether a checkpoint follows.
 #[derive(Clone, Debug)]
-struct Life(Vec<(Vec<Write>, bool)>);
+struct StoreRun(Vec<(Vec<Write>, bool)>);
 
 const SMALL: Settings = Settings { segment_bytes: 1_500, ahead_bytes: 400 };
 
-fn live(origin: Origin, lives: Vec<Life>, seed: u64) {
+fn run_all(origin: Origin, runs: Vec<StoreRun>, seed: u64) {
     let owner = Owner { cluster: ClusterId(5), node: NodeId::from_index(1) };
     let folder = Path::new("/data/node");
     let files = FaultyFiles::new();
     create_in::<AnyDurable, _>(files.clone(), folder, Identity { owner, origin }, Incarnation::FIRST).unwrap();
     let mut expected = if origin == Origin::Founded { Durable::default() } else { Durable::wiped() };
-    for Life(appends) in lives {
+    for StoreRun(appends) in runs {
         let (mut store, disk, _) = Store::<AnyDurable, _>::open_in(files.clone(), folder, owner, SMALL).unwrap();
         assert_eq!(found::<Durable>(codec::<Durable>().unseal(disk).unwrap()), expected);
         for (writes, has_checkpoint) in appends {
@@ -41,12 +41,12 @@ fn live(origin: Origin, lives: Vec<Life>, seed: u64) {
 
 proptest! {
     #[test]
-    fn a_store_keeps_what_it_need_not_understand(
+    fn a_store_keeps_data_of_an_unknown_type(
         was_lost: bool,
         seed: u64,
-        lives in vec(vec((vec(super::replicas::write(), 1..4), any::<bool>()), 0..4), 1..5),
+        runs in vec(vec((vec(super::replicas::write(), 1..4), any::<bool>()), 0..4), 1..5),
     ) {
         let origin = if was_lost { Origin::Joined } else { Origin::Founded };
-        live(origin, lives.into_iter().map(Life).collect(), seed);
+        run_all(origin, runs.into_iter().map(StoreRun).collect(), seed);
     }
 }

@@ -1,8 +1,8 @@
-//! What members of a group must have told their users, whatever happened.
+//! The properties that the events of all members must satisfy, whatever happened.
 
-use super::world::{Life, World};
+use super::simulation::{Process, World};
 use crate::group::Epoch;
-use crate::multicast::{Delivery, Event, MessageId, Payload, Plan, Promise};
+use crate::multicast::{Delivery, Event, MessageId, OrderGuarantee, Payload, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::format;
 use std::string::String;
@@ -10,67 +10,68 @@ use std::vec::Vec;
 
 #[derive(Debug, Default)]
 struct Segment {
-    life: Option<Life>,
+    process: Option<Process>,
     state: u64,
     delivered: Vec<MessageId>,
-    went_on: bool,
+    survived: bool,
     stayed: bool,
 }
 
-/// The first promise that was broken.
-pub(super) fn judge(world: &World, plan: &Plan, promise: Promise) -> Result<(), String> {
+/// Returns the first violation of a guarantee.
+pub(super) fn check(world: &World, plan: &Plan, guarantee: OrderGuarantee) -> Result<(), String> {
     let members = world.members();
-    for (life, log) in &world.logs {
-        let is_last = members.contains(life);
-        once_each(*life, log)?;
-        as_sent(world, *life, log)?;
-        if promise.fifo {
-            fifo(*life, log)?;
+    for (process, log) in &world.logs {
+        let is_last = members.contains(process);
+        once_each(*process, log)?;
+        deliveries_match_sends(world, *process, log)?;
+        if guarantee.fifo {
+            fifo(*process, log)?;
         }
         if is_last {
-            answered(*life, log)?;
+            answered(*process, log)?;
         }
     }
-    if promise.causal {
+    if guarantee.causal {
         causal(world)?;
     }
     for (epoch, segments) in segments(world) {
-        together(epoch, &segments, promise)?;
+        same_deliveries(epoch, &segments, guarantee)?;
         if plan.delivery == Delivery::Uniform {
-            uniform(epoch, &segments, promise)?;
+            uniform(epoch, &segments, guarantee)?;
         }
     }
     memory(world, plan)
 }
 
-fn once_each(life: Life, log: &[Event]) -> Result<(), String> {
+fn once_each(process: Process, log: &[Event]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for id in delivered(log) {
         if !seen.insert(id) {
-            return Err(format!("{life:?} delivers {id} twice"));
+            return Err(format!("{process:?} delivers {id} twice"));
         }
     }
     Ok(())
 }
 
-/// Whoever is in to the end has heard all that it sent, and whatever anybody heard was sent like that.
-fn as_sent(world: &World, life: Life, log: &[Event]) -> Result<(), String> {
+/// A member of the last view delivered all messages that it sent, and every delivered message was
+/// sent with that content.
+fn deliveries_match_sends(world: &World, process: Process, log: &[Event]) -> Result<(), String> {
     for event in log {
         if let Event::Delivered { id, payload } = event {
             let text = payload.text().unwrap_or_default();
             if !text.ends_with(&format!(" of {}", id.sender)) {
-                return Err(format!("{life:?} hears {text} of {id}"));
+                return Err(format!("{process:?} delivers {text} as {id}"));
             }
         }
     }
     let since = log.iter().rposition(|event| matches!(event, Event::Out { .. })).map_or(0, |place| place + 1);
-    let heard: BTreeSet<_> = delivered(log).collect();
+    let delivered_ids: BTreeSet<_> = delivered(log).collect();
     for event in &log[since..] {
         if let Event::Sent { id } = event
-            && world.members().contains(&life)
-            && !heard.contains(id)
+            && world.members().contains(&process)
+            && !delivered_ids.contains(id)
         {
-            return Err(format!("{life:?} sent {id} and never heard it"));
+            return Err(format!("{process:?} sent {id} and never delivered it"));
         }
     }
     let mut texts: BTreeMap<MessageId, &Payload> = BTreeMap::new();
@@ -78,32 +79,32 @@ fn as_sent(world: &World, life: Life, log: &[Event]) -> Result<(), String> {
         if let Event::Delivered { id, payload } = event
             && *texts.entry(*id).or_insert(payload) != payload
         {
-            return Err(format!("{id} says different things"));
+            return Err(format!("{id} has different payloads"));
         }
     }
     Ok(())
 }
 
-fn fifo(life: Life, log: &[Event]) -> Result<(), String> {
+fn fifo(process: Process, log: &[Event]) -> Result<(), String> {
     let mut last = BTreeMap::new();
     for id in delivered(log) {
         let before = last.insert((id.sender, id.view), id.number).unwrap_or(0);
         if id.number != before + 1 {
-            return Err(format!("{life:?} delivers {id} after {before} of that sender"));
+            return Err(format!("{process:?} delivers {id} after {before} of that sender"));
         }
     }
     Ok(())
 }
 
-/// Whoever was told to wait is told when to ask again, unless it leaves.
-fn answered(life: Life, log: &[Event]) -> Result<(), String> {
+/// A client that was asked to wait learns when to try again, unless it leaves.
+fn answered(process: Process, log: &[Event]) -> Result<(), String> {
     let wait = log.iter().rposition(|event| matches!(event, Event::Wait { .. }));
     let ready = log.iter().rposition(|event| matches!(event, Event::Ready { .. } | Event::View { .. }));
     let gone = log.iter().rposition(|event| matches!(event, Event::Left { .. } | Event::Out { .. }));
-    if wait > ready && gone <= ready { Err(format!("{life:?} waits for ever")) } else { Ok(()) }
+    if wait > ready && gone <= ready { Err(format!("{process:?} waits forever")) } else { Ok(()) }
 }
 
-/// What was sent after something was heard is delivered after it, by all who were there.
+/// A message is delivered after all messages that its sender had delivered before sending it.
 fn causal(world: &World) -> Result<(), String> {
     let mut causes: BTreeMap<MessageId, BTreeSet<MessageId>> = BTreeMap::new();
     for log in world.logs.values() {
@@ -117,13 +118,13 @@ fn causal(world: &World) -> Result<(), String> {
                     causes.insert(*id, before.clone());
                     before.insert(*id);
                 }
-                // What it heard in a stay that is over, the others need not have.
+                // Other members need not have the messages that it delivered in an earlier stay.
                 Event::Out { .. } => before.clear(),
                 _ => {}
             }
         }
     }
-    for (life, log) in &world.logs {
+    for (process, log) in &world.logs {
         let mut here = BTreeSet::new();
         let mut first = None;
         for event in log {
@@ -136,7 +137,7 @@ fn causal(world: &World) -> Result<(), String> {
                     let missing = causes.get(id).into_iter().flatten();
                     let missing = missing.filter(|cause| Some(cause.view) >= first && !here.contains(*cause));
                     if let Some(cause) = missing.into_iter().next() {
-                        return Err(format!("{life:?} delivers {id} without {cause} before it"));
+                        return Err(format!("{process:?} delivers {id} without {cause} before it"));
                     }
                     here.insert(*id);
                 }
@@ -149,15 +150,15 @@ fn causal(world: &World) -> Result<(), String> {
 
 fn segments(world: &World) -> BTreeMap<Epoch, Vec<Segment>> {
     let mut all: BTreeMap<Epoch, Vec<Segment>> = BTreeMap::new();
-    for (life, log) in &world.logs {
+    for (process, log) in &world.logs {
         let mut open: Option<(Epoch, Segment)> = None;
         for event in log {
             match event {
                 Event::View { view, state, .. } => {
                     if let Some((epoch, segment)) = open.take() {
-                        all.entry(epoch).or_default().push(Segment { went_on: true, ..segment });
+                        all.entry(epoch).or_default().push(Segment { survived: true, ..segment });
                     }
-                    let segment = Segment { life: Some(*life), state: *state, ..Segment::default() };
+                    let segment = Segment { process: Some(*process), state: *state, ..Segment::default() };
                     open = Some((view.epoch(), segment));
                 }
                 Event::Delivered { id, .. } => {
@@ -165,7 +166,7 @@ fn segments(world: &World) -> BTreeMap<Epoch, Vec<Segment>> {
                         segment.delivered.push(*id);
                     }
                 }
-                // Who has left hears nothing more.
+                // A member that has left delivers nothing more.
                 Event::Out { .. } | Event::Left { .. } => {
                     if let Some((epoch, segment)) = open.take() {
                         all.entry(epoch).or_default().push(segment);
@@ -175,31 +176,32 @@ fn segments(world: &World) -> BTreeMap<Epoch, Vec<Segment>> {
             }
         }
         if let Some((epoch, segment)) = open {
-            let stayed = world.members().contains(life) && epoch == world.view.epoch();
+            let stayed = world.members().contains(process) && epoch == world.view.epoch();
             all.entry(epoch).or_default().push(Segment { stayed, ..segment });
         }
     }
     all
 }
 
-/// Whoever went on from a view, or is in it to the end, delivered the same in it; and whoever began it had the same state.
-fn together(epoch: Epoch, segments: &[Segment], promise: Promise) -> Result<(), String> {
+/// Members that survived a view, or are in it to the end, delivered the same messages in it; and
+/// all members began it with the same state.
+fn same_deliveries(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee) -> Result<(), String> {
     let mut last: Option<&Segment> = None;
     for segment in segments {
         if segment.state != segments[0].state {
             return Err(format!(
                 "{:?} and {:?} begin view {epoch} in different states",
-                segment.life, segments[0].life
+                segment.process, segments[0].process
             ));
         }
         if let Some(id) = segment.delivered.iter().find(|id| id.view != epoch) {
-            return Err(format!("{:?} delivers {id} in view {epoch}", segment.life));
+            return Err(format!("{:?} delivers {id} in view {epoch}", segment.process));
         }
     }
-    for segment in segments.iter().filter(|segment| segment.went_on || segment.stayed) {
+    for segment in segments.iter().filter(|segment| segment.survived || segment.stayed) {
         let other = last.replace(segment).unwrap_or(segment);
         let set = |segment: &Segment| segment.delivered.iter().copied().collect::<BTreeSet<_>>();
-        let is_same = if promise.total { segment.delivered == other.delivered } else { set(segment) == set(other) };
+        let is_same = if guarantee.total { segment.delivered == other.delivered } else { set(segment) == set(other) };
         if !is_same {
             return Err(format!("in view {epoch} {segment:?} and {other:?}"));
         }
@@ -207,11 +209,12 @@ fn together(epoch: Epoch, segments: &[Segment], promise: Promise) -> Result<(), 
     Ok(())
 }
 
-/// What anybody delivered, even if it died then, everyone who went on delivered.
-fn uniform(epoch: Epoch, segments: &[Segment], promise: Promise) -> Result<(), String> {
+/// Every survivor of a view delivered all messages that any member delivered in it, even one that
+/// then crashed.
+fn uniform(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee) -> Result<(), String> {
     for segment in segments {
-        for other in segments.iter().filter(|other| other.went_on || other.stayed) {
-            let is_in = if promise.total {
+        for other in segments.iter().filter(|other| other.survived || other.stayed) {
+            let is_in = if guarantee.total {
                 other.delivered.starts_with(&segment.delivered)
             } else {
                 segment.delivered.iter().all(|id| other.delivered.contains(id))
@@ -224,25 +227,25 @@ fn uniform(epoch: Epoch, segments: &[Segment], promise: Promise) -> Result<(), S
     Ok(())
 }
 
-/// Nobody ever keeps more than windows allow, and little when all is quiet.
+/// Members never keep more messages than windows allow, and few once all messages have arrived.
 fn memory(world: &World, plan: &Plan) -> Result<(), String> {
     let window = usize::try_from(plan.window.messages).unwrap_or(usize::MAX);
-    // Of each member's messages a window, in the view that ends and in the one that begins.
+    // One window of each member's messages, in the view that ends and in the one that begins.
     let most = 2 * 7 * window;
     if world.most_kept > most {
-        return Err(format!("somebody keeps {} messages, more than {most}", world.most_kept));
+        return Err(format!("a member keeps {} messages, more than {most}", world.most_kept));
     }
     let unsaid = match plan.delivery {
         Delivery::Prompt => window.div_ceil(2).max(1) - 1,
         Delivery::Uniform => 0,
     };
-    for life in world.members() {
-        let kept = world.nodes[&life].inner().kept();
+    for process in world.members() {
+        let kept = world.nodes[&process].inner().kept();
         if kept > unsaid * world.group().len() {
-            return Err(format!("{life:?} keeps {kept} messages when all is quiet"));
+            return Err(format!("{process:?} keeps {kept} messages after all messages have arrived"));
         }
-        if world.nodes[&life].inner().waiting() > 0 {
-            return Err(format!("{life:?} holds back messages when all is quiet"));
+        if world.nodes[&process].inner().waiting() > 0 {
+            return Err(format!("{process:?} holds back messages after all messages have arrived"));
         }
     }
     Ok(())

@@ -1,9 +1,10 @@
-//! What one multicast costs, measured against the book: every message takes one message time.
+//! Measured costs of one multicast against the expected figures; every message takes one message
+//! time.
 
 use crate::describe::{Class, Describe};
 use crate::effects::{Effect, Effects};
 use crate::group::Group;
-use crate::multicast::drill::{group, heard, play};
+use crate::multicast::support::{delivered_by, group, run_script};
 use crate::multicast::{
     Begin, Causal, Command, Delivery, Event, Facts, Fifo, Isis, Member, Ordering, Plan, Sequencer, Sequencing,
     Unordered, causal, fifo, isis, sequencer, unordered,
@@ -15,7 +16,7 @@ use alloc::sync::Arc;
 use std::vec;
 use std::vec::Vec;
 
-/// How many messages it took until all was quiet, and after how many message times the last member delivered.
+/// Returns the number of messages, and the number of message times until the last member delivered.
 fn measure(begin: Begin, plan: &Plan, sender: NodeId) -> (u64, u64) {
     let plan = Arc::new(plan.clone());
     let mut nodes: Vec<_> = plan.members.iter().map(|me| Member::<()>::new(me, Arc::clone(&plan), begin)).collect();
@@ -53,7 +54,7 @@ fn measure(begin: Begin, plan: &Plan, sender: NodeId) -> (u64, u64) {
         }
         inputs = next;
     }
-    assert_eq!(delivered, plan.members.len(), "everyone delivers");
+    assert_eq!(delivered, plan.members.len(), "every member delivers");
     (messages, slowest)
 }
 
@@ -78,7 +79,7 @@ fn check(begin: Begin, facts: &Facts) {
 }
 
 #[test]
-fn every_order_costs_what_the_book_says() {
+fn every_order_costs_what_is_expected() {
     check(Unordered::boxed, &unordered::FACTS);
     check(Fifo::boxed, &fifo::FACTS);
     check(Causal::boxed, &causal::FACTS);
@@ -91,8 +92,8 @@ fn every_order_costs_what_the_book_says() {
 }
 
 fn check_alone<O: Ordering>(plan: &Plan) {
-    let trace = play::<O>(plan, "1 send; 1 send");
-    assert_eq!(heard(&trace, 1), ["1#1", "1#2"], "{trace}");
+    let trace = run_script::<O>(plan, "1 send; 1 send");
+    assert_eq!(delivered_by(&trace, 1), ["1#1", "1#2"], "{trace}");
     assert!(!trace.contains('→'), "{trace}");
 }
 
@@ -107,7 +108,7 @@ fn a_group_of_one_delivers_at_once_and_sends_nothing() {
 }
 
 #[test]
-fn the_book_has_the_figures_of_the_textbook() {
+fn the_expected_figures_are_those_of_the_textbook() {
     let plan = Plan::new(Group::of_size(5));
     let relayed = Plan { relay: true, ..plan.clone() };
     let via = Plan { sequencing: Sequencing::Via, ..plan.clone() };

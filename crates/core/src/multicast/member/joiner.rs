@@ -1,4 +1,4 @@
-//! How a newcomer gets the state of its group, while what is delivered waits for it.
+//! How a joiner loads the state of its group, while deliveries are buffered.
 
 use super::super::message::Piece;
 use super::super::state::scramble;
@@ -12,27 +12,27 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Footing<S> {
-    Firm(S),
+pub(super) enum GroupState<S> {
+    Loaded(S),
     Loading(Loading),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Loading {
-    /// The view at whose beginning the state is wanted.
+    /// The view at whose beginning the state is needed.
     pub(super) boundary: Epoch,
-    /// Those who have it, the one who is asked first.
+    /// Members that have the state; the first one is asked.
     donors: VecDeque<NodeId>,
-    /// Which state the bytes are of.
+    /// Digest of the state that the bytes belong to.
     digest: Option<u64>,
     bytes: Vec<u8>,
-    /// What was delivered since, for later.
+    /// Deliveries since then, to be applied to the state later.
     backlog: VecDeque<Item>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Item {
-    Letter(MessageId, Payload),
+    Message(MessageId, Payload),
     View(View),
 }
 
@@ -41,23 +41,24 @@ impl Loading {
         Self { boundary, donors: VecDeque::new(), digest: None, bytes: Vec::new(), backlog: VecDeque::new() }
     }
 
-    /// MC-11. Asks the first of those who have the state, from where the bytes end. This is how a load goes on after a break, too.
+    /// MC-11. Asks the first donor, from the end of the loaded bytes on. This also continues a load
+    /// after an interruption.
     pub(super) fn ask<S: State>(&mut self, donors: VecDeque<NodeId>, out: &mut Effects<'_, Member<S>>) {
         self.donors = donors;
-        self.ask_on(out);
+        self.ask_next(out);
     }
 
-    fn ask_on<S: State>(&self, out: &mut Effects<'_, Member<S>>) {
+    fn ask_next<S: State>(&self, out: &mut Effects<'_, Member<S>>) {
         let Some(donor) = self.donors.front() else { return };
         let offset = self.bytes.len() as u64;
         out.note("MC-11", format_args!("asks {donor} for the state, from byte {offset} on"));
         out.send(*donor, Message::Ask { boundary: self.boundary, offset, digest: self.digest });
     }
 
-    /// MC-11. What was delivered before the view at whose beginning the state is wanted is part of that state.
-    fn hold(&mut self, item: Item) {
+    /// MC-11. Deliveries before the boundary are part of the state that is loaded.
+    fn buffer(&mut self, item: Item) {
         let view = match &item {
-            Item::Letter(id, _) => id.view,
+            Item::Message(id, _) => id.view,
             Item::View(view) => view.epoch(),
         };
         if view >= self.boundary {
@@ -65,7 +66,8 @@ impl Loading {
         }
     }
 
-    /// MC-11. Pieces of another state than the one begun with start it over. Says whether all is there.
+    /// MC-11. A piece of another state than the current one starts the load over. Returns whether
+    /// the state is complete.
     fn add(&mut self, piece: &Piece) -> bool {
         if self.digest != Some(piece.digest) {
             self.digest = Some(piece.digest);
@@ -99,12 +101,12 @@ struct Kept {
 }
 
 impl Archive {
-    /// The views at whose beginnings it knows the state.
+    /// Returns the views at whose beginnings the state is kept.
     pub(super) fn boundaries(&self) -> Vec<Epoch> {
         self.states.keys().copied().collect()
     }
 
-    /// Keeps the state at the beginning of a view for those who want it.
+    /// Keeps the state at the beginning of a view for the members that need it.
     pub(super) fn keep(&mut self, boundary: Epoch, state: &impl State, wanted: BTreeSet<NodeId>) {
         if !wanted.is_empty() {
             let bytes = state.save();
@@ -113,10 +115,10 @@ impl Archive {
         }
     }
 
-    pub(super) fn retain(&mut self, wanting: &BTreeMap<NodeId, Epoch>) {
+    pub(super) fn retain(&mut self, state_requests: &BTreeMap<NodeId, Epoch>) {
         self.asked.clear();
         self.states.retain(|boundary, kept| {
-            kept.wanted.retain(|node| wanting.get(node) == Some(boundary));
+            kept.wanted.retain(|node| state_requests.get(node) == Some(boundary));
             !kept.wanted.is_empty()
         });
     }
@@ -135,7 +137,8 @@ impl Archive {
         }
     }
 
-    /// The pieces that can be sent now. Who has begun with another state gets this one from its beginning.
+    /// Returns the pieces that can be sent now. A joiner that has begun with another state gets
+    /// this one from its beginning.
     fn answers(&mut self, plan: &Plan) -> Vec<(NodeId, Piece)> {
         let mut answers = Vec::new();
         let states = &self.states;
@@ -159,9 +162,9 @@ impl Archive {
 }
 
 impl<S: State> Member<S> {
-    /// MC-12. Who asks before we have begun the view ourselves gets an answer then.
+    /// MC-12. A joiner that asks before this member has begun the view gets the answer then.
     pub(super) fn serve(&mut self, out: &mut Effects<'_, Self>) {
-        let plan = alloc::sync::Arc::clone(&self.seat.plan);
+        let plan = alloc::sync::Arc::clone(&self.config.plan);
         for (node, piece) in self.archive.answers(&plan) {
             let until = piece.offset + piece.bytes.len() as u64;
             out.note("MC-12", format_args!("sends {node} the state up to byte {until} of {}", piece.length));
@@ -171,62 +174,65 @@ impl<S: State> Member<S> {
 
     /// MC-11.
     pub(super) fn add_piece(&mut self, from: NodeId, piece: Piece, out: &mut Effects<'_, Self>) {
-        let Footing::Loading(loading) = &mut self.footing else { return };
+        let GroupState::Loading(loading) = &mut self.group_state else { return };
         if piece.boundary != loading.boundary || loading.donors.front() != Some(&from) {
             return;
         }
         let before = loading.bytes.len();
         let is_whole = loading.add(&piece);
         if !is_whole && loading.bytes.len() > before {
-            return loading.ask_on(out);
+            return loading.ask_next(out);
         }
         let is_sound = is_whole && digest(&loading.bytes) == piece.digest;
-        match S::load(&self.seat.plan, &loading.bytes).filter(|_| is_sound) {
-            Some(state) => self.stand(state, out),
+        match S::load(&self.config.plan, &loading.bytes).filter(|_| is_sound) {
+            Some(state) => self.finish_loading(state, out),
             None => {
-                // Bytes that are no state, or none at all: another member may have better ones.
+                // The bytes are invalid or missing: another member may have valid ones.
                 loading.bytes.clear();
                 loading.digest = None;
                 loading.donors.rotate_left(1);
-                loading.ask_on(out);
+                loading.ask_next(out);
             }
         }
     }
 
-    /// MC-11. The state is there: what was delivered since follows.
-    fn stand(&mut self, state: S, out: &mut Effects<'_, Self>) {
-        let Footing::Loading(loading) = core::mem::replace(&mut self.footing, Footing::Firm(state)) else { return };
+    /// MC-11. The state is complete: the buffered deliveries follow.
+    fn finish_loading(&mut self, state: S, out: &mut Effects<'_, Self>) {
+        let GroupState::Loading(loading) = core::mem::replace(&mut self.group_state, GroupState::Loaded(state)) else {
+            return;
+        };
         out.note("MC-11", format_args!("has the state, of {} bytes", loading.bytes.len()));
-        if let Stage::Inside(chapter) = &self.stage {
-            tell_all(chapter.members(), Message::Loaded(loading.boundary), out);
+        if let Stage::InView(view_state) = &self.stage {
+            send_to_others(view_state.members(), Message::Loaded(loading.boundary), out);
         } else if let Stage::Flushing(flush) = &self.stage {
-            tell_all(flush.next.members(), Message::Loaded(loading.boundary), out);
+            send_to_others(flush.next.members(), Message::Loaded(loading.boundary), out);
         }
         for item in loading.backlog {
-            self.announce(item, out);
+            self.report_item(item, out);
         }
     }
 
-    /// The user is told, in one order; a newcomer's when it has the state, and one that has left no more.
-    pub(super) fn announce(&mut self, item: Item, out: &mut Effects<'_, Self>) {
+    /// Reports a delivery or view to the client, in order. A joiner buffers it until it has the
+    /// state; a member that has left reports nothing.
+    pub(super) fn report_item(&mut self, item: Item, out: &mut Effects<'_, Self>) {
         let group = self.plan().id;
-        let is_gone = self.leaving == Leaving::Left;
-        match (&mut self.footing, item) {
-            (Footing::Loading(loading), item) => loading.hold(item),
-            (Footing::Firm(state), Item::Letter(id, payload)) => {
+        let has_left = self.leaving == Leaving::Left;
+        match (&mut self.group_state, item) {
+            (GroupState::Loading(loading), item) => loading.buffer(item),
+            (GroupState::Loaded(state), Item::Message(id, payload)) => {
                 state.apply(id, &payload);
-                if let Some(chapter) = self.chapter() {
-                    chapter.hear(id);
+                if let Some(view_state) = self.view_state() {
+                    view_state.count_delivered(id);
                 }
-                if !is_gone {
+                if !has_left {
                     out.note("MC-3", format_args!("delivers {id}"));
                     out.emit(Event::Delivered { id, payload });
                 }
             }
-            (Footing::Firm(state), Item::View(view)) => {
+            (GroupState::Loaded(state), Item::View(view)) => {
                 let digest = state.digest();
                 out.note("MC-9", format_args!("begins {view}"));
-                if !is_gone {
+                if !has_left {
                     out.emit(Event::View { group, view, state: digest });
                 }
             }
@@ -238,7 +244,7 @@ fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(bytes.len() as u64, |sum, byte| scramble(sum ^ u64::from(*byte)))
 }
 
-pub(super) fn tell_all<S: State>(members: &Group, message: Message, out: &mut Effects<'_, Member<S>>) {
+pub(super) fn send_to_others<S: State>(members: &Group, message: Message, out: &mut Effects<'_, Member<S>>) {
     if members.len() > 1 {
         out.multicast(members, message);
     }

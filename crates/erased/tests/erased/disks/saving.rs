@@ -1,4 +1,5 @@
-//! A protocol that does nothing but keep, whatever is to be kept: through it tests come by erased writes and disks.
+//! A protocol that only saves, for any durable type. Tests use it to obtain erased writes and
+//! disks.
 
 use proptest::prelude::{Strategy, prop_oneof};
 use proptest::strategy::Just;
@@ -7,15 +8,15 @@ use quorate_erased::{AnyCodec, AnyDurable, AnyWrite, ErasableDurable, ErasableWr
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Saves what it is told to, and tells what it finds when it starts.
+/// Saves each write that it gets as a command, and emits its durable state when it starts.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Keeper<D>(PhantomData<D>);
+struct SavingProtocol<D>(PhantomData<D>);
 
-pub(crate) trait Kept: Durable<Write: ErasableWrite> + ErasableDurable {}
+pub(crate) trait Savable: Durable<Write: ErasableWrite> + ErasableDurable {}
 
-impl<D: Durable<Write: ErasableWrite> + ErasableDurable> Kept for D {}
+impl<D: Durable<Write: ErasableWrite> + ErasableDurable> Savable for D {}
 
-impl<D: Kept> Protocol for Keeper<D> {
+impl<D: Savable> Protocol for SavingProtocol<D> {
     type Command = D::Write;
     type Message = Never;
     type Timer = Never;
@@ -39,12 +40,12 @@ impl<D: Kept> Protocol for Keeper<D> {
 }
 
 #[derive(PartialEq)]
-struct Heard<D> {
+struct Recorder<D> {
     saved: Vec<AnyWrite>,
     found: Vec<D>,
 }
 
-impl<D: Kept> Sink<Erased<D::Write, D>> for Heard<D> {
+impl<D: Savable> Sink<Erased<D::Write, D>> for Recorder<D> {
     fn effect(&mut self, effect: Effect<Erased<D::Write, D>>) {
         match effect {
             Effect::Save(write) => self.saved.push(write),
@@ -56,29 +57,29 @@ impl<D: Kept> Sink<Erased<D::Write, D>> for Heard<D> {
     fn note(&mut self, _note: Note<'_>) {}
 }
 
-/// Whether a node can be copied or not, its disk is the same.
-fn hear<D: Kept>(input: impl Fn() -> Input<Erased<D::Write, D>>) -> Heard<D> {
-    let keeper = Keeper::<D>(PhantomData);
-    let [heard, other] = [Erased::new(keeper.clone()), Erased::opaque(keeper)].map(|mut node| {
-        let mut heard = Heard { saved: Vec::new(), found: Vec::new() };
-        node.step(Time::ZERO, input(), &mut Effects::new(&mut heard));
-        heard
+/// Steps a cloneable and an opaque node, and asserts that their effects are the same.
+fn step_both<D: Savable>(input: impl Fn() -> Input<Erased<D::Write, D>>) -> Recorder<D> {
+    let saving = SavingProtocol::<D>(PhantomData);
+    let [recorded, other] = [Erased::new(saving.clone()), Erased::opaque(saving)].map(|mut node| {
+        let mut recorded = Recorder { saved: Vec::new(), found: Vec::new() };
+        node.step(Time::ZERO, input(), &mut Effects::new(&mut recorded));
+        recorded
     });
-    assert!(heard == other);
-    heard
+    assert!(recorded == other);
+    recorded
 }
 
-/// The write as a node of the family saves it.
-pub(crate) fn erase<D: Kept>(write: D::Write) -> AnyWrite {
-    hear::<D>(|| Input::Command(write.clone())).saved.remove(0)
+/// Returns the erased write, as a node of the family saves it.
+pub(crate) fn erase<D: Savable>(write: D::Write) -> AnyWrite {
+    step_both::<D>(|| Input::Command(write.clone())).saved.remove(0)
 }
 
-pub(crate) fn found<D: Kept>(durable: AnyDurable) -> D {
-    hear::<D>(|| Input::Start { durable: durable.clone(), incarnation: Incarnation::FIRST }).found.remove(0)
+pub(crate) fn found<D: Savable>(durable: AnyDurable) -> D {
+    step_both::<D>(|| Input::Start { durable: durable.clone(), incarnation: Incarnation::FIRST }).found.remove(0)
 }
 
-pub(crate) fn codec<D: Kept>() -> AnyCodec {
-    AnyCodec::of::<Keeper<D>>()
+pub(crate) fn codec<D: Savable>() -> AnyCodec {
+    AnyCodec::of::<SavingProtocol<D>>()
 }
 
 pub(crate) fn read_back(durable: &AnyDurable) -> AnyDurable {
@@ -108,8 +109,8 @@ pub(crate) fn step<W: Clone + fmt::Debug>(write: impl Strategy<Value = W> + Clon
     ]
 }
 
-/// Whatever befalls a disk, it holds the fold of its writes, and a typed fold is what a node finds.
-pub(crate) fn check<D: Kept + fmt::Debug>(was_lost: bool, steps: Vec<Step<D::Write>>) {
+/// Asserts that after each step a node finds the same state as a typed fold of the writes.
+pub(crate) fn check<D: Savable + fmt::Debug>(was_lost: bool, steps: Vec<Step<D::Write>>) {
     let (mut typed, mut disk) =
         if was_lost { (D::wiped(), AnyDurable::wiped()) } else { (D::default(), AnyDurable::default()) };
     for step in steps {

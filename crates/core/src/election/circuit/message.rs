@@ -1,4 +1,4 @@
-//! What nodes round a ring send each other.
+//! Messages of ring elections.
 
 use super::{Rank, Side};
 use crate::describe::{Class, Describe};
@@ -6,48 +6,48 @@ use crate::group::Epoch;
 use crate::node::NodeId;
 use alloc::vec::Vec;
 
-/// A run: its number, and those whom it leaves out.
+/// Identifies a run: its epoch, and the nodes that it leaves out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Run {
     pub epoch: Epoch,
-    /// Who is taken for dead by whoever began it, in the order of their numbers.
+    /// Nodes that the starter considered dead, in the order of their numbers.
     pub without: Vec<NodeId>,
 }
 
 impl Run {
-    /// The number of the run after this one.
+    /// Returns the epoch of the next run.
     pub fn next(&self) -> Epoch {
         Epoch(self.epoch.0.saturating_add(1))
     }
 }
 
-/// A message, and the run that it belongs to.
+/// A message with the run that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Letter<M> {
+pub struct Envelope<M> {
     pub run: Run,
-    /// Its number among those that the sender wants acknowledged, if it does.
+    /// Number of the message; `None` if the sender wants no acknowledgement.
     pub number: Option<u64>,
     pub body: Body<M>,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Body<M> {
-    /// The contest's own message, from the neighbour on this side of the receiver.
+    /// A message of the contest, from the neighbour on this side of the receiver.
     Contest { from: Side, message: M },
-    /// The leader has won, and `by` announces it.
+    /// `leader` has won, and `by` announces it.
     Won { leader: NodeId, by: NodeId },
-    /// The receiver's message of this number has arrived.
+    /// Acknowledges the receiver's message with this number.
     Received(u64),
-    /// The receiver is late: the run is the sender's latest.
+    /// The receiver is behind: the enclosed run is the sender's latest. `is_over` if it has ended.
     Behind { is_over: bool },
 }
 
-/// A rank on its way round the ring, or to the next candidate.
+/// A rank that travels around the ring or to the next candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
@@ -59,7 +59,7 @@ impl Describe for Claim {
     }
 }
 
-impl<M: Describe> Describe for Letter<M> {
+impl<M: Describe> Describe for Envelope<M> {
     fn kind(&self) -> &'static str {
         match &self.body {
             Body::Contest { message, .. } => message.kind(),

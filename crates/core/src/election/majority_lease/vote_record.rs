@@ -1,34 +1,34 @@
-//! What a voter keeps on its disk.
+//! The durable state of a voter.
 
 use crate::group::Epoch;
 use crate::node::NodeId;
 use crate::protocol::Durable;
 
-/// The latest term in which a node took part, and whom it voted for.
+/// The latest term in which a node took part, and its vote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Ledger {
-    /// Which term; the first one is 1.
+pub struct VoteRecord {
+    /// The term; the first one is 1.
     pub term: Epoch,
     pub vote: Option<NodeId>,
-    /// Whether an earlier disk was lost, with votes that nobody remembers.
+    /// Whether an earlier disk was lost, together with its votes.
     pub was_lost: bool,
 }
 
-impl Ledger {
-    /// Whether it never took part in anything.
+impl VoteRecord {
+    /// Returns whether the node never took part in a term.
     pub fn is_blank(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Adds a vote.
-    pub const fn cast(&mut self, Ballot { term, vote }: Ballot) {
+    /// Records a vote.
+    pub const fn set(&mut self, Ballot { term, vote }: Ballot) {
         self.term = term;
         self.vote = Some(vote);
     }
 }
 
-/// A vote. There is one a term.
+/// A vote. A node casts one per term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ballot {
@@ -36,11 +36,11 @@ pub struct Ballot {
     pub vote: NodeId,
 }
 
-impl Durable for Ledger {
+impl Durable for VoteRecord {
     type Write = Ballot;
 
     fn apply(&mut self, ballot: Ballot) {
-        self.cast(ballot);
+        self.set(ballot);
     }
 
     fn wiped() -> Self {

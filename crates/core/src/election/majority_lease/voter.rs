@@ -1,0 +1,158 @@
+//! The side of a voter: requests, leaders, promises and releases.
+
+use super::{MajorityLease, Message, Phase, Promise};
+use crate::effects::Effects;
+use crate::election::Event;
+use crate::group::Epoch;
+use crate::node::NodeId;
+use crate::time::{Duration, Time};
+
+impl MajorityLease {
+    /// Handles a message. Messages of nodes outside the group are ignored.
+    pub(super) fn receive(&mut self, now: Time, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
+        if from == self.config.me || !self.config.group.contains(from) || message.latest() > Epoch::LARGEST {
+            return;
+        }
+        self.latest_heard = self.latest_heard.max(message.latest());
+        match message {
+            Message::Request { term, asked } => self.consider(now, from, (term, asked), out),
+            Message::Vote { term, asked } | Message::Renewed { term, asked } => {
+                self.collect(now, from, (term, asked), out);
+            }
+            Message::Denied { term, asked, latest: _ } => self.receive_denial(now, from, (term, asked), out),
+            Message::Leads { term } => {
+                self.follow(now, from, term, out);
+            }
+            Message::Renew { term, asked } => self.renew_promise(now, from, (term, asked), out),
+            // `latest_heard` is already updated; the next renewal raises the term.
+            Message::Outdated { latest } => out.note("ML-13", format_args!("{from} knows of term {latest}")),
+            Message::Release { term, successor } => self.receive_release(now, from, (term, successor), out),
+        }
+    }
+
+    /// ML-2.
+    fn consider(&mut self, now: Time, from: NodeId, (term, asked): (Epoch, Time), out: &mut Effects<'_, Self>) {
+        if !self.may_vote(now) {
+            return out.note("ML-12", format_args!("is silent: no vote for {from}"));
+        }
+        if let Some(reason) = self.objection(from, term) {
+            out.note("ML-2", format_args!("no vote for {from} in term {term}: {reason}"));
+            let latest = self.record.term.max(self.latest_heard);
+            return out.send(from, Message::Denied { term, asked, latest });
+        }
+        out.note("ML-2", format_args!("votes for {from} in term {term}"));
+        let is_new = term > self.record.term;
+        if is_new {
+            self.save_vote(term, from, out);
+            out.emit(Event::Began { epoch: term });
+        }
+        self.promise(now, from, term);
+        if is_new || self.phase == Phase::Waiting {
+            self.wait(now, Duration::ZERO, out);
+        }
+        out.send(from, Message::Vote { term, asked });
+    }
+
+    /// ML-2. Returns why a candidate does not get this node's vote. A candidate that holds its
+    /// promise may be elected again.
+    fn objection(&self, from: NodeId, term: Epoch) -> Option<&'static str> {
+        let is_late = term < self.record.term;
+        let is_given = term == self.record.term && self.record.vote != Some(from);
+        match self.promise {
+            _ if is_late || self.has_released(from, term) => Some("that term has ended"),
+            _ if is_given => Some("the vote is already given"),
+            Some(Promise { to, .. }) if to != from => Some("another node has our promise"),
+            Some(_) | None => None,
+        }
+    }
+
+    /// Returns whether the node has released this term.
+    fn has_released(&self, node: NodeId, term: Epoch) -> bool {
+        self.released.is_some_and(|(gone, last)| gone == node && term <= last)
+    }
+
+    /// ML-4. Returns whether this node now follows `leader`.
+    fn follow(&mut self, now: Time, leader: NodeId, term: Epoch, out: &mut Effects<'_, Self>) -> bool {
+        if term < self.record.term || self.has_released(leader, term) {
+            out.note("ML-4", format_args!("does not follow {leader}: term {term} has ended"));
+            return false;
+        }
+        match &self.phase {
+            Phase::Following { leader: known, term: current, .. } if (*known, *current) == (leader, term) => {}
+            Phase::Idle | Phase::Waiting | Phase::Following { .. } | Phase::Campaigning(_) | Phase::Leading(_) => {
+                self.step_aside(now, out);
+                if term > self.record.term {
+                    self.save_vote(term, leader, out);
+                }
+                out.note("ML-4", format_args!("follows {leader}"));
+                out.emit(Event::elected(leader, term));
+            }
+        }
+        self.failures = 0;
+        self.change_phase(Phase::Following { leader, term, until: now + self.config.tenure.lease }, out);
+        self.watch(now, out);
+        true
+    }
+
+    /// ML-4. A candidate withdraws in favour of the winner. A leader can receive this from another
+    /// leader only if an assumption was violated.
+    fn step_aside(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        match self.phase {
+            Phase::Campaigning(_) => self.release(None, out),
+            Phase::Leading(_) => self.stop_leading(None, now, out),
+            Phase::Idle | Phase::Waiting | Phase::Following { .. } => {}
+        }
+    }
+
+    /// ML-5.
+    fn renew_promise(&mut self, now: Time, from: NodeId, (term, asked): (Epoch, Time), out: &mut Effects<'_, Self>) {
+        if !self.follow(now, from, term, out) {
+            if self.may_vote(now) && term < self.record.term {
+                out.send(from, Message::Outdated { latest: self.record.term });
+            }
+            return;
+        }
+        if !self.may_vote(now) {
+            return out.note("ML-12", format_args!("is silent: no promise for {from}"));
+        }
+        if let Some(Promise { to, .. }) = self.promise.filter(|promise| promise.to != from) {
+            return out.note("ML-5", format_args!("no promise for {from}: {to} has its promise"));
+        }
+        out.note("ML-5", format_args!("promises {from} another lease"));
+        self.promise(now, from, term);
+        out.send(from, Message::Renewed { term, asked });
+    }
+
+    /// ML-10, ML-11. Nodes other than the successor give it the time that it needs.
+    fn receive_release(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        (last, successor): (Epoch, Option<NodeId>),
+        out: &mut Effects<'_, Self>,
+    ) {
+        self.released = Some((from, last)).max(self.released.filter(|(gone, _)| *gone == from));
+        let promise = self.promise.filter(|promise| promise.to == from && promise.term <= last);
+        if promise.is_some() {
+            out.note("ML-11", format_args!("its promise to {from} has ended"));
+            self.promise = None;
+        }
+        match self.phase {
+            Phase::Following { leader, term, .. } if leader == from && term <= last => {
+                out.note("ML-11", format_args!("{from} no longer leads"));
+                out.emit(Event::Ended { epoch: term });
+            }
+            Phase::Waiting if promise.is_some() => {}
+            Phase::Idle | Phase::Waiting | Phase::Following { .. } | Phase::Campaigning(_) | Phase::Leading(_) => {
+                return;
+            }
+        }
+        let is_successor = successor == Some(self.config.me);
+        if is_successor && self.promise.is_none() && self.may_vote(now) {
+            self.start_term("ML-10", now, out);
+        } else {
+            let extra = if successor.is_some() { self.handover_delay() } else { Duration::ZERO };
+            self.wait(now, extra, out);
+        }
+    }
+}

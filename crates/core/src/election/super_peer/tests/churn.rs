@@ -1,0 +1,213 @@
+//! Peers that come and go: every peer ends at the super-peer that an exhaustive search finds, and
+//! only peers that must move do so.
+
+use super::super::{Message, SavedEpoch, Stage, SuperPeer, Timer};
+use super::plan;
+use crate::effects::{Effect, Effects};
+use crate::election::{Event, Overlay, Plan};
+use crate::group::{Epoch, Group};
+use crate::node::{Incarnation, NodeId};
+use crate::protocol::{Durable, Input, Protocol};
+use crate::time::Time;
+use alloc::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::vec;
+use std::vec::Vec;
+
+/// A simulated group whose messages and failure notices arrive in any order, with the disks of its
+/// nodes.
+struct OverlayGroup {
+    plan: Arc<Plan>,
+    nodes: Vec<Option<SuperPeer>>,
+    disks: Vec<SavedEpoch>,
+    incarnations: Vec<Incarnation>,
+    pending: Vec<Pending>,
+    leaders: Vec<Option<NodeId>>,
+    /// Peers that moved to another super-peer since this was last cleared.
+    moved: BTreeSet<NodeId>,
+    /// The latest epoch of each node, and the leader of each epoch.
+    latest: Vec<Epoch>,
+    epochs: BTreeMap<Epoch, NodeId>,
+    random: u64,
+}
+
+enum Pending {
+    Message { from: NodeId, to: NodeId, message: Message },
+    Gone { to: NodeId, node: NodeId },
+    Restarted { to: NodeId, node: NodeId },
+}
+
+impl Pending {
+    fn is_notice_about(&self, node: NodeId) -> bool {
+        match self {
+            Self::Gone { node: other, .. } | Self::Restarted { node: other, .. } => *other == node,
+            Self::Message { .. } => false,
+        }
+    }
+}
+
+impl OverlayGroup {
+    fn new(size: usize, seed: u64, reserved: u32) -> Self {
+        let plan = plan(&Group::of_size(size), Overlay::new(size, seed, 16, reserved));
+        let mut group = Self {
+            plan,
+            nodes: vec![None; size],
+            disks: vec![SavedEpoch::default(); size],
+            incarnations: vec![Incarnation::FIRST; size],
+            pending: Vec::new(),
+            leaders: vec![None; size],
+            moved: BTreeSet::new(),
+            latest: vec![Epoch(0); size],
+            epochs: BTreeMap::new(),
+            random: seed,
+        };
+        Group::of_size(size).iter().for_each(|node| group.boot(node));
+        group
+    }
+
+    fn random_below(&mut self, bound: usize) -> usize {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 33) as usize % bound.max(1)
+    }
+
+    fn live(&self) -> Vec<NodeId> {
+        let all = self.nodes.iter().enumerate();
+        all.filter(|(_, node)| node.is_some()).map(|(index, _)| NodeId::from_index(index)).collect()
+    }
+
+    fn stage(&self, node: NodeId) -> Stage {
+        self.nodes[node.index()].as_ref().map_or(Stage::Idle, |peer| peer.stage)
+    }
+
+    /// Returns the super-peer that each live node should have, by a search over all nodes.
+    fn wanted(&self) -> BTreeMap<NodeId, NodeId> {
+        let (live, overlay) = (self.live(), &self.plan.overlay);
+        let region = |node: NodeId| overlay.id(node) >> (overlay.bits() - overlay.reserved());
+        let first = |node: NodeId| {
+            let neighbours = live.iter().copied().filter(|other| region(*other) == region(node));
+            neighbours.min_by_key(|other| (overlay.id(*other), *other)).unwrap_or(node)
+        };
+        live.iter().map(|node| (*node, first(*node))).collect()
+    }
+
+    fn boot(&mut self, node: NodeId) {
+        self.nodes[node.index()] = Some(SuperPeer::new(node, Arc::clone(&self.plan)));
+        let (durable, incarnation) = (self.disks[node.index()].clone(), self.incarnations[node.index()]);
+        self.step(node, Input::Start { durable, incarnation });
+    }
+
+    /// Stops the node if it is up, and starts it otherwise.
+    fn change(&mut self, node: NodeId) {
+        if self.nodes[node.index()].take().is_some() {
+            self.leaders[node.index()] = None;
+            self.incarnations[node.index()] = self.incarnations[node.index()].next();
+            let notices = self.live().into_iter().map(|to| Pending::Gone { to, node });
+            self.pending.extend(notices);
+        } else {
+            self.boot(node);
+            let notices = self.live().into_iter().filter(|to| *to != node).map(|to| Pending::Restarted { to, node });
+            self.pending.extend(notices);
+        }
+    }
+
+    fn step(&mut self, node: NodeId, input: Input<SuperPeer>) {
+        let Some(peer) = &mut self.nodes[node.index()] else { return };
+        let mut effects: Vec<Effect<SuperPeer>> = Vec::new();
+        peer.step(Time::ZERO, input, &mut Effects::new(&mut effects));
+        for effect in effects {
+            match effect {
+                Effect::Send { to, message, .. } => self.pending.push(Pending::Message { from: node, to, message }),
+                Effect::Save(epoch) => self.disks[node.index()].apply(epoch),
+                Effect::Emit { event: Event::Elected { leader, epoch, .. }, .. } => {
+                    self.record_leader(node, leader, epoch)
+                }
+                Effect::Emit { event: Event::Began { epoch }, .. } => {
+                    assert!(epoch >= self.latest[node.index()], "the epoch of {node} decreases to {epoch}");
+                }
+                Effect::Emit { .. } | Effect::Multicast { .. } | Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
+            }
+        }
+    }
+
+    fn record_leader(&mut self, node: NodeId, leader: NodeId, epoch: Epoch) {
+        assert!(epoch >= self.latest[node.index()], "the epoch of {node} decreases to {epoch}");
+        self.latest[node.index()] = epoch;
+        assert_eq!(*self.epochs.entry(epoch).or_insert(leader), leader, "two nodes lead in epoch {epoch}");
+        let before = self.leaders[node.index()].replace(leader);
+        if before.is_some_and(|before| before != leader) {
+            self.moved.insert(node);
+        }
+    }
+
+    /// Delivers everything, in any order. An answer times out only when nothing else can happen.
+    fn settle(&mut self) {
+        for _ in 0..100_000 {
+            if self.pending.is_empty() {
+                let waits = |node: &NodeId| matches!(self.stage(*node), Stage::Attaching(_));
+                let Some(node) = self.live().into_iter().find(waits) else { return };
+                self.step(node, Input::Timer(Timer::Answer));
+                continue;
+            }
+            let place = self.random_below(self.pending.len());
+            match self.pending.swap_remove(place) {
+                Pending::Message { from, to, message } => self.step(to, Input::Message { from, message }),
+                Pending::Gone { to, node } => self.step(to, Input::Suspect(node)),
+                Pending::Restarted { to, node } => self.step(to, Input::Trust(node)),
+            }
+        }
+        panic!("the group never settles");
+    }
+
+    #[track_caller]
+    fn assert_settled(&self, what: &str) {
+        for (node, leader) in self.wanted() {
+            assert_eq!(self.leaders[node.index()], Some(leader), "{what}: node {node}");
+            assert_eq!(self.stage(leader), Stage::Leading, "{what}: node {leader}");
+        }
+    }
+}
+
+/// One peer comes or goes at a time, and the group settles in between.
+#[test]
+fn joins_and_leaves_move_only_the_peers_that_must_move() {
+    let (mut moves, mut stays) = (0, 0);
+    for seed in 0..300 {
+        let size = 4 + seed as usize % 14;
+        let mut group = OverlayGroup::new(size, seed, seed as u32 % 5);
+        group.settle();
+        group.assert_settled("at first");
+        for _ in 0..30 {
+            let node = NodeId::from_index(group.random_below(size));
+            let before = group.wanted();
+            group.moved.clear();
+            group.change(node);
+            group.settle();
+            group.assert_settled("after a change");
+            let has_moved = |(other, leader): &(NodeId, NodeId)| before.get(other).is_some_and(|old| old != leader);
+            let must: BTreeSet<_> = group.wanted().into_iter().filter(has_moved).map(|(other, _)| other).collect();
+            assert_eq!(group.moved, must, "seed {seed}, node {node}");
+            moves += must.len();
+            stays += group.live().len() - must.len();
+        }
+    }
+    assert!(moves > 1_000 && stays > 10_000, "{moves} moves and {stays} stays are too few for a meaningful test");
+}
+
+/// Many peers come and go at once, before the group has settled. Notices about one node keep their
+/// order, as those of a detector do.
+#[test]
+fn the_group_settles_after_many_concurrent_changes() {
+    for seed in 0..300 {
+        let size = 3 + seed as usize % 12;
+        let mut group = OverlayGroup::new(size, seed, seed as u32 % 4);
+        for _ in 0..40 {
+            let node = NodeId::from_index(group.random_below(size));
+            if group.pending.iter().any(|item| item.is_notice_about(node)) {
+                group.settle();
+            }
+            group.change(node);
+        }
+        group.settle();
+        group.assert_settled(&std::format!("seed {seed}"));
+    }
+}

@@ -1,0 +1,67 @@
+//! Messages about positions in an order, and the knowledge about positions that members report, for
+//! all orderings.
+
+use super::isis::{Priorities, Vote};
+use super::sequencer::{Position, Positions};
+use crate::describe::Describe;
+use crate::node::NodeId;
+use core::fmt;
+
+/// A message about positions in the order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OrderMessage {
+    Position(Position),
+    Vote(Vote),
+}
+
+impl OrderMessage {
+    fn described(&self) -> &dyn Describe {
+        match self {
+            Self::Position(position) => position,
+            Self::Vote(vote) => vote,
+        }
+    }
+}
+
+impl Describe for OrderMessage {
+    fn kind(&self) -> &'static str {
+        self.described().kind()
+    }
+
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        self.described().label()
+    }
+
+    fn on_behalf_of(&self) -> Option<NodeId> {
+        self.described().on_behalf_of()
+    }
+}
+
+/// A member's knowledge about positions in the order, as it reports it when the view ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(untagged))]
+pub enum OrderReport {
+    #[default]
+    Nothing,
+    Positions(Positions),
+    Priorities(Priorities),
+}
+
+impl OrderReport {
+    /// Returns the numbers that the sequencer assigned, if the order has a sequencer.
+    pub const fn positions(&self) -> Option<&Positions> {
+        match self {
+            Self::Positions(positions) => Some(positions),
+            Self::Nothing | Self::Priorities(_) => None,
+        }
+    }
+
+    /// Returns the proposed and agreed priorities, if members agree on priorities.
+    pub const fn priorities(&self) -> Option<&Priorities> {
+        match self {
+            Self::Priorities(priorities) => Some(priorities),
+            Self::Nothing | Self::Positions(_) => None,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Helpers for the tests of single rules: scripted groups, a sink that records messages, and
+//! surveys of a view's end.
+
+use super::{
+    Causes, GroupId, HoldBack, Member, MessageId, OrderMessage, OrderReport, OrderSink, Ordering, Plan, Position,
+    Survey, Window,
+};
+use crate::group::Group;
+use crate::node::NodeId;
+use crate::testing::ScriptGroup;
+use crate::view::View;
+use crate::wrap::InViews;
+use alloc::sync::Arc;
+use core::fmt;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+pub(super) fn node(number: usize) -> NodeId {
+    NodeId::from_index(number - 1)
+}
+
+pub(super) fn id(sender: usize, number: u64) -> MessageId {
+    MessageId { group: GroupId::ONLY, view: View::FIRST, sender: node(sender), number }
+}
+
+/// Runs a script in a group without views with this plan. Returns the trace.
+pub(super) fn run_script<O: Ordering>(plan: &Plan, script: &str) -> String {
+    let mut script_group = script_group::<O>(plan);
+    script_group.run(script);
+    script_group.trace
+}
+
+pub(super) fn script_group<O: Ordering>(plan: &Plan) -> ScriptGroup<Member<()>> {
+    let plan = Arc::new(plan.clone());
+    ScriptGroup::new(plan.members.len(), |me, _| Member::new(me, Arc::clone(&plan), O::boxed))
+}
+
+/// Returns the ids of the messages that a node delivers in a trace, in order.
+pub(super) fn delivered_by(trace: &str, node: usize) -> Vec<String> {
+    let lines = trace.lines().filter(|line| line.starts_with(&node.to_string()));
+    let messages = lines.flat_map(|line| line.split("; ").flat_map(|part| part.split(": ")));
+    let delivered = messages.filter_map(|message| message.strip_prefix("DELIVERS "));
+    delivered.filter_map(|message| message.split(' ').next()).map(Into::into).collect()
+}
+
+/// Asserts that each of these nodes delivers exactly these messages, in this order.
+#[track_caller]
+pub(super) fn assert_all_deliver(trace: &str, nodes: usize, expected: &[&str]) {
+    for node in 1..=nodes {
+        assert_eq!(delivered_by(trace, node), expected, "{trace}");
+    }
+}
+
+/// Lets three members send each other many messages in small windows, and asserts that they hold
+/// none of them in the end, and know no positions, as `known` counts them. Returns the trace.
+pub(super) fn assert_forgets<O: Ordering>(known: fn(&OrderReport) -> Option<usize>) -> String {
+    let mut script_group = script_group::<O>(&Plan { window: Window { messages: 2, bytes: 100 }, ..group(3) });
+    for _ in 0..20 {
+        script_group.run("1 send; 2 send; 3 send; rest");
+    }
+    for node in &script_group.nodes {
+        let left = node.report().begun.map(|begun| (begun.held.len(), known(&begun.notes)));
+        assert_eq!(left, Some((0, Some(0))));
+    }
+    assert_eq!(delivered_by(&script_group.trace, 1).len(), 60);
+    script_group.trace
+}
+
+pub(super) fn group(nodes: usize) -> Plan {
+    Plan::new(Group::of_size(nodes))
+}
+
+pub(super) struct RecordingSink {
+    pub(super) messages: Vec<OrderMessage>,
+    pub(super) rules: Vec<&'static str>,
+}
+
+impl RecordingSink {
+    pub(super) const fn new() -> Self {
+        Self { messages: Vec::new(), rules: Vec::new() }
+    }
+}
+
+impl OrderSink for RecordingSink {
+    fn send(&mut self, _to: NodeId, message: OrderMessage) {
+        self.messages.push(message);
+    }
+    fn multicast(&mut self, message: OrderMessage) {
+        self.messages.push(message);
+    }
+    fn forward(&mut self, position: Position) {
+        self.messages.push(OrderMessage::Position(position));
+    }
+    fn note(&mut self, rule: &'static str, _text: fmt::Arguments<'_>) {
+        self.rules.push(rule);
+    }
+}
+
+pub(super) fn queue(nodes: usize) -> HoldBack {
+    HoldBack::new(GroupId::ONLY, View::FIRST, Group::of_size(nodes))
+}
+
+pub(super) fn bare<const N: usize>(ids: [(usize, u64); N]) -> [(MessageId, Causes); N] {
+    ids.map(|(sender, number)| (id(sender, number), Causes::none()))
+}
+
+/// A survey of a view of three members: the messages held, the number of each sender's messages
+/// that all members hold, and each member's order report.
+pub(super) fn survey(
+    held: impl IntoIterator<Item = (MessageId, Causes)>,
+    floor: [u64; 3],
+    notes: impl IntoIterator<Item = (usize, OrderReport)>,
+) -> Survey {
+    Survey {
+        held: held.into_iter().collect(),
+        floor: (1..).map(node).zip(floor).collect(),
+        notes: notes.into_iter().map(|(number, notes)| (node(number), notes)).collect(),
+    }
+}
+
+/// Returns how an ordering in a group of three settles this survey.
+pub(super) fn settle<O: Ordering>(survey: &Survey) -> Vec<MessageId> {
+    third::<O>().settle(survey)
+}
+
+/// Returns the part of a settled order that an ordering in a group of three keeps.
+pub(super) fn prune<O: Ordering>(settled: impl Into<Vec<MessageId>>, survey: &Survey) -> Vec<MessageId> {
+    third::<O>().prune(settled.into(), survey)
+}
+
+fn third<O: Ordering>() -> O {
+    O::begin(&group(3), node(3), &group(3).members)
+}

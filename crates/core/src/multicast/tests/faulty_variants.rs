@@ -1,0 +1,82 @@
+//! Every faulty variant is caught by the property checks.
+
+use super::properties::check;
+use super::random_faults::{FAULT_BUDGETS, run_seed};
+use super::simulation::World;
+use crate::fixtures::multicast::{
+    BASIC_DEAF, BasicDeaf, CAUSAL_BLIND, CausalBlind, FIFO_HASTY, FifoHasty, ISIS_HASTY, IsisHasty, SEQUENCER_HASTY,
+    SequencerHasty, UNIFORM_HASTY, hasty_uniform, unrelayed,
+};
+use crate::multicast::support::{delivered_by, group, run_script};
+use crate::multicast::{Begin, Delivery, Facts, Fifo, Ordering, Plan, Unordered};
+use crate::testing::ScriptGroup;
+use std::string::String;
+
+/// Returns the violation that the first failing seed found.
+fn finding(begin: Begin, facts: &Facts) -> String {
+    let found = (0..200).find_map(|seed| run_seed(begin, &group(3), facts, &FAULT_BUDGETS[1], seed).err());
+    found.unwrap_or_else(|| panic!("no seed finds the bug of {}", facts.profile.name))
+}
+
+#[test]
+fn a_sender_that_does_not_deliver_its_own_messages_is_found() {
+    let finding = finding(BasicDeaf::boxed, &BASIC_DEAF);
+    assert!(finding.contains("never delivered it") || finding.contains("have arrived"), "{finding}");
+}
+
+#[test]
+fn a_reply_delivered_before_its_original_is_found() {
+    let finding = finding(CausalBlind::boxed, &CAUSAL_BLIND);
+    assert!(finding.contains("without"), "{finding}");
+}
+
+#[test]
+fn different_orders_are_found() {
+    for finding in [finding(SequencerHasty::boxed, &SEQUENCER_HASTY), finding(IsisHasty::boxed, &ISIS_HASTY)] {
+        assert!(finding.contains("in view"), "{finding}");
+    }
+}
+
+#[test]
+fn fifo_that_does_not_wait_breaks_on_links_that_reorder() {
+    let script = "1 send\n1 send\n1 > 2 overtakes 1\n1 > 2";
+    assert_eq!(
+        delivered_by(&run_script::<FifoHasty>(&group(2), script), 2),
+        ["1#2", "1#1"],
+        "{}",
+        FIFO_HASTY.profile.name
+    );
+    assert_eq!(delivered_by(&run_script::<Fifo>(&group(2), script), 2), ["1#1", "1#2"]);
+}
+
+#[test]
+fn without_relaying_a_sender_that_crashes_leaves_members_that_disagree() {
+    let plan = Plan { relay: true, ..group(3) };
+    let script = "1 send\n1 > 2\nlose 1 > 3\nrest";
+    let trace = run_script::<Unordered>(&plan, script);
+    assert_eq!(delivered_by(&trace, 3), ["1#1"], "{trace}");
+    let mut script_group = ScriptGroup::new(3, |me, _| unrelayed::<()>(me, &plan));
+    script_group.run(script);
+    assert_eq!(
+        (delivered_by(&script_group.trace, 2).len(), delivered_by(&script_group.trace, 3).len()),
+        (1, 0),
+        "{}",
+        script_group.trace
+    );
+}
+
+#[test]
+fn uniform_delivery_that_does_not_wait_is_found() {
+    let right = Plan { delivery: Delivery::Uniform, ..group(3) };
+    let wrong = Plan { delivery: Delivery::Prompt, ..right.clone() };
+    let found = (0..200).find_map(|seed| {
+        let mut world = World::new(wrong.clone(), seed, Fifo::boxed);
+        world.run_faults(&FAULT_BUDGETS[0]);
+        world.finish();
+        check(&world, &Plan { window: wrong.window, ..right.clone() }, UNIFORM_HASTY.order).err()
+    });
+    assert!(found.is_some_and(|finding| finding.contains("did not") || finding.contains("have arrived")));
+    let mut script_group = ScriptGroup::new(3, |me, _| hasty_uniform::<()>(me, &right));
+    script_group.run("1 send");
+    assert_eq!(delivered_by(&script_group.trace, 1), ["1#1"], "no other member holds it yet: {}", script_group.trace);
+}

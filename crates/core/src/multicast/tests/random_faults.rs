@@ -1,0 +1,92 @@
+//! Thousands of seeds for every ordering, delivery mode and route.
+
+use super::properties::check;
+use super::simulation::{FaultBudget, World};
+use crate::group::Group;
+use crate::multicast::{
+    Begin, Causal, Delivery, Facts, Fifo, Isis, Ordering, Plan, Sequencer, Sequencing, Unordered, Window, causal, fifo,
+    isis, sequencer, unordered,
+};
+use std::format;
+use std::string::String;
+
+/// Number of seeds for each configuration; the environment variable `QUORATE_SEEDS` overrides it.
+const SEEDS: u64 = 40;
+
+#[expect(clippy::disallowed_methods, reason = "a test may read its number of seeds from the environment")]
+fn seeds() -> u64 {
+    std::env::var("QUORATE_SEEDS").ok().and_then(|word| word.parse().ok()).unwrap_or(SEEDS)
+}
+
+pub(super) fn run_seed(
+    begin: Begin,
+    plan: &Plan,
+    facts: &Facts,
+    budget: &FaultBudget,
+    seed: u64,
+) -> Result<(), String> {
+    let mut world = World::new(plan.clone(), seed, begin);
+    world.run_faults(budget);
+    world.finish();
+    check(&world, plan, facts.order).map_err(|broken| format!("seed {seed}: {broken}\n{}", world.history()))
+}
+
+fn plans(facts: &Facts) -> impl Iterator<Item = Plan> {
+    let ways: &[Sequencing] =
+        if facts.sequences { &[Sequencing::ToAll, Sequencing::Via] } else { &[Sequencing::ToAll] };
+    let relay = facts.relays;
+    [Delivery::Prompt, Delivery::Uniform].into_iter().flat_map(move |delivery| {
+        ways.iter().flat_map(move |sequencing| {
+            [(3, 3, 5), (4, 1, 2), (5, 64, 1)].into_iter().map(move |(nodes, messages, piece)| Plan {
+                delivery,
+                sequencing: *sequencing,
+                relay,
+                window: Window { messages, bytes: 1 << 20 },
+                piece,
+                board: 4,
+                ..Plan::new(Group::of_size(nodes))
+            })
+        })
+    })
+}
+
+pub(super) const FAULT_BUDGETS: [FaultBudget; 4] = [
+    FaultBudget { steps: 300, crashes: 2, joins: 0, leaves: 1, evictions: 0, views: 0 },
+    FaultBudget { steps: 500, crashes: 3, joins: 4, leaves: 1, evictions: 1, views: 0 },
+    FaultBudget { steps: 900, crashes: 6, joins: 8, leaves: 2, evictions: 3, views: 0 },
+    FaultBudget { steps: 500, crashes: 4, joins: 2, leaves: 0, evictions: 0, views: 30 },
+];
+
+fn run_all(begin: Begin, facts: &Facts) {
+    for plan in plans(facts) {
+        for (number, budget) in FAULT_BUDGETS.iter().enumerate() {
+            for seed in 0..seeds() {
+                if let Err(broken) = run_seed(begin, &plan, facts, budget, seed) {
+                    panic!("{} with fault budget {number} with {plan:?}: {broken}", facts.profile.name);
+                }
+            }
+        }
+    }
+}
+
+macro_rules! fault_tests {
+    ($($name:ident($order:ty, $facts:expr);)*) => {$(
+        #[test]
+        fn $name() {
+            run_all(<$order>::boxed, &$facts);
+        }
+    )*};
+}
+
+fault_tests! {
+    basic_multicast_survives_random_faults(Unordered, unordered::FACTS);
+    reliable_multicast_survives_random_faults(Unordered, unordered::RELIABLE_FACTS);
+    fifo_survives_random_faults(Fifo, fifo::FACTS);
+    causal_survives_random_faults(Causal, causal::FACTS);
+    the_sequencer_survives_random_faults(Sequencer<Unordered>, sequencer::FACTS);
+    fifo_total_survives_random_faults(Sequencer<Fifo>, sequencer::FIFO_FACTS);
+    causal_total_survives_random_faults(Sequencer<Causal>, sequencer::CAUSAL_FACTS);
+    isis_survives_random_faults(Isis<Unordered>, isis::FACTS);
+    fifo_isis_survives_random_faults(Isis<Fifo>, isis::FIFO_FACTS);
+    causal_isis_survives_random_faults(Isis<Causal>, isis::CAUSAL_FACTS);
+}
