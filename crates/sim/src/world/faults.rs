@@ -43,7 +43,7 @@ where
     pub(super) fn act(&mut self, act: Act) {
         match act {
             Act::Begin { serial, fault, lasts } => {
-                if let Some(length) = lasts.filter(|_| !fault.strikes_later()) {
+                if let Some(length) = lasts.filter(|_| !fault.is_delayed()) {
                     let end = Act::End { serial, fault: fault.clone() };
                     self.expect(self.around.time + length, end);
                 }
