@@ -1,8 +1,10 @@
-//! Why a history is not linearizable: the first answer too many, and the few answers that contradict it.
+//! Why a history is not linearizable: the first answer too many, and the few answers that
+//! contradict it.
 //!
-//! A beginning of a linearizable history is linearizable, so there is one answer that makes it bad. And an answer that
-//! nobody knows rules nothing out. So answers are taken together until no order explains them, and then forgotten one by
-//! one as long as what is left is still bad; those that stay are the contradiction.
+//! A beginning of a linearizable history is linearizable, so there is one answer that makes it bad.
+//! And an answer that nobody knows rules nothing out. So answers are taken together until no order
+//! explains them, and then forgotten one by one as long as what is left is still bad; those that
+//! stay are the contradiction.
 
 use super::Object;
 use super::history::{OperationId, Record, When};
@@ -25,8 +27,8 @@ pub(super) struct Progress {
     pub(super) is_bad: bool,
 }
 
-/// Explains why a history is bad. One that only defied the search may be explained too, if the answer where it came no
-/// further is in contradiction with a few others; if not, nobody knows.
+/// Explains why a history is bad. One that only defied the search may be explained too, if the
+/// answer where it came no further is in contradiction with a few others; if not, nobody knows.
 ///
 /// The steps bound what the explanation may cost. With few it is longer, but right.
 pub(super) fn explain<O: Object>(
@@ -89,10 +91,11 @@ impl<O: Object> Explainer<'_, O> {
         }
     }
 
-    /// The first answer with which the history is bad, knowing that it is good before answer `least`; and answers up to
-    /// that one which contradict each other, if any were found.
+    /// The first answer with which the history is bad, knowing that it is good before answer
+    /// `least`; and answers up to that one which contradict each other, if any were found.
     ///
-    /// If the whole is bad, halving what is left keeps an end that is certainly bad, even if a search gives up.
+    /// If the whole is bad, halving what is left keeps an end that is certainly bad, even if a
+    /// search gives up.
     fn first_bad(&mut self, chosen: &[usize], answered: &[(When, usize)], least: usize) -> (usize, Option<Answers>) {
         let (mut good_before, mut bad) = (least, answered.len() - 1);
         let mut contradiction = None;
@@ -108,10 +111,12 @@ impl<O: Object> Explainer<'_, O> {
         (bad, contradiction)
     }
 
-    /// Answers that contradict each other, not many more than needed; nothing if there are none or the steps run out.
+    /// Answers that contradict each other, not many more than needed; nothing if there are none or
+    /// the steps run out.
     ///
-    /// Beginning with the last answer alone, an order that explains those taken so far names the next to take: the ones
-    /// it gives otherwise or too late, or else the latest that it leaves out, twice as many each time.
+    /// Beginning with the last answer alone, an order that explains those taken so far names the
+    /// next to take: the ones it gives otherwise or too late, or else the latest that it leaves
+    /// out, twice as many each time.
     fn contradiction(&mut self, chosen: &[usize], answers: &[(When, usize)]) -> Option<Answers> {
         let mut taken: Answers = answers.last().copied().into_iter().collect();
         let mut batch = 1;
@@ -134,7 +139,8 @@ impl<O: Object> Explainer<'_, O> {
         }
     }
 
-    /// The answers that an order gives otherwise, or whose operations it places after something asked later.
+    /// The answers that an order gives otherwise, or whose operations it places after something
+    /// asked later.
     fn broken(&self, order: &[usize], answers: &[(When, usize)]) -> Vec<(When, usize)> {
         let among: BTreeMap<usize, When> = answers.iter().map(|(when, record)| (*record, *when)).collect();
         let mut object = self.object.clone();
@@ -153,8 +159,8 @@ impl<O: Object> Explainer<'_, O> {
         broken
     }
 
-    /// Forgets one answer after the other that the contradiction can do without. What stays is in the order in which it
-    /// was asked.
+    /// Forgets one answer after the other that the contradiction can do without. What stays is in
+    /// the order in which it was asked.
     fn needed(&mut self, chosen: &[usize], mut answers: Answers) -> Vec<usize> {
         for (when, record) in answers.clone() {
             answers.remove(&when);
@@ -225,7 +231,8 @@ impl<O: Object> Story<'_, O> {
         lay_out(&rows) + &more
     }
 
-    /// An order that explains all but the misfit, and what the misfit would have been answered there.
+    /// An order that explains all but the misfit, and what the misfit would have been answered
+    /// there.
     fn alternative(&self) -> String {
         let mut object = self.object.clone();
         let mut due = None;

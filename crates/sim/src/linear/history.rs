@@ -78,9 +78,9 @@ impl<O: Object> Record<O> {
 
 /// What clients asked of one object and what they were answered.
 ///
-/// All times are read off one clock. They may be told in any order, but what happened at the same time is told as it
-/// happened: an operation that was answered before another was asked comes before it. A client may ask again before it
-/// is answered.
+/// All times are read off one clock. They may be told in any order, but what happened at the same
+/// time is told as it happened: an operation that was answered before another was asked comes
+/// before it. A client may ask again before it is answered.
 pub struct History<O: Object> {
     records: Vec<Record<O>>,
     told: u64,
@@ -98,7 +98,8 @@ impl<O: Object> History<O> {
         Self { records: Vec::new(), told: 0 }
     }
 
-    /// A client asks. Until an answer is told, the operation may have happened at any time from now on, or never.
+    /// A client asks. Until an answer is told, the operation may have happened at any time from now
+    /// on, or never.
     pub fn invoke(&mut self, client: Client, time: Time, operation: O::Operation) -> OperationId {
         let invoked = self.now(time);
         self.records.push(Record { client, invoked, operation, answered: None });
@@ -139,16 +140,16 @@ impl<O: Object> History<O> {
         self.judge_within(object, STEPS)
     }
 
-    /// The same with another bound on the steps. A step carries one operation out, on trial. To find a reason may take as
-    /// many again.
+    /// The same with another bound on the steps. A step carries one operation out, on trial. To
+    /// find a reason may take as many again.
     pub fn judge_within(&self, object: &O, steps: u64) -> Verdict {
         self.judge_some(&(0..self.records.len()).collect::<Vec<_>>(), object, steps)
     }
 
     /// Judges the operations of each key alone, each against an object that begins like this one.
     ///
-    /// It is the verdict of [`judge`](Self::judge) if operations on different keys have nothing to do with each other:
-    /// none changes what another answers. Each key has all the steps.
+    /// It is the verdict of [`judge`](Self::judge) if operations on different keys have nothing to
+    /// do with each other: none changes what another answers. Each key has all the steps.
     pub fn judge_by_key<K: Ord>(&self, object: &O, steps: u64, key: impl Fn(&O::Operation) -> K) -> Verdict {
         let mut parts: BTreeMap<K, Vec<usize>> = BTreeMap::new();
         for (index, record) in self.records.iter().enumerate() {
@@ -183,8 +184,9 @@ impl<O: Object> History<O> {
 
     /// Orders of independent parts, made into one.
     ///
-    /// What is answered first of all that is left cannot come after anything that is asked later. So the first of its
-    /// part may go next: its part's order has nothing before it that was asked after that answer.
+    /// What is answered first of all that is left cannot come after anything that is asked later.
+    /// So the first of its part may go next: its part's order has nothing before it that was asked
+    /// after that answer.
     fn merge(&self, orders: Vec<Vec<OperationId>>) -> Vec<OperationId> {
         let mut due: Vec<(When, usize, OperationId)> = orders
             .iter()

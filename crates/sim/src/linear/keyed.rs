@@ -1,7 +1,8 @@
 //! Many objects of one kind, each under a key.
 //!
-//! They have nothing to do with each other, so a history of all is linearizable exactly if that of each key is:
-//! [`History::judge_by_key`](super::History::judge_by_key) with [`At::key`] judges them one by one, which is far quicker.
+//! They have nothing to do with each other, so a history of all is linearizable exactly if that of
+//! each key is: [`History::judge_by_key`](super::History::judge_by_key) with [`At::key`] judges
+//! them one by one, which is far quicker.
 
 use super::Object;
 use std::collections::BTreeMap;

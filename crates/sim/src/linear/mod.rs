@@ -1,13 +1,15 @@
-//! Linearizability: do the answers that clients got fit one object that does one operation at a time?
+//! Linearizability: do the answers that clients got fit one object that does one operation at a
+//! time?
 //!
-//! A [`History`] is told what clients asked and what they were answered, and when. It is *linearizable* if every
-//! operation can be given one instant between its question and its answer such that an [`Object`] that carries the
-//! operations out in the order of these instants gives exactly these answers. An operation without an answer may have
-//! happened at any time after it was asked, or never.
+//! A [`History`] is told what clients asked and what they were answered, and when. It is
+//! *linearizable* if every operation can be given one instant between its question and its answer
+//! such that an [`Object`] that carries the operations out in the order of these instants gives
+//! exactly these answers. An operation without an answer may have happened at any time after it was
+//! asked, or never.
 //!
-//! The search is Wing and Gong's with Lowe's memory and his laziness; objects made of independent parts are
-//! judged part by part ([`History::judge_by_key`]). What cannot be settled within the steps allowed is
-//! [`Verdict::Undecided`], never taken for good.
+//! The search is Wing and Gong's with Lowe's memory and his laziness; objects made of independent
+//! parts are judged part by part ([`History::judge_by_key`]). What cannot be settled within the
+//! steps allowed is [`Verdict::Undecided`], never taken for good.
 //!
 //! ```
 //! use quorate_core::Time;
@@ -48,22 +50,23 @@ use std::hash::Hash;
 
 /// An object that does one operation at a time: what a history is held against.
 ///
-/// It is the meaning of the service that clients used, without its distribution. What it displays is what a person
-/// reads in an explanation.
+/// It is the meaning of the service that clients used, without its distribution. What it displays
+/// is what a person reads in an explanation.
 pub trait Object: Clone + Eq + Hash + Display {
     /// What can be asked of it.
     type Operation: Eq + Display;
     /// What it says.
     type Answer: PartialEq + Display;
 
-    /// Carries one operation out. The same state and operation give the same answer and state, always.
+    /// Carries one operation out. The same state and operation give the same answer and state,
+    /// always.
     fn apply(&mut self, operation: &Self::Operation) -> Self::Answer;
 
     /// Whether an operation that got this answer leaves the object as it is, whatever its state.
     ///
-    /// Such operations are placed as soon as their answer fits and never tried elsewhere, which makes the search far
-    /// shorter. Saying it of an operation that does change the object may make a good history look bad, never a bad one
-    /// look good.
+    /// Such operations are placed as soon as their answer fits and never tried elsewhere, which
+    /// makes the search far shorter. Saying it of an operation that does change the object may make
+    /// a good history look bad, never a bad one look good.
     fn looks_only(operation: &Self::Operation, answer: &Self::Answer) -> bool {
         let (_, _) = (operation, answer);
         false

@@ -1,6 +1,7 @@
 //! What operations do to objects, worked out once.
 //!
-//! An object is deterministic, so the search works with the numbers of states and looks up what it saw before.
+//! An object is deterministic, so the search works with the numbers of states and looks up what it
+//! saw before.
 
 use super::Object;
 use super::problem::Problem;

@@ -19,8 +19,8 @@ pub(super) struct Doubt<'h, O: Object> {
     /// Its place among the records.
     pub(super) record: usize,
     pub(super) operation: &'h O::Operation,
-    /// The doubt asked last before it that asks for the same. Of two alike, the older goes first: it can stand wherever
-    /// the younger can.
+    /// The doubt asked last before it that asks for the same. Of two alike, the older goes first:
+    /// it can stand wherever the younger can.
     pub(super) elder: Option<usize>,
 }
 
@@ -95,7 +95,8 @@ fn doubts<'h, O: Object>(records: &'h [Record<O>], doubtful: &[(When, usize)]) -
     doubts
 }
 
-/// How many slots the spans need, and the slot of each. The spans come in the order of their answers.
+/// How many slots the spans need, and the slot of each. The spans come in the order of their
+/// answers.
 fn slots(spans: &[Span]) -> (usize, Vec<usize>) {
     let mut asked: Vec<usize> = (0..spans.len()).collect();
     asked.sort_unstable_by_key(|call| spans[*call].invoked);

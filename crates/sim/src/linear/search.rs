@@ -1,17 +1,19 @@
 //! The search for an order: Wing and Gong's, with Lowe's memory and laziness.
 //!
-//! It walks along the answers. Before an answer may pass, its operation must have been placed, and only to that end are
-//! operations placed at all: whatever could as well come later does. A *position* is how many answers have passed, which
-//! open operations were placed ahead of their answers, which doubts were used up, and the object.
+//! It walks along the answers. Before an answer may pass, its operation must have been placed, and
+//! only to that end are operations placed at all: whatever could as well come later does. A
+//! *position* is how many answers have passed, which open operations were placed ahead of their
+//! answers, which doubts were used up, and the object.
 //!
 //! What keeps it short:
 //!
 //! - An operation that only looks is placed as soon as its answer fits.
-//! - A position is dropped if one was met with the same object and changes, no fewer looks and no more doubts used:
-//!   whatever the one leads to, so does the other.
-//! - A doubt is placed only where it makes a difference to what comes right after it. One that lets the next answer pass
-//!   is tried at once; positions that need others come later, those with the fewest first, so that the best are met first
-//!   and doubts that nobody saw cost a look each instead of doubling the work.
+//! - A position is dropped if one was met with the same object and changes, no fewer looks and no
+//!   more doubts used: whatever the one leads to, so does the other.
+//! - A doubt is placed only where it makes a difference to what comes right after it. One that lets
+//!   the next answer pass is tried at once; positions that need others come later, those with the
+//!   fewest first, so that the best are met first and doubts that nobody saw cost a look each
+//!   instead of doubling the work.
 //!
 //! Positions wait in lists of our own, so a long history cannot overflow the stack.
 
@@ -59,7 +61,8 @@ impl Allowance {
         self.left = self.left.saturating_sub(1);
     }
 
-    /// A part of it that is lent to one search; what was not used comes back by [`settle`](Self::settle).
+    /// A part of it that is lent to one search; what was not used comes back by
+    /// [`settle`](Self::settle).
     pub(super) fn lend(&mut self, most: u64) -> Self {
         let lent = most.min(self.left);
         self.left -= lent;
@@ -173,7 +176,8 @@ struct Search<'s, 'h, O: Object> {
 impl<O: Object> Search<'_, '_, O> {
     fn run(&mut self, start: Position) -> Outcome {
         let mut waiting = vec![start];
-        // Positions whose doubts are still to be tried: in this round, and in the next with one doubt more.
+        // Positions whose doubts are still to be tried: in this round, and in the next with one
+        // doubt more.
         let mut doubting: Vec<Position> = Vec::new();
         let mut next_round: Vec<Position> = Vec::new();
         loop {
@@ -254,8 +258,8 @@ impl<O: Object> Search<'_, '_, O> {
         true
     }
 
-    /// Adds the positions that follow by an answered operation, or by a doubt that lets the next answer pass. The one to
-    /// try first comes last.
+    /// Adds the positions that follow by an answered operation, or by a doubt that lets the next
+    /// answer pass. The one to try first comes last.
     fn go_on(&mut self, position: &Position, next: &Return, waiting: &mut Vec<Position>) {
         let from = waiting.len();
         for &index in &next.changers {

@@ -9,7 +9,8 @@ use std::fmt;
 pub enum Verdict {
     /// One object can have given these answers.
     Linearizable {
-        /// One order in which it can have done so. Operations without an answer that it does without are left out.
+        /// One order in which it can have done so. Operations without an answer that it does
+        /// without are left out.
         order: Vec<OperationId>,
     },
     /// No object can have given these answers.
@@ -50,12 +51,13 @@ impl fmt::Display for Verdict {
 /// Why no order explains a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// The operation with the first answer that fits nowhere: up to that instant, the history is linearizable.
+    /// The operation with the first answer that fits nowhere: up to that instant, the history is
+    /// linearizable.
     pub misfit: OperationId,
     /// An order that explains every answer before that one.
     pub before: Vec<OperationId>,
-    /// Operations whose answers contradict each other, the misfit among them, in the order in which they were asked. No
-    /// order explains these answers, whatever all others were.
+    /// Operations whose answers contradict each other, the misfit among them, in the order in which
+    /// they were asked. No order explains these answers, whatever all others were.
     pub conflict: Vec<OperationId>,
     pub(super) text: String,
 }

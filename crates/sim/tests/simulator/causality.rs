@@ -145,7 +145,7 @@ fn clocks_agree_with_the_graph() {
         }
         let comparison = stage.watched(Comparison::new(stage.setup.nodes));
         comparison.check(seed);
-        assert_eq!(comparison.causality.remembered(), 0, "seed {seed}: nothing is under way any more");
+        assert_eq!(comparison.causality.pending(), 0, "seed {seed}: nothing is under way any more");
         steps += comparison.steps.len();
     }
     assert!(steps > 5_000, "{steps} steps are hardly enough");
@@ -191,7 +191,7 @@ fn clocks_agree_with_the_graph_behind_reliable_links() {
         let stage = chaos(seed);
         let comparison = behind_reliable_links(&stage, Comparison::new(stage.setup.nodes));
         comparison.check(seed);
-        assert_eq!(comparison.causality.remembered(), 0, "seed {seed}: every parcel was handed on");
+        assert_eq!(comparison.causality.pending(), 0, "seed {seed}: every parcel was handed on");
         steps += comparison.steps.len();
     }
     assert!(steps > 10_000, "{steps} steps are hardly enough");
@@ -236,7 +236,7 @@ fn a_repetition_tells_nothing_new() {
     let causality = clocks(&stage);
     assert!(causality.clock(node(1)).unwrap().get(node(3)) >= 2);
     assert_eq!(causality.clock(node(2)).unwrap().get(node(3)), 0);
-    assert_eq!(causality.remembered(), 0);
+    assert_eq!(causality.pending(), 0);
 }
 
 /// What the puppets inside take for control traffic is still something they hear.
@@ -264,12 +264,12 @@ fn what_is_under_way_is_remembered() {
         Stage::of(2).duplicate("1").latency("uniform:1ms..5ms").tell("0ms", 1, [send(2), send_message(2, ping([]))]);
     let mut world = stage.world(Causality::new(2));
     world.advance();
-    assert_eq!(world.observer().remembered(), 2);
+    assert_eq!(world.observer().pending(), 2);
     while world.under_way() > 0 {
-        assert!(world.observer().remembered() > 0 && world.time() <= at("5ms"));
+        assert!(world.observer().pending() > 0 && world.time() <= at("5ms"));
         world.advance();
     }
-    assert_eq!(world.observer().remembered(), 0);
+    assert_eq!(world.observer().pending(), 0);
     let lost = Stage::of(2).loss("1").tell("0ms", 1, [send(2)]).watched(Causality::new(2));
-    assert_eq!(lost.remembered(), 0);
+    assert_eq!(lost.pending(), 0);
 }

@@ -78,7 +78,8 @@ fn some_order_explains(told: &[Told]) -> bool {
     place(told, &(0..told.len()).collect(), Register::default())
 }
 
-/// Fails unless the order has every answered operation once, keeps to real time, and gives these answers.
+/// Fails unless the order has every answered operation once, keeps to real time, and gives these
+/// answers.
 fn assert_explains(order: &[OperationId], told: &[Told]) {
     let placed: BTreeSet<usize> = order.iter().map(|id| id.index()).collect();
     assert_eq!(placed.len(), order.len(), "placed twice: {order:?}");

@@ -1,4 +1,5 @@
-//! Random histories: really linearizable ones, spoilt ones, and small ones that are judged by brute force.
+//! Random histories: really linearizable ones, spoilt ones, and small ones that are judged by brute
+//! force.
 
 use super::{Told, assert_explains, beginning, history, some_order_explains};
 use crate::linear::keyed::{At, Keyed};
@@ -9,7 +10,8 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::proptest;
 use proptest::test_runner::Config;
 
-/// An operation of an execution: asked at `from`, done `wait` later if at all, answered `more` after that if at all.
+/// An operation of an execution: asked at `from`, done `wait` later if at all, answered `more`
+/// after that if at all.
 #[derive(Clone, Debug)]
 struct Act {
     client: u32,
@@ -96,7 +98,8 @@ fn assert_right(told: &[Told]) {
     }
 }
 
-/// The answer is the first that no order explains. Answers of one instant are told in the order of their operations.
+/// The answer is the first that no order explains. Answers of one instant are told in the order of
+/// their operations.
 fn assert_begins_badly(told: &[Told], misfit: OperationId, before: &[OperationId]) {
     let (instant, _) = told[misfit.index()].answer.expect("a misfit has an answer");
     let mut good = beginning(told, instant);
@@ -202,7 +205,8 @@ proptest! {
     }
 }
 
-/// The merged order is one of the whole: within each key it explains the answers, and across keys it keeps to real time.
+/// The merged order is one of the whole: within each key it explains the answers, and across keys
+/// it keeps to real time.
 fn assert_keyed_order(order: &[OperationId], told: &[Told], keys: &[u8]) {
     for (place, id) in order.iter().enumerate() {
         for later in &order[place..] {

@@ -1,4 +1,5 @@
-//! Long histories with many clients and doubts, judged within a few steps. Steps are counted, never seconds.
+//! Long histories with many clients and doubts, judged within a few steps. Steps are counted, never
+//! seconds.
 
 use super::{Told, assert_explains, history};
 use crate::linear::register::{Answer, Operation, Register};
@@ -18,7 +19,8 @@ struct Shape {
     values: u64,
 }
 
-/// Clients that ask one thing after the other of an object that really does one operation at a time.
+/// Clients that ask one thing after the other of an object that really does one operation at a
+/// time.
 fn execution(seed: u64, shape: Shape) -> Vec<Told> {
     let mut dice = Dice::new(seed, Stream::Workload);
     let mut free = vec![0_u64; shape.clients as usize];
@@ -94,7 +96,8 @@ fn long_good_histories_are_accepted_in_few_steps() {
 
 #[test]
 fn long_bad_histories_are_rejected_in_few_steps_for_a_short_reason() {
-    // To reject is harder than to accept: thousands of operations with many doubts may stay undecided.
+    // To reject is harder than to accept: thousands of operations with many doubts may stay
+    // undecided.
     for (number, shape) in SHAPES.into_iter().filter(|shape| shape.operations < 1_000).enumerate() {
         for seed in 0..3 {
             let mut told = execution(seed, shape);
@@ -121,7 +124,8 @@ fn doubts_that_nobody_saw_do_not_double_the_work() {
         told.push(super::did(101, 3 + 4 * step, 4 + 4 * step, Operation::Read, Answer::Value(Some(value))));
     }
     assert!(history(&told).judge_within(&Register::default(), 10_000).is_linearizable());
-    // The last read is of the value before: a write that is over cannot be undone by any of sixty doubts.
+    // The last read is of the value before: a write that is over cannot be undone by any of sixty
+    // doubts.
     assert!(spoil_late(&mut told, 48));
     let explanation = rejected(&told, "sixty doubts");
     assert_eq!(explanation.conflict.len(), 3, "{explanation}");
