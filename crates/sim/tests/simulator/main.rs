@@ -1,4 +1,5 @@
-//! The simulator put to the test from outside: puppets on a stage, and what the journal says of them.
+//! Integration tests of the simulator: scenarios with scripted nodes, and their traces and
+//! journals.
 
 #![allow(
     clippy::expect_used,
