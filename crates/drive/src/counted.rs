@@ -87,9 +87,8 @@ mod tests {
     fn the_count_survives_with_the_writes() {
         let temporary = tempfile::tempdir().unwrap();
         let owner = Owner { cluster: ClusterId(7), node: NodeId::from_index(0) };
-        let open = |name: &str| {
-            Store::<Counted<Sum>>::open(&temporary.path().join(name), owner, Settings::default()).unwrap()
-        };
+        let open =
+            |name: &str| Store::<Counted<Sum>>::open(&temporary.path().join(name), owner, Settings::default()).unwrap();
         found::<Counted<Sum>>(&temporary.path().join("founder"), owner).unwrap();
         for restart in 0..4 {
             let (mut store, disk, _) = open("founder");

@@ -130,12 +130,12 @@ fn check_kills(rounds: u64) {
 }
 
 #[test]
-fn acknowledged_writes_survive_every_kill() {
+fn each_acknowledged_write_survives_every_kill() {
     check_kills(41);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
-fn acknowledged_writes_survive_two_hundred_kills() {
+fn each_acknowledged_write_survives_two_hundred_kills() {
     check_kills(200);
 }
