@@ -27,10 +27,10 @@ impl PathSignature {
     /// Adds an error message without its digits and quotations, which come from the input.
     pub fn record_message(&mut self, sentence: impl ToString) {
         let mut is_quoted = false;
-        for letter in sentence.to_string().chars() {
-            is_quoted ^= matches!(letter, '\'' | '"' | '`');
-            if letter.is_ascii_alphabetic() && !is_quoted {
-                self.record(letter as u64);
+        for character in sentence.to_string().chars() {
+            is_quoted ^= matches!(character, '\'' | '"' | '`');
+            if character.is_ascii_alphabetic() && !is_quoted {
+                self.record(character as u64);
             }
         }
     }

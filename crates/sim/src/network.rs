@@ -17,7 +17,7 @@ pub struct Wire {
     pub fifo: bool,
 }
 
-pub(crate) enum Fate {
+pub(crate) enum TransmissionOutcome {
     Lost(Loss),
     Arrives(Time),
     Twice(Time, Time),
@@ -61,37 +61,37 @@ impl Network {
     /// Decides the fate of a message that is sent now. The cost does not depend on the number of
     /// links.
     #[inline]
-    pub(crate) fn fate(&mut self, now: Time, from: NodeId, to: NodeId) -> Fate {
+    pub(crate) fn outcome(&mut self, now: Time, from: NodeId, to: NodeId) -> TransmissionOutcome {
         if from == to {
-            return Fate::Arrives(now);
+            return TransmissionOutcome::Arrives(now);
         }
         if self.is_cut(from, to) {
-            return Fate::Lost(Loss::Cut);
+            return TransmissionOutcome::Lost(Loss::Cut);
         }
         let (latency, loss, duplicate) = self.behaviour(from, to);
         if self.dice.happens(loss) {
-            return Fate::Lost(Loss::Chance);
+            return TransmissionOutcome::Lost(Loss::Chance);
         }
         let arrival = self.arrival(now, from, to, latency);
         if self.dice.happens(duplicate) {
-            return Fate::Twice(arrival, self.arrival(now, from, to, latency));
+            return TransmissionOutcome::Twice(arrival, self.arrival(now, from, to, latency));
         }
-        Fate::Arrives(arrival)
+        TransmissionOutcome::Arrives(arrival)
     }
 
     /// Returns the fate that a script fixed for a message that is sent now, unless a cut blocks it.
-    pub(crate) fn directed(&mut self, now: Time, from: NodeId, to: NodeId, fixed: FixedFate) -> Fate {
+    pub(crate) fn directed(&mut self, now: Time, from: NodeId, to: NodeId, fixed: FixedFate) -> TransmissionOutcome {
         if self.is_cut(from, to) {
-            return Fate::Lost(Loss::Cut);
+            return TransmissionOutcome::Lost(Loss::Cut);
         }
         if fixed.lost {
-            return Fate::Lost(Loss::Chance);
+            return TransmissionOutcome::Lost(Loss::Chance);
         }
         let (latency, _, _) = self.behaviour(from, to);
         let arrival = self.arrival(now, from, to, fixed.takes.map_or(latency, Latency::Fixed));
         match fixed.again {
-            Some(again) => Fate::Twice(arrival, self.arrival(now, from, to, Latency::Fixed(again))),
-            None => Fate::Arrives(arrival),
+            Some(again) => TransmissionOutcome::Twice(arrival, self.arrival(now, from, to, Latency::Fixed(again))),
+            None => TransmissionOutcome::Arrives(arrival),
         }
     }
 

@@ -65,7 +65,7 @@ fn changed(good: &[u8], changes: &[u8]) -> Vec<u8> {
 }
 
 fn group() -> GroupName {
-    "demo".parse().expect("a good name")
+    "demo".parse().expect("a valid name")
 }
 
 impl Certificates {

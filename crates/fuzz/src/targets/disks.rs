@@ -63,7 +63,7 @@ fn folder() -> FaultyFiles {
     let files = FaultyFiles::new();
     let identity = Identity { owner: OWNER, origin: Origin::Founded };
     create_in::<Writes, _>(files.clone(), Path::new("data"), identity, Incarnation(0)).expect("a new folder");
-    let (mut store, _) = reopen(&files).expect("a good folder");
+    let (mut store, _) = reopen(&files).expect("a valid folder");
     store.append(&["first".to_owned(), "second".to_owned()]).expect("a disk with space");
     store.checkpoint().expect("a disk with space");
     store.append(&["third".to_owned()]).expect("a disk with space");

@@ -82,13 +82,14 @@ impl Pair {
 
     fn arrive(&mut self) {
         let Some(bytes) = self.wire.pop_front() else { return };
-        let frame =
-            Frame::next(&mut BytesMut::from(&bytes[..]), FRAME_LIMIT).expect("a good frame").expect("a whole one");
+        let frame = Frame::next(&mut BytesMut::from(&bytes[..]), FRAME_LIMIT)
+            .expect("a valid frame")
+            .expect("a complete frame");
         self.receiver.hear(&frame.header).expect("a frame of the peer");
         let Body::Batch(body) = frame.body else { panic!("a link takes batches only") };
         assert!(self.reception.open(Incarnation(0)), "the sender has one incarnation");
         for message in BatchReader::new(&body) {
-            let (number, _) = message.expect("a good batch");
+            let (number, _) = message.expect("a valid batch");
             if self.reception.receive(number) == Receipt::Fresh {
                 assert_eq!(self.expected.pop_front(), Some(number), "lost, repeated or out of order");
                 self.delivered += 1;
@@ -100,7 +101,7 @@ impl Pair {
     fn acknowledge(&mut self) {
         if self.sender.life().is_some() {
             let header = self.receiver.header(EPOCH);
-            self.sender.hear(&header).expect("an honest acknowledgement");
+            self.sender.hear(&header).expect("a valid acknowledgement");
         }
     }
 
@@ -109,8 +110,8 @@ impl Pair {
         self.wire.clear();
         let (ours, theirs) = (self.sender.header(EPOCH), self.receiver.header(EPOCH));
         let knows = self.receiver.life();
-        self.receiver.meet(&ours, Some(Incarnation(self.incarnation))).expect("the sender's greeting");
-        let met = self.sender.meet(&theirs, knows).expect("the receiver's greeting");
+        self.receiver.meet(&ours, Some(Incarnation(self.incarnation))).expect("the sender's handshake");
+        let met = self.sender.meet(&theirs, knows).expect("the receiver's handshake");
         if let Met::Reborn { dropped } = met {
             assert_eq!(dropped as usize, self.expected.len(), "the messages for the old incarnation are dropped");
             self.expected.clear();
@@ -133,7 +134,7 @@ impl Pair {
             assert!(dropped >= self.expected.len(), "{dropped} dropped of {}", self.expected.len());
             self.expected.clear();
             let ours = self.sender.header(EPOCH);
-            self.receiver.meet(&ours, Some(Incarnation(self.incarnation))).expect("the sender's greeting");
+            self.receiver.meet(&ours, Some(Incarnation(self.incarnation))).expect("the sender's handshake");
         }
     }
 

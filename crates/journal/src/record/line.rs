@@ -125,8 +125,8 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-fn is_first(life: &Incarnation) -> bool {
-    *life == Incarnation::FIRST
+fn is_first(incarnation: &Incarnation) -> bool {
+    *incarnation == Incarnation::FIRST
 }
 
 fn algorithm() -> Class {

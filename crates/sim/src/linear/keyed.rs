@@ -1,8 +1,8 @@
 //! Many objects of one type, each with a key.
 //!
 //! The objects are independent, so a history of all is linearizable exactly if the history of each
-//! key is. [`History::judge_by_key`](super::History::judge_by_key) with [`At::key`] decides for one
-//! key at a time, which is much faster.
+//! key is. [`History::judge_by_key`](super::History::judge_by_key) with [`KeyedOperation::key`]
+//! decides for one key at a time, which is much faster.
 
 use super::Object;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub struct Keyed<K, O> {
 
 /// An operation on the object with one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct At<K, T> {
+pub struct KeyedOperation<K, T> {
     pub key: K,
     pub operation: T,
 }
@@ -31,10 +31,10 @@ impl<K: Ord, O> Keyed<K, O> {
 }
 
 impl<K: Clone + Ord + Hash + Display, O: Object> Object for Keyed<K, O> {
-    type Operation = At<K, O::Operation>;
+    type Operation = KeyedOperation<K, O::Operation>;
     type Answer = O::Answer;
 
-    fn apply(&mut self, At { key, operation }: &Self::Operation) -> O::Answer {
+    fn apply(&mut self, KeyedOperation { key, operation }: &Self::Operation) -> O::Answer {
         let mut object = self.touched.remove(key).unwrap_or_else(|| self.fresh.clone());
         let answer = object.apply(operation);
         // Do not keep an object in its initial state, so that equal contents compare equal.
@@ -61,7 +61,7 @@ impl<K: Display, O: Display> Display for Keyed<K, O> {
     }
 }
 
-impl<K: Display, T: Display> Display for At<K, T> {
+impl<K: Display, T: Display> Display for KeyedOperation<K, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.key, self.operation)
     }

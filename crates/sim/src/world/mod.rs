@@ -12,7 +12,7 @@ mod host;
 mod intake;
 mod membership_service;
 
-use crate::network::{Fate, Network, Wire};
+use crate::network::{Network, TransmissionOutcome, Wire};
 use crate::queue::Queue;
 use death_notices::DeathNotice;
 use directions::Directions;
@@ -220,15 +220,15 @@ impl<P: Protocol, O> Environment<P, O> {
     #[inline]
     fn transmit(&mut self, from: NodeId, to: NodeId, number: u64, message: P::Message) {
         let id = MessageId { sender: from, number };
-        let fate =
-            if self.directions.is_none() { self.network.fate(self.time, from, to) } else { self.directed(from, to) };
-        match fate {
-            Fate::Lost(why) => self.message_events.push(MessageEvent::Lost { id, to, why }),
-            Fate::Arrives(at) => {
+        let outcome =
+            if self.directions.is_none() { self.network.outcome(self.time, from, to) } else { self.directed(from, to) };
+        match outcome {
+            TransmissionOutcome::Lost(why) => self.message_events.push(MessageEvent::Lost { id, to, why }),
+            TransmissionOutcome::Arrives(at) => {
                 self.under_way += 1;
                 self.push(at, Pending::Message { from, to, number, message });
             }
-            Fate::Twice(at, again) => {
+            TransmissionOutcome::Twice(at, again) => {
                 self.message_events.push(MessageEvent::Duplicated { id });
                 self.under_way += 2;
                 self.push(at, Pending::Message { from, to, number, message: message.clone() });
@@ -240,10 +240,10 @@ impl<P: Protocol, O> Environment<P, O> {
     /// Returns the fate of a message in a world with directions: the fixed one, or else a random
     /// one.
     #[cold]
-    fn directed(&mut self, from: NodeId, to: NodeId) -> Fate {
+    fn directed(&mut self, from: NodeId, to: NodeId) -> TransmissionOutcome {
         match self.directions.as_mut().and_then(|directions| directions.message(from, to)) {
             Some(fixed) => self.network.directed(self.time, from, to, fixed),
-            None => self.network.fate(self.time, from, to),
+            None => self.network.outcome(self.time, from, to),
         }
     }
 

@@ -12,7 +12,7 @@ use quorate_journal::replay::replay;
 /// Returns the error message for these bytes, or a success message.
 fn sentence(bytes: &[u8]) -> String {
     let shown = Journal::open(bytes).and_then(|mut journal| journal.show_all::<Actions, String>(&mut ()));
-    shown.map_or_else(|error| error.to_string(), |()| "It reads.".into())
+    shown.map_or_else(|error| error.to_string(), |()| "It is valid.".into())
 }
 
 const HEADER: &str = r#"{"journal":1,"algorithm":"scripted","family":"toys","nodes":3,"seed":1,"run":null}"#;
@@ -114,7 +114,7 @@ fn lines_that_name_unknown_nodes() {
         Line 3 of the journal is malformed: it names node 4, but the header declares 3 nodes. All lines before it are valid.
         Line 3 of the journal is malformed: it names node 4, but the header declares 3 nodes. All lines before it are valid.
         Line 3 of the journal is malformed: it names node 4, but the header declares 3 nodes. All lines before it are valid.
-        It reads.
+        It is valid.
     "#]]
     .assert_eq(&lines.map(line).concat());
 }
@@ -145,10 +145,10 @@ const COMPLETE: &str = concat!(
 
 #[test]
 fn truncation_is_detected_at_every_byte() {
-    assert_eq!(sentence(COMPLETE.as_bytes()), "It reads.");
+    assert_eq!(sentence(COMPLETE.as_bytes()), "It is valid.");
     for length in 0..COMPLETE.len() {
         let message = sentence(&COMPLETE.as_bytes()[..length]);
-        assert_ne!(message, "It reads.", "cut off after {length} bytes");
+        assert_ne!(message, "It is valid.", "cut off after {length} bytes");
     }
     let second = COMPLETE.find("{\"time\":6").unwrap();
     expect!["The journal is truncated after line 2: its end mark is missing. Either the file was cut off, or the program that wrote it was killed. All lines are valid, but the rest of the run is unknown. Record the run again, or copy the file again."]
@@ -198,12 +198,12 @@ fn an_end_mark_has_its_line_number_and_is_the_last_line() {
 fn old_and_live_journals_need_no_end_mark() {
     let lines: Vec<_> = COMPLETE.lines().collect();
     let old = format!("{HEADER}\n{}\n", lines[1]);
-    assert_eq!(sentence(old.as_bytes()), "It reads.");
+    assert_eq!(sentence(old.as_bytes()), "It is valid.");
     let live = r#""live":{"node":1,"boot":"b","offset":0},"run":null}"#;
     let killed = COMPLETE.replace(r#""run":null}"#, live).replace("{\"end\":4}\n", "");
-    assert_eq!(sentence(killed.as_bytes()), "It reads.");
+    assert_eq!(sentence(killed.as_bytes()), "It is valid.");
     let with_mark = COMPLETE.replace(r#""run":null}"#, live);
-    assert_eq!(sentence(with_mark.as_bytes()), "It reads.");
+    assert_eq!(sentence(with_mark.as_bytes()), "It is valid.");
     expect!["Line 3 of the journal is malformed: missing field `time` at column 9. All lines before it are valid."]
         .assert_eq(&sentence(format!("{HEADER}\n{}\n{{\"end\":3}}\n", lines[1]).as_bytes()));
 }

@@ -58,7 +58,7 @@ fn a_command_for_this_incarnation_does_not_reach_the_next() {
     let mut world = Scenario::new(1).fault("crash 1 at 5ms for 1ms").world(Trace::default());
     world.command_this_life(at("4ms"), node(1), [emit("in time")].into());
     world.command_this_life(at("9ms"), node(1), [emit("too late")].into());
-    world.command(at("9ms"), node(1), [emit("any life will do")].into());
+    world.command(at("9ms"), node(1), [emit("any incarnation")].into());
     while world.advance() {}
     assert!(world.is_quiet());
     let mut emitted = Vec::new();
@@ -67,7 +67,7 @@ fn a_command_for_this_incarnation_does_not_reach_the_next() {
             emitted.push(text);
         }
     }
-    assert_eq!(emitted, ["in time", "any life will do"]);
+    assert_eq!(emitted, ["in time", "any incarnation"]);
 }
 
 /// A timer of the next incarnation is a different one, even if it has the same name.

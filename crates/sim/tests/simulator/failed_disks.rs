@@ -138,7 +138,7 @@ fn a_paused_node_with_a_failed_sync_crashes_when_it_resumes() {
         .fault("pause 1 at 1ms for 19ms")
         .fault("disk 1 fails at 3ms for 5ms")
         .command("6ms", 2, [send(1)])
-        .command("7ms", 1, [emit("nor this")]);
+        .command("7ms", 1, [emit("also never")]);
     let trace = scenario.trace();
     let after = trace.split_once("20ms * 1 resumed\n").unwrap().1;
     assert!(after.starts_with("20ms * 1 crashed"), "{trace}");
@@ -146,7 +146,7 @@ fn a_paused_node_with_a_failed_sync_crashes_when_it_resumes() {
         after.contains("20ms * lost 2.1 to 1: the receiver is down") && after.contains("25ms 1 < start 1"),
         "{trace}"
     );
-    assert!(!trace.contains("never") && !trace.contains("nor this"), "{trace}");
+    assert!(!trace.contains("never") && !trace.contains("also never"), "{trace}");
     let world = scenario.run_to_end(());
     assert!(world.is_quiet() && world.is_left_to_timers());
     // Without a current sync, a paused node crashes at once.
@@ -164,7 +164,7 @@ fn clients_are_notified_of_a_disk_failure_as_a_crash() {
     assert!(!world.is_quiet() && !world.is_left_to_timers());
     while world.time() < at("5ms") && world.advance() {}
     assert!(!world.is_up(crate::common::node(1)));
-    assert!(!world.is_left_to_timers(), "it is to come back");
+    assert!(!world.is_left_to_timers(), "the node is to restart");
     while world.advance() {}
     let news: Vec<_> = std::iter::from_fn(|| world.next_news()).map(|(_, news)| news).collect();
     assert_eq!(news, [News::Crashed, News::Restarted]);

@@ -21,7 +21,7 @@ fn effects_wait_for_space_on_a_full_disk() {
     expect![[r#"
         1ms * disk 1 full
         1ms 1 < disk full
-        1ms 1 > has no room
+        1ms 1 > has no disk space
         3ms 1 < command
         3ms 1 > emit needs no disk
         3ms 1 > save 1
@@ -35,7 +35,7 @@ fn effects_wait_for_space_on_a_full_disk() {
         6ms 1 > save 3
         11ms * end of disk 1 full
         11ms 1 < disk free
-        11ms 1 > has room again
+        11ms 1 > has disk space again
         12ms 1 < command
         12ms 1 > save 4
         13ms 1 < saved 3
@@ -63,12 +63,12 @@ fn a_current_sync_still_completes() {
         1ms 1 > save 2
         2ms * disk 1 full
         2ms 1 < disk full
-        2ms 1 > has no room
+        2ms 1 > has no disk space
         5ms 1 < saved 1
         5ms 1 > emit one
         12ms * end of disk 1 full
         12ms 1 < disk free
-        12ms 1 > has room again
+        12ms 1 > has disk space again
         17ms 1 < saved 2
         17ms 1 > emit two
     "#]]
@@ -91,19 +91,19 @@ fn a_crash_loses_writes_that_wait_for_space() {
         0ms 1 < saved 1
         1ms * disk 1 full
         1ms 1 < disk full
-        1ms 1 > has no room
+        1ms 1 > has no disk space
         2ms 1 < command
         2ms 1 > save 2
         5ms * 1 crashed, 1 writes lost
         10ms 1 < start 1
         10ms 1 > finds [1]
         10ms 1 < disk full
-        10ms 1 > has no room
+        10ms 1 > has no disk space
         11ms 1 < command
         11ms 1 > save 3
         21ms * end of disk 1 full
         21ms 1 < disk free
-        21ms 1 > has room again
+        21ms 1 > has disk space again
         21ms 1 < saved 1
         21ms 1 > emit three
     "#]]
@@ -133,10 +133,10 @@ fn a_disk_can_be_full_from_the_start() {
         0ms * disk 1 full
         0ms 1 > save 1
         0ms 1 < disk full
-        0ms 1 > has no room
+        0ms 1 > has no disk space
         4ms * end of disk 1 full
         4ms 1 < disk free
-        4ms 1 > has room again
+        4ms 1 > has disk space again
         4ms 1 < saved 1
         4ms 1 > emit hello
     "#]]
@@ -192,11 +192,11 @@ fn a_busy_node_learns_the_state_of_its_disk_in_order() {
         4ms 1 < command
         4ms 1 > save 1
         8ms 1 < disk full
-        8ms 1 > has no room
+        8ms 1 > has no disk space
         12ms * end of disk 1 full
         12ms 1 < command
         16ms 1 < disk free
-        16ms 1 > has room again
+        16ms 1 > has disk space again
         20ms 1 < saved 1
         20ms 1 > emit one
     "#]]
@@ -234,7 +234,7 @@ fn a_world_waits_for_a_full_disk_that_has_an_end() {
 
     let world = scenario.clone().fault("disk 1 full").run_to_end(());
     assert!(!world.is_quiet(), "a write still waits");
-    assert!(world.is_left_to_timers(), "but nothing will make room");
+    assert!(world.is_left_to_timers(), "but no fault will free space");
 
     let world = scenario.fault("disk 1 full").fault("crash 1 at 9ms for 1ms").run_to_end(());
     assert!(world.is_quiet() && world.is_left_to_timers());
@@ -317,9 +317,9 @@ fn full_and_free_are_recorded_and_replayed() {
     let journal = scenario.journal();
     for line in [
         r#"{"time":1000000,"world":{"changed":"disk 1 full"}}"#,
-        r#"{"time":1000000,"node":1,"input":"disk-full","effects":[{"rule":{"id":"P-2","text":"has no room"}}]}"#,
+        r#"{"time":1000000,"node":1,"input":"disk-full","effects":[{"rule":{"id":"P-2","text":"has no disk space"}}]}"#,
         r#"{"time":6000000,"world":{"changed":"end of disk 1 full"}}"#,
-        r#"{"time":6000000,"node":1,"input":"disk-free","effects":[{"rule":{"id":"P-2","text":"has room again"}}]}"#,
+        r#"{"time":6000000,"node":1,"input":"disk-free","effects":[{"rule":{"id":"P-2","text":"has disk space again"}}]}"#,
         r#"{"time":3000000,"world":{"changed":"disk 2 fails"}}"#,
     ] {
         assert!(journal.contains(line), "{line} is not in\n{journal}");
@@ -346,8 +346,8 @@ fn a_wrapper_passes_on_the_state_of_the_disk() {
     }
     while world.advance() {}
     let trace = world.into_observer().text;
-    assert!(trace.contains("1ms 1 < disk full\n1ms 1 > has no room\n"), "{trace}");
-    assert!(trace.contains("6ms 1 < disk free\n6ms 1 > has room again\n"), "{trace}");
+    assert!(trace.contains("1ms 1 < disk full\n1ms 1 > has no disk space\n"), "{trace}");
+    assert!(trace.contains("6ms 1 < disk free\n6ms 1 > has disk space again\n"), "{trace}");
     assert!(trace.contains("6ms 1 > ping 1.1 to 2") && trace.contains("7ms 2 < ping 1.1"), "{trace}");
 }
 

@@ -120,7 +120,7 @@ fn lines_are_numbered_as_in_the_file() {
     }
     assert!(!journal.show::<Actions, String>(&mut ()).unwrap());
     assert_eq!((journal.line(), journal.text()), (text.lines().count() as u64, end_mark));
-    assert!(!journal.show::<Actions, String>(&mut ()).unwrap(), "an end stays an end");
+    assert!(!journal.show::<Actions, String>(&mut ()).unwrap(), "the end is returned again");
 }
 
 /// An output that always fails with a full disk.

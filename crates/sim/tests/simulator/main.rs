@@ -1,12 +1,7 @@
 //! Integration tests of the simulator: scenarios with scripted nodes, and their traces and
 //! journals.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test speaks by panicking, and so do its helpers"
-)]
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests and their helpers fail by panicking")]
 
 mod accounting;
 mod broken_journals;

@@ -104,7 +104,7 @@ fn first_in_first_out_links_keep_the_order_of_ten_thousand_messages() {
         let deliveries = Deliveries::observe_run(&stream(Scenario::new(2).latency(latency).duplicate("0.1"), 10_000));
         let mut numbers = deliveries.numbers(1, 2);
         assert_eq!(numbers.len(), 10_000 + deliveries.duplicated as usize);
-        assert!(numbers.is_sorted(), "links with {latency} overtake");
+        assert!(numbers.is_sorted(), "links with {latency} reorder messages");
         numbers.dedup();
         assert_eq!(numbers, (1..=10_000).collect::<Vec<_>>());
     }
@@ -136,7 +136,7 @@ fn pruning_idle_links_keeps_the_order() {
     assert_eq!(deliveries.received.len(), 60 * 30 * 6);
     for from in 1..=nodes {
         for to in 1..=nodes {
-            assert!(deliveries.numbers(from, to).is_sorted(), "the link from {from} to {to} overtakes");
+            assert!(deliveries.numbers(from, to).is_sorted(), "the link from {from} to {to} reorders messages");
         }
     }
 }
@@ -145,12 +145,12 @@ fn pruning_idle_links_keeps_the_order() {
 fn losses_and_duplicates_match_their_probabilities() {
     let deliveries = Deliveries::observe_run(&stream(Scenario::new(2).loss("10%").duplicate("20%"), 100_000));
     let lost = deliveries.lost["chance"];
-    assert!((9_600..10_400).contains(&lost), "{lost} of 100000 are lost, and should be a tenth");
+    assert!((9_600..10_400).contains(&lost), "{lost} of 100000 messages are lost; expected a tenth");
     let kept = 100_000 - lost;
     let expected = kept / 5;
     assert!(
         deliveries.duplicated.abs_diff(expected) < 500,
-        "{} of {kept} came twice, and should be a fifth",
+        "{} of {kept} messages are duplicated; expected a fifth",
         deliveries.duplicated
     );
     assert_eq!(deliveries.received.len() as u64, kept + deliveries.duplicated);

@@ -43,7 +43,7 @@ struct Inbox {
 }
 
 /// The fate of a message that is sent now.
-pub(super) enum Fate {
+pub(super) enum SendOutcome {
     InFlight,
     /// It will not arrive, because its receiver is down or has restarted.
     Lost,
@@ -77,14 +77,14 @@ impl InFlight {
         }
     }
 
-    pub(super) fn send(&mut self, message: LiveMessageId, to: NodeId, time: Time) -> Fate {
+    pub(super) fn send(&mut self, message: LiveMessageId, to: NodeId, time: Time) -> SendOutcome {
         self.sent.insert((message.sender, message.incarnation), message.number);
-        let Some(inbox) = self.inboxes.get_mut(to.index()) else { return Fate::NoReceiver };
+        let Some(inbox) = self.inboxes.get_mut(to.index()) else { return SendOutcome::NoReceiver };
         if inbox.is_lost(message) {
-            return Fate::Lost;
+            return SendOutcome::Lost;
         }
         inbox.under_way.insert(message, time);
-        Fate::InFlight
+        SendOutcome::InFlight
     }
 
     /// Returns the send time of a message in flight to the node `at`.

@@ -108,7 +108,7 @@ pub(super) fn check_disks(incarnations: &mut [IncarnationPlan], found: &mut Gath
         let confirmed = previous.disk.found.saturating_add(previous.disk.durable);
         let time = next.started.unwrap_or(Time::ZERO);
         if next.disk.blank {
-            // The disk was replaced, which may be intended; the journal cannot tell.
+            // The disk was replaced, which may be intended; the journal does not show that.
             previous.lost_writes = pending;
             found.forget(confirmed, time, || {
                 format!("node {} found its disk empty, although {confirmed} writes were durable", next.node)

@@ -2,7 +2,7 @@
 
 use super::arrange::Arrangement;
 use super::error::GatherError;
-use super::in_flight::{Fate, InFlight, LiveMessageId};
+use super::in_flight::{InFlight, LiveMessageId, SendOutcome};
 use super::node_stream::{Item, NodeStream};
 use super::survey::{LiveEntry, LiveStep};
 use super::{Gathered, Source};
@@ -179,8 +179,8 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         let incarnation = plan.map(|plan| plan.incarnation).unwrap_or_default();
         let sent = self.send_all(incarnation, &mut step);
         self.write(&Entry::Step(step));
-        for (message, to, fate) in sent {
-            if let Fate::Lost = fate {
+        for (message, to, outcome) in sent {
+            if let SendOutcome::Lost = outcome {
                 self.record_loss(time, message, to);
             }
             if let Some(receiver) = self.waiting.remove(&message) {
@@ -191,7 +191,7 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
     }
 
     /// Adds the messages of a step to those in flight, and renumbers them over all incarnations.
-    fn send_all(&mut self, incarnation: Incarnation, step: &mut LiveStep) -> Vec<(LiveMessageId, NodeId, Fate)> {
+    fn send_all(&mut self, incarnation: Incarnation, step: &mut LiveStep) -> Vec<(LiveMessageId, NodeId, SendOutcome)> {
         let mut sent = Vec::new();
         for effect in &mut step.effects {
             match effect {

@@ -38,13 +38,13 @@ pub(super) enum Content {
 pub(super) struct WorldSurvey {
     pub(super) header: Header,
     pub(super) live: Live,
-    pub(super) events: Vec<WorldEvent>,
+    pub(super) events: Vec<InjectedFault>,
     /// How the run ended, if the parent process recorded it.
     pub(super) ending: Option<Ending>,
 }
 
 /// A fault that the parent process injected, with its time by the journal's clock.
-pub(super) struct WorldEvent {
+pub(super) struct InjectedFault {
     pub(super) time: Time,
     pub(super) what: WorldLine<String>,
 }
@@ -139,7 +139,7 @@ impl Content {
                 | WorldLine::Paused { .. }
                 | WorldLine::Resumed { .. }
                 | WorldLine::Changed(_) => {
-                    world.events.push(WorldEvent { time, what });
+                    world.events.push(InjectedFault { time, what });
                     Ok(())
                 }
                 WorldLine::Lost { .. } | WorldLine::Duplicated { .. } | WorldLine::Ended { .. } => {

@@ -2,7 +2,7 @@
 //! force.
 
 use super::{TestOperation, assert_explains, beginning, history, some_order_explains};
-use crate::linear::keyed::{At, Keyed};
+use crate::linear::keyed::{Keyed, KeyedOperation};
 use crate::linear::register::{Answer, Operation, Register};
 use crate::linear::{Client, History, Object, OperationId, STEPS, Verdict};
 use proptest::collection::vec;
@@ -138,7 +138,7 @@ fn assert_contradict(operations: &[TestOperation], conflict: &[OperationId]) {
 fn keyed(operations: &[TestOperation], keys: &[u8]) -> History<Keyed<u8, Register>> {
     let mut history = History::new();
     for (op, key) in operations.iter().zip(keys) {
-        let operation = At { key: *key, operation: op.operation };
+        let operation = KeyedOperation { key: *key, operation: op.operation };
         let id = history.invoke(Client(op.client), super::at(op.from), operation);
         if let Some((to, answer)) = op.answer {
             history.answer(id, super::at(to), answer).expect("each answer is recorded once, after its invocation");
@@ -228,12 +228,15 @@ fn assert_keyed_order(order: &[OperationId], operations: &[TestOperation], keys:
     let mut store = Keyed::new(Register::default());
     for id in order {
         let op = &operations[id.index()];
-        let answer = store.apply(&At { key: keys[id.index()], operation: op.operation });
+        let answer = store.apply(&KeyedOperation { key: keys[id.index()], operation: op.operation });
         assert!(
             op.answer.is_none_or(|(_, given)| given == answer),
             "{id} answers {answer}: {order:?} of {operations:?}"
         );
     }
     let answered = operations.iter().filter(|op| op.answer.is_some()).count();
-    assert!(order.iter().filter(|id| operations[id.index()].answer.is_some()).count() == answered, "some are missing");
+    assert!(
+        order.iter().filter(|id| operations[id.index()].answer.is_some()).count() == answered,
+        "some answered operations are missing"
+    );
 }

@@ -126,8 +126,8 @@ impl Protocol for ScriptedNode {
                 let actions = self.timer_actions.remove(&timer).unwrap_or_default();
                 self.carry_out(actions, out);
             }
-            Input::DiskFull => out.note("P-2", format_args!("has no room")),
-            Input::DiskFree => out.note("P-2", format_args!("has room again")),
+            Input::DiskFull => out.note("P-2", format_args!("has no disk space")),
+            Input::DiskFree => out.note("P-2", format_args!("has disk space again")),
             Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::View(_) | Input::Lease(_) => {}
         }
     }
