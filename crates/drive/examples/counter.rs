@@ -1,6 +1,6 @@
 //! A counter on three replicas with real disks: `cargo run -p quorate-drive --example counter`.
 //!
-//! Run it again, and it goes on counting where it was.
+//! A second run continues to count where the first one stopped.
 
 use quorate_core::{Group, NodeId};
 use quorate_drive::Disk;
@@ -43,25 +43,25 @@ impl StateMachine for Counter {
 }
 
 type Node = Replica<Counter>;
-type Told = (NodeId, Event<Counter>);
+type NodeEvent = (NodeId, Event<Counter>);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let group = Group::of_size(3);
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     let mailboxes: BTreeMap<_, _> = group.iter().map(|me| (me, mailbox::<Node>())).collect();
     let addresses: BTreeMap<_, _> = mailboxes.iter().map(|(me, (address, _))| (*me, address.clone())).collect();
     let settings = Settings::new(Members::voters(&group));
     let mut nodes = Vec::new();
     for (me, mailbox) in mailboxes {
-        nodes.push(start_one(me, mailbox, addresses.clone(), settings.clone(), tell.clone())?);
+        nodes.push(start_one(me, mailbox, addresses.clone(), settings.clone(), sender.clone())?);
     }
 
-    let leader = wait(&told, |(node, event)| matches!(event, Event::Leads { .. }).then_some(*node))?;
+    let leader = wait(&receiver, |(node, event)| matches!(event, Event::Leads { .. }).then_some(*node))?;
     println!("{leader} leads");
     for number in 1..=3 {
         let proposal = Proposal { ticket: Ticket(number), command: 1 };
         addresses[&leader].command(vec![Command::Propose(vec![proposal])]);
-        let count = wait(&told, |(_, event)| match event {
+        let count = wait(&receiver, |(_, event)| match event {
             Event::Answered { ticket, answer, .. } if ticket.0 == number => Some(*answer),
             _ => None,
         })?;
@@ -73,16 +73,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Opens a node's folder, which is made the first time, and starts it with what is there.
+/// Opens the node's folder, creating it the first time, and starts the node with its durable state.
 fn start_one(
     me: NodeId,
-    (address, letters): (Address<Node>, Mailbox<Node>),
+    (address, mailbox): (Address<Node>, Mailbox<Node>),
     peers: BTreeMap<NodeId, Address<Node>>,
     settings: Settings,
-    tell: Sender<Told>,
+    sender: Sender<NodeEvent>,
 ) -> Result<Running<Node>, Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("quorate-counter-{me}"));
-    // A real cluster draws this number once and writes it down.
+    // A real cluster chooses this number once at random and stores it.
     let owner = Owner { cluster: ClusterId(42), node: me };
     if !folder.exists() {
         found::<Durable>(&folder, owner)?;
@@ -90,18 +90,18 @@ fn start_one(
     let (store, durable, recovery) = Store::<Durable>::open(&folder, owner, quorate_store::Settings::default())?;
     let scribe = Scribe::start(store, 1_024, Patience::default(), address.reporter())?;
     let setup = Start { me, durable, incarnation: recovery.incarnation, disk: Disk::Scribe(scribe), peers };
-    let hear = move |events: Vec<Event<Counter>>| {
+    let on_events = move |events: Vec<Event<Counter>>| {
         events.into_iter().for_each(|event| {
-            // Nobody listens any more once the program ends.
-            let _ = tell.send((me, event));
+            // The receiver is gone once the program ends.
+            let _ = sender.send((me, event));
         });
     };
-    Ok(start(setup, (address, letters), move || Replica::new(me, settings), hear)?)
+    Ok(start(setup, (address, mailbox), move || Replica::new(me, settings), on_events)?)
 }
 
-fn wait<T>(told: &Receiver<Told>, found: impl Fn(&Told) -> Option<T>) -> Result<T, Box<dyn Error>> {
+fn wait<T>(receiver: &Receiver<NodeEvent>, found: impl Fn(&NodeEvent) -> Option<T>) -> Result<T, Box<dyn Error>> {
     loop {
-        if let Some(found) = found(&told.recv_timeout(Duration::from_secs(30))?) {
+        if let Some(found) = found(&receiver.recv_timeout(Duration::from_secs(30))?) {
             return Ok(found);
         }
     }

@@ -1,53 +1,53 @@
-//! The clock of a real node: it runs on while the machine is suspended, and never goes back.
+//! The clock of a real node: monotonic, and running while the machine is suspended.
 
 use quorate_core::Time;
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 
-/// A node's clock. All processes of one machine that give it the same origin read the same time off it.
+/// A node's clock. Processes of one machine that use the same origin read the same time.
 ///
-/// It counts the time since the machine was booted, suspended or not: a lease that ran out while the lid was closed has
-/// run out.
+/// It counts the time since the machine was booted, including suspension: a lease also expires
+/// while the machine is suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     origin: i64,
 }
 
 impl Clock {
-    /// A clock that shows zero so many nanoseconds after the machine was booted.
+    /// Creates a clock that shows zero this many nanoseconds after the boot.
     pub const fn with_origin(nanos: i64) -> Self {
         Self { origin: nanos }
     }
 
-    /// A clock that shows zero now.
+    /// Creates a clock that shows zero now.
     pub fn start() -> Self {
         Self { origin: since_boot() }
     }
 
-    /// When it shows zero, in nanoseconds since the machine was booted.
+    /// Returns when it shows zero, in nanoseconds since the boot.
     pub const fn origin(self) -> i64 {
         self.origin
     }
 
-    /// What it shows.
+    /// Returns the current time.
     pub fn now(self) -> Time {
         Time::from_nanos(since_boot().saturating_sub(self.origin))
     }
 
-    /// The wall clock of the machine minus this one, in nanoseconds, so that those of several machines can be compared,
-    /// as far as wall clocks can.
+    /// Returns the machine's wall clock minus this clock, in nanoseconds. It relates the clocks of
+    /// several machines, as precisely as their wall clocks agree.
     pub fn offset(self) -> i64 {
         nanos(ClockId::Realtime).saturating_sub(self.now().nanos())
     }
 }
 
-/// A name for this run of this machine: two processes with the same one have clocks that can be compared. Empty where
-/// the system does not tell.
+/// Returns an identifier of the machine's current boot: the clocks of processes with the same one
+/// are comparable. Empty if the system has none.
 pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
-/// The clock that runs on while the machine sleeps. Elsewhere than on Linux the monotonic one does.
+/// The clock that continues during suspension on Linux; the monotonic clock on other systems.
 #[cfg(target_os = "linux")]
 const STEADY: ClockId = ClockId::Boottime;
 #[cfg(not(target_os = "linux"))]

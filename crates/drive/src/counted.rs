@@ -1,12 +1,12 @@
-//! A disk that knows how many writes it holds.
+//! Durable state that counts its writes.
 
 use quorate_core::Durable;
 use serde::{Deserialize, Serialize};
 
-/// What a node keeps, and how many writes made it so.
+/// A node's durable state with the number of writes applied to it.
 ///
-/// A node that starts again learns from it how many of the writes of all its lives survived: a journal that goes on
-/// where another life's ended needs to know.
+/// A restarted node reads from it how many writes of all its incarnations survived. Merging the
+/// journals of several incarnations needs this number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Counted<D> {
     count: u64,
@@ -14,17 +14,17 @@ pub struct Counted<D> {
 }
 
 impl<D> Counted<D> {
-    /// How many writes it holds, of all lives since the disk was new or lost.
+    /// Number of writes by all incarnations since the disk was new or lost.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// What the node keeps.
+    /// Returns the node's durable state.
     pub fn inner(&self) -> &D {
         &self.inner
     }
 
-    /// What the node keeps, by itself.
+    /// Converts into the node's durable state.
     pub fn into_inner(self) -> D {
         self.inner
     }
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!((lost.count(), lost.into_inner()), (0, Sum(-1)));
     }
 
-    /// Over lives, checkpoints and a lost disk: what a store finds is what was written there.
+    /// The count is correct across restarts, checkpoints and a lost disk.
     #[test]
     fn the_count_survives_with_the_writes() {
         let temporary = tempfile::tempdir().unwrap();
@@ -90,17 +90,17 @@ mod tests {
         let open =
             |name: &str| Store::<Counted<Sum>>::open(&temporary.path().join(name), owner, Settings::default()).unwrap();
         found::<Counted<Sum>>(&temporary.path().join("founder"), owner).unwrap();
-        for life in 0..4 {
+        for restart in 0..4 {
             let (mut store, disk, _) = open("founder");
-            assert_eq!((disk.count(), disk.inner()), (3 * life, &Sum(100 + 6 * life as i64)));
+            assert_eq!((disk.count(), disk.inner()), (3 * restart, &Sum(100 + 6 * restart as i64)));
             store.append(&[1, 2]).unwrap();
-            if life % 2 == 0 {
+            if restart % 2 == 0 {
                 store.checkpoint().unwrap();
             }
             store.append(&[3]).unwrap();
         }
-        join::<Counted<Sum>>(&temporary.path().join("guest"), owner).unwrap();
-        let (mut store, disk, _) = open("guest");
+        join::<Counted<Sum>>(&temporary.path().join("joiner"), owner).unwrap();
+        let (mut store, disk, _) = open("joiner");
         assert_eq!(disk, Counted { count: 0, inner: Sum(-1) });
         store.append(&[1]).unwrap();
         assert_eq!(*store.contents(), Counted { count: 1, inner: Sum(0) });

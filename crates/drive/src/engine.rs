@@ -1,8 +1,8 @@
-//! One node with everything around it but the network.
+//! The engine: one node with its clock, timers, disk and journal, but without a network.
 
 use crate::clock::Clock;
-use crate::desk::{Desk, Disk};
 use crate::record::Record;
+use crate::save_queue::{Disk, SaveQueue};
 use crate::timers::Timers;
 use quorate_core::{
     Barrier, Describe, Durable, Effect, Effects, Group, Incarnation, Input, NodeId, Note, Protocol, Sink, Time, View,
@@ -14,17 +14,19 @@ use quorate_store::{Report, Storable, StoreError};
 use serde::Serialize;
 use std::io;
 
-/// Where a node's messages and events go. Nothing may leave the process before [`Engine::settle`].
+/// Receives a node's messages and events. They must not leave the process before
+/// [`Engine::settle`].
 pub trait Outlet<P: Protocol> {
-    /// A message to one node, with its number among all transmissions of this life.
+    /// Sends a message to one node. `number` counts the transmissions of this incarnation.
     fn send(&mut self, to: NodeId, number: u64, message: P::Message);
-    /// A message to every member but the node itself; the first of them gets this number, the others those after it.
+    /// Sends a message to every member but the node itself. The transmissions have consecutive
+    /// numbers, starting with `first`.
     fn multicast(&mut self, to: &Group, first: u64, message: P::Message);
-    /// Something for the user.
+    /// Passes an event to the client.
     fn emit(&mut self, event: P::Event);
 }
 
-/// Where a message comes from.
+/// Identifies a received message: the sender, its incarnation, and the number of the transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sender {
     pub node: NodeId,
@@ -32,25 +34,27 @@ pub struct Sender {
     pub number: u64,
 }
 
-/// Why a node must end.
+/// Why a node must stop.
 #[derive(Debug)]
 pub enum Failure {
-    /// Its disk failed: it could not keep what it promises. The store says why, unless the thread that writes died.
+    /// The disk failed, so the node can no longer keep its promises. `None` if the thread that
+    /// writes has died.
     Disk(Option<StoreError>),
+    /// The journal could not be written.
     Journal(io::Error),
 }
 
-/// What a node finds when it starts.
+/// The state with which a node starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found<D> {
     pub durable: D,
-    /// Which life this is. No two starts of a node may have the same.
+    /// Must be different for every start of the node.
     pub incarnation: Incarnation,
-    /// Whether its disk was lost since it last lived.
+    /// Whether its disk was lost since the previous incarnation.
     pub is_blank: bool,
 }
 
-/// What an engine is made of.
+/// The parts of an engine.
 pub struct Parts<D: Durable, O> {
     pub me: NodeId,
     pub clock: Clock,
@@ -59,7 +63,8 @@ pub struct Parts<D: Durable, O> {
     pub record: O,
 }
 
-/// One node with everything around it but the network. `D` is what is on its disk; its writes are the node's.
+/// One node with its clock, timers, disk and journal, but without a network. `D` is the state on
+/// its disk; its writes are the node's writes.
 pub struct Engine<P: Protocol, D: Durable, O> {
     node: P,
     host: Host<P, D, O>,
@@ -71,9 +76,10 @@ struct Host<P: Protocol, D: Durable, O> {
     now: Time,
     timers: Timers<P::Timer>,
     barrier: Barrier<P>,
-    desk: Desk<P, D>,
-    /// How many saves are durable, as far as the node is to know.
+    save_queue: SaveQueue<P, D>,
+    /// Number of saves that the node knows to be durable.
     durable: u64,
+    /// Number of transmissions of this incarnation.
     transmissions: u64,
     record: O,
     failure: Option<Failure>,
@@ -86,7 +92,7 @@ where
     D: Storable<Write = WriteOf<P>> + Send + 'static,
     O: Record<P::Command, P::Event>,
 {
-    /// A node that has not started.
+    /// Creates the engine of a node that has not started.
     pub fn new(node: P, parts: Parts<D, O>) -> Self {
         let Parts { me, clock, seed, disk, record } = parts;
         let host = Host {
@@ -95,7 +101,7 @@ where
             now: clock.now(),
             timers: Timers::new(seed),
             barrier: Barrier::default(),
-            desk: Desk::new(disk),
+            save_queue: SaveQueue::new(disk),
             durable: 0,
             transmissions: 0,
             record,
@@ -104,30 +110,30 @@ where
         Self { node, host }
     }
 
-    /// Who the node is.
+    /// Returns the id of the node.
     pub fn me(&self) -> NodeId {
         self.host.me
     }
 
-    /// Who records what happens.
+    /// Returns the recorder of the run.
     pub fn record_mut(&mut self) -> &mut O {
         &mut self.host.record
     }
 
-    /// Reads the clock. Everything until the next time happens at this instant.
+    /// Reads the clock. All inputs until the next call happen at this time.
     pub fn wake(&mut self) -> Time {
         self.host.now = self.host.clock.now();
         self.host.now
     }
 
-    /// Boots the node with what it found.
+    /// Starts the node.
     pub fn start(&mut self, found: Found<P::Durable>, out: &mut impl Outlet<P>) {
         let Found { durable, incarnation, is_blank } = found;
         let taken = Taken::Start { incarnation, blank: is_blank };
         self.take(taken, Input::Start { durable, incarnation }, out);
     }
 
-    /// Its user asks something.
+    /// Gives the node a command of its client.
     pub fn command(&mut self, command: P::Command, out: &mut impl Outlet<P>) {
         let moment = Moment::Input {
             time: self.host.now,
@@ -139,7 +145,7 @@ where
         self.step(Input::Command(command), out);
     }
 
-    /// A message arrives.
+    /// Gives the node a received message.
     pub fn message(&mut self, sender: Sender, message: P::Message, out: &mut impl Outlet<P>) {
         let Sender { node: from, incarnation: life, number } = sender;
         let id = MessageId { sender: from, number };
@@ -147,18 +153,18 @@ where
         self.take(taken, Input::Message { from, message }, out);
     }
 
-    /// The group has a new view.
+    /// Gives the node a new view of its group.
     pub fn view(&mut self, view: View, out: &mut impl Outlet<P>) {
-        let told = view.clone();
-        self.take(Taken::View(&told), Input::View(view), out);
+        let recorded = view.clone();
+        self.take(Taken::View(&recorded), Input::View(view), out);
     }
 
-    /// It may act in its view up to this instant of its clock.
+    /// Gives the node a lease: it may act in its view until its clock shows this time.
     pub fn lease(&mut self, until: Time, out: &mut impl Outlet<P>) {
         self.take(Taken::Lease(until), Input::Lease(until), out);
     }
 
-    /// The failure detector takes a node for dead, or back.
+    /// Notifies the node that the failure detector suspects another node, or trusts it again.
     pub fn suspect(&mut self, node: NodeId, is_suspect: bool, out: &mut impl Outlet<P>) {
         if is_suspect {
             self.take(Taken::Suspect(node), Input::Suspect(node), out);
@@ -167,7 +173,8 @@ where
         }
     }
 
-    /// The disk tells something.
+    /// Gives the node a report of its disk. A failure is returned by the next
+    /// [`settle`](Self::settle).
     pub fn disk(&mut self, report: Report, out: &mut impl Outlet<P>) {
         match report {
             Report::Saved { count, .. } => self.saved(count, out),
@@ -177,38 +184,40 @@ where
         }
     }
 
-    /// Fires the timers that are due.
+    /// Fires all timers that are due.
     pub fn fire(&mut self, out: &mut impl Outlet<P>) {
         while let Some(timer) = self.host.timers.fire(self.host.now) {
-            let name = timer.clone();
-            self.take(Taken::Timer(&name), Input::Timer(timer), out);
+            let recorded = timer.clone();
+            self.take(Taken::Timer(&recorded), Input::Timer(timer), out);
         }
     }
 
-    /// When the next timer is due, if any is set.
+    /// Returns when the next timer is due, if any is set.
     pub fn next_timer(&self) -> Option<Time> {
         self.host.timers.next()
     }
 
-    /// Ends a turn: first the journal is written, then the saves go to the disk. Without a disk, what was saved counts as
-    /// durable now. If this fails, the node must end and nothing of the turn may leave.
+    /// Ends a turn: writes the journal, then submits the saves to the disk. Without a disk, all
+    /// saves count as durable now. If this fails, the node must stop, and no message or event of
+    /// the turn may leave the process.
     pub fn settle(&mut self, out: &mut impl Outlet<P>) -> Result<(), Failure> {
-        while matches!(self.host.desk.disk, Disk::None) && self.host.durable < self.host.barrier.asked() {
+        while matches!(self.host.save_queue.disk, Disk::None) && self.host.durable < self.host.barrier.asked() {
             self.saved(self.host.barrier.asked(), out);
         }
         if let Some(failure) = self.host.failure.take() {
             return Err(failure);
         }
         self.host.record.flush().map_err(Failure::Journal)?;
-        self.host.desk.hand_over().map_err(|_| Failure::Disk(None))
+        self.host.save_queue.submit().map_err(|_| Failure::Disk(None))
     }
 
-    /// Hands over what the disk has a place for, and waits until that is saved. Tells how many writes found no place.
+    /// Submits the saves that the disk has space for and waits until they are durable. Returns the
+    /// number of saves that were not submitted.
     pub fn close_disk(&mut self) -> usize {
-        self.host.desk.close()
+        self.host.save_queue.close()
     }
 
-    /// The node ends in good order: nothing comes after this.
+    /// Records that the node shuts down cleanly. No calls may follow.
     pub fn end(&mut self) -> Result<(), Failure> {
         let (time, node) = (self.host.now, self.host.me);
         self.host.record.observe(&Moment::World { time, what: Happening::Ended { node } });
@@ -249,39 +258,39 @@ where
     fn carry_out(&mut self, effect: Effect<P>, out: &mut impl Outlet<P>) {
         match effect {
             Effect::Send { to, message, order: _ } => {
-                let first = self.number(1);
-                self.tell(Done::Send { to, sent: self.sent(first, &message) });
+                let first = self.take_numbers(1);
+                self.observe(Done::Send { to, sent: self.sent(first, &message) });
                 out.send(to, first, message);
             }
             Effect::Multicast { to, message, order: _ } => {
                 let others = to.len() - usize::from(to.contains(self.me));
-                let first = self.number(others as u64);
-                self.tell(Done::Multicast { to: &to, sent: self.sent(first, &message) });
+                let first = self.take_numbers(others as u64);
+                self.observe(Done::Multicast { to: &to, sent: self.sent(first, &message) });
                 out.multicast(&to, first, message);
             }
             Effect::Save(write) => {
-                self.tell(Done::Save(&write));
-                // The number of this save among all: the barrier has counted it.
-                self.desk.save(self.barrier.asked(), write);
+                self.observe(Done::Save(&write));
+                // The barrier has already counted this save, so its count is the save's number.
+                self.save_queue.save(self.barrier.asked(), write);
             }
             Effect::SetTimer { timer, span } => {
-                self.tell(Done::SetTimer { timer: &timer, span });
+                self.observe(Done::SetTimer { timer: &timer, span });
                 self.timers.set(self.now, timer, span);
             }
             Effect::CancelTimer(timer) => {
                 if self.timers.cancel(&timer) {
-                    self.tell(Done::CancelTimer(&timer));
+                    self.observe(Done::CancelTimer(&timer));
                 }
             }
             Effect::Emit { event, order: _ } => {
-                self.tell(Done::Emit(&event));
+                self.observe(Done::Emit(&event));
                 out.emit(event);
             }
         }
     }
 
-    /// Numbers so many transmissions, and tells the first.
-    fn number(&mut self, transmissions: u64) -> u64 {
+    /// Reserves numbers for this many transmissions and returns the first.
+    fn take_numbers(&mut self, transmissions: u64) -> u64 {
         let first = self.transmissions + 1;
         self.transmissions += transmissions;
         first
@@ -291,11 +300,12 @@ where
         Sent::of(MessageId { sender: self.me, number }, message, self.record.reads_sizes())
     }
 
-    fn tell(&mut self, effect: Done<'_, P::Event>) {
+    fn observe(&mut self, effect: Done<'_, P::Event>) {
         self.record.observe(&Moment::Effect { time: self.now, node: self.me, effect });
     }
 }
 
+/// Passes the effects of a step through the barrier.
 struct Stepper<'a, P: Protocol, D: Durable, O, U> {
     host: &'a mut Host<P, D, O>,
     out: &'a mut U,
@@ -316,7 +326,7 @@ where
     }
 
     fn note(&mut self, note: Note<'_>) {
-        self.host.tell(match note {
+        self.host.observe(match note {
             Note::Rule { rule, text } => Done::Rule { rule, text },
             Note::Handed { from, parcel } => Done::Handed { from, parcel },
             Note::Told(told) => Done::Told(told),

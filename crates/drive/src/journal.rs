@@ -1,4 +1,4 @@
-//! The live journal: what one life of a node did, in the simulator's format.
+//! The live journal: the record of one incarnation of a node, in the simulator's format.
 
 use crate::record::Record;
 use quorate_journal::moment::{Happening, Moment, Observer};
@@ -9,15 +9,16 @@ use std::io;
 
 /// A journal that is written while the node runs.
 ///
-/// Steps are collected in memory and handed to the operating system at the end of each turn, before others see anything of
-/// it. So a process that is killed leaves a journal that covers all that anybody else knows of.
+/// It buffers the steps of a turn and writes them to the file at the end of the turn, before any
+/// effect of the turn leaves the process. So the journal of a killed process covers everything that
+/// other processes have seen.
 pub struct LiveJournal {
     lines: Lines,
     file: File,
 }
 
 impl LiveJournal {
-    /// Begins a journal with its header.
+    /// Starts a journal with its header.
     pub fn new(file: File, header: &Header) -> Self {
         Self { lines: Lines::new(header), file }
     }
@@ -30,7 +31,7 @@ impl<C: Serialize, E: Serialize> Observer<C, E> for LiveJournal {
 
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.lines.observe(moment);
-        // A node that ends in good order does nothing more. One that is killed leaves no end mark.
+        // A node that shuts down takes no more steps. The journal of a killed node has no end mark.
         if let Moment::World { what: Happening::Ended { .. }, .. } = moment {
             self.lines.end(None);
         }

@@ -1,15 +1,16 @@
-//! Who records a run while it happens.
+//! Observers that record a run durably.
 
 use quorate_journal::moment::Observer;
 use std::io;
 
-/// An observer whose record must be safe from the end of the process before others see what it is about.
+/// An observer whose record must survive the end of the process before other processes see the
+/// recorded effects.
 pub trait Record<C, E>: Observer<C, E> {
-    /// Hands everything that was observed to the operating system.
+    /// Writes all observed moments to the operating system.
     fn flush(&mut self) -> io::Result<()>;
 }
 
-/// Records nothing, and costs nothing.
+/// Records nothing.
 impl<C, E> Record<C, E> for () {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())

@@ -2,48 +2,51 @@
 
 use quorate_core::{Duration, Span, Time};
 
-/// The timers that are set. There are few, so they are searched.
+/// The timers that are set. A linear search is enough, because a node has few.
 pub(crate) struct Timers<T> {
     set: Vec<(Time, T)>,
-    draws: u64,
+    state: u64,
 }
 
 impl<T: Eq> Timers<T> {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { set: Vec::new(), draws: seed }
+        Self { set: Vec::new(), state: seed }
     }
 
     pub(crate) fn set(&mut self, now: Time, timer: T, span: Span) {
         self.cancel(&timer);
-        let length = self.draw(span);
-        self.set.push((now + length, timer));
+        let delay = self.draw(span);
+        self.set.push((now + delay, timer));
     }
 
-    /// Tells whether it was set.
+    /// Cancels a timer. Returns whether it was set.
     pub(crate) fn cancel(&mut self, timer: &T) -> bool {
-        let place = self.set.iter().position(|(_, set)| set == timer);
-        place.map(|place| self.set.swap_remove(place)).is_some()
+        let index = self.set.iter().position(|(_, set)| set == timer);
+        index.map(|index| self.set.swap_remove(index)).is_some()
     }
 
+    /// Returns when the next timer is due.
     pub(crate) fn next(&self) -> Option<Time> {
         self.set.iter().map(|(due, _)| *due).min()
     }
 
+    /// Removes and returns the timer that is due first, if any is due.
     pub(crate) fn fire(&mut self, now: Time) -> Option<T> {
         let due = self.set.iter().enumerate().filter(|(_, (due, _))| *due <= now);
-        let (place, _) = due.min_by_key(|(_, (due, _))| *due)?;
-        Some(self.set.swap_remove(place).1)
+        let (index, _) = due.min_by_key(|(_, (due, _))| *due)?;
+        Some(self.set.swap_remove(index).1)
     }
 
-    /// Any length in the span, by SplitMix64: nothing depends on its quality.
+    /// Returns a random duration in the span, by SplitMix64. Its statistical quality does not
+    /// matter.
     fn draw(&mut self, span: Span) -> Duration {
-        self.draws = self.draws.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.draws;
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^= mixed >> 31;
-        let room = span.latest.nanos().saturating_sub(span.earliest.nanos()).saturating_add(1);
-        span.earliest + Duration::from_nanos(mixed % room)
+        let width = span.latest.nanos().saturating_sub(span.earliest.nanos()).saturating_add(1);
+        span.earliest + Duration::from_nanos(mixed % width)
     }
 }
 

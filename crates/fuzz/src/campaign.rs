@@ -1,80 +1,84 @@
-//! A campaign against one target: what was tried, what was new, what failed.
+//! A fuzzing campaign against one target.
 
-use crate::chance::Chance;
 use crate::corpus::Corpus;
 use crate::mutate::mutate;
-use crate::{Target, Trail};
+use crate::rng::Rng;
+use crate::{PathSignature, Target};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// No more inputs are kept than this.
-const MOST_KEPT: usize = 4_096;
+/// Maximum number of inputs kept for further mutation.
+const MAX_POOL: usize = 4_096;
 
-/// An endless sequence of inputs for one target, from one seed.
+/// An endless sequence of inputs for one target, determined by a seed.
 pub struct Campaign {
     target: Target,
-    chance: Chance,
-    kept: Vec<Vec<u8>>,
-    trails: BTreeSet<Trail>,
+    rng: Rng,
+    pool: Vec<Vec<u8>>,
+    signatures: BTreeSet<PathSignature>,
     tried: u64,
 }
 
+/// An input on which the target panicked, with the panic message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub input: Vec<u8>,
-    pub said: String,
+    pub message: String,
 }
 
+/// The number of inputs tried, and the number of different signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Figures {
+pub struct Statistics {
     pub tried: u64,
-    pub trails: usize,
+    pub paths: usize,
 }
 
 impl Campaign {
     pub fn new(target: Target, corpus: &Corpus, seed: u64) -> Self {
-        let kept = corpus.0.iter().map(|example| example.bytes.clone()).chain([Vec::new()]).collect();
-        // Each target has its own stream.
+        let pool = corpus.0.iter().map(|example| example.bytes.clone()).chain([Vec::new()]).collect();
+        // Derive a separate random stream for each target.
         let stream = target.name.bytes().fold(seed, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
-        Self { target, chance: Chance::new(stream), kept, trails: BTreeSet::new(), tried: 0 }
+        Self { target, rng: Rng::new(stream), pool, signatures: BTreeSet::new(), tried: 0 }
     }
 
-    pub fn rehearse(&mut self) -> Result<(), Failure> {
-        for input in self.kept.clone() {
+    /// Tries all inputs of the corpus unchanged.
+    pub fn run_corpus(&mut self) -> Result<(), Failure> {
+        for input in self.pool.clone() {
             self.attempt(&input)?;
         }
         Ok(())
     }
 
+    /// Tries this many mutated inputs. Keeps those with new signatures for further mutation.
     pub fn run(&mut self, inputs: u64) -> Result<(), Failure> {
         for _ in 0..inputs {
-            let mut input = self.chance.pick(&self.kept).cloned().unwrap_or_default();
-            let other = self.chance.pick(&self.kept).cloned().unwrap_or_default();
-            mutate(&mut input, &other, &mut self.chance);
-            if self.attempt(&input)? && self.kept.len() < MOST_KEPT {
-                self.kept.push(input);
+            let mut input = self.rng.pick(&self.pool).cloned().unwrap_or_default();
+            let other = self.rng.pick(&self.pool).cloned().unwrap_or_default();
+            mutate(&mut input, &other, &mut self.rng);
+            if self.attempt(&input)? && self.pool.len() < MAX_POOL {
+                self.pool.push(input);
             }
         }
         Ok(())
     }
 
-    pub fn figures(&self) -> Figures {
-        Figures { tried: self.tried, trails: self.trails.len() }
+    pub fn statistics(&self) -> Statistics {
+        Statistics { tried: self.tried, paths: self.signatures.len() }
     }
 
-    /// Tells whether the input went a new way.
+    /// Tries an input. Returns whether its signature is new.
     fn attempt(&mut self, input: &[u8]) -> Result<bool, Failure> {
         self.tried += 1;
         match self.target.attempt(input) {
-            Ok(trail) => Ok(self.trails.insert(trail)),
-            Err(said) => Err(Failure { input: self.target.shorten(input), said }),
+            Ok(signature) => Ok(self.signatures.insert(signature)),
+            Err(message) => Err(Failure { input: self.target.minimize(input), message }),
         }
     }
 }
 
 impl Target {
-    /// Runs it on one input. Tells what it said if it panicked.
-    pub fn attempt(&self, input: &[u8]) -> Result<Trail, String> {
+    /// Runs the target on one input. Returns the panic message if it panicked.
+    pub fn attempt(&self, input: &[u8]) -> Result<PathSignature, String> {
         let run = self.run;
         catch_unwind(AssertUnwindSafe(|| run(input))).map_err(|payload| {
             let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -82,8 +86,8 @@ impl Target {
         })
     }
 
-    /// Leaves out of a failing input whatever it can do without.
-    fn shorten(&self, input: &[u8]) -> Vec<u8> {
+    /// Removes parts of a failing input as long as it still fails.
+    fn minimize(&self, input: &[u8]) -> Vec<u8> {
         let mut input = input.to_vec();
         let mut piece = input.len().next_power_of_two() / 2;
         while piece > 0 {

@@ -1,23 +1,26 @@
-//! The inputs that a campaign begins with: small real examples, in files with telling names.
+//! The corpus: small real examples with which a campaign starts, in files with descriptive names.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+/// An input with its file name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
     pub name: String,
     pub bytes: Vec<u8>,
 }
 
+/// The examples of one target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Corpus(pub Vec<Example>);
 
+/// Returns the folder that contains the corpus of every target.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }
 
 impl Corpus {
-    /// Reads a folder, in the order of names. One that is not there is empty.
+    /// Reads the files of a folder, sorted by name. A missing folder gives an empty corpus.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let entries = match fs::read_dir(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),

@@ -1,21 +1,21 @@
-//! `quorate-fuzz`: campaigns against everything that reads what others wrote.
+//! `quorate-fuzz`: runs fuzzing campaigns against the parsers of untrusted input.
 
-use quorate_fuzz::{Campaign, Corpus, Example, Failure, Figures, TARGETS, Target, examples, find, folder};
+use quorate_fuzz::{Campaign, Corpus, Example, Failure, Statistics, TARGETS, Target, examples, find, folder};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
 const HELP: &str = "\
-quorate-fuzz TARGET [--seconds 10] [--seed 1] [--corpus FOLDER]   mutates the corpus and tries what comes of it
-quorate-fuzz all    [--seconds 10] [--seed 1]                     every target, in so many seconds together
+quorate-fuzz TARGET [--seconds 10] [--seed 1] [--corpus FOLDER]   mutates the corpus and tries the results
+quorate-fuzz all    [--seconds 10] [--seed 1]                     all targets, sharing the given seconds
 quorate-fuzz TARGET --input FILE                                  tries one input
 quorate-fuzz list                                                 lists the targets
-quorate-fuzz remake                                               makes the corpus again, where code can make it
+quorate-fuzz remake                                               regenerates the generated part of the corpus
 ";
 
-/// So many inputs are tried between two looks at the clock.
-const STRIDE: u64 = 64;
+/// Number of inputs tried between two checks of the time limit.
+const INPUTS_PER_CHECK: u64 = 64;
 
 struct Request {
     name: String,
@@ -26,35 +26,37 @@ struct Request {
 }
 
 fn main() -> ExitCode {
-    match request(env::args().skip(1)).and_then(|request| answer(&request)) {
+    match request(env::args().skip(1)).and_then(|request| execute(&request)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(sentence) => {
-            eprintln!("{sentence}\n\n{HELP}");
+        Err(error) => {
+            eprintln!("{error}\n\n{HELP}");
             ExitCode::from(2)
         }
     }
 }
 
 fn request(mut words: impl Iterator<Item = String>) -> Result<Request, String> {
-    let name = words.next().ok_or("Name a target.")?;
+    let name = words.next().ok_or("A target is missing.")?;
     let mut request = Request { name, seconds: 10.0, seed: 1, corpus: None, input: None };
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} needs a value."))?;
-        let number = || value.parse::<f64>().map_err(|_| format!("'{value}' is no number."));
+        let number = || value.parse::<f64>().map_err(|_| format!("{word} must be a number; got '{value}'."));
         match word.as_str() {
             "--seconds" => request.seconds = number()?.clamp(0.0, 1e6),
-            "--seed" => request.seed = value.parse().map_err(|_| format!("'{value}' is no seed."))?,
+            "--seed" => {
+                request.seed = value.parse().map_err(|_| format!("--seed must be a whole number; got '{value}'."))?
+            }
             "--corpus" => request.corpus = Some(value.into()),
             "--input" => request.input = Some(value.into()),
-            _ => return Err(format!("There is no option {word}.")),
+            _ => return Err(format!("Unknown option {word}.")),
         }
     }
     Ok(request)
 }
 
-/// Tells whether all is well.
-fn answer(request: &Request) -> Result<bool, String> {
+/// Carries out a request. Returns whether all inputs passed.
+fn execute(request: &Request) -> Result<bool, String> {
     match (request.name.as_str(), &request.input) {
         ("list" | "help" | "--help", None) => {
             println!("{HELP}");
@@ -65,10 +67,11 @@ fn answer(request: &Request) -> Result<bool, String> {
         ("all", None) => {
             let share = request.seconds / TARGETS.len() as f64;
             let outcomes = TARGETS.map(|target| campaign(target, request, share));
-            outcomes.into_iter().try_fold(true, |all_well, outcome| Ok(all_well & outcome?))
+            outcomes.into_iter().try_fold(true, |all_passed, outcome| Ok(all_passed & outcome?))
         }
         (name, input) => {
-            let target = find(name).ok_or_else(|| format!("There is no target '{name}'."))?;
+            let target =
+                find(name).ok_or_else(|| format!("Unknown target '{name}'; 'quorate-fuzz list' lists the targets."))?;
             match input {
                 Some(file) => single(target, file),
                 None => campaign(target, request, request.seconds),
@@ -78,30 +81,31 @@ fn answer(request: &Request) -> Result<bool, String> {
 }
 
 fn single(target: Target, file: &PathBuf) -> Result<bool, String> {
-    let bytes = fs::read(file).map_err(|error| format!("{} cannot be read: {error}.", file.display()))?;
+    let bytes = fs::read(file).map_err(|error| format!("Cannot read {}: {error}.", file.display()))?;
     let outcome = target.attempt(&bytes);
     match &outcome {
-        Ok(_) => println!("{}: {} is survived", target.name, file.display()),
-        Err(said) => println!("{}: {} FAILS: {said}", target.name, file.display()),
+        Ok(_) => println!("{}: {} passes", target.name, file.display()),
+        Err(message) => println!("{}: {} FAILS: {message}", target.name, file.display()),
     }
     Ok(outcome.is_ok())
 }
 
 fn campaign(target: Target, request: &Request, seconds: f64) -> Result<bool, String> {
-    let place = request.corpus.clone().unwrap_or_else(|| folder().join(target.name));
-    let corpus = Corpus::read(&place).map_err(|error| format!("{} cannot be read: {error}.", place.display()))?;
+    let folder_path = request.corpus.clone().unwrap_or_else(|| folder().join(target.name));
+    let corpus =
+        Corpus::read(&folder_path).map_err(|error| format!("Cannot read {}: {error}.", folder_path.display()))?;
     let mut campaign = Campaign::new(target, &corpus, request.seed);
-    let (begun, length) = (Instant::now(), Duration::from_secs_f64(seconds));
-    let mut outcome = campaign.rehearse();
-    while outcome.is_ok() && begun.elapsed() < length {
-        outcome = campaign.run(STRIDE);
+    let (start, limit) = (Instant::now(), Duration::from_secs_f64(seconds));
+    let mut outcome = campaign.run_corpus();
+    while outcome.is_ok() && start.elapsed() < limit {
+        outcome = campaign.run(INPUTS_PER_CHECK);
     }
-    let Figures { tried, trails } = campaign.figures();
+    let Statistics { tried, paths } = campaign.statistics();
     println!(
-        "{:10} seed {}: {tried} inputs, {trails} ways, {:.1} s, {} examples",
+        "{:10} seed {}: {tried} inputs, {paths} paths, {:.1} s, {} examples",
         target.name,
         request.seed,
-        begun.elapsed().as_secs_f64(),
+        start.elapsed().as_secs_f64(),
         corpus.0.len()
     );
     match outcome {
@@ -110,12 +114,12 @@ fn campaign(target: Target, request: &Request, seconds: f64) -> Result<bool, Str
     }
 }
 
-/// Saves the input that failed and prints the one command that tries it again.
-fn report(target: Target, seed: u64, Failure { input, said }: &Failure) -> Result<(), String> {
+/// Saves the failing input and prints the command that reproduces the failure.
+fn report(target: Target, seed: u64, Failure { input, message }: &Failure) -> Result<(), String> {
     let file = PathBuf::from(format!("fuzz-{}-{seed}.failure", target.name));
-    fs::write(&file, input).map_err(|error| format!("{} cannot be written: {error}.", file.display()))?;
-    println!("{} FAILS: {said}", target.name);
-    println!("the input, {} bytes, is in {}; to try it again:", input.len(), file.display());
+    fs::write(&file, input).map_err(|error| format!("Cannot write {}: {error}.", file.display()))?;
+    println!("{} FAILS: {message}", target.name);
+    println!("the input ({} bytes) is in {}; to reproduce:", input.len(), file.display());
     println!("    cargo run -p quorate-fuzz -- {} --input {}", target.name, file.display());
     Ok(())
 }
@@ -123,9 +127,9 @@ fn report(target: Target, seed: u64, Failure { input, said }: &Failure) -> Resul
 fn remake() -> Result<(), String> {
     for target in TARGETS {
         let Some(corpus) = examples(target.name) else { continue };
-        let place = folder().join(target.name);
+        let folder_path = folder().join(target.name);
         let names: Vec<&str> = corpus.0.iter().map(|Example { name, .. }| name.as_str()).collect();
-        corpus.write(&place).map_err(|error| format!("{} cannot be written: {error}.", place.display()))?;
+        corpus.write(&folder_path).map_err(|error| format!("Cannot write {}: {error}.", folder_path.display()))?;
         println!("{:10} {}", target.name, names.join(" "));
     }
     Ok(())

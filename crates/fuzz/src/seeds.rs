@@ -1,4 +1,4 @@
-//! Where the corpus comes from: real examples, made by the code that writes them.
+//! Generates the corpus with the code that writes such data.
 
 use crate::corpus::{Corpus, Example};
 use crate::targets::{disks, frames};
@@ -13,7 +13,8 @@ use quorate_replica::batch::{Batch, Image};
 use quorate_replica::machine::{LogTime, StateMachine};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The examples of a target. Those of `gathering` and `journals` are none of these: they were written by real runs.
+/// Returns the generated examples of a target. `None` for `gathering` and `journals`, whose
+/// examples come from real runs.
 pub fn examples(target: &str) -> Option<Corpus> {
     let examples = match target {
         "batches" => vec![example("three-messages", &three_messages()), example("one-long-message", &long_message())],
@@ -23,7 +24,7 @@ pub fn examples(target: &str) -> Option<Corpus> {
         "greetings" => greetings(),
         "links" => vec![example("sent-cut-sent-again", &[5, 8, 16, 0, 2, 3, 4, 8, 2, 5, 2, 3, 4, 0xFE, 0, 7, 4])],
         "messages" => all().iter().flat_map(messages).collect(),
-        "papers" => papers(),
+        "papers" => certificates(),
         _ => return None,
     };
     Some(Corpus(examples))
@@ -111,8 +112,9 @@ fn log_entries() -> Vec<Example> {
     vec![example("empty-batch", &batch), example("empty-snapshot", &Image::write(time, &BTreeMap::default(), &machine))]
 }
 
-/// Good papers of every kind, one with a changed byte, and a text that only looks like one.
-fn papers() -> Vec<Example> {
+/// Returns valid certificates and keys of every kind, one with a changed byte, and one with valid
+/// PEM but invalid content.
+fn certificates() -> Vec<Example> {
     let kinds = ["ca", "certificate", "key", "ca-of-an-authority", "key-of-an-authority"];
     let good = kinds.iter().zip(0x80..).map(|(kind, first)| example(&format!("good-{kind}"), &[first]));
     let hollow = "\0-----BEGIN CERTIFICATE-----\nMAAwADAA\n-----END CERTIFICATE-----\n";
@@ -134,10 +136,10 @@ fn messages(entry: &Entry) -> Vec<Example> {
         Entry::Election(entry) => {
             let plan = std::sync::Arc::new(election::Plan::new(group.len(), bounds));
             let nodes = group.iter().map(|node| (entry.make)(node, &plan)).collect();
-            kinds(nodes, |place| vec![election::Command::Campaign; usize::from(place == 0)])
+            kinds(nodes, |index| vec![election::Command::Campaign; usize::from(index == 0)])
         }
         Entry::Multicast(entry) => {
-            // So narrow that members tell at once what they hold.
+            // A window of one message makes members report held messages at once.
             let usual = multicast::Plan::new(group.clone());
             let window = multicast::Window { messages: 1, ..usual.window };
             let plan = std::sync::Arc::new(multicast::Plan { window, ..usual });
@@ -150,9 +152,9 @@ fn messages(entry: &Entry) -> Vec<Example> {
                 ..deadlock::Plan::new(group.len())
             });
             let nodes = group.iter().map(|node| entry.asking(node, &plan)).collect();
-            // Each asks the next one.
-            kinds(nodes, |place| {
-                let next = NodeId::from_index((place + 1) % group.len());
+            // Each node requests the next one.
+            kinds(nodes, |index| {
+                let next = NodeId::from_index((index + 1) % group.len());
                 let need = deadlock::Need::All(vec![deadlock::Agent::process(next, 0)]);
                 vec![deadlock::Command::Ask { process: 0, need }]
             })
@@ -160,7 +162,7 @@ fn messages(entry: &Entry) -> Vec<Example> {
         Entry::Replica(entry) => {
             let settings = quorate_replica::Settings::new(quorate_replica::Members::voters(&group));
             let nodes = group.iter().map(|node| (entry.make)(node, settings.clone())).collect();
-            kinds(nodes, |place| vec![quorate_replica::Command::Campaign; usize::from(place == 0)])
+            kinds(nodes, |index| vec![quorate_replica::Command::Campaign; usize::from(index == 0)])
         }
     };
     let written = |(kind, message): (&'static str, AnyMessage)| {
@@ -172,7 +174,7 @@ fn messages(entry: &Entry) -> Vec<Example> {
     kinds.into_iter().filter_map(written).collect()
 }
 
-/// One message of each kind that nodes send each other after these commands.
+/// Returns one message of each kind that the nodes send after these commands.
 fn kinds<C: 'static, E: 'static>(
     nodes: Vec<Erased<C, E>>,
     commands: impl Fn(usize) -> Vec<C>,
@@ -180,23 +182,23 @@ fn kinds<C: 'static, E: 'static>(
 where
     Erased<C, E>: Protocol<Command = C, Message = AnyMessage, Timer = AnyTimer>,
 {
-    let mut stage = Stage { nodes, queue: VecDeque::new(), saves: BTreeMap::new(), found: BTreeMap::new() };
-    for place in 0..stage.nodes.len() {
-        stage.step(place, Input::Start { durable: Default::default(), incarnation: Incarnation(0) });
+    let mut run = GroupRun { nodes, queue: VecDeque::new(), saves: BTreeMap::new(), found: BTreeMap::new() };
+    for index in 0..run.nodes.len() {
+        run.step(index, Input::Start { durable: Default::default(), incarnation: Incarnation(0) });
     }
-    // Everyone gives its first command, and when all has become quiet its second.
-    let mut commands: Vec<VecDeque<C>> = (0..stage.nodes.len()).map(|place| commands(place).into()).collect();
+    // Each node takes its first command, and its second one after all messages are delivered.
+    let mut commands: Vec<VecDeque<C>> = (0..run.nodes.len()).map(|index| commands(index).into()).collect();
     for _ in 0..2 {
-        for (place, own) in commands.iter_mut().enumerate() {
-            own.pop_front().into_iter().for_each(|command| stage.step(place, Input::Command(command)));
+        for (index, queue) in commands.iter_mut().enumerate() {
+            queue.pop_front().into_iter().for_each(|command| run.step(index, Input::Command(command)));
         }
-        stage.settle();
+        run.deliver_all();
     }
-    stage.found
+    run.found
 }
 
-/// Nodes whose messages arrive in order and whose disks are quick.
-struct Stage<C, E>
+/// Nodes whose messages arrive in order and whose saves are durable at once.
+struct GroupRun<C, E>
 where
     Erased<C, E>: Protocol<Command = C, Message = AnyMessage>,
 {
@@ -206,39 +208,39 @@ where
     found: BTreeMap<&'static str, AnyMessage>,
 }
 
-impl<C, E> Stage<C, E>
+impl<C, E> GroupRun<C, E>
 where
     Erased<C, E>: Protocol<Command = C, Message = AnyMessage>,
 {
-    fn step(&mut self, place: usize, input: Input<Erased<C, E>>) {
+    fn step(&mut self, index: usize, input: Input<Erased<C, E>>) {
         let mut inputs = VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {
             let mut effects: Vec<Effect<Erased<C, E>>> = Vec::new();
-            if let Some(node) = self.nodes.get_mut(place) {
+            if let Some(node) = self.nodes.get_mut(index) {
                 node.step(Time::ZERO, input, &mut Effects::new(&mut effects));
             }
-            let before = self.saves.get(&place).copied();
-            effects.into_iter().for_each(|effect| self.carry_out(place, effect));
-            let after = self.saves.get(&place).copied();
+            let before = self.saves.get(&index).copied();
+            effects.into_iter().for_each(|effect| self.carry_out(index, effect));
+            let after = self.saves.get(&index).copied();
             inputs.extend(after.filter(|_| before != after).map(Input::Saved));
         }
     }
 
-    /// Delivers messages until there are none, or far too many.
-    fn settle(&mut self) {
+    /// Delivers messages until none is left, at most 500.
+    fn deliver_all(&mut self) {
         for _ in 0..500 {
             let Some((from, to, message)) = self.queue.pop_front() else { return };
             self.step(to, Input::Message { from: NodeId::from_index(from), message });
         }
     }
 
-    fn carry_out(&mut self, place: usize, effect: Effect<Erased<C, E>>) {
+    fn carry_out(&mut self, index: usize, effect: Effect<Erased<C, E>>) {
         match effect {
-            Effect::Send { to, message, .. } => self.send(place, to, message),
+            Effect::Send { to, message, .. } => self.send(index, to, message),
             Effect::Multicast { to, message, .. } => {
-                to.others(NodeId::from_index(place)).for_each(|to| self.send(place, to, message.clone()));
+                to.others(NodeId::from_index(index)).for_each(|to| self.send(index, to, message.clone()));
             }
-            Effect::Save(_) => *self.saves.entry(place).or_default() += 1,
+            Effect::Save(_) => *self.saves.entry(index).or_default() += 1,
             Effect::SetTimer { .. } | Effect::CancelTimer(_) | Effect::Emit { .. } => {}
         }
     }

@@ -1,83 +1,86 @@
-//! Happened-before, computed from message ids as a run goes by or a journal is read.
+//! The happened-before relation, computed from message ids during a run or while reading a journal.
 
 use crate::moment::{Done, Happening, MessageId, Moment, Observer, Taken, receivers};
 use quorate_core::{Clock, NodeId, Parcel, VectorClock};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// A clock by which what happened before is told.
-pub trait Reading: Clone + Default {
-    /// A step of this node.
+/// A logical clock that is consistent with the happened-before relation.
+pub trait LogicalClock: Clone + Default {
+    /// Advances the clock for a step of `node`.
     fn tick(&mut self, node: NodeId);
-    /// It knows from now on what this reading knew.
-    fn learn(&mut self, heard: &Self);
+    /// Merges the clock of a received message into this one.
+    fn merge(&mut self, received: &Self);
 }
 
-impl Reading for VectorClock {
+impl LogicalClock for VectorClock {
     fn tick(&mut self, node: NodeId) {
         VectorClock::tick(self, node);
     }
-    fn learn(&mut self, heard: &Self) {
-        self.merge(heard);
+    fn merge(&mut self, received: &Self) {
+        VectorClock::merge(self, received);
     }
 }
 
-/// Lamport's: the step that hears is later than what it hears of.
-impl Reading for Clock {
+/// Lamport's clock: the receiving step is later than the send.
+impl LogicalClock for Clock {
     fn tick(&mut self, _node: NodeId) {
         Clock::tick(self);
     }
-    fn learn(&mut self, heard: &Self) {
-        let mut after = *heard;
+    fn merge(&mut self, received: &Self) {
+        let mut after = *received;
         after.tick();
         self.witness(after);
     }
 }
 
-/// The clock of every node, kept up to date by what each one hears: vector clocks unless others are asked for.
+/// The logical clock of every node, updated by steps and received messages. The default is vector
+/// clocks.
 ///
-/// Inside a wrapper that holds messages back, a message is heard when it is handed on, not when a frame with it
-/// arrives; acknowledgements tell the protocol nothing.
+/// A wrapper may hold messages back. The inner protocol then receives a message when the wrapper
+/// delivers it, not when the frame that carries it arrives. Acknowledgements carry no causality to
+/// the inner protocol.
 #[derive(Default)]
 pub struct Causality<K = VectorClock> {
     clocks: Vec<K>,
-    /// A copy of each node's clock, shared by all that it sends before its next step.
+    /// A copy of each node's clock, shared by all messages that it sends before its next step.
     snapshots: Vec<Option<Rc<K>>>,
-    /// What each message under way knows, and how many copies of it may still arrive.
-    under_way: HashMap<MessageId, (Rc<K>, u32)>,
-    /// What each parcel knows that was not handed on yet.
+    /// For each message in flight, its sender's clock and the number of copies that may still
+    /// arrive.
+    in_flight: HashMap<MessageId, (Rc<K>, u32)>,
+    /// For each parcel not delivered yet, its sender's clock.
     parcels: HashMap<(NodeId, NodeId, Parcel), Rc<K>>,
-    /// The last parcel that was handed on, of each link.
-    handed: HashMap<(NodeId, NodeId), Parcel>,
+    /// For each link, the parcel delivered last.
+    delivered: HashMap<(NodeId, NodeId), Parcel>,
 }
 
 impl Causality {
-    /// Vector clocks for a group of this size.
+    /// Creates vector clocks for a group of this size.
     pub fn new(nodes: usize) -> Self {
         Self::of(nodes)
     }
 }
 
-impl<K: Reading> Causality<K> {
-    /// Clocks of any kind for a group of this size.
+impl<K: LogicalClock> Causality<K> {
+    /// Creates clocks of type `K` for a group of this size.
     pub fn of(nodes: usize) -> Self {
         Self {
             clocks: vec![K::default(); nodes],
             snapshots: vec![None; nodes],
-            under_way: HashMap::new(),
+            in_flight: HashMap::new(),
             parcels: HashMap::new(),
-            handed: HashMap::new(),
+            delivered: HashMap::new(),
         }
     }
 
-    /// The clock of a node's last step.
+    /// Returns the clock after a node's last step, or `None` for an unknown node.
     pub fn clock(&self, node: NodeId) -> Option<&K> {
         self.clocks.get(node.index())
     }
 
-    /// How many messages it remembers because they may still arrive.
-    pub fn remembered(&self) -> usize {
-        self.under_way.len() + self.parcels.len()
+    /// Number of messages kept in memory because they may still arrive.
+    pub fn pending(&self) -> usize {
+        self.in_flight.len() + self.parcels.len()
     }
 
     fn snapshot(&mut self, node: NodeId) -> Option<Rc<K>> {
@@ -95,74 +98,77 @@ impl<K: Reading> Causality<K> {
         }
     }
 
-    fn learn(&mut self, node: NodeId, heard: &K) {
+    fn merge(&mut self, node: NodeId, received: &K) {
         if let Some(clock) = self.clocks.get_mut(node.index()) {
-            clock.learn(heard);
+            clock.merge(received);
         }
         if let Some(snapshot) = self.snapshots.get_mut(node.index()) {
             *snapshot = None;
         }
     }
 
-    /// A repetition knows no more than the first copy did. One of a parcel that was handed on before links nothing: its
-    /// receiver has had it, and if that has restarted since, what the first copy knew is no longer remembered here.
-    fn sent(&mut self, to: NodeId, id: MessageId, parcel: Option<Parcel>) {
+    /// Records a sent message with its sender's clock.
+    ///
+    /// A retransmission keeps the clock of the first copy. Retransmitting a parcel that was already
+    /// delivered adds no causal link: the receiver processed the first copy. If the receiver has
+    /// restarted since, the clock of that copy is no longer stored here.
+    fn record_send(&mut self, to: NodeId, id: MessageId, parcel: Option<Parcel>) {
         let from = id.sender;
-        if parcel.is_some_and(|parcel| self.handed.get(&(from, to)).is_some_and(|last| parcel <= *last)) {
+        if parcel.is_some_and(|parcel| self.delivered.get(&(from, to)).is_some_and(|last| parcel <= *last)) {
             return;
         }
-        let Some(known) = self.snapshot(from) else { return };
+        let Some(clock) = self.snapshot(from) else { return };
         match parcel {
             Some(parcel) => {
-                self.parcels.entry((from, to, parcel)).or_insert(known);
+                self.parcels.entry((from, to, parcel)).or_insert(clock);
             }
             None => {
-                self.under_way.insert(id, (known, 1));
+                self.in_flight.insert(id, (clock, 1));
             }
         }
     }
 
-    /// One copy less can arrive.
-    fn settle(&mut self, id: MessageId) -> Option<Rc<K>> {
-        let (known, copies) = self.under_way.get_mut(&id)?;
+    /// Removes one copy of a message in flight and returns its sender's clock.
+    fn remove_copy(&mut self, id: MessageId) -> Option<Rc<K>> {
+        let (clock, copies) = self.in_flight.get_mut(&id)?;
         *copies -= 1;
-        let known = Rc::clone(known);
+        let clock = Rc::clone(clock);
         if *copies == 0 {
-            self.under_way.remove(&id);
+            self.in_flight.remove(&id);
         }
-        Some(known)
+        Some(clock)
     }
 }
 
-impl<C, E, K: Reading> Observer<C, E> for Causality<K> {
+impl<C, E, K: LogicalClock> Observer<C, E> for Causality<K> {
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         match moment {
             Moment::Input { node, input, .. } => {
                 self.tick(*node);
                 if let Taken::Message { id, wrapped, .. } = input
-                    && let Some(known) = self.settle(*id)
+                    && let Some(clock) = self.remove_copy(*id)
                     && !wrapped
                 {
-                    self.learn(*node, &known);
+                    self.merge(*node, &clock);
                 }
             }
-            Moment::Effect { effect: Done::Send { to, sent }, .. } => self.sent(*to, sent.id, sent.parcel),
+            Moment::Effect { effect: Done::Send { to, sent }, .. } => self.record_send(*to, sent.id, sent.parcel),
             Moment::Effect { effect: Done::Multicast { to, sent }, .. } => {
                 for (to, id) in receivers(to, sent.id) {
-                    self.sent(to, id, sent.parcel);
+                    self.record_send(to, id, sent.parcel);
                 }
             }
             Moment::Effect { node, effect: Done::Handed { from, parcel }, .. } => {
-                self.handed.insert((*from, *node), *parcel);
-                if let Some(known) = self.parcels.remove(&(*from, *node, *parcel)) {
-                    self.learn(*node, &known);
+                self.delivered.insert((*from, *node), *parcel);
+                if let Some(clock) = self.parcels.remove(&(*from, *node, *parcel)) {
+                    self.merge(*node, &clock);
                 }
             }
             Moment::World { what: Happening::Lost { id, .. }, .. } => {
-                self.settle(*id);
+                self.remove_copy(*id);
             }
             Moment::World { what: Happening::Duplicated { id }, .. } => {
-                if let Some((_, copies)) = self.under_way.get_mut(id) {
+                if let Some((_, copies)) = self.in_flight.get_mut(id) {
                     *copies += 1;
                 }
             }

@@ -1,22 +1,24 @@
-//! What nodes' clocks show at any instant, told by what was seen of a run.
+//! The readings of the nodes' clocks at any instant, derived from the moments of a run.
 
 use crate::moment::{Happening, Moment};
 use crate::node_clock::NodeClock;
 use crate::settings::Fault;
 use quorate_core::{NodeId, Time};
 
-/// The clocks of a group, as far as moments tell: a simulated one is right until a fault changes it, and of a real one it is known what
-/// it showed when its node last took something.
+/// The clocks of a group, derived from moments.
+///
+/// A simulated clock shows true time until a fault changes it. A real clock is known from the last
+/// input of its node.
 #[derive(Clone, Debug)]
 pub struct Clocks(Vec<NodeClock>);
 
 impl Clocks {
-    /// Those of a group of this size, all right so far.
+    /// Creates the clocks of a group of this size, all showing true time.
     pub fn new(nodes: usize) -> Self {
-        Self(vec![NodeClock::right(Time::ZERO); nodes])
+        Self(vec![NodeClock::synchronized(Time::ZERO); nodes])
     }
 
-    /// Sees the next moment.
+    /// Updates the clocks by the next moment of the run.
     pub fn observe<C, E>(&mut self, moment: &Moment<'_, C, E>) {
         match moment {
             Moment::Input { time, now, node, .. } => {
@@ -33,7 +35,7 @@ impl Clocks {
         }
     }
 
-    /// What a node's clock shows at a true instant.
+    /// Returns the reading of a node's clock at the true time `time`.
     pub fn at(&self, node: NodeId, time: Time) -> Time {
         self.0.get(node.index()).map_or(time, |clock| clock.at(time))
     }

@@ -1,4 +1,4 @@
-//! Dice that fall the same way for the same seed, on every machine.
+//! Seeded random numbers that are the same on every machine.
 
 use quorate_core::Duration;
 use rand_chacha::ChaCha8Rng;
@@ -6,49 +6,51 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::settings::{Chance, Latency};
 
-/// What a stream of dice decides. Streams are independent: more throws of one do not shift another.
+/// The purpose of a stream of random numbers. Streams are independent: drawing more from one does
+/// not shift another.
 #[derive(Clone, Copy, Debug)]
 pub enum Stream {
     /// Delays, losses and duplicates of messages.
     Network = 1,
-    /// When timers fire inside their spans.
+    /// When each timer fires within its span.
     Timers = 2,
     /// Processing times, and how much of a torn save survives.
     Nodes = 3,
-    /// Who asks for what and when.
+    /// Which client sends which request, and when.
     Workload = 4,
-    /// Which faults strike, when the seed chooses them.
+    /// The faults of a run, if the seed chooses them.
     Faults = 5,
-    /// How long it takes to the membership and back, and how its clock drifts.
+    /// Delays to and from the membership service, and the drift of its clock.
     Membership = 6,
-    /// How nodes sit round a ring.
+    /// The order of the nodes on a ring.
     Seating = 7,
-    /// What elections compare.
+    /// The values that elections compare.
     Attributes = 8,
-    /// Who says what to whom and when.
+    /// The senders, receivers and times of multicasts.
     Multicasts = 9,
 }
 
-/// A seeded stream of chance.
+/// A seeded random number generator for one purpose.
 #[derive(Clone, Debug)]
 pub struct Dice(ChaCha8Rng);
 
 impl Dice {
-    /// The dice of this seed for this purpose.
+    /// Creates the generator of this seed for one purpose.
     pub fn new(seed: u64, stream: Stream) -> Self {
         let mut generator = ChaCha8Rng::seed_from_u64(seed);
         generator.set_stream(stream as u64);
         Self(generator)
     }
 
-    /// A number below `bound`, all equally likely; 0 if the bound is 0.
+    /// Returns a uniformly distributed number below `bound`, or 0 if `bound` is 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
-        // The high half of the product. Its bias is below bound / 2^64, far beyond what any run can show.
+        // The high half of the product. Its bias is below bound / 2^64, too small to show in any
+        // run.
         ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A length from `least` to `most`, both included.
+    /// Returns a uniformly distributed duration from `least` to `most`, both included.
     #[inline]
     pub fn between(&mut self, least: Duration, most: Duration) -> Duration {
         let width = most.nanos().saturating_sub(least.nanos());
@@ -58,13 +60,13 @@ impl Dice {
         Duration::from_nanos(least.nanos() + self.below(width.saturating_add(1)))
     }
 
-    /// Whether a chance comes true. An impossible one throws no dice.
+    /// Returns true with the probability `chance`. A probability of zero draws no random number.
     #[inline]
     pub fn happens(&mut self, chance: Chance) -> bool {
         !chance.is_zero() && self.below(1_000_000_000) < u64::from(chance.parts_per_billion())
     }
 
-    /// A length by this model.
+    /// Returns a duration drawn from this latency distribution.
     #[inline]
     pub fn length(&mut self, model: Latency) -> Duration {
         match model {
@@ -74,9 +76,11 @@ impl Dice {
         }
     }
 
-    /// Half of all lengths are up to the median; beyond it, every doubling is four times as rare, without end.
+    /// Draws from a distribution without upper bound. Half of all values are at most the median;
+    /// beyond it, each doubling is four times less likely.
     ///
-    /// Whole numbers only: logarithms and powers differ in the last bit from one machine to another.
+    /// Uses integers only: floating-point logarithms and powers differ in the last bit between
+    /// machines.
     fn long_tail(&mut self, median: Duration) -> Duration {
         let nanos = median.nanos();
         if self.below(2) == 0 {
@@ -97,11 +101,11 @@ mod tests {
     use quorate_core::Duration;
 
     #[test]
-    fn the_same_seed_falls_the_same_way_for_ever() {
+    fn a_seed_always_gives_the_same_numbers() {
         let mut dice = Dice::new(7, Stream::Network);
-        let thrown: Vec<_> = (0..4).map(|_| dice.below(1_000_000)).collect();
-        // Written down once: if this ever changes, every printed seed loses its meaning.
-        assert_eq!(thrown, GOLDEN);
+        let drawn: Vec<_> = (0..4).map(|_| dice.below(1_000_000)).collect();
+        // A change here would make every seed that was ever printed useless.
+        assert_eq!(drawn, GOLDEN);
         assert_ne!(Dice::new(8, Stream::Network).below(1 << 60), Dice::new(7, Stream::Network).below(1 << 60));
         assert_ne!(Dice::new(7, Stream::Timers).below(1 << 60), Dice::new(7, Stream::Network).below(1 << 60));
     }
@@ -109,7 +113,7 @@ mod tests {
     const GOLDEN: [u64; 4] = [992_108, 9_051, 721_611, 528_105];
 
     #[test]
-    fn uniform_lengths_reach_both_ends_and_nothing_else() {
+    fn uniform_durations_include_both_ends() {
         let (least, most) = (Duration::from_nanos(10), Duration::from_nanos(13));
         let mut dice = Dice::new(1, Stream::Network);
         let mut seen: Vec<_> = (0..200).map(|_| dice.length(Latency::Uniform { least, most }).nanos()).collect();
@@ -126,6 +130,6 @@ mod tests {
         let beyond = |factor| drawn.iter().filter(|length| **length > median.times(factor)).count();
         assert!((49_000..51_000).contains(&beyond(1)), "{} beyond the median", beyond(1));
         assert!((11_500..13_500).contains(&beyond(2)), "{} beyond twice the median", beyond(2));
-        assert!(beyond(64) > 0, "no tail at all");
+        assert!(beyond(64) > 0, "no value beyond 64 times the median");
     }
 }

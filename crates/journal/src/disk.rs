@@ -1,19 +1,21 @@
-//! A node's disk: what is durable, what is on its way there, and what must wait for it.
+//! A node's disk: durable writes, pending writes, and effects that must wait until writes are
+//! durable.
 
 use quorate_core::{Barrier, Durable, Effect, Protocol, WriteOf};
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
-/// The disk of one node. The simulator, the checker and the replay of a journal share it.
+/// The disk of one node, used by the simulator, the checker and the replay of a journal.
 pub struct Disk<P: Protocol> {
     /// The fold of all writes that are durable.
     durable: P::Durable,
     /// Writes that a crash now would lose, oldest first.
     pending: VecDeque<WriteOf<P>>,
-    /// What waits for them.
+    /// Effects that wait for the pending writes.
     barrier: Barrier<P>,
-    /// How many saves of this life are durable.
+    /// Number of durable saves of this incarnation.
     synced: u64,
+    /// Whether a sync is in progress.
     pub syncing: bool,
 }
 
@@ -29,7 +31,7 @@ impl<P: Protocol> Default for Disk<P> {
     }
 }
 
-// Written by hand, because a derive would ask these of the protocol itself. They are for the checker.
+// Implemented by hand for the checker: a derive would require these traits of the protocol itself.
 impl<P: Protocol> Clone for Disk<P>
 where
     P::Event: Clone,
@@ -79,22 +81,24 @@ where
 }
 
 impl<P: Protocol> Disk<P> {
-    /// Takes an effect and gives it back if it need not wait.
+    /// Returns the effect if the driver may carry it out now. Otherwise keeps it until its writes
+    /// are durable.
     pub fn admit(&mut self, effect: Effect<P>) -> Option<Effect<P>> {
         self.barrier.admit(effect)
     }
 
-    /// Takes a write.
+    /// Adds a pending write.
     pub fn write(&mut self, write: WriteOf<P>) {
         self.pending.push_back(write);
     }
 
-    /// How many writes a sync that begins now would cover; nothing to do if there are none.
+    /// Number of saves of this incarnation that are durable after a sync of all pending writes.
+    /// `None` if no write is pending.
     pub fn unsynced(&self) -> Option<u64> {
         (!self.pending.is_empty()).then(|| self.synced + self.pending.len() as u64)
     }
 
-    /// The first `count` saves of this life are durable.
+    /// Makes the first `count` saves of this incarnation durable.
     pub fn sync(&mut self, count: u64) {
         while self.synced < count
             && let Some(write) = self.pending.pop_front()
@@ -105,22 +109,24 @@ impl<P: Protocol> Disk<P> {
         self.barrier.durable(self.synced);
     }
 
-    /// Whether the disk can confirm so many saves of this life: they were made, and not all of them are durable yet.
+    /// Returns whether the disk can confirm the first `count` saves of this incarnation: the node
+    /// made them all, and at least one is not durable yet.
     pub fn can_confirm(&self, count: u64) -> bool {
         (self.synced + 1..=self.synced + self.pending()).contains(&count)
     }
 
-    /// The next effect that need not wait any longer.
+    /// Returns the next effect whose writes are durable.
     pub fn release(&mut self) -> Option<Effect<P>> {
         self.barrier.release()
     }
 
-    /// How many writes are not durable.
+    /// Number of writes that are not durable.
     pub fn pending(&self) -> u64 {
         self.pending.len() as u64
     }
 
-    /// The node goes down, and this many of its pending writes reach the disk all the same. Tells how many are lost.
+    /// Crashes the node: the first `survivors` pending writes still reach the disk, the others are
+    /// lost. Returns the number of lost writes.
     pub fn crash(&mut self, survivors: u64) -> u64 {
         self.sync(self.synced.saturating_add(survivors));
         let lost = self.pending();
@@ -131,7 +137,7 @@ impl<P: Protocol> Disk<P> {
         lost
     }
 
-    /// What a node that starts now finds.
+    /// Returns the durable state that a starting node reads.
     pub fn contents(&self) -> P::Durable
     where
         P::Durable: Clone,
@@ -139,7 +145,7 @@ impl<P: Protocol> Disk<P> {
         self.durable.clone()
     }
 
-    /// Everything is gone.
+    /// Erases the disk.
     pub fn wipe(&mut self) {
         *self = Self { durable: P::Durable::wiped(), ..Self::default() };
     }

@@ -1,14 +1,20 @@
-//! What every driver of a [`Protocol`](quorate_core::Protocol) shares: what happens, who watches it, how it is recorded.
+//! Types that every driver of a [`Protocol`](quorate_core::Protocol) shares: recorded events,
+//! observers and journals.
 //!
-//! - A [`Moment`](moment::Moment) is one thing that happens: a node takes an input, a node's effect is carried out, or the world
-//!   around the nodes changes. An [`Observer`](moment::Observer) sees every moment of a run.
-//! - The [`record`] of a run is its journal, which one observer writes and any observer can read again; [`gather`](record::gather) merges those
-//!   of several processes into one, and [`replay`] makes real nodes take the same inputs again.
-//! - [`metrics`], [`causality`], [`role`] and [`property`] are what observers are made of.
-//! - A [`Workload`](workload::Workload) is the clients of a group: a driver tells it what nodes emit, and gives nodes what it plans.
-//! - [`settings`] are the small languages in which people describe faults, delays and scripts; journals hold them as text.
+//! - A [`Moment`](moment::Moment) is one event of a run: a node takes an input, a driver carries
+//!   out an effect of a node, or a fault changes the environment. An [`Observer`](moment::Observer)
+//!   sees every moment of a run.
+//! - The [`record`] of a run is its journal. One observer writes it, and a reader shows it to any
+//!   other observer. [`gather`](record::gather) merges the journals of several processes, and
+//!   [`replay`] gives the recorded inputs to real nodes again.
+//! - [`metrics`], [`causality`], [`role`] and [`property`] contain building blocks for observers.
+//! - A [`Workload`](workload::Workload) models the clients of a group. A driver passes it the
+//!   events that nodes emit and gives nodes the commands that it plans.
+//! - [`settings`] defines the text formats for faults, delays and scripts. Journals store settings
+//!   as that text.
 //!
-//! The simulator, the checker and the runtime between real processes all speak in these terms, and none of them depends on another.
+//! The simulator, the checker and the runtime for real processes all use these types, and none
+//! depends on another.
 
 pub mod causality;
 pub mod clocks;

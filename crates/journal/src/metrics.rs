@@ -1,14 +1,14 @@
-//! Counting messages, by the conventions of the book's tables.
+//! Message counts, by the conventions of the textbook's tables.
 //!
-//! A message is a send from one node to another; one to oneself costs nothing, one to a node that is down counts.
-//! Acknowledgements, repetitions and heartbeats are counted apart. On a medium that everyone hears, a message to all is
-//! one message.
+//! A message is a send from one node to another node. A send to a node that is down counts; a send
+//! to the node itself does not. Acknowledgements, retransmissions and heartbeats are counted
+//! separately. On a broadcast medium, a multicast counts as one message.
 
 use crate::moment::{Done, Moment, Observer, Sent};
 use quorate_core::{Class, Medium, NodeId};
 use serde::Serialize;
 
-/// Counts of messages so far.
+/// Counts the messages of a run.
 #[derive(Clone, Debug)]
 pub struct Messages {
     medium: Medium,
@@ -17,19 +17,19 @@ pub struct Messages {
     bytes: u64,
     control_bytes: u64,
     by_kind: Vec<(String, u64)>,
-    /// For each node, how many messages it sent or received.
+    /// For each node, the number of messages that it sent or received.
     handled: Vec<u64>,
-    /// For each node, how many messages served its requests.
+    /// For each node, the number of messages that served its requests.
     caused: Vec<u64>,
 }
 
 impl Messages {
-    /// Counts for a group of this size.
+    /// Creates counts for a group of this size on a unicast network.
     pub fn new(nodes: usize) -> Self {
         Self::on(Medium::Unicast, nodes)
     }
 
-    /// Counts for a group of this size, whose messages to all this medium carries.
+    /// Creates counts for a group of this size whose multicasts this medium carries.
     pub fn on(medium: Medium, nodes: usize) -> Self {
         Self {
             medium,
@@ -43,23 +43,24 @@ impl Messages {
         }
     }
 
-    /// All messages that the book's formulas count.
+    /// Number of messages, without control messages, as the textbook's formulas count them.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// How many messages served this node's requests.
+    /// Number of messages that served this node's requests.
     pub fn caused_by(&self, node: NodeId) -> u64 {
         self.caused.get(node.index()).copied().unwrap_or(0)
     }
 
-    /// The share of all messages that the busiest node sent or received: 1 where everything passes through one.
+    /// The share of all messages that the busiest node sent or received: 1 if every message passes
+    /// through one node.
     pub fn busiest_share(&self) -> f64 {
         let busiest = self.handled.iter().copied().max().unwrap_or(0);
         if self.total == 0 { 0.0 } else { busiest as f64 / self.total as f64 }
     }
 
-    /// The counts as a report.
+    /// Returns the counts as a serializable summary.
     pub fn summary(&self) -> MessageSummary {
         let mut by_kind = self.by_kind.clone();
         by_kind.sort();
@@ -86,7 +87,7 @@ impl Messages {
         if self.medium != Medium::Unicast {
             copies = copies.min(1);
         }
-        // A journal may say anything about sizes.
+        // A journal may contain any size.
         let bytes = (sent.bytes as u64).saturating_mul(copies);
         if !counted {
             self.control += copies;
@@ -146,21 +147,21 @@ impl<C, E> Observer<C, E> for Messages {
 /// Message counts as `--json` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MessageSummary {
-    /// All messages that the book's formulas count.
+    /// Number of messages, without control messages.
     pub total: u64,
-    /// Those, by kind.
+    /// The same messages by kind.
     pub by_kind: std::collections::BTreeMap<String, u64>,
-    /// Acknowledgements, repetitions, heartbeats.
+    /// Number of acknowledgements, retransmissions and heartbeats.
     pub control: u64,
-    /// The length of the counted messages on the wire.
+    /// Encoded size of all messages in `total`.
     pub bytes: u64,
-    /// The length of the control traffic on the wire.
+    /// Encoded size of all messages in `control`.
     pub control_bytes: u64,
-    /// The busiest node's share.
+    /// The share of messages that the busiest node sent or received.
     pub busiest_share: f64,
 }
 
-/// Samples of a delay: how many, their mean and the longest.
+/// Samples of a delay, reduced to their count, mean and maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Samples {
     count: u64,
@@ -169,19 +170,19 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Adds one.
+    /// Adds one sample.
     pub fn add(&mut self, length: quorate_core::Duration) {
         self.count += 1;
         self.sum += u128::from(length.nanos());
         self.max = self.max.max(length.nanos());
     }
 
-    /// How many there are.
+    /// Number of samples added.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Mean and maximum, measured in this unit; nothing if there is no sample.
+    /// Returns the mean and the maximum as multiples of `unit`, or `None` if there is no sample.
     pub fn in_unit(&self, unit: quorate_core::Duration) -> Option<Delay> {
         let unit = unit.nanos().max(1) as f64;
         (self.count > 0).then(|| Delay {

@@ -1,22 +1,22 @@
-//! What happens in a run, as seen by those who watch it.
+//! Moments: the events of a run, as drivers report them to observers.
 //!
-//! Every output (journal, trace, metrics, properties) is an [`Observer`]. It sees the same moments whether they
-//! come from the simulator as it runs or from a journal as it is read.
+//! Every output (journal, trace, metrics, properties) is an [`Observer`]. It sees the same moments
+//! from a simulator during a run and from a journal while it is read.
 
 use quorate_core::{Class, Describe, Group, Incarnation, NodeId, Parcel, Span, Time, Told, View};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// Something that can be written down: a message, a timer, a write.
+/// A serializable value of the protocol: a message, a timer or a write.
 pub type Body<'a> = &'a dyn erased_serde::Serialize;
 
-/// One transmission: the sender, and its number among all that this sender ever sent.
+/// Identifies one transmission by its sender and its number among all transmissions of that sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub struct MessageId {
     pub sender: NodeId,
-    /// Which of the sender's it is, from 1.
+    /// Position among the sender's transmissions, counted from 1.
     pub number: u64,
 }
 
@@ -26,7 +26,7 @@ impl fmt::Display for MessageId {
     }
 }
 
-// Written by hand, because a derive would make a string of it first, for every message.
+// Implemented by hand because a derive would allocate a string for every message.
 impl Serialize for MessageId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -52,13 +52,13 @@ impl TryFrom<String> for MessageId {
     }
 }
 
-/// One thing that happens.
+/// One event of a run.
 pub enum Moment<'a, C, E> {
-    /// A node takes an input. The effects that follow, until the next input, are of this step.
+    /// A node takes an input. The effects that follow, until the next input, belong to this step.
     Input {
         /// True time.
         time: Time,
-        /// The node's own clock.
+        /// The reading of the node's own clock.
         now: Time,
         node: NodeId,
         input: Taken<'a, C>,
@@ -68,7 +68,7 @@ pub enum Moment<'a, C, E> {
         node: NodeId,
         effect: Done<'a, E>,
     },
-    /// The world does something to the nodes or to what is under way.
+    /// Something happens to a node or to a message in flight, such as a crash or a loss.
     World {
         time: Time,
         what: Happening<'a>,
@@ -76,7 +76,7 @@ pub enum Moment<'a, C, E> {
 }
 
 impl<C, E> Moment<'_, C, E> {
-    /// When it happens, in true time.
+    /// Returns the true time of the moment.
     pub fn time(&self) -> Time {
         match self {
             Self::Input { time, .. } | Self::Effect { time, .. } | Self::World { time, .. } => *time,
@@ -88,33 +88,36 @@ impl<C, E> Moment<'_, C, E> {
 pub enum Taken<'a, C> {
     Start {
         incarnation: Incarnation,
-        /// Whether its disk was empty although it had saved before.
+        /// Whether its disk was empty although the node had saved before.
         blank: bool,
     },
     Command(&'a C),
-    /// A message arrives. What it says was seen when it was sent.
+    /// A message arrives. Its body was part of the moment in which it was sent.
     Message {
         id: MessageId,
         kind: &'a str,
-        /// Whether it tells the protocol nothing until a parcel is handed.
+        /// Whether a wrapper around the protocol consumes the message. The protocol inside receives
+        /// its content with [`Done::Handed`].
         wrapped: bool,
-        /// Which life of the sender the id's number is counted in. Only a live driver tells another than the first: it
-        /// numbers within a life, and everything else over all lives.
+        /// The incarnation of the sender in which the id's number is counted. Only live drivers
+        /// count within one incarnation; all others count over all incarnations and set this to the
+        /// first.
         life: Incarnation,
     },
     Timer(Body<'a>),
-    /// So many saves are durable.
+    /// The first saves of this incarnation, as many as given, are durable.
     Saved(u64),
     Suspect(NodeId),
     Trust(NodeId),
     DiskFull,
     DiskFree,
     View(&'a View),
-    /// It may act in its view up to this instant of its clock.
+    /// The node may act in its view until its own clock shows this time.
     Lease(Time),
 }
 
-// Written by hand, because a derive would ask Clone and Copy of the command, which is only borrowed.
+// Implemented by hand because a derive would require `C: Clone` and `C: Copy`, although the command
+// is only borrowed.
 impl<C> Clone for Taken<'_, C> {
     fn clone(&self) -> Self {
         *self
@@ -129,60 +132,61 @@ pub enum Done<'a, E> {
         to: NodeId,
         sent: Sent<'a>,
     },
-    /// A message leaves for every member but the sender. The transmissions are numbered in the group's order,
-    /// beginning with that of `sent`.
+    /// A message leaves for every member but the sender. The transmissions have consecutive numbers
+    /// in the order of the group, starting with the number of `sent`.
     Multicast {
         to: &'a Group,
         sent: Sent<'a>,
     },
-    /// A write is on its way to the disk.
+    /// The node issues a write. It is durable once [`Taken::Saved`] covers it.
     Save(Body<'a>),
     SetTimer {
         timer: Body<'a>,
         span: Span,
     },
     CancelTimer(Body<'a>),
-    /// The user is told something.
+    /// The node emits an event for its client.
     Emit(&'a E),
     Rule {
         rule: &'a str,
         text: fmt::Arguments<'a>,
     },
-    /// A parcel is handed to the protocol inside a wrapper.
+    /// A wrapper delivers a parcel to the protocol inside it.
     Handed {
         from: NodeId,
         parcel: Parcel,
     },
-    /// The part of a node that keeps the membership tells the rest of it something.
+    /// A node that runs the membership protocol itself passes a view or a lease to the protocol
+    /// inside it.
     Told(Told<'a>),
-    /// What waits in the node's hold-back queue has changed.
+    /// The content of the node's hold-back queue has changed.
     HoldBack {
         count: usize,
         names: fmt::Arguments<'a>,
     },
 }
 
-/// A message that leaves.
+/// A message that a node sends.
 #[derive(Clone, Copy)]
 pub struct Sent<'a> {
     pub id: MessageId,
     pub kind: &'a str,
-    /// What it is called in a picture, if its kind is not enough.
+    /// Its label in pictures, if its kind is not enough.
     pub label: Option<&'a dyn fmt::Display>,
     pub class: Class,
     /// The node whose request it serves.
     pub on_behalf_of: Option<NodeId>,
-    /// How long it is on the wire; 0 if no observer asked.
+    /// Its encoded size, or 0 if no observer reads sizes.
     pub bytes: usize,
     /// The payload it carries a copy of.
     pub parcel: Option<Parcel>,
-    /// Whether the same was sent before.
+    /// Whether this is a retransmission.
     pub again: bool,
     pub body: Body<'a>,
 }
 
 impl<'a> Sent<'a> {
-    /// Describes a message that leaves; its size is computed only if it is wanted.
+    /// Describes a message about to be sent. Computes its size only if `sized` is set.
     #[inline]
     pub fn of<M: Describe + Serialize>(id: MessageId, message: &'a M, sized: bool) -> Self {
         Self {
@@ -199,25 +203,27 @@ impl<'a> Sent<'a> {
     }
 }
 
-/// What the world does.
+/// An event that no node causes by a step.
 #[derive(Clone, Copy, Debug)]
 pub enum Happening<'a> {
     /// A message will never arrive.
     Lost { id: MessageId, to: NodeId, why: Loss },
-    /// A second copy of a message is under way.
+    /// A second copy of a message is in flight.
     Duplicated { id: MessageId },
     Crashed {
         node: NodeId,
-        /// How many of its writes are gone.
+        /// Number of its writes that did not become durable.
         lost_writes: u64,
     },
-    /// A node was stopped in good order: it takes no more inputs, and its journal is complete. Only a live driver tells.
+    /// A node shut down cleanly: it takes no more inputs, and its journal is complete. Only live
+    /// drivers report this.
     Ended { node: NodeId },
-    /// A node stands still.
+    /// A node is paused: it takes no inputs until it resumes.
     Paused { node: NodeId },
-    /// A node goes on.
+    /// A paused node resumes.
     Resumed { node: NodeId },
-    /// Anything else, in the words of the fault language: `cut 1 | 2,3`, `heal`, `skew 2 by 3ms`.
+    /// Any other change, in the syntax of [`Fault`](crate::settings::Fault): `cut 1 | 2,3`, `heal`,
+    /// `skew 2 by 3ms`.
     Changed { text: &'a str },
 }
 
@@ -225,9 +231,9 @@ pub enum Happening<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Loss {
-    /// The network lost it.
+    /// The network dropped it at random.
     Chance,
-    /// A cut was in its way.
+    /// A cut separated sender and receiver.
     Cut,
     /// Its receiver was down.
     Down,
@@ -236,35 +242,37 @@ pub enum Loss {
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Chance => "lost on the way",
-            Self::Cut => "stopped by a cut",
-            Self::Down => "its receiver is down",
+            Self::Chance => "lost by the network",
+            Self::Cut => "blocked by a cut",
+            Self::Down => "the receiver is down",
         })
     }
 }
 
-/// Watches a run.
+/// Receives every moment of a run.
 pub trait Observer<C, E> {
-    /// Whether it reads the sizes of messages. Where nobody does, they are not computed.
+    /// Returns whether it reads the sizes of messages. Drivers compute sizes only if an observer
+    /// reads them.
     #[inline]
     fn reads_sizes(&self) -> bool {
         false
     }
 
-    /// Hears whose turn comes soon, and may fetch what it keeps of that node into the cache.
+    /// Hints that `node` will take an input soon, so that the observer can prefetch its data for
+    /// that node.
     #[inline]
     fn foresee(&self, _node: NodeId) {}
 
-    /// Sees the next moment.
+    /// Processes the next moment.
     fn observe(&mut self, moment: &Moment<'_, C, E>);
 }
 
-/// Watches nothing.
+/// Ignores all moments.
 impl<C, E> Observer<C, E> for () {
     fn observe(&mut self, _moment: &Moment<'_, C, E>) {}
 }
 
-/// Watches if there is somebody.
+/// Passes moments on if there is an observer.
 impl<C, E, O: Observer<C, E>> Observer<C, E> for Option<O> {
     #[inline]
     fn reads_sizes(&self) -> bool {
@@ -283,7 +291,7 @@ impl<C, E, O: Observer<C, E>> Observer<C, E> for Option<O> {
     }
 }
 
-/// Both watch, the first one first.
+/// Passes each moment to both observers, the first one first.
 impl<C, E, A: Observer<C, E>, B: Observer<C, E>> Observer<C, E> for (A, B) {
     #[inline]
     fn reads_sizes(&self) -> bool {
@@ -314,9 +322,9 @@ impl<C, E, O: Observer<C, E> + ?Sized> Observer<C, E> for &mut O {
     }
 }
 
-/// The transmissions of a multicast: who gets which number.
+/// Returns the transmissions of a multicast: each receiver with its message id.
 pub fn receivers(to: &Group, first: MessageId) -> impl Iterator<Item = (NodeId, MessageId)> + '_ {
-    (0..).zip(to.others(first.sender)).map(move |(place, node)| {
-        (node, MessageId { sender: first.sender, number: first.number.saturating_add(place) })
+    (0..).zip(to.others(first.sender)).map(move |(index, node)| {
+        (node, MessageId { sender: first.sender, number: first.number.saturating_add(index) })
     })
 }

@@ -1,4 +1,5 @@
-//! Properties: what must always hold, what must hold in the end, what should happen sometimes.
+//! Properties: conditions that must hold always, conditions that must hold eventually, cases that
+//! should occur sometimes.
 
 use quorate_core::Time;
 use serde::Serialize;
@@ -7,11 +8,11 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Safety: at every instant.
+    /// Safety: the property must hold at every instant.
     Always,
-    /// Liveness: at the end, once the network behaves.
+    /// Liveness: the property must hold at the end of the run, after the faults have ended.
     Eventually,
-    /// The interesting case did occur: over a sweep of many seeds.
+    /// Coverage: the case should occur in at least one run of a sweep over many seeds.
     Sometimes,
 }
 
@@ -25,62 +26,65 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// What came of a property in one run.
+/// The result of a property in one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     pub name: &'static str,
     pub kind: Kind,
-    /// Whether it holds; nothing if this run cannot say. For `sometimes`: whether it happened.
+    /// Whether it holds, or `None` if this run cannot decide. For `sometimes`: whether the case
+    /// occurred.
     pub holds: Option<bool>,
-    /// Why this run cannot say.
+    /// Why this run cannot decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
-    /// What went wrong first.
+    /// The first violation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub violation: Option<Violation>,
 }
 
 impl Verdict {
-    /// A property that holds unless something went wrong.
+    /// Returns the verdict of a property that holds if there is no violation.
     pub fn judged(name: &'static str, kind: Kind, violation: Option<Violation>) -> Self {
         Self { name, kind, holds: Some(violation.is_none()), undecided: None, violation }
     }
 
-    /// Whether the interesting case occurred.
+    /// Returns the verdict of a case that should occur sometimes.
     pub fn sometimes(name: &'static str, happened: bool) -> Self {
         Self { name, kind: Kind::Sometimes, holds: Some(happened), undecided: None, violation: None }
     }
 
-    /// A property that this run cannot judge.
+    /// Returns the verdict of a property that this run cannot decide.
     pub fn undecided(name: &'static str, kind: Kind, why: String) -> Self {
         Self { name, kind, holds: None, undecided: Some(why), violation: None }
     }
 
-    /// Whether the run breaks it. No run fails because something did not happen to happen in it.
+    /// Returns whether the run violates the property. A case that should occur sometimes never
+    /// counts as a violation.
     pub fn is_breach(&self) -> bool {
         self.holds == Some(false) && self.kind != Kind::Sometimes
     }
 
-    /// The verdict of a run that was stopped before everything was done: it cannot say what holds in the end.
+    /// Converts the verdict for a run that was stopped early: such a run cannot decide liveness
+    /// properties.
     #[must_use]
     pub fn of_stopped_run(self, why: &str) -> Self {
         if self.kind != Kind::Eventually || self.holds.is_none() {
             return self;
         }
-        let so_far = self.violation.map_or_else(|| "nothing is missing".into(), |violation| violation.text);
-        Self::undecided(self.name, self.kind, format!("{why}; until then, {so_far}"))
+        let so_far = self.violation.map_or_else(|| "no violation".into(), |violation| violation.text);
+        Self::undecided(self.name, self.kind, format!("{why}; until then: {so_far}"))
     }
 }
 
-/// The first breach of a property.
+/// The first violation of a property.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Violation {
     #[serde(serialize_with = "nanos", rename = "time_ns")]
     pub time: Time,
-    /// On which line of the run, counting steps and acts of the world from 1.
+    /// Its line in the trace of the run, counting steps and world events from 1.
     #[serde(skip)]
     pub line: u64,
-    /// Where the story that leads to it begins.
+    /// The time from which on the run is relevant to the violation.
     #[serde(skip)]
     pub since: Time,
     pub text: String,

@@ -1,7 +1,9 @@
-//! Nodes on strings: they take exactly the inputs they are given, with no network, clock or dice of their own.
+//! Nodes for replays: they take exactly the inputs they are given, without a network, a clock or
+//! random numbers.
 //!
-//! Messages are found by their ids, timers by their names, and the disk is what the given writes and crashes make of
-//! it. A replay pulls the strings as a journal says, a counterexample as the checker found it.
+//! Inputs name messages by their ids and timers by their values; the disk follows from the given
+//! writes and crashes. A replay takes the inputs from a journal, a counterexample takes them from
+//! the checker.
 
 use crate::Recordable;
 use crate::disk::Disk;
@@ -15,27 +17,27 @@ use std::collections::btree_map::Entry;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     Up,
-    /// It stands still, and what arrives waits.
+    /// Inputs that arrive wait until the node resumes.
     Paused,
     Down,
 }
 
-/// A group of nodes that do what they are told, and an observer that sees what comes of it.
+/// A group of nodes that take given inputs, and an observer that sees the resulting moments.
 pub struct Puppets<P: Recordable, M, O> {
     make: M,
     hosts: Vec<Host<P>>,
-    under_way: Post<P>,
+    under_way: InFlight<P>,
     observer: O,
 }
 
-/// The messages under way: whom to, what they say, and how many copies may still arrive.
-type Post<P> = BTreeMap<MessageId, (NodeId, <P as Protocol>::Message, u32)>;
+/// Messages in flight: receiver, message, and the number of copies that may still arrive.
+type InFlight<P> = BTreeMap<MessageId, (NodeId, <P as Protocol>::Message, u32)>;
 
 struct Host<P: Recordable> {
     node: P,
     condition: Condition,
-    /// The life that began last.
-    life: Option<Incarnation>,
+    /// The latest incarnation, or `None` before the first start.
+    incarnation: Option<Incarnation>,
     sent: u64,
     timers: Vec<P::Timer>,
     disk: Disk<P>,
@@ -48,12 +50,12 @@ where
     M: Fn(NodeId) -> P,
     O: Observer<P::Command, P::Event>,
 {
-    /// So many nodes, none of which has started.
+    /// Creates `nodes` nodes, none of which has started.
     pub fn new(nodes: usize, make: M, observer: O) -> Self {
         let host = |id| Host {
             node: make(id),
             condition: Condition::Down,
-            life: None,
+            incarnation: None,
             sent: 0,
             timers: Vec::new(),
             disk: Disk::default(),
@@ -62,51 +64,52 @@ where
         Self { make, hosts, under_way: BTreeMap::new(), observer }
     }
 
-    /// The observer.
+    /// Returns the observer.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
     }
 
-    /// The observer, and the end of the nodes.
+    /// Returns the observer and drops the nodes.
     pub fn into_observer(self) -> O {
         self.observer
     }
 
-    /// A node's state.
+    /// Returns a node's state.
     pub fn node(&self, node: NodeId) -> Option<&P> {
         self.hosts.get(node.index()).map(|host| &host.node)
     }
 
-    /// How many of a node's writes are not durable.
+    /// Number of a node's writes that are not durable.
     pub fn pending_writes(&self, node: NodeId) -> u64 {
         self.hosts.get(node.index()).map_or(0, |host| host.disk.pending())
     }
 
-    /// How many saves of its present life a sync of all that is pending confirms, if anything is.
+    /// Number of saves of a node's current incarnation that a sync of all pending writes confirms.
+    /// `None` if no write is pending.
     pub fn unsynced(&self, node: NodeId) -> Option<u64> {
         self.hosts.get(node.index()).and_then(|host| host.disk.unsynced())
     }
 
-    /// The messages under way, those of a sender in the order in which they were sent.
+    /// Returns the messages in flight with their receivers, grouped by sender in sending order.
     pub fn under_way(&self) -> impl Iterator<Item = (MessageId, NodeId, &P::Message)> {
         self.under_way.iter().map(|(id, (to, message, _))| (*id, *to, message))
     }
 
-    /// The input as the node will take it, or why there is none.
+    /// Returns the protocol input for a recorded input, or the reason why the node cannot take it.
     fn input(&mut self, node: NodeId, taken: &Taken<'_, P::Command>) -> Result<Input<P>, String> {
-        let host = self.hosts.get_mut(node.index()).ok_or("there is no such node")?;
+        let host = self.hosts.get_mut(node.index()).ok_or("the group has no such node")?;
         match (host.condition, taken) {
-            (Condition::Up, Taken::Start { .. }) => return Err(format!("node {node} is up, and starts only once")),
+            (Condition::Up, Taken::Start { .. }) => return Err(format!("node {node} is already up")),
             (Condition::Up, _) | (Condition::Down, Taken::Start { .. }) => {}
             (Condition::Paused, _) => return Err(format!("node {node} is paused")),
             (Condition::Down, _) => return Err(format!("node {node} is down")),
         }
         Ok(match taken {
             Taken::Start { incarnation, blank } => {
-                if host.life.is_some_and(|life| life >= *incarnation) {
-                    return Err(format!("life {incarnation} of node {node} began before"));
+                if host.incarnation.is_some_and(|latest| latest >= *incarnation) {
+                    return Err(format!("incarnation {incarnation} of node {node} has already started"));
                 }
-                host.life = Some(*incarnation);
+                host.incarnation = Some(*incarnation);
                 host.condition = Condition::Up;
                 if *blank {
                     host.disk.wipe();
@@ -122,13 +125,17 @@ where
             }
             Taken::Timer(body) => {
                 let name = serde_json::to_string(body).map_err(|error| error.to_string())?;
-                let fits = |timer: &P::Timer| serde_json::to_string(timer).is_ok_and(|text| text == name);
-                let place = host.timers.iter().position(fits).ok_or_else(|| format!("no timer {name} is set"))?;
-                Input::Timer(host.timers.swap_remove(place))
+                let matches = |timer: &P::Timer| serde_json::to_string(timer).is_ok_and(|text| text == name);
+                let index = host
+                    .timers
+                    .iter()
+                    .position(matches)
+                    .ok_or_else(|| format!("node {node} has not set timer {name}"))?;
+                Input::Timer(host.timers.swap_remove(index))
             }
             Taken::Saved(count) => {
                 if !host.disk.can_confirm(*count) {
-                    return Err(format!("node {node} has no save {count} that waits for its disk"));
+                    return Err(format!("node {node} has no pending save {count}"));
                 }
                 host.disk.sync(*count);
                 Input::Saved(*count)
@@ -142,7 +149,7 @@ where
         })
     }
 
-    /// One copy of a message is no longer under way.
+    /// Removes one copy of a message in flight and returns the message.
     fn arrive(&mut self, id: MessageId, at: NodeId) -> Result<P::Message, String> {
         match self.under_way.entry(id) {
             Entry::Occupied(mut entry) if entry.get().0 == at => {
@@ -150,20 +157,21 @@ where
                 *copies -= 1;
                 Ok(if *copies > 0 { message.clone() } else { entry.remove().1 })
             }
-            Entry::Occupied(_) | Entry::Vacant(_) => Err(format!("no message {id} to node {at} is under way")),
+            Entry::Occupied(_) | Entry::Vacant(_) => Err(format!("no message {id} to node {at} is in flight")),
         }
     }
 
-    /// Gives a node an input at a true time and an instant of its own clock, or says why that cannot be.
+    /// Gives a node an input at the true time `time`, when its own clock shows `now`. Returns the
+    /// reason if the node cannot take it.
     pub fn take(&mut self, time: Time, now: Time, node: NodeId, taken: &Taken<'_, P::Command>) -> Result<(), String> {
         let input = self.input(node, taken)?;
-        self.tell_input(time, now, node, taken, &input);
+        self.observe_input(time, now, node, taken, &input);
         let Some(host) = self.hosts.get_mut(node.index()) else { return Ok(()) };
         let Host { node: protocol, sent, timers, disk, .. } = host;
-        let released = matches!(input, Input::Saved(_));
+        let confirms_saves = matches!(input, Input::Saved(_));
         let mut sink =
-            Strings { time, node, sent, timers, disk, under_way: &mut self.under_way, observer: &mut self.observer };
-        if released {
+            ReplaySink { time, node, sent, timers, disk, under_way: &mut self.under_way, observer: &mut self.observer };
+        if confirms_saves {
             while let Some(effect) = sink.disk.release() {
                 sink.carry_out(effect);
             }
@@ -172,8 +180,9 @@ where
         Ok(())
     }
 
-    /// Tells of an input as it is, whatever is said of the message.
-    fn tell_input(&mut self, time: Time, now: Time, node: NodeId, taken: &Taken<'_, P::Command>, input: &Input<P>) {
+    /// Shows an input to the observer. The kind of a message comes from the message itself, not
+    /// from the record.
+    fn observe_input(&mut self, time: Time, now: Time, node: NodeId, taken: &Taken<'_, P::Command>, input: &Input<P>) {
         let input = match (input, taken) {
             (Input::Message { message, .. }, Taken::Message { id, life, .. }) => {
                 Taken::Message { id: *id, kind: message.kind(), wrapped: message.wrapped(), life: *life }
@@ -183,27 +192,27 @@ where
         self.observer.observe(&Moment::Input { time, now, node, input });
     }
 
-    /// Lets the world do something, or says why that cannot be.
+    /// Applies a world event. Returns the reason if it is impossible in the current state.
     pub fn happen(&mut self, time: Time, what: &Happening<'_>) -> Result<(), String> {
-        self.bring_about(what)?;
+        self.apply(what)?;
         self.observer.observe(&Moment::World { time, what: *what });
         Ok(())
     }
 
-    fn bring_about(&mut self, what: &Happening<'_>) -> Result<(), String> {
+    fn apply(&mut self, what: &Happening<'_>) -> Result<(), String> {
         match what {
             Happening::Lost { id, to, .. } => self.arrive(*id, *to).map(|_| ()),
             Happening::Duplicated { id } => {
                 let (_, _, copies) =
-                    self.under_way.get_mut(id).ok_or_else(|| format!("no message {id} is under way"))?;
+                    self.under_way.get_mut(id).ok_or_else(|| format!("no message {id} is in flight"))?;
                 *copies += 1;
                 Ok(())
             }
             Happening::Crashed { node, lost_writes } => {
-                let host = self.hosts.get_mut(node.index()).ok_or("there is no such node")?;
+                let host = self.hosts.get_mut(node.index()).ok_or("the group has no such node")?;
                 host.condition = Condition::Down;
                 let survivors = host.disk.pending().checked_sub(*lost_writes).ok_or_else(|| {
-                    format!("node {node} cannot lose {lost_writes} writes: {} wait for its disk", host.disk.pending())
+                    format!("node {node} cannot lose {lost_writes} writes: it has {} pending", host.disk.pending())
                 })?;
                 host.disk.crash(survivors);
                 Ok(())
@@ -219,8 +228,8 @@ where
     }
 
     fn turn(&mut self, node: NodeId, from: Condition, to: Condition) -> Result<(), String> {
-        let host = self.hosts.get_mut(node.index()).ok_or("there is no such node")?;
-        // One that is paused before it starts is not up, and need not be held back.
+        let host = self.hosts.get_mut(node.index()).ok_or("the group has no such node")?;
+        // A node that is paused before it starts is not up; it stays down.
         if host.condition == from {
             host.condition = to;
         }
@@ -228,18 +237,18 @@ where
     }
 }
 
-/// Tells what a node does, and keeps what it sends.
-struct Strings<'a, P: Recordable, O> {
+/// Shows a node's effects to the observer and keeps the messages that it sends.
+struct ReplaySink<'a, P: Recordable, O> {
     time: Time,
     node: NodeId,
     sent: &'a mut u64,
     timers: &'a mut Vec<P::Timer>,
     disk: &'a mut Disk<P>,
-    under_way: &'a mut Post<P>,
+    under_way: &'a mut InFlight<P>,
     observer: &'a mut O,
 }
 
-impl<P, O> Sink<P> for Strings<'_, P, O>
+impl<P, O> Sink<P> for ReplaySink<'_, P, O>
 where
     P: Recordable,
     WriteOf<P>: Serialize,
@@ -252,7 +261,7 @@ where
     }
 
     fn note(&mut self, note: Note<'_>) {
-        self.tell(match note {
+        self.observe(match note {
             Note::Rule { rule, text } => Done::Rule { rule, text },
             Note::Handed { from, parcel } => Done::Handed { from, parcel },
             Note::Told(told) => Done::Told(told),
@@ -261,7 +270,7 @@ where
     }
 }
 
-impl<P, O> Strings<'_, P, O>
+impl<P, O> ReplaySink<'_, P, O>
 where
     P: Recordable,
     WriteOf<P>: Serialize,
@@ -270,41 +279,42 @@ where
     fn carry_out(&mut self, effect: Effect<P>) {
         match effect {
             Effect::Send { to, message, .. } => {
-                let id = self.number(1);
-                self.tell(Done::Send { to, sent: Sent::of(id, &message, true) });
+                let id = self.take_ids(1);
+                self.observe(Done::Send { to, sent: Sent::of(id, &message, true) });
                 self.under_way.insert(id, (to, message, 1));
             }
             Effect::Multicast { to, message, .. } => {
-                let first = self.number(to.others(self.node).count() as u64);
-                self.tell(Done::Multicast { to: &to, sent: Sent::of(first, &message, true) });
+                let first = self.take_ids(to.others(self.node).count() as u64);
+                self.observe(Done::Multicast { to: &to, sent: Sent::of(first, &message, true) });
                 self.under_way.extend(receivers(&to, first).map(|(to, id)| (id, (to, message.clone(), 1))));
             }
             Effect::Save(write) => {
-                self.tell(Done::Save(&write));
+                self.observe(Done::Save(&write));
                 self.disk.write(write);
             }
             Effect::SetTimer { timer, span } => {
-                self.tell(Done::SetTimer { timer: &timer, span });
+                self.observe(Done::SetTimer { timer: &timer, span });
                 self.timers.retain(|set| *set != timer);
                 self.timers.push(timer);
             }
             Effect::CancelTimer(timer) => {
                 if self.timers.contains(&timer) {
-                    self.tell(Done::CancelTimer(&timer));
+                    self.observe(Done::CancelTimer(&timer));
                     self.timers.retain(|set| *set != timer);
                 }
             }
-            Effect::Emit { event, .. } => self.tell(Done::Emit(&event)),
+            Effect::Emit { event, .. } => self.observe(Done::Emit(&event)),
         }
     }
 
-    fn number(&mut self, transmissions: u64) -> MessageId {
+    /// Reserves ids for this many transmissions and returns the first.
+    fn take_ids(&mut self, transmissions: u64) -> MessageId {
         let id = MessageId { sender: self.node, number: *self.sent + 1 };
         *self.sent += transmissions;
         id
     }
 
-    fn tell(&mut self, effect: Done<'_, P::Event>) {
+    fn observe(&mut self, effect: Done<'_, P::Event>) {
         let moment: Moment<'_, P::Command, P::Event> = Moment::Effect { time: self.time, node: self.node, effect };
         self.observer.observe(&moment);
     }

@@ -1,11 +1,12 @@
-//! What a protocol needs so that a journal can hold its runs.
+//! The requirements on a protocol whose runs a journal can record.
 
 use quorate_core::{Describe, Protocol};
 use serde::Serialize;
 
-/// A protocol whose runs can be recorded: its commands, messages, timers and events can be serialised, and its disk copied.
+/// A protocol whose runs can be recorded: its commands, messages, timers and events are
+/// serializable, and its durable state can be cloned.
 ///
-/// Every protocol with such parts is one; there is nothing to implement.
+/// Implemented for every protocol that meets these bounds.
 pub trait Recordable:
     Protocol<Command: Serialize, Message: Describe + Serialize, Timer: Serialize, Event: Serialize, Durable: Clone>
 {

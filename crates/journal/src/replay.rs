@@ -1,7 +1,8 @@
-//! Replays a journal: every node takes the recorded inputs again, and must do again what is recorded.
+//! Replays a journal: every node takes the recorded inputs again and must produce the recorded
+//! effects.
 //!
-//! It does not matter which driver wrote the journal: the nodes are [`Puppets`] that take what is recorded, so the
-//! replay needs neither seed nor network.
+//! The replay works for the journals of all drivers. Its nodes are [`Puppets`], which take the
+//! recorded inputs, so it needs neither a seed nor a network.
 
 use crate::Recordable;
 use crate::moment::{Moment, Observer};
@@ -18,15 +19,18 @@ pub enum ReplayError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error(
-        "Line {line} does not replay: the algorithm does something else now, or the journal was altered.\n  \
-         recorded: {recorded}\n  replayed: {replayed}"
+        "Line {line} does not replay: the nodes produce different effects, because the algorithm has changed or the \
+         journal was altered.\n  recorded: {recorded}\n  replayed: {replayed}"
     )]
     Differs { line: u64, recorded: String, replayed: String },
     #[error("Line {line} cannot be replayed: {reason}.")]
     Impossible { line: u64, reason: String },
 }
 
-/// Replays every line, and shows each to an observer too. Returns the number of lines.
+/// Replays every line and shows each one to `observer`. Returns the number of lines.
+///
+/// Fails at the first line that is malformed, impossible in the state before it, or different from
+/// the replayed one.
 pub fn replay<P, R, O>(
     journal: &mut Journal<R>,
     make: impl Fn(NodeId) -> P,
@@ -39,17 +43,17 @@ where
     O: Observer<P::Command, P::Event>,
 {
     let writer = Writer::new(Vec::new(), journal.header());
-    let puppets = Puppets::new(journal.header().nodes, make, writer);
-    let mut replayer = Replayer { puppets, impossible: None };
+    let nodes = Puppets::new(journal.header().nodes, make, writer);
+    let mut replayer = Replayer { nodes, impossible: None };
     loop {
-        replayer.puppets.observer_mut().out_mut().clear();
+        replayer.nodes.observer_mut().out_mut().clear();
         if !journal.show(&mut Both { first: &mut replayer, second: observer })? {
             return Ok(journal.line());
         }
         if let Some(reason) = replayer.impossible.take() {
             return Err(ReplayError::Impossible { line: journal.line(), reason });
         }
-        let writer = replayer.puppets.observer_mut();
+        let writer = replayer.nodes.observer_mut();
         writer.close();
         let replayed = writer.out_mut().strip_suffix(b"\n").unwrap_or_default();
         if replayed != journal.text().as_bytes() {
@@ -75,7 +79,7 @@ impl<C, E, A: Observer<C, E>, B: Observer<C, E>> Observer<C, E> for Both<'_, A, 
 }
 
 struct Replayer<P: Recordable, M> {
-    puppets: Puppets<P, M, Writer<Vec<u8>>>,
+    nodes: Puppets<P, M, Writer<Vec<u8>>>,
     impossible: Option<String>,
 }
 
@@ -87,10 +91,10 @@ where
 {
     fn observe(&mut self, moment: &Moment<'_, P::Command, P::Event>) {
         let done = match moment {
-            Moment::Input { time, now, node, input } => self.puppets.take(*time, *now, *node, input),
-            // What the journal says a node did is compared with what it does now, line by line.
+            Moment::Input { time, now, node, input } => self.nodes.take(*time, *now, *node, input),
+            // `replay` compares the recorded effects with the replayed ones, line by line.
             Moment::Effect { .. } => Ok(()),
-            Moment::World { time, what } => self.puppets.happen(*time, what),
+            Moment::World { time, what } => self.nodes.happen(*time, what),
         };
         if let Err(reason) = done {
             self.impossible.get_or_insert(reason);

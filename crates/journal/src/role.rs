@@ -1,27 +1,28 @@
-//! How each node stands as a run goes by: outside, waiting, inside; following, leading; paused, down.
+//! The role of each node during a run: idle, waiting, holding the lock; following, leading; paused,
+//! down.
 
 use crate::moment::{Happening, Moment, Observer, Taken};
 use quorate_core::NodeId;
 
-/// How a node stands. What that means, each family says in its own words.
+/// The role of a node. Each family of algorithms defines how it uses the variants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// It wants nothing, and has nothing to do with what the others want.
+    /// The node has no request, and no leader that it follows.
     #[default]
     Idle,
-    /// It wants something, and waits for it.
+    /// The node has a request and waits for it.
     Waiting,
-    /// It knows and accepts that another one is chosen.
+    /// The node follows another node that was chosen.
     Follows,
-    /// It is the one: inside, or the leader.
+    /// The node holds the lock or is the leader.
     Chosen,
-    /// Up, but standing still.
+    /// The node is up but paused.
     Paused,
     Down,
 }
 
 impl Role {
-    /// Its sign in a trace.
+    /// Returns its symbol in a trace.
     pub const fn sign(self) -> char {
         match self {
             Self::Idle => '·',
@@ -34,43 +35,43 @@ impl Role {
     }
 }
 
-/// How a node stands after this moment, if that may be another way than before. The second argument says how each node
-/// stood; it is empty for groups that are too large to show.
+/// Returns the node whose role a moment may change, with its new role. The second argument is the
+/// role of each node before the moment; it is empty for groups that are too large to show.
 pub type Stands<C, E> = fn(&Moment<'_, C, E>, &[Role]) -> Option<(NodeId, Role)>;
 
-/// Keeps track of how every node stands.
+/// Tracks the role of every node.
 pub struct Roles<C, E> {
-    stands: Stands<C, E>,
-    /// How each one stands as far as its family is concerned.
-    standings: Vec<Role>,
+    update: Stands<C, E>,
+    /// The role of each node as its family defines it, without pauses and crashes.
+    family_roles: Vec<Role>,
     paused: Vec<bool>,
     down: Vec<bool>,
 }
 
 impl<C, E> Roles<C, E> {
-    /// All nodes of a group of this size, before anything has happened.
-    pub fn new(nodes: usize, stands: Stands<C, E>) -> Self {
-        Self { stands, standings: vec![Role::Idle; nodes], paused: vec![false; nodes], down: vec![false; nodes] }
+    /// Creates the roles of a group of this size, all [`Role::Idle`].
+    pub fn new(nodes: usize, update: Stands<C, E>) -> Self {
+        Self { update, family_roles: vec![Role::Idle; nodes], paused: vec![false; nodes], down: vec![false; nodes] }
     }
 
-    /// How a node stands.
+    /// Returns the role of a node.
     pub fn of(&self, node: NodeId) -> Role {
         let index = node.index();
         match (self.paused.get(index), self.down.get(index)) {
             (_, Some(true)) => Role::Down,
             (Some(true), _) => Role::Paused,
-            (_, _) => self.standings.get(index).copied().unwrap_or_default(),
+            (_, _) => self.family_roles.get(index).copied().unwrap_or_default(),
         }
     }
 
-    /// How a node stands as far as its family is concerned, even while it stands still.
+    /// Returns the role of a node as its family defines it, also while the node is paused or down.
     pub fn standing(&self, node: NodeId) -> Role {
-        self.standings.get(node.index()).copied().unwrap_or_default()
+        self.family_roles.get(node.index()).copied().unwrap_or_default()
     }
 
-    /// How all of them stand.
+    /// Returns the roles of all nodes.
     pub fn all(&self) -> impl Iterator<Item = Role> + '_ {
-        (0..self.standings.len()).map(|index| self.of(NodeId::from_index(index)))
+        (0..self.family_roles.len()).map(|index| self.of(NodeId::from_index(index)))
     }
 }
 
@@ -82,10 +83,10 @@ fn set(flags: &mut [bool], node: NodeId, value: bool) {
 
 impl<C, E> Observer<C, E> for Roles<C, E> {
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
-        if let Some((node, role)) = (self.stands)(moment, &self.standings)
-            && let Some(standing) = self.standings.get_mut(node.index())
+        if let Some((node, role)) = (self.update)(moment, &self.family_roles)
+            && let Some(family_role) = self.family_roles.get_mut(node.index())
         {
-            *standing = role;
+            *family_role = role;
         }
         match moment {
             Moment::World { what: Happening::Paused { node }, .. } => set(&mut self.paused, *node, true),

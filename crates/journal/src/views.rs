@@ -1,9 +1,12 @@
-//! What nodes learn of their membership, whoever tells them.
+//! Views and leases that nodes receive, from a membership service or from their own membership
+//! protocol.
 
 use crate::moment::{Done, Moment, Taken};
 use quorate_core::{NodeId, Time, Told};
 
-/// What a node learns of its membership in this moment, if anything: from outside, or from the part of it that keeps the membership.
+/// Returns the view or lease that a node receives in this moment, with its time. It comes as an
+/// input from a membership service, or as an effect from a node that runs the membership protocol
+/// itself.
 pub fn told<'a, C, E>(moment: &Moment<'a, C, E>) -> Option<(Time, NodeId, Told<'a>)> {
     match *moment {
         Moment::Input { time, node, input: Taken::View(view), .. } => Some((time, node, Told::View(view))),

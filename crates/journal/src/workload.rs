@@ -1,22 +1,22 @@
-//! The clients of a group, whichever driver runs it.
+//! The clients of a group, for any driver.
 
 use quorate_core::{NodeId, Time};
 use serde::{Deserialize, Serialize};
 
-/// The users of a group: they give commands, and hear what comes of them.
+/// The clients of a group: they give commands to nodes and receive the resulting events.
 pub trait Workload<C, E> {
-    /// The first commands.
+    /// Plans the first commands.
     fn begin(&mut self, plan: &mut Plan<C>);
-    /// A node's user hears something, and may plan more.
+    /// Notifies the client of `node`, which may plan further actions.
     fn hear(&mut self, now: Time, node: NodeId, news: &News<E>, plan: &mut Plan<C>);
-    /// Whether all was asked and answered.
+    /// Returns whether all requests were made and answered.
     fn is_done(&self) -> bool;
 }
 
-/// Commands and alarms to come. A driver drains it after everything that it lets a workload hear.
+/// Actions that clients have planned. A driver drains it after each notification of the workload.
 pub struct Plan<C>(Vec<Planned<C>>);
 
-/// Something that users mean to do.
+/// An action that a client has planned, with its time and its node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned<C> {
     pub at: Time,
@@ -24,16 +24,17 @@ pub struct Planned<C> {
     pub what: What<C>,
 }
 
-/// What users can mean to do.
+/// The action itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What<C> {
-    /// Give the node this command, unless the life ends before that it had when this was planned.
+    /// Give the node this command, unless the node has crashed since the action was planned.
     CommandThisLife(C),
-    /// Give the node this command, whichever life of it that finds.
+    /// Give the node this command in any incarnation.
     CommandAnyLife(C),
-    /// Hear [`News::Alarm`], whether the node is up or down.
+    /// Notify the client with [`News::Alarm`], whether the node is up or down.
     Alarm,
-    /// Have the node let out of its group, for good in its present life. A node that keeps its membership itself sees to that itself.
+    /// Remove the node from its group until it restarts. Drivers ignore this for nodes that run the
+    /// membership protocol themselves.
     Depart,
 }
 
@@ -44,47 +45,48 @@ impl<C> Default for Plan<C> {
 }
 
 impl<C> Plan<C> {
-    /// Nothing is planned.
+    /// Creates an empty plan.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// Takes everything out, in the order in which it was planned.
+    /// Removes and returns all actions in the order in which they were planned.
     pub fn drain(&mut self) -> impl Iterator<Item = Planned<C>> + '_ {
         self.0.drain(..)
     }
 
-    /// Gives a node this command at that instant, unless its present life ends before.
+    /// Plans a command at the time `at`, unless the node crashes before.
     pub fn command(&mut self, at: Time, node: NodeId, command: C) {
         self.0.push(Planned { at, node, what: What::CommandThisLife(command) });
     }
 
-    /// Gives a node this command at that instant, whichever life of it that finds.
+    /// Plans a command at the time `at`, in any incarnation of the node.
     pub fn command_any_life(&mut self, at: Time, node: NodeId, command: C) {
         self.0.push(Planned { at, node, what: What::CommandAnyLife(command) });
     }
 
-    /// Has a node let out of its group at that instant.
+    /// Plans the removal of a node from its group at the time `at`.
     pub fn depart(&mut self, at: Time, node: NodeId) {
         self.0.push(Planned { at, node, what: What::Depart });
     }
 
-    /// Lets a node's user hear [`News::Alarm`] at that instant, whether the node is up or down.
+    /// Plans a [`News::Alarm`] for a node's client at the time `at`, whether the node is up or
+    /// down.
     pub fn wake(&mut self, at: Time, node: NodeId) {
         self.0.push(Planned { at, node, what: What::Alarm });
     }
 }
 
-/// What a node's user learns.
+/// A notification of a node's client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News<E> {
-    /// The node told it something.
+    /// The node emitted an event.
     Told(E),
-    /// The node went down, and every request with it.
+    /// The node crashed; all its requests are lost.
     Crashed,
-    /// The node is back, and knows of no request.
+    /// The node restarted, without any of the earlier requests.
     Restarted,
-    /// The user's alarm clock rings, whether the node is up or down.
+    /// The client's alarm fired, whether the node is up or down.
     Alarm,
 }
 
@@ -92,10 +94,10 @@ pub enum News<E> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// Everything asked was answered, and the network is quiet or was given time to be.
+    /// All requests were answered, and the network is quiet or had time to become quiet.
     Done,
-    /// Somebody waits, and nothing more can happen, or nothing but timers that change nothing.
+    /// A client still waits, but nothing can happen any more except timers without effect.
     Stuck,
-    /// The time or the number of events ran out.
+    /// The run reached its limit of time or events.
     Stopped,
 }

@@ -1,11 +1,14 @@
-//! The deterministic simulator: nodes of any [`Protocol`](quorate_core::Protocol) in a world with seeded faults.
+//! A deterministic simulator for nodes of any [`Protocol`](quorate_core::Protocol), with seeded
+//! faults.
 //!
-//! - A [`World`] holds the nodes, the network between them, their clocks and disks; an [`Observer`](quorate_journal::moment::Observer)
-//!   sees every moment of it.
-//! - [`run`](run::run) lets a [`Workload`](quorate_journal::workload::Workload) ask until it is served.
+//! - A [`World`] contains the nodes, the network between them, their clocks and disks. An
+//!   [`Observer`](quorate_journal::moment::Observer) sees every moment of the run.
+//! - [`run`](run::run) runs a world with a [`Workload`](quorate_journal::workload::Workload) until
+//!   all requests are served.
 //! - [`linear`] decides whether a history of operations is linearizable.
 //!
-//! It knows no family of algorithms: clients, measures and properties come from outside.
+//! The simulator does not depend on any family of algorithms: callers provide clients, metrics and
+//! properties.
 
 pub mod linear;
 mod network;

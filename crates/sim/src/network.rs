@@ -1,23 +1,23 @@
-//! The network between nodes: how long a message takes, and whether it arrives at all.
+//! The network between nodes: delays, losses, duplicates and cuts.
 
-use crate::world::Told;
+use crate::world::FixedFate;
 use quorate_core::{NodeId, Time};
 use quorate_journal::dice::Dice;
 use quorate_journal::moment::Loss;
 use quorate_journal::settings::{Chance, Cut, Latency, LinkChange, Links};
 use std::collections::HashMap;
 
-/// How links behave when nothing is wrong with them in particular.
+/// The default behaviour of links.
 #[derive(Clone, Debug)]
 pub struct Wire {
     pub latency: Latency,
     pub loss: Chance,
     pub duplicate: Chance,
-    /// Whether messages of one node to another arrive in the order they were sent.
+    /// Whether the messages of a link arrive in the order in which they were sent.
     pub fifo: bool,
 }
 
-pub(crate) enum Fate {
+pub(crate) enum TransmissionOutcome {
     Lost(Loss),
     Arrives(Time),
     Twice(Time, Time),
@@ -26,70 +26,72 @@ pub(crate) enum Fate {
 pub(crate) struct Network {
     wire: Wire,
     dice: Dice,
-    /// Cuts under way, each with the serial number of its fault.
+    /// Current cuts, each with the serial number of its fault.
     cuts: Vec<(u64, Cut)>,
-    /// Links that behave unlike the others; of two that concern the same one, the later holds.
-    odd: Vec<(u64, Links, LinkChange)>,
-    /// How links that were used since the last change behave, so that odd ones are not looked up again and again.
-    known: HashMap<(NodeId, NodeId), Manners>,
+    /// Links whose behaviour a fault changed, with the serial number of the fault. A later change
+    /// overrides an earlier one.
+    changed_links: Vec<(u64, Links, LinkChange)>,
+    /// The behaviour of links used since the last change.
+    cache: HashMap<(NodeId, NodeId), Behaviour>,
     last_arrivals: LastArrivals,
 }
 
-type Manners = (Latency, Chance, Chance);
+/// Latency, probability of loss and probability of duplication.
+type Behaviour = (Latency, Chance, Chance);
 
-const MOST_KNOWN: usize = 1 << 16;
+const MAX_CACHED: usize = 1 << 16;
 
 impl Network {
     pub(crate) fn new(wire: Wire, dice: Dice) -> Self {
         Self {
             wire,
             dice,
-            odd: Vec::new(),
+            changed_links: Vec::new(),
             cuts: Vec::new(),
-            known: HashMap::new(),
+            cache: HashMap::new(),
             last_arrivals: LastArrivals::default(),
         }
     }
 
-    /// How long a message takes and how likely it is lost where nothing is wrong in particular.
-    pub(crate) fn usual(&self) -> (Latency, Chance) {
+    /// Returns the default latency and the default probability of loss.
+    pub(crate) fn default_behaviour(&self) -> (Latency, Chance) {
         (self.wire.latency, self.wire.loss)
     }
 
-    /// Decides what becomes of a message that leaves now. The cost does not depend on the number of links.
+    /// Decides the fate of a message that is sent now. The cost does not depend on the number of
+    /// links.
     #[inline]
-    pub(crate) fn fate(&mut self, now: Time, from: NodeId, to: NodeId) -> Fate {
+    pub(crate) fn outcome(&mut self, now: Time, from: NodeId, to: NodeId) -> TransmissionOutcome {
         if from == to {
-            return Fate::Arrives(now);
+            return TransmissionOutcome::Arrives(now);
         }
         if self.is_cut(from, to) {
-            return Fate::Lost(Loss::Cut);
+            return TransmissionOutcome::Lost(Loss::Cut);
         }
-        let (latency, loss, duplicate) = self.manners(from, to);
+        let (latency, loss, duplicate) = self.behaviour(from, to);
         if self.dice.happens(loss) {
-            return Fate::Lost(Loss::Chance);
+            return TransmissionOutcome::Lost(Loss::Chance);
         }
         let arrival = self.arrival(now, from, to, latency);
         if self.dice.happens(duplicate) {
-            return Fate::Twice(arrival, self.arrival(now, from, to, latency));
+            return TransmissionOutcome::Twice(arrival, self.arrival(now, from, to, latency));
         }
-        Fate::Arrives(arrival)
+        TransmissionOutcome::Arrives(arrival)
     }
 
-    /// Does what is told of a message that leaves now, unless a cut stops it.
-    pub(crate) fn directed(&mut self, now: Time, from: NodeId, to: NodeId, told: Told) -> Fate {
+    /// Returns the fate that a script fixed for a message that is sent now, unless a cut blocks it.
+    pub(crate) fn directed(&mut self, now: Time, from: NodeId, to: NodeId, fixed: FixedFate) -> TransmissionOutcome {
         if self.is_cut(from, to) {
-            return Fate::Lost(Loss::Cut);
+            return TransmissionOutcome::Lost(Loss::Cut);
         }
-        if told.lost {
-            return Fate::Lost(Loss::Chance);
+        if fixed.lost {
+            return TransmissionOutcome::Lost(Loss::Chance);
         }
-        let (latency, _, _) = self.manners(from, to);
-        let fixed = |length: Option<_>| length.map_or(latency, Latency::Fixed);
-        let arrival = self.arrival(now, from, to, fixed(told.takes));
-        match told.again {
-            Some(again) => Fate::Twice(arrival, self.arrival(now, from, to, Latency::Fixed(again))),
-            None => Fate::Arrives(arrival),
+        let (latency, _, _) = self.behaviour(from, to);
+        let arrival = self.arrival(now, from, to, fixed.takes.map_or(latency, Latency::Fixed));
+        match fixed.again {
+            Some(again) => TransmissionOutcome::Twice(arrival, self.arrival(now, from, to, Latency::Fixed(again))),
+            None => TransmissionOutcome::Arrives(arrival),
         }
     }
 
@@ -102,19 +104,19 @@ impl Network {
         self.cuts.push((serial, cut));
     }
 
-    /// Some links begin to behave unlike the others.
+    /// Changes the behaviour of some links.
     pub(crate) fn change(&mut self, serial: u64, links: Links, change: LinkChange) {
-        self.odd.push((serial, links, change));
-        self.known.clear();
+        self.changed_links.push((serial, links, change));
+        self.cache.clear();
     }
 
-    /// What one fault did to the network ends. Tells whether it had not ended before.
-    pub(crate) fn mend(&mut self, serial: u64) -> bool {
-        let before = self.cuts.len() + self.odd.len();
-        self.known.clear();
+    /// Ends the effect of one fault on the network. Returns whether it was still in effect.
+    pub(crate) fn end_fault(&mut self, serial: u64) -> bool {
+        let before = self.cuts.len() + self.changed_links.len();
+        self.cache.clear();
         self.cuts.retain(|(cut, _)| *cut != serial);
-        self.odd.retain(|(change, _, _)| *change != serial);
-        self.cuts.len() + self.odd.len() < before
+        self.changed_links.retain(|(change, _, _)| *change != serial);
+        self.cuts.len() + self.changed_links.len() < before
     }
 
     pub(crate) fn heal(&mut self) {
@@ -122,28 +124,28 @@ impl Network {
     }
 
     #[inline]
-    fn manners(&mut self, from: NodeId, to: NodeId) -> Manners {
-        if self.odd.is_empty() {
+    fn behaviour(&mut self, from: NodeId, to: NodeId) -> Behaviour {
+        if self.changed_links.is_empty() {
             return (self.wire.latency, self.wire.loss, self.wire.duplicate);
         }
-        if let Some(known) = self.known.get(&(from, to)) {
-            return *known;
+        if let Some(cache) = self.cache.get(&(from, to)) {
+            return *cache;
         }
-        if self.known.len() >= MOST_KNOWN {
-            self.known.clear();
+        if self.cache.len() >= MAX_CACHED {
+            self.cache.clear();
         }
-        let manners = self.look_up(from, to);
-        self.known.insert((from, to), manners);
-        manners
+        let behaviour = self.look_up(from, to);
+        self.cache.insert((from, to), behaviour);
+        behaviour
     }
 
-    fn look_up(&self, from: NodeId, to: NodeId) -> Manners {
+    fn look_up(&self, from: NodeId, to: NodeId) -> Behaviour {
         let Wire { mut latency, mut loss, mut duplicate, fifo: _ } = self.wire;
-        for (_, _, change) in self.odd.iter().filter(|(_, links, _)| links.cover(from, to)) {
+        for (_, _, change) in self.changed_links.iter().filter(|(_, links, _)| links.cover(from, to)) {
             match change {
-                LinkChange::Latency(odd) => latency = *odd,
-                LinkChange::Loss(odd) => loss = *odd,
-                LinkChange::Duplicate(odd) => duplicate = *odd,
+                LinkChange::Latency(changed) => latency = *changed,
+                LinkChange::Loss(changed) => loss = *changed,
+                LinkChange::Duplicate(changed) => duplicate = *changed,
             }
         }
         (latency, loss, duplicate)
@@ -156,8 +158,8 @@ impl Network {
     }
 }
 
-/// When the last message of each busy link arrives. Links that have fallen silent are forgotten, so that memory
-/// follows what is under way and not the number of links.
+/// The arrival time of the last message of each link. Links without messages in flight are pruned,
+/// so that memory depends on the messages in flight and not on the number of links.
 #[derive(Default)]
 struct LastArrivals {
     arrivals: HashMap<(NodeId, NodeId), Time>,
@@ -165,7 +167,7 @@ struct LastArrivals {
 }
 
 impl LastArrivals {
-    /// No earlier than the message before it on the same link.
+    /// Returns `arrival`, delayed if necessary until the previous message of the link has arrived.
     fn push_back(&mut self, now: Time, from: NodeId, to: NodeId, arrival: Time) -> Time {
         if self.arrivals.len() > self.prune_at {
             self.arrivals.retain(|_, last| *last > now);

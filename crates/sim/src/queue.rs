@@ -1,39 +1,42 @@
-//! The queue of what is to come: a radix heap in hexadecimal digits.
+//! The queue of pending events: a radix heap in hexadecimal digits.
 //!
-//! Time never goes back, so an entry can be filed by the highest digit in which its key differs from the key taken
-//! last, and by the value of that digit. The next entries are then all in one place: the lowest level that is not
-//! empty, and there the lowest slot. A small slot is sorted and taken entry by entry; a large one is filed anew, one
-//! level down. With a million entries pending that is several times faster than a binary heap, because slots are
-//! read from front to back. Equal keys come out in the order they went in: they always share a slot, and neither
+//! Time never decreases, so an entry is filed by the highest digit in which its key differs from
+//! the key popped last, and by the value of that digit. The next entries are then all in one slot:
+//! the lowest non-empty slot of the lowest non-empty level. A small slot is sorted and popped entry
+//! by entry; a large one is redistributed to lower levels. With a million pending entries this is
+//! several times faster than a binary heap, because slots are read sequentially. Entries with equal
+//! keys are popped in the order in which they were pushed: they always share a slot, and neither
 //! filing nor sorting changes their order.
 
 use std::collections::VecDeque;
 
-/// Entries with keys that never fall below the last key taken.
+/// A priority queue whose keys never fall below the last key popped.
 pub(crate) struct Queue<T> {
-    /// No key is below it. What is filed at level `l` has the same digits above `l`, and a larger one at `l`.
+    /// No key is below it. Keys at level `l` have the same digits as this above `l`, and a larger
+    /// digit at `l`.
     last: u64,
-    /// The entries that come next, in order.
+    /// The next entries, sorted.
     run: VecDeque<(u64, T)>,
-    /// Keys up to this one belong into the run.
+    /// Keys up to this one belong in the run.
     run_end: u64,
     /// `LEVELS` times `SLOTS` slots.
     slots: Vec<Vec<(u64, T)>>,
-    /// For each level, which of its slots are not empty.
+    /// For each level, a bit set of its non-empty slots.
     occupied: [u16; LEVELS],
-    /// Which levels are not empty.
+    /// A bit set of the non-empty levels.
     levels: u16,
 }
 
 const DIGIT: u32 = 4;
 const SLOTS: usize = 1 << DIGIT;
 const LEVELS: usize = (u64::BITS / DIGIT) as usize;
-/// A slot of at most so many entries is sorted rather than filed anew.
-const SORTED: usize = 64;
-/// A run that has grown beyond this by entries that came late is filed anew: inserting would become slow.
-const LONG_RUN: usize = 1024;
-/// An emptied slot keeps its memory only if it is small; a large one is needed again too rarely.
-const KEPT_CAPACITY: usize = 1 << 10;
+/// Maximum number of entries of a slot that is sorted instead of redistributed.
+const MAX_SORTED: usize = 64;
+/// A run longer than this is redistributed before an entry is inserted in its middle, which would
+/// be slow.
+const MAX_RUN: usize = 1024;
+/// An emptied slot keeps its memory up to this capacity; larger slots are rarely needed again.
+const MAX_KEPT_CAPACITY: usize = 1 << 10;
 
 impl<T> Queue<T> {
     pub(crate) fn new() -> Self {
@@ -47,14 +50,14 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Files an entry. A key in the past is taken for the present.
+    /// Adds an entry. A key below the last key popped is raised to it.
     #[inline]
     pub(crate) fn push(&mut self, key: u64, entry: T) {
         let key = key.max(self.last);
         if key <= self.run_end { self.push_into_run(key, entry) } else { self.file(key, entry) }
     }
 
-    /// Takes the entry with the smallest key, the first of those that share it.
+    /// Removes and returns the entry with the smallest key, the oldest among equal keys.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(u64, T)> {
         while self.run.is_empty() {
@@ -71,13 +74,13 @@ impl<T> Queue<T> {
         Some((key, entry))
     }
 
-    /// An entry that comes soon, if one is known without a search.
+    /// Returns an entry that will be popped soon, if one is available without a search.
     #[inline]
-    pub(crate) fn soon(&self) -> Option<&T> {
+    pub(crate) fn peek_ahead(&self) -> Option<&T> {
         self.run.get(1).map(|(_, entry)| entry)
     }
 
-    /// The smallest key. It is looked up, not taken out, so that what is filed next may still come before it.
+    /// Returns the smallest key. Entries pushed later may still have smaller keys.
     pub(crate) fn next_key(&self) -> Option<u64> {
         if let Some((key, _)) = self.run.front() {
             return Some(*key);
@@ -88,9 +91,9 @@ impl<T> Queue<T> {
     }
 
     fn push_into_run(&mut self, key: u64, entry: T) {
-        if self.run.len() < LONG_RUN || self.run.back().is_none_or(|(latest, _)| *latest <= key) {
-            let place = self.run.partition_point(|(earlier, _)| *earlier <= key);
-            self.run.insert(place, (key, entry));
+        if self.run.len() < MAX_RUN || self.run.back().is_none_or(|(latest, _)| *latest <= key) {
+            let index = self.run.partition_point(|(earlier, _)| *earlier <= key);
+            self.run.insert(index, (key, entry));
             return;
         }
         self.run_end = self.last;
@@ -100,7 +103,7 @@ impl<T> Queue<T> {
         self.push(key, entry);
     }
 
-    /// Files an entry whose key is beyond `last`.
+    /// Puts an entry whose key is greater than `last` into its slot.
     #[inline]
     fn file(&mut self, key: u64, entry: T) {
         let level = ((u64::BITS - 1 - (key ^ self.last).leading_zeros()) / DIGIT) as usize;
@@ -113,7 +116,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Makes the lowest slot the run if it is small; else files it anew, lower down.
+    /// Makes the lowest slot the run if it is small; otherwise redistributes it to lower levels.
     fn open_slot(&mut self) {
         let level = self.levels.trailing_zeros();
         let Some(occupied) = self.occupied.get_mut(level as usize) else { return };
@@ -125,10 +128,10 @@ impl<T> Queue<T> {
         let shift = level * DIGIT;
         let above = self.last.checked_shr(shift + DIGIT).unwrap_or(0).checked_shl(shift + DIGIT).unwrap_or(0);
         let first = above | (u64::from(digit) << shift);
-        let place = level as usize * SLOTS + digit as usize;
-        let Some(mut entries) = self.slots.get_mut(place).map(std::mem::take) else { return };
+        let index = level as usize * SLOTS + digit as usize;
+        let Some(mut entries) = self.slots.get_mut(index).map(std::mem::take) else { return };
         self.last = first;
-        if level == 0 || entries.len() <= SORTED {
+        if level == 0 || entries.len() <= MAX_SORTED {
             entries.sort_by_key(|(key, _)| *key);
             self.run_end = first | ((1 << shift) - 1);
             self.run.extend(entries.drain(..));
@@ -138,8 +141,8 @@ impl<T> Queue<T> {
                 if key == first { self.run.push_back((key, entry)) } else { self.file(key, entry) }
             }
         }
-        if entries.capacity() <= KEPT_CAPACITY
-            && let Some(slot) = self.slots.get_mut(place)
+        if entries.capacity() <= MAX_KEPT_CAPACITY
+            && let Some(slot) = self.slots.get_mut(index)
         {
             *slot = entries;
         }
@@ -153,9 +156,10 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// Against a plain ordered map: pushes and pops in any mixture, delays of every magnitude.
+        /// Compares the queue with an ordered map under random pushes and pops with delays of every
+        /// magnitude.
         #[test]
-        fn it_behaves_like_a_sorted_list_that_keeps_ties_in_order(
+        fn it_behaves_like_a_stable_sorted_list(
             steps in prop::collection::vec(prop::option::of((0u32..60, 0u64..4)), 1..400),
         ) {
             let mut queue = Queue::new();
@@ -180,9 +184,9 @@ mod tests {
         }
     }
 
-    /// Entries that come late, each before those already in the run, and more of them than a run may hold.
+    /// Pushes more entries into a run than it may hold, each before those already in it.
     #[test]
-    fn a_run_that_grows_too_long_is_filed_anew() {
+    fn a_run_that_grows_too_long_is_redistributed() {
         let mut queue = Queue::new();
         queue.push(1 << 20, 0);
         queue.push((1 << 20) + 5_000, 0);
@@ -195,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_past_is_taken_for_the_present() {
+    fn a_key_in_the_past_is_raised_to_the_last_key_popped() {
         let mut queue = Queue::new();
         queue.push(10, "ten");
         assert_eq!(queue.pop(), Some((10, "ten")));

@@ -1,4 +1,4 @@
-//! Runs a world with its users until everything asked for is done, or nothing more can happen.
+//! Runs a world with its clients until all requests are served, or until nothing more can happen.
 
 use crate::world::World;
 use quorate_core::{Duration, Time, WriteOf};
@@ -7,19 +7,21 @@ use quorate_journal::moment::Observer;
 use quorate_journal::workload::{Ending, Plan, Planned, What, Workload};
 use serde::Serialize;
 
-/// When a run is stopped although it could go on.
+/// Limits at which a run stops although it could continue.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
+    /// Maximum simulated time.
     pub until: Option<Time>,
-    /// After so many events.
+    /// Maximum number of events.
     pub events: u64,
-    /// This long after everything was done, if the network does not fall quiet by itself; at once if that is no time.
+    /// Maximum time between the end of the workload and the end of the run. The run ends earlier if
+    /// the network becomes quiet. Zero ends the run with the workload.
     pub settle: Duration,
-    /// This long after any user last heard anything, if only timers are left to change that.
+    /// Maximum time without a notification of any client while only timers can cause one.
     pub patience: Duration,
 }
 
-/// Runs a world that has started.
+/// Runs a world that has started, and returns how the run ended.
 pub fn run<P, O, W>(world: &mut World<P, O>, workload: &mut W, limits: Limits) -> Ending
 where
     P: Recordable,
@@ -28,16 +30,16 @@ where
     W: Workload<P::Command, P::Event>,
 {
     let mut plan = Plan::new();
-    // Who is down from the start is known before anybody asks.
+    // Clients learn which nodes are down at the start before they plan any commands.
     while let Some((node, news)) = world.next_news() {
         workload.hear(world.time(), node, &news, &mut plan);
     }
     workload.begin(&mut plan);
     let mut done_at = None;
-    let mut heard_at = world.time();
+    let mut notified_at = world.time();
     loop {
         while let Some((node, news)) = world.next_news() {
-            heard_at = world.time();
+            notified_at = world.time();
             workload.hear(world.time(), node, &news, &mut plan);
         }
         for Planned { at, node, what } in plan.drain() {
@@ -57,11 +59,11 @@ where
         } else {
             done_at = None;
         }
-        let is_over = |until| world.next_time().is_some_and(|next| next > until);
-        if limits.until.is_some_and(is_over) || world.events() >= limits.events {
+        let is_past_limit = |until| world.next_time().is_some_and(|next| next > until);
+        if limits.until.is_some_and(is_past_limit) || world.events() >= limits.events {
             return Ending::Stopped;
         }
-        if done_at.is_none() && world.is_left_to_timers() && world.time().since(heard_at) > limits.patience {
+        if done_at.is_none() && world.is_left_to_timers() && world.time().since(notified_at) > limits.patience {
             return Ending::Stuck;
         }
         if !world.advance() {

@@ -1,67 +1,69 @@
-//! How letters reach a node.
+//! The inbox of a node on a thread.
 
 use quorate_core::{Incarnation, NodeId, Protocol};
 use quorate_store::Report;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// What reaches a node from outside: messages with their numbers among all that this life of the sender sent.
-pub(crate) enum Letter<P: Protocol> {
+/// An input from outside. Messages have their numbers among all transmissions of the sender's
+/// incarnation.
+pub(crate) enum Incoming<P: Protocol> {
     Commands(Vec<P::Command>),
     Messages { from: NodeId, incarnation: Incarnation, messages: Vec<(u64, P::Message)> },
     Disk(Report),
     Stop,
 }
 
-/// Where letters to a node go. Copies lead to the same node.
-pub struct Address<P: Protocol>(Sender<Letter<P>>);
+/// The sending side of a node's inbox. Clones send to the same node.
+pub struct Address<P: Protocol>(Sender<Incoming<P>>);
 
-// Written by hand, because a derive would ask Clone of the protocol itself.
+// Implemented by hand because a derive would require `P: Clone`.
 impl<P: Protocol> Clone for Address<P> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-/// Where a node finds its letters.
-pub struct Mailbox<P: Protocol>(pub(crate) Receiver<Letter<P>>);
+/// The receiving side of a node's inbox.
+pub struct Mailbox<P: Protocol>(pub(crate) Receiver<Incoming<P>>);
 
-/// An address and the mailbox that it leads to.
+/// Creates an inbox and returns both sides.
 pub fn mailbox<P: Protocol>() -> (Address<P>, Mailbox<P>) {
     let (sender, receiver) = channel();
     (Address(sender), Mailbox(receiver))
 }
 
 impl<P: Protocol> Address<P> {
-    /// Gives commands, which the node takes in this order. They are lost if it has ended.
+    /// Sends commands, which the node takes in this order. They are lost if the node has stopped.
     pub fn command(&self, commands: Vec<P::Command>) {
-        self.post(Letter::Commands(commands));
+        self.send(Incoming::Commands(commands));
     }
 
-    /// Brings messages. They are lost if the node has ended, as on any network.
+    /// Sends messages to the node. They are lost if the node has stopped, as on a real network.
     pub fn deliver(&self, from: NodeId, messages: Vec<P::Message>) {
-        self.numbered(from, Incarnation::FIRST, (1..).zip(messages).collect());
+        self.deliver_numbered(from, Incarnation::FIRST, (1..).zip(messages).collect());
     }
 
-    pub(crate) fn numbered(&self, from: NodeId, incarnation: Incarnation, messages: Vec<(u64, P::Message)>) {
-        self.post(Letter::Messages { from, incarnation, messages });
+    pub(crate) fn deliver_numbered(&self, from: NodeId, incarnation: Incarnation, messages: Vec<(u64, P::Message)>) {
+        self.send(Incoming::Messages { from, incarnation, messages });
     }
 
-    /// Asks the node to end.
+    /// Asks the node to stop.
     pub fn stop(&self) {
-        self.post(Letter::Stop);
+        self.send(Incoming::Stop);
     }
 
-    /// What a [`Scribe`](quorate_store::Scribe) tells goes to the node.
+    /// Returns a callback for a [`Scribe`](quorate_store::Scribe) that passes its reports to the
+    /// node.
     pub fn reporter(&self) -> impl FnMut(Report) + Send + 'static
     where
         P: Protocol<Command: Send, Message: Send> + 'static,
     {
         let address = self.clone();
-        move |report| address.post(Letter::Disk(report))
+        move |report| address.send(Incoming::Disk(report))
     }
 
-    fn post(&self, letter: Letter<P>) {
-        // The other end is gone only if the node has ended.
-        let _ = self.0.send(letter);
+    fn send(&self, incoming: Incoming<P>) {
+        // Sending fails only if the node has stopped.
+        let _ = self.0.send(incoming);
     }
 }

@@ -1,7 +1,8 @@
-//! Nodes of any protocol on threads of one process, with real clocks and, if wanted, real disks.
+//! Nodes of any protocol on threads of one process, with real clocks and, optionally, real disks.
 //!
-//! It is the smallest driver that runs for real: messages pass through memory, saves through a
-//! [`Scribe`](quorate_store::Scribe) and its one sync for all that waits. Benchmarks and crash tests use it.
+//! It is the smallest driver with real clocks: messages pass through memory, and saves go to a
+//! [`Scribe`](quorate_store::Scribe), which syncs all waiting saves at once. Benchmarks and crash
+//! tests use it.
 
 mod mailbox;
 mod node;

@@ -1,6 +1,7 @@
-//! One node on a thread: takes what waits for it, then lets everything that came of it go out at once.
+//! A node on a thread: processes all waiting inputs, then sends all resulting messages and events
+//! at once.
 
-use super::mailbox::{Address, Letter, Mailbox};
+use super::mailbox::{Address, Incoming, Mailbox};
 use crate::{Clock, Disk, Engine, Failure, Found, Outlet, Parts, Sender};
 use quorate_core::{Group, Incarnation, NodeId, Protocol, WriteOf};
 use quorate_journal::Recordable;
@@ -12,10 +13,10 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// So many letters are read before anything goes out.
-const MOST_LETTERS: usize = 256;
+/// Maximum number of inputs processed before messages and events are sent.
+const MAX_INPUTS_PER_TURN: usize = 256;
 
-/// A node that runs.
+/// A running node. Dropping it stops the node.
 pub struct Running<P: Protocol> {
     address: Address<P>,
     thread: Option<JoinHandle<Ending>>,
@@ -24,19 +25,21 @@ pub struct Running<P: Protocol> {
 /// How a node ended.
 #[derive(Debug)]
 pub enum Ending {
+    /// It was asked to stop.
     Stopped,
-    /// Its disk failed: it could not keep what it promises.
+    /// Its disk failed, so it could no longer keep its promises.
     DiskFailed(Option<StoreError>),
+    /// Its thread panicked.
     Panicked,
 }
 
 impl<P: Protocol> Running<P> {
-    /// Where letters to it go.
+    /// Returns the address of the node.
     pub fn address(&self) -> &Address<P> {
         &self.address
     }
 
-    /// Ends it and waits until it has.
+    /// Stops the node and waits until it has ended.
     pub fn stop(mut self) -> Ending {
         self.end()
     }
@@ -57,7 +60,7 @@ impl<P: Protocol> Drop for Running<P> {
     }
 }
 
-/// What a node is started with.
+/// The settings with which a node starts.
 pub struct Start<P: Protocol> {
     pub me: NodeId,
     pub durable: P::Durable,
@@ -66,36 +69,37 @@ pub struct Start<P: Protocol> {
     pub peers: BTreeMap<NodeId, Address<P>>,
 }
 
-/// Starts a node on a thread of its own. `make` makes the node there; `hear` gets what it tells, all of one turn at once.
+/// Starts a node on a thread. `make` creates the node on that thread. `on_events` receives the
+/// events of each turn at once.
 pub fn start<P>(
     setup: Start<P>,
     (address, mailbox): (Address<P>, Mailbox<P>),
     make: impl FnOnce() -> P + Send + 'static,
-    hear: impl FnMut(Vec<P::Event>) + Send + 'static,
+    on_events: impl FnMut(Vec<P::Event>) + Send + 'static,
 ) -> io::Result<Running<P>>
 where
     P: Recordable<Command: Send, Message: Send, Event: Send, Durable: Storable + Send + 'static> + 'static,
     WriteOf<P>: Serialize + Send + 'static,
 {
     let name = format!("node {}", setup.me);
-    let work = move || {
+    let run = move || {
         let Start { me, durable, incarnation, disk, peers } = setup;
         let parts = Parts { me, clock: Clock::start(), seed: u64::from(me.number()), disk, record: () };
         let peers = peers.into_iter().map(|(node, address)| (node, (address, Vec::new()))).collect();
         let mut engine = Engine::new(make(), parts);
-        let mut post = Post { me, incarnation, peers, events: Vec::new() };
-        engine.start(Found { durable, incarnation, is_blank: false }, &mut post);
-        Worker { engine, mailbox, post, hear }.work()
+        let mut outbox = Outbox { me, incarnation, peers, events: Vec::new() };
+        engine.start(Found { durable, incarnation, is_blank: false }, &mut outbox);
+        Worker { engine, mailbox, outbox, on_events }.run()
     };
-    let thread = Builder::new().name(name).spawn(work);
+    let thread = Builder::new().name(name).spawn(run);
     thread.map(|thread| Running { address, thread: Some(thread) })
 }
 
 struct Worker<P: Protocol, H> {
     engine: Engine<P, P::Durable, ()>,
     mailbox: Mailbox<P>,
-    post: Post<P>,
-    hear: H,
+    outbox: Outbox<P>,
+    on_events: H,
 }
 
 impl<P, H> Worker<P, H>
@@ -104,78 +108,80 @@ where
     WriteOf<P>: Serialize + Send + 'static,
     H: FnMut(Vec<P::Event>),
 {
-    fn work(&mut self) -> Ending {
+    fn run(&mut self) -> Ending {
         loop {
-            match self.engine.settle(&mut self.post) {
+            match self.engine.settle(&mut self.outbox) {
                 Ok(()) => {}
                 Err(Failure::Disk(error)) => return Ending::DiskFailed(error),
-                // Nothing is recorded here, so nothing of it can fail.
+                // This driver writes no journal, so this cannot happen.
                 Err(Failure::Journal(_)) => return Ending::Stopped,
             }
-            self.post.leave(&mut self.hear);
-            let Some(first) = self.next_letter() else { return Ending::Stopped };
+            self.outbox.flush(&mut self.on_events);
+            let Some(first) = self.next_incoming() else { return Ending::Stopped };
             self.engine.wake();
-            let mut letter = first;
-            for _ in 0..MOST_LETTERS {
-                match letter.take() {
-                    Some(Letter::Stop) => return Ending::Stopped,
-                    Some(letter) => self.open(letter),
+            let mut incoming = first;
+            for _ in 0..MAX_INPUTS_PER_TURN {
+                match incoming.take() {
+                    Some(Incoming::Stop) => return Ending::Stopped,
+                    Some(incoming) => self.handle(incoming),
                     None => break,
                 }
-                letter = self.mailbox.0.try_recv().ok();
+                incoming = self.mailbox.0.try_recv().ok();
             }
-            self.engine.fire(&mut self.post);
+            self.engine.fire(&mut self.outbox);
         }
     }
 
-    /// The next letter, or none if a timer is due first. Nothing at all if nobody can write any more.
-    fn next_letter(&mut self) -> Option<Option<Letter<P>>> {
+    /// Waits for the next input. Returns `Some(None)` if a timer is due first, and `None` if all
+    /// senders are gone.
+    fn next_incoming(&mut self) -> Option<Option<Incoming<P>>> {
         let Some(due) = self.engine.next_timer() else { return self.mailbox.0.recv().ok().map(Some) };
         let wait = due.since(self.engine.wake());
         match self.mailbox.0.recv_timeout(Duration::from_nanos(wait.nanos())) {
-            Ok(letter) => Some(Some(letter)),
+            Ok(incoming) => Some(Some(incoming)),
             Err(RecvTimeoutError::Timeout) => Some(None),
             Err(RecvTimeoutError::Disconnected) => None,
         }
     }
 
-    fn open(&mut self, letter: Letter<P>) {
-        let (engine, post) = (&mut self.engine, &mut self.post);
-        match letter {
-            Letter::Commands(commands) => commands.into_iter().for_each(|command| engine.command(command, post)),
-            Letter::Messages { from, incarnation, messages } => {
+    fn handle(&mut self, incoming: Incoming<P>) {
+        let (engine, outbox) = (&mut self.engine, &mut self.outbox);
+        match incoming {
+            Incoming::Commands(commands) => commands.into_iter().for_each(|command| engine.command(command, outbox)),
+            Incoming::Messages { from, incarnation, messages } => {
                 for (number, message) in messages {
-                    engine.message(Sender { node: from, incarnation, number }, message, post);
+                    engine.message(Sender { node: from, incarnation, number }, message, outbox);
                 }
             }
-            Letter::Disk(report) => engine.disk(report, post),
-            Letter::Stop => {}
+            Incoming::Disk(report) => engine.disk(report, outbox),
+            Incoming::Stop => {}
         }
     }
 }
 
-/// Messages with their numbers among all that this life sent.
+/// Messages with their numbers among all transmissions of this incarnation.
 type Numbered<P> = Vec<(u64, <P as Protocol>::Message)>;
 
-struct Post<P: Protocol> {
+/// Messages and events of the current turn.
+struct Outbox<P: Protocol> {
     me: NodeId,
     incarnation: Incarnation,
     peers: BTreeMap<NodeId, (Address<P>, Numbered<P>)>,
     events: Vec<P::Event>,
 }
 
-impl<P: Protocol> Post<P> {
-    fn leave(&mut self, hear: &mut impl FnMut(Vec<P::Event>)) {
+impl<P: Protocol> Outbox<P> {
+    fn flush(&mut self, on_events: &mut impl FnMut(Vec<P::Event>)) {
         for (address, messages) in self.peers.values_mut().filter(|(_, messages)| !messages.is_empty()) {
-            address.numbered(self.me, self.incarnation, std::mem::take(messages));
+            address.deliver_numbered(self.me, self.incarnation, std::mem::take(messages));
         }
         if !self.events.is_empty() {
-            hear(std::mem::take(&mut self.events));
+            on_events(std::mem::take(&mut self.events));
         }
     }
 }
 
-impl<P: Protocol> Outlet<P> for Post<P> {
+impl<P: Protocol> Outlet<P> for Outbox<P> {
     fn send(&mut self, to: NodeId, number: u64, message: P::Message) {
         if let Some((_, messages)) = self.peers.get_mut(&to) {
             messages.push((number, message));

@@ -1,4 +1,4 @@
-//! A group of replicas on threads, and a user who waits for what it is told.
+//! A cluster of replicas on threads, and a client that waits for their events.
 
 use quorate_core::{Duration, Group, NodeId};
 use quorate_drive::Disk;
@@ -12,9 +12,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
 pub(crate) type Node = Replica<Registers>;
-pub(crate) type Told = Event<Registers>;
+pub(crate) type ReplicaEvent = Event<Registers>;
 
-/// Nothing takes longer than this, or the test fails.
+/// Maximum time that a client waits before the test fails.
 const DEADLINE: std::time::Duration = std::time::Duration::from_secs(60);
 
 pub(crate) fn node(number: u32) -> NodeId {
@@ -29,7 +29,7 @@ pub(crate) fn folder_of(folder: &Path, me: NodeId) -> PathBuf {
     folder.join(format!("node-{me}"))
 }
 
-/// Small segments, so that there are many.
+/// Small segments, so that a test creates many.
 pub(crate) const SEGMENTS: quorate_store::Settings =
     quorate_store::Settings { segment_bytes: 1 << 14, ahead_bytes: 1 << 12 };
 
@@ -42,12 +42,13 @@ pub(crate) fn settings(founders: usize) -> Settings {
     }
 }
 
-pub(crate) struct Post {
+/// The addresses and inboxes of the replicas.
+pub(crate) struct Cluster {
     pub(crate) addresses: BTreeMap<NodeId, Address<Node>>,
     mailboxes: BTreeMap<NodeId, (Address<Node>, Mailbox<Node>)>,
 }
 
-impl Post {
+impl Cluster {
     pub(crate) fn new(nodes: usize) -> Self {
         let group = Group::of_size(nodes);
         let mailboxes: BTreeMap<_, _> = group.iter().map(|me| (me, mailbox::<Node>())).collect();
@@ -55,44 +56,46 @@ impl Post {
         Self { addresses, mailboxes }
     }
 
-    /// Starts one node on a disk in some file system; `hear` gets what it tells.
+    /// Starts one replica with its disk in a file system. `on_events` receives its events.
     pub(crate) fn start<F>(
         &mut self,
         me: NodeId,
         files: F,
         folder: &Path,
         settings: Settings,
-        hear: impl FnMut(Vec<Told>) + Send + 'static,
+        on_events: impl FnMut(Vec<ReplicaEvent>) + Send + 'static,
     ) -> Result<Running<Node>, StoreError>
     where
         F: FileSystem<File: Send, Lock: Send> + Send + 'static,
     {
-        let (address, letters) = self.mailboxes.remove(&me).expect("it runs already");
+        let (address, mailbox) = self.mailboxes.remove(&me).expect("the node is already running");
         let (store, durable, recovery) = Store::<Durable, F>::open_in(files, folder, owner(me), SEGMENTS)?;
         let patience =
             Patience { first: std::time::Duration::from_millis(5), longest: std::time::Duration::from_millis(50) };
         let scribe = Scribe::start(store, 1 << 10, patience, address.reporter())?;
         let (disk, peers) = (Disk::Scribe(scribe), self.addresses.clone());
         let setup = Start { me, durable, incarnation: recovery.incarnation, disk, peers };
-        Ok(start(setup, (address, letters), move || Replica::new(me, settings), hear).unwrap())
+        Ok(start(setup, (address, mailbox), move || Replica::new(me, settings), on_events).unwrap())
     }
 }
 
-pub(crate) struct User {
-    sender: Sender<(NodeId, Told)>,
-    receiver: Receiver<(NodeId, Told)>,
+/// A client that sends commands to replicas and waits for their events.
+pub(crate) struct TestClient {
+    sender: Sender<(NodeId, ReplicaEvent)>,
+    receiver: Receiver<(NodeId, ReplicaEvent)>,
     addresses: BTreeMap<NodeId, Address<Node>>,
     leader: Option<NodeId>,
     ticket: u64,
 }
 
-impl User {
-    pub(crate) fn new(post: &Post) -> Self {
+impl TestClient {
+    pub(crate) fn new(cluster: &Cluster) -> Self {
         let (sender, receiver) = channel();
-        Self { sender, receiver, addresses: post.addresses.clone(), leader: None, ticket: 0 }
+        Self { sender, receiver, addresses: cluster.addresses.clone(), leader: None, ticket: 0 }
     }
 
-    pub(crate) fn ear(&self, me: NodeId) -> impl FnMut(Vec<Told>) + Send + 'static {
+    /// Returns the callback through which a replica passes its events to this client.
+    pub(crate) fn event_callback(&self, me: NodeId) -> impl FnMut(Vec<ReplicaEvent>) + Send + 'static {
         let sender = self.sender.clone();
         move |events| {
             events.into_iter().for_each(|event| {
@@ -101,7 +104,8 @@ impl User {
         }
     }
 
-    pub(crate) fn wait<T>(&mut self, what: &str, mut found: impl FnMut(NodeId, &Told) -> Option<T>) -> T {
+    /// Waits for an event for which `found` returns a value. Panics at the deadline.
+    pub(crate) fn wait<T>(&mut self, what: &str, mut found: impl FnMut(NodeId, &ReplicaEvent) -> Option<T>) -> T {
         let deadline = Instant::now() + DEADLINE;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -125,16 +129,16 @@ impl User {
         self.wait("leader", |from, event| matches!(event, Event::Leads { .. }).then_some(from))
     }
 
-    fn ask(&mut self, at: NodeId, command: impl FnOnce(Ticket) -> Command<Registers>) -> Told {
+    fn ask(&mut self, at: NodeId, command: impl FnOnce(Ticket) -> Command<Registers>) -> ReplicaEvent {
         self.ticket += 1;
-        let wanted = Ticket(self.ticket);
-        self.addresses[&at].command(vec![command(wanted)]);
+        let expected = Ticket(self.ticket);
+        self.addresses[&at].command(vec![command(expected)]);
         self.wait("answer", |_, event| match event {
             Event::Answered { ticket, .. }
             | Event::Refused { ticket, .. }
             | Event::Unknown { ticket }
             | Event::Changed { ticket, .. }
-                if *ticket == wanted =>
+                if *ticket == expected =>
             {
                 Some(event.clone())
             }
@@ -142,26 +146,27 @@ impl User {
         })
     }
 
-    pub(crate) fn write(&mut self, at: NodeId, key: u64, value: u64) -> Told {
+    pub(crate) fn write(&mut self, at: NodeId, key: u64, value: u64) -> ReplicaEvent {
         let command = Change::Write { key, value };
         self.ask(at, |ticket| Command::Propose(vec![Proposal { ticket, command }]))
     }
 
-    pub(crate) fn insist(&mut self, key: u64, value: u64) {
-        self.keep_trying("never written", |user| {
-            let leader = user.leader();
-            matches!(user.write(leader, key, value), Event::Answered { .. })
+    /// Writes a value, again if necessary, until a leader has answered.
+    pub(crate) fn write_until_answered(&mut self, key: u64, value: u64) {
+        self.keep_trying("never written", |client| {
+            let leader = client.leader();
+            matches!(client.write(leader, key, value), Event::Answered { .. })
         });
     }
 
-    fn keep_trying(&mut self, in_vain: &str, mut attempt: impl FnMut(&mut Self) -> bool) {
+    fn keep_trying(&mut self, failure: &str, mut attempt: impl FnMut(&mut Self) -> bool) {
         let deadline = Instant::now() + DEADLINE;
         while Instant::now() < deadline {
             if attempt(self) {
                 return;
             }
         }
-        panic!("{in_vain}");
+        panic!("{failure}");
     }
 
     pub(crate) fn read(&mut self, at: NodeId, key: u64) -> Option<u64> {
@@ -174,26 +179,31 @@ impl User {
     pub(crate) fn change(&mut self, voters: &[u32], learners: &[u32]) {
         let set = |numbers: &[u32]| numbers.iter().map(|number| node(*number)).collect();
         let members = Members { voters: set(voters), learners: set(learners) };
-        self.keep_trying("never changed", |user| {
-            let (leader, members) = (user.leader(), members.clone());
-            matches!(user.ask(leader, |ticket| Command::Change { ticket, members }), Event::Changed { .. })
+        self.keep_trying("never changed", |client| {
+            let (leader, members) = (client.leader(), members.clone());
+            matches!(client.ask(leader, |ticket| Command::Change { ticket, members }), Event::Changed { .. })
         });
     }
 
-    /// Writes, and waits for an answer or for word that the disk is full: what was proposed just before waits for room.
-    pub(crate) fn write_unless_stuck(&mut self, at: NodeId, value: u64) -> Option<Told> {
+    /// Writes a value and waits briefly for an answer. Returns `None` if the proposal waits for
+    /// space on the disk.
+    pub(crate) fn try_write(&mut self, at: NodeId, value: u64) -> Option<ReplicaEvent> {
         self.ticket += 1;
-        let wanted = Ticket(self.ticket);
-        let proposal = Proposal { ticket: wanted, command: Change::Write { key: 1, value } };
+        let expected = Ticket(self.ticket);
+        let proposal = Proposal { ticket: expected, command: Change::Write { key: 1, value } };
         self.addresses[&at].command(vec![Command::Propose(vec![proposal])]);
-        let answered = |event: &Told| matches!(event, Event::Answered { ticket, .. } | Event::Refused { ticket, .. } if *ticket == wanted);
+        let answered = |event: &ReplicaEvent| match event {
+            Event::Answered { ticket, .. } | Event::Refused { ticket, .. } => *ticket == expected,
+            _ => false,
+        };
         match self.receiver.recv_timeout(std::time::Duration::from_millis(500)) {
             Ok((_, event)) if answered(&event) => Some(event),
             Ok(_) | Err(_) => None,
         }
     }
 
-    pub(crate) fn wait_for_room(&mut self, at: NodeId) {
-        self.keep_trying("there is never room", |user| matches!(user.write(at, 0, 0), Event::Answered { .. }));
+    /// Writes until the disk has space again.
+    pub(crate) fn wait_for_space(&mut self, at: NodeId) {
+        self.keep_trying("the disk never has space", |client| matches!(client.write(at, 0, 0), Event::Answered { .. }));
     }
 }

@@ -1,6 +1,6 @@
-//! A disk that is full: commands are refused, queries answered, and everything goes on when there is room.
+//! A full disk: the replica refuses commands, answers queries, and recovers when there is space.
 
-use crate::common::{Post, User, node, owner, settings};
+use crate::common::{Cluster, TestClient, node, owner, settings};
 use quorate_core::Incarnation;
 use quorate_replica::{Durable, Event, Refusal};
 use quorate_store::faults::FaultyFiles;
@@ -18,21 +18,21 @@ fn a_replica_alone_refuses_commands_answers_queries_and_recovers() {
         Incarnation::FIRST,
     )
     .unwrap();
-    let mut post = Post::new(1);
-    let mut user = User::new(&post);
-    let running = post.start(only, files.clone(), folder, settings(1), user.ear(only)).unwrap();
-    user.insist(1, 7);
+    let mut cluster = Cluster::new(1);
+    let mut client = TestClient::new(&cluster);
+    let running = cluster.start(only, files.clone(), folder, settings(1), client.event_callback(only)).unwrap();
+    client.write_until_answered(1, 7);
     files.limit(0);
-    // Some fit into what was written ahead; then there is no room.
-    let refused = (0..100_000).find_map(|value| match user.write_unless_stuck(only, value) {
+    // The first writes fit into the preallocated part of the log.
+    let refused = (0..100_000).find_map(|value| match client.try_write(only, value) {
         Some(Event::Refused { why, .. }) => Some(why),
         Some(_) | None => None,
     });
     assert_eq!(refused, Some(Refusal::DiskFull));
-    assert!(user.read(only, 1).is_some());
+    assert!(client.read(only, 1).is_some());
     files.heal();
-    user.wait_for_room(only);
-    user.insist(1, 9);
-    assert_eq!(user.read(only, 1), Some(9));
+    client.wait_for_space(only);
+    client.write_until_answered(1, 9);
+    assert_eq!(client.read(only, 1), Some(9));
     drop(running);
 }

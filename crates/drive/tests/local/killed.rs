@@ -1,5 +1,7 @@
-//! Three replicas on real disks in a process that is killed again and again: what was acknowledged is there.
-use crate::common::{Node, Post, folder_of, owner, settings};
+//! Three replicas on real disks in a process that is killed repeatedly: all acknowledged writes
+//! survive.
+
+use crate::common::{Cluster, Node, folder_of, owner, settings};
 use quorate_core::NodeId;
 use quorate_drive::local::{Address, Running};
 use quorate_replica::registers::{Answer, Change, Read, Registers};
@@ -11,9 +13,9 @@ use std::process::{Child, ChildStdout, Stdio};
 
 const FOLDER: &str = "QUORATE_KILLED_FOLDER";
 
-/// Not a test of its own: what the test below runs in a process that it kills.
+/// Not a test: the code that the tests below run in a child process and kill.
 #[test]
-fn the_process_that_is_killed() {
+fn child_process() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
     let nodes = replicas(Path::new(&folder));
     nodes[0].address().command(vec![Command::Campaign]);
@@ -24,20 +26,21 @@ fn the_process_that_is_killed() {
 }
 
 fn replicas(folder: &Path) -> Vec<Running<Node>> {
-    let mut post = Post::new(3);
-    let addresses = post.addresses.clone();
+    let mut cluster = Cluster::new(3);
+    let addresses = cluster.addresses.clone();
     let start_one = |(me, address): (NodeId, Address<Node>)| {
         let folder = folder_of(folder, me);
         if !folder.exists() {
             found::<Durable>(&folder, owner(me)).unwrap();
         }
-        post.start(me, Files, &folder, settings(3), user(address)).unwrap()
+        cluster.start(me, Files, &folder, settings(3), client(address)).unwrap()
     };
     addresses.into_iter().map(start_one).collect()
 }
 
-/// Asks what was written last, then writes ever larger numbers, three at a time, and says which were acknowledged.
-fn user(address: Address<Node>) -> impl FnMut(Vec<Event<Registers>>) + Send + 'static {
+/// Returns a client that reads the last value, then writes increasing numbers, three at a time, and
+/// prints which were acknowledged.
+fn client(address: Address<Node>) -> impl FnMut(Vec<Event<Registers>>) + Send + 'static {
     let mut last = 0;
     move |events| {
         for event in events {
@@ -73,15 +76,16 @@ fn write(last: &mut u64) -> Command<Registers> {
     command
 }
 
-struct Victim {
+/// A child process with replicas. Dropping it kills the process.
+struct KilledProcess {
     process: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
-impl Victim {
+impl KilledProcess {
     fn start(folder: &Path) -> Self {
         let mut process = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "killed::the_process_that_is_killed", "--nocapture"])
+            .args(["--exact", "killed::child_process", "--nocapture"])
             .env(FOLDER, folder)
             .stdout(Stdio::piped())
             .spawn()
@@ -98,38 +102,40 @@ impl Victim {
     }
 }
 
-impl Drop for Victim {
+impl Drop for KilledProcess {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-fn survives_kills(rounds: u64) {
+fn check_kills(rounds: u64) {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("data");
     std::fs::create_dir(&path).unwrap();
     let mut acknowledged = 0;
     for round in 0..rounds {
-        let mut victim = Victim::start(&path);
-        let found = victim.next("found").unwrap_or_else(|| panic!("round {round}: nothing was found"));
-        assert!(found >= acknowledged, "round {round}: {acknowledged} was acknowledged, and {found} is there");
-        // Killed at any moment after so many acknowledgements; some rounds end before the first.
+        let mut process = KilledProcess::start(&path);
+        let found = process.next("found").unwrap_or_else(|| panic!("round {round}: no value was found"));
+        assert!(found >= acknowledged, "round {round}: {acknowledged} was acknowledged, but {found} was found");
+        // The process is killed after a varying number of acknowledgements, in some rounds before
+        // the first.
         for _ in 0..(round * 7_919) % 41 {
-            acknowledged = victim.next("acknowledged").unwrap_or_else(|| panic!("round {round}: it ended by itself"));
+            acknowledged =
+                process.next("acknowledged").unwrap_or_else(|| panic!("round {round}: the process ended early"));
         }
-        drop(victim);
+        drop(process);
     }
     assert!(acknowledged > 0);
 }
 
 #[test]
-fn what_was_acknowledged_survives_every_kill() {
-    survives_kills(41);
+fn each_acknowledged_write_survives_every_kill() {
+    check_kills(41);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
-fn what_was_acknowledged_survives_two_hundred_kills() {
-    survives_kills(200);
+fn each_acknowledged_write_survives_two_hundred_kills() {
+    check_kills(200);
 }

@@ -1,4 +1,4 @@
-//! Replicas that run for real: on threads, with real or nearly real disks.
+//! Replicas on threads, with real disks or simulated faulty ones.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;

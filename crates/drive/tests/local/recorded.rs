@@ -1,4 +1,5 @@
-//! What real replicas save, played on a disk that loses and tears whatever was not synced, crashed at every operation.
+//! Appends the saves of real replicas to a disk that loses and tears unsynced data, with a crash at
+//! every operation.
 
 use quorate_core::{Durable as _, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Time};
 use quorate_replica::registers::{Change, Registers};
@@ -10,17 +11,17 @@ use std::path::Path;
 
 type Node = Replica<Registers>;
 
-/// Three replicas whose messages pass at once and whose disks confirm at once; the third is cut off for a while.
-struct Troupe {
+/// Three replicas whose messages and saves take no time. The third is cut off for some time.
+struct Replicas {
     nodes: Vec<Node>,
     saves: [Vec<Vec<Write>>; 3],
     counts: [u64; 3],
-    letters: VecDeque<(usize, NodeId, Message)>,
+    messages: VecDeque<(usize, NodeId, Message)>,
     now: i64,
-    is_cut: bool,
+    third_is_cut_off: bool,
 }
 
-impl Troupe {
+impl Replicas {
     fn new() -> Self {
         let settings = Settings {
             checkpoint_every: 15,
@@ -29,12 +30,18 @@ impl Troupe {
             ..Settings::new(Members::voters(&Group::of_size(3)))
         };
         let nodes = (0..3).map(|index| Replica::new(NodeId::from_index(index), settings.clone())).collect();
-        let mut troupe =
-            Self { nodes, saves: Default::default(), counts: [0; 3], letters: VecDeque::new(), now: 0, is_cut: false };
+        let mut replicas = Self {
+            nodes,
+            saves: Default::default(),
+            counts: [0; 3],
+            messages: VecDeque::new(),
+            now: 0,
+            third_is_cut_off: false,
+        };
         for index in 0..3 {
-            troupe.take(index, Input::Start { durable: Durable::default(), incarnation: Incarnation::FIRST });
+            replicas.take(index, Input::Start { durable: Durable::default(), incarnation: Incarnation::FIRST });
         }
-        troupe
+        replicas
     }
 
     fn take(&mut self, index: usize, input: Input<Node>) {
@@ -45,7 +52,7 @@ impl Troupe {
         for effect in effects {
             match effect {
                 Effect::Save(write) => writes.push(write),
-                Effect::Send { to, message, .. } => self.letters.push_back((to.index(), me, message)),
+                Effect::Send { to, message, .. } => self.messages.push_back((to.index(), me, message)),
                 Effect::Multicast { .. } | Effect::SetTimer { .. } | Effect::CancelTimer(_) | Effect::Emit { .. } => {}
             }
         }
@@ -56,9 +63,9 @@ impl Troupe {
         }
     }
 
-    fn settle(&mut self) {
-        while let Some((to, from, message)) = self.letters.pop_front() {
-            if !(self.is_cut && (to == 2 || from.index() == 2)) {
+    fn deliver_all(&mut self) {
+        while let Some((to, from, message)) = self.messages.pop_front() {
+            if !(self.third_is_cut_off && (to == 2 || from.index() == 2)) {
                 self.take(to, Input::Message { from, message });
             }
         }
@@ -69,30 +76,31 @@ impl Troupe {
         for index in 0..3 {
             self.take(index, Input::Timer(Timer::Tick));
         }
-        self.settle();
+        self.deliver_all();
     }
 
     fn write(&mut self, value: u64) {
         let proposal = Proposal { ticket: Ticket(value), command: Change::Write { key: value % 7, value } };
         let leader = self.nodes.iter().position(Replica::leads).expect("a leader");
         self.take(leader, Input::Command(Command::Propose(vec![proposal])));
-        self.settle();
+        self.deliver_all();
     }
 }
 
-/// What each replica saved in a run with entries, votes, checkpoints and, at the third, a snapshot of the leader.
+/// Returns the saves of each replica in a run with entries, votes, checkpoints and, at the third
+/// replica, a snapshot from the leader.
 fn recorded() -> [Vec<Vec<Write>>; 3] {
-    let mut troupe = Troupe::new();
-    troupe.take(0, Input::Command(Command::Campaign));
-    troupe.settle();
+    let mut replicas = Replicas::new();
+    replicas.take(0, Input::Command(Command::Campaign));
+    replicas.deliver_all();
     for value in 0..120 {
-        troupe.is_cut = (30..80).contains(&value);
-        troupe.write(value);
-        troupe.tick();
+        replicas.third_is_cut_off = (30..80).contains(&value);
+        replicas.write(value);
+        replicas.tick();
     }
-    let states: Vec<_> = troupe.nodes.iter().map(|node| node.machine().cloned()).collect();
+    let states: Vec<_> = replicas.nodes.iter().map(|node| node.machine().cloned()).collect();
     assert!(states.iter().all(|state| *state == states[0]), "{states:?}");
-    troupe.saves
+    replicas.saves
 }
 
 fn owner() -> Owner {
@@ -121,8 +129,8 @@ fn created() -> FaultyFiles {
     files
 }
 
-/// Appends until something fails, and tells how many appends were acknowledged.
-fn play(files: &FaultyFiles, saves: &[Vec<Write>]) -> usize {
+/// Appends until an operation fails. Returns the number of acknowledged appends.
+fn append_all(files: &FaultyFiles, saves: &[Vec<Write>]) -> usize {
     let Ok((mut store, _)) = open(files) else { return 0 };
     saves.iter().take_while(|writes| store.append(writes).is_ok()).count()
 }
@@ -134,13 +142,13 @@ fn crash_everywhere(saves: &[Vec<Write>]) {
         writes.iter().cloned().for_each(|write| state.apply(write));
         states.push(state);
     }
-    let whole = created();
-    let begun = whole.operations();
-    assert_eq!(play(&whole, saves), saves.len());
-    for operation in 1..=whole.operations() - begun {
+    let complete = created();
+    let start = complete.operations();
+    assert_eq!(append_all(&complete, saves), saves.len());
+    for operation in 1..=complete.operations() - start {
         let files = created();
-        files.fail_at(begun + operation, Fault::PowerLoss);
-        let acknowledged = play(&files, saves);
+        files.fail_at(start + operation, Fault::PowerLoss);
+        let acknowledged = append_all(&files, saves);
         for loss in [Loss::Everything, Loss::Sectors { seed: operation }, Loss::Prefix { seed: operation }] {
             let files = files.duplicate();
             files.power_on(loss);
@@ -152,7 +160,7 @@ fn crash_everywhere(saves: &[Vec<Write>]) {
 }
 
 #[test]
-fn the_run_has_everything_in_it() {
+fn the_run_has_all_kinds_of_writes() {
     let saves = recorded();
     let has = |index: usize, is: fn(&Write) -> bool| saves[index].iter().flatten().any(is);
     assert!(has(0, |write| matches!(write, Write::Ballot(_))));
@@ -167,6 +175,6 @@ fn a_leaders_disk_survives_a_crash_at_every_operation() {
 }
 
 #[test]
-fn the_disk_of_one_that_was_cut_off_survives_a_crash_at_every_operation() {
+fn the_disk_of_a_follower_that_was_cut_off_survives_a_crash_at_every_operation() {
     crash_everywhere(&recorded()[2]);
 }

@@ -1,6 +1,7 @@
-//! A damaged log: the node refuses to start and says where, is re-seeded, and comes back as a new member.
+//! A damaged log: the node refuses to start and reports the position, is re-seeded, and returns as
+//! a new member.
 
-use crate::common::{Post, SEGMENTS, User, folder_of, node, owner, settings};
+use crate::common::{Cluster, SEGMENTS, TestClient, folder_of, node, owner, settings};
 use quorate_replica::Durable;
 use quorate_store::{Files, Store, StoreError, found, reseed};
 use std::fs;
@@ -12,23 +13,26 @@ fn newest_log(folder: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_damaged_node_is_refused_and_comes_back_through_its_peers() {
+fn a_damaged_node_is_rejected_and_recovers_from_its_peers() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = |number| folder_of(temporary.path(), node(number));
     for number in 1..=3 {
         found::<Durable>(&folder(number), owner(node(number))).unwrap();
     }
     {
-        let mut post = Post::new(3);
-        let mut user = User::new(&post);
-        let start = |post: &mut Post, user: &User, number| {
-            post.start(node(number), Files, &folder(number), settings(3), user.ear(node(number))).unwrap()
+        let mut cluster = Cluster::new(3);
+        let mut client = TestClient::new(&cluster);
+        let start = |cluster: &mut Cluster, client: &TestClient, number| {
+            cluster
+                .start(node(number), Files, &folder(number), settings(3), client.event_callback(node(number)))
+                .unwrap()
         };
-        let running: Vec<_> = (1..=3).map(|number| start(&mut post, &user, number)).collect();
-        (0..100).for_each(|value| user.insist(value % 5, value));
+        let running: Vec<_> = (1..=3).map(|number| start(&mut cluster, &client, number)).collect();
+        (0..100).for_each(|value| client.write_until_answered(value % 5, value));
         drop(running);
     }
-    // A few bytes in the middle of what is there; a single one may be a mark that says nothing.
+    // Change several bytes in the middle of the written part: a single byte may be one that carries
+    // no information.
     let log = newest_log(&folder(3));
     let mut bytes = fs::read(&log).unwrap();
     let written = bytes.iter().rposition(|byte| *byte != 0).unwrap();
@@ -37,7 +41,7 @@ fn a_damaged_node_is_refused_and_comes_back_through_its_peers() {
     let refused = match Store::<Durable>::open(&folder(3), owner(node(3)), SEGMENTS) {
         Ok((_, _, recovery)) => {
             panic!(
-                "bytes from {} of {written} in {} were changed, and nobody noticed: {recovery:?}",
+                "bytes from {} of {written} in {} were changed, but the store opened: {recovery:?}",
                 written / 2,
                 log.display()
             )
@@ -49,17 +53,21 @@ fn a_damaged_node_is_refused_and_comes_back_through_its_peers() {
     assert!(text.contains(log.file_name().unwrap().to_str().unwrap()) && text.contains("Re-seed"), "{text}");
 
     reseed::<Durable>(&folder(3), owner(node(3))).unwrap();
-    let mut post = Post::new(3);
-    let mut user = User::new(&post);
+    let mut cluster = Cluster::new(3);
+    let mut client = TestClient::new(&cluster);
     let running: Vec<_> = (1..=3)
-        .map(|number| post.start(node(number), Files, &folder(number), settings(3), user.ear(node(number))).unwrap())
+        .map(|number| {
+            cluster
+                .start(node(number), Files, &folder(number), settings(3), client.event_callback(node(number)))
+                .unwrap()
+        })
         .collect();
-    user.insist(1, 1_000);
-    user.change(&[1, 2], &[]);
-    user.change(&[1, 2], &[3]);
-    user.change(&[1, 2, 3], &[]);
-    user.insist(2, 2_000);
-    assert_eq!(user.read(node(3), 1), Some(1_000));
-    assert_eq!(user.read(node(3), 2), Some(2_000));
+    client.write_until_answered(1, 1_000);
+    client.change(&[1, 2], &[]);
+    client.change(&[1, 2], &[3]);
+    client.change(&[1, 2, 3], &[]);
+    client.write_until_answered(2, 2_000);
+    assert_eq!(client.read(node(3), 1), Some(1_000));
+    assert_eq!(client.read(node(3), 2), Some(2_000));
     drop(running);
 }

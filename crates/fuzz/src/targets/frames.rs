@@ -1,52 +1,56 @@
 //! Bytes on a connection.
 
-use crate::Trail;
+use crate::PathSignature;
 use bytes::BytesMut;
 use quorate_core::{Epoch, Incarnation, NodeId};
 use quorate_net::frame::{BatchReader, Body, FRAME_LIMIT, Frame, FrameError, HANDSHAKE_LIMIT, Header, encode};
 use quorate_net::group::GroupNumber;
 
-/// Whatever arrives, in pieces: the first byte says in which, and whether the two ends have met.
+/// Parses bytes that arrive in pieces. The first byte chooses the size of the pieces and whether
+/// the handshake is complete.
 ///
-/// The pieces must not matter, what is read must be written as it was read, and nothing is held beyond what arrived.
-pub fn frames(input: &[u8]) -> Trail {
+/// The result must not depend on the pieces, every frame must read back as written, and memory must
+/// be limited by the number of bytes received.
+pub fn frames(input: &[u8]) -> PathSignature {
     let (first, bytes) = input.split_first().unwrap_or((&0, &[]));
     let limit = if first & 1 == 0 { HANDSHAKE_LIMIT } else { FRAME_LIMIT };
     let (whole, end) = read(bytes, bytes.len().max(1), limit);
     let (in_pieces, other_end) = read(bytes, 1 + usize::from(first >> 1) % 64, limit);
-    assert_eq!((&whole, &end), (&in_pieces, &other_end), "the pieces matter");
-    let mut trail = Trail::default();
+    assert_eq!((&whole, &end), (&in_pieces, &other_end), "the result depends on the pieces");
+    let mut signature = PathSignature::default();
     whole.iter().for_each(|frame| check(frame, limit));
-    whole.iter().take(8).for_each(|frame| trail.step(kind(&frame.body)));
+    whole.iter().take(8).for_each(|frame| signature.record(kind(&frame.body)));
     if let Err(error) = end {
-        trail.say(error);
+        signature.record_message(error);
     }
-    trail
+    signature
 }
 
-/// A frame of any kind with any body under a right checksum: the first byte is the kind.
-pub fn sealed(input: &[u8]) -> Trail {
-    let mut trail = Trail::default();
+/// Parses a frame with an arbitrary kind, given by the first byte, an arbitrary body and a valid
+/// checksum.
+pub fn sealed(input: &[u8]) -> PathSignature {
+    let mut signature = PathSignature::default();
     let (kind_byte, body) = input.split_first().unwrap_or((&5, &[]));
     let (frames, end) = read(&seal(*kind_byte, body), usize::MAX, FRAME_LIMIT);
     for frame in &frames {
         check(frame, FRAME_LIMIT);
-        trail.step(kind(&frame.body));
+        signature.record(kind(&frame.body));
         if let Body::Refuse(refusal) = &frame.body {
-            // A sentence of one line, whatever names are in it.
+            // The message must be one line, whatever names it contains.
             assert!(!refusal.to_string().contains('\n'), "a peer can write into our log: {refusal:?}");
-            // The beginning says which it is, before any name.
-            trail.say(refusal.to_string().chars().take(18).collect::<String>());
+            // The first characters identify the kind of refusal and precede any name.
+            signature.record_message(refusal.to_string().chars().take(18).collect::<String>());
         }
     }
     if let Err(error) = end {
-        trail.say(error);
+        signature.record_message(error);
     }
-    trail
+    signature
 }
 
-pub fn batch(input: &[u8]) -> Trail {
-    let mut trail = Trail::default();
+/// Parses the messages of a batch.
+pub fn batch(input: &[u8]) -> PathSignature {
+    let mut signature = PathSignature::default();
     let (mut last, mut bytes, mut messages) = (0, 0, 0_usize);
     let mut reader = BatchReader::new(input);
     for message in reader.by_ref() {
@@ -57,21 +61,22 @@ pub fn batch(input: &[u8]) -> Trail {
                 bytes += message.len();
                 messages += 1;
             }
-            Err(error) => trail.say(error),
+            Err(error) => signature.record_message(error),
         }
     }
-    assert!(reader.next().is_none(), "a batch that was over goes on");
+    assert!(reader.next().is_none(), "a batch continues after its end");
     assert!(bytes <= input.len(), "{bytes} bytes of messages in {}", input.len());
     assert!(messages <= input.len(), "{messages} messages in {} bytes", input.len());
-    trail.about(messages);
-    trail.about(bytes);
-    trail
+    signature.record_magnitude(messages);
+    signature.record_magnitude(bytes);
+    signature
 }
 
-/// A frame with this kind and body, as an honest node would write it.
+/// Returns a frame with this kind and body and a valid checksum.
 pub(crate) fn seal(kind: u8, body: &[u8]) -> Vec<u8> {
     let mut content = encode(&header(), &Body::Ack).to_vec();
-    // The layout is that of the module `frame`: twice the length, version, kind, header, body, check.
+    // The layout is that of the module `frame`: the length and its complement, version, kind,
+    // header, body, checksum.
     let head = content.len() - 4;
     content.truncate(head);
     content.extend_from_slice(body);
@@ -113,7 +118,7 @@ fn read(bytes: &[u8], piece: usize, limit: usize) -> (Vec<Frame>, Result<(), Fra
 fn check(frame: &Frame, limit: usize) {
     let written = frame.encode();
     let again = Frame::next(&mut BytesMut::from(&written[..]), limit.max(HANDSHAKE_LIMIT));
-    assert_eq!(again.as_ref().ok().and_then(Option::as_ref), Some(frame), "it does not read as it was written");
+    assert_eq!(again.as_ref().ok().and_then(Option::as_ref), Some(frame), "it does not read back as written");
 }
 
 fn kind(body: &Body) -> u64 {

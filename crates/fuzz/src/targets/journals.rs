@@ -1,65 +1,67 @@
-//! Journals, whole and in parts.
+//! Journals of runs, and live journals to be gathered.
 
-use crate::Trail;
+use crate::PathSignature;
 use quorate_core::{election, mutex};
 use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::record::Journal;
-use quorate_journal::record::gather::{Source, gather as put_together};
+use quorate_journal::record::gather::{Source, gather as gather_journals};
 use serde::de::DeserializeOwned;
 use std::io::{self, BufRead};
 
-/// A line of this alone stands between two journals.
-const SEAM: &[u8] = b"----\n";
+/// The line between two journals of an input.
+const SEPARATOR: &[u8] = b"----\n";
 
-pub fn read(input: &[u8]) -> Trail {
-    let mut trail = Trail::default();
-    show::<mutex::Command, mutex::Event>(input, &mut trail);
-    show::<election::Command, election::Event>(input, &mut trail);
-    show::<serde_json::Value, serde_json::Value>(input, &mut trail);
-    trail
+/// Parses a journal with the commands and events of several families.
+pub fn read(input: &[u8]) -> PathSignature {
+    let mut signature = PathSignature::default();
+    show::<mutex::Command, mutex::Event>(input, &mut signature);
+    show::<election::Command, election::Event>(input, &mut signature);
+    show::<serde_json::Value, serde_json::Value>(input, &mut signature);
+    signature
 }
 
-fn show<C: DeserializeOwned, E: DeserializeOwned>(input: &[u8], trail: &mut Trail) {
-    let mut watcher = Watcher { moments: 0 };
+fn show<C: DeserializeOwned, E: DeserializeOwned>(input: &[u8], signature: &mut PathSignature) {
+    let mut counter = MomentCounter { moments: 0 };
     match Journal::open(input) {
         Ok(mut journal) => {
-            if let Err(error) = journal.show_all::<C, E>(&mut watcher) {
-                trail.say(error);
+            if let Err(error) = journal.show_all::<C, E>(&mut counter) {
+                signature.record_message(error);
             }
         }
-        Err(error) => trail.say(error),
+        Err(error) => signature.record_message(error),
     }
-    trail.about(watcher.moments);
+    signature.record_magnitude(counter.moments);
 }
 
-/// Live journals with a line of hyphens between each two: what comes of them is a journal, or they are refused.
-pub fn gather(input: &[u8]) -> Trail {
-    let mut trail = Trail::default();
+/// Gathers live journals that are separated by a line of hyphens. The result must be a valid
+/// journal, or the journals must be rejected.
+pub fn gather(input: &[u8]) -> PathSignature {
+    let mut signature = PathSignature::default();
     let parts: Vec<Part> =
         split(input).into_iter().take(8).enumerate().map(|(index, text)| Part { index, text }).collect();
     let mut out = Vec::new();
-    match put_together(&parts, &mut out) {
+    match gather_journals(&parts, &mut out) {
         Ok(gathered) => {
-            trail.about(gathered.lines as usize);
-            trail.about(gathered.matched as usize);
-            gathered.warnings.iter().for_each(|warning| trail.say(warning));
-            let mut watcher = Watcher { moments: 0 };
-            let mut journal = Journal::open(&out[..]).expect("what was gathered has a header");
+            signature.record_magnitude(gathered.lines as usize);
+            signature.record_magnitude(gathered.matched as usize);
+            gathered.warnings.iter().for_each(|warning| signature.record_message(warning));
+            let mut counter = MomentCounter { moments: 0 };
+            let mut journal = Journal::open(&out[..]).expect("a gathered journal has a header");
             journal
-                .show_all::<serde_json::Value, serde_json::Value>(&mut watcher)
-                .expect("what was gathered is a journal");
+                .show_all::<serde_json::Value, serde_json::Value>(&mut counter)
+                .expect("a gathered journal is valid");
         }
-        Err(error) => trail.say(error),
+        Err(error) => signature.record_message(error),
     }
-    trail
+    signature
 }
 
 fn split(input: &[u8]) -> Vec<&[u8]> {
     let mut parts = Vec::new();
     let mut rest = input;
-    while let Some(place) = rest.windows(SEAM.len()).position(|window| window == SEAM) {
-        parts.push(&rest[..place]);
-        rest = &rest[place + SEAM.len()..];
+    while let Some(index) = rest.windows(SEPARATOR.len()).position(|window| window == SEPARATOR) {
+        parts.push(&rest[..index]);
+        rest = &rest[index + SEPARATOR.len()..];
     }
     parts.push(rest);
     parts
@@ -80,11 +82,11 @@ impl Source for Part<'_> {
     }
 }
 
-struct Watcher {
+struct MomentCounter {
     moments: usize,
 }
 
-impl<C, E> Observer<C, E> for Watcher {
+impl<C, E> Observer<C, E> for MomentCounter {
     fn observe(&mut self, _moment: &Moment<'_, C, E>) {
         self.moments += 1;
     }

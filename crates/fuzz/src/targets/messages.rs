@@ -1,6 +1,6 @@
-//! Messages of every algorithm, and what a replicated log keeps.
+//! Messages of every algorithm, and the entries and snapshots of a replicated log.
 
-use crate::Trail;
+use crate::PathSignature;
 use quorate_core::{Codec, Describe};
 use quorate_erased::{AnyCodec, AnyMessage};
 use quorate_lab::mutex::MutexNode;
@@ -9,74 +9,74 @@ use quorate_lab::replica::ReplicaMachine;
 use quorate_replica::StateMachine;
 use quorate_replica::batch::{Batch, Image};
 
-/// The name of an algorithm, the end of the line, and a message of it.
-pub fn message(input: &[u8]) -> Trail {
-    let mut trail = Trail::default();
+/// Parses a message. The input is the name of an algorithm, a newline, and the encoded message.
+pub fn message(input: &[u8]) -> PathSignature {
+    let mut signature = PathSignature::default();
     let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
     let (name, bytes) = (&input[..end], input.get(end + 1..).unwrap_or_default());
-    let (place, entry) = entry_called(name);
-    trail.step(place as u64);
+    let (index, entry) = entry_named(name);
+    signature.record(index as u64);
     if matches!(entry, Entry::Replica(_)) {
-        replica(bytes, &mut trail);
+        replica(bytes, &mut signature);
     }
     let codec = entry.codec();
     match decode(&codec, bytes) {
         Ok(message) => {
-            trail.say(message.kind());
+            signature.record_message(message.kind());
             let written = encode(&codec, &message);
-            let again = decode(&codec, &written).expect("what was written can be read");
-            assert_eq!(encode(&codec, &again), written, "it does not read as it was written");
+            let again = decode(&codec, &written).expect("an encoded value can be decoded");
+            assert_eq!(encode(&codec, &again), written, "it does not read back as written");
         }
-        Err(why) => trail.say(why),
+        Err(error) => signature.record_message(error),
     }
-    trail
+    signature
 }
 
-/// An entry of a replicated log, or a snapshot of it.
-pub fn entry(input: &[u8]) -> Trail {
-    let mut trail = Trail::default();
+/// Parses an entry or a snapshot of a replicated log.
+pub fn entry(input: &[u8]) -> PathSignature {
+    let mut signature = PathSignature::default();
     match Batch::<<ReplicaMachine as StateMachine>::Command>::read(input) {
-        Ok(batch) => trail.about(batch.commands.len()),
-        Err(error) => trail.say(error),
+        Ok(batch) => signature.record_magnitude(batch.commands.len()),
+        Err(error) => signature.record_message(error),
     }
     match Image::<ReplicaMachine>::read(input) {
         Ok(image) => {
             let written = Image::write(image.time, &image.admitted, &image.machine);
-            let again = Image::<ReplicaMachine>::read(&written).expect("what was written can be read");
-            assert!(again.machine == image.machine, "it does not read as it was written");
-            trail.step(1);
+            let again = Image::<ReplicaMachine>::read(&written).expect("an encoded value can be decoded");
+            assert!(again.machine == image.machine, "it does not read back as written");
+            signature.record(1);
         }
-        Err(error) => trail.say(error),
+        Err(error) => signature.record_message(error),
     }
-    trail
+    signature
 }
 
-fn replica(bytes: &[u8], trail: &mut Trail) {
+fn replica(bytes: &[u8], signature: &mut PathSignature) {
     match quorate_replica::wire::decode(bytes) {
         Ok(message) => {
             let again = quorate_replica::wire::decode(&quorate_replica::wire::encode(&message));
-            assert_eq!(again.as_ref(), Ok(&message), "it does not read as it was written");
+            assert_eq!(again.as_ref(), Ok(&message), "it does not read back as written");
         }
-        Err(error) => trail.say(error),
+        Err(error) => signature.record_message(error),
     }
 }
 
-/// The algorithm with this name, or else whichever the name leads to.
-fn entry_called(name: &[u8]) -> (usize, &'static Entry) {
+/// Returns the algorithm with this name, or one chosen by a hash of the name.
+fn entry_named(name: &[u8]) -> (usize, &'static Entry) {
     let entries: Vec<&Entry> = all().iter().chain(fixtures()).collect();
     let named = entries.iter().position(|entry| entry.name().as_bytes() == name);
     let sum = || name.iter().map(|byte| usize::from(*byte)).sum::<usize>() % entries.len();
-    let place = named.unwrap_or_else(sum);
-    (place, entries[place])
+    let index = named.unwrap_or_else(sum);
+    (index, entries[index])
 }
 
-// A codec does not depend on the family that its nodes are erased into.
+// All families share the same codec, so any family may be used here.
 fn decode(codec: &AnyCodec, bytes: &[u8]) -> Result<AnyMessage, quorate_core::Malformed> {
     Codec::<MutexNode>::decode(codec, bytes)
 }
 
 fn encode(codec: &AnyCodec, message: &AnyMessage) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Codec::<MutexNode>::encode(codec, message, &mut bytes).expect("what was read can be written");
+    Codec::<MutexNode>::encode(codec, message, &mut bytes).expect("a decoded message can be encoded");
     bytes
 }

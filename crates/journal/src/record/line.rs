@@ -1,6 +1,6 @@
-//! A journal's lines as data. One definition is written from borrowed parts and read into owned ones:
-//! `B` is a body (a message, a timer, a write), `S` a string, `T` a longer text, `C` and `E` the family's commands and
-//! events.
+//! The lines of a journal as data. The same types are written with borrowed fields and read with
+//! owned fields: `B` is a body (a message, a timer or a write), `S` a string, `T` a longer text,
+//! `C` and `E` the commands and events of the family.
 
 use crate::moment::{Loss, MessageId};
 use crate::workload::Ending;
@@ -21,7 +21,8 @@ pub(super) enum InputLine<B, S, C> {
         kind: S,
         #[serde(default, skip_serializing_if = "is_false")]
         wrapped: bool,
-        /// Only in the journal of one life, whose ids are counted within a life of the sender.
+        /// Written only in live journals, whose message ids count within one incarnation of the
+        /// sender.
         #[serde(default, skip_serializing_if = "is_first")]
         life: Incarnation,
     },
@@ -58,24 +59,24 @@ pub(super) struct SendLine<B, S, T> {
     pub(super) id: MessageId,
     pub(super) to: NodeId,
     #[serde(flatten)]
-    pub(super) manner: Manner<S, T>,
+    pub(super) metadata: Metadata<S, T>,
     pub(super) body: B,
 }
 
-/// The first transmission has this id, those after it the numbers that follow, in the order of `to`.
+/// The first transmission has this id; the others have consecutive numbers in the order of `to`.
 #[derive(Serialize, Deserialize)]
 pub(super) struct MulticastLine<B, S, T> {
     pub(super) id: MessageId,
     pub(super) to: Group,
     #[serde(flatten)]
-    pub(super) manner: Manner<S, T>,
+    pub(super) metadata: Metadata<S, T>,
     pub(super) body: B,
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Manner<S, T> {
+pub(super) struct Metadata<S, T> {
     pub(super) kind: S,
-    /// Written if its kind is not enough to tell it from others.
+    /// Written if the kind does not identify the message in a picture.
     #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
     pub(super) label: Option<T>,
     #[serde(default = "algorithm", skip_serializing_if = "is_algorithm")]
@@ -85,7 +86,7 @@ pub(super) struct Manner<S, T> {
     pub(super) bytes: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) parcel: Option<Parcel>,
-    /// Written where it is not clear from the rest: a control message with a parcel is a repetition unless this says otherwise.
+    /// A control message with a parcel is a retransmission unless this is set.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) first: bool,
 }
@@ -102,18 +103,19 @@ pub(super) enum WorldLine<S> {
     Changed(S),
 }
 
-/// The end mark. Its number is that of its own line, so that it also shows whether a line is missing before it.
+/// The end mark. Its number is its own line number, which also reveals missing lines.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EndLine {
     pub(super) end: u64,
-    /// How the run ended, if its driver says. Of a run that was stopped nobody knows what it would have come to.
+    /// How the run ended, if the driver recorded it. A run that was stopped cannot decide liveness
+    /// properties.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ending: Option<Ending>,
 }
 
 impl EndLine {
-    /// Whether a line is an end mark. No other line begins like this.
+    /// Returns whether a line is an end mark. No other line starts with these characters.
     pub(super) fn is_one(line: &str) -> bool {
         line.starts_with("{\"end\":")
     }
@@ -123,8 +125,8 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-fn is_first(life: &Incarnation) -> bool {
-    *life == Incarnation::FIRST
+fn is_first(incarnation: &Incarnation) -> bool {
+    *incarnation == Incarnation::FIRST
 }
 
 fn algorithm() -> Class {

@@ -1,7 +1,7 @@
-//! A journal's lines in memory, until somebody takes them.
+//! An in-memory buffer of journal lines.
 
 use super::header::Header;
-use super::line::{EffectLine, EndLine, InputLine, Manner, MulticastLine, SendLine, WorldLine};
+use super::line::{EffectLine, EndLine, InputLine, Metadata, MulticastLine, SendLine, WorldLine};
 use crate::moment::{Body, Done, Happening, Moment, Observer, Sent, Taken};
 use crate::workload::Ending;
 use quorate_core::{Class, Told};
@@ -9,31 +9,31 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 use std::io::{self, Write};
 
-/// The lines of a journal that nobody took yet.
+/// Buffers the lines of a journal until they are written out.
 ///
-/// A driver that runs for real lets it watch many steps and then [`pours`](Self::pour) all of them into a file in one
-/// write. The memory is used again, so that a line costs no allocation.
+/// A live driver lets it observe many steps and then writes all lines to a file at once with
+/// [`pour`](Self::pour). The buffer is reused, so a line costs no allocation.
 #[derive(Default)]
 pub struct Lines {
     bytes: Vec<u8>,
-    /// Whether the last line is a step that may still get effects.
-    open: Open,
+    /// Whether the last line is a step that may get further effects.
+    last_line: LastLine,
     has_end_mark: bool,
     count: u64,
     failed: Option<io::Error>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Open {
+enum LastLine {
     #[default]
-    Nothing,
-    Step {
+    Complete,
+    OpenStep {
         effects: usize,
     },
 }
 
 impl Lines {
-    /// Begins a journal with its header.
+    /// Starts a journal with its header.
     pub fn new(header: &Header) -> Self {
         let mut lines = Self { has_end_mark: header.has_end_mark(), ..Self::default() };
         lines.json(header);
@@ -41,20 +41,21 @@ impl Lines {
         lines
     }
 
-    /// How many lines there were, with those that were taken.
+    /// Number of lines so far, including those already written out.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Completes the step in hand: what it did is all there.
+    /// Completes the line of the last step, which gets no further effects.
     pub fn close(&mut self) {
-        if let Open::Step { .. } = std::mem::take(&mut self.open) {
+        if let LastLine::OpenStep { .. } = std::mem::take(&mut self.last_line) {
             self.bytes.extend_from_slice(b"]}");
             self.end_line();
         }
     }
 
-    /// Completes the journal with an end mark, if journals of its format have one, which says how the run ended.
+    /// Completes the journal with an end mark that records how the run ended. Writes no end mark if
+    /// the format has none.
     pub fn end(&mut self, ending: Option<Ending>) {
         self.close();
         if self.has_end_mark {
@@ -63,13 +64,14 @@ impl Lines {
         }
     }
 
-    /// The lines, of which the last one may not be complete.
+    /// Returns the buffered lines. The last one may be incomplete.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Completes the step in hand, writes every line in one go, and forgets them. After an error the output may end in
-    /// the middle of a line.
+    /// Completes the last line, writes all buffered lines at once and clears the buffer.
+    ///
+    /// After an error the output may end in the middle of a line.
     pub fn pour(&mut self, out: &mut impl Write) -> io::Result<()> {
         self.close();
         if let Some(error) = self.failed.take() {
@@ -82,14 +84,14 @@ impl Lines {
         Ok(())
     }
 
-    /// Forgets every line that was not taken.
-    pub(super) fn forget(&mut self) {
+    /// Discards all buffered lines.
+    pub(super) fn discard(&mut self) {
         self.bytes.clear();
     }
 
-    /// Whether no step is in hand, so that all lines are complete.
+    /// Returns whether all lines are complete.
     pub(super) fn is_closed(&self) -> bool {
-        self.open == Open::Nothing
+        self.last_line == LastLine::Complete
     }
 
     fn end_line(&mut self) {
@@ -109,19 +111,19 @@ impl Lines {
     }
 
     fn effect<E: Serialize>(&mut self, effect: &Done<'_, E>) {
-        let Open::Step { effects } = &mut self.open else { return };
+        let LastLine::OpenStep { effects } = &mut self.last_line else { return };
         if *effects > 0 {
             self.bytes.push(b',');
         }
         *effects += 1;
         let line: EffectLine<Body<'_>, &str, Text<'_>, &E> = match effect {
             Done::Send { to, sent } => {
-                EffectLine::Send(SendLine { id: sent.id, to: *to, manner: manner(sent), body: sent.body })
+                EffectLine::Send(SendLine { id: sent.id, to: *to, metadata: metadata(sent), body: sent.body })
             }
             Done::Multicast { to, sent } => EffectLine::Multicast(MulticastLine {
                 id: sent.id,
                 to: to.others(sent.id.sender).collect(),
-                manner: manner(sent),
+                metadata: metadata(sent),
                 body: sent.body,
             }),
             Done::Save(write) => EffectLine::Save(*write),
@@ -172,13 +174,13 @@ impl Lines {
     }
 }
 
-fn manner<'a>(sent: &Sent<'a>) -> Manner<&'a str, Text<'a>> {
+fn metadata<'a>(sent: &Sent<'a>) -> Metadata<&'a str, Text<'a>> {
     let Sent { kind, label, class, on_behalf_of, bytes, parcel, again, .. } = *sent;
     let first = class == Class::Control && parcel.is_some() && !again;
-    Manner { kind, label: label.map(Text), class, on_behalf_of, bytes, parcel, first }
+    Metadata { kind, label: label.map(Text), class, on_behalf_of, bytes, parcel, first }
 }
 
-/// A text that is put together only as it is written.
+/// A text that is formatted while it is serialized.
 struct Text<'a>(&'a dyn fmt::Display);
 
 impl Serialize for Text<'_> {
@@ -203,7 +205,7 @@ impl<C: Serialize, E: Serialize> Observer<C, E> for Lines {
                 self.bytes.extend_from_slice(b"\"input\":");
                 self.input(input);
                 self.bytes.extend_from_slice(b",\"effects\":[");
-                self.open = Open::Step { effects: 0 };
+                self.last_line = LastLine::OpenStep { effects: 0 };
             }
             Moment::Effect { effect, .. } => self.effect(effect),
             Moment::World { time, what } => {
@@ -236,9 +238,8 @@ mod tests {
         "\n",
     );
 
-    /// A driver pours when it wants, and the bytes are those that a writer writes line by line.
     #[test]
-    fn lines_pour_whole_and_only_once() {
+    fn pour_writes_each_line_once() {
         let mut journal = Journal::open(JOURNAL.as_bytes()).unwrap();
         let mut lines = Lines::new(journal.header());
         let (mut out, mut poured) = (Vec::new(), Vec::new());
@@ -268,7 +269,6 @@ mod tests {
         assert_eq!(String::from_utf8(out).unwrap(), JOURNAL);
     }
 
-    /// A full disk is told, and what was not written is not forgotten.
     #[test]
     fn a_failed_pour_keeps_its_lines() {
         let journal = Journal::open(JOURNAL.as_bytes()).unwrap();

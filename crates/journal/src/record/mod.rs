@@ -1,9 +1,9 @@
 //! The journal: the only record of a run, in one format for every driver.
 //!
-//! A journal is a text of JSON lines. The first line is a [`Header`], the last one an end mark, by which a journal that
-//! was cut off is noticed; every other line is one step of a node (its input and the effects of it, in order) or one act
-//! of the world. It is written and read as a stream, so a
-//! million events never stand in memory together.
+//! A journal is a text file of JSON lines. The first line is a [`Header`]. The last line is an end
+//! mark, which shows that the file is complete. Every other line is one step of a node (its input
+//! and its effects, in order) or one world event. Journals are written and read as streams, so
+//! their length does not affect memory use.
 //!
 //! ```json
 //! {"journal":2,"algorithm":"ricart-agrawala","family":"mutex","nodes":3,"seed":7,"run":{…}}
@@ -12,7 +12,8 @@
 //! {"end":4}
 //! ```
 //!
-//! Times are nanoseconds. A step has a `clock` too where the node's own clock shows another time.
+//! Times are nanoseconds. A step also has a `clock` if the node's own clock does not show true
+//! time.
 
 pub mod gather;
 mod header;

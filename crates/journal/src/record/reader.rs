@@ -1,7 +1,7 @@
-//! Reads a journal back, line by line, and shows it to observers as if it happened now.
+//! Reads a journal line by line and shows its moments to observers.
 
 use super::header::{FORMAT, Header};
-use super::line::{EffectLine, EndLine, InputLine, Manner, WorldLine};
+use super::line::{EffectLine, EndLine, InputLine, Metadata, WorldLine};
 use crate::moment::{Done, Happening, Moment, Observer, Sent, Taken};
 use crate::words;
 use crate::workload::Ending;
@@ -13,33 +13,33 @@ use serde_json::value::RawValue;
 use std::fmt::Display;
 use std::io::{BufRead, Read};
 
-/// Why a journal cannot be read. Nothing that was shown before is wrong.
+/// Why a journal cannot be read. The lines shown before the error are valid.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    #[error("The journal is empty: not even its header line is there.")]
+    #[error("The journal is empty: it has no header line.")]
     Empty,
-    #[error("This is not a journal: its first line is not a header ({0}). A journal is what --trace FILE writes.")]
+    #[error("This is not a journal: its first line is not a header ({0}). The option --trace FILE writes journals.")]
     NoHeader(String),
-    #[error("The journal has format {found}, but this program reads up to format {FORMAT}. Use a newer quorate.")]
+    #[error("The journal has format {found}, but this program reads formats up to {FORMAT}. Use a newer quorate.")]
     TooNew { found: u32 },
-    #[error("Line {line} of the journal is malformed: {reason}. What stands before it is whole.")]
+    #[error("Line {line} of the journal is malformed: {reason}. All lines before it are valid.")]
     Malformed { line: u64, reason: String },
     #[error(
-        "Line {line} of the journal is malformed: its end is missing, so the file is cut off here. What stands before it \
-         is whole."
+        "Line {line} of the journal is malformed: the file is truncated in the middle of this line. All lines before it \
+         are valid."
     )]
     Torn { line: u64 },
     #[error(
-        "The journal breaks off after line {line}: its end mark is missing, so the file was cut off, or the program that \
-         wrote it was stopped. What stands there is whole, but what happened after it is unknown. Record the run again, or \
-         copy the file again."
+        "The journal is truncated after line {line}: its end mark is missing. Either the file was cut off, or the program \
+         that wrote it was killed. All lines are valid, but the rest of the run is unknown. Record the run again, or copy \
+         the file again."
     )]
     NoEnd { line: u64 },
-    #[error("The journal could not be read: {0}.")]
+    #[error("Cannot read the journal: {0}.")]
     Io(#[from] std::io::Error),
 }
 
-/// A journal that is being read.
+/// A reader of a journal.
 pub struct Journal<R> {
     input: R,
     header: Header,
@@ -49,7 +49,7 @@ pub struct Journal<R> {
     end: Option<EndLine>,
 }
 
-/// Bodies are kept as the text that stands in the journal, so that writing one again gives the same bytes.
+/// A body as the text in the journal, so that writing it again gives the same bytes.
 pub(super) type Raw = Box<RawValue>;
 
 pub(super) enum Entry<C, E> {
@@ -79,10 +79,10 @@ impl<C, E> Entry<C, E> {
     }
 }
 
-/// A line as it stands there, whatever sense it makes.
+/// A line before it is known to be a valid step or world event.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "C: DeserializeOwned, E: DeserializeOwned"))]
-struct Text<C, E> {
+struct UncheckedLine<C, E> {
     time: i64,
     node: Option<NodeId>,
     clock: Option<i64>,
@@ -92,7 +92,7 @@ struct Text<C, E> {
 }
 
 impl<R: BufRead> Journal<R> {
-    /// Reads the header.
+    /// Opens a journal and reads its header.
     pub fn open(mut input: R) -> Result<Self, JournalError> {
         let mut buffer = String::new();
         if read_line(&mut input, &mut buffer, 1)? == 0 {
@@ -102,35 +102,36 @@ impl<R: BufRead> Journal<R> {
         struct Format {
             journal: u32,
         }
-        let format: Format = serde_json::from_str(&buffer).map_err(|error| JournalError::NoHeader(told(&error)))?;
+        let format: Format = serde_json::from_str(&buffer).map_err(|error| JournalError::NoHeader(reason(&error)))?;
         if format.journal > FORMAT {
             return Err(JournalError::TooNew { found: format.journal });
         }
-        let header = serde_json::from_str(&buffer).map_err(|error| JournalError::NoHeader(told(&error)))?;
+        let header = serde_json::from_str(&buffer).map_err(|error| JournalError::NoHeader(reason(&error)))?;
         Ok(Self { input, header, line: 1, buffer, end: None })
     }
 
-    /// What was run.
+    /// Returns the header.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The text of the line that was shown last, without its end.
+    /// Returns the text of the line read last, without its newline.
     pub fn text(&self) -> &str {
         self.buffer.trim_end_matches('\n')
     }
 
-    /// The number of the line that was read last; the header is line 1, and at the end it is the end mark.
+    /// Returns the number of the line read last. The header is line 1; the end mark is the last
+    /// line.
     pub fn line(&self) -> u64 {
         self.line
     }
 
-    /// How the run ended, if the end was read and says so.
+    /// Returns how the run ended, if the end mark was read and records it.
     pub fn ending(&self) -> Option<Ending> {
         self.end.as_ref().and_then(|mark| mark.ending)
     }
 
-    /// Shows the next line to an observer. Returns false at the end.
+    /// Shows the next line to an observer. Returns false at the end of the journal.
     pub fn show<C, E>(&mut self, observer: &mut impl Observer<C, E>) -> Result<bool, JournalError>
     where
         C: DeserializeOwned,
@@ -143,7 +144,7 @@ impl<R: BufRead> Journal<R> {
         Ok(entry.is_some())
     }
 
-    /// The next line; nothing at the end.
+    /// Reads the next line. Returns `None` at the end of the journal.
     pub(super) fn next<C, E>(&mut self) -> Result<Option<Entry<C, E>>, JournalError>
     where
         C: DeserializeOwned,
@@ -166,25 +167,25 @@ impl<R: BufRead> Journal<R> {
         if self.buffer.trim().is_empty() {
             return Err(malformed("it is blank".into()));
         }
-        let text: Text<C, E> =
+        let line: UncheckedLine<C, E> =
             serde_json::from_str(&self.buffer).map_err(|error| malformed(reason_within_line(&error)))?;
-        let time = Time::from_nanos(text.time);
-        match (text.world, text.node, text.input) {
+        let time = Time::from_nanos(line.time);
+        match (line.world, line.node, line.input) {
             (Some(what), None, None) => {
                 self.check_node(node_of(&what))?;
                 Ok(Some(Entry::World { time, what }))
             }
             (None, Some(node), Some(input)) => {
                 self.check_node(Some(node))?;
-                let now = Time::from_nanos(text.clock.unwrap_or(text.time));
-                let effects = text.effects.unwrap_or_default();
+                let now = Time::from_nanos(line.clock.unwrap_or(line.time));
+                let effects = line.effects.unwrap_or_default();
                 Ok(Some(Entry::Step(Step { time, now, node, input, effects })))
             }
-            (_, _, _) => Err(malformed("it is neither a step of a node nor an act of the world".into())),
+            (_, _, _) => Err(malformed("it is neither a step of a node nor a world event".into())),
         }
     }
 
-    /// Shows every line that is left.
+    /// Shows all remaining lines to an observer.
     pub fn show_all<C, E>(&mut self, observer: &mut impl Observer<C, E>) -> Result<(), JournalError>
     where
         C: DeserializeOwned,
@@ -194,7 +195,7 @@ impl<R: BufRead> Journal<R> {
         Ok(())
     }
 
-    /// The end mark knows how many lines there are, and is the last of them.
+    /// Parses the end mark, and checks that it has the right line number and is the last line.
     fn end_mark(&mut self) -> Result<EndLine, JournalError> {
         let malformed = |line: u64, reason: String| JournalError::Malformed { line, reason };
         let mark: EndLine =
@@ -202,68 +203,71 @@ impl<R: BufRead> Journal<R> {
         if mark.end != self.line {
             let end = mark.end;
             let reason =
-                format!("it is the end mark of a journal of {end} lines, so lines before it are missing or new");
+                format!("it is the end mark of a journal with {end} lines, so lines were removed or added before it");
             return Err(malformed(self.line, reason));
         }
         if self.input.fill_buf()?.is_empty() {
             return Ok(mark);
         }
-        Err(malformed(self.line + 1, "it stands behind the end mark, which is the last line of a journal".into()))
+        Err(malformed(self.line + 1, "it follows the end mark, which must be the last line".into()))
     }
 
     fn check_node(&self, node: Option<NodeId>) -> Result<(), JournalError> {
         let missing = node.filter(|node| node.index() >= self.header.nodes);
         missing.map_or(Ok(()), |node| {
-            let reason = format!("it names node {node}, but the header says there are {} nodes", self.header.nodes);
+            let reason = format!("it names node {node}, but the header declares {} nodes", self.header.nodes);
             Err(JournalError::Malformed { line: self.line, reason })
         })
     }
 }
 
-/// What is wrong, and where in the line: the parser sees one line only, and counts it as the first.
+/// Returns the parser's message with the column only: the parser sees a single line, which it
+/// counts as line 1.
 fn reason_within_line(error: &serde_json::Error) -> String {
-    told(error).replace(" at line 1 column ", " at column ")
+    reason(error).replace(" at line 1 column ", " at column ")
 }
 
-/// More of what a parser quotes from a line nobody needs.
-const MOST_QUOTED: usize = 300;
+/// Maximum length of a parser's message in characters, without its position.
+const MAX_REASON_CHARS: usize = 300;
 
-/// What a parser says, which quotes what it found: that may be anything.
-fn told(error: &serde_json::Error) -> String {
+/// Returns the parser's message, escaped and shortened: it may quote arbitrary input.
+fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = words::clean(&text);
-    match text.char_indices().nth(MOST_QUOTED) {
-        // Where it stands comes last, and stays.
+    match text.char_indices().nth(MAX_REASON_CHARS) {
+        // Keep the position, which comes last.
         Some((end, _)) => {
-            let place = text.rfind(" at line ").map_or("", |place| &text[place.max(end)..]);
-            format!("{}…{place}", &text[..end])
+            let position = text.rfind(" at line ").map_or("", |start| &text[start.max(end)..]);
+            format!("{}…{position}", &text[..end])
         }
         None => text.into_owned(),
     }
 }
 
-/// No line of a journal is longer: one that seems so is no journal.
-const MOST_BYTES: u64 = 64 << 20;
+/// Maximum length of a line in bytes; a file with a longer line is not a journal.
+const MAX_LINE_BYTES: u64 = 64 << 20;
 
-/// A last line without its end was torn off while it was written, perhaps in the middle of a letter.
+/// Reads a line. Returns [`JournalError::Torn`] if the last line has no newline, because the file
+/// was truncated while the line was written.
 fn read_line(input: &mut impl BufRead, buffer: &mut String, line: u64) -> Result<usize, JournalError> {
     let malformed = |reason: &str| JournalError::Malformed { line, reason: reason.into() };
     let mut bytes = std::mem::take(buffer).into_bytes();
-    let read = input.by_ref().take(MOST_BYTES).read_until(b'\n', &mut bytes)?;
-    if read as u64 == MOST_BYTES {
+    let read = input.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes)?;
+    if read as u64 == MAX_LINE_BYTES {
         return Err(malformed("it is longer than 64 MiB"));
     }
     let torn = read > 0 && !bytes.ends_with(b"\n");
     match String::from_utf8(bytes) {
         Ok(text) => *buffer = text,
-        // What was torn off may begin in the middle of the last letter.
+        // The line may be truncated in the middle of a multi-byte character.
         Err(error) if torn && error.utf8_error().error_len().is_none() => {}
-        Err(_) => return Err(malformed("it is not text in UTF-8")),
+        Err(_) => return Err(malformed("it is not valid UTF-8")),
     }
     if torn { Err(JournalError::Torn { line }) } else { Ok(read) }
 }
 
-/// The node that a line is about, and which must exist. Whom a node sends to is its own affair.
+/// Returns the node that a world event is about, which must exist. Receivers of messages are not
+/// checked.
 fn node_of(what: &WorldLine<String>) -> Option<NodeId> {
     match what {
         WorldLine::Lost { id, .. } | WorldLine::Duplicated { id } => Some(id.sender),
@@ -321,9 +325,9 @@ fn show_effect<C, E>(
 ) {
     let mut show = |effect: Done<'_, E>| observer.observe(&Moment::Effect { time, node, effect });
     match effect {
-        EffectLine::Send(line) => show(Done::Send { to: line.to, sent: sent(line.id, &line.manner, &line.body) }),
+        EffectLine::Send(line) => show(Done::Send { to: line.to, sent: sent(line.id, &line.metadata, &line.body) }),
         EffectLine::Multicast(line) => {
-            show(Done::Multicast { to: &line.to, sent: sent(line.id, &line.manner, &line.body) });
+            show(Done::Multicast { to: &line.to, sent: sent(line.id, &line.metadata, &line.body) });
         }
         EffectLine::Save(write) => show(Done::Save(write)),
         EffectLine::Timer { name, earliest, latest } => {
@@ -342,16 +346,16 @@ fn show_effect<C, E>(
     }
 }
 
-fn sent<'a>(id: crate::moment::MessageId, manner: &'a Manner<String, String>, body: &'a Raw) -> Sent<'a> {
+fn sent<'a>(id: crate::moment::MessageId, metadata: &'a Metadata<String, String>, body: &'a Raw) -> Sent<'a> {
     Sent {
         id,
-        kind: &manner.kind,
-        label: manner.label.as_ref().map(|label| label as &dyn Display),
-        class: manner.class,
-        on_behalf_of: manner.on_behalf_of,
-        bytes: manner.bytes,
-        parcel: manner.parcel,
-        again: manner.class == Class::Control && manner.parcel.is_some() && !manner.first,
+        kind: &metadata.kind,
+        label: metadata.label.as_ref().map(|label| label as &dyn Display),
+        class: metadata.class,
+        on_behalf_of: metadata.on_behalf_of,
+        bytes: metadata.bytes,
+        parcel: metadata.parcel,
+        again: metadata.class == Class::Control && metadata.parcel.is_some() && !metadata.first,
         body,
     }
 }

@@ -1,4 +1,4 @@
-//! Writes a journal as a run goes by.
+//! Writes a journal during a run.
 
 use super::header::Header;
 use super::lines::Lines;
@@ -7,7 +7,7 @@ use crate::workload::Ending;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// A journal under way. Bytes go out line by line; nothing is kept but the line in hand and a fingerprint.
+/// Writes a journal line by line. Keeps only the current line and a fingerprint in memory.
 pub struct Writer<W: Write> {
     out: W,
     lines: Lines,
@@ -16,22 +16,23 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a journal with its header.
+    /// Starts a journal with its header. An error of `out` is returned by [`finish`](Self::finish).
     pub fn new(out: W, header: &Header) -> Self {
         let mut writer = Self { out, lines: Lines::new(header), fingerprint: Fingerprint::default(), failed: None };
-        writer.pass_on();
+        writer.write_lines();
         writer
     }
 
-    /// Completes the journal of which nobody says how its run ended.
+    /// Completes the journal without recording how the run ended.
     pub fn finish(self) -> io::Result<(Fingerprint, u64)> {
         self.finish_with(None)
     }
 
-    /// Completes the journal, with an end mark if its format has one. The fingerprint is that of every byte written, and `lines` their number.
+    /// Completes the journal, with an end mark if its format has one. Returns the fingerprint of
+    /// all bytes and the number of lines, or the first error of the output.
     pub fn finish_with(mut self, ending: Option<Ending>) -> io::Result<(Fingerprint, u64)> {
         self.lines.end(ending);
-        self.pass_on();
+        self.write_lines();
         match self.failed {
             Some(error) => Err(error),
             None => {
@@ -41,26 +42,26 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Where the bytes go.
+    /// Returns the output.
     pub fn out_mut(&mut self) -> &mut W {
         &mut self.out
     }
 
-    /// Completes the step in hand, so that its line can be read by whoever watches the output.
+    /// Completes and writes the line of the last step.
     pub fn close(&mut self) {
         self.lines.close();
-        self.pass_on();
+        self.write_lines();
     }
 
-    /// Lets complete lines go.
-    fn pass_on(&mut self) {
+    /// Writes the buffered lines, unless an earlier write failed.
+    fn write_lines(&mut self) {
         self.fingerprint.add(self.lines.bytes());
         if self.failed.is_none()
             && let Err(error) = self.lines.pour(&mut self.out)
         {
             self.failed = Some(error);
         }
-        self.lines.forget();
+        self.lines.discard();
     }
 }
 
@@ -75,12 +76,12 @@ impl<W: Write, C: Serialize, E: Serialize> Observer<C, E> for Writer<W> {
         }
         self.lines.observe(moment);
         if self.lines.is_closed() {
-            self.pass_on();
+            self.write_lines();
         }
     }
 }
 
-/// A hash of bytes that is the same on every machine and in every version: FNV-1a, 64 bits.
+/// A 64-bit FNV-1a hash, which is the same on every machine and in every version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(u64);
 
@@ -91,7 +92,7 @@ impl Default for Fingerprint {
 }
 
 impl Fingerprint {
-    /// Adds bytes.
+    /// Adds bytes to the hash.
     pub fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
@@ -112,13 +113,13 @@ mod tests {
     /// The published test vectors of FNV-1a.
     #[test]
     fn fingerprints_are_fnv_1a() {
-        let of = |text: &str| {
+        let hash = |text: &str| {
             let mut fingerprint = Fingerprint::default();
             fingerprint.add(text.as_bytes());
             fingerprint.to_string()
         };
-        assert_eq!(of(""), "cbf29ce484222325");
-        assert_eq!(of("a"), "af63dc4c8601ec8c");
-        assert_eq!(of("foobar"), "85944171f73967e8");
+        assert_eq!(hash(""), "cbf29ce484222325");
+        assert_eq!(hash("a"), "af63dc4c8601ec8c");
+        assert_eq!(hash("foobar"), "85944171f73967e8");
     }
 }

@@ -1,11 +1,11 @@
-//! The least and the most that something takes.
+//! A range of durations.
 
 use super::{Length, SettingError};
 use quorate_core::{Duration, Span};
 use std::fmt;
 use std::str::FromStr;
 
-/// Two lengths, the shorter one first: `1ms..5ms`.
+/// Two durations, the shorter one first: `1ms..5ms`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Between(pub Span);
 
@@ -16,15 +16,16 @@ impl FromStr for Between {
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let text = text.trim();
-        match read(text, text, FORM)? {
+        match read_bounds(text, text, FORM)? {
             (least, most) if least <= most => Ok(Self(Span::between(least, most))),
-            (least, most) => Err(SettingError::backwards(text, Self(Span::between(least, most)).to_string())),
+            (least, most) => Err(SettingError::reversed(text, Self(Span::between(least, most)).to_string())),
         }
     }
 }
 
-/// The two lengths of this part of a text, in the order in which they are written; `form` is what all of the text looks like.
-pub(super) fn read(text: &str, part: &str, form: &'static str) -> Result<(Duration, Duration), SettingError> {
+/// Parses two durations separated by `..`, in the order in which they are written. `part` is the
+/// part of `text` that contains them; `form` is the expected form of all of `text`.
+pub(super) fn read_bounds(text: &str, part: &str, form: &'static str) -> Result<(Duration, Duration), SettingError> {
     let Some((least, most)) = part.split_once("..") else {
         return Err(SettingError::missing(text, "a second length", form));
     };
@@ -52,27 +53,27 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_reads_back(one in duration(), other in duration()) {
+        fn a_range_reads_back_as_printed(one in duration(), other in duration()) {
             let between = Between(Span::between(one, other));
             prop_assert_eq!(between.to_string().parse(), Ok(between));
         }
     }
 
     #[test]
-    fn mistakes_are_told() {
-        let told: String = ["1ms..5ms", " 2ms .. 2ms ", "5ms..1ms", "5ms", "..1s", "1s..", "1..2", ""]
+    fn mistakes_in_a_range() {
+        let messages: String = ["1ms..5ms", " 2ms .. 2ms ", "5ms..1ms", "5ms", "..1s", "1s..", "1..2", ""]
             .map(sentence::<Between>)
             .concat();
         expect![[r#"
             "1ms..5ms" reads as 1ms..5ms
             " 2ms .. 2ms " reads as 2ms..2ms
-            '5ms..1ms' runs backwards; write 1ms..5ms.
+            '5ms..1ms' has its bounds in the wrong order; write 1ms..5ms.
             '5ms' lacks a second length; write 1ms..5ms.
             '..1s' lacks a length on one side of '..'; write 1ms..5ms.
             '1s..' lacks a length on one side of '..'; write 1ms..5ms.
             '1' has no unit; add one, such as '1ms'. Units are ns, us, ms, s, m, h.
             '' lacks a second length; write 1ms..5ms.
         "#]]
-        .assert_eq(&told);
+        .assert_eq(&messages);
     }
 }

@@ -1,4 +1,4 @@
-//! How likely something is, as people write it: `0.1`, `10%`.
+//! Probabilities: `0.1`, `10%`.
 
 use super::decimal::{DecimalError, read_parts, write_parts};
 use super::error::SettingError;
@@ -12,25 +12,25 @@ use std::str::FromStr;
 pub struct Chance(u32);
 
 impl Chance {
-    /// How many parts make certainty.
     const BILLION: u32 = 1_000_000_000;
 
-    /// It never happens.
+    /// Probability 0: never happens.
     pub const NEVER: Self = Self(0);
-    /// It always happens.
+    /// Probability 1: always happens.
     pub const ALWAYS: Self = Self(Self::BILLION);
 
-    /// So many parts of a billion, or nothing if that is more than all of them.
+    /// Returns the probability `parts` / 1 000 000 000, or `None` if that is more than 1.
     pub const fn from_parts_per_billion(parts: u32) -> Option<Self> {
         if parts <= Self::BILLION { Some(Self(parts)) } else { None }
     }
 
-    /// How often of a billion times it happens. A draw below this from 0 to 999 999 999 is a hit.
+    /// Returns the probability in billionths. A random number from 0 to 999 999 999 that is below
+    /// this is a hit.
     pub const fn parts_per_billion(self) -> u32 {
         self.0
     }
 
-    /// Whether it never happens, so that no dice need be thrown.
+    /// Returns whether the probability is 0, so that no random number is needed.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -41,7 +41,7 @@ impl FromStr for Chance {
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let text = text.trim();
-        let outside = || SettingError::out_of_range(text, "a chance lies between 0 and 1, or between 0% and 100%");
+        let outside = || SettingError::out_of_range(text, "a chance must be between 0 and 1, or between 0% and 100%");
         if text.starts_with('-') {
             return Err(outside());
         }
@@ -51,7 +51,7 @@ impl FromStr for Chance {
         };
         let parts = read_parts(number, parts.into()).map_err(|error| match error {
             DecimalError::Malformed => SettingError::not_a(text, "a chance", "0.1 or 10%"),
-            DecimalError::TooFine => SettingError::out_of_range(text, "a chance is a whole number of billionths"),
+            DecimalError::TooFine => SettingError::out_of_range(text, "a chance must be a whole number of billionths"),
             DecimalError::TooLarge => outside(),
         })?;
         u32::try_from(parts).ok().and_then(Self::from_parts_per_billion).ok_or_else(outside)
@@ -92,13 +92,13 @@ mod tests {
             '' is not a chance; write for example 0.1 or 10%.
             '%' is not a chance; write for example 0.1 or 10%.
             'often' is not a chance; write for example 0.1 or 10%.
-            '1.5' does not fit: a chance lies between 0 and 1, or between 0% and 100%.
-            '50' does not fit: a chance lies between 0 and 1, or between 0% and 100%.
-            '101%' does not fit: a chance lies between 0 and 1, or between 0% and 100%.
-            '-0.1' does not fit: a chance lies between 0 and 1, or between 0% and 100%.
-            '0.0000000001' does not fit: a chance is a whole number of billionths.
+            '1.5' is invalid: a chance must be between 0 and 1, or between 0% and 100%.
+            '50' is invalid: a chance must be between 0 and 1, or between 0% and 100%.
+            '101%' is invalid: a chance must be between 0 and 1, or between 0% and 100%.
+            '-0.1' is invalid: a chance must be between 0 and 1, or between 0% and 100%.
+            '0.0000000001' is invalid: a chance must be a whole number of billionths.
             '1e-3' is not a chance; write for example 0.1 or 10%.
-            '99999999999999999999' does not fit: a chance lies between 0 and 1, or between 0% and 100%.
+            '99999999999999999999' is invalid: a chance must be between 0 and 1, or between 0% and 100%.
         "#]]
         .assert_eq(&texts.map(sentence::<Chance>).concat());
     }

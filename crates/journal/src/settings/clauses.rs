@@ -1,4 +1,4 @@
-//! How a line falls into parts: words, and the `at` and `for` that end it.
+//! Splits a line into words, and into the action and its `at` and `for` clauses.
 
 use super::error::SettingError;
 use super::length::Length;
@@ -8,13 +8,13 @@ use quorate_core::{Duration, NodeId};
 use std::fmt;
 use std::str::FromStr;
 
-/// The words of a text, each with the place where it begins.
+/// Returns the words of a text, each with the byte offset of its first character.
 pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut place = 0;
+    let mut end = 0;
     std::iter::from_fn(move || {
-        let start = place + text[place..].find(|character: char| !character.is_whitespace())?;
-        place = text[start..].find(char::is_whitespace).map_or(text.len(), |length| start + length);
-        Some((start, &text[start..place]))
+        let start = end + text[end..].find(|character: char| !character.is_whitespace())?;
+        end = text[start..].find(char::is_whitespace).map_or(text.len(), |length| start + length);
+        Some((start, &text[start..end]))
     })
 }
 
@@ -23,34 +23,35 @@ pub(super) fn first_word(text: &str) -> (&str, &str) {
     text.split_once(char::is_whitespace).map_or((text, ""), |(word, rest)| (word, rest.trim_start()))
 }
 
-/// What happens, when, and for how long: `crash 2`, `10ms`, `20ms` of `crash 2 at 10ms for 20ms`.
+/// An action with its time and duration: `crash 2`, `10ms` and `20ms` of
+/// `crash 2 at 10ms for 20ms`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clauses<'a> {
     /// The whole line.
     pub(super) text: &'a str,
     /// Everything before `at` and `for`.
-    pub(super) what: &'a str,
-    when: Option<&'a str>,
-    how_long: Option<&'a str>,
+    pub(super) action: &'a str,
+    time: Option<&'a str>,
+    duration: Option<&'a str>,
 }
 
 impl<'a> Clauses<'a> {
     /// Splits a line at its words `at` and `for`, in that order and each at most once.
-    pub(super) fn of(text: &'a str) -> Result<Self, SettingError> {
+    pub(super) fn split(text: &'a str) -> Result<Self, SettingError> {
         let text = text.trim();
-        let (what, first) = split_at_timing(text);
-        let mut clauses = Self { text, what, when: None, how_long: None };
+        let (action, first) = split_at_timing(text);
+        let mut clauses = Self { text, action, time: None, duration: None };
         let mut next = first;
         while let Some((word, rest)) = next {
             let (clause, after) = split_at_timing(rest);
             let slot = match word {
-                Timing::At => &mut clauses.when,
-                Timing::For => &mut clauses.how_long,
+                Timing::At => &mut clauses.time,
+                Timing::For => &mut clauses.duration,
             };
             if slot.replace(clause).is_some() {
                 return Err(SettingError::Repeated { text: text.into(), word: word.name() });
             }
-            if word == Timing::At && clauses.how_long.is_some() {
+            if word == Timing::At && clauses.duration.is_some() {
                 return Err(SettingError::ForBeforeAt { text: text.into() });
             }
             next = after;
@@ -58,28 +59,29 @@ impl<'a> Clauses<'a> {
         Ok(clauses)
     }
 
-    /// Refuses `at` and `for`, where only what happens may stand.
-    pub(super) fn untimed(&self) -> Result<(), SettingError> {
-        match (self.when, self.how_long) {
+    /// Returns an error if the line has an `at` or a `for` clause.
+    pub(super) fn check_untimed(&self) -> Result<(), SettingError> {
+        match (self.time, self.duration) {
             (None, None) => Ok(()),
             (Some(_), _) | (None, Some(_)) => {
-                Err(SettingError::Trailing { text: self.text.into(), after: "the fault itself, not even its time" })
+                Err(SettingError::Trailing { text: self.text.into(), after: "the fault, which takes no time here" })
             }
         }
     }
 
-    /// When it happens: at the start, unless it says otherwise.
+    /// Returns the time of the action. The default is the start of the run.
     pub(super) fn at(&self, can_last: bool) -> Result<Duration, SettingError> {
         let after = if can_last { "the time except 'for LENGTH'" } else { "the time" };
-        let at = self.when.map(|when| self.length(Timing::At, when, after)).transpose()?;
+        let at = self.time.map(|time| self.length(Timing::At, time, after)).transpose()?;
         Ok(at.unwrap_or_default())
     }
 
-    /// How long it lasts, if it says so; `word` names it if it cannot last.
+    /// Returns the duration of the action, if the line has one. Fails if the action, named `word`,
+    /// cannot have one.
     pub(super) fn lasts(&self, can_last: bool, word: &str) -> Result<Option<Duration>, SettingError> {
-        match self.how_long {
+        match self.duration {
             Some(length) if !can_last => Err(SettingError::CannotLast { word: word.into(), length: length.into() }),
-            how_long => how_long.map(|length| self.length(Timing::For, length, "the length")).transpose(),
+            length => length.map(|length| self.length(Timing::For, length, "the length")).transpose(),
         }
     }
 
@@ -97,7 +99,7 @@ impl<'a> Clauses<'a> {
     }
 }
 
-/// The two words that say when.
+/// The two words that start a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Timing {
     At,
@@ -113,7 +115,7 @@ impl Timing {
     }
 }
 
-/// What stands before the first `at` or `for`, and what stands after it.
+/// Returns the text before the first `at` or `for`, that word, and the text after it.
 fn split_at_timing(text: &str) -> (&str, Option<(Timing, &str)>) {
     let found = words(text).find_map(|(start, word)| {
         let timing = [Timing::At, Timing::For].into_iter().find(|timing| word.eq_ignore_ascii_case(timing.name()))?;
@@ -122,22 +124,22 @@ fn split_at_timing(text: &str) -> (&str, Option<(Timing, &str)>) {
     found.unwrap_or((text.trim(), None))
 }
 
-/// What follows the longest beginning of a text that reads as a value by itself.
+/// Returns the text that follows the longest prefix of `text` that parses as a value.
 fn leftover<T: FromStr>(text: &str) -> Option<&str> {
-    // No value of ours has more words than `uniform: 1 ms .. 5 ms`.
-    const MOST_WORDS: usize = 6;
-    let ends = words(text).map(|(start, word)| start + word.len()).take(MOST_WORDS);
+    // No setting has more words than `uniform: 1 ms .. 5 ms`.
+    const MAX_WORDS: usize = 6;
+    let ends = words(text).map(|(start, word)| start + word.len()).take(MAX_WORDS);
     let end = ends.filter(|&end| text[..end].parse::<T>().is_ok()).last()?;
     Some(text[end..].trim()).filter(|rest| !rest.is_empty())
 }
 
-/// The first word among sides that cannot stand there.
+/// Returns the first word among the sides of a cut or a link that is not allowed there.
 pub(super) fn stray_word(sides: &str) -> Option<&str> {
     let mut pieces = sides.split(|character: char| character.is_whitespace() || matches!(character, '|' | '>' | ','));
     pieces.find(|piece| piece.starts_with(char::is_alphabetic) && !piece.eq_ignore_ascii_case(Side::REST))
 }
 
-/// Writes when and for how long as [`Clauses`] reads it; the start goes without saying.
+/// Writes the clauses that [`Clauses`] reads. The time is left out if it is the start of the run.
 pub(super) fn write_timing(f: &mut fmt::Formatter<'_>, at: Duration, lasts: Option<Duration>) -> fmt::Result {
     if at != Duration::ZERO {
         write!(f, " at {}", Length(at))?;
@@ -148,7 +150,8 @@ pub(super) fn write_timing(f: &mut fmt::Formatter<'_>, at: Duration, lasts: Opti
     }
 }
 
-/// Reads what happens, a word or a value at a time. Its form is what a mistake is told to look like.
+/// Reads the words and values of an action in order. Error messages quote `form` as the expected
+/// form.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
@@ -166,7 +169,7 @@ impl<'a> Reader<'a> {
         read_node(word)
     }
 
-    /// A whole number; `what` says of what.
+    /// Reads a whole number. `what` names it in error messages.
     pub(super) fn number(&mut self, what: &'static str) -> Result<u64, SettingError> {
         let (word, rest) = first_word(self.rest);
         if word.is_empty() {
@@ -176,10 +179,10 @@ impl<'a> Reader<'a> {
         if !word.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(SettingError::not_a(word, what, "3"));
         }
-        word.parse().map_err(|_| SettingError::out_of_range(word, "at most 18446744073709551615 can be counted"))
+        word.parse().map_err(|_| SettingError::out_of_range(word, "a number must be at most 18446744073709551615"))
     }
 
-    /// Whether this word stands next.
+    /// Reads the next word if it is `name`. Returns whether it was.
     pub(super) fn option(&mut self, name: &str) -> bool {
         let (word, rest) = first_word(self.rest);
         let is_next = word.eq_ignore_ascii_case(name);
@@ -189,9 +192,10 @@ impl<'a> Reader<'a> {
         is_next
     }
 
-    /// The sides that take up all that is left.
+    /// Parses the rest as the sides of a cut or a link.
     pub(super) fn sides<T: FromStr<Err = SettingError>>(self) -> Result<T, SettingError> {
-        // Among sides, no word may stand but `rest`: any other is rather a slip of `at` or `for`.
+        // The only word allowed among sides is `rest`: any other is probably a misspelt `at` or
+        // `for`.
         match stray_word(self.rest) {
             Some(word) => Err(self.unexpected(word, &[Side::REST])),
             None if self.rest.is_empty() => Err(self.missing("two sides")),
@@ -199,7 +203,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value that takes up all that is left.
+    /// Parses the rest as a value. `what` names it in error messages.
     pub(super) fn value<T: FromStr<Err = SettingError>>(self, what: &'static str) -> Result<T, SettingError> {
         if self.rest.is_empty() {
             return Err(self.missing(what));
@@ -210,7 +214,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Nothing may be left; these are the words that could have stood there.
+    /// Fails if any text is left. `possible` are the words that would be allowed here.
     pub(super) fn end(self, possible: &[&str]) -> Result<(), SettingError> {
         match first_word(self.rest).0 {
             "" => Ok(()),
@@ -234,15 +238,15 @@ mod tests {
     use super::{Clauses, first_word, words};
 
     #[test]
-    fn words_know_their_places() {
+    fn words_come_with_their_offsets() {
         let found: Vec<_> = words("  cut\u{a0}1 ☃\t").collect();
         assert_eq!(found, [(2, "cut"), (7, "1"), (9, "☃")]);
         assert_eq!([first_word(" a  b c "), first_word("a"), first_word(" ")], [("a", "b c"), ("a", ""), ("", "")]);
     }
 
     #[test]
-    fn a_line_falls_into_three_clauses() {
-        let clauses = Clauses::of(" crash 2 AT 10 ms For 20ms ").unwrap();
-        assert_eq!((clauses.what, clauses.when, clauses.how_long), ("crash 2", Some("10 ms"), Some("20ms")));
+    fn a_line_is_split_into_three_clauses() {
+        let clauses = Clauses::split(" crash 2 AT 10 ms For 20ms ").unwrap();
+        assert_eq!((clauses.action, clauses.time, clauses.duration), ("crash 2", Some("10 ms"), Some("20ms")));
     }
 }

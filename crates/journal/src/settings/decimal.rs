@@ -1,14 +1,14 @@
-//! Decimal numbers, read and written exactly: no float ever rounds what somebody typed.
+//! Exact decimal numbers, without the rounding of floating-point numbers.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DecimalError {
     Malformed,
-    /// It has more places than there are parts.
+    /// The number is not a whole number of parts.
     TooFine,
     TooLarge,
 }
 
-/// Reads a decimal number such as `2`, `0.25` or `.5` as a count of parts, of which `parts` make one.
+/// Parses a decimal number such as `2`, `0.25` or `.5` and multiplies it by `parts`.
 pub(super) fn read_parts(text: &str, parts: u64) -> Result<u64, DecimalError> {
     let (whole, places) = text.split_once('.').unwrap_or((text, "0"));
     let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -21,15 +21,16 @@ pub(super) fn read_parts(text: &str, parts: u64) -> Result<u64, DecimalError> {
     whole.checked_mul(parts).and_then(|sum| sum.checked_add(fraction)).ok_or(DecimalError::TooLarge)
 }
 
-/// Reads the digits after the point, which have no trailing zeros.
+/// Parses the digits after the decimal point, which have no trailing zeros.
 fn read_fraction(places: &str, parts: u64) -> Result<u64, DecimalError> {
     if places.is_empty() {
         return Ok(0);
     }
-    // Digits that do not end in 0 lack a factor 2 or a factor 5, so n places come out even only if the parts have
-    // that factor n times. An hour's nanoseconds have it 13 times at most. More also might not fit the product.
-    const MOST_PLACES: usize = 18;
-    if places.len() > MOST_PLACES {
+    // A number whose last digit is not 0 is not divisible by 10, so a fraction with n places is a
+    // whole number of parts only if `parts` is divisible by 2^n or 5^n. The nanoseconds of an hour
+    // are divisible by 2^13 at most. The limit also keeps the product below from overflowing.
+    const MAX_PLACES: usize = 18;
+    if places.len() > MAX_PLACES {
         return Err(DecimalError::TooFine);
     }
     let digits: u64 = places.parse().map_err(|_| DecimalError::TooFine)?;
@@ -42,7 +43,8 @@ fn read_fraction(places: &str, parts: u64) -> Result<u64, DecimalError> {
     }
 }
 
-/// Writes a count of parts, of which a power of ten makes one, with as many places as it takes: `0.25`.
+/// Formats `count` / `parts` as a decimal number with as many places as needed: `0.25`. `parts` is
+/// a power of ten.
 pub(super) fn write_parts(count: u64, parts: u64) -> String {
     let (whole, rest) = (count / parts, count % parts);
     if rest == 0 {
@@ -67,13 +69,13 @@ mod tests {
     }
 
     #[test]
-    fn a_place_too_many_is_refused() {
+    fn too_many_decimal_places_are_rejected() {
         assert_eq!(read_parts("0.0000000001", 1_000_000_000), Err(DecimalError::TooFine));
         assert_eq!(read_parts(&format!("0.{}", "1".repeat(9_000)), 1_000), Err(DecimalError::TooFine));
     }
 
     #[test]
-    fn a_number_too_large_is_refused() {
+    fn too_large_numbers_are_rejected() {
         for text in ["18446744073709551616", "99999999999999999999999", &"9".repeat(9_000)] {
             assert_eq!(read_parts(text, 1), Err(DecimalError::TooLarge));
         }
@@ -82,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_refused() {
+    fn malformed_numbers_are_rejected() {
         for text in ["", ".", "1.", "1.2.3", "+1", "-1", "1e3", "١", "1 2", "1_000"] {
             assert_eq!(read_parts(text, 1_000), Err(DecimalError::Malformed), "{text}");
         }
@@ -90,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(count in any::<u64>(), places in 0_u32..=9) {
+        fn a_number_reads_back_as_written(count in any::<u64>(), places in 0_u32..=9) {
             let parts = 10_u64.pow(places);
             prop_assert_eq!(read_parts(&write_parts(count, parts), parts), Ok(count));
         }

@@ -1,4 +1,5 @@
-//! Single choices that a script takes from chance: how long this message takes, that one is lost.
+//! Directions: single random choices that a script fixes, such as the delay or the loss of one
+//! message.
 
 use super::clauses::{Reader, first_word, words};
 use super::error::SettingError;
@@ -10,33 +11,33 @@ use quorate_core::{Duration, NodeId};
 use std::fmt;
 use std::str::FromStr;
 
-/// What becomes of one thing that would be left to chance: `message 3 of 1 > 2 takes 9ms`.
+/// Fixes one choice that would otherwise be random: `message 3 of 1 > 2 takes 9ms`.
 ///
-/// Things are counted from 1 over the whole run, in all lives of a node: the messages of each link, and the timers that a
-/// node sets and the syncs of its disk.
+/// Numbers count from 1 over the whole run, including all incarnations of a node: the messages of
+/// each link, the timers that a node sets, and the syncs of its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
-    /// `message 3 of 1 > 2 is lost`: what becomes of a message.
+    /// `message 3 of 1 > 2 is lost`: the fate of a message.
     Message { from: NodeId, to: NodeId, number: u64, fate: Destiny },
-    /// `timer 5 of 2 takes 153ms`: when a timer fires, by its node's own clock. It never fires before its span begins; it
-    /// may fire later than the span ends, as that of a busy node does.
+    /// `timer 5 of 2 takes 153ms`: when a timer fires, by the node's own clock. It never fires
+    /// before its span starts, but it may fire after its span ends, like the timer of a busy node.
     Timer { node: NodeId, number: u64, takes: Duration },
-    /// `sync 2 of 1 takes 4ms`: how long a disk takes.
+    /// `sync 2 of 1 takes 4ms`: the duration of a disk sync.
     Sync { node: NodeId, number: u64, takes: Duration },
 }
 
-/// What becomes of a message. Unless a cut stops it, or its receiver is down: that is not left to chance.
+/// The fate of a message, unless a cut blocks it or its receiver is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Destiny {
-    /// `takes 9ms`: it arrives so long after it left.
+    /// `takes 9ms`: it arrives this long after it was sent.
     Takes(Duration),
     /// `is lost`: it never arrives.
     Lost,
-    /// `comes again after 12ms`: a second copy of it arrives so long after it left.
+    /// `comes again after 12ms`: a second copy of it arrives this long after it was sent.
     Again(Duration),
 }
 
-/// What a direction is about: the word that it begins with.
+/// The subject of a direction: its first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     Message,
@@ -63,30 +64,30 @@ impl Subject {
         }
     }
 
-    /// The subject that this word names, in small letters or large.
+    /// Returns the subject with this name, ignoring case.
     pub(super) fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|subject| subject.name().eq_ignore_ascii_case(word))
     }
 }
 
-/// The words that end who it is about.
+/// The words that may follow the link of a message.
 const VERBS: [&str; 3] = ["takes", "is", "comes"];
 
-/// The words by which faults and commands have a time.
+/// The words that start the time clauses of faults and commands.
 const TIMES: [&str; 2] = ["at", "for"];
 
 impl Direction {
-    /// Whether it can be about a group of the nodes 1 to `nodes`.
+    /// Returns an error if it names a node that a group of the nodes 1 to `nodes` does not have.
     pub fn validate(&self, nodes: usize) -> Result<(), SettingError> {
         self.validate_as(self, nodes)
     }
 
-    /// As [`validate`](Self::validate), where a mistake quotes this text.
+    /// Like [`validate`](Self::validate), with `text` quoted in the error.
     pub(super) fn validate_as(&self, text: &impl fmt::Display, nodes: usize) -> Result<(), SettingError> {
         self.nodes().into_iter().flatten().try_for_each(|node| check_node(text, node, nodes))
     }
 
-    /// The nodes that it names.
+    /// Returns the nodes that it names.
     pub const fn nodes(&self) -> [Option<NodeId>; 2] {
         match *self {
             Self::Message { from, to, .. } => [Some(from), Some(to)],
@@ -94,7 +95,7 @@ impl Direction {
         }
     }
 
-    /// Whether both are about the same thing, and cannot both hold. A message that takes so long may come again.
+    /// Returns whether both fix the same choice. A message may have both a delay and a second copy.
     pub fn contradicts(&self, other: &Self) -> bool {
         match (self, other) {
             (
@@ -115,7 +116,7 @@ impl Direction {
         }
     }
 
-    /// Whether by it a message is lost or repeated.
+    /// Returns whether it loses or duplicates a message.
     pub const fn is_unreliable(&self) -> bool {
         matches!(self, Self::Message { fate: Destiny::Lost | Destiny::Again(_), .. })
     }
@@ -158,12 +159,12 @@ impl FromStr for Direction {
 
 fn read_number(reader: &mut Reader<'_>) -> Result<u64, SettingError> {
     match reader.number("a number")? {
-        0 => Err(SettingError::out_of_range("0", "they are counted from 1")),
+        0 => Err(SettingError::out_of_range("0", "numbers start at 1")),
         number => Ok(number),
     }
 }
 
-/// This word must stand next; `what` names it where it is missing.
+/// Reads `word`, or fails if it is not the next word. `what` names it in the error.
 fn expect(reader: &mut Reader<'_>, word: &'static str, what: &'static str) -> Result<(), SettingError> {
     if reader.option(word) {
         return Ok(());
@@ -195,14 +196,14 @@ fn read_message(mut reader: Reader<'_>, number: u64) -> Result<Direction, Settin
         expect(&mut reader, "after", "'after'")?;
         Destiny::Again(reader.value::<Length>("a length")?.0)
     } else {
-        return Err(reader.missing("what becomes of it"));
+        return Err(reader.missing("the fate of the message"));
     };
     Ok(Direction::Message { from, to, number, fate })
 }
 
 fn read_link(reader: &Reader<'_>, link: &str) -> Result<(NodeId, NodeId), SettingError> {
     let Some((from, to)) = link.split_once('>') else { return Err(reader.missing("a link, such as 1 > 2")) };
-    // After the second node no word may stand but a verb: any other is rather a slip of one.
+    // The only word allowed after the second node is a verb: any other is probably a misspelt verb.
     let (to, stray) = first_word(to);
     if !stray.is_empty() {
         return Err(reader.unexpected(first_word(stray).0, &VERBS));
@@ -297,26 +298,26 @@ mod tests {
             'message' lacks a number; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
             'of' is not a number; write for example 3.
             'third' is not a number; write for example 3.
-            '0' does not fit: they are counted from 1.
+            '0' is invalid: numbers start at 1.
             'message 3' lacks 'of'; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            'off' makes no sense in 'message 3 off 1 > 2 is lost'; did you mean 'of'? Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'off' is unexpected in 'message 3 off 1 > 2 is lost'; did you mean 'of'? Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
             'message 3 of 1 is lost' lacks a link, such as 1 > 2; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            '1 > 1' leads from node 1 to itself; name another node on one side.
-            'x' is not a node's number; write for example 2.
-            'message 3 of 1 > 2' lacks what becomes of it; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            'lost' makes no sense in 'message 3 of 1 > 2 lost'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            '1 > 1' is a link from node 1 to itself; name two different nodes.
+            'x' is not a node number; write for example 2.
+            'message 3 of 1 > 2' lacks the fate of the message; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'lost' is unexpected in 'message 3 of 1 > 2 lost'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
             'message 3 of 1 > 2 is' lacks 'lost'; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            'late' makes no sense in 'message 3 of 1 > 2 is late'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            'again' makes no sense in 'message 3 of 1 > 2 is lost again'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'late' is unexpected in 'message 3 of 1 > 2 is late'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'again' is unexpected in 'message 3 of 1 > 2 is lost again'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
             'message 3 of 1 > 2 takes' lacks a length; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
             '9' has no unit; add one, such as '9ms'. Units are ns, us, ms, s, m, h.
             'message 3 of 1 > 2 takes 9ms at 5ms': nothing may follow a direction, which has no time of its own.
-            'after' makes no sense in 'message 3 of 1 > 2 comes after 9ms'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            '9ms' makes no sense in 'message 3 of 1 > 2 comes again 9ms'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            'tkes' makes no sense in 'timer 1 of 2 tkes 5ms'; did you mean 'takes'? Write timer NUMBER of NODE takes LENGTH.
+            'after' is unexpected in 'message 3 of 1 > 2 comes after 9ms'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            '9ms' is unexpected in 'message 3 of 1 > 2 comes again 9ms'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'tkes' is unexpected in 'timer 1 of 2 tkes 5ms'; did you mean 'takes'? Write timer NUMBER of NODE takes LENGTH.
             'timer 1 of 2' lacks 'takes'; write timer NUMBER of NODE takes LENGTH.
-            '>' makes no sense in 'timer 1 of 2 > 3 takes 5ms'. Write timer NUMBER of NODE takes LENGTH.
-            'two' is not a node's number; write for example 2.
+            '>' is unexpected in 'timer 1 of 2 > 3 takes 5ms'. Write timer NUMBER of NODE takes LENGTH.
+            'two' is not a node number; write for example 2.
         "#]].assert_eq(&texts.map(sentence::<Direction>).concat());
     }
 

@@ -1,15 +1,17 @@
-//! What is wrong with a setting, said so that the next try succeeds.
+//! Errors in settings, with messages that show how to correct them.
 
 use quorate_core::NodeId;
 use thiserror::Error;
 
-/// Why a setting was not read, or does not fit the group. Each prints as a sentence or two that names the
-/// mistake and the nearest right thing; whatever it quotes is free of control characters. A `what` comes with its article.
+/// Why a setting is malformed or does not match the group.
+///
+/// Each error prints as one or two sentences that name the mistake and the closest valid form.
+/// Quoted input contains no control characters. The field `what` includes its article.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingError {
     #[error("{} is not {what}; write for example {example}.", quoted(text))]
     NotA { text: String, what: &'static str, example: &'static str },
-    #[error("{} is not {what}{} {known}", quoted(word), or_rather(nearest))]
+    #[error("{} is not {what}{} {known}", quoted(word), suggestion(nearest))]
     Unknown { word: String, what: &'static str, nearest: Option<String>, known: String },
     #[error(
         "{} has no unit; add one, such as {}. Units are ns, us, ms, s, m, h.",
@@ -17,39 +19,45 @@ pub enum SettingError {
         quoted(&format!("{text}ms"))
     )]
     NoUnit { text: String },
-    #[error("{} does not fit: {rule}.", quoted(text))]
+    #[error("{} is invalid: {rule}.", quoted(text))]
     OutOfRange { text: String, rule: &'static str },
     #[error("{} {mistake}; write {instead}.", quoted(text))]
     Instead { text: String, mistake: &'static str, instead: String },
     #[error("{} lacks {what}; write {form}.", quoted(text))]
     Missing { text: String, what: &'static str, form: &'static str },
-    #[error("{} makes no sense in {}{} Write {form}.", quoted(word), quoted(text), or_rather(nearest))]
+    #[error("{} is unexpected in {}{} Write {form}.", quoted(word), quoted(text), suggestion(nearest))]
     Unexpected { word: String, text: String, nearest: Option<String>, form: &'static str },
     #[error("{}: nothing may follow {after}.", quoted(text))]
     Trailing { text: String, after: &'static str },
-    #[error("{} says '{word}' twice; once is enough.", quoted(text))]
+    #[error("{} has '{word}' twice; write it once.", quoted(text))]
     Repeated { text: String, word: &'static str },
-    #[error("{} says how long before it says when; write 'at TIME for LENGTH'.", quoted(text))]
+    #[error("{} has 'for' before 'at'; write 'at TIME for LENGTH'.", quoted(text))]
     ForBeforeAt { text: String },
-    #[error("{} happens at once and cannot last; leave out {}.", quoted(word), quoted(&format!("for {length}")))]
+    #[error("{} is instantaneous and has no duration; leave out {}.", quoted(word), quoted(&format!("for {length}")))]
     CannotLast { word: String, length: String },
-    #[error("{} names node {node} twice; once is enough.", quoted(text))]
+    #[error("{} names node {node} twice; name it once.", quoted(text))]
     NodeTwice { text: String, node: NodeId },
-    #[error("{} is neither kind of cut; write 'A | B | C' for both ways, or 'A > B' for one way.", quoted(text))]
+    #[error(
+        "{} is not a cut; write 'A | B | C' to cut both directions, or 'A > B' to cut one direction.",
+        quoted(text)
+    )]
     MixedCut { text: String },
-    #[error("{} has an empty side; name its nodes, or write 'rest' for all that no other side names.", quoted(text))]
+    #[error(
+        "{} has an empty side; name its nodes, or write 'rest' for all nodes that no other side names.",
+        quoted(text)
+    )]
     EmptySide { text: String },
     #[error("{} puts node {node} on two sides; leave it on one.", quoted(text))]
     OnTwoSides { text: String, node: NodeId },
-    #[error("{} says 'rest' twice, but only one side can be the rest.", quoted(text))]
+    #[error("{} has 'rest' twice, but only one side can be the rest.", quoted(text))]
     RestTwice { text: String },
-    #[error("{} leads from node {node} to itself; name another node on one side.", quoted(text))]
+    #[error("{} is a link from node {node} to itself; name two different nodes.", quoted(text))]
     ToItself { text: String, node: NodeId },
-    #[error("{} leaves nobody for 'rest': it names every node there is.", quoted(text))]
+    #[error("{} leaves no node for 'rest': it names all nodes of the group.", quoted(text))]
     RestEmpty { text: String },
-    #[error("{} names node {node}, but {}.", quoted(text), only(*nodes))]
+    #[error("{} names node {node}, but {}.", quoted(text), known_nodes(*nodes))]
     NoSuchNode { text: String, node: NodeId, nodes: usize },
-    #[error("{} and {}{} are about the same thing; leave one of them out.", quoted(text), quoted(other), on_line(*line))]
+    #[error("{} and {}{} fix the same choice; leave one of them out.", quoted(text), quoted(other), on_line(*line))]
     SameThing { text: String, other: String, line: Option<usize> },
     #[error("{}", in_line(*line, text, mistake))]
     InLine { line: usize, text: String, mistake: Box<SettingError> },
@@ -64,8 +72,8 @@ impl SettingError {
         Self::OutOfRange { text: text.into(), rule }
     }
 
-    pub(super) fn backwards(text: &str, instead: String) -> Self {
-        Self::Instead { text: text.into(), mistake: "runs backwards", instead }
+    pub(super) fn reversed(text: &str, instead: String) -> Self {
+        Self::Instead { text: text.into(), mistake: "has its bounds in the wrong order", instead }
     }
 
     pub(super) fn missing(text: &str, what: &'static str, form: &'static str) -> Self {
@@ -73,12 +81,12 @@ impl SettingError {
     }
 }
 
-/// The text in quotes, fit for a terminal: what does not print is escaped, and what is long is cut short.
+/// Quotes a text for a terminal: escapes control characters and shortens long texts.
 fn quoted(text: &str) -> String {
-    const LONGEST: usize = 80;
+    const MAX_CHARS: usize = 80;
     let mut quoted = String::from("'");
     let mut characters = text.trim().chars();
-    for character in characters.by_ref().take(LONGEST) {
+    for character in characters.by_ref().take(MAX_CHARS) {
         match character {
             '\'' | '"' | '\\' => quoted.push(character),
             _ => quoted.extend(character.escape_debug()),
@@ -88,21 +96,26 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// The mistake, with the line that it is on; the line itself is quoted if the mistake does not do so.
+/// Prefixes an error with its line number, and with the quoted line unless the error already quotes
+/// it.
 fn in_line(line: usize, text: &str, mistake: &SettingError) -> String {
-    let (told, whole) = (mistake.to_string(), quoted(text));
-    if told.contains(&whole) { format!("Line {line}: {told}") } else { format!("Line {line}, {whole}: {told}") }
+    let (message, whole) = (mistake.to_string(), quoted(text));
+    if message.contains(&whole) {
+        format!("Line {line}: {message}")
+    } else {
+        format!("Line {line}, {whole}: {message}")
+    }
 }
 
 fn on_line(line: Option<usize>) -> String {
     line.map(|line| format!(" on line {line}")).unwrap_or_default()
 }
 
-fn or_rather(nearest: &Option<String>) -> String {
+fn suggestion(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or_else(|| ".".into(), |word| format!("; did you mean '{word}'?"))
 }
 
-fn only(nodes: usize) -> String {
+fn known_nodes(nodes: usize) -> String {
     match nodes {
         0 => "there are no nodes".into(),
         1 => "there is only node 1".into(),
@@ -112,7 +125,7 @@ fn only(nodes: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{only, quoted};
+    use super::{known_nodes, quoted};
 
     #[test]
     fn a_quotation_prints_on_one_line() {
@@ -124,13 +137,16 @@ mod tests {
     }
 
     #[test]
-    fn a_long_quotation_is_cut_short() {
+    fn a_long_quotation_is_shortened() {
         assert_eq!(quoted(&"x".repeat(80)).chars().count(), 82);
         assert_eq!(quoted(&"x".repeat(5_000)), format!("'{}…'", "x".repeat(80)));
     }
 
     #[test]
-    fn the_nodes_there_are() {
-        assert_eq!([0, 1, 3].map(only), ["there are no nodes", "there is only node 1", "there are only nodes 1 to 3"]);
+    fn known_nodes_read_well_for_every_count() {
+        assert_eq!(
+            [0, 1, 3].map(known_nodes),
+            ["there are no nodes", "there is only node 1", "there are only nodes 1 to 3"]
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What goes wrong in a simulated world, and when.
+//! Faults, with their times and durations.
 
 use super::chance::Chance;
 use super::clauses::write_timing;
@@ -12,21 +12,23 @@ use quorate_core::{Duration, NodeId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Something that goes wrong, or is put right again.
+/// A fault, or the repair of one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Fault {
-    /// `crash 2`, `crash 2 torn`, `crash 2 keeping 3`: the node stops and forgets what is not on its disk.
+    /// `crash 2`, `crash 2 torn`, `crash 2 keeping 3`: the node stops and loses all state that is
+    /// not on its disk.
     Crash { node: NodeId, unsynced: Unsynced },
-    /// `restart 2`, `restart 2 blank`: a crashed node begins its next life.
+    /// `restart 2`, `restart 2 blank`: a crashed node starts its next incarnation.
     Restart { node: NodeId, disk: Disk },
-    /// `pause 3`: the node stands still and forgets nothing; what reaches it waits.
+    /// `pause 3`: the node stops taking inputs and keeps its state; inputs wait.
     Pause { node: NodeId },
-    /// `resume 3`: a paused node goes on.
+    /// `resume 3`: a paused node continues.
     Resume { node: NodeId },
-    /// `disk 2 full`, `disk 2 fails`: something is wrong with the node's disk.
+    /// `disk 2 full`, `disk 2 fails`: the node's disk is full or fails.
     Disk { node: NodeId, trouble: DiskTrouble },
-    /// `close 2`: somebody forges that the node's kernel has closed its connection to the membership.
+    /// `close 2`: the membership service receives a false report that the node's connection was
+    /// closed.
     Close { node: NodeId },
     /// `cut 1,2 | 3`, `cut 1 > 2`: no message passes between the sides.
     Cut(Cut),
@@ -34,13 +36,13 @@ pub enum Fault {
     Heal,
     /// `skew 2 by -3ms`: the node's clock jumps.
     Skew { node: NodeId, by: Offset },
-    /// `drift 2 by 200ppm`: the node's clock runs too fast or too slow from then on.
+    /// `drift 2 by 200ppm`: the rate of the node's clock changes.
     Drift { node: NodeId, by: Ppm },
-    /// `link 1 > 2 loss 0.5`: some links behave unlike the others.
+    /// `link 1 > 2 loss 0.5`: the latency, loss or duplication of some links changes.
     Link { links: Links, change: LinkChange },
 }
 
-/// What becomes of saves that the disk had not confirmed when the node crashed.
+/// The fate of saves that the disk had not confirmed when the node crashed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Unsynced {
     /// None of them survives.
@@ -48,26 +50,27 @@ pub enum Unsynced {
     Lost,
     /// A random prefix of them survives: `torn`.
     Torn,
-    /// So many of them survive, the oldest: `keeping 3`.
+    /// This many of them survive, the oldest first: `keeping 3`.
     Kept(u64),
 }
 
-/// What a node finds on its disk when it restarts.
+/// The content of a node's disk when it restarts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Disk {
-    /// What survived its crash.
+    /// The durable state that survived the crash.
     #[default]
     Kept,
-    /// Nothing, as on a new machine: `blank`.
+    /// Empty, as on a new machine: `blank`.
     Blank,
 }
 
-/// What is wrong with a disk.
+/// A fault of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DiskTrouble {
-    /// It takes no more writes; they wait, and nothing is lost: `full`.
+    /// The disk accepts no more writes; they wait, and none is lost: `full`.
     Full,
-    /// The sync under way fails and takes its node down, or the node goes down at once if there is none: `fails`.
+    /// The current sync fails and crashes its node. Without a current sync, the node crashes at
+    /// once: `fails`.
     Fails,
 }
 
@@ -82,7 +85,7 @@ impl DiskTrouble {
     }
 }
 
-/// How a link is made to behave unlike the others.
+/// A change of a link's behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LinkChange {
     Latency(Latency),
@@ -90,7 +93,7 @@ pub enum LinkChange {
     Duplicate(Chance),
 }
 
-/// What of a link can change.
+/// A property of a link that a fault can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Property {
     Latency,
@@ -109,13 +112,13 @@ impl Property {
         }
     }
 
-    /// The property that this word names, in small letters or large.
+    /// Returns the property with this name, ignoring case.
     pub(super) fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|property| property.name().eq_ignore_ascii_case(word))
     }
 }
 
-/// The word that a fault begins with.
+/// The kind of a fault: its first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FaultKind {
     Crash,
@@ -132,7 +135,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// All of them, in the order in which help lists them.
+    /// All kinds, in the order in which the help lists them.
     pub const ALL: [Self; 11] = [
         Self::Crash,
         Self::Restart,
@@ -147,7 +150,7 @@ impl FaultKind {
         Self::Link,
     ];
 
-    /// The word.
+    /// Returns the first word of such a fault.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Crash => "crash",
@@ -164,7 +167,7 @@ impl FaultKind {
         }
     }
 
-    /// How such a fault is written in full, with what may be left out in brackets.
+    /// Returns the syntax of such a fault, with optional parts in brackets.
     pub const fn form(self) -> &'static str {
         match self {
             Self::Crash => "crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH]",
@@ -183,7 +186,8 @@ impl FaultKind {
         }
     }
 
-    /// Whether it goes on until something ends it, so that it may be given a length.
+    /// Returns whether such a fault can have a duration. Faults that can last without one until
+    /// another fault ends them.
     pub const fn can_last(self) -> bool {
         match self {
             Self::Crash | Self::Pause | Self::Disk | Self::Cut | Self::Link => true,
@@ -191,14 +195,14 @@ impl FaultKind {
         }
     }
 
-    /// The kind that this word names, in small letters or large.
+    /// Returns the kind with this name, ignoring case.
     pub(super) fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(word))
     }
 }
 
 impl Fault {
-    /// The word that it begins with.
+    /// Returns its kind.
     pub const fn kind(&self) -> FaultKind {
         match self {
             Self::Crash { .. } => FaultKind::Crash,
@@ -215,12 +219,13 @@ impl Fault {
         }
     }
 
-    /// Whether it may strike only some time after it begins, so that its length counts from then on.
-    pub const fn strikes_later(&self) -> bool {
+    /// Returns whether it may take effect some time after it begins. Its duration then counts from
+    /// that time.
+    pub const fn is_delayed(&self) -> bool {
         matches!(self, Self::Disk { trouble: DiskTrouble::Fails, .. })
     }
 
-    /// The one node that it happens to, if it is a node's fault.
+    /// Returns the node that it affects, or `None` if it is a network fault.
     pub const fn node(&self) -> Option<NodeId> {
         match *self {
             Self::Crash { node, .. }
@@ -235,7 +240,8 @@ impl Fault {
         }
     }
 
-    /// The sides between which it happens, if it is the network's.
+    /// Returns the sides between which it takes effect. Empty unless it is a cut or a change of
+    /// links.
     pub fn sides(&self) -> &[Side] {
         match self {
             Self::Cut(cut) => cut.sides(),
@@ -252,32 +258,33 @@ impl Fault {
         }
     }
 
-    /// Whether it can happen in a group of the nodes 1 to `nodes`.
+    /// Returns an error if the fault is impossible in a group of the nodes 1 to `nodes`.
     pub fn validate(&self, nodes: usize) -> Result<(), SettingError> {
         self.validate_as(self, nodes)
     }
 
-    /// As [`validate`](Self::validate), where a mistake quotes the whole that this fault is part of.
+    /// Like [`validate`](Self::validate), with `whole` quoted in the error.
     fn validate_as(&self, whole: &impl fmt::Display, nodes: usize) -> Result<(), SettingError> {
         let named = || self.sides().iter().filter_map(Side::named);
         if let Some(node) = named().filter_map(NodeSet::highest).chain(self.node()).max() {
             check_node(whole, node, nodes)?;
         }
-        let everyone = (0..nodes).map(NodeId::from_index);
-        let nobody_left = || everyone.into_iter().all(|node| named().any(|side| side.contains(node)));
-        if self.sides().contains(&Side::Rest) && nobody_left() {
+        let mut all_nodes = (0..nodes).map(NodeId::from_index);
+        let mut names_all = || all_nodes.all(|node| named().any(|side| side.contains(node)));
+        if self.sides().contains(&Side::Rest) && names_all() {
             return Err(SettingError::RestEmpty { text: whole.to_string() });
         }
         Ok(())
     }
 }
 
-/// Whether a group of so many has this node.
+/// Returns an error that quotes `whole` if a group of the nodes 1 to `nodes` does not have this
+/// node.
 pub(super) fn check_node(whole: &impl fmt::Display, node: NodeId, nodes: usize) -> Result<(), SettingError> {
     if node.index() < nodes { Ok(()) } else { Err(SettingError::NoSuchNode { text: whole.to_string(), node, nodes }) }
 }
 
-/// Written as it is read, without a time.
+/// Prints the form that [`FromStr`](std::str::FromStr) parses, without a time.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind().name())?;
@@ -315,27 +322,28 @@ impl fmt::Display for FaultKind {
     }
 }
 
-/// A fault, when it happens, and how long it lasts: `crash 2 at 10ms for 20ms`.
+/// A fault with its time and duration: `crash 2 at 10ms for 20ms`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct TimedFault {
-    /// When, from the start of the run; at the start itself if the text says nothing.
+    /// Time since the start of the run. The default is the start itself.
     pub at: Duration,
     pub fault: Fault,
-    /// How long it is until a crashed node restarts, a paused one resumes, a full disk has room, a cut heals, or links
-    /// are as before.
-    /// If nothing is said, it lasts. Other kinds of fault have no length, see [`FaultKind::can_last`].
+    /// Time until a crashed node restarts, a paused node resumes, a full disk has space, a cut
+    /// heals, or links behave as before. `None` if the fault has no end. Only some kinds can have a
+    /// duration, see [`FaultKind::can_last`].
     pub lasts: Option<Duration>,
 }
 
 impl TimedFault {
-    /// Whether it can happen in a group of the nodes 1 to `nodes`: all nodes that it names are there, somebody is
-    /// left to be the rest, and only what can end has a length.
+    /// Returns an error if the fault is impossible in a group of the nodes 1 to `nodes`: it names
+    /// an unknown node, leaves no node for `rest`, or has a duration although its kind cannot have
+    /// one.
     pub fn validate(&self, nodes: usize) -> Result<(), SettingError> {
         self.validate_as(self, nodes)
     }
 
-    /// As [`validate`](Self::validate), where a mistake quotes this text.
+    /// Like [`validate`](Self::validate), with `text` quoted in the error.
     pub(super) fn validate_as(&self, text: &impl fmt::Display, nodes: usize) -> Result<(), SettingError> {
         let kind = self.fault.kind();
         if let Some(length) = self.lasts.filter(|_| !kind.can_last()) {
@@ -358,7 +366,7 @@ mod tests {
     use expect_test::expect;
     use quorate_core::Duration;
 
-    /// What is wrong with these faults in a group of so many, a line each.
+    /// Validates these faults in a group of this size and returns one line for each.
     fn verdicts(nodes: usize, texts: &[&str]) -> String {
         let verdict = |text: &&str| match text.parse::<TimedFault>().unwrap().validate(nodes) {
             Ok(()) => format!("'{text}' is fine.\n"),
@@ -398,7 +406,7 @@ mod tests {
         .assert_eq(&verdicts(3, &texts));
         expect![[r#"
             'crash 2' names node 2, but there is only node 1.
-            'cut 1 | rest' leaves nobody for 'rest': it names every node there is.
+            'cut 1 | rest' leaves no node for 'rest': it names all nodes of the group.
         "#]]
         .assert_eq(&verdicts(1, &["crash 2", "cut 1 | rest"]));
         expect![[r#"
@@ -409,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_must_be_left_to_be_the_rest() {
+    fn the_rest_must_not_be_empty() {
         let texts = [
             "cut 1-3 | rest",
             "cut 1 | 2,3 | rest",
@@ -418,19 +426,19 @@ mod tests {
             "link rest > 1,2 loss 1",
         ];
         expect![[r#"
-            'cut 1-3 | rest' leaves nobody for 'rest': it names every node there is.
-            'cut 1 | 2,3 | rest' leaves nobody for 'rest': it names every node there is.
+            'cut 1-3 | rest' leaves no node for 'rest': it names all nodes of the group.
+            'cut 1 | 2,3 | rest' leaves no node for 'rest': it names all nodes of the group.
             'cut 1 | rest' is fine.
-            'link rest > 1-3 loss 1' leaves nobody for 'rest': it names every node there is.
+            'link rest > 1-3 loss 1' leaves no node for 'rest': it names all nodes of the group.
             'link rest > 1,2 loss 1' is fine.
         "#]]
         .assert_eq(&verdicts(3, &texts));
     }
 
     #[test]
-    fn what_cannot_last_has_no_length() {
+    fn an_instantaneous_fault_has_no_duration() {
         let timed = TimedFault { at: Duration::from_millis(3), fault: Fault::Heal, lasts: Some(Duration::ZERO) };
-        expect!["'heal' happens at once and cannot last; leave out 'for 0ms'."]
+        expect!["'heal' is instantaneous and has no duration; leave out 'for 0ms'."]
             .assert_eq(&timed.validate(3).unwrap_err().to_string());
     }
 

@@ -1,6 +1,6 @@
-//! How long something takes each time: a message on its way, a node at its work, a disk at a write.
+//! Distributions of delays: of messages, of processing, of disk writes.
 
-use super::between;
+use super::between::read_bounds;
 use super::error::SettingError;
 use super::length::Length;
 use super::nearest::nearest;
@@ -9,35 +9,37 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The law that each single delay is drawn by. The simulator draws; this only says from what.
+/// The distribution from which a driver draws each single delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Latency {
     /// `fixed:1ms`: the same every time.
     Fixed(Duration),
-    /// `uniform:1ms..5ms`: anything between, all equally likely.
+    /// `uniform:1ms..5ms`: uniformly distributed between two bounds.
     Uniform {
         least: Duration,
-        /// The longest, never shorter than `least`.
+        /// The upper bound, never less than `least`.
         most: Duration,
     },
-    /// `long-tail:2ms`: half of them shorter, and now and then one much longer, without bound.
+    /// `long-tail:2ms`: half of the delays are shorter than the median; a few are much longer,
+    /// without an upper bound.
     LongTail { median: Duration },
 }
 
-const LAWS: [&str; 3] = ["fixed", "uniform", "long-tail"];
+const DISTRIBUTIONS: [&str; 3] = ["fixed", "uniform", "long-tail"];
 const FORM: &str = "fixed:1ms, uniform:1ms..5ms or long-tail:2ms";
 
 impl Latency {
-    /// The length to scale a picture or a timeout by: the fixed one, the longest, or the median if there is
-    /// no longest.
+    /// Returns a typical delay, to scale pictures and timeouts: the upper bound, or the median if
+    /// there is no bound.
     pub const fn typical(&self) -> Duration {
         match *self {
             Self::Fixed(length) | Self::Uniform { most: length, .. } | Self::LongTail { median: length } => length,
         }
     }
 
-    /// The longest there can be, which an algorithm for a synchronous network may rely on.
+    /// Returns the upper bound, on which an algorithm for a synchronous network may rely. `None` if
+    /// there is none.
     pub const fn bound(&self) -> Option<Duration> {
         match *self {
             Self::Fixed(length) | Self::Uniform { most: length, .. } => Some(length),
@@ -51,10 +53,10 @@ impl FromStr for Latency {
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let text = text.trim();
-        let (law, value) = text.split_once(':').unwrap_or((text, ""));
-        let (law, value) = (law.trim_end(), value.trim_start());
-        let is = |name: &str| law.eq_ignore_ascii_case(name);
-        let known = LAWS.into_iter().any(is);
+        let (distribution, value) = text.split_once(':').unwrap_or((text, ""));
+        let (distribution, value) = (distribution.trim_end(), value.trim_start());
+        let is = |name: &str| distribution.eq_ignore_ascii_case(name);
+        let known = DISTRIBUTIONS.into_iter().any(is);
         if known && value.is_empty() {
             return Err(SettingError::missing(text, "a length", FORM));
         }
@@ -65,34 +67,34 @@ impl FromStr for Latency {
         } else if is("long-tail") {
             Ok(Self::LongTail { median: value.parse::<Length>()?.0 })
         } else {
-            Err(unknown(text, law))
+            Err(unknown(text, distribution))
         }
     }
 }
 
 fn read_uniform(text: &str, value: &str) -> Result<Latency, SettingError> {
-    let (least, most) = between::read(text, value, "uniform:1ms..5ms")?;
+    let (least, most) = read_bounds(text, value, "uniform:1ms..5ms")?;
     if least <= most {
         Ok(Latency::Uniform { least, most })
     } else {
-        Err(SettingError::backwards(text, Latency::Uniform { least: most, most: least }.to_string()))
+        Err(SettingError::reversed(text, Latency::Uniform { least: most, most: least }.to_string()))
     }
 }
 
-fn unknown(text: &str, law: &str) -> SettingError {
-    // The likeliest slip of all is to leave out the law.
-    let lawless = text.parse().map(|Length(length)| Latency::Fixed(length)).or_else(|_| read_uniform(text, text));
-    match lawless {
+fn unknown(text: &str, distribution: &str) -> SettingError {
+    // The most likely mistake is to leave out the distribution.
+    let without_name = text.parse().map(|Length(length)| Latency::Fixed(length)).or_else(|_| read_uniform(text, text));
+    match without_name {
         Ok(latency) => SettingError::Instead {
             text: text.into(),
-            mistake: "does not say by which law",
+            mistake: "does not name a distribution",
             instead: latency.to_string(),
         },
-        Err(_) if law.is_empty() => SettingError::not_a(text, "a latency", FORM),
+        Err(_) if distribution.is_empty() => SettingError::not_a(text, "a latency", FORM),
         Err(_) => SettingError::Unknown {
-            word: law.into(),
+            word: distribution.into(),
             what: "a latency",
-            nearest: nearest(law, LAWS).map(String::from),
+            nearest: nearest(distribution, DISTRIBUTIONS).map(String::from),
             known: format!("Write {FORM}."),
         },
     }
@@ -134,9 +136,10 @@ mod tests {
 
     #[test]
     fn only_a_long_tail_has_no_bound() {
-        let laws = ["fixed:1ms", "uniform:1ms..5ms", "long-tail:2ms"].map(|text| text.parse::<Latency>().unwrap());
-        assert_eq!(laws.map(|law| law.typical()), [ms(1), ms(5), ms(2)]);
-        assert_eq!(laws.map(|law| law.bound()), [Some(ms(1)), Some(ms(5)), None]);
+        let distributions =
+            ["fixed:1ms", "uniform:1ms..5ms", "long-tail:2ms"].map(|text| text.parse::<Latency>().unwrap());
+        assert_eq!(distributions.map(|distribution| distribution.typical()), [ms(1), ms(5), ms(2)]);
+        assert_eq!(distributions.map(|distribution| distribution.bound()), [Some(ms(1)), Some(ms(5)), None]);
     }
 
     #[test]
@@ -160,8 +163,8 @@ mod tests {
         ];
         expect![[r#"
             '' is not a latency; write for example fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
-            '1ms' does not say by which law; write fixed:1ms.
-            '1ms..5ms' does not say by which law; write uniform:1ms..5ms.
+            '1ms' does not name a distribution; write fixed:1ms.
+            '1ms..5ms' does not name a distribution; write uniform:1ms..5ms.
             'fixed' lacks a length; write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
             'fixed:' lacks a length; write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
             '1' has no unit; add one, such as '1ms'. Units are ns, us, ms, s, m, h.
@@ -170,10 +173,10 @@ mod tests {
             'uniform:1ms' lacks a second length; write uniform:1ms..5ms.
             'uniform:1ms..' lacks a length on one side of '..'; write uniform:1ms..5ms.
             '1' has no unit; add one, such as '1ms'. Units are ns, us, ms, s, m, h.
-            'uniform:5ms..1ms' runs backwards; write uniform:1ms..5ms.
+            'uniform:5ms..1ms' has its bounds in the wrong order; write uniform:1ms..5ms.
             '2ms..3ms' is not a length; write for example 10ms.
             ':' is not a latency; write for example fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
-            '99999999h' does not fit: a length is at most 18446744073709551615ns, about 584 years.
+            '99999999h' is invalid: a length must be at most 18446744073709551615ns, about 584 years.
         "#]]
         .assert_eq(&texts.map(sentence::<Latency>).concat());
     }

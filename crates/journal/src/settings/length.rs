@@ -1,4 +1,4 @@
-//! Lengths of time as people write them: `10ms`, and `-3ms` where a clock may jump either way.
+//! Durations with units: `10ms`, and `-3ms` for the offset of a clock.
 
 use super::decimal::{DecimalError, read_parts, write_parts};
 use super::error::SettingError;
@@ -14,15 +14,14 @@ const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 
-/// The units a length may end in, each with its nanoseconds. The micro sign is `us` here, and both of its
-/// code points are read as well.
+/// The units, each with its nanoseconds. For `us`, both code points of the micro sign are accepted
+/// as well.
 const UNITS: [(&str, u64); 6] =
     [("ns", 1), ("us", MICROSECOND), ("ms", MILLISECOND), ("s", SECOND), ("m", MINUTE), ("h", HOUR)];
 
 /// A length of time with its unit: `10ms`, `0.1ms`, `250us`, `3s`, `7ns`, `2m`, `1h`.
 ///
-/// It prints without loss, where a [`Duration`] of its own accord prints three places, and in letters that
-/// every keyboard has.
+/// It prints the exact value in ASCII, whereas a [`Duration`] prints three decimal places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Length(pub Duration);
@@ -33,7 +32,7 @@ impl FromStr for Length {
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let text = text.trim();
         if text.starts_with(['-', '−']) {
-            return Err(SettingError::out_of_range(text, "a length is zero or more"));
+            return Err(SettingError::out_of_range(text, "a length must be zero or more"));
         }
         let not_a_length = || SettingError::not_a(text, "a length", "10ms");
         let end = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
@@ -44,9 +43,9 @@ impl FromStr for Length {
         let nanos = read_parts(number, nanos_of_unit(text, unit)?);
         nanos.map(|nanos| Self(Duration::from_nanos(nanos))).map_err(|error| match error {
             DecimalError::Malformed => not_a_length(),
-            DecimalError::TooFine => SettingError::out_of_range(text, "a length is a whole number of nanoseconds"),
+            DecimalError::TooFine => SettingError::out_of_range(text, "a length must be a whole number of nanoseconds"),
             DecimalError::TooLarge => {
-                SettingError::out_of_range(text, "a length is at most 18446744073709551615ns, about 584 years")
+                SettingError::out_of_range(text, "a length must be at most 18446744073709551615ns, about 584 years")
             }
         })
     }
@@ -67,7 +66,8 @@ fn nanos_of_unit(text: &str, unit: &str) -> Result<u64, SettingError> {
     })
 }
 
-/// Written in whole hours or minutes if it can be, else in the largest unit that it fills: `1h`, `90s`, `1.5ms`.
+/// Prints whole hours or minutes if possible, else the largest unit that is not larger than the
+/// value: `1h`, `90s`, `1.5ms`.
 impl fmt::Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.0.nanos();
@@ -90,18 +90,18 @@ impl From<Length> for Duration {
     }
 }
 
-/// How far a clock jumps: forward (`3ms`, `+3ms`) or back (`-3ms`).
+/// The offset by which a clock jumps: forward (`3ms`, `+3ms`) or backward (`-3ms`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Offset(i64);
 
 impl Offset {
-    /// That many nanoseconds forward, or back if negative.
+    /// Creates an offset in nanoseconds, negative for a jump backward.
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
 
-    /// Nanoseconds forward, negative if back.
+    /// Returns the nanoseconds, negative for a jump backward.
     pub const fn nanos(self) -> i64 {
         self.0
     }
@@ -112,14 +112,15 @@ impl FromStr for Offset {
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let text = text.trim();
-        let too_far =
-            || SettingError::out_of_range(text, "a clock jumps by at most 9223372036854775807ns, about 292 years");
+        let too_far = || {
+            SettingError::out_of_range(text, "a clock offset must be at most 9223372036854775807ns, about 292 years")
+        };
         let (back, digits) = match text.strip_prefix('-') {
             Some(digits) => (true, digits),
             None => (false, text.strip_prefix('+').unwrap_or(text)),
         };
         if !digits.starts_with(|character: char| character.is_ascii_digit() || character == '.') {
-            return Err(SettingError::not_a(text, "a jump of a clock", "3ms or -3ms"));
+            return Err(SettingError::not_a(text, "a clock offset", "3ms or -3ms"));
         }
         let length: Length = digits.parse().map_err(|mistake| match mistake {
             SettingError::NoUnit { .. } => SettingError::NoUnit { text: text.into() },
@@ -208,9 +209,9 @@ mod tests {
             '1.2.3ms' is not a length; write for example 10ms.
             'sec' is not a unit of time. Units are ns, us, ms, s, m, h.
             'µ' is not a unit of time. Units are ns, us, ms, s, m, h.
-            '-3ms' does not fit: a length is zero or more.
-            '0.1ns' does not fit: a length is a whole number of nanoseconds.
-            '99999999h' does not fit: a length is at most 18446744073709551615ns, about 584 years.
+            '-3ms' is invalid: a length must be zero or more.
+            '0.1ns' is invalid: a length must be a whole number of nanoseconds.
+            '99999999h' is invalid: a length must be at most 18446744073709551615ns, about 584 years.
             '1 2ms' is not a length; write for example 10ms.
             '1\u{7}ms' is not a length; write for example 10ms.
         "#]]
@@ -222,11 +223,11 @@ mod tests {
         let texts = ["-3", "--3ms", "+-3ms", "banana", "9223372036854775808ns", "-5000000h"];
         expect![[r#"
             '-3' has no unit; add one, such as '-3ms'. Units are ns, us, ms, s, m, h.
-            '--3ms' is not a jump of a clock; write for example 3ms or -3ms.
-            '+-3ms' is not a jump of a clock; write for example 3ms or -3ms.
-            'banana' is not a jump of a clock; write for example 3ms or -3ms.
-            '9223372036854775808ns' does not fit: a clock jumps by at most 9223372036854775807ns, about 292 years.
-            '-5000000h' does not fit: a clock jumps by at most 9223372036854775807ns, about 292 years.
+            '--3ms' is not a clock offset; write for example 3ms or -3ms.
+            '+-3ms' is not a clock offset; write for example 3ms or -3ms.
+            'banana' is not a clock offset; write for example 3ms or -3ms.
+            '9223372036854775808ns' is invalid: a clock offset must be at most 9223372036854775807ns, about 292 years.
+            '-5000000h' is invalid: a clock offset must be at most 9223372036854775807ns, about 292 years.
         "#]]
         .assert_eq(&texts.map(sentence::<Offset>).concat());
     }

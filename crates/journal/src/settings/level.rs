@@ -1,4 +1,4 @@
-//! At which level of suspicion somebody is taken for dead.
+//! The suspicion level at which an accrual failure detector suspects a node.
 
 use super::decimal::read_parts;
 use super::error::SettingError;
@@ -18,9 +18,11 @@ impl FromStr for Level {
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let text = text.trim();
         let parts = read_parts(text, 1_000)
-            .map_err(|_| SettingError::not_a(text, "a level of suspicion in thousandths", "8 or 2.5"))?;
+            .map_err(|_| SettingError::not_a(text, "a suspicion level in thousandths", "8 or 2.5"))?;
         let threshold = u32::try_from(parts).ok().and_then(Threshold::from_thousandths);
-        threshold.map(Self).ok_or_else(|| SettingError::out_of_range(text, "a level of suspicion is from 0.5 to 20"))
+        threshold
+            .map(Self)
+            .ok_or_else(|| SettingError::out_of_range(text, "a suspicion level must be between 0.5 and 20"))
     }
 }
 
@@ -42,13 +44,13 @@ mod tests {
     fn mistakes_in_a_level() {
         let texts = ["", "φ8", "-1", "0.4", "20.001", "1.2345", "99999999999999999999"];
         expect![[r#"
-            '' is not a level of suspicion in thousandths; write for example 8 or 2.5.
-            'φ8' is not a level of suspicion in thousandths; write for example 8 or 2.5.
-            '-1' is not a level of suspicion in thousandths; write for example 8 or 2.5.
-            '0.4' does not fit: a level of suspicion is from 0.5 to 20.
-            '20.001' does not fit: a level of suspicion is from 0.5 to 20.
-            '1.2345' is not a level of suspicion in thousandths; write for example 8 or 2.5.
-            '99999999999999999999' is not a level of suspicion in thousandths; write for example 8 or 2.5.
+            '' is not a suspicion level in thousandths; write for example 8 or 2.5.
+            'φ8' is not a suspicion level in thousandths; write for example 8 or 2.5.
+            '-1' is not a suspicion level in thousandths; write for example 8 or 2.5.
+            '0.4' is invalid: a suspicion level must be between 0.5 and 20.
+            '20.001' is invalid: a suspicion level must be between 0.5 and 20.
+            '1.2345' is not a suspicion level in thousandths; write for example 8 or 2.5.
+            '99999999999999999999' is not a suspicion level in thousandths; write for example 8 or 2.5.
         "#]]
         .assert_eq(&texts.map(sentence::<Level>).concat());
     }

@@ -1,4 +1,4 @@
-//! The small languages by which people describe a simulated world.
+//! Text formats for the settings of a run: delays, probabilities, faults and scripts.
 //!
 //! ```text
 //! length    10ms   0.1ms   250us   3s   2m
@@ -11,9 +11,9 @@
 //! script    one fault, command or direction a line, `#` before a comment
 //! ```
 //!
-//! Each of them is a type that reads itself with [`FromStr`](std::str::FromStr) and prints with
-//! [`Display`](std::fmt::Display) what reads back as the same value, and which a journal stores as that text.
-//! Reading is pure: what a fault does is the simulator's affair.
+//! Each format is a type. [`FromStr`](std::str::FromStr) parses it, and
+//! [`Display`](std::fmt::Display) prints a text that parses as the same value. Journals store
+//! settings as that text. This module only parses; the drivers carry out the faults.
 
 mod between;
 mod chance;
@@ -28,9 +28,9 @@ mod level;
 mod nearest;
 mod nodes;
 mod paths;
+mod quoted_text;
 mod rate;
 mod read_fault;
-mod said;
 #[cfg(test)]
 mod samples;
 mod script;
@@ -51,8 +51,7 @@ pub use paths::{Cut, Links};
 pub use rate::Ppm;
 pub use script::{Script, TimedCommand};
 
-/// Gives serde the two conversions that its `try_from` and `into` want: the journal keeps a setting as people
-/// write it.
+/// Implements the conversions that serde's `try_from` and `into` need to store a setting as text.
 macro_rules! stored_as_text {
     ($($setting:ty),+) => {$(
         impl TryFrom<String> for $setting {

@@ -1,8 +1,8 @@
-//! What somebody probably meant to type.
+//! Suggestions for misspelt words.
 
-/// The known word that this one is most likely a slip of, or nothing if none is close.
+/// Returns the known word that is closest to `word`, or `None` if none is close.
 ///
-/// Close means that a third of the letters or fewer must change, or that the word begins a known one.
+/// A known word is close if at most a third of the letters differ, or if `word` is a prefix of it.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     known
@@ -12,16 +12,17 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// How many slips lie between the two, if few enough to call them close.
+/// Returns the edit distance of two close words, or `None` if they are not close.
 fn distance(word: &str, candidate: &str) -> Option<usize> {
-    const SHORTEST_BEGINNING: usize = 3;
+    const MIN_PREFIX_CHARS: usize = 3;
     let (typed, meant) = (word.chars().count(), candidate.chars().count());
     let allowed = typed.max(meant) / 3;
-    // The difference in length is a lower bound: it spares comparing a page of text with a word.
-    let slips = if typed.abs_diff(meant) > allowed { usize::MAX } else { strsim::osa_distance(word, candidate) };
-    if slips <= allowed {
-        Some(slips)
-    } else if typed >= SHORTEST_BEGINNING && candidate.starts_with(word) {
+    // The difference in length is a lower bound of the distance. Checking it first avoids comparing
+    // a long text with a word.
+    let edits = if typed.abs_diff(meant) > allowed { usize::MAX } else { strsim::osa_distance(word, candidate) };
+    if edits <= allowed {
+        Some(edits)
+    } else if typed >= MIN_PREFIX_CHARS && candidate.starts_with(word) {
         Some(meant - typed)
     } else {
         None
@@ -35,14 +36,14 @@ mod tests {
     const FAULTS: [&str; 9] = ["crash", "restart", "pause", "resume", "cut", "heal", "skew", "drift", "link"];
 
     #[test]
-    fn a_slip_finds_its_word() {
+    fn a_misspelt_word_finds_its_match() {
         let typed = ["crsh", "restrat", "PASUE", "cutt", "haal", "linc"];
-        let meant = typed.map(|word| nearest(word, FAULTS).unwrap_or("nothing"));
+        let meant = typed.map(|word| nearest(word, FAULTS).unwrap_or("none"));
         assert_eq!(meant, ["crash", "restart", "pause", "cut", "heal", "link"]);
     }
 
     #[test]
-    fn a_beginning_finds_its_word() {
+    fn a_prefix_finds_its_word() {
         assert_eq!(nearest("ricart", ["central", "ricart-agrawala"]), Some("ricart-agrawala"));
     }
 
@@ -52,9 +53,9 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_finds_nothing() {
-        let strangers = ["banana", "x", "", "at", "☃", "partition"];
-        assert_eq!(strangers.map(|word| nearest(word, FAULTS)), [None; 6]);
+    fn an_unrelated_word_finds_none() {
+        let unrelated = ["banana", "x", "", "at", "☃", "partition"];
+        assert_eq!(unrelated.map(|word| nearest(word, FAULTS)), [None; 6]);
         assert_eq!(nearest("crash", []), None);
     }
 }

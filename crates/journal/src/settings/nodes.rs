@@ -1,49 +1,49 @@
-//! Nodes by number, in lists and ranges: `2`, `1,3-5`, `rest`.
+//! Sets of nodes by number: `2`, `1,3-5`, `rest`.
 
 use super::error::SettingError;
 use quorate_core::NodeId;
 use std::fmt;
 use std::str::FromStr;
 
-/// Nodes named by number: `1,3-5`.
+/// A set of nodes by number: `1,3-5`.
 ///
-/// Kept as ranges, so that no text however short makes a set too large to hold.
+/// Stored as ranges, so that a short text cannot create a set that exceeds memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NodeSet {
-    /// In order, neither overlapping nor adjacent.
+    /// Sorted, neither overlapping nor adjacent.
     ranges: Vec<Range>,
 }
 
-/// The nodes from the first to the second, both included.
+/// A range of nodes, both ends included.
 type Range = (NodeId, NodeId);
 
 impl NodeSet {
-    /// Whether it names this node.
+    /// Returns whether the set contains this node.
     pub fn contains(&self, node: NodeId) -> bool {
         self.ranges.iter().any(|&(first, last)| (first..=last).contains(&node))
     }
 
-    /// Whether it names nobody.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// How many nodes it names.
+    /// Number of nodes in the set.
     pub fn len(&self) -> usize {
         self.ranges.iter().map(|(first, last)| last.index() - first.index() + 1).sum()
     }
 
-    /// The node with the highest number.
+    /// Returns the node with the highest number.
     pub fn highest(&self) -> Option<NodeId> {
         self.ranges.last().map(|&(_, last)| last)
     }
 
-    /// The nodes in the order of their numbers.
+    /// Returns the nodes in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.ranges.iter().flat_map(|(first, last)| first.index()..=last.index()).map(NodeId::from_index)
     }
 
-    /// A node that two of these sets both name.
+    /// Returns a node that is in two of these sets.
     pub(super) fn shared<'a>(sets: impl IntoIterator<Item = &'a Self>) -> Option<NodeId> {
         let mut ranges: Vec<Range> = sets.into_iter().flat_map(|set| set.ranges.iter().copied()).collect();
         ranges.sort_unstable();
@@ -63,7 +63,7 @@ impl NodeSet {
     }
 }
 
-/// A node in two of these ranges, which are in order.
+/// Returns a node that is in two of these sorted ranges.
 fn overlap(ranges: &[Range]) -> Option<NodeId> {
     ranges.windows(2).find_map(|pair| match *pair {
         [(_, end), (first, _)] if first <= end => Some(first),
@@ -97,22 +97,22 @@ fn read_range(text: &str, part: &str) -> Result<Range, SettingError> {
         return Err(SettingError::not_a(text, "a set of nodes", "1,3-5 or rest"));
     }
     let (first, last) = (read_node(first)?, read_node(last)?);
-    if first <= last { Ok((first, last)) } else { Err(SettingError::backwards(part, format!("{last}-{first}"))) }
+    if first <= last { Ok((first, last)) } else { Err(SettingError::reversed(part, format!("{last}-{first}"))) }
 }
 
 pub(super) fn read_node(text: &str) -> Result<NodeId, SettingError> {
     if !is_number(text) {
-        return Err(SettingError::not_a(text, "a node's number", "2"));
+        return Err(SettingError::not_a(text, "a node number", "2"));
     }
     let node = text.parse().ok().and_then(NodeId::new);
-    node.ok_or_else(|| SettingError::out_of_range(text, "nodes are numbered from 1 to 4294967295"))
+    node.ok_or_else(|| SettingError::out_of_range(text, "node numbers must be between 1 and 4294967295"))
 }
 
 fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Three neighbours or more are written as a range.
+/// Prints three or more consecutive nodes as a range.
 impl fmt::Display for NodeSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, (first, last)) in self.ranges.iter().enumerate() {
@@ -138,7 +138,7 @@ pub enum Side {
 impl Side {
     pub(super) const REST: &str = "rest";
 
-    /// The nodes that it names, of which the rest has none.
+    /// Returns the nodes that it names, or `None` for `rest`.
     pub fn named(&self) -> Option<&NodeSet> {
         match self {
             Self::Nodes(nodes) => Some(nodes),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_knows_its_members() {
+    fn a_set_contains_its_nodes() {
         let set: NodeSet = "1-3,5".parse().unwrap();
         let members: Vec<u32> = set.iter().map(NodeId::number).collect();
         assert_eq!(members, [1, 2, 3, 5]);
@@ -206,12 +206,12 @@ mod tests {
             '1 2' is not a set of nodes; write for example 1,3-5 or rest.
             '1,' is not a set of nodes; write for example 1,3-5 or rest.
             '1,rest' is not a set of nodes; write for example 1,3-5 or rest.
-            '0' does not fit: nodes are numbered from 1 to 4294967295.
-            '4294967296' does not fit: nodes are numbered from 1 to 4294967295.
-            '3-1' runs backwards; write 1-3.
+            '0' is invalid: node numbers must be between 1 and 4294967295.
+            '4294967296' is invalid: node numbers must be between 1 and 4294967295.
+            '3-1' has its bounds in the wrong order; write 1-3.
             '1-' is not a set of nodes; write for example 1,3-5 or rest.
             '1-2-3' is not a set of nodes; write for example 1,3-5 or rest.
-            '2,1-3' names node 2 twice; once is enough.
+            '2,1-3' names node 2 twice; name it once.
             '-1' is not a set of nodes; write for example 1,3-5 or rest.
             '+1' is not a set of nodes; write for example 1,3-5 or rest.
         "#]]

@@ -1,4 +1,4 @@
-//! Which ways between nodes a fault concerns: the sides of a cut, the two ends of links.
+//! The links between nodes that a network fault affects: the sides of a cut, the two ends of links.
 
 use super::error::SettingError;
 use super::nodes::{NodeSet, Side};
@@ -6,51 +6,51 @@ use quorate_core::NodeId;
 use std::fmt;
 use std::str::FromStr;
 
-/// Who no longer hears whom: `1,2 | 3`, `1 | 2 | rest`, or one way `1 > 2`.
+/// A network partition: `1,2 | 3`, `1 | 2 | rest`, or in one direction `1 > 2`.
 ///
-/// Its sides are two or more, none is empty, none share a node, and at most one is the rest. A node on no side
-/// hears everybody and is heard by all.
+/// It has at least two sides. No side is empty, no two sides share a node, and at most one side is
+/// the rest. A node on no side can still communicate with all nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cut {
     sides: Vec<Side>,
-    ways: Ways,
+    directions: CutDirections,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Ways {
-    /// Nothing passes between any two sides.
+enum CutDirections {
+    /// No message passes between any two sides.
     Both,
-    /// Nothing passes from the first side to the second.
+    /// No message passes from the first side to the second.
     One,
 }
 
 impl Cut {
-    /// A cut both ways between every two of these sides.
+    /// Cuts both directions between every two of these sides.
     pub fn between(sides: Vec<Side>) -> Result<Self, SettingError> {
-        Self { sides, ways: Ways::Both }.checked()
+        Self { sides, directions: CutDirections::Both }.checked()
     }
 
-    /// A cut of all that goes from one side to the other, while the way back stays open.
+    /// Cuts the direction from one side to the other; the opposite direction stays open.
     pub fn one_way(from: Side, to: Side) -> Result<Self, SettingError> {
-        Self { sides: vec![from, to], ways: Ways::One }.checked()
+        Self { sides: vec![from, to], directions: CutDirections::One }.checked()
     }
 
-    /// Its sides in order; those of a one-way cut are where the cut ways begin and where they end.
+    /// Returns its sides in order; those of a one-way cut are the senders and the receivers.
     pub fn sides(&self) -> &[Side] {
         &self.sides
     }
 
-    /// Whether only the way from the first side to the second is cut.
+    /// Returns whether only the direction from the first side to the second is cut.
     pub fn is_one_way(&self) -> bool {
-        self.ways == Ways::One
+        self.directions == CutDirections::One
     }
 
-    /// Whether it stops what goes from one node to the other.
+    /// Returns whether it blocks messages from one node to the other.
     pub fn severs(&self, from: NodeId, to: NodeId) -> bool {
-        match (self.ways, self.side_of(from), self.side_of(to)) {
-            (Ways::Both, Some(one), Some(other)) => one != other,
-            (Ways::One, Some(one), Some(other)) => one < other,
-            (Ways::Both | Ways::One, _, _) => false,
+        match (self.directions, self.side_of(from), self.side_of(to)) {
+            (CutDirections::Both, Some(one), Some(other)) => one != other,
+            (CutDirections::One, Some(one), Some(other)) => one < other,
+            (CutDirections::Both | CutDirections::One, _, _) => false,
         }
     }
 
@@ -64,7 +64,7 @@ impl Cut {
             return Err(SettingError::missing(&self.to_string(), "a second side", "for example 1 | rest"));
         }
         check_sides(&self.sides, &self)?;
-        if let ([from, to], Ways::One) = (&*self.sides, self.ways) {
+        if let ([from, to], CutDirections::One) = (&*self.sides, self.directions) {
             check_ends(from, to, &self)?;
         }
         match NodeSet::shared(self.sides.iter().filter_map(Side::named)) {
@@ -74,7 +74,7 @@ impl Cut {
     }
 }
 
-/// No side may be empty, and only one the rest.
+/// Checks that no side is empty and at most one is the rest.
 fn check_sides(sides: &[Side], whole: &impl fmt::Display) -> Result<(), SettingError> {
     if sides.iter().filter_map(Side::named).any(NodeSet::is_empty) {
         Err(SettingError::EmptySide { text: whole.to_string() })
@@ -85,7 +85,7 @@ fn check_sides(sides: &[Side], whole: &impl fmt::Display) -> Result<(), SettingE
     }
 }
 
-/// Some way must lead from one to the other, and none leads from a node to itself.
+/// Checks that there is a link from one side to the other: a node has no link to itself.
 fn check_ends(from: &Side, to: &Side, whole: &impl fmt::Display) -> Result<(), SettingError> {
     match from.named().filter(|nodes| from == to && nodes.len() == 1).and_then(NodeSet::highest) {
         Some(node) => Err(SettingError::ToItself { text: whole.to_string(), node }),
@@ -93,7 +93,7 @@ fn check_ends(from: &Side, to: &Side, whole: &impl fmt::Display) -> Result<(), S
     }
 }
 
-/// Reads the sides between these separators.
+/// Parses sides with this separator.
 fn read_sides(text: &str, separator: char) -> Result<Vec<Side>, SettingError> {
     let parts = || text.split(separator).map(str::trim);
     if parts().any(str::is_empty) {
@@ -121,9 +121,9 @@ impl FromStr for Cut {
 
 impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let separator = match self.ways {
-            Ways::Both => " | ",
-            Ways::One => " > ",
+        let separator = match self.directions {
+            CutDirections::Both => " | ",
+            CutDirections::One => " > ",
         };
         for (place, side) in self.sides.iter().enumerate() {
             f.write_str(if place > 0 { separator } else { "" })?;
@@ -133,16 +133,17 @@ impl fmt::Display for Cut {
     }
 }
 
-/// All links from any node of one side to any node of the other: `1 > 2`, `1,2 > rest`.
+/// All links from a node of one side to a node of the other: `1 > 2`, `1,2 > rest`.
 ///
-/// A node may be on both sides, since `1-3 > 1-3` are the links among three nodes; none leads to itself.
+/// A node may be on both sides: `1-3 > 1-3` are the links among three nodes. A node has no link to
+/// itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Links {
     ends: [Side; 2],
 }
 
 impl Links {
-    /// The links from one side to the other, of which there must be one at least.
+    /// Creates the links from one side to the other. Fails if there is none.
     pub fn new(from: Side, to: Side) -> Result<Self, SettingError> {
         let links = Self { ends: [from, to] };
         let [from, to] = &links.ends;
@@ -151,12 +152,12 @@ impl Links {
         Ok(links)
     }
 
-    /// Where they begin and where they end.
+    /// Returns the side of the senders and the side of the receivers.
     pub fn sides(&self) -> &[Side] {
         &self.ends
     }
 
-    /// Whether the link from one node to the other is among them.
+    /// Returns whether they include the link from one node to the other.
     pub fn cover(&self, from: NodeId, to: NodeId) -> bool {
         let [begin, end] = &self.ends;
         let holds = |side: &Side, other: &Side, node| match side {
@@ -194,32 +195,33 @@ mod tests {
     use expect_test::expect;
     use quorate_core::{Group, NodeId};
 
-    /// The ways for which it holds in a group of four: `12 13`.
-    fn ways(holds: impl Fn(NodeId, NodeId) -> bool) -> String {
+    /// Returns the pairs of sender and receiver in a group of four for which `holds` is true:
+    /// `12 13`.
+    fn pairs(holds: impl Fn(NodeId, NodeId) -> bool) -> String {
         let group = Group::of_size(4);
-        let pairs = group.iter().flat_map(|from| group.iter().map(move |to| (from, to)));
-        pairs.filter(|&(from, to)| holds(from, to)).map(|(from, to)| format!("{from}{to} ")).collect()
+        let all = group.iter().flat_map(|from| group.iter().map(move |to| (from, to)));
+        all.filter(|&(from, to)| holds(from, to)).map(|(from, to)| format!("{from}{to} ")).collect()
     }
 
     fn severed(text: &str) -> String {
         let cut: Cut = text.parse().unwrap();
-        ways(|from, to| cut.severs(from, to))
+        pairs(|from, to| cut.severs(from, to))
     }
 
     fn covered(text: &str) -> String {
         let links: Links = text.parse().unwrap();
-        ways(|from, to| links.cover(from, to))
+        pairs(|from, to| links.cover(from, to))
     }
 
     #[test]
-    fn a_cut_severs_both_ways_between_its_sides() {
+    fn a_cut_severs_both_directions_between_its_sides() {
         assert_eq!(severed("1,2|3"), "13 23 31 32 ");
         assert_eq!(severed("1 | 2 | 3"), "12 13 21 23 31 32 ");
         assert_eq!(severed("1 | rest"), "12 13 14 21 31 41 ");
     }
 
     #[test]
-    fn a_one_way_cut_leaves_the_way_back() {
+    fn a_one_way_cut_leaves_the_opposite_direction_open() {
         assert_eq!(severed("1,2 > 3"), "13 23 ");
         assert_eq!(severed("rest>1"), "21 31 41 ");
         assert!("1 > 2".parse::<Cut>().unwrap().is_one_way());
@@ -251,17 +253,17 @@ mod tests {
         ];
         expect![[r#"
             '1' lacks a second side; write for example 1 | rest.
-            '' has an empty side; name its nodes, or write 'rest' for all that no other side names.
-            '1 |' has an empty side; name its nodes, or write 'rest' for all that no other side names.
-            '| 3' has an empty side; name its nodes, or write 'rest' for all that no other side names.
-            '1 || 2' has an empty side; name its nodes, or write 'rest' for all that no other side names.
+            '' has an empty side; name its nodes, or write 'rest' for all nodes that no other side names.
+            '1 |' has an empty side; name its nodes, or write 'rest' for all nodes that no other side names.
+            '| 3' has an empty side; name its nodes, or write 'rest' for all nodes that no other side names.
+            '1 || 2' has an empty side; name its nodes, or write 'rest' for all nodes that no other side names.
             '1,2 | 2,3' puts node 2 on two sides; leave it on one.
             '1 | 1' puts node 1 on two sides; leave it on one.
             '1,2 > 1,2' puts node 1 on two sides; leave it on one.
-            '1 > 1' leads from node 1 to itself; name another node on one side.
-            'rest | rest' says 'rest' twice, but only one side can be the rest.
-            '1 | 2 > 3' is neither kind of cut; write 'A | B | C' for both ways, or 'A > B' for one way.
-            '1 > 2 > 3' is neither kind of cut; write 'A | B | C' for both ways, or 'A > B' for one way.
+            '1 > 1' is a link from node 1 to itself; name two different nodes.
+            'rest | rest' has 'rest' twice, but only one side can be the rest.
+            '1 | 2 > 3' is not a cut; write 'A | B | C' to cut both directions, or 'A > B' to cut one direction.
+            '1 > 2 > 3' is not a cut; write 'A | B | C' to cut both directions, or 'A > B' to cut one direction.
             'x' is not a set of nodes; write for example 1,3-5 or rest.
         "#]]
         .assert_eq(&texts.map(sentence::<Cut>).concat());
@@ -273,9 +275,9 @@ mod tests {
         expect![[r#"
             '1' lacks a '>'; write for example 1 > 2.
             '1 | 2' lacks a '>'; write for example 1 > 2.
-            '1 >' has an empty side; name its nodes, or write 'rest' for all that no other side names.
-            '1 > 1' leads from node 1 to itself; name another node on one side.
-            'rest > rest' says 'rest' twice, but only one side can be the rest.
+            '1 >' has an empty side; name its nodes, or write 'rest' for all nodes that no other side names.
+            '1 > 1' is a link from node 1 to itself; name two different nodes.
+            'rest > rest' has 'rest' twice, but only one side can be the rest.
             '1 > 2 > 3' is not a link; write for example 1 > 2.
             'x' is not a set of nodes; write for example 1,3-5 or rest.
         "#]]
@@ -283,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_side_is_refused_however_it_is_made() {
+    fn every_constructor_rejects_an_empty_side() {
         use super::{NodeSet, Side};
         let empty = || Side::Nodes(NodeSet::default());
         assert!(Cut::between(vec![empty(), Side::Rest]).is_err());

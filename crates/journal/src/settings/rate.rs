@@ -1,30 +1,30 @@
-//! How fast a clock runs wrong.
+//! Drift rates of clocks.
 
 use super::error::SettingError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How much a clock gains on true time, in parts per million: `200ppm`, or `-50ppm` for one that loses.
+/// The drift of a clock in parts per million: `200ppm` runs fast, `-50ppm` runs slow.
 ///
-/// A clock that lost a million parts would stand still, so the smallest is one more than that.
+/// A clock with a drift of -1 000 000 ppm would stop, so the minimum is one more than that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Ppm(i32);
 
 impl Ppm {
-    /// One less would stop the clock.
-    const LEAST: i32 = -999_999;
+    /// At one less, the clock would stop.
+    const MIN: i32 = -999_999;
     /// Twice as fast as true time.
-    const MOST: i32 = 1_000_000;
+    const MAX: i32 = 1_000_000;
 
-    /// A gain of so many parts per million, or nothing if the clock would stand still, or run at more than
-    /// twice its speed.
+    /// Creates a drift in parts per million. Returns `None` if the clock would stop or run more
+    /// than twice as fast as true time.
     pub const fn new(parts: i32) -> Option<Self> {
-        if parts >= Self::LEAST && parts <= Self::MOST { Some(Self(parts)) } else { None }
+        if parts >= Self::MIN && parts <= Self::MAX { Some(Self(parts)) } else { None }
     }
 
-    /// Parts per million gained, negative if lost.
+    /// Returns the drift in parts per million, negative if the clock runs slow.
     pub const fn parts(self) -> i32 {
         self.0
     }
@@ -48,7 +48,7 @@ impl FromStr for Ppm {
         number.parse().ok().and_then(Self::new).ok_or_else(|| {
             SettingError::out_of_range(
                 text,
-                "a clock drifts by -999999ppm (all but still) to 1000000ppm (twice as fast)",
+                "a drift must be between -999999ppm (almost stopped) and 1000000ppm (twice as fast)",
             )
         })
     }
@@ -82,15 +82,15 @@ mod tests {
             'ppm' is not a drift in whole parts per million; write for example 200ppm or -50ppm.
             '☃' is not a drift; write for example 200ppm or -50ppm.
             '1.5ppm' is not a drift in whole parts per million; write for example 200ppm or -50ppm.
-            '-1000000ppm' does not fit: a clock drifts by -999999ppm (all but still) to 1000000ppm (twice as fast).
-            '99999999999999999999ppm' does not fit: a clock drifts by -999999ppm (all but still) to 1000000ppm (twice as fast).
+            '-1000000ppm' is invalid: a drift must be between -999999ppm (almost stopped) and 1000000ppm (twice as fast).
+            '99999999999999999999ppm' is invalid: a drift must be between -999999ppm (almost stopped) and 1000000ppm (twice as fast).
             '3ms' is not a drift; write for example 200ppm or -50ppm.
         "#]].assert_eq(&texts.map(sentence::<Ppm>).concat());
     }
 
     proptest! {
         #[test]
-        fn a_drift_reads_back_as_printed(parts in Ppm::LEAST..=Ppm::MOST) {
+        fn a_drift_reads_back_as_printed(parts in Ppm::MIN..=Ppm::MAX) {
             let drift = Ppm::new(parts).unwrap();
             prop_assert_eq!(drift.to_string().parse(), Ok(drift));
         }

@@ -1,4 +1,4 @@
-//! The reading of faults: one line each, in the forms of [`FaultKind::form`].
+//! Parses faults in the forms of [`FaultKind::form`].
 
 use super::clauses::{Clauses, Reader, first_word, stray_word, words};
 use super::error::SettingError;
@@ -11,26 +11,26 @@ impl FromStr for TimedFault {
     type Err = SettingError;
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
-        let clauses = Clauses::of(text)?;
+        let clauses = Clauses::split(text)?;
         let fault = read(&clauses)?;
         let (name, can_last) = (fault.kind().name(), fault.kind().can_last());
         Ok(Self { at: clauses.at(can_last)?, lasts: clauses.lasts(can_last, name)?, fault })
     }
 }
 
-/// Without a time: that belongs to [`TimedFault`].
+/// Parses a fault without a time; [`TimedFault`] has one.
 impl FromStr for Fault {
     type Err = SettingError;
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
-        let clauses = Clauses::of(text)?;
+        let clauses = Clauses::split(text)?;
         let fault = read(&clauses)?;
-        clauses.untimed().map(|()| fault)
+        clauses.check_untimed().map(|()| fault)
     }
 }
 
 fn read(clauses: &Clauses<'_>) -> Result<Fault, SettingError> {
-    let text = clauses.what;
+    let text = clauses.action;
     let (word, rest) = first_word(text);
     if word.is_empty() {
         return Err(SettingError::missing(clauses.text, "a fault", "for example 'crash 2 at 10ms'"));
@@ -88,7 +88,7 @@ fn read_unsynced(reader: &mut Reader<'_>) -> Result<Unsynced, SettingError> {
     Ok(unsynced)
 }
 
-/// A node and the word `by`.
+/// Reads a node and the word `by`.
 fn node_by(reader: &mut Reader<'_>) -> Result<NodeId, SettingError> {
     let node = reader.node()?;
     if reader.option("by") {
@@ -109,7 +109,7 @@ fn read_disk(mut reader: Reader<'_>) -> Result<Fault, SettingError> {
         }
         None => {
             reader.end(&words)?;
-            Err(reader.missing("what is wrong with it"))
+            Err(reader.missing("the fault of the disk"))
         }
     }
 }
@@ -117,7 +117,7 @@ fn read_disk(mut reader: Reader<'_>) -> Result<Fault, SettingError> {
 fn read_link(mut reader: Reader<'_>) -> Result<Fault, SettingError> {
     let found = words(reader.rest).find_map(|(start, word)| Some((start, start + word.len(), Property::named(word)?)));
     let Some((start, end, property)) = found else {
-        return Err(stray_word(reader.rest).map_or_else(|| reader.missing("what is to change"), unknown_property));
+        return Err(stray_word(reader.rest).map_or_else(|| reader.missing("the property to change"), unknown_property));
     };
     let (path, value) = (reader.rest[..start].trim(), reader.rest[end..].trim());
     let links = Reader { rest: path, ..reader }.sides()?;
@@ -165,7 +165,7 @@ mod tests {
         NodeId::new(number).unwrap()
     }
 
-    /// That this text reads as that fault, at that millisecond, for so many.
+    /// Asserts that a text parses as this fault, at `at` milliseconds, for `lasts` milliseconds.
     #[track_caller]
     fn reads(text: &str, fault: Fault, at: u64, lasts: Option<u64>) {
         let expected = TimedFault { at: Duration::from_millis(at), fault, lasts: lasts.map(Duration::from_millis) };
@@ -223,14 +223,14 @@ mod tests {
         ];
         expect![[r#"
             'disk' lacks a node; write disk NODE full (or fails) [at TIME] [for LENGTH].
-            'disk 2' lacks what is wrong with it; write disk NODE full (or fails) [at TIME] [for LENGTH].
-            'full' is not a node's number; write for example 2.
-            'ful' makes no sense in 'disk 2 ful'; did you mean 'full'? Write disk NODE full (or fails) [at TIME] [for LENGTH].
-            'fail' makes no sense in 'disk 2 fail'; did you mean 'fails'? Write disk NODE full (or fails) [at TIME] [for LENGTH].
-            'slow' makes no sense in 'disk 2 slow'. Write disk NODE full (or fails) [at TIME] [for LENGTH].
-            'fails' makes no sense in 'disk 2 full fails'. Write disk NODE full (or fails) [at TIME] [for LENGTH].
-            'torn' makes no sense in 'disk 2 fails torn'. Write disk NODE full (or fails) [at TIME] [for LENGTH].
-            '1,2' is not a node's number; write for example 2.
+            'disk 2' lacks the fault of the disk; write disk NODE full (or fails) [at TIME] [for LENGTH].
+            'full' is not a node number; write for example 2.
+            'ful' is unexpected in 'disk 2 ful'; did you mean 'full'? Write disk NODE full (or fails) [at TIME] [for LENGTH].
+            'fail' is unexpected in 'disk 2 fail'; did you mean 'fails'? Write disk NODE full (or fails) [at TIME] [for LENGTH].
+            'slow' is unexpected in 'disk 2 slow'. Write disk NODE full (or fails) [at TIME] [for LENGTH].
+            'fails' is unexpected in 'disk 2 full fails'. Write disk NODE full (or fails) [at TIME] [for LENGTH].
+            'torn' is unexpected in 'disk 2 fails torn'. Write disk NODE full (or fails) [at TIME] [for LENGTH].
+            '1,2' is not a node number; write for example 2.
             'disk 2 full at 1s for' lacks a length after 'for'; write for example 'for 20ms'.
         "#]].assert_eq(&texts.map(sentence::<TimedFault>).concat());
     }
@@ -271,17 +271,17 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_by_itself_has_no_time() {
+    fn an_untimed_fault_rejects_a_time() {
         assert_eq!("heal".parse(), Ok(Fault::Heal));
         expect![[r#"
-            'heal at 3ms': nothing may follow the fault itself, not even its time.
-            'crash 2 for 3ms': nothing may follow the fault itself, not even its time.
+            'heal at 3ms': nothing may follow the fault, which takes no time here.
+            'crash 2 for 3ms': nothing may follow the fault, which takes no time here.
         "#]]
         .assert_eq(&["heal at 3ms", "crash 2 for 3ms"].map(sentence::<Fault>).concat());
     }
 
     #[test]
-    fn mistakes_in_what_happens() {
+    fn mistakes_in_the_action() {
         let texts = [
             "crsh 2 at 10ms",
             "banana",
@@ -315,24 +315,24 @@ mod tests {
             '' lacks a fault; write for example 'crash 2 at 10ms'.
             'at 5ms' lacks a fault; write for example 'crash 2 at 10ms'.
             'crash' lacks a node; write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
-            'x' is not a node's number; write for example 2.
-            '0' does not fit: nodes are numbered from 1 to 4294967295.
-            '1,2' is not a node's number; write for example 2.
-            'tron' makes no sense in 'crash 2 tron'; did you mean 'torn'? Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
+            'x' is not a node number; write for example 2.
+            '0' is invalid: node numbers must be between 1 and 4294967295.
+            '1,2' is not a node number; write for example 2.
+            'tron' is unexpected in 'crash 2 tron'; did you mean 'torn'? Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
             'crash 2 keeping' lacks a count; write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
             'some' is not a count; write for example 3.
-            'torn' makes no sense in 'crash 2 keeping 3 torn'. Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
-            '10ms' makes no sense in 'crash 2 10ms'. Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
-            'att' makes no sense in 'crash 2 att 10ms'; did you mean 'at'? Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
-            '99999999999' does not fit: nodes are numbered from 1 to 4294967295.
-            'torn' makes no sense in 'restart 2 torn'. Write restart NODE [blank] [at TIME].
-            'please' makes no sense in 'pause 3 please'. Write pause NODE [at TIME] [for LENGTH].
-            '2' makes no sense in 'heal 2'. Write heal [at TIME].
+            'torn' is unexpected in 'crash 2 keeping 3 torn'. Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
+            '10ms' is unexpected in 'crash 2 10ms'. Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
+            'att' is unexpected in 'crash 2 att 10ms'; did you mean 'at'? Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
+            '99999999999' is invalid: node numbers must be between 1 and 4294967295.
+            'torn' is unexpected in 'restart 2 torn'. Write restart NODE [blank] [at TIME].
+            'please' is unexpected in 'pause 3 please'. Write pause NODE [at TIME] [for LENGTH].
+            '2' is unexpected in 'heal 2'. Write heal [at TIME].
             'skew 2' lacks 'by'; write skew NODE by LENGTH [at TIME].
-            '3ms' makes no sense in 'skew 2 3ms'. Write skew NODE by LENGTH [at TIME].
+            '3ms' is unexpected in 'skew 2 3ms'. Write skew NODE by LENGTH [at TIME].
             'skew 2 by' lacks a length; write skew NODE by LENGTH [at TIME].
             '3' has no unit; add one, such as '3ms'. Units are ns, us, ms, s, m, h.
-            'banana' makes no sense in 'skew 2 by 3ms banana'. Write skew NODE by LENGTH [at TIME].
+            'banana' is unexpected in 'skew 2 by 3ms banana'. Write skew NODE by LENGTH [at TIME].
             '3ms' is not a drift; write for example 200ppm or -50ppm.
             'drift 2 by' lacks a rate, such as 200ppm; write drift NODE by RATE [at TIME].
         "#]].assert_eq(&texts.map(sentence::<TimedFault>).concat());
@@ -365,27 +365,27 @@ mod tests {
             'cut' lacks two sides; write cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for LENGTH].
             '1' lacks a second side; write for example 1 | rest.
             '1 2' is not a set of nodes; write for example 1,3-5 or rest.
-            'att' makes no sense in 'cut 1 | 2 att 5ms'; did you mean 'at'? Write cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for LENGTH].
-            'rset' makes no sense in 'cut 1 | rset'; did you mean 'rest'? Write cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for LENGTH].
-            '1 > 1' leads from node 1 to itself; name another node on one side.
+            'att' is unexpected in 'cut 1 | 2 att 5ms'; did you mean 'at'? Write cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for LENGTH].
+            'rset' is unexpected in 'cut 1 | rset'; did you mean 'rest'? Write cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for LENGTH].
+            '1 > 1' is a link from node 1 to itself; name two different nodes.
             '1 | 2 | 1' puts node 1 on two sides; leave it on one.
-            'link' lacks what is to change; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
-            'link 1 > 2' lacks what is to change; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
+            'link' lacks the property to change; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
+            'link 1 > 2' lacks the property to change; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
             'los' is not a property of a link; did you mean 'loss'? Properties are latency, loss, duplicate.
             '1' lacks a '>'; write for example 1 > 2.
             'link loss 0.5' lacks two sides; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
             '1 | 2' lacks a '>'; write for example 1 > 2.
             'link 1 > 2 loss' lacks a chance; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
-            '5' does not fit: a chance lies between 0 and 1, or between 0% and 100%.
-            '0.6' makes no sense in 'link 1 > 2 loss 0.5 0.6'. Write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
-            '10ms' does not say by which law; write fixed:10ms.
-            'banana' makes no sense in 'link 1 > 2 banana loss 1'. Write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
-            '1 > 1' leads from node 1 to itself; name another node on one side.
+            '5' is invalid: a chance must be between 0 and 1, or between 0% and 100%.
+            '0.6' is unexpected in 'link 1 > 2 loss 0.5 0.6'. Write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
+            '10ms' does not name a distribution; write fixed:10ms.
+            'banana' is unexpected in 'link 1 > 2 banana loss 1'. Write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
+            '1 > 1' is a link from node 1 to itself; name two different nodes.
         "#]].assert_eq(&texts.map(sentence::<TimedFault>).concat());
     }
 
     #[test]
-    fn mistakes_in_when() {
+    fn mistakes_in_time_and_duration() {
         let texts = [
             "crash 2 at",
             "crash 2 at 10",
@@ -408,13 +408,13 @@ mod tests {
             'at 10ms banana': nothing may follow the time.
             'crash 2 at 10ms for' lacks a length after 'for'; write for example 'for 20ms'.
             'for 5ms banana': nothing may follow the length.
-            'crash 2 for 5ms at 10ms' says how long before it says when; write 'at TIME for LENGTH'.
-            'crash 2 at 1ms at 2ms' says 'at' twice; once is enough.
-            'crash 2 for 1ms for 2ms' says 'for' twice; once is enough.
-            'heal' happens at once and cannot last; leave out 'for 3ms'.
-            'restart' happens at once and cannot last; leave out 'for 3ms'.
-            '-3ms' does not fit: a length is zero or more.
-            '99999999h' does not fit: a length is at most 18446744073709551615ns, about 584 years.
+            'crash 2 for 5ms at 10ms' has 'for' before 'at'; write 'at TIME for LENGTH'.
+            'crash 2 at 1ms at 2ms' has 'at' twice; write it once.
+            'crash 2 for 1ms for 2ms' has 'for' twice; write it once.
+            'heal' is instantaneous and has no duration; leave out 'for 3ms'.
+            'restart' is instantaneous and has no duration; leave out 'for 3ms'.
+            '-3ms' is invalid: a length must be zero or more.
+            '99999999h' is invalid: a length must be at most 18446744073709551615ns, about 584 years.
         "#]]
         .assert_eq(&texts.map(sentence::<TimedFault>).concat());
     }

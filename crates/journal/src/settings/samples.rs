@@ -1,4 +1,4 @@
-//! Values and texts of every kind for the tests: what reads, and what should not.
+//! Generators of settings and of hostile texts for the tests.
 
 use super::{
     Chance, Cut, Destiny, Direction, Disk, DiskTrouble, Fault, Latency, LinkChange, Links, NodeSet, Offset, Ppm,
@@ -13,7 +13,7 @@ use quorate_core::{Duration, NodeId};
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// What reading this text says, as a line.
+/// Parses a text and returns a line with the value or the error message.
 pub(super) fn sentence<T: FromStr<Err = SettingError> + Display>(text: &str) -> String {
     match text.parse::<T>() {
         Ok(value) => format!("{text:?} reads as {value}\n"),
@@ -51,13 +51,13 @@ fn side() -> impl Strategy<Value = Side> {
 }
 
 pub(super) fn cut() -> impl Strategy<Value = Cut> {
-    // Nodes are dealt out to the sides, so that no two share one.
+    // Each node goes to one side only, because no two sides may share a node.
     let both_ways = (vec(node_set(), 2..5), any::<bool>()).prop_map(|(sets, rest)| {
-        let mut dealt = Vec::new();
+        let mut assigned = Vec::new();
         let mut sides = Vec::new();
         for set in sets {
-            let nodes: Vec<_> = set.iter().filter(|node| !dealt.contains(node)).collect();
-            dealt.extend(&nodes);
+            let nodes: Vec<_> = set.iter().filter(|node| !assigned.contains(node)).collect();
+            assigned.extend(&nodes);
             sides.push(Side::Nodes(nodes.into_iter().collect()));
         }
         if rest {
@@ -130,34 +130,36 @@ pub(super) fn script() -> impl Strategy<Value = Script> {
         .prop_map(|(faults, commands, directions)| Script { faults, commands, directions })
 }
 
-/// The words and signs of the languages, and numbers that fit none, with a blank between any two.
+/// The words and symbols of the formats, and numbers that are valid in none, separated by spaces.
 const TOKENS: &str = "crash restart pause resume disk cut heal skew drift link torn blank full fails at for by rest \
     latency loss duplicate acquire try message timer sync of takes is lost comes again after keeping fixed uniform long-tail | > , - : .. . # % ' ns µs h 0 1 2 3 1-3 -1 10ms -3ms \
     0.5 50% 200ppm fixed:1ms uniform:1ms..5ms 18446744073709551616 \
     99999999999999999999999999999999999999999h 0.00000000000000000000000000000000000000001 ☃ \u{7} \u{202e} \n \u{a0}";
 
-/// Anything at all, and above all what nearly reads: the words of the languages in the wrong places.
+/// Generates arbitrary texts, most of them almost valid: the words of the formats in the wrong
+/// order.
 pub(super) fn hostile_text() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         6 => select(TOKENS.split(' ').collect::<Vec<_>>()).prop_map(String::from),
         1 => any::<String>(),
         1 => any::<u64>().prop_map(|number| number.to_string()),
     ];
-    let glue = select(vec!["", " ", " ", " "]);
-    let soup = vec((token, glue), 0..10);
-    let soup = soup.prop_map(|pieces| pieces.into_iter().map(|(token, glue)| token + glue).collect::<String>());
-    // A valid line with one character changed reaches the far corners.
-    let slip = (timed_fault(), any::<char>(), any::<usize>()).prop_map(|(timed, character, place)| {
+    let separator = select(vec!["", " ", " ", " "]);
+    let tokens = vec((token, separator), 0..10);
+    let tokens =
+        tokens.prop_map(|pieces| pieces.into_iter().map(|(token, separator)| token + separator).collect::<String>());
+    // Valid lines with one character changed reach code that random tokens do not.
+    let mutated_fault = (timed_fault(), any::<char>(), any::<usize>()).prop_map(|(timed, character, index)| {
         let mut characters: Vec<char> = timed.to_string().chars().collect();
-        let place = place % characters.len();
-        characters[place] = character;
+        let index = index % characters.len();
+        characters[index] = character;
         characters.into_iter().collect()
     });
-    let misdirection = (direction(), any::<char>(), any::<usize>()).prop_map(|(direction, character, place)| {
+    let mutated_direction = (direction(), any::<char>(), any::<usize>()).prop_map(|(direction, character, index)| {
         let mut characters: Vec<char> = direction.to_string().chars().collect();
-        let place = place % characters.len();
-        characters[place] = character;
+        let index = index % characters.len();
+        characters[index] = character;
         characters.into_iter().collect()
     });
-    prop_oneof![2 => soup, 1 => slip, 1 => misdirection, 1 => any::<String>()]
+    prop_oneof![2 => tokens, 1 => mutated_fault, 1 => mutated_direction, 1 => any::<String>()]
 }

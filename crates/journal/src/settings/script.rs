@@ -1,21 +1,21 @@
-//! A run's story in a text file: what goes wrong, what users ask, and what is not left to chance, one line each.
+//! Scripts: text files with faults, client commands and directions, one per line.
 
 use super::clauses::{Clauses, Reader, first_word, write_timing};
 use super::direction::{Direction, Subject, all_directions};
 use super::error::SettingError;
 use super::fault::{FaultKind, TimedFault, check_node};
 use super::nearest::nearest;
+use super::quoted_text::{SplitLine, split_quoted, without_comment, write_text};
 use super::read_fault::all_faults;
-use super::said::{Parted, part, without_comment, write_text};
 use quorate_core::{Duration, NodeId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Faults and commands with their times, and directions for single choices.
+/// Faults and commands with their times, and directions that fix single random choices.
 ///
 /// ```text
-/// # Node 2 asks while the network is cut.
+/// # The client of node 2 requests the lock while the network is partitioned.
 /// cut 1 | rest at 5ms for 20ms
 /// acquire 2 at 6ms     # waits for node 1
 /// release 2 at 40ms
@@ -24,32 +24,32 @@ use std::str::FromStr;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Script {
-    /// What goes wrong, in the order of the lines.
+    /// The faults, in the order of the lines.
     pub faults: Vec<TimedFault>,
-    /// What users ask, in the order of the lines.
+    /// The commands of clients, in the order of the lines.
     pub commands: Vec<TimedCommand>,
-    /// What is not left to chance, in the order of the lines. No two may be about the same thing.
+    /// The fixed choices, in the order of the lines. No two may fix the same choice.
     pub directions: Vec<Direction>,
 }
 
-/// What a user asks of a node, and when: `acquire 2 at 5ms`, `send 1 "Re: Lecture" at 3ms`.
+/// A client's command to a node, with its time: `acquire 2 at 5ms`, `send 1 "Re: Lecture" at 3ms`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TimedCommand {
-    /// When, from the start of the run; at the start itself if the text says nothing.
+    /// Time since the start of the run. The default is the start itself.
     pub at: Duration,
     pub node: NodeId,
-    /// The command's name: one word, and not that of a fault or a direction. What it says, if it says anything, follows after a blank:
-    /// `send Re: Lecture`.
+    /// The command's name, one word that is not the name of a fault or a direction. Its text, if it
+    /// has one, follows after a space: `send Re: Lecture`.
     pub word: String,
 }
 
 impl TimedCommand {
-    /// The command's name.
+    /// Returns the command's name.
     pub fn name(&self) -> &str {
         self.parts().0
     }
 
-    /// What it says, if it says anything.
+    /// Returns the command's text, if it has one.
     pub fn text(&self) -> Option<&str> {
         self.parts().1
     }
@@ -60,18 +60,18 @@ impl TimedCommand {
 }
 
 impl Script {
-    /// Reads a script in which these are the commands; a word that is a fault's or a direction's too means that. A command that may say
-    /// something is told as `send TEXT`.
+    /// Parses a script with these commands. A line that starts with the name of a fault or a
+    /// direction is never a command. A command that takes a text is listed as `send TEXT`.
     pub fn parse(text: &str, commands: &[&str]) -> Result<Self, SettingError> {
         Self::read(text, None, |word| known(word, commands))
     }
 
-    /// Reads a script that is for the nodes 1 to `nodes`. A mistake is told with its line.
+    /// Parses a script for a group of the nodes 1 to `nodes`. Errors contain the line number.
     pub fn parse_for(text: &str, commands: &[&str], nodes: usize) -> Result<Self, SettingError> {
         Self::read(text, Some(nodes), |word| known(word, commands))
     }
 
-    /// Whether it can happen in a group of the nodes 1 to `nodes`.
+    /// Returns an error if the script is impossible in a group of the nodes 1 to `nodes`.
     pub fn validate(&self, nodes: usize) -> Result<(), SettingError> {
         self.faults.iter().try_for_each(|fault| fault.validate(nodes))?;
         self.commands.iter().try_for_each(|command| check_node(command, command.node, nodes))?;
@@ -85,7 +85,7 @@ impl Script {
             .map_or(Ok(()), |((one, ()), (other, ()))| Err(contradicts((one, other))))
     }
 
-    /// Whether nothing happens in it.
+    /// Returns whether the script has no faults, commands or directions.
     pub fn is_empty(&self) -> bool {
         self.faults.is_empty() && self.commands.is_empty() && self.directions.is_empty()
     }
@@ -93,21 +93,20 @@ impl Script {
     fn read(
         text: &str,
         nodes: Option<usize>,
-        command: impl Fn(&str) -> Result<Known, SettingError>,
+        command: impl Fn(&str) -> Result<KnownCommand, SettingError>,
     ) -> Result<Self, SettingError> {
         let mut script = Self::default();
-        let mut directed = Vec::new();
+        let mut direction_lines = Vec::new();
         // Some editors begin a file with a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (number, line) in (1..).zip(text.lines()) {
             let item = without_comment(line).trim();
             if !item.is_empty() {
                 script.add(item, nodes, &command).map_err(|mistake| in_line(number, item, mistake))?;
-                directed.resize(script.directions.len(), number);
+                direction_lines.resize(script.directions.len(), number);
             }
         }
-        let told = script.directions.iter().copied().zip(directed);
-        match contradiction(told) {
+        match contradiction(script.directions.iter().copied().zip(direction_lines)) {
             Some((one, other)) => {
                 let ((other, before), (one, after)) = if one.1 < other.1 { (one, other) } else { (other, one) };
                 let (text, other) = (one.to_string(), other.to_string());
@@ -122,7 +121,7 @@ impl Script {
         &mut self,
         item: &str,
         nodes: Option<usize>,
-        command: impl Fn(&str) -> Result<Known, SettingError>,
+        command: impl Fn(&str) -> Result<KnownCommand, SettingError>,
     ) -> Result<(), SettingError> {
         let word = first_word(item).0;
         let fits = |check: &dyn Fn(usize) -> Result<(), SettingError>| nodes.map_or(Ok(()), check);
@@ -147,12 +146,13 @@ fn in_line(line: usize, text: &str, mistake: SettingError) -> SettingError {
     SettingError::InLine { line, text: text.into(), mistake: Box::new(mistake) }
 }
 
-/// Two directions that cannot both hold, if there are any, each with what stands beside it.
+/// Returns two directions that fix the same choice, if there are any. Each direction comes with a
+/// tag, such as its line.
 fn contradiction<T: Copy + Ord>(
     directions: impl Iterator<Item = (Direction, T)>,
 ) -> Option<((Direction, T), (Direction, T))> {
     let mut sorted: Vec<_> = directions.collect();
-    // Those about the same thing stand side by side then.
+    // Directions about the same message, timer or sync are adjacent after sorting.
     sorted.sort_unstable();
     sorted.windows(2).find_map(|pair| match pair {
         [one, other] if one.0.contradicts(&other.0) => Some((*one, *other)),
@@ -160,59 +160,59 @@ fn contradiction<T: Copy + Ord>(
     })
 }
 
-struct Known {
+struct KnownCommand {
     name: String,
-    /// Whether it may say something.
-    speaks: bool,
+    /// Whether it takes a quoted text.
+    takes_text: bool,
 }
 
-fn known(word: &str, commands: &[&str]) -> Result<Known, SettingError> {
+fn known(word: &str, commands: &[&str]) -> Result<KnownCommand, SettingError> {
     let known = commands.iter().map(|command| first_word(command)).find(|(name, _)| name.eq_ignore_ascii_case(word));
-    let known = known.map(|(name, says)| Known { name: name.into(), speaks: !says.is_empty() });
+    let known = known.map(|(name, text)| KnownCommand { name: name.into(), takes_text: !text.is_empty() });
     known.ok_or_else(|| unknown(word, commands))
 }
 
 const FORM: &str = "COMMAND NODE [at TIME]";
-/// The same where a command may say something.
+/// The form of a command that takes a text.
 pub(super) const FORM_WITH_TEXT: &str = "COMMAND NODE \"TEXT\" [at TIME]";
 
 fn read_command(
     item: &str,
-    command: impl Fn(&str) -> Result<Known, SettingError>,
+    command: impl Fn(&str) -> Result<KnownCommand, SettingError>,
 ) -> Result<TimedCommand, SettingError> {
-    let Parted { before, said } = part(item)?;
-    let Some((text, after)) = said else { return read_silent(item, command) };
+    let SplitLine { before, quoted_text } = split_quoted(item)?;
+    let Some((text, after)) = quoted_text else { return read_without_text(item, command) };
     let (word, node) = first_word(before);
-    let Known { name, speaks } = command(word)?;
+    let KnownCommand { name, takes_text } = command(word)?;
     let quotes = |form| SettingError::Unexpected { word: "\"".into(), text: item.into(), nearest: None, form };
-    if !speaks {
+    if !takes_text {
         return Err(quotes(FORM));
     }
-    // Nothing but the node may come before the text, and nothing but the time after it.
+    // Only the node may come before the text, and only the time after it.
     if node.split_whitespace().count() > 1 {
         return Err(quotes(FORM_WITH_TEXT));
     }
     if node.is_empty() {
         return Err(SettingError::missing(item, "a node before the text", FORM_WITH_TEXT));
     }
-    let silent = format!("{} {}", before.trim_end(), after.trim_start());
-    let TimedCommand { at, node, .. } = read_silent(&silent, command)?;
+    let without_text = format!("{} {}", before.trim_end(), after.trim_start());
+    let TimedCommand { at, node, .. } = read_without_text(&without_text, command)?;
     Ok(TimedCommand { at, node, word: format!("{name} {text}") })
 }
 
-/// Reads a command that says nothing.
-fn read_silent(
+/// Parses a command without a text.
+fn read_without_text(
     item: &str,
-    command: impl Fn(&str) -> Result<Known, SettingError>,
+    command: impl Fn(&str) -> Result<KnownCommand, SettingError>,
 ) -> Result<TimedCommand, SettingError> {
-    let clauses = Clauses::of(item)?;
-    let (word, rest) = first_word(clauses.what);
+    let clauses = Clauses::split(item)?;
+    let (word, rest) = first_word(clauses.action);
     if word.is_empty() {
         return Err(SettingError::missing(item, "a fault or a command", "for example 'crash 2 at 10ms'"));
     }
-    let Known { name: word, speaks } = command(word)?;
-    let form = if speaks { FORM_WITH_TEXT } else { FORM };
-    let mut reader = Reader { text: clauses.what, rest, form };
+    let KnownCommand { name: word, takes_text } = command(word)?;
+    let form = if takes_text { FORM_WITH_TEXT } else { FORM };
+    let mut reader = Reader { text: clauses.action, rest, form };
     let node = reader.node()?;
     reader.end(&[])?;
     clauses.lasts(false, &word)?;
@@ -221,8 +221,8 @@ fn read_silent(
 
 fn unknown(word: &str, commands: &[&str]) -> SettingError {
     let subjects = Subject::ALL.map(Subject::name);
-    let called = commands.iter().map(|command| first_word(command).0);
-    let names = FaultKind::ALL.map(FaultKind::name).into_iter().chain(called).chain(subjects);
+    let command_names = commands.iter().map(|command| first_word(command).0);
+    let names = FaultKind::ALL.map(FaultKind::name).into_iter().chain(command_names).chain(subjects);
     let (what, known) = if commands.is_empty() {
         ("a fault", format!("{} {}", all_faults(), all_directions()))
     } else {
@@ -232,17 +232,18 @@ fn unknown(word: &str, commands: &[&str]) -> SettingError {
     SettingError::Unknown { word: word.into(), what, nearest: nearest(word, names).map(String::from), known }
 }
 
-/// Takes every word that is no fault's and no direction's for a command, since a journal does not say which commands there are.
-/// What a person wrote goes through [`Script::parse`].
+/// Treats every line that is not a fault or a direction as a command, because a journal does not
+/// list the valid commands. Use [`Script::parse`] for input from people.
 impl FromStr for Script {
     type Err = SettingError;
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
-        Self::read(text, None, |word| Ok(Known { name: word.into(), speaks: true }))
+        Self::read(text, None, |word| Ok(KnownCommand { name: word.into(), takes_text: true }))
     }
 }
 
-/// A line each; faults and commands mingle by their times as far as the order within either allows. Directions follow.
+/// Prints one item per line. Faults and commands are merged by their times, without reordering
+/// either; directions follow.
 impl fmt::Display for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut commands = self.commands.iter().peekable();
@@ -281,7 +282,7 @@ mod tests {
         Script::parse(text, &COMMANDS.map(|command| command.name()))
     }
 
-    const STORY: &str = "\u{feff}# A story.\r
+    const SCRIPT: &str = "\u{feff}# A script.\r
         cut 1 | rest at 5ms for 20ms\r
 
         Acquire 2 at 6ms   # waits for node 1
@@ -292,8 +293,8 @@ mod tests {
     ";
 
     #[test]
-    fn a_script_tells_faults_from_commands() {
-        let script = parse(STORY).unwrap();
+    fn a_script_separates_faults_from_commands() {
+        let script = parse(SCRIPT).unwrap();
         let faults: Vec<_> = script.faults.iter().map(ToString::to_string).collect();
         let commands: Vec<_> = script.commands.iter().map(ToString::to_string).collect();
         assert_eq!(faults, ["cut 1 | rest at 5ms for 20ms", "crash 3 at 7ms"]);
@@ -327,24 +328,24 @@ mod tests {
         assert_eq!(script.to_string().parse(), Ok(script));
     }
 
-    const SPEAKING: [&str; 2] = ["send TEXT", "leave"];
+    const TEXT_COMMANDS: [&str; 2] = ["send TEXT", "leave"];
 
     #[test]
-    fn a_command_may_say_something() {
-        let story =
+    fn a_command_may_have_a_text() {
+        let source =
             "send 1 \"Re: # at 5ms \\\"quoted\\\"\" at 3ms # a comment \" here\nsend 2\nSEND 3 \"\"\nleave 2 at 9ms";
-        let script = Script::parse(story, &SPEAKING).unwrap();
-        let said: Vec<_> = script.commands.iter().map(|command| (command.name(), command.text())).collect();
+        let script = Script::parse(source, &TEXT_COMMANDS).unwrap();
+        let commands: Vec<_> = script.commands.iter().map(|command| (command.name(), command.text())).collect();
         let text = "Re: # at 5ms \"quoted\"";
-        assert_eq!(said, [("send", Some(text)), ("send", None), ("send", Some("")), ("leave", None)]);
+        assert_eq!(commands, [("send", Some(text)), ("send", None), ("send", Some("")), ("leave", None)]);
         assert_eq!(script.commands[0].word, format!("send {text}"));
         assert_eq!(script.commands[0].at, quorate_core::Duration::from_millis(3));
-        assert_eq!(Script::parse(&script.to_string(), &SPEAKING), Ok(script.clone()));
+        assert_eq!(Script::parse(&script.to_string(), &TEXT_COMMANDS), Ok(script.clone()));
         assert_eq!(script.to_string().parse(), Ok(script));
     }
 
     #[test]
-    fn mistakes_about_texts() {
+    fn mistakes_in_texts() {
         let texts = [
             "send 1 \"x",
             "send \"x\" 1",
@@ -355,18 +356,18 @@ mod tests {
             "sned 1 \"x\"",
             "send 1 x",
         ];
-        let told = |text| Script::parse(text, &SPEAKING).unwrap_err().to_string() + "\n";
+        let message = |text| Script::parse(text, &TEXT_COMMANDS).unwrap_err().to_string() + "\n";
         expect![[r#"
             Line 1: 'send 1 "x' lacks the second quotation mark; write COMMAND NODE "TEXT" [at TIME].
             Line 1: 'send "x" 1' lacks a node before the text; write COMMAND NODE "TEXT" [at TIME].
-            Line 1: '"' makes no sense in 'send 1 at "x" 3ms'. Write COMMAND NODE "TEXT" [at TIME].
-            Line 1, 'send 1 "x" 3ms': '3ms' makes no sense in 'send 1 3ms'. Write COMMAND NODE "TEXT" [at TIME].
-            Line 1, 'send 1 "x" "y"': '"y"' makes no sense in 'send 1 "y"'. Write COMMAND NODE "TEXT" [at TIME].
-            Line 1: '"' makes no sense in 'leave 1 "x"'. Write COMMAND NODE [at TIME].
+            Line 1: '"' is unexpected in 'send 1 at "x" 3ms'. Write COMMAND NODE "TEXT" [at TIME].
+            Line 1, 'send 1 "x" 3ms': '3ms' is unexpected in 'send 1 3ms'. Write COMMAND NODE "TEXT" [at TIME].
+            Line 1, 'send 1 "x" "y"': '"y"' is unexpected in 'send 1 "y"'. Write COMMAND NODE "TEXT" [at TIME].
+            Line 1: '"' is unexpected in 'leave 1 "x"'. Write COMMAND NODE [at TIME].
             Line 1, 'sned 1 "x"': 'sned' is not a fault or a command; did you mean 'send'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are send TEXT, leave. Directions are message, timer, sync.
-            Line 1: 'x' makes no sense in 'send 1 x'. Write COMMAND NODE "TEXT" [at TIME].
+            Line 1: 'x' is unexpected in 'send 1 x'. Write COMMAND NODE "TEXT" [at TIME].
         "#]]
-        .assert_eq(&texts.map(told).concat());
+        .assert_eq(&texts.map(message).concat());
     }
 
     #[test]
@@ -380,13 +381,13 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_is_not_there_is_told_with_its_line() {
+    fn an_unknown_node_is_reported_with_its_line() {
         let names = COMMANDS.map(|command| command.name());
         let verdict = |text: &str| Script::parse_for(text, &names, 3).unwrap_err().to_string() + "\n";
         expect![[r#"
             Line 3: 'try 4 at 5ms' names node 4, but there are only nodes 1 to 3.
             Line 2: 'crash 9' names node 9, but there are only nodes 1 to 3.
-            Line 1: 'cut 1,2,3 | rest' leaves nobody for 'rest': it names every node there is.
+            Line 1: 'cut 1,2,3 | rest' leaves no node for 'rest': it names all nodes of the group.
             Line 1: 'timer 1 of 4 takes 1ms' names node 4, but there are only nodes 1 to 3.
         "#]]
         .assert_eq(
@@ -397,16 +398,16 @@ mod tests {
     }
 
     #[test]
-    fn two_directions_about_one_thing_are_refused() {
+    fn two_directions_for_one_choice_are_rejected() {
         let verdict = |text: &str| parse(text).unwrap_err().to_string() + "\n";
         expect![[r#"
-            Line 3: 'message 1 of 1 > 2 takes 10ms' and 'message 1 of 1 > 2 takes 9ms' on line 1 are about the same thing; leave one of them out.
-            Line 3: 'message 1 of 1 > 2 is lost' and 'message 1 of 1 > 2 takes 9ms' on line 1 are about the same thing; leave one of them out.
-            Line 2: 'message 1 of 1 > 2 is lost' and 'message 1 of 1 > 2 is lost' on line 1 are about the same thing; leave one of them out.
-            Line 2: 'message 1 of 1 > 2 is lost' and 'message 1 of 1 > 2 comes again after 3ms' on line 1 are about the same thing; leave one of them out.
-            Line 2: 'message 1 of 1 > 2 comes again after 2ms' and 'message 1 of 1 > 2 comes again after 3ms' on line 1 are about the same thing; leave one of them out.
-            Line 2: 'timer 4 of 1 takes 1ms' and 'timer 4 of 1 takes 3ms' on line 1 are about the same thing; leave one of them out.
-            Line 3: 'sync 4 of 1 takes 3ms' and 'sync 4 of 1 takes 3ms' on line 1 are about the same thing; leave one of them out.
+            Line 3: 'message 1 of 1 > 2 takes 10ms' and 'message 1 of 1 > 2 takes 9ms' on line 1 fix the same choice; leave one of them out.
+            Line 3: 'message 1 of 1 > 2 is lost' and 'message 1 of 1 > 2 takes 9ms' on line 1 fix the same choice; leave one of them out.
+            Line 2: 'message 1 of 1 > 2 is lost' and 'message 1 of 1 > 2 is lost' on line 1 fix the same choice; leave one of them out.
+            Line 2: 'message 1 of 1 > 2 is lost' and 'message 1 of 1 > 2 comes again after 3ms' on line 1 fix the same choice; leave one of them out.
+            Line 2: 'message 1 of 1 > 2 comes again after 2ms' and 'message 1 of 1 > 2 comes again after 3ms' on line 1 fix the same choice; leave one of them out.
+            Line 2: 'timer 4 of 1 takes 1ms' and 'timer 4 of 1 takes 3ms' on line 1 fix the same choice; leave one of them out.
+            Line 3: 'sync 4 of 1 takes 3ms' and 'sync 4 of 1 takes 3ms' on line 1 fix the same choice; leave one of them out.
         "#]].assert_eq(
             &[
                 "message 1 of 1 > 2 takes 9ms\n\nmessage 1 of 1 > 2 takes 10ms",
@@ -426,7 +427,7 @@ mod tests {
         assert_eq!(script.validate(2), Ok(()));
         script.directions.extend(script.directions.last().copied());
         let twice = script.validate(2).unwrap_err().to_string();
-        assert!(twice.contains("are about the same thing"), "{twice}");
+        assert!(twice.contains("fix the same choice"), "{twice}");
     }
 
     #[test]
@@ -452,10 +453,10 @@ mod tests {
             Line 1, 'acqire 2 at 5ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
             Line 1: 'banana' is not a fault or a command. Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
             Line 1: 'acquire' lacks a node; write COMMAND NODE [at TIME].
-            Line 1, 'acquire two at 5ms': 'two' is not a node's number; write for example 2.
-            Line 1, 'acquire 2 3 at 5ms': '3' makes no sense in 'acquire 2 3'. Write COMMAND NODE [at TIME].
-            Line 1, 'acquire 2 at 5ms for 3ms': 'acquire' happens at once and cannot last; leave out 'for 3ms'.
-            Line 1: 'att' makes no sense in 'acquire 2 att 5ms'; did you mean 'at'? Write COMMAND NODE [at TIME].
+            Line 1, 'acquire two at 5ms': 'two' is not a node number; write for example 2.
+            Line 1, 'acquire 2 3 at 5ms': '3' is unexpected in 'acquire 2 3'. Write COMMAND NODE [at TIME].
+            Line 1, 'acquire 2 at 5ms for 3ms': 'acquire' is instantaneous and has no duration; leave out 'for 3ms'.
+            Line 1: 'att' is unexpected in 'acquire 2 att 5ms'; did you mean 'at'? Write COMMAND NODE [at TIME].
             Line 1, 'acquire 2 at 5': '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
             Line 1: 'at 5ms' lacks a fault or a command; write for example 'crash 2 at 10ms'.
             Line 1: 'crash 2 at 5ms for' lacks a length after 'for'; write for example 'for 20ms'.
@@ -474,7 +475,7 @@ mod tests {
             let node = quorate_core::NodeId::from_index(0);
             let command = super::TimedCommand { at: Default::default(), node, word: format!("send {text}") };
             let script = Script { commands: vec![command], ..Script::default() };
-            prop_assert_eq!(Script::parse(&script.to_string(), &SPEAKING), Ok(script));
+            prop_assert_eq!(Script::parse(&script.to_string(), &TEXT_COMMANDS), Ok(script));
         }
 
         #[test]

@@ -1,4 +1,4 @@
-//! What holds for every setting alike.
+//! Tests for all settings.
 
 use super::samples::{self, hostile_text};
 use super::{
@@ -11,18 +11,19 @@ use quorate_core::mutex::COMMANDS;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-/// What reads, prints as something that reads as the same; what does not, is told in clean sentences.
-fn is_sound<T>(text: &str) -> Result<(), TestCaseError>
+/// Checks that a valid text reads back as printed, and that an invalid one has a clean error
+/// message.
+fn check<T>(text: &str) -> Result<(), TestCaseError>
 where
     T: FromStr<Err = SettingError> + Display + Debug + PartialEq,
 {
     match text.parse::<T>() {
-        Ok(value) => reads_back(&value),
-        Err(mistake) => is_clean(&mistake),
+        Ok(value) => check_round_trip(&value),
+        Err(mistake) => check_message(&mistake),
     }
 }
 
-fn reads_back<T>(value: &T) -> Result<(), TestCaseError>
+fn check_round_trip<T>(value: &T) -> Result<(), TestCaseError>
 where
     T: FromStr<Err = SettingError> + Display + Debug + PartialEq,
 {
@@ -31,7 +32,7 @@ where
     Ok(())
 }
 
-fn is_clean(mistake: &SettingError) -> Result<(), TestCaseError> {
+fn check_message(mistake: &SettingError) -> Result<(), TestCaseError> {
     let sentence = mistake.to_string();
     let clean = sentence.ends_with('.') && !sentence.contains(char::is_control);
     prop_assert_eq!((clean, sentence.chars().count() < 700), (true, true), "{}", sentence);
@@ -42,35 +43,35 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn no_text_trips_a_reader(text in hostile_text()) {
-        is_sound::<Length>(&text)?;
-        is_sound::<Offset>(&text)?;
-        is_sound::<Ppm>(&text)?;
-        is_sound::<Chance>(&text)?;
-        is_sound::<Latency>(&text)?;
-        is_sound::<NodeSet>(&text)?;
-        is_sound::<Side>(&text)?;
-        is_sound::<Cut>(&text)?;
-        is_sound::<Links>(&text)?;
-        is_sound::<Fault>(&text)?;
-        is_sound::<TimedFault>(&text)?;
-        is_sound::<Direction>(&text)?;
-        is_sound::<Script>(&text)?;
+    fn every_text_parses_or_has_a_clean_error(text in hostile_text()) {
+        check::<Length>(&text)?;
+        check::<Offset>(&text)?;
+        check::<Ppm>(&text)?;
+        check::<Chance>(&text)?;
+        check::<Latency>(&text)?;
+        check::<NodeSet>(&text)?;
+        check::<Side>(&text)?;
+        check::<Cut>(&text)?;
+        check::<Links>(&text)?;
+        check::<Fault>(&text)?;
+        check::<TimedFault>(&text)?;
+        check::<Direction>(&text)?;
+        check::<Script>(&text)?;
         match Script::parse(&text, &COMMANDS.map(|command| command.name())) {
             Ok(script) => prop_assert_eq!(script.to_string().parse(), Ok(script)),
-            Err(mistake) => is_clean(&mistake)?,
+            Err(mistake) => check_message(&mistake)?,
         }
     }
 
     #[test]
-    fn no_group_trips_a_fault(timed in samples::timed_fault(), nodes in 0_usize..12) {
+    fn every_fault_is_valid_or_has_a_clean_error(timed in samples::timed_fault(), nodes in 0_usize..12) {
         if let Err(mistake) = timed.validate(nodes) {
-            is_clean(&mistake)?;
+            check_message(&mistake)?;
         }
     }
 
     #[test]
-    fn no_word_trips_the_search_for_the_nearest(word in hostile_text(), known in hostile_text()) {
+    fn the_nearest_word_is_a_known_one(word in hostile_text(), known in hostile_text()) {
         let found = nearest(&word, [known.as_str()]);
         prop_assert_eq!(found, found.and(Some(known.as_str())));
     }
@@ -88,14 +89,14 @@ proptest! {
         fault in samples::fault(),
         timed_fault in samples::timed_fault(),
     ) {
-        reads_back(&chance)?;
-        reads_back(&direction)?;
-        reads_back(&latency)?;
-        reads_back(&node_set)?;
-        reads_back(&cut)?;
-        reads_back(&links)?;
-        reads_back(&fault)?;
-        reads_back(&timed_fault)?;
+        check_round_trip(&chance)?;
+        check_round_trip(&direction)?;
+        check_round_trip(&latency)?;
+        check_round_trip(&node_set)?;
+        check_round_trip(&cut)?;
+        check_round_trip(&links)?;
+        check_round_trip(&fault)?;
+        check_round_trip(&timed_fault)?;
     }
 }
 

@@ -1,34 +1,37 @@
-//! Why a history is not linearizable: the first answer too many, and the few answers that contradict it.
+//! Explains why a history is not linearizable: the first answer that no order explains, and a few
+//! answers that contradict it.
 //!
-//! A beginning of a linearizable history is linearizable, so there is one answer that makes it bad. And an answer that
-//! nobody knows rules nothing out. So answers are taken together until no order explains them, and then forgotten one by
-//! one as long as what is left is still bad; those that stay are the contradiction.
+//! Every prefix of a linearizable history is linearizable, so one answer is the first that no order
+//! explains. An unknown answer rules out no order. So the search for a contradiction considers more
+//! and more answers until no order explains them. Then it drops every answer without which the
+//! others still contradict each other; the rest is the contradiction.
 
 use super::Object;
 use super::history::{OperationId, Record, When};
 use super::problem::Problem;
-use super::search::{Allowance, Outcome, search};
+use super::search::{Outcome, StepBudget, search};
 use super::verdict::Explanation;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// How many operations of the order before the misfit are shown, and how many of the contradiction.
-const SHOWN: usize = 12;
+/// Maximum number of operations shown of the order before the misfit, and of the contradiction.
+const MAX_SHOWN: usize = 12;
 
-/// What a search found out before it ended without an order for all.
+/// The result of a search that found no order for all answers.
 pub(super) struct Progress {
     /// How many of the first answers an order explains.
     pub(super) explained: usize,
-    /// That order.
+    /// An order that explains them.
     pub(super) order: Vec<usize>,
-    /// Whether there is none for all; otherwise the search gave up.
-    pub(super) is_bad: bool,
+    /// Whether no order explains all answers; otherwise the search ran out of steps.
+    pub(super) is_certain: bool,
 }
 
-/// Explains why a history is bad. One that only defied the search may be explained too, if the answer where it came no
-/// further is in contradiction with a few others; if not, nobody knows.
+/// Explains why a history is not linearizable.
 ///
-/// The steps bound what the explanation may cost. With few it is longer, but right.
+/// If the search ran out of steps, returns an explanation only if the first unexplained answer
+/// contradicts a few others; otherwise returns `None`. The steps limit the cost of the explanation.
+/// With few steps it is longer, but still correct.
 pub(super) fn explain<O: Object>(
     records: &[Record<O>],
     chosen: &[usize],
@@ -36,49 +39,52 @@ pub(super) fn explain<O: Object>(
     progress: Progress,
     steps: u64,
 ) -> Option<Explanation> {
-    let mut explainer = Explainer { records, object, allowance: Allowance::new(steps), most: (steps / 8).max(1) };
+    let mut explainer =
+        Explainer { records, object, budget: StepBudget::new(steps), max_search_steps: (steps / 8).max(1) };
     let mut answered: Vec<(When, usize)> =
         chosen.iter().filter_map(|&record| Some((records[record].answered_at()?, record))).collect();
     answered.sort_unstable();
 
-    let Progress { explained, order, is_bad } = progress;
-    let suspects = if is_bad { &answered[..] } else { &answered[..=explained] };
-    let (first_bad, contradiction) = explainer.first_bad(chosen, suspects, explained);
-    if contradiction.is_none() && !is_bad {
+    let Progress { explained, order, is_certain } = progress;
+    let suspects = if is_certain { &answered[..] } else { &answered[..=explained] };
+    let (first_unexplained, contradiction) = explainer.first_unexplained(chosen, suspects, explained);
+    if contradiction.is_none() && !is_certain {
         return None;
     }
-    let contradiction = contradiction.unwrap_or_else(|| answered[..=first_bad].iter().copied().collect());
-    let (instant, misfit) = answered[first_bad];
-    let early = until(records, chosen, instant);
-    let before = if first_bad == explained { order } else { explainer.order(&early, |when| when < instant) };
-    let conflict = explainer.needed(&early, contradiction);
-    let text = Story { records, object, misfit, is_first: first_bad == 0, before: &before, conflict: &conflict }.tell();
+    let contradiction = contradiction.unwrap_or_else(|| answered[..=first_unexplained].iter().copied().collect());
+    let (instant, misfit) = answered[first_unexplained];
+    let early = invoked_before(records, chosen, instant);
+    let before = if first_unexplained == explained { order } else { explainer.order(&early, |when| when < instant) };
+    let conflict = explainer.minimize(&early, contradiction);
+    let text =
+        Report { records, object, misfit, is_first: first_unexplained == 0, before: &before, conflict: &conflict }
+            .write();
     let ids = |records: Vec<usize>| records.into_iter().map(OperationId).collect();
     Some(Explanation { misfit: OperationId(misfit), before: ids(before), conflict: ids(conflict), text })
 }
 
-/// Answers, by when they were given.
+/// Records by the time of their answers.
 type Answers = BTreeMap<When, usize>;
 
-/// What was asked before an instant.
-fn until<O: Object>(records: &[Record<O>], chosen: &[usize], instant: When) -> Vec<usize> {
+/// Returns the chosen records invoked before an instant.
+fn invoked_before<O: Object>(records: &[Record<O>], chosen: &[usize], instant: When) -> Vec<usize> {
     chosen.iter().copied().filter(|&record| records[record].invoked < instant).collect()
 }
 
 struct Explainer<'h, O: Object> {
     records: &'h [Record<O>],
     object: &'h O,
-    allowance: Allowance,
-    /// The most steps for one search.
-    most: u64,
+    budget: StepBudget,
+    /// Maximum number of steps of one search.
+    max_search_steps: u64,
 }
 
 impl<O: Object> Explainer<'_, O> {
     fn search(&mut self, chosen: &[usize], counts: impl Fn(When) -> bool) -> Outcome {
         let problem = Problem::new(self.records, chosen, |record| record.answered_at().is_some_and(&counts));
-        let mut lent = self.allowance.lend(self.most);
-        let outcome = search(&problem, self.object, &mut lent);
-        self.allowance.settle(lent);
+        let mut reserved = self.budget.reserve(self.max_search_steps);
+        let outcome = search(&problem, self.object, &mut reserved);
+        self.budget.give_back(reserved);
         outcome
     }
 
@@ -89,29 +95,37 @@ impl<O: Object> Explainer<'_, O> {
         }
     }
 
-    /// The first answer with which the history is bad, knowing that it is good before answer `least`; and answers up to
-    /// that one which contradict each other, if any were found.
+    /// Returns the index of the first answer that no order explains, and contradictory answers up
+    /// to that one, if any were found. All answers before index `least` are known to be explained.
     ///
-    /// If the whole is bad, halving what is left keeps an end that is certainly bad, even if a search gives up.
-    fn first_bad(&mut self, chosen: &[usize], answered: &[(When, usize)], least: usize) -> (usize, Option<Answers>) {
-        let (mut good_before, mut bad) = (least, answered.len() - 1);
+    /// If no order explains the whole history, the bisection keeps an end that is certainly
+    /// unexplained, even if a search runs out of steps.
+    fn first_unexplained(
+        &mut self,
+        chosen: &[usize],
+        answered: &[(When, usize)],
+        least: usize,
+    ) -> (usize, Option<Answers>) {
+        let (mut explained_before, mut bad) = (least, answered.len() - 1);
         let mut contradiction = None;
-        let mut middle = good_before.min(bad);
-        while good_before < bad || contradiction.is_none() {
-            match self.contradiction(&until(self.records, chosen, answered[middle].0), &answered[..=middle]) {
+        let mut middle = explained_before.min(bad);
+        while explained_before < bad || contradiction.is_none() {
+            match self.contradiction(&invoked_before(self.records, chosen, answered[middle].0), &answered[..=middle]) {
                 Some(found) => (bad, contradiction) = (middle, Some(found)),
                 None if middle == bad => break,
-                None => good_before = middle + 1,
+                None => explained_before = middle + 1,
             }
-            middle = good_before + bad.saturating_sub(good_before) / 2;
+            middle = explained_before + bad.saturating_sub(explained_before) / 2;
         }
         (bad, contradiction)
     }
 
-    /// Answers that contradict each other, not many more than needed; nothing if there are none or the steps run out.
+    /// Returns contradictory answers, not many more than necessary. `None` if there are none or the
+    /// steps run out.
     ///
-    /// Beginning with the last answer alone, an order that explains those taken so far names the next to take: the ones
-    /// it gives otherwise or too late, or else the latest that it leaves out, twice as many each time.
+    /// Starts with the last answer alone. As long as an order explains the answers chosen so far,
+    /// it adds the answers that this order violates. If there are none, it adds the latest answers
+    /// that the order leaves out, twice as many each time.
     fn contradiction(&mut self, chosen: &[usize], answers: &[(When, usize)]) -> Option<Answers> {
         let mut taken: Answers = answers.last().copied().into_iter().collect();
         let mut batch = 1;
@@ -122,7 +136,7 @@ impl<O: Object> Explainer<'_, O> {
                 Outcome::Order(order) => order,
             };
             let before = taken.len();
-            taken.extend(self.broken(&order, answers));
+            taken.extend(self.violated(&order, answers));
             if taken.len() == before {
                 let left_out = answers.iter().rev().filter(|(_, record)| !order.contains(record));
                 taken.extend(left_out.take(batch).copied());
@@ -134,62 +148,66 @@ impl<O: Object> Explainer<'_, O> {
         }
     }
 
-    /// The answers that an order gives otherwise, or whose operations it places after something asked later.
-    fn broken(&self, order: &[usize], answers: &[(When, usize)]) -> Vec<(When, usize)> {
+    /// Returns the answers that an order violates: the order gives another answer, or it places the
+    /// operation after one that was invoked after the answer.
+    fn violated(&self, order: &[usize], answers: &[(When, usize)]) -> Vec<(When, usize)> {
         let among: BTreeMap<usize, When> = answers.iter().map(|(when, record)| (*record, *when)).collect();
         let mut object = self.object.clone();
-        let mut latest_question: Option<When> = None;
-        let mut broken = Vec::new();
+        let mut latest_invocation: Option<When> = None;
+        let mut violated = Vec::new();
         for &index in order {
             let record = &self.records[index];
             let answer = object.apply(&record.operation);
             if let (Some(&when), Some((_, given))) = (among.get(&index), &record.answered)
-                && (answer != *given || latest_question.is_some_and(|asked| when < asked))
+                && (answer != *given || latest_invocation.is_some_and(|invoked| when < invoked))
             {
-                broken.push((when, index));
+                violated.push((when, index));
             }
-            latest_question = latest_question.max(Some(record.invoked));
+            latest_invocation = latest_invocation.max(Some(record.invoked));
         }
-        broken
+        violated
     }
 
-    /// Forgets one answer after the other that the contradiction can do without. What stays is in the order in which it
-    /// was asked.
-    fn needed(&mut self, chosen: &[usize], mut answers: Answers) -> Vec<usize> {
+    /// Drops every answer without which the others still contradict each other. Returns the rest in
+    /// the order of invocation.
+    fn minimize(&mut self, chosen: &[usize], mut answers: Answers) -> Vec<usize> {
         for (when, record) in answers.clone() {
             answers.remove(&when);
-            let still_bad = matches!(self.search(chosen, |it| answers.contains_key(&it)), Outcome::Stuck { .. });
-            if !still_bad {
+            let still_contradicts =
+                matches!(self.search(chosen, |it| answers.contains_key(&it)), Outcome::Stuck { .. });
+            if !still_contradicts {
                 answers.insert(when, record);
             }
-            if self.allowance.is_spent() {
+            if self.budget.is_exhausted() {
                 break;
             }
         }
-        let mut needed: Vec<usize> = answers.into_values().collect();
-        needed.sort_unstable_by_key(|record| self.records[*record].invoked);
-        needed
+        let mut minimize: Vec<usize> = answers.into_values().collect();
+        minimize.sort_unstable_by_key(|record| self.records[*record].invoked);
+        minimize
     }
 }
 
-/// An explanation about to be put into words.
-struct Story<'s, O: Object> {
+/// The parts of an explanation text.
+struct Report<'s, O: Object> {
     records: &'s [Record<O>],
     object: &'s O,
     misfit: usize,
-    /// Whether nothing was answered before it.
+    /// Whether the misfit is the first answer of the history.
     is_first: bool,
     before: &'s [usize],
     conflict: &'s [usize],
 }
 
-impl<O: Object> Story<'_, O> {
-    fn tell(&self) -> String {
+impl<O: Object> Report<'_, O> {
+    fn write(&self) -> String {
         let mut text = format!("Not linearizable: no order explains the answer to {}.\n", self.name(self.misfit));
         text += &match self.conflict.len() {
-            1 => "It cannot be given, whenever the other operations happened, if at all:\n".to_owned(),
+            1 => "No order can give this answer, regardless of when or whether the other operations took effect:\n"
+                .to_owned(),
             several => format!(
-                "These {several} answers contradict each other, whenever the other operations happened, if at all:\n"
+                "These {several} answers contradict each other, regardless of when or whether the other operations took \
+                 effect:\n"
             ),
         };
         text += &self.table();
@@ -203,10 +221,10 @@ impl<O: Object> Story<'_, O> {
     }
 
     fn table(&self) -> String {
-        let heads = ["", "client", "asked", "answered", "operation", "answer"].map(str::to_owned);
+        let heads = ["", "client", "invoked", "answered", "operation", "answer"].map(str::to_owned);
         let mut rows = vec![heads];
-        // The misfit is the one answered last, though not always the one asked last.
-        let hidden = self.conflict.len().saturating_sub(SHOWN);
+        // The misfit is the operation answered last, though not always the one invoked last.
+        let hidden = self.conflict.len().saturating_sub(MAX_SHOWN);
         let shown = self.conflict[hidden..].iter();
         let misfit = self.conflict[..hidden].iter().filter(|record| **record == self.misfit);
         for &index in misfit.chain(shown) {
@@ -221,11 +239,12 @@ impl<O: Object> Story<'_, O> {
                 answer.to_string(),
             ]);
         }
-        let more = if hidden > 0 { format!("  ({hidden} more were asked earlier)\n") } else { String::new() };
-        lay_out(&rows) + &more
+        let more = if hidden > 0 { format!("  ({hidden} more were invoked earlier)\n") } else { String::new() };
+        format_table(&rows) + &more
     }
 
-    /// An order that explains all but the misfit, and what the misfit would have been answered there.
+    /// Describes an order that explains all answers before the misfit, and the answer of the misfit
+    /// in that order.
     fn alternative(&self) -> String {
         let mut object = self.object.clone();
         let mut due = None;
@@ -239,7 +258,7 @@ impl<O: Object> Story<'_, O> {
         if let Some(answer) = due {
             let id = OperationId(self.misfit);
             return format!(
-                "This order explains every earlier answer, but {id} answers {answer} in it:\n{}",
+                "This order explains every earlier answer, but in it {id} would answer {answer}:\n{}",
                 self.order()
             );
         }
@@ -249,16 +268,19 @@ impl<O: Object> Story<'_, O> {
             return String::new();
         }
         if self.before.is_empty() {
-            return format!("It was the first answer. The object began as {state}, where the answer is {answer}.\n");
+            return format!(
+                "It is the first answer of the history. In the initial state {state}, the operation answers {answer}.\n"
+            );
         }
         format!(
-            "This order explains every earlier answer. It leaves the object as {state}, where the answer is {answer}:\n{}",
+            "This order explains every earlier answer. In its final state {state}, the operation would answer \
+             {answer}:\n{}",
             self.order()
         )
     }
 
     fn order(&self) -> String {
-        let hidden = self.before.len().saturating_sub(SHOWN);
+        let hidden = self.before.len().saturating_sub(MAX_SHOWN);
         let mut text = String::new();
         if hidden > 0 {
             // Writing to a string cannot fail.
@@ -271,8 +293,8 @@ impl<O: Object> Story<'_, O> {
     }
 }
 
-/// Columns as wide as their widest cell.
-fn lay_out<const N: usize>(rows: &[[String; N]]) -> String {
+/// Formats rows in columns that are as wide as their widest cell.
+fn format_table<const N: usize>(rows: &[[String; N]]) -> String {
     let mut widths = [0; N];
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {

@@ -1,18 +1,18 @@
-//! What clients asked and what they were answered.
+//! Histories: the operations that clients invoked, and the answers that they received.
 
 use super::Object;
 use super::explain::{Progress, explain};
 use super::problem::Problem;
-use super::search::{Allowance, Outcome, search};
+use super::search::{Outcome, StepBudget, search};
 use super::verdict::Verdict;
 use quorate_core::Time;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How many steps a search may take unless somebody says otherwise: some seconds.
+/// Default limit on the steps of a search, which take a few seconds.
 pub const STEPS: u64 = 100_000_000;
 
-/// Who asks.
+/// A client that invokes operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Client(pub u32);
 
@@ -22,12 +22,12 @@ impl fmt::Display for Client {
     }
 }
 
-/// An operation of one history, by the order in which they were told.
+/// Identifies an operation of one history, in the order in which the operations were recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OperationId(pub(super) usize);
 
 impl OperationId {
-    /// How many operations were told before it.
+    /// Returns the index of the operation in the order of recording.
     pub fn index(self) -> usize {
         self.0
     }
@@ -39,28 +39,28 @@ impl fmt::Display for OperationId {
     }
 }
 
-/// An answer that a history cannot take. The history is as it was before.
+/// Why a history rejects an answer. The history is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unanswerable {
+pub enum AnswerError {
     #[error(
-        "operation {0} is not in this history, so its answer was left out; \
-         answer with an id that `invoke` of the same history has returned"
+        "operation {0} is not in this history, so its answer was ignored; \
+         pass an id that `invoke` of the same history returned"
     )]
     Unknown(OperationId),
-    #[error("operation {0} has an answer already and keeps it; an operation is answered once")]
+    #[error("operation {0} already has an answer, so the second one was ignored")]
     Twice(OperationId),
     #[error(
-        "the answer to operation {id} at {answered} is older than its question at {invoked}, so it was left out; \
-         read both off the same clock"
+        "the answer to operation {id} at {answered} precedes its invocation at {invoked}, so it was ignored; \
+         take both times from the same clock"
     )]
-    BeforeItsQuestion { id: OperationId, invoked: Time, answered: Time },
+    BeforeInvocation { id: OperationId, invoked: Time, answered: Time },
 }
 
-/// An instant: what is told of the same time happened in the order in which it was told.
+/// A point in time. Events at the same time are ordered by their recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct When {
     pub(super) time: Time,
-    told: u64,
+    sequence: u64,
 }
 
 pub(super) struct Record<O: Object> {
@@ -76,14 +76,14 @@ impl<O: Object> Record<O> {
     }
 }
 
-/// What clients asked of one object and what they were answered.
+/// The operations that clients invoked on one object, and the answers that they received.
 ///
-/// All times are read off one clock. They may be told in any order, but what happened at the same time is told as it
-/// happened: an operation that was answered before another was asked comes before it. A client may ask again before it
-/// is answered.
+/// All times come from one clock. Events may be recorded in any order, except that events at the
+/// same time must be recorded in the order in which they happened. A client may invoke several
+/// operations concurrently.
 pub struct History<O: Object> {
     records: Vec<Record<O>>,
-    told: u64,
+    recorded: u64,
 }
 
 impl<O: Object> Default for History<O> {
@@ -93,62 +93,65 @@ impl<O: Object> Default for History<O> {
 }
 
 impl<O: Object> History<O> {
-    /// Nothing has happened yet.
+    /// Creates an empty history.
     pub fn new() -> Self {
-        Self { records: Vec::new(), told: 0 }
+        Self { records: Vec::new(), recorded: 0 }
     }
 
-    /// A client asks. Until an answer is told, the operation may have happened at any time from now on, or never.
+    /// Records an invocation. Until an answer is recorded, the operation may take effect at any
+    /// later time, or never.
     pub fn invoke(&mut self, client: Client, time: Time, operation: O::Operation) -> OperationId {
         let invoked = self.now(time);
         self.records.push(Record { client, invoked, operation, answered: None });
         OperationId(self.records.len() - 1)
     }
 
-    /// The client is answered.
-    pub fn answer(&mut self, id: OperationId, time: Time, answer: O::Answer) -> Result<(), Unanswerable> {
+    /// Records the answer to an operation. Fails, without effect, if the operation is unknown, is
+    /// already answered, or was invoked after `time`.
+    pub fn answer(&mut self, id: OperationId, time: Time, answer: O::Answer) -> Result<(), AnswerError> {
         let when = self.now(time);
-        let record = self.records.get_mut(id.0).ok_or(Unanswerable::Unknown(id))?;
+        let record = self.records.get_mut(id.0).ok_or(AnswerError::Unknown(id))?;
         if record.answered.is_some() {
-            return Err(Unanswerable::Twice(id));
+            return Err(AnswerError::Twice(id));
         }
         if when < record.invoked {
-            return Err(Unanswerable::BeforeItsQuestion { id, invoked: record.invoked.time, answered: time });
+            return Err(AnswerError::BeforeInvocation { id, invoked: record.invoked.time, answered: time });
         }
         record.answered = Some((when, answer));
         Ok(())
     }
 
-    /// How many operations it has.
+    /// Number of operations.
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Whether it has no operation.
+    /// Returns whether there are no operations.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
-    /// What was asked.
+    /// Returns an operation by its id.
     pub fn operation(&self, id: OperationId) -> Option<&O::Operation> {
         self.records.get(id.0).map(|record| &record.operation)
     }
 
-    /// Whether an object that begins like this one can have given these answers.
+    /// Decides whether the history is linearizable for an object with this initial state, within
+    /// [`STEPS`] steps.
     pub fn judge(&self, object: &O) -> Verdict {
         self.judge_within(object, STEPS)
     }
 
-    /// The same with another bound on the steps. A step carries one operation out, on trial. To find a reason may take as
-    /// many again.
+    /// Decides like [`judge`](Self::judge) within `steps` steps. A step tries to apply one
+    /// operation. An explanation may take as many steps again.
     pub fn judge_within(&self, object: &O, steps: u64) -> Verdict {
         self.judge_some(&(0..self.records.len()).collect::<Vec<_>>(), object, steps)
     }
 
-    /// Judges the operations of each key alone, each against an object that begins like this one.
+    /// Decides for the operations of each key separately, each key with this initial state.
     ///
-    /// It is the verdict of [`judge`](Self::judge) if operations on different keys have nothing to do with each other:
-    /// none changes what another answers. Each key has all the steps.
+    /// The verdict is that of [`judge`](Self::judge) if operations on different keys are
+    /// independent: none changes the answer of another. Each key has its own limit of `steps`.
     pub fn judge_by_key<K: Ord>(&self, object: &O, steps: u64, key: impl Fn(&O::Operation) -> K) -> Verdict {
         let mut parts: BTreeMap<K, Vec<usize>> = BTreeMap::new();
         for (index, record) in self.records.iter().enumerate() {
@@ -168,23 +171,24 @@ impl<O: Object> History<O> {
 
     fn judge_some(&self, chosen: &[usize], object: &O, steps: u64) -> Verdict {
         let problem = Problem::new(&self.records, chosen, |record| record.answered_at().is_some());
-        let (explained, order, is_bad) = match search(&problem, object, &mut Allowance::new(steps)) {
+        let (explained, order, is_certain) = match search(&problem, object, &mut StepBudget::new(steps)) {
             Outcome::Order(order) => {
                 return Verdict::Linearizable { order: order.into_iter().map(OperationId).collect() };
             }
             Outcome::Stuck { explained, order } => (explained, order, true),
             Outcome::Exhausted { explained, order } => (explained, order, false),
         };
-        match explain(&self.records, chosen, object, Progress { explained, order, is_bad }, steps) {
+        match explain(&self.records, chosen, object, Progress { explained, order, is_certain }, steps) {
             Some(explanation) => Verdict::NotLinearizable(explanation),
             None => Verdict::Undecided { steps, explained, answers: problem.returns.len() },
         }
     }
 
-    /// Orders of independent parts, made into one.
+    /// Merges the orders of independent parts into one.
     ///
-    /// What is answered first of all that is left cannot come after anything that is asked later. So the first of its
-    /// part may go next: its part's order has nothing before it that was asked after that answer.
+    /// The operation with the earliest answer among all remaining ones cannot come after an
+    /// operation that was invoked later. So the first operations of its part may go next: its
+    /// part's order has none before it that was invoked after that answer.
     fn merge(&self, orders: Vec<Vec<OperationId>>) -> Vec<OperationId> {
         let mut due: Vec<(When, usize, OperationId)> = orders
             .iter()
@@ -207,7 +211,7 @@ impl<O: Object> History<O> {
     }
 
     fn now(&mut self, time: Time) -> When {
-        self.told += 1;
-        When { time, told: self.told }
+        self.recorded += 1;
+        When { time, sequence: self.recorded }
     }
 }

@@ -1,42 +1,43 @@
-//! Many objects of one kind, each under a key.
+//! Many objects of one type, each with a key.
 //!
-//! They have nothing to do with each other, so a history of all is linearizable exactly if that of each key is:
-//! [`History::judge_by_key`](super::History::judge_by_key) with [`At::key`] judges them one by one, which is far quicker.
+//! The objects are independent, so a history of all is linearizable exactly if the history of each
+//! key is. [`History::judge_by_key`](super::History::judge_by_key) with [`KeyedOperation::key`]
+//! decides for one key at a time, which is much faster.
 
 use super::Object;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::hash::Hash;
 
-/// One object for each key, all new until somebody touches them.
+/// One object for each key. All start with the same state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Keyed<K, O> {
     fresh: O,
     touched: BTreeMap<K, O>,
 }
 
-/// An operation on the object under one key.
+/// An operation on the object with one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct At<K, T> {
+pub struct KeyedOperation<K, T> {
     pub key: K,
     pub operation: T,
 }
 
 impl<K: Ord, O> Keyed<K, O> {
-    /// Objects that all begin like this one.
+    /// Creates objects that all start with this state.
     pub fn new(fresh: O) -> Self {
         Self { fresh, touched: BTreeMap::new() }
     }
 }
 
 impl<K: Clone + Ord + Hash + Display, O: Object> Object for Keyed<K, O> {
-    type Operation = At<K, O::Operation>;
+    type Operation = KeyedOperation<K, O::Operation>;
     type Answer = O::Answer;
 
-    fn apply(&mut self, At { key, operation }: &Self::Operation) -> O::Answer {
+    fn apply(&mut self, KeyedOperation { key, operation }: &Self::Operation) -> O::Answer {
         let mut object = self.touched.remove(key).unwrap_or_else(|| self.fresh.clone());
         let answer = object.apply(operation);
-        // An object that is as new is not kept, so that equal contents are equal.
+        // Do not keep an object in its initial state, so that equal contents compare equal.
         if object != self.fresh {
             self.touched.insert(key.clone(), object);
         }
@@ -60,7 +61,7 @@ impl<K: Display, O: Display> Display for Keyed<K, O> {
     }
 }
 
-impl<K: Display, T: Display> Display for At<K, T> {
+impl<K: Display, T: Display> Display for KeyedOperation<K, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.key, self.operation)
     }

@@ -1,69 +1,72 @@
-//! Linearizability: do the answers that clients got fit one object that does one operation at a time?
+//! Decides whether a history of operations is linearizable.
 //!
-//! A [`History`] is told what clients asked and what they were answered, and when. It is *linearizable* if every
-//! operation can be given one instant between its question and its answer such that an [`Object`] that carries the
-//! operations out in the order of these instants gives exactly these answers. An operation without an answer may have
-//! happened at any time after it was asked, or never.
+//! A [`History`] records the operations that clients invoked and the answers that they received,
+//! with their times. It is *linearizable* if every operation can be assigned one instant between
+//! its invocation and its answer such that a sequential [`Object`] that applies the operations in
+//! the order of these instants gives exactly these answers. An operation without an answer may have
+//! taken effect at any time after its invocation, or never.
 //!
-//! The search is Wing and Gong's with Lowe's memory and his laziness; objects made of independent parts are
-//! judged part by part ([`History::judge_by_key`]). What cannot be settled within the steps allowed is
-//! [`Verdict::Undecided`], never taken for good.
+//! The search is the algorithm of Wing and Gong with Lowe's optimizations. Objects that consist of
+//! independent parts are checked part by part ([`History::judge_by_key`]). If the search runs out
+//! of steps, the verdict is [`Verdict::Undecided`].
 //!
 //! ```
 //! use quorate_core::Time;
 //! use quorate_sim::linear::register::{Answer, Operation, Register};
 //! use quorate_sim::linear::{Client, History, Verdict};
 //!
-//! # fn main() -> Result<(), quorate_sim::linear::Unanswerable> {
+//! # fn main() -> Result<(), quorate_sim::linear::AnswerError> {
 //! let at = |ms: i64| Time::from_nanos(ms * 1_000_000);
 //! let mut history = History::<Register>::new();
 //! let write = history.invoke(Client(1), at(0), Operation::Write(7));
 //! let read = history.invoke(Client(2), at(5), Operation::Read);
 //! history.answer(write, at(3), Answer::Written)?;
-//! history.answer(read, at(6), Answer::Value(None))?; // The write was over before the read began.
+//! history.answer(read, at(6), Answer::Value(None))?; // The write had completed before the read was invoked.
 //! let verdict = history.judge(&Register::default());
 //! assert!(matches!(verdict, Verdict::NotLinearizable(_)), "{verdict}");
 //! # Ok(())
 //! # }
 //! ```
 
-mod bits;
+mod bit_set;
 mod explain;
 mod history;
 pub mod keyed;
-mod outcomes;
 mod problem;
 pub mod register;
 mod search;
+mod transitions;
 mod verdict;
 
 #[cfg(test)]
 mod tests;
 
-pub use history::{Client, History, OperationId, STEPS, Unanswerable};
+pub use history::{AnswerError, Client, History, OperationId, STEPS};
 pub use verdict::{Explanation, Verdict};
 
 use std::fmt::Display;
 use std::hash::Hash;
 
-/// An object that does one operation at a time: what a history is held against.
+/// A sequential object: the specification against which a history is checked.
 ///
-/// It is the meaning of the service that clients used, without its distribution. What it displays is what a person
-/// reads in an explanation.
+/// It defines the service that clients used as if it ran one operation at a time in one place.
+/// Explanations print its `Display` form.
 pub trait Object: Clone + Eq + Hash + Display {
-    /// What can be asked of it.
+    /// An operation on the object.
     type Operation: Eq + Display;
-    /// What it says.
+    /// The answer to an operation.
     type Answer: PartialEq + Display;
 
-    /// Carries one operation out. The same state and operation give the same answer and state, always.
+    /// Applies one operation. Must be deterministic: the answer and the new state depend only on
+    /// the operation and the state.
     fn apply(&mut self, operation: &Self::Operation) -> Self::Answer;
 
-    /// Whether an operation that got this answer leaves the object as it is, whatever its state.
+    /// Returns whether an operation with this answer never changes the object, in any state.
     ///
-    /// Such operations are placed as soon as their answer fits and never tried elsewhere, which makes the search far
-    /// shorter. Saying it of an operation that does change the object may make a good history look bad, never a bad one
-    /// look good.
+    /// The search places such operations as soon as their answers match and never tries them
+    /// elsewhere, which makes it much shorter. If this returns true for an operation that does
+    /// change the object, a linearizable history may be rejected; a history that is not
+    /// linearizable is never accepted.
     fn looks_only(operation: &Self::Operation, answer: &Self::Answer) -> bool {
         let (_, _) = (operation, answer);
         false

@@ -1,66 +1,68 @@
-//! A history made ready for the search: who is open when, by small numbers.
+//! A history prepared for the search: which operations are open at the time of each answer.
 
 use super::Object;
 use super::history::{Record, When};
 
-/// An operation that was answered.
+/// An operation with an answer.
 pub(super) struct Call<'h, O: Object> {
-    /// Its place among the records.
+    /// Index of its record.
     pub(super) record: usize,
     pub(super) operation: &'h O::Operation,
     pub(super) answer: &'h O::Answer,
-    /// A number that no other operation has while this one is open.
+    /// A number that is unique among the operations that are open at the same time.
     pub(super) slot: usize,
     pub(super) looks_only: bool,
 }
 
-/// An operation whose answer nobody knows: it may have happened.
-pub(super) struct Doubt<'h, O: Object> {
-    /// Its place among the records.
+/// An operation without an answer: it may have taken effect or not.
+pub(super) struct PendingOperation<'h, O: Object> {
+    /// Index of its record.
     pub(super) record: usize,
     pub(super) operation: &'h O::Operation,
-    /// The doubt asked last before it that asks for the same. Of two alike, the older goes first: it can stand wherever
-    /// the younger can.
-    pub(super) elder: Option<usize>,
+    /// The previous pending operation that is equal to this one. Of two equal operations, the
+    /// search places the older one first, because it may be placed wherever the younger one may.
+    pub(super) predecessor: Option<usize>,
 }
 
-/// The instant of an answer, and what may have happened by then.
+/// The time of an answer, with the operations that may have taken effect by then.
 #[derive(Default)]
 pub(super) struct Return {
-    /// The changing calls that are open then, in the order of their answers.
-    pub(super) changers: Vec<usize>,
-    /// The looking calls that are open then.
-    pub(super) lookers: Vec<usize>,
-    /// Those of them that were asked since the answer before.
-    pub(super) fresh_lookers: Vec<usize>,
-    /// How many doubts were asked by then: that many of the first.
-    pub(super) doubts: usize,
+    /// The open calls that may change the object, in the order of their answers.
+    pub(super) updates: Vec<usize>,
+    /// The open read-only calls.
+    pub(super) reads: Vec<usize>,
+    /// Those of the read-only calls that were invoked since the previous answer.
+    pub(super) new_reads: Vec<usize>,
+    /// Number of pending operations invoked by then. They are the first ones of all pending
+    /// operations.
+    pub(super) pending: usize,
 }
 
-/// All that the search needs to know of a history.
+/// The input of the search.
 pub(super) struct Problem<'h, O: Object> {
-    /// The answered operations, in the order of their answers.
+    /// The operations with answers, in the order of their answers.
     pub(super) calls: Vec<Call<'h, O>>,
     pub(super) returns: Vec<Return>,
-    /// The others, in the order in which they were asked.
-    pub(super) doubts: Vec<Doubt<'h, O>>,
+    /// The operations without answers, in the order of their invocations.
+    pub(super) pending: Vec<PendingOperation<'h, O>>,
     pub(super) slots: usize,
 }
 
 impl<'h, O: Object> Problem<'h, O> {
-    /// The chosen records; an answer that does not count is taken for unknown.
+    /// Prepares the chosen records. An answer for which `counts` returns false is treated as
+    /// unknown.
     pub(super) fn new(records: &'h [Record<O>], chosen: &[usize], counts: impl Fn(&Record<O>) -> bool) -> Self {
         let mut answered = Vec::new();
-        let mut doubtful = Vec::new();
+        let mut pending_records = Vec::new();
         for &index in chosen {
             let record = &records[index];
             match &record.answered {
                 Some((when, answer)) if counts(record) => answered.push((*when, index, answer)),
-                Some(_) | None => doubtful.push((record.invoked, index)),
+                Some(_) | None => pending_records.push((record.invoked, index)),
             }
         }
         answered.sort_unstable_by_key(|(when, ..)| *when);
-        doubtful.sort_unstable();
+        pending_records.sort_unstable();
         let spans: Vec<Span> = answered
             .iter()
             .map(|(answered, index, _)| Span { invoked: records[*index].invoked, answered: *answered })
@@ -74,28 +76,29 @@ impl<'h, O: Object> Problem<'h, O> {
                 Call { record, operation, answer, slot, looks_only: O::looks_only(operation, answer) }
             })
             .collect();
-        let returns = returns(&calls, &spans, &doubtful);
-        Self { calls, returns, doubts: doubts(records, &doubtful), slots }
+        let returns = returns(&calls, &spans, &pending_records);
+        Self { calls, returns, pending: pending(records, &pending_records), slots }
     }
 }
 
-/// From the question to the answer.
+/// The time from the invocation to the answer.
 struct Span {
     invoked: When,
     answered: When,
 }
 
-fn doubts<'h, O: Object>(records: &'h [Record<O>], doubtful: &[(When, usize)]) -> Vec<Doubt<'h, O>> {
-    let mut doubts: Vec<Doubt<'h, O>> = Vec::with_capacity(doubtful.len());
-    for &(_, record) in doubtful {
+fn pending<'h, O: Object>(records: &'h [Record<O>], pending_records: &[(When, usize)]) -> Vec<PendingOperation<'h, O>> {
+    let mut pending: Vec<PendingOperation<'h, O>> = Vec::with_capacity(pending_records.len());
+    for &(_, record) in pending_records {
         let operation = &records[record].operation;
-        let elder = doubts.iter().rposition(|doubt| doubt.operation == operation);
-        doubts.push(Doubt { record, operation, elder });
+        let predecessor = pending.iter().rposition(|doubt| doubt.operation == operation);
+        pending.push(PendingOperation { record, operation, predecessor });
     }
-    doubts
+    pending
 }
 
-/// How many slots the spans need, and the slot of each. The spans come in the order of their answers.
+/// Returns the number of slots that the spans need, and the slot of each. The spans are sorted by
+/// answer time.
 fn slots(spans: &[Span]) -> (usize, Vec<usize>) {
     let mut asked: Vec<usize> = (0..spans.len()).collect();
     asked.sort_unstable_by_key(|call| spans[*call].invoked);
@@ -114,19 +117,19 @@ fn slots(spans: &[Span]) -> (usize, Vec<usize>) {
     (free_from.len(), slot_of)
 }
 
-fn returns<O: Object>(calls: &[Call<'_, O>], spans: &[Span], doubtful: &[(When, usize)]) -> Vec<Return> {
+fn returns<O: Object>(calls: &[Call<'_, O>], spans: &[Span], pending_records: &[(When, usize)]) -> Vec<Return> {
     let mut returns: Vec<Return> = Vec::new();
     for span in spans {
-        let doubts = doubtful.partition_point(|(invoked, _)| *invoked < span.answered);
-        returns.push(Return { doubts, ..Return::default() });
+        let pending = pending_records.partition_point(|(invoked, _)| *invoked < span.answered);
+        returns.push(Return { pending, ..Return::default() });
     }
     for (index, (call, span)) in calls.iter().zip(spans).enumerate() {
         let first = spans.partition_point(|other| other.answered < span.invoked);
         for open in &mut returns[first..=index] {
-            if call.looks_only { &mut open.lookers } else { &mut open.changers }.push(index);
+            if call.looks_only { &mut open.reads } else { &mut open.updates }.push(index);
         }
         if call.looks_only {
-            returns[first].fresh_lookers.push(index);
+            returns[first].new_reads.push(index);
         }
     }
     returns

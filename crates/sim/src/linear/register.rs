@@ -1,38 +1,38 @@
-//! A register: one number that is read, written, and set on a condition.
+//! A register: a number that can be read, written, and set conditionally.
 
 use super::Object;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The number, if one was ever written.
+/// The number, or `None` before the first write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Register {
     pub value: Option<u64>,
 }
 
-/// What can be asked of a register.
+/// An operation of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Operation {
     Read,
-    /// Hold this value from now on.
+    /// Stores this value.
     Write(u64),
-    /// Hold the new value, but only if the present one is as expected.
+    /// Stores the new value if the current value is the expected one.
     CompareAndSet {
         expect: Option<u64>,
         new: u64,
     },
 }
 
-/// What a register says.
+/// The answer of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Answer {
-    /// To a read: the value.
+    /// The value, in answer to a read.
     Value(Option<u64>),
-    /// To a write.
+    /// The answer to a write.
     Written,
-    /// To a compare-and-set: the value was as expected and is now the new one.
+    /// The compare-and-set found the expected value and stored the new one.
     Set,
-    /// To a compare-and-set: the value was another one and has stayed.
+    /// The compare-and-set found another value and did not store the new one.
     Differs,
 }
 

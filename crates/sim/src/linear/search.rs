@@ -1,57 +1,64 @@
-//! The search for an order: Wing and Gong's, with Lowe's memory and laziness.
+//! The search for a linearization, by the algorithm of Wing and Gong with Lowe's optimizations.
 //!
-//! It walks along the answers. Before an answer may pass, its operation must have been placed, and only to that end are
-//! operations placed at all: whatever could as well come later does. A *position* is how many answers have passed, which
-//! open operations were placed ahead of their answers, which doubts were used up, and the object.
+//! The search processes the answers in order of time. Before it can pass an answer, it must place
+//! the operation that was answered, and it places operations only when that is necessary for the
+//! next answer. A *position* of the search consists of the number of answers passed, the open
+//! operations placed before their answers, the pending operations used, and the state of the
+//! object. A pending operation is one without an answer.
 //!
-//! What keeps it short:
+//! Three rules shorten the search:
 //!
-//! - An operation that only looks is placed as soon as its answer fits.
-//! - A position is dropped if one was met with the same object and changes, no fewer looks and no more doubts used:
-//!   whatever the one leads to, so does the other.
-//! - A doubt is placed only where it makes a difference to what comes right after it. One that lets the next answer pass
-//!   is tried at once; positions that need others come later, those with the fewest first, so that the best are met first
-//!   and doubts that nobody saw cost a look each instead of doubling the work.
+//! - A read-only operation is placed as soon as its answer matches the state.
+//! - A position is dropped if the search has already visited one with the same state and updates,
+//!   at least the same reads and at most the same pending operations: every continuation of the
+//!   dropped position is also one of the visited.
+//! - A pending operation is placed only if it changes the effect of the operation that follows it.
+//!   If it allows the next answer to pass, it is tried at once. Positions with other pending
+//!   operations come later, those with the fewest first. So the search visits the best positions
+//!   first, and pending operations without visible effect cost one step each instead of doubling
+//!   the work.
 //!
-//! Positions wait in lists of our own, so a long history cannot overflow the stack.
+//! Positions are kept in explicit lists instead of the call stack, so a long history cannot
+//! overflow the stack.
 
 use super::Object;
-use super::bits::Bits;
-use super::outcomes::{Mixer, Outcomes, State};
+use super::bit_set::BitSet;
 use super::problem::{Problem, Return};
+use super::transitions::{IntHasher, State, TransitionTable};
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
+/// The result of a search.
 pub(super) enum Outcome {
-    /// Records in an order that explains every answer.
+    /// The records in an order that explains every answer.
     Order(Vec<usize>),
-    /// There is none.
+    /// No order explains every answer.
     Stuck {
         /// How many of the first answers some order explains.
         explained: usize,
-        /// That order.
+        /// An order that explains them.
         order: Vec<usize>,
     },
-    /// Nobody knows: the steps ran out.
+    /// The search ran out of steps without a result.
     Exhausted {
-        /// How many of the first answers some order explains, as far as was seen.
+        /// How many of the first answers some visited order explains.
         explained: usize,
-        /// That order.
+        /// An order that explains them.
         order: Vec<usize>,
     },
 }
 
-/// The steps that are left. A step carries one operation out, on trial.
-pub(super) struct Allowance {
+/// The remaining steps of a search. A step tries to apply one operation.
+pub(super) struct StepBudget {
     left: u64,
 }
 
-impl Allowance {
+impl StepBudget {
     pub(super) fn new(steps: u64) -> Self {
         Self { left: steps }
     }
 
-    pub(super) fn is_spent(&self) -> bool {
+    pub(super) fn is_exhausted(&self) -> bool {
         self.left == 0
     }
 
@@ -59,96 +66,100 @@ impl Allowance {
         self.left = self.left.saturating_sub(1);
     }
 
-    /// A part of it that is lent to one search; what was not used comes back by [`settle`](Self::settle).
-    pub(super) fn lend(&mut self, most: u64) -> Self {
-        let lent = most.min(self.left);
-        self.left -= lent;
-        Self::new(lent)
+    /// Moves at most `most` steps into a separate budget for one search.
+    /// [`give_back`](Self::give_back) returns the unused ones.
+    pub(super) fn reserve(&mut self, most: u64) -> Self {
+        let reserved = most.min(self.left);
+        self.left -= reserved;
+        Self::new(reserved)
     }
 
-    pub(super) fn settle(&mut self, lent: Self) {
-        self.left += lent.left;
+    pub(super) fn give_back(&mut self, reserved: Self) {
+        self.left += reserved.left;
     }
 }
 
-/// An order of the operations that explains every answer, if there is one.
-pub(super) fn search<O: Object>(problem: &Problem<'_, O>, object: &O, allowance: &mut Allowance) -> Outcome {
-    let mut outcomes = Outcomes::new(problem);
-    let object = outcomes.number(object.clone());
+/// Searches for an order of the operations that explains every answer.
+pub(super) fn search<O: Object>(problem: &Problem<'_, O>, object: &O, budget: &mut StepBudget) -> Outcome {
+    let mut transitions = TransitionTable::new(problem);
+    let object = transitions.number(object.clone());
     let mut search = Search {
         problem,
-        outcomes,
-        allowance,
-        met: HashMap::default(),
+        transitions,
+        budget,
+        visited: HashMap::default(),
         trail: Trail::default(),
         explained: 0,
         furthest: None,
     };
     search.run(Position {
         explained: 0,
-        changed: Bits::below(problem.slots),
-        looked: Bits::below(problem.slots),
-        used: Bits::below(problem.doubts.len()),
+        changed: BitSet::with_bound(problem.slots),
+        read: BitSet::with_bound(problem.slots),
+        used: BitSet::with_bound(problem.pending.len()),
         object,
-        undoubted: None,
+        before_pending: None,
         last: None,
     })
 }
 
+/// A position of the search.
 #[derive(Clone)]
 struct Position {
-    /// How many answers have passed.
+    /// Number of answers passed.
     explained: usize,
-    /// The open changing calls that were placed, by slot.
-    changed: Bits,
-    /// The open looking calls that were placed, by slot.
-    looked: Bits,
-    /// The doubts that were placed.
-    used: Bits,
+    /// The open updates that were placed, by slot.
+    changed: BitSet,
+    /// The open read-only operations that were placed, by slot.
+    read: BitSet,
+    /// The pending operations that were placed.
+    used: BitSet,
     object: State,
-    /// The object before the doubt that was placed last, if nothing was placed since.
-    undoubted: Option<State>,
+    /// The state before the pending operation that was placed last. `None` if another operation was
+    /// placed since.
+    before_pending: Option<State>,
     /// The operation placed last.
-    last: Option<Placed>,
+    last: Option<TrailIndex>,
 }
 
-/// What two positions must share to be compared.
+/// The part of a position that two comparable positions share.
 #[derive(PartialEq, Eq, Hash)]
-struct Place {
+struct PositionKey {
     explained: usize,
-    changed: Bits,
+    changed: BitSet,
     object: State,
 }
 
-/// What makes one of two comparable positions better: more looks, fewer doubts used.
-struct Burden {
-    looked: Bits,
-    used: Bits,
+/// The part of a position by which comparable positions are ranked: more reads and fewer pending
+/// operations are better.
+struct Cost {
+    read: BitSet,
+    used: BitSet,
 }
 
-impl Burden {
+impl Cost {
     fn is_no_worse_than(&self, other: &Self) -> bool {
-        self.used.within(&other.used) && other.looked.within(&self.looked)
+        self.used.is_subset(&other.used) && other.read.is_subset(&self.read)
     }
 }
 
-/// A place in the trail.
+/// An index into the trail.
 #[derive(Clone, Copy)]
-struct Placed(usize);
+struct TrailIndex(usize);
 
-/// Every operation that was ever placed, each with the one before it.
+/// All operations that were ever placed, each with the index of its predecessor.
 #[derive(Default)]
-struct Trail(Vec<(usize, Option<Placed>)>);
+struct Trail(Vec<(usize, Option<TrailIndex>)>);
 
 impl Trail {
-    fn place(&mut self, record: usize, before: Option<Placed>) -> Option<Placed> {
+    fn place(&mut self, record: usize, before: Option<TrailIndex>) -> Option<TrailIndex> {
         self.0.push((record, before));
-        Some(Placed(self.0.len() - 1))
+        Some(TrailIndex(self.0.len() - 1))
     }
 
-    fn order(&self, mut last: Option<Placed>) -> Vec<usize> {
+    fn order(&self, mut last: Option<TrailIndex>) -> Vec<usize> {
         let mut order = Vec::new();
-        while let Some(Placed(index)) = last {
+        while let Some(TrailIndex(index)) = last {
             let (record, before) = self.0[index];
             order.push(record);
             last = before;
@@ -160,68 +171,71 @@ impl Trail {
 
 struct Search<'s, 'h, O: Object> {
     problem: &'s Problem<'h, O>,
-    outcomes: Outcomes<'s, 'h, O>,
-    allowance: &'s mut Allowance,
-    met: HashMap<Place, Vec<Burden>, BuildHasherDefault<Mixer>>,
+    transitions: TransitionTable<'s, 'h, O>,
+    budget: &'s mut StepBudget,
+    /// For each key, the best positions visited.
+    visited: HashMap<PositionKey, Vec<Cost>, BuildHasherDefault<IntHasher>>,
     trail: Trail,
-    /// The most answers that have passed in any position.
+    /// The maximum number of answers passed in any position.
     explained: usize,
-    /// What was placed last in the first such position.
-    furthest: Option<Placed>,
+    /// The operation placed last in the first position that passed so many answers.
+    furthest: Option<TrailIndex>,
 }
 
 impl<O: Object> Search<'_, '_, O> {
     fn run(&mut self, start: Position) -> Outcome {
         let mut waiting = vec![start];
-        // Positions whose doubts are still to be tried: in this round, and in the next with one doubt more.
-        let mut doubting: Vec<Position> = Vec::new();
+        // Positions whose pending operations are still to be tried: in this round, and in the next
+        // round with one more.
+        let mut this_round: Vec<Position> = Vec::new();
         let mut next_round: Vec<Position> = Vec::new();
         loop {
             while let Some(mut position) = waiting.pop() {
-                self.settle(&mut position);
+                self.advance(&mut position);
                 let Some(next) = self.problem.returns.get(position.explained) else {
                     return Outcome::Order(self.trail.order(position.last));
                 };
-                if self.allowance.is_spent() {
+                if self.budget.is_exhausted() {
                     let order = self.trail.order(self.furthest);
                     return Outcome::Exhausted { explained: self.explained, order };
                 }
                 if self.is_new(&position) {
-                    self.go_on(&position, next, &mut waiting);
-                    if next.doubts > 0 {
+                    self.expand(&position, next, &mut waiting);
+                    if next.pending > 0 {
                         next_round.push(position);
                     }
                 }
             }
-            if doubting.is_empty() {
-                // The furthest is taken first, and it is the last.
+            if this_round.is_empty() {
+                // The position that passed the most answers is popped first.
                 next_round.sort_by_key(|position| position.explained);
-                std::mem::swap(&mut doubting, &mut next_round);
+                std::mem::swap(&mut this_round, &mut next_round);
             }
-            let Some(position) = doubting.pop() else {
+            let Some(position) = this_round.pop() else {
                 return Outcome::Stuck { explained: self.explained, order: self.trail.order(self.furthest) };
             };
-            for (doubt, object) in self.doubts(&position, self.problem.returns[position.explained].doubts) {
-                waiting.push(self.after_doubt(&position, doubt, object));
+            for (index, object) in self.useful_pending(&position, self.problem.returns[position.explained].pending) {
+                waiting.push(self.after_pending(&position, index, object));
             }
         }
     }
 
-    /// Places the looks whose answers fit and lets answers pass whose operations are placed.
-    fn settle(&mut self, position: &mut Position) {
+    /// Places the read-only operations whose answers match, and passes the answers whose operations
+    /// are placed.
+    fn advance(&mut self, position: &mut Position) {
         let problem = self.problem;
         if let Some(next) = problem.returns.get(position.explained) {
-            self.look(position, &next.lookers);
+            self.place_reads(position, &next.reads);
         }
         while let Some(call) = problem.calls.get(position.explained) {
-            let placed = if call.looks_only { &mut position.looked } else { &mut position.changed };
-            if !placed.has(call.slot) {
+            let placed = if call.looks_only { &mut position.read } else { &mut position.changed };
+            if !placed.contains(call.slot) {
                 break;
             }
-            placed.take(call.slot);
+            placed.remove(call.slot);
             position.explained += 1;
             if let Some(next) = problem.returns.get(position.explained) {
-                self.look(position, &next.fresh_lookers);
+                self.place_reads(position, &next.new_reads);
             }
         }
         if position.explained > self.explained {
@@ -229,69 +243,74 @@ impl<O: Object> Search<'_, '_, O> {
         }
     }
 
-    fn look(&mut self, position: &mut Position, lookers: &[usize]) {
-        for &index in lookers {
+    /// Places the read-only operations whose answers match the state.
+    fn place_reads(&mut self, position: &mut Position, reads: &[usize]) {
+        for &index in reads {
             let call = &self.problem.calls[index];
-            // An object that changes all the same was spoken of wrongly; no order may lean on that.
-            if !position.looked.has(call.slot) && self.try_call(position.object, index) == Some(position.object) {
-                position.looked.put(call.slot);
-                position.undoubted = None;
+            // Guards against an operation that is wrongly declared read-only: it must not change
+            // the state.
+            if !position.read.contains(call.slot) && self.try_call(position.object, index) == Some(position.object) {
+                position.read.insert(call.slot);
+                position.before_pending = None;
                 position.last = self.trail.place(call.record, position.last);
             }
         }
     }
 
-    /// Whether no position was met that is as good; if so, this one is remembered.
+    /// Returns whether no visited position is at least as good as this one. If so, adds it to the
+    /// visited positions.
     fn is_new(&mut self, position: &Position) -> bool {
-        let burden = Burden { looked: position.looked.clone(), used: position.used.clone() };
-        let place = Place { explained: position.explained, changed: position.changed.clone(), object: position.object };
-        let met = self.met.entry(place).or_default();
-        if met.iter().any(|other| other.is_no_worse_than(&burden)) {
+        let cost = Cost { read: position.read.clone(), used: position.used.clone() };
+        let key =
+            PositionKey { explained: position.explained, changed: position.changed.clone(), object: position.object };
+        let visited = self.visited.entry(key).or_default();
+        if visited.iter().any(|other| other.is_no_worse_than(&cost)) {
             return false;
         }
-        met.retain(|other| !burden.is_no_worse_than(other));
-        met.push(burden);
+        visited.retain(|other| !cost.is_no_worse_than(other));
+        visited.push(cost);
         true
     }
 
-    /// Adds the positions that follow by an answered operation, or by a doubt that lets the next answer pass. The one to
-    /// try first comes last.
-    fn go_on(&mut self, position: &Position, next: &Return, waiting: &mut Vec<Position>) {
+    /// Adds the positions that follow by an answered operation, or by a pending operation that
+    /// allows the next answer to pass. The position to try first comes last.
+    fn expand(&mut self, position: &Position, next: &Return, waiting: &mut Vec<Position>) {
         let from = waiting.len();
-        for &index in &next.changers {
+        for &index in &next.updates {
             let call = &self.problem.calls[index];
-            if position.changed.has(call.slot) {
+            if position.changed.contains(call.slot) {
                 continue;
             }
             let Some(object) = self.try_call(position.object, index) else { continue };
-            let is_new = position.undoubted.is_none_or(|before| self.try_call(before, index) != Some(object));
+            let is_new = position.before_pending.is_none_or(|before| self.try_call(before, index) != Some(object));
             if is_new {
                 let last = self.trail.place(call.record, position.last);
-                let mut following = Position { object, undoubted: None, last, ..position.clone() };
-                following.changed.put(call.slot);
+                let mut following = Position { object, before_pending: None, last, ..position.clone() };
+                following.changed.insert(call.slot);
                 waiting.push(following);
             }
         }
-        if next.doubts > 0 && self.try_call(position.object, position.explained).is_none() {
-            for (doubt, object) in self.doubts(position, next.doubts) {
+        if next.pending > 0 && self.try_call(position.object, position.explained).is_none() {
+            for (index, object) in self.useful_pending(position, next.pending) {
                 if self.try_call(object, position.explained).is_some() {
-                    waiting.push(self.after_doubt(position, doubt, object));
+                    waiting.push(self.after_pending(position, index, object));
                 }
             }
         }
         waiting[from..].reverse();
     }
 
-    /// Those of the first doubts that make a difference, and what they make of the object.
-    fn doubts(&mut self, position: &Position, open: usize) -> Vec<(usize, State)> {
+    /// Returns those of the first `open` pending operations that make a difference, with the
+    /// resulting states.
+    fn useful_pending(&mut self, position: &Position, open: usize) -> Vec<(usize, State)> {
         let mut changing = Vec::new();
-        for (index, doubt) in self.problem.doubts[..open].iter().enumerate() {
-            let elder_waits = doubt.elder.is_some_and(|elder| !position.used.has(elder));
-            if position.used.has(index) || elder_waits {
+        for (index, pending) in self.problem.pending[..open].iter().enumerate() {
+            let skips_equal = pending.predecessor.is_some_and(|predecessor| !position.used.contains(predecessor));
+            if position.used.contains(index) || skips_equal {
                 continue;
             }
-            let object = self.try_doubt(position.object, index);
-            let is_new = position.undoubted.is_none_or(|before| self.try_doubt(before, index) != object);
+            let object = self.try_pending(position.object, index);
+            let is_new = position.before_pending.is_none_or(|before| self.try_pending(before, index) != object);
             if object != position.object && is_new {
                 changing.push((index, object));
             }
@@ -299,20 +318,20 @@ impl<O: Object> Search<'_, '_, O> {
         changing
     }
 
-    fn after_doubt(&mut self, position: &Position, doubt: usize, object: State) -> Position {
-        let last = self.trail.place(self.problem.doubts[doubt].record, position.last);
-        let mut following = Position { object, undoubted: Some(position.object), last, ..position.clone() };
-        following.used.put(doubt);
+    fn after_pending(&mut self, position: &Position, index: usize, object: State) -> Position {
+        let last = self.trail.place(self.problem.pending[index].record, position.last);
+        let mut following = Position { object, before_pending: Some(position.object), last, ..position.clone() };
+        following.used.insert(index);
         following
     }
 
     fn try_call(&mut self, object: State, call: usize) -> Option<State> {
-        self.allowance.spend();
-        self.outcomes.call(object, call)
+        self.budget.spend();
+        self.transitions.apply_call(object, call)
     }
 
-    fn try_doubt(&mut self, object: State, doubt: usize) -> State {
-        self.allowance.spend();
-        self.outcomes.doubt(object, doubt)
+    fn try_pending(&mut self, object: State, index: usize) -> State {
+        self.budget.spend();
+        self.transitions.apply_pending(object, index)
     }
 }

@@ -1,31 +1,32 @@
-//! What a judge says, so that a person understands it.
+//! The verdict on a history, with an explanation for people.
 
 use super::history::OperationId;
 use std::fmt;
 
-/// What came of judging a history.
+/// The verdict on a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {
-    /// One object can have given these answers.
+    /// The history is linearizable.
     Linearizable {
-        /// One order in which it can have done so. Operations without an answer that it does without are left out.
+        /// A linearization. It leaves out operations without an answer that need not have taken
+        /// effect.
         order: Vec<OperationId>,
     },
-    /// No object can have given these answers.
+    /// No order of the operations explains the answers.
     NotLinearizable(Explanation),
-    /// The steps ran out before either was certain. It must not be taken for good.
+    /// The search ran out of steps before it found or excluded a linearization.
     Undecided {
         steps: u64,
-        /// How many of the first answers some order explains, as far as was seen.
+        /// How many of the first answers some visited order explains.
         explained: usize,
-        /// Of so many.
+        /// Number of answers in the history.
         answers: usize,
     },
 }
 
 impl Verdict {
-    /// Whether one object can have given these answers, for certain.
+    /// Returns whether the history is certainly linearizable.
     pub fn is_linearizable(&self) -> bool {
         matches!(self, Self::Linearizable { .. })
     }
@@ -40,8 +41,8 @@ impl fmt::Display for Verdict {
             Self::NotLinearizable(explanation) => explanation.fmt(f),
             Self::Undecided { steps, explained, answers } => write!(
                 f,
-                "no order was found or excluded in {steps} steps: {explained} of {answers} answers were explained, and orders were left to \
-                 try. The history may be good or bad; one with fewer clients a register is easier to judge"
+                "no order was found or excluded in {steps} steps: {explained} of {answers} answers were explained. The \
+                 history may or may not be linearizable; a history with fewer clients per register is easier to check"
             ),
         }
     }
@@ -50,12 +51,13 @@ impl fmt::Display for Verdict {
 /// Why no order explains a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// The operation with the first answer that fits nowhere: up to that instant, the history is linearizable.
+    /// The first operation whose answer no order explains. Up to that answer, the history is
+    /// linearizable.
     pub misfit: OperationId,
     /// An order that explains every answer before that one.
     pub before: Vec<OperationId>,
-    /// Operations whose answers contradict each other, the misfit among them, in the order in which they were asked. No
-    /// order explains these answers, whatever all others were.
+    /// Operations with contradictory answers, including the misfit, in the order of their
+    /// invocations. No order explains these answers, whatever the other answers were.
     pub conflict: Vec<OperationId>,
     pub(super) text: String,
 }

@@ -1,43 +1,44 @@
-//! What a script takes from chance, and which thing it is the turn of.
+//! The choices that a script has fixed, by the message, timer or sync that they apply to.
 
 use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::{Destiny, Direction};
 use std::collections::HashMap;
 
-/// The directions of a run by what they are about, and how many of each there were so far. A world without directions has
-/// none of this, and counts nothing.
+/// The directions of a run, and the number of messages, timers and syncs so far. Worlds without
+/// directions have no such counters.
 #[derive(Default)]
 pub(crate) struct Directions {
-    messages: HashMap<(NodeId, NodeId), Counted<Told>>,
+    messages: HashMap<(NodeId, NodeId), Counted<FixedFate>>,
     timers: HashMap<NodeId, Counted<Duration>>,
     syncs: HashMap<NodeId, Counted<Duration>>,
 }
 
-/// What is told of a message. Nothing of what is not told is left to chance but how long it takes.
+/// The fixed fate of a message. If `takes` is `None`, the delay is random; loss and duplication are
+/// never random.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct FixedFate {
     pub(crate) takes: Option<Duration>,
     pub(crate) lost: bool,
     pub(crate) again: Option<Duration>,
 }
 
-/// Things of one kind, of which so many have been, and what some of them are told.
+/// The number of items of one kind so far, and the fixed choices for some of them by number.
 struct Counted<T> {
     count: u64,
-    told: HashMap<u64, T>,
+    fixed: HashMap<u64, T>,
 }
 
 impl<T> Default for Counted<T> {
     fn default() -> Self {
-        Self { count: 0, told: HashMap::new() }
+        Self { count: 0, fixed: HashMap::new() }
     }
 }
 
 impl<T> Counted<T> {
-    /// The next one, and what it is told.
+    /// Counts the next item and returns its fixed choice, if any.
     fn next(&mut self) -> Option<T> {
         self.count += 1;
-        self.told.remove(&self.count)
+        self.fixed.remove(&self.count)
     }
 }
 
@@ -47,35 +48,35 @@ impl Directions {
         for direction in directions {
             match *direction {
                 Direction::Message { from, to, number, fate } => {
-                    let told = all.messages.entry((from, to)).or_default().told.entry(number).or_default();
+                    let fixed = all.messages.entry((from, to)).or_default().fixed.entry(number).or_default();
                     match fate {
-                        Destiny::Takes(length) => (told.takes, told.lost) = (Some(length), false),
-                        Destiny::Lost => *told = Told { lost: true, ..Told::default() },
-                        Destiny::Again(length) => (told.again, told.lost) = (Some(length), false),
+                        Destiny::Takes(length) => (fixed.takes, fixed.lost) = (Some(length), false),
+                        Destiny::Lost => *fixed = FixedFate { lost: true, ..FixedFate::default() },
+                        Destiny::Again(length) => (fixed.again, fixed.lost) = (Some(length), false),
                     }
                 }
                 Direction::Timer { node, number, takes } => {
-                    all.timers.entry(node).or_default().told.insert(number, takes);
+                    all.timers.entry(node).or_default().fixed.insert(number, takes);
                 }
                 Direction::Sync { node, number, takes } => {
-                    all.syncs.entry(node).or_default().told.insert(number, takes);
+                    all.syncs.entry(node).or_default().fixed.insert(number, takes);
                 }
             }
         }
         all
     }
 
-    /// What becomes of the next message on a link.
-    pub(crate) fn message(&mut self, from: NodeId, to: NodeId) -> Option<Told> {
+    /// Returns the fixed fate of the next message of a link.
+    pub(crate) fn message(&mut self, from: NodeId, to: NodeId) -> Option<FixedFate> {
         self.messages.get_mut(&(from, to))?.next()
     }
 
-    /// How long the next timer of a node takes, by the node's own clock.
+    /// Returns the fixed duration of a node's next timer, by the node's own clock.
     pub(crate) fn timer(&mut self, node: NodeId) -> Option<Duration> {
         self.timers.get_mut(&node)?.next()
     }
 
-    /// How long the next sync of a node's disk takes.
+    /// Returns the fixed duration of the next sync of a node's disk.
     pub(crate) fn sync(&mut self, node: NodeId) -> Option<Duration> {
         self.syncs.get_mut(&node)?.next()
     }

@@ -1,4 +1,4 @@
-//! What goes wrong: faults begin at their time, and end if they last.
+//! Faults: they take effect at their time and end after their duration.
 
 use super::full_disk::Failure;
 use super::{Pending, World};
@@ -11,8 +11,8 @@ use quorate_journal::settings::{Disk, DiskTrouble, Fault, TimedFault, Unsynced};
 use quorate_journal::workload::News;
 use serde::Serialize;
 
-/// Something that a fault does at one instant. The serial number ties its end to its beginning.
-pub(super) enum Act {
+/// The beginning or the end of a fault. The serial number relates the end to the beginning.
+pub(super) enum FaultAction {
     Begin { serial: u64, fault: Fault, lasts: Option<Duration> },
     End { serial: u64, fault: Fault },
 }
@@ -23,33 +23,33 @@ where
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {
-    /// Lets a fault strike at its time; one without a time holds before any node starts.
+    /// Schedules a fault at its time. A fault at time zero takes effect before any node starts.
     pub fn schedule(&mut self, timed: TimedFault) {
         let TimedFault { at, fault, lasts } = timed;
         self.faults += 1;
-        let act = Act::Begin { serial: self.faults, fault, lasts };
+        let action = FaultAction::Begin { serial: self.faults, fault, lasts };
         if at == Duration::ZERO && !self.started {
-            self.at_start.push(act);
+            self.initial_actions.push(action);
         } else {
-            self.expect(Time::ZERO + at, act);
+            self.schedule_action(Time::ZERO + at, action);
         }
     }
 
-    pub(super) fn expect(&mut self, at: Time, act: Act) {
-        self.around.troubles += 1;
-        self.around.push(at, Pending::Fault(Box::new(act)));
+    pub(super) fn schedule_action(&mut self, at: Time, action: FaultAction) {
+        self.environment.pending_faults += 1;
+        self.environment.push(at, Pending::Fault(Box::new(action)));
     }
 
-    pub(super) fn act(&mut self, act: Act) {
-        match act {
-            Act::Begin { serial, fault, lasts } => {
-                if let Some(length) = lasts.filter(|_| !fault.strikes_later()) {
-                    let end = Act::End { serial, fault: fault.clone() };
-                    self.expect(self.around.time + length, end);
+    pub(super) fn apply_action(&mut self, action: FaultAction) {
+        match action {
+            FaultAction::Begin { serial, fault, lasts } => {
+                if let Some(length) = lasts.filter(|_| !fault.is_delayed()) {
+                    let end = FaultAction::End { serial, fault: fault.clone() };
+                    self.schedule_action(self.environment.time + length, end);
                 }
                 self.begin(serial, fault, lasts);
             }
-            Act::End { serial, fault } => self.end(serial, &fault),
+            FaultAction::End { serial, fault } => self.end(serial, &fault),
         }
     }
 
@@ -60,28 +60,28 @@ where
             Fault::Restart { node, disk } => return self.restart(node, disk),
             Fault::Pause { node } => return self.pause(serial, node),
             Fault::Resume { node } => return self.resume(node),
-            Fault::Disk { node, trouble: DiskTrouble::Full } => return self.fill(serial, node, &text),
+            Fault::Disk { node, trouble: DiskTrouble::Full } => return self.fill_disk(serial, node, &text),
             Fault::Disk { node, trouble: DiskTrouble::Fails } => {
-                return self.begin_failure(node, Failure { serial, lasts }, &text);
+                return self.begin_disk_failure(node, Failure { serial, lasts }, &text);
             }
-            Fault::Close { node } => self.close(node),
-            Fault::Cut(cut) => self.around.network.cut(serial, cut),
-            Fault::Heal => self.around.network.heal(),
+            Fault::Close { node } => self.report_closed_connection(node),
+            Fault::Cut(cut) => self.environment.network.cut(serial, cut),
+            Fault::Heal => self.environment.network.heal(),
             Fault::Skew { node, by } => self.set_clock(node, |clock, now| clock.skew(now, by.nanos())),
             Fault::Drift { node, by } => self.set_clock(node, |clock, now| clock.drift(now, by.parts())),
-            Fault::Link { links, change } => self.around.network.change(serial, links, change),
+            Fault::Link { links, change } => self.environment.network.change(serial, links, change),
         }
-        self.around.happens(Happening::Changed { text: &text });
+        self.environment.observe_world(Happening::Changed { text: &text });
     }
 
-    /// What a fault did ends, unless something else has ended it before.
+    /// Ends the effect of a fault, unless another fault has ended it before.
     fn end(&mut self, serial: u64, fault: &Fault) {
         match fault {
             Fault::Crash { node, .. } if self.is_stopped_by(*node, serial) => self.restart(*node, Disk::Kept),
             Fault::Pause { node } if self.is_stopped_by(*node, serial) => self.resume(*node),
             Fault::Crash { .. } | Fault::Pause { .. } => {}
             Fault::Disk { node, trouble: DiskTrouble::Full } => {
-                self.empty(serial, *node, &format!("end of {fault}"));
+                self.free_disk(serial, *node, &format!("end of {fault}"));
             }
             Fault::Disk { node, trouble: DiskTrouble::Fails } => {
                 if self.is_stopped_by(*node, serial) {
@@ -89,11 +89,11 @@ where
                 }
             }
             Fault::Cut(_) | Fault::Link { .. } => {
-                if self.around.network.mend(serial) {
-                    self.around.happens(Happening::Changed { text: &format!("end of {fault}") });
+                if self.environment.network.end_fault(serial) {
+                    self.environment.observe_world(Happening::Changed { text: &format!("end of {fault}") });
                 }
             }
-            // The fault language gives these no end.
+            // The fault syntax gives these no duration.
             Fault::Restart { .. }
             | Fault::Resume { .. }
             | Fault::Close { .. }
@@ -107,43 +107,43 @@ where
         self.slots.get(node.index()).is_some_and(|slot| slot.host.is_stopped_by(serial))
     }
 
-    /// A node that is down already stays so.
+    /// Crashes a node, unless it is already down.
     pub(super) fn crash(&mut self, serial: u64, node: NodeId, unsynced: Unsynced) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition == Condition::Down {
             return;
         }
         if slot.host.condition == Condition::Paused {
-            self.around.stalled -= slot.host.waiting();
+            self.environment.stalled -= slot.host.waiting();
         }
         slot.host.stop(Condition::Down, serial);
-        self.around.armed -= slot.host.disarm();
+        self.environment.armed -= slot.host.disarm();
         let inbox = slot.host.take_inbox();
         let mut lost_writes = 0;
         if let Some(disk) = slot.host.disk() {
             let survivors = match unsynced {
                 Unsynced::Lost => 0,
-                Unsynced::Torn => self.around.node_dice.below(disk.pending() + 1),
+                Unsynced::Torn => self.environment.node_dice.below(disk.pending() + 1),
                 Unsynced::Kept(count) => count.min(disk.pending()),
             };
-            self.around.syncing -= usize::from(disk.syncing);
+            self.environment.syncing -= usize::from(disk.syncing);
             lost_writes = disk.crash(survivors);
         }
         if let Some(faults) = slot.host.disk_faults() {
             let held = faults.crash();
-            self.around.syncing -= held;
-            self.around.stalled -= held;
+            self.environment.syncing -= held;
+            self.environment.stalled -= held;
         }
-        self.around.news.push_back((node, News::Crashed));
-        self.around.happens(Happening::Crashed { node, lost_writes });
+        self.environment.news.push_back((node, News::Crashed));
+        self.environment.observe_world(Happening::Crashed { node, lost_writes });
         for pending in inbox {
-            self.miss(pending, Loss::Down);
+            self.drop_input(pending, Loss::Down);
         }
-        self.close(node);
-        self.pass_the_word(node, true);
+        self.report_closed_connection(node);
+        self.send_death_notices(node, true);
     }
 
-    /// A node that is up already stays as it is.
+    /// Restarts a node, unless it is already up.
     fn restart(&mut self, node: NodeId, disk: Disk) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition != Condition::Down {
@@ -155,50 +155,52 @@ where
             slot.host.wipe_disk();
         }
         slot.node = (self.make)(node);
-        self.around.news.push_back((node, News::Restarted));
+        self.environment.news.push_back((node, News::Restarted));
         self.boot(node);
-        self.come_back(node);
-        self.pass_the_word(node, false);
+        self.rejoin(node);
+        self.send_death_notices(node, false);
     }
 
-    /// The work under way is interrupted, and begins anew when the node goes on.
+    /// Pauses a node. The input that it is processing is interrupted and processed again after the
+    /// pause.
     fn pause(&mut self, serial: u64, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition == Condition::Up {
-            self.around.stalled += slot.host.waiting();
+            self.environment.stalled += slot.host.waiting();
             slot.host.stop(Condition::Paused, serial);
-            self.around.happens(Happening::Paused { node });
+            self.environment.observe_world(Happening::Paused { node });
         }
     }
 
-    /// What came meanwhile is taken before anything else, messages before timers, each in the order they came.
+    /// Resumes a node. It takes the inputs that arrived during the pause before any others,
+    /// messages before timers, each in order of arrival.
     fn resume(&mut self, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition != Condition::Paused {
             return;
         }
         slot.host.condition = Condition::Up;
-        self.around.stalled -= slot.host.waiting();
+        self.environment.stalled -= slot.host.waiting();
         let mut inbox = slot.host.take_inbox();
         inbox.make_contiguous().sort_by_key(Pending::rank);
-        self.around.happens(Happening::Resumed { node });
+        self.environment.observe_world(Happening::Resumed { node });
         for pending in inbox {
-            // Its disk may fail it while it catches up.
+            // A failing disk may crash the node while it processes the waiting inputs.
             if !self.is_up(node) {
-                self.miss(pending, Loss::Down);
-            } else if self.around.is_instant() {
+                self.drop_input(pending, Loss::Down);
+            } else if self.environment.is_instant() {
                 self.accept(pending);
             } else {
-                self.queue_up(node, pending);
+                self.enqueue(node, pending);
             }
         }
     }
 
     fn set_clock(&mut self, node: NodeId, set: impl FnOnce(&mut NodeClock, Time)) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
-        let now = self.around.time;
+        let now = self.environment.time;
         for (generation, left) in slot.host.change_clock(now, |clock| set(clock, now)) {
-            self.around.push(now + left, Pending::Timer { node, generation });
+            self.environment.push(now + left, Pending::Timer { node, generation });
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Disks that take no more writes for a while, and disks that fail.
+//! Full disks, which accept no more writes for some time, and failing disks.
 
-use super::faults::Act;
+use super::faults::FaultAction;
 use super::host::Stepper;
 use super::{Pending, World};
 use quorate_core::{Duration, Input, NodeId, WriteOf};
@@ -10,24 +10,24 @@ use quorate_journal::puppets::Condition;
 use quorate_journal::settings::{DiskTrouble, Fault, Unsynced};
 use serde::Serialize;
 
-/// What is wrong with one node's disk. It outlives the node's lives, for it is the disk's and not the node's.
+/// The faults of one node's disk. They belong to the disk and survive restarts of the node.
 #[derive(Default)]
 pub(super) struct DiskFaults {
-    /// The serial numbers of the faults by which the disk is full.
+    /// The serial numbers of the faults that make the disk full.
     full_by: Vec<u64>,
-    /// Whether the node, in its present life, knows the disk as full.
-    known: bool,
-    /// Whether writes wait for room.
-    holds: bool,
-    /// What the sync under way meets when it would be complete.
+    /// Whether the node's current incarnation was notified that the disk is full.
+    reported_full: bool,
+    /// Whether writes wait for space.
+    holds_writes: bool,
+    /// The failure in which the current sync will end.
     pub(super) failure: Option<Failure>,
 }
 
-/// A disk's failure: it takes its node down.
+/// A failure of a disk, which crashes its node.
 #[derive(Clone, Copy)]
 pub(super) struct Failure {
     pub(super) serial: u64,
-    /// How long the node is down, if not for good.
+    /// How long the node is down, or `None` if it does not restart.
     pub(super) lasts: Option<Duration>,
 }
 
@@ -36,22 +36,22 @@ impl DiskFaults {
         !self.full_by.is_empty()
     }
 
-    /// Writes wait for room from now on. Tells how many disks do so that did not before: one or none.
-    pub(super) fn hold(&mut self) -> usize {
-        usize::from(!std::mem::replace(&mut self.holds, true))
+    /// Makes writes wait for space. Returns 1 if none waited before, otherwise 0.
+    pub(super) fn hold_writes(&mut self) -> usize {
+        usize::from(!std::mem::replace(&mut self.holds_writes, true))
     }
 
-    /// Nothing waits for room any longer. Tells how many disks did: one or none.
-    fn let_go(&mut self) -> usize {
-        usize::from(std::mem::take(&mut self.holds))
+    /// Ends the waiting of writes. Returns 1 if any waited, otherwise 0.
+    fn release_writes(&mut self) -> usize {
+        usize::from(std::mem::take(&mut self.holds_writes))
     }
 
-    /// The node goes down: its next life knows nothing, and there is no sync left that could fail. Tells how many
-    /// disks held writes: one or none.
+    /// Resets the state of a crashed node: its next incarnation was not notified yet, and no sync
+    /// is left that could fail. Returns 1 if writes waited for space, otherwise 0.
     pub(super) fn crash(&mut self) -> usize {
-        self.known = false;
+        self.reported_full = false;
         self.failure = None;
-        self.let_go()
+        self.release_writes()
     }
 }
 
@@ -61,73 +61,75 @@ where
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {
-    /// The disk takes no more writes. A sync under way is still completed.
-    pub(super) fn fill(&mut self, serial: u64, node: NodeId, text: &str) {
+    /// Makes a disk full: it accepts no more writes. The current sync still completes.
+    pub(super) fn fill_disk(&mut self, serial: u64, node: NodeId, text: &str) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         slot.host.disk_faults_mut().full_by.push(serial);
-        self.around.happens(Happening::Changed { text });
-        self.announce_disk(node);
+        self.environment.observe_world(Happening::Changed { text });
+        self.announce_disk_status(node);
     }
 
-    /// One reason less for the disk to be full. If it was the last one, the disk begins with what waited, whatever the
-    /// node does.
-    pub(super) fn empty(&mut self, serial: u64, node: NodeId, text: &str) {
+    /// Ends one fault that makes a disk full. If it was the last one, the disk syncs the waiting
+    /// writes, whatever the node does.
+    pub(super) fn free_disk(&mut self, serial: u64, node: NodeId, text: &str) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         let faults = slot.host.disk_faults_mut();
         faults.full_by.retain(|other| *other != serial);
         let is_free = !faults.is_full();
-        self.around.happens(Happening::Changed { text });
+        self.environment.observe_world(Happening::Changed { text });
         if is_free {
-            let held = faults.let_go();
-            self.around.syncing -= held;
-            self.around.stalled -= held;
-            Stepper { node, host: &mut slot.host, around: &mut self.around }.begin_sync();
-            self.announce_disk(node);
+            let held = faults.release_writes();
+            self.environment.syncing -= held;
+            self.environment.stalled -= held;
+            Stepper { node, host: &mut slot.host, environment: &mut self.environment }.begin_sync();
+            self.announce_disk_status(node);
         }
     }
 
-    /// The node is to learn how its disk is; one that has not booted yet learns it when it does.
-    fn announce_disk(&mut self, node: NodeId) {
+    /// Schedules a notification of the node about its disk. A node that has not started is notified
+    /// at its start.
+    fn announce_disk_status(&mut self, node: NodeId) {
         if self.started {
-            self.around.syncing += 1;
-            self.arrive(Pending::DiskNews { node });
+            self.environment.syncing += 1;
+            self.arrive(Pending::DiskStatus { node });
         }
     }
 
-    /// A node that is up learns how its disk is, unless it knows.
-    pub(super) fn tell_disk(&mut self, node: NodeId) {
+    /// Notifies a node that is up whether its disk is full, unless it already knows.
+    pub(super) fn notify_disk_status(&mut self, node: NodeId) {
         let Some(faults) = self.slots.get_mut(node.index()).and_then(|slot| slot.host.disk_faults()) else { return };
         let is_full = faults.is_full();
-        if std::mem::replace(&mut faults.known, is_full) == is_full {
+        if std::mem::replace(&mut faults.reported_full, is_full) == is_full {
             return;
         }
         let (taken, input) =
             if is_full { (Taken::DiskFull, Input::DiskFull) } else { (Taken::DiskFree, Input::DiskFree) };
-        self.tell(node, taken);
+        self.observe_input(node, taken);
         self.step(node, input);
     }
 
-    /// The sync under way will fail instead of being complete; if there is none, the node goes down at once.
-    pub(super) fn begin_failure(&mut self, node: NodeId, failure: Failure, text: &str) {
+    /// Makes the current sync fail. Without a current sync, the node crashes at once.
+    pub(super) fn begin_disk_failure(&mut self, node: NodeId, failure: Failure, text: &str) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition == Condition::Down {
             return;
         }
-        self.around.happens(Happening::Changed { text });
+        self.environment.observe_world(Happening::Changed { text });
         if slot.host.disk().is_some_and(|disk| disk.syncing) {
             slot.host.disk_faults_mut().failure.get_or_insert(failure);
         } else {
-            self.fail(node, failure);
+            self.fail_disk(node, failure);
         }
     }
 
-    /// A node cannot know what a failed disk kept of its last writes, so it stops, and finds out when it restarts.
-    pub(super) fn fail(&mut self, node: NodeId, failure: Failure) {
+    /// Crashes a node whose disk fails. The node cannot know which of its last writes the disk
+    /// kept, so it stops and reads the disk again when it restarts.
+    pub(super) fn fail_disk(&mut self, node: NodeId, failure: Failure) {
         let Failure { serial, lasts } = failure;
         self.crash(serial, node, Unsynced::Torn);
         if let Some(length) = lasts {
             let fault = Fault::Disk { node, trouble: DiskTrouble::Fails };
-            self.expect(self.around.time + length, Act::End { serial, fault });
+            self.schedule_action(self.environment.time + length, FaultAction::End { serial, fault });
         }
     }
 }

@@ -1,25 +1,26 @@
-//! The simulated world: nodes, the network between them, their clocks and disks, and what goes wrong.
+//! The simulated world: nodes, the network between them, their clocks and disks, and faults.
 //!
-//! A world takes one event after another from its queue. Same nodes, same setup, same seed: the same run, to the
-//! last byte. The cost of an event does not depend on the number of nodes or links.
+//! A world processes one event after another from its queue. The same nodes, setup and seed give
+//! the same run, byte for byte. The cost of an event does not depend on the number of nodes or
+//! links.
 
+mod death_notices;
 mod directions;
 mod faults;
 mod full_disk;
 mod host;
 mod intake;
-mod obituaries;
-mod oracle;
+mod membership_service;
 
-use crate::network::{Fate, Network, Wire};
+use crate::network::{Network, TransmissionOutcome, Wire};
 use crate::queue::Queue;
+use death_notices::DeathNotice;
 use directions::Directions;
-pub(crate) use directions::Told;
-use faults::Act;
+pub(crate) use directions::FixedFate;
+use faults::FaultAction;
 use host::{Host, Stepper};
-use obituaries::Obituary;
-pub use oracle::Views;
-use oracle::{Errand, Notice, Oracle};
+pub use membership_service::Views;
+use membership_service::{MembershipEvent, MembershipNotice, MembershipService};
 use quorate_core::{Duration, Effects, Incarnation, Input, NodeId, Protocol, Time, WriteOf};
 use quorate_journal::Recordable;
 use quorate_journal::dice::{Dice, Stream};
@@ -30,35 +31,36 @@ use quorate_journal::workload::News;
 use serde::Serialize;
 use std::collections::VecDeque;
 
-/// What a world is like before anything happens in it.
+/// The settings of a world.
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub nodes: usize,
     pub seed: u64,
     pub wire: Wire,
-    /// How long a node is busy with each input.
+    /// The processing time of each input.
     pub processing: Latency,
-    /// How long a sync of the disk takes.
+    /// The duration of a disk sync.
     pub sync: Latency,
 }
 
-/// A world of nodes of one protocol, watched by one observer.
+/// A world of nodes of one protocol, with one observer.
 pub struct World<P: Protocol, O> {
     slots: Vec<Slot<P>>,
     make: Box<dyn Fn(NodeId) -> P>,
-    around: Around<P, O>,
-    /// Who says who is in, where nodes have views.
-    oracle: Option<Box<Oracle>>,
-    /// Whether nodes hear that the process of another is gone.
-    tells_deaths: bool,
-    /// Faults that hold before any node starts.
-    at_start: Vec<Act>,
+    environment: Environment<P, O>,
+    /// The membership service, if nodes have views.
+    membership_service: Option<Box<MembershipService>>,
+    /// Whether nodes receive notices that the process of another node is gone.
+    sends_death_notices: bool,
+    /// Faults that take effect before any node starts.
+    initial_actions: Vec<FaultAction>,
     started: bool,
-    /// How many faults were scheduled: each has its serial number.
+    /// Number of scheduled faults, which is also the serial number of the last one.
     faults: u64,
 }
 
-/// A small one lies in one line of the cache: in a large world, fetching it is what an event costs.
+/// A node and its host. Aligned so that a small slot lies within one cache line: in a large world,
+/// fetching the slot dominates the cost of an event.
 #[repr(align(32))]
 struct Slot<P: Protocol> {
     node: P,
@@ -66,7 +68,7 @@ struct Slot<P: Protocol> {
 }
 
 /// Everything but the nodes.
-struct Around<P: Protocol, O> {
+struct Environment<P: Protocol, O> {
     time: Time,
     queue: Queue<Pending<P>>,
     network: Network,
@@ -74,32 +76,39 @@ struct Around<P: Protocol, O> {
     sync: Latency,
     timer_dice: Dice,
     node_dice: Dice,
-    /// What is not left to chance, if anything is.
+    /// The choices that a script has fixed, if any.
     directions: Option<Box<Directions>>,
     observer: O,
-    /// What happened to messages during the step under way; observers see it after the step.
-    aftermath: Vec<Aftermath>,
+    /// Losses and duplications of messages during the current step. The observer sees them after
+    /// the step.
+    message_events: Vec<MessageEvent>,
+    /// Notifications for the nodes' clients.
     news: VecDeque<(NodeId, News<P::Event>)>,
+    /// Number of inputs that nodes have taken.
     events: u64,
+    /// Number of messages in flight.
     under_way: usize,
+    /// Number of timers that are set.
     armed: usize,
-    /// How many disks sync or hold writes, and how many have news for their nodes.
+    /// Number of disks that are syncing or hold writes back, plus the number of disk status changes
+    /// in flight.
     syncing: usize,
-    /// How many commands and alarms are to come.
+    /// Number of scheduled commands and alarms.
     planned: usize,
-    /// How many of all those wait inside paused nodes or before full disks, where nothing but a fault can make them go
-    /// on.
+    /// How many of the messages, disk events and commands above wait in paused nodes or for full
+    /// disks. Only a fault can make them proceed.
     stalled: usize,
-    troubles: usize,
+    /// Number of scheduled fault actions.
+    pending_faults: usize,
 }
 
-enum Aftermath {
+enum MessageEvent {
     Lost { id: MessageId, to: NodeId, why: Loss },
     Duplicated { id: MessageId },
 }
 
 enum Pending<P: Protocol> {
-    /// The boot of a node that was paused before it began.
+    /// The start of a node that was paused before it started.
     Start {
         node: NodeId,
     },
@@ -115,8 +124,8 @@ enum Pending<P: Protocol> {
     },
     Command {
         node: NodeId,
-        /// The life of the node that it is meant for, if for one only.
-        life: Option<Incarnation>,
+        /// The only incarnation that may take the command, or `None` for any.
+        incarnation: Option<Incarnation>,
         command: P::Command,
     },
     Synced {
@@ -124,26 +133,27 @@ enum Pending<P: Protocol> {
         incarnation: Incarnation,
         count: u64,
     },
-    /// The disk has become full or free.
-    DiskNews {
+    /// The disk has become full, or has space again.
+    DiskStatus {
         node: NodeId,
     },
     Alarm {
         node: NodeId,
     },
-    /// A node is done with the input it was busy with, unless it was interrupted since.
-    Worked {
+    /// A node has processed an input. Ignored if the node was interrupted since, which increases
+    /// `interruptions`.
+    ProcessingDone {
         node: NodeId,
-        turn: u32,
+        interruptions: u32,
     },
-    Fault(Box<Act>),
-    Notice(Box<Notice>),
-    /// A node hears of another's death or return.
-    Obituary(Obituary),
-    Errand(Errand),
+    Fault(Box<FaultAction>),
+    MembershipNotice(Box<MembershipNotice>),
+    DeathNotice(DeathNotice),
+    Membership(MembershipEvent),
 }
 
-/// What comes first at equal times: faults, then the disk, then messages, then timers, then users.
+/// The order of events at equal times: faults, then disks, then messages, then timers, then
+/// commands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Fault = 0,
@@ -156,19 +166,21 @@ enum Rank {
 impl<P: Protocol> Pending<P> {
     fn rank(&self) -> Rank {
         match self {
-            Self::Message { .. } | Self::Worked { .. } | Self::Notice(_) | Self::Obituary(_) | Self::Errand(_) => {
-                Rank::Message
-            }
+            Self::Message { .. }
+            | Self::ProcessingDone { .. }
+            | Self::MembershipNotice(_)
+            | Self::DeathNotice(_)
+            | Self::Membership(_) => Rank::Message,
             Self::Timer { .. } => Rank::Timer,
             Self::Command { .. } | Self::Alarm { .. } => Rank::Command,
-            Self::Synced { .. } | Self::DiskNews { .. } => Rank::Disk,
+            Self::Synced { .. } | Self::DiskStatus { .. } => Rank::Disk,
             Self::Start { .. } | Self::Fault(_) => Rank::Fault,
         }
     }
 
-    /// Whether it makes something happen for certain; a timer may have been cancelled.
+    /// Returns whether it certainly has an effect. A timer may have been cancelled.
     fn is_certain(&self) -> bool {
-        matches!(self, Self::Message { .. } | Self::Command { .. } | Self::Synced { .. } | Self::DiskNews { .. })
+        matches!(self, Self::Message { .. } | Self::Command { .. } | Self::Synced { .. } | Self::DiskStatus { .. })
     }
 
     fn node(&self) -> Option<NodeId> {
@@ -178,27 +190,27 @@ impl<P: Protocol> Pending<P> {
             | Self::Timer { node, .. }
             | Self::Command { node, .. }
             | Self::Synced { node, .. }
-            | Self::DiskNews { node }
+            | Self::DiskStatus { node }
             | Self::Alarm { node }
-            | Self::Worked { node, .. } => Some(*node),
-            Self::Notice(notice) => Some(notice.node()),
-            Self::Obituary(obituary) => Some(obituary.node),
-            Self::Fault(_) | Self::Errand(_) => None,
+            | Self::ProcessingDone { node, .. } => Some(*node),
+            Self::MembershipNotice(notice) => Some(notice.node()),
+            Self::DeathNotice(notice) => Some(notice.node),
+            Self::Fault(_) | Self::Membership(_) => None,
         }
     }
 }
 
-/// The end of time, after some 73 years: a key of the queue has no room for more beside the rank.
+/// The latest time, about 73 years: a key of the queue contains both the time and the rank.
 const LAST_NANOS: i64 = (u64::MAX >> RANK_BITS) as i64;
 const RANK_BITS: u32 = 3;
 
-/// The instant of what has this key in the queue.
+/// Returns the time in a key of the queue.
 #[inline]
 fn time_of(key: u64) -> Time {
     Time::from_nanos((key >> RANK_BITS) as i64)
 }
 
-impl<P: Protocol, O> Around<P, O> {
+impl<P: Protocol, O> Environment<P, O> {
     #[inline]
     fn push(&mut self, at: Time, pending: Pending<P>) {
         let nanos = at.nanos().clamp(0, LAST_NANOS) as u64;
@@ -208,16 +220,16 @@ impl<P: Protocol, O> Around<P, O> {
     #[inline]
     fn transmit(&mut self, from: NodeId, to: NodeId, number: u64, message: P::Message) {
         let id = MessageId { sender: from, number };
-        let fate =
-            if self.directions.is_none() { self.network.fate(self.time, from, to) } else { self.directed(from, to) };
-        match fate {
-            Fate::Lost(why) => self.aftermath.push(Aftermath::Lost { id, to, why }),
-            Fate::Arrives(at) => {
+        let outcome =
+            if self.directions.is_none() { self.network.outcome(self.time, from, to) } else { self.directed(from, to) };
+        match outcome {
+            TransmissionOutcome::Lost(why) => self.message_events.push(MessageEvent::Lost { id, to, why }),
+            TransmissionOutcome::Arrives(at) => {
                 self.under_way += 1;
                 self.push(at, Pending::Message { from, to, number, message });
             }
-            Fate::Twice(at, again) => {
-                self.aftermath.push(Aftermath::Duplicated { id });
+            TransmissionOutcome::Twice(at, again) => {
+                self.message_events.push(MessageEvent::Duplicated { id });
                 self.under_way += 2;
                 self.push(at, Pending::Message { from, to, number, message: message.clone() });
                 self.push(again, Pending::Message { from, to, number, message });
@@ -225,39 +237,41 @@ impl<P: Protocol, O> Around<P, O> {
         }
     }
 
-    /// What becomes of a message where some are told what becomes of them.
+    /// Returns the fate of a message in a world with directions: the fixed one, or else a random
+    /// one.
     #[cold]
-    fn directed(&mut self, from: NodeId, to: NodeId) -> Fate {
+    fn directed(&mut self, from: NodeId, to: NodeId) -> TransmissionOutcome {
         match self.directions.as_mut().and_then(|directions| directions.message(from, to)) {
-            Some(told) => self.network.directed(self.time, from, to, told),
-            None => self.network.fate(self.time, from, to),
+            Some(fixed) => self.network.directed(self.time, from, to, fixed),
+            None => self.network.outcome(self.time, from, to),
         }
     }
 
-    /// Whether nodes take inputs as they come.
+    /// Returns whether inputs have no processing time.
     #[inline]
     fn is_instant(&self) -> bool {
         self.processing == Latency::Fixed(Duration::ZERO)
     }
 
-    fn happens(&mut self, what: Happening<'_>)
+    /// Shows a world event to the observer.
+    fn observe_world(&mut self, what: Happening<'_>)
     where
         O: Observer<P::Command, P::Event>,
     {
         self.observer.observe(&Moment::World { time: self.time, what });
     }
 
-    fn tell_aftermath(&mut self)
+    fn report_message_events(&mut self)
     where
         O: Observer<P::Command, P::Event>,
     {
-        if self.aftermath.is_empty() {
+        if self.message_events.is_empty() {
             return;
         }
-        for event in std::mem::take(&mut self.aftermath) {
-            self.happens(match event {
-                Aftermath::Lost { id, to, why } => Happening::Lost { id, to, why },
-                Aftermath::Duplicated { id } => Happening::Duplicated { id },
+        for event in std::mem::take(&mut self.message_events) {
+            self.observe_world(match event {
+                MessageEvent::Lost { id, to, why } => Happening::Lost { id, to, why },
+                MessageEvent::Duplicated { id } => Happening::Duplicated { id },
             });
         }
     }
@@ -269,14 +283,14 @@ where
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {
-    /// A world whose nodes are made by `make`, at boot and again at every restart.
+    /// Creates a world. `make` creates each node, at its first start and again at every restart.
     pub fn new(setup: &Setup, make: impl Fn(NodeId) -> P + 'static, observer: O) -> Self {
         let slots = (0..setup.nodes).map(NodeId::from_index).map(|id| Slot { node: make(id), host: Host::new() });
         let dice = |stream| Dice::new(setup.seed, stream);
         Self {
             slots: slots.collect(),
             make: Box::new(make),
-            around: Around {
+            environment: Environment {
                 time: Time::ZERO,
                 queue: Queue::new(),
                 network: Network::new(setup.wire.clone(), dice(Stream::Network)),
@@ -286,7 +300,7 @@ where
                 node_dice: dice(Stream::Nodes),
                 directions: None,
                 observer,
-                aftermath: Vec::new(),
+                message_events: Vec::new(),
                 news: VecDeque::new(),
                 events: 0,
                 under_way: 0,
@@ -294,164 +308,165 @@ where
                 syncing: 0,
                 planned: 0,
                 stalled: 0,
-                troubles: 0,
+                pending_faults: 0,
             },
-            oracle: None,
-            tells_deaths: false,
-            at_start: Vec::new(),
+            membership_service: None,
+            sends_death_notices: false,
+            initial_actions: Vec::new(),
             started: false,
             faults: 0,
         }
     }
 
-    /// Takes some choices from chance. To be called before the start, for things are counted from then on.
+    /// Fixes choices that would otherwise be random. Must be called before [`start`](Self::start),
+    /// because directions count messages, timers and syncs from the start.
     pub fn direct(&mut self, directions: &[Direction]) {
-        self.around.directions = (!directions.is_empty()).then(|| Box::new(Directions::new(directions)));
+        self.environment.directions = (!directions.is_empty()).then(|| Box::new(Directions::new(directions)));
     }
 
-    /// Applies the faults that hold from the start, then boots every node that is up.
+    /// Applies the initial faults, then starts every node that is up.
     pub fn start(&mut self) {
-        for act in std::mem::take(&mut self.at_start) {
-            self.act(act);
+        for action in std::mem::take(&mut self.initial_actions) {
+            self.apply_action(action);
         }
         self.started = true;
         for node in (0..self.slots.len()).map(NodeId::from_index) {
             self.boot(node);
         }
-        self.found();
+        self.found_group();
     }
 
-    /// Gives a node a command at an instant to come, whichever life of it that finds.
+    /// Schedules a command for a node at the time `at`, in any incarnation.
     pub fn command(&mut self, at: Time, node: NodeId, command: P::Command) {
-        self.around.planned += 1;
-        self.around.push(at, Pending::Command { node, life: None, command });
+        self.environment.planned += 1;
+        self.environment.push(at, Pending::Command { node, incarnation: None, command });
     }
 
-    /// Gives a node a command at an instant to come, unless the node's present life ends before.
+    /// Schedules a command for a node at the time `at`, unless the node crashes before.
     pub fn command_this_life(&mut self, at: Time, node: NodeId, command: P::Command) {
-        let life = self.slots.get(node.index()).map(|slot| slot.host.incarnation());
-        self.around.planned += 1;
-        self.around.push(at, Pending::Command { node, life, command });
+        let incarnation = self.slots.get(node.index()).map(|slot| slot.host.incarnation());
+        self.environment.planned += 1;
+        self.environment.push(at, Pending::Command { node, incarnation, command });
     }
 
-    /// Lets a node's user hear an alarm at an instant to come, whatever has become of the node.
+    /// Schedules an alarm for a node's client at the time `at`, whether the node is up or down.
     pub fn wake(&mut self, at: Time, node: NodeId) {
-        self.around.planned += 1;
-        self.around.push(at, Pending::Alarm { node });
+        self.environment.planned += 1;
+        self.environment.push(at, Pending::Alarm { node });
     }
 
-    /// Lets the next thing happen. Nothing is left to happen if it returns false.
+    /// Processes the next event. Returns false if there is none.
     #[inline]
     pub fn advance(&mut self) -> bool {
-        let Some((key, pending)) = self.around.queue.pop() else { return false };
-        self.around.time = time_of(key);
-        self.look_ahead();
+        let Some((key, pending)) = self.environment.queue.pop() else { return false };
+        self.environment.time = time_of(key);
+        self.prefetch();
         match pending {
-            Pending::Fault(act) => {
-                self.around.troubles -= 1;
-                self.act(*act);
+            Pending::Fault(action) => {
+                self.environment.pending_faults -= 1;
+                self.apply_action(*action);
             }
-            Pending::Worked { node, turn } => self.worked(node, turn),
-            Pending::Errand(errand) => self.run_errand(errand),
+            Pending::ProcessingDone { node, interruptions } => self.finish_input(node, interruptions),
+            Pending::Membership(event) => self.handle_membership_event(event),
             Pending::Alarm { node } => {
-                self.around.planned -= 1;
-                self.around.news.push_back((node, News::Alarm));
+                self.environment.planned -= 1;
+                self.environment.news.push_back((node, News::Alarm));
             }
             pending => self.arrive(pending),
         }
         true
     }
 
-    /// Touches the node whose turn comes soon. In a large world it is not in the cache; so it is on its way while
-    /// the present one steps.
+    /// Reads the slot of a node that will step soon, so that it is loaded into the cache while the
+    /// current node steps.
     #[inline]
-    fn look_ahead(&self) {
-        let Some(node) = self.around.queue.soon().and_then(Pending::node) else { return };
+    fn prefetch(&self) {
+        let Some(node) = self.environment.queue.peek_ahead().and_then(Pending::node) else { return };
         if let Some(slot) = self.slots.get(node.index()) {
             std::hint::black_box(slot.host.condition);
         }
-        self.around.observer.foresee(node);
+        self.environment.observer.foresee(node);
     }
 
-    /// The instant of the last event.
+    /// Returns the time of the last event.
     pub fn time(&self) -> Time {
-        self.around.time
+        self.environment.time
     }
 
-    /// The instant of the next event.
+    /// Returns the time of the next event.
     pub fn next_time(&self) -> Option<Time> {
-        self.around.queue.next_key().map(time_of)
+        self.environment.queue.next_key().map(time_of)
     }
 
-    /// How many inputs nodes have taken.
+    /// Number of inputs that nodes have taken.
     pub fn events(&self) -> u64 {
-        self.around.events
+        self.environment.events
     }
 
-    /// How many messages are on their way.
+    /// Number of messages in flight.
     pub fn under_way(&self) -> usize {
-        self.around.under_way
+        self.environment.under_way
     }
 
-    /// Whether no message is on its way, no timer is set, no disk has anything to do, and no command or alarm is to
-    /// come.
+    /// Returns whether no message is in flight, no timer is set, no disk is busy, and no command or
+    /// alarm is scheduled.
     pub fn is_quiet(&self) -> bool {
-        let Around { under_way, armed, syncing, planned, .. } = self.around;
+        let Environment { under_way, armed, syncing, planned, .. } = self.environment;
         under_way == 0 && armed == 0 && syncing == 0 && planned == 0
     }
 
-    /// Whether any command or alarm is to come.
+    /// Returns whether any command or alarm is scheduled.
     pub fn has_plans(&self) -> bool {
-        self.around.planned > 0
+        self.environment.planned > 0
     }
 
-    /// Whether nothing but timers can make anything happen: no fault is to come, and neither is any message, disk,
-    /// command or alarm, unless it waits for good inside a paused node or before a full disk.
+    /// Returns whether only timers can cause further events: no fault, message, disk event, command
+    /// or alarm is pending, except those that wait in a paused node or for a full disk.
     pub fn is_left_to_timers(&self) -> bool {
-        let Around { under_way, syncing, planned, stalled, troubles, .. } = self.around;
-        troubles == 0 && under_way + syncing + planned == stalled
+        let Environment { under_way, syncing, planned, stalled, pending_faults, .. } = self.environment;
+        pending_faults == 0 && under_way + syncing + planned == stalled
     }
 
-    /// Whether a node is up (a paused one is).
+    /// Returns whether a node is up. A paused node is up.
     pub fn is_up(&self, node: NodeId) -> bool {
         self.slots.get(node.index()).is_some_and(|slot| slot.host.condition != Condition::Down)
     }
 
-    /// The next thing that a node's user learns.
+    /// Removes and returns the next notification of a node's client.
     pub fn next_news(&mut self) -> Option<(NodeId, News<P::Event>)> {
-        self.around.news.pop_front()
+        self.environment.news.pop_front()
     }
 
-    /// A node's state.
+    /// Returns a node's state.
     pub fn node(&self, node: NodeId) -> Option<&P> {
         self.slots.get(node.index()).map(|slot| &slot.node)
     }
 
-    /// The observer.
+    /// Returns the observer.
     pub fn observer(&self) -> &O {
-        &self.around.observer
+        &self.environment.observer
     }
 
-    /// The observer, and the end of the world.
+    /// Returns the observer and drops the world.
     pub fn into_observer(self) -> O {
-        self.around.observer
+        self.environment.observer
     }
 
     #[inline]
-    fn tell(&mut self, node: NodeId, input: Taken<'_, P::Command>) {
-        let time = self.around.time;
+    fn observe_input(&mut self, node: NodeId, input: Taken<'_, P::Command>) {
+        let time = self.environment.time;
         let now = self.slots.get(node.index()).map_or(time, |slot| slot.host.now(time));
-        self.around.observer.observe(&Moment::Input { time, now, node, input });
+        self.environment.observer.observe(&Moment::Input { time, now, node, input });
     }
 
     #[inline]
     fn step(&mut self, node: NodeId, input: Input<P>) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
-        self.around.events += 1;
-        let now = slot.host.now(self.around.time);
-        let mut stepper = Stepper { node, host: &mut slot.host, around: &mut self.around };
+        self.environment.events += 1;
+        let now = slot.host.now(self.environment.time);
+        let mut stepper = Stepper { node, host: &mut slot.host, environment: &mut self.environment };
         slot.node.step(now, input, &mut Effects::new(&mut stepper));
         stepper.begin_sync();
-        self.around.tell_aftermath();
+        self.environment.report_message_events();
     }
 }

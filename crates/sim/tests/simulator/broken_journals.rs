@@ -1,6 +1,6 @@
-//! Journals that are not what they should be: a sentence for each, and never a panic.
+//! Malformed journals cause an error message and never a panic.
 
-use crate::common::{Acts, chaos};
+use crate::common::{Actions, chaos};
 use expect_test::expect;
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 use quorate_core::mutex::{Command, Event};
@@ -9,22 +9,22 @@ use quorate_journal::metrics::Messages;
 use quorate_journal::record::{Journal, JournalError, Writer};
 use quorate_journal::replay::replay;
 
-/// What reading these bytes says.
+/// Returns the error message for these bytes, or a success message.
 fn sentence(bytes: &[u8]) -> String {
-    let shown = Journal::open(bytes).and_then(|mut journal| journal.show_all::<Acts, String>(&mut ()));
-    shown.map_or_else(|error| error.to_string(), |()| "It reads.".into())
+    let shown = Journal::open(bytes).and_then(|mut journal| journal.show_all::<Actions, String>(&mut ()));
+    shown.map_or_else(|error| error.to_string(), |()| "It is valid.".into())
 }
 
-const HEADER: &str = r#"{"journal":1,"algorithm":"puppet","family":"toys","nodes":3,"seed":1,"run":null}"#;
+const HEADER: &str = r#"{"journal":1,"algorithm":"scripted","family":"toys","nodes":3,"seed":1,"run":null}"#;
 
-/// What reading this line says, after a good one.
+/// Returns the error message for this line after a valid one.
 fn line(line: &str) -> String {
     let good = r#"{"time":5,"world":{"paused":{"node":3}}}"#;
     format!("{}\n", sentence(format!("{HEADER}\n{good}\n{line}\n").as_bytes()))
 }
 
 #[test]
-fn files_that_are_no_journals() {
+fn files_that_are_not_journals() {
     let files: [&[u8]; 9] = [
         b"",
         b"\n",
@@ -32,32 +32,32 @@ fn files_that_are_no_journals() {
         b"{}\n",
         b"[1,2]\n",
         br#"{"journal":1}"#,
-        b"{\"journal\":1,\"algorithm\":\"puppet\"}\n",
+        b"{\"journal\":1,\"algorithm\":\"scripted\"}\n",
         b"{\"journal\":\"1\"}\n",
         b"\xff\xfe\n",
     ];
     expect![[r#"
-        The journal is empty: not even its header line is there.
-        This is not a journal: its first line is not a header (EOF while parsing a value at line 2 column 0). A journal is what --trace FILE writes.
-        This is not a journal: its first line is not a header (expected value at line 1 column 1). A journal is what --trace FILE writes.
-        This is not a journal: its first line is not a header (missing field `journal` at line 1 column 2). A journal is what --trace FILE writes.
-        This is not a journal: its first line is not a header (trailing characters at line 1 column 4). A journal is what --trace FILE writes.
-        Line 1 of the journal is malformed: its end is missing, so the file is cut off here. What stands before it is whole.
-        This is not a journal: its first line is not a header (missing field `family` at line 1 column 34). A journal is what --trace FILE writes.
-        This is not a journal: its first line is not a header (invalid type: string "1", expected u32 at line 1 column 14). A journal is what --trace FILE writes.
-        Line 1 of the journal is malformed: it is not text in UTF-8. What stands before it is whole.
+        The journal is empty: it has no header line.
+        This is not a journal: its first line is not a header (EOF while parsing a value at line 2 column 0). The option --trace FILE writes journals.
+        This is not a journal: its first line is not a header (expected value at line 1 column 1). The option --trace FILE writes journals.
+        This is not a journal: its first line is not a header (missing field `journal` at line 1 column 2). The option --trace FILE writes journals.
+        This is not a journal: its first line is not a header (trailing characters at line 1 column 4). The option --trace FILE writes journals.
+        Line 1 of the journal is malformed: the file is truncated in the middle of this line. All lines before it are valid.
+        This is not a journal: its first line is not a header (missing field `family` at line 1 column 36). The option --trace FILE writes journals.
+        This is not a journal: its first line is not a header (invalid type: string "1", expected u32 at line 1 column 14). The option --trace FILE writes journals.
+        Line 1 of the journal is malformed: it is not valid UTF-8. All lines before it are valid.
     "#]]
     .assert_eq(&files.map(|file| format!("{}\n", sentence(file))).concat());
 }
 
 #[test]
-fn a_newer_format_says_so_whatever_else_changed() {
-    expect!["The journal has format 3, but this program reads up to format 2. Use a newer quorate."]
+fn a_newer_format_is_reported_even_if_the_header_differs() {
+    expect!["The journal has format 3, but this program reads formats up to 2. Use a newer quorate."]
         .assert_eq(&sentence(b"{\"journal\":3,\"whatever\":[]}\n"));
 }
 
 #[test]
-fn lines_that_are_broken() {
+fn malformed_lines() {
     let lines = [
         "garbage",
         "",
@@ -77,65 +77,65 @@ fn lines_that_are_broken() {
         r#"{"time":6,"node":1,"input":{"saved":1},"effects":[]} {"time":7}"#,
     ];
     expect![[r#"
-        Line 3 of the journal is malformed: expected value at column 1. What stands before it is whole.
-        Line 3 of the journal is malformed: it is blank. What stands before it is whole.
-        Line 3 of the journal is malformed: missing field `time` at column 2. What stands before it is whole.
-        Line 3 of the journal is malformed: it is neither a step of a node nor an act of the world. What stands before it is whole.
-        Line 3 of the journal is malformed: invalid type: string "6", expected i64 at column 11. What stands before it is whole.
-        Line 3 of the journal is malformed: it is neither a step of a node nor an act of the world. What stands before it is whole.
-        Line 3 of the journal is malformed: it is neither a step of a node nor an act of the world. What stands before it is whole.
-        Line 3 of the journal is malformed: unknown variant `exploded`, expected one of `lost`, `duplicated`, `crashed`, `ended`, `paused`, `resumed`, `changed` at column 29. What stands before it is whole.
-        Line 3 of the journal is malformed: '1' is not a message id such as 2.17 at column 35. What stands before it is whole.
-        Line 3 of the journal is malformed: '0.1' is not a message id such as 2.17 at column 37. What stands before it is whole.
-        Line 3 of the journal is malformed: unknown variant `bad luck`, expected one of `chance`, `cut`, `down` at column 61. What stands before it is whole.
-        Line 3 of the journal is malformed: unknown variant `dance`, expected one of `send`, `multicast`, `save`, `timer`, `cancel`, `emit`, `rule`, `handed`, `waiting`, `view`, `lease` at column 58. What stands before it is whole.
-        Line 3 of the journal is malformed: missing field `body` at column 77. What stands before it is whole.
-        Line 3 of the journal is malformed: invalid value: integer `-1`, expected u64 at column 38. What stands before it is whole.
-        Line 3 of the journal is malformed: invalid type: string "fly", expected a sequence at column 43. What stands before it is whole.
-        Line 3 of the journal is malformed: trailing characters at column 54. What stands before it is whole.
+        Line 3 of the journal is malformed: expected value at column 1. All lines before it are valid.
+        Line 3 of the journal is malformed: it is blank. All lines before it are valid.
+        Line 3 of the journal is malformed: missing field `time` at column 2. All lines before it are valid.
+        Line 3 of the journal is malformed: it is neither a step of a node nor a world event. All lines before it are valid.
+        Line 3 of the journal is malformed: invalid type: string "6", expected i64 at column 11. All lines before it are valid.
+        Line 3 of the journal is malformed: it is neither a step of a node nor a world event. All lines before it are valid.
+        Line 3 of the journal is malformed: it is neither a step of a node nor a world event. All lines before it are valid.
+        Line 3 of the journal is malformed: unknown variant `exploded`, expected one of `lost`, `duplicated`, `crashed`, `ended`, `paused`, `resumed`, `changed` at column 29. All lines before it are valid.
+        Line 3 of the journal is malformed: '1' is not a message id such as 2.17 at column 35. All lines before it are valid.
+        Line 3 of the journal is malformed: '0.1' is not a message id such as 2.17 at column 37. All lines before it are valid.
+        Line 3 of the journal is malformed: unknown variant `bad luck`, expected one of `chance`, `cut`, `down` at column 61. All lines before it are valid.
+        Line 3 of the journal is malformed: unknown variant `dance`, expected one of `send`, `multicast`, `save`, `timer`, `cancel`, `emit`, `rule`, `handed`, `waiting`, `view`, `lease` at column 58. All lines before it are valid.
+        Line 3 of the journal is malformed: missing field `body` at column 77. All lines before it are valid.
+        Line 3 of the journal is malformed: invalid value: integer `-1`, expected u64 at column 38. All lines before it are valid.
+        Line 3 of the journal is malformed: invalid type: string "fly", expected a sequence at column 43. All lines before it are valid.
+        Line 3 of the journal is malformed: trailing characters at column 54. All lines before it are valid.
     "#]]
     .assert_eq(&lines.map(line).concat());
 }
 
 #[test]
-fn lines_that_name_nodes_that_are_not_there() {
+fn lines_that_name_unknown_nodes() {
     let lines = [
         r#"{"time":6,"node":4,"input":{"saved":1},"effects":[]}"#,
         r#"{"time":6,"node":0,"input":{"saved":1},"effects":[]}"#,
         r#"{"time":6,"world":{"crashed":{"node":4,"lost_writes":0}}}"#,
         r#"{"time":6,"world":{"duplicated":{"id":"4.1"}}}"#,
         r#"{"time":6,"world":{"lost":{"id":"4.1","to":2,"why":"cut"}}}"#,
-        // What a node does wrong is its own affair: the journal tells it as it is.
+        // Receivers are not checked: a node may send to any id.
         r#"{"time":6,"world":{"lost":{"id":"1.1","to":4,"why":"down"}}}"#,
     ];
     expect![[r#"
-        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. What stands before it is whole.
-        Line 3 of the journal is malformed: invalid value: integer `0`, expected a nonzero u32 at column 18. What stands before it is whole.
-        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. What stands before it is whole.
-        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. What stands before it is whole.
-        Line 3 of the journal is malformed: it names node 4, but the header says there are 3 nodes. What stands before it is whole.
-        It reads.
+        Line 3 of the journal is malformed: it names node 4, but the header declares 3 nodes. All lines before it are valid.
+        Line 3 of the journal is malformed: invalid value: integer `0`, expected a nonzero u32 at column 18. All lines before it are valid.
+        Line 3 of the journal is malformed: it names node 4, but the header declares 3 nodes. All lines before it are valid.
+        Line 3 of the journal is malformed: it names node 4, but the header declares 3 nodes. All lines before it are valid.
+        Line 3 of the journal is malformed: it names node 4, but the header declares 3 nodes. All lines before it are valid.
+        It is valid.
     "#]]
     .assert_eq(&lines.map(line).concat());
 }
 
 #[test]
-fn files_that_are_cut_off_or_no_text() {
+fn truncated_and_binary_files() {
     let whole = format!("{HEADER}\n{}\n", r#"{"time":5,"world":{"paused":{"node":3}}}"#);
     let torn = &whole.as_bytes()[..whole.len() - 9];
     let unended = &whole.as_bytes()[..whole.len() - 1];
     let mut binary = whole.clone().into_bytes();
     binary.extend_from_slice(b"{\"time\":6,\"world\":{\"changed\":\"\xff\"}}\n");
     expect![[r#"
-        Line 2 of the journal is malformed: its end is missing, so the file is cut off here. What stands before it is whole.
-        Line 2 of the journal is malformed: its end is missing, so the file is cut off here. What stands before it is whole.
-        Line 3 of the journal is malformed: it is not text in UTF-8. What stands before it is whole."#]]
+        Line 2 of the journal is malformed: the file is truncated in the middle of this line. All lines before it are valid.
+        Line 2 of the journal is malformed: the file is truncated in the middle of this line. All lines before it are valid.
+        Line 3 of the journal is malformed: it is not valid UTF-8. All lines before it are valid."#]]
     .assert_eq(&[torn, unended, &binary].map(sentence).join("\n"));
 }
 
-/// A complete journal of two nodes, in the format that has an end mark.
+/// A complete journal in the format with an end mark.
 const COMPLETE: &str = concat!(
-    r#"{"journal":2,"algorithm":"puppet","family":"toys","nodes":3,"seed":1,"run":null}"#,
+    r#"{"journal":2,"algorithm":"scripted","family":"toys","nodes":3,"seed":1,"run":null}"#,
     "\n",
     r#"{"time":5,"world":{"paused":{"node":3}}}"#,
     "\n",
@@ -144,26 +144,26 @@ const COMPLETE: &str = concat!(
 );
 
 #[test]
-fn a_journal_that_is_cut_off_anywhere_says_so() {
-    assert_eq!(sentence(COMPLETE.as_bytes()), "It reads.");
+fn truncation_is_detected_at_every_byte() {
+    assert_eq!(sentence(COMPLETE.as_bytes()), "It is valid.");
     for length in 0..COMPLETE.len() {
-        let said = sentence(&COMPLETE.as_bytes()[..length]);
-        assert_ne!(said, "It reads.", "cut off after {length} bytes");
+        let message = sentence(&COMPLETE.as_bytes()[..length]);
+        assert_ne!(message, "It is valid.", "cut off after {length} bytes");
     }
     let second = COMPLETE.find("{\"time\":6").unwrap();
-    expect!["The journal breaks off after line 2: its end mark is missing, so the file was cut off, or the program that wrote it was stopped. What stands there is whole, but what happened after it is unknown. Record the run again, or copy the file again."]
+    expect!["The journal is truncated after line 2: its end mark is missing. Either the file was cut off, or the program that wrote it was killed. All lines are valid, but the rest of the run is unknown. Record the run again, or copy the file again."]
         .assert_eq(&sentence(&COMPLETE.as_bytes()[..second]));
 }
 
-/// Its steps are shown all the same, before the reader complains.
+/// The steps before the missing end are shown before the error is returned.
 #[test]
-fn a_journal_without_its_end_is_read_as_far_as_it_goes() {
+fn a_truncated_journal_is_read_up_to_its_end() {
     let text = chaos(3).journal();
     let cut = &text[..text.rfind("{\"end\"").unwrap()];
     let mut journal = Journal::open(cut.as_bytes()).unwrap();
     let mut shown = 0;
     let error = loop {
-        match journal.show::<Acts, String>(&mut ()) {
+        match journal.show::<Actions, String>(&mut ()) {
             Ok(true) => shown += 1,
             Ok(false) => panic!("the end mark is missing"),
             Err(error) => break error,
@@ -172,12 +172,12 @@ fn a_journal_without_its_end_is_read_as_far_as_it_goes() {
     assert_eq!(shown, cut.lines().count() - 1);
     assert!(matches!(error, JournalError::NoEnd { line } if line == cut.lines().count() as u64), "{error}");
     let mut journal = Journal::open(cut.as_bytes()).unwrap();
-    let replayed = replay(&mut journal, chaos(3).maker(), &mut ()).unwrap_err().to_string();
+    let replayed = replay(&mut journal, chaos(3).node_factory(), &mut ()).unwrap_err().to_string();
     assert_eq!(replayed, error.to_string());
 }
 
 #[test]
-fn an_end_mark_counts_the_lines_and_is_the_last() {
+fn an_end_mark_has_its_line_number_and_is_the_last_line() {
     let lines: Vec<_> = COMPLETE.lines().collect();
     let without = [lines[0], lines[2], lines[3]].join("\n") + "\n";
     let behind = format!("{COMPLETE}{}\n", lines[1]);
@@ -185,30 +185,30 @@ fn an_end_mark_counts_the_lines_and_is_the_last() {
     let not_a_number = COMPLETE.replace("{\"end\":4}", "{\"end\":\"4\"}");
     let more = COMPLETE.replace("{\"end\":4}", "{\"end\":4,\"time\":7}");
     expect![[r#"
-        Line 3 of the journal is malformed: it is the end mark of a journal of 4 lines, so lines before it are missing or new. What stands before it is whole.
-        Line 5 of the journal is malformed: it stands behind the end mark, which is the last line of a journal. What stands before it is whole.
-        Line 5 of the journal is malformed: it stands behind the end mark, which is the last line of a journal. What stands before it is whole.
-        Line 4 of the journal is malformed: invalid type: string "4", expected u64 at column 10. What stands before it is whole.
-        Line 4 of the journal is malformed: unknown field `time`, expected `end` or `ending` at column 15. What stands before it is whole."#]]
+        Line 3 of the journal is malformed: it is the end mark of a journal with 4 lines, so lines were removed or added before it. All lines before it are valid.
+        Line 5 of the journal is malformed: it follows the end mark, which must be the last line. All lines before it are valid.
+        Line 5 of the journal is malformed: it follows the end mark, which must be the last line. All lines before it are valid.
+        Line 4 of the journal is malformed: invalid type: string "4", expected u64 at column 10. All lines before it are valid.
+        Line 4 of the journal is malformed: unknown field `time`, expected `end` or `ending` at column 15. All lines before it are valid."#]]
     .assert_eq(&[without, behind, twice, not_a_number, more].map(|text| sentence(text.as_bytes())).join("\n"));
 }
 
-/// Journals of format 1 never had an end mark, and a process that was killed could not write one.
+/// Journals of format 1 have no end mark, and a killed process cannot write one.
 #[test]
-fn old_journals_and_those_of_one_life_need_no_end() {
+fn old_and_live_journals_need_no_end_mark() {
     let lines: Vec<_> = COMPLETE.lines().collect();
     let old = format!("{HEADER}\n{}\n", lines[1]);
-    assert_eq!(sentence(old.as_bytes()), "It reads.");
+    assert_eq!(sentence(old.as_bytes()), "It is valid.");
     let live = r#""live":{"node":1,"boot":"b","offset":0},"run":null}"#;
     let killed = COMPLETE.replace(r#""run":null}"#, live).replace("{\"end\":4}\n", "");
-    assert_eq!(sentence(killed.as_bytes()), "It reads.");
+    assert_eq!(sentence(killed.as_bytes()), "It is valid.");
     let with_mark = COMPLETE.replace(r#""run":null}"#, live);
-    assert_eq!(sentence(with_mark.as_bytes()), "It reads.");
-    expect!["Line 3 of the journal is malformed: missing field `time` at column 9. What stands before it is whole."]
+    assert_eq!(sentence(with_mark.as_bytes()), "It is valid.");
+    expect!["Line 3 of the journal is malformed: missing field `time` at column 9. All lines before it are valid."]
         .assert_eq(&sentence(format!("{HEADER}\n{}\n{{\"end\":3}}\n", lines[1]).as_bytes()));
 }
 
-/// A pipe that breaks.
+/// A reader that always fails.
 struct Broken;
 
 impl std::io::Read for Broken {
@@ -221,27 +221,27 @@ impl std::io::Read for Broken {
 fn a_file_that_cannot_be_read() {
     let error = Journal::open(std::io::BufReader::new(Broken)).err().unwrap();
     assert!(matches!(error, JournalError::Io(_)));
-    assert_eq!(error.to_string(), "The journal could not be read: the pipe is broken.");
+    assert_eq!(error.to_string(), "Cannot read the journal: the pipe is broken.");
 }
 
-/// Shows a journal of puppets to everyone who watches one, and replays it.
-fn watch_as_puppets(text: &[u8]) {
+/// Shows a journal to several observers, and replays it.
+fn read_and_replay(text: &[u8]) {
     let Ok(mut journal) = Journal::open(text) else { return };
     let nodes = journal.header().nodes;
     if nodes > 1_000 {
         return;
     }
     let mut writer = Writer::new(Vec::new(), journal.header());
-    let mut everyone = ((&mut Causality::new(nodes), &mut Messages::new(nodes)), &mut writer);
-    let _ = journal.show_all::<Acts, String>(&mut everyone);
+    let mut observers = ((&mut Causality::new(nodes), &mut Messages::new(nodes)), &mut writer);
+    let _ = journal.show_all::<Actions, String>(&mut observers);
     if let Ok(mut journal) = Journal::open(text) {
-        let _ = replay(&mut journal, |_| crate::common::Puppet::default(), &mut ());
+        let _ = replay(&mut journal, |_| crate::common::ScriptedNode::default(), &mut ());
     }
 }
 
-/// A journal by hand, with numbers as large as they go.
+/// A journal with the largest possible numbers.
 #[test]
-fn no_number_is_too_large() {
+fn the_largest_numbers_are_accepted() {
     let lines = [
         r#"{"time":9223372036854775807,"node":1,"input":{"start":{"incarnation":18446744073709551615}},"effects":[{"multicast":{"id":"1.18446744073709551615","to":[1,2,3],"kind":"ping","bytes":18446744073709551615,"body":1}},{"multicast":{"id":"1.18446744073709551615","to":[1,2,3],"kind":"ping","bytes":18446744073709551615,"class":"control","body":1}}]}"#,
         r#"{"time":-9223372036854775808,"node":1,"clock":9223372036854775807,"input":{"saved":18446744073709551615},"effects":[{"send":{"id":"1.18446744073709551615","to":4294967295,"kind":"ping","bytes":18446744073709551615,"body":1}},{"emit":{"entered":{"fence":{"epoch":18446744073709551615,"counter":18446744073709551615}}}}]}"#,
@@ -249,22 +249,22 @@ fn no_number_is_too_large() {
         r#"{"time":0,"world":{"crashed":{"node":1,"lost_writes":18446744073709551615}}}"#,
         r#"{"time":0,"world":{"duplicated":{"id":"1.18446744073709551615"}}}"#,
     ];
-    watch_as_puppets(format!("{HEADER}\n{}\n", lines.join("\n").replace("\"acquire\"", "[]")).as_bytes());
+    read_and_replay(format!("{HEADER}\n{}\n", lines.join("\n").replace("\"acquire\"", "[]")).as_bytes());
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn no_bytes_trip_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..200), headed in any::<bool>()) {
+    fn arbitrary_bytes_cause_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), headed in any::<bool>()) {
         let mut text = if headed { format!("{HEADER}\n").into_bytes() } else { Vec::new() };
         text.extend(bytes);
-        watch_as_puppets(&text);
+        read_and_replay(&text);
     }
 
-    /// Journals with a few bytes changed, a line dropped, a line repeated.
+    /// Journals with a few bytes changed, a line removed and a line repeated.
     #[test]
-    fn no_alteration_trips_anybody(
+    fn altered_journals_cause_no_panic(
         seed in 0u64..50,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
         dropped in any::<prop::sample::Index>(),
@@ -283,13 +283,13 @@ proptest! {
             let place = place.index(bytes.len());
             bytes[place] = b' ' + byte % 95;
         }
-        watch_as_puppets(&bytes);
+        read_and_replay(&bytes);
     }
 }
 
-/// What a parser quotes from a journal goes to somebody's terminal.
+/// Error messages may quote the journal, and are printed on a terminal.
 #[test]
-fn an_error_quotes_nothing_that_would_steer_a_terminal() {
+fn error_messages_contain_no_control_characters() {
     let long = "x".repeat(9_000);
     for name in ["\u{1b}[31mred\u{7}", "\u{202e}desrever", "a\nb\u{0}", long.as_str()] {
         let name = serde_json::to_string(name).unwrap();
@@ -300,10 +300,10 @@ fn an_error_quotes_nothing_that_would_steer_a_terminal() {
         let mut journal = Journal::open(lines.as_bytes()).unwrap();
         let error = journal.show::<Command, Event>(&mut ()).unwrap_err().to_string();
         assert!(error.contains("Line 2") && error.contains("column"), "{error:?}");
-        assert!(!error.chars().any(|letter| letter.is_control() || letter == '\u{202e}'), "{error:?}");
-        assert!(error.chars().count() < 600, "{} letters", error.chars().count());
+        assert!(!error.chars().any(|character| character.is_control() || character == '\u{202e}'), "{error:?}");
+        assert!(error.chars().count() < 600, "{} characters", error.chars().count());
         let header = format!("{{\"journal\":{name}}}\n");
         let error = Journal::open(header.as_bytes()).err().unwrap().to_string();
-        assert!(!error.chars().any(|letter| letter.is_control() || letter == '\u{202e}'), "{error:?}");
+        assert!(!error.chars().any(|character| character.is_control() || character == '\u{202e}'), "{error:?}");
     }
 }

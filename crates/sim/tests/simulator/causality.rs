@@ -1,6 +1,6 @@
-//! Happened-before by vector clocks, against a search of the graph of who heard what from whom.
+//! Compares vector clocks with a search of the happened-before graph.
 
-use crate::common::{Acts, Message, Puppet, Stage, at, chaos, node, ping, send, send_message};
+use crate::common::{Actions, Message, Scenario, ScriptedNode, at, chaos, node, ping, send, send_message};
 use quorate_core::wrap::{Reliable, Retransmission};
 use quorate_core::{Class, NodeId, Parcel, VectorClock};
 use quorate_journal::causality::Causality;
@@ -9,60 +9,61 @@ use quorate_journal::settings::{DiskTrouble, Fault, FaultKind};
 use quorate_sim::World;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Every moment of a node is a point; an arrow leads to it from the node's moment before, and from the sending of
-/// what it hears.
+/// The happened-before graph of a run. Every moment of a node is an event. Edges lead to it from
+/// the node's previous event and from the sending of the message that it receives.
 #[derive(Default)]
 struct Graph {
-    /// For each point, where arrows to it come from.
-    arrows: Vec<Vec<usize>>,
-    /// The last point of each node.
+    /// For each event, its direct predecessors.
+    edges: Vec<Vec<usize>>,
+    /// The last event of each node.
     last: BTreeMap<NodeId, usize>,
     sent: BTreeMap<MessageId, usize>,
-    /// The first sending of a parcel.
+    /// The event in which each parcel was first sent.
     parcels: BTreeMap<(NodeId, NodeId, Parcel), usize>,
 }
 
 impl Graph {
-    fn add(&mut self, node: NodeId, heard: Option<usize>) -> usize {
-        let point = self.arrows.len();
-        let before = self.last.insert(node, point);
-        self.arrows.push(before.into_iter().chain(heard).collect());
-        point
+    fn add(&mut self, node: NodeId, received: Option<usize>) -> usize {
+        let event = self.edges.len();
+        let before = self.last.insert(node, event);
+        self.edges.push(before.into_iter().chain(received).collect());
+        event
     }
 
-    fn sent(&mut self, from: NodeId, to: NodeId, id: MessageId, parcel: Option<Parcel>, point: usize) {
+    fn sent(&mut self, from: NodeId, to: NodeId, id: MessageId, parcel: Option<Parcel>, event: usize) {
         match parcel {
             Some(parcel) => {
-                self.parcels.entry((from, to, parcel)).or_insert(point);
+                self.parcels.entry((from, to, parcel)).or_insert(event);
             }
             None => {
-                self.sent.insert(id, point);
+                self.sent.insert(id, event);
             }
         }
     }
 
-    /// All points from which arrows lead to this one.
-    fn past(&self, point: usize) -> BTreeSet<usize> {
-        let mut past = BTreeSet::from([point]);
-        let mut open = vec![point];
-        while let Some(point) = open.pop() {
-            open.extend(self.arrows[point].iter().filter(|before| past.insert(**before)));
+    /// Returns all events that happened before this one, including itself.
+    fn past(&self, event: usize) -> BTreeSet<usize> {
+        let mut past = BTreeSet::from([event]);
+        let mut open = vec![event];
+        while let Some(event) = open.pop() {
+            open.extend(self.edges[event].iter().filter(|before| past.insert(**before)));
         }
         past
     }
 }
 
-/// A step of a node: the points of its input and of its last effect, and what the vector clock says after it.
+/// A step of a node: the events of its input and of its last effect, and the node's vector clock
+/// after it.
 struct Step {
     node: NodeId,
-    /// Which of the node's steps it is, from 1.
+    /// Position among the node's steps, counted from 1.
     number: u64,
     input: usize,
     end: usize,
     clock: VectorClock,
 }
 
-/// Builds the graph, and the clocks beside it.
+/// Builds the graph and the clocks side by side.
 struct Comparison {
     causality: Causality,
     graph: Graph,
@@ -78,7 +79,7 @@ impl Comparison {
         self.steps.iter_mut().rfind(|step| step.node == node)
     }
 
-    /// Whether every two steps are in the same order by the clocks as by the graph.
+    /// Asserts that the clocks order every two steps as the graph does.
     fn check(&self, seed: u64) {
         for later in &self.steps {
             let past = self.graph.past(later.end);
@@ -97,34 +98,34 @@ impl Comparison {
     }
 }
 
-impl Observer<Acts, String> for Comparison {
-    fn observe(&mut self, moment: &Moment<'_, Acts, String>) {
+impl Observer<Actions, String> for Comparison {
+    fn observe(&mut self, moment: &Moment<'_, Actions, String>) {
         self.causality.observe(moment);
         match moment {
             Moment::Input { node, input, .. } => {
-                let heard = match input {
+                let received = match input {
                     Taken::Message { id, wrapped: false, .. } => Some(self.graph.sent[id]),
                     _ => None,
                 };
-                let point = self.graph.add(*node, heard);
+                let event = self.graph.add(*node, received);
                 let number = self.step_of(*node).map_or(1, |step| step.number + 1);
                 let clock = VectorClock::new();
-                self.steps.push(Step { node: *node, number, input: point, end: point, clock });
+                self.steps.push(Step { node: *node, number, input: event, end: event, clock });
             }
             Moment::Effect { node, effect, .. } => {
-                let heard = match effect {
+                let received = match effect {
                     Done::Handed { from, parcel } => self.graph.parcels.get(&(*from, *node, *parcel)).copied(),
                     _ => None,
                 };
-                let point = self.graph.add(*node, heard);
+                let event = self.graph.add(*node, received);
                 match effect {
-                    Done::Send { to, sent } => self.graph.sent(*node, *to, sent.id, sent.parcel, point),
+                    Done::Send { to, sent } => self.graph.sent(*node, *to, sent.id, sent.parcel, event),
                     Done::Multicast { to, sent } => {
-                        receivers(to, sent.id).for_each(|(to, id)| self.graph.sent(*node, to, id, sent.parcel, point));
+                        receivers(to, sent.id).for_each(|(to, id)| self.graph.sent(*node, to, id, sent.parcel, event));
                     }
                     _ => {}
                 }
-                self.step_of(*node).unwrap().end = point;
+                self.step_of(*node).unwrap().end = event;
             }
             Moment::World { .. } => return,
         }
@@ -139,25 +140,25 @@ impl Observer<Acts, String> for Comparison {
 fn clocks_agree_with_the_graph() {
     let mut steps = 0;
     for seed in 0..400 {
-        let mut stage = chaos(seed);
-        for node in 1..=stage.setup.nodes {
-            stage = stage.fault(&format!("resume {node} at 100s"));
+        let mut scenario = chaos(seed);
+        for node in 1..=scenario.setup.nodes {
+            scenario = scenario.fault(&format!("resume {node} at 100s"));
         }
-        let comparison = stage.watched(Comparison::new(stage.setup.nodes));
+        let comparison = scenario.run_observed(Comparison::new(scenario.setup.nodes));
         comparison.check(seed);
-        assert_eq!(comparison.causality.remembered(), 0, "seed {seed}: nothing is under way any more");
+        assert_eq!(comparison.causality.pending(), 0, "seed {seed}: no message is in flight any more");
         steps += comparison.steps.len();
     }
-    assert!(steps > 5_000, "{steps} steps are hardly enough");
+    assert!(steps > 5_000, "{steps} steps are too few");
 }
 
-/// The puppets of a world behind reliable links, after all that can happen in it. Nobody crashes, every cut, every
-/// pause and every full disk has an end, so that the links settle.
-fn behind_reliable_links<O: Observer<Acts, String>>(stage: &Stage, observer: O) -> O {
-    let make = |me| Reliable::new(me, Puppet::default(), Retransmission::default());
-    let mut world = World::new(&stage.setup, make, observer);
-    for fault in &stage.faults {
-        let settles = match fault.fault.kind() {
+/// Runs a scenario with reliable links until no events are left. It leaves out crashes, and cuts,
+/// pauses and full disks without an end, so that retransmission ends.
+fn run_over_reliable_links<O: Observer<Actions, String>>(scenario: &Scenario, observer: O) -> O {
+    let make = |me| Reliable::new(me, ScriptedNode::default(), Retransmission::default());
+    let mut world = World::new(&scenario.setup, make, observer);
+    for fault in &scenario.faults {
+        let ends = match fault.fault.kind() {
             FaultKind::Crash | FaultKind::Restart => false,
             FaultKind::Pause | FaultKind::Cut => fault.lasts.is_some(),
             FaultKind::Disk => {
@@ -170,106 +171,112 @@ fn behind_reliable_links<O: Observer<Acts, String>>(stage: &Stage, observer: O) 
             | FaultKind::Drift
             | FaultKind::Link => true,
         };
-        if settles {
+        if ends {
             world.schedule(fault.clone());
         }
     }
     world.start();
-    for (instant, node, acts) in &stage.commands {
-        world.command(*instant, *node, acts.clone());
+    for (instant, node, actions) in &scenario.commands {
+        world.command(*instant, *node, actions.clone());
     }
     while world.advance() {
-        assert!(world.events() < 100_000, "the links never settle");
+        assert!(world.events() < 100_000, "retransmission never ends");
     }
     world.into_observer()
 }
 
 #[test]
-fn clocks_agree_with_the_graph_behind_reliable_links() {
+fn clocks_agree_with_the_graph_over_reliable_links() {
     let mut steps = 0;
     for seed in 0..300 {
-        let stage = chaos(seed);
-        let comparison = behind_reliable_links(&stage, Comparison::new(stage.setup.nodes));
+        let scenario = chaos(seed);
+        let comparison = run_over_reliable_links(&scenario, Comparison::new(scenario.setup.nodes));
         comparison.check(seed);
-        assert_eq!(comparison.causality.remembered(), 0, "seed {seed}: every parcel was handed on");
+        assert_eq!(comparison.causality.pending(), 0, "seed {seed}: every parcel was delivered");
         steps += comparison.steps.len();
     }
-    assert!(steps > 10_000, "{steps} steps are hardly enough");
+    assert!(steps > 10_000, "{steps} steps are too few");
 }
 
-/// The clocks after a run of some acts behind reliable links.
-fn clocks(stage: &Stage) -> Causality {
-    behind_reliable_links(stage, Causality::new(stage.setup.nodes))
+/// Returns the clocks after a scenario with reliable links.
+fn clocks(scenario: &Scenario) -> Causality {
+    run_over_reliable_links(scenario, Causality::new(scenario.setup.nodes))
 }
 
-/// Node 2 acknowledges the first parcel, but 1 hears nothing from 2's user by that.
+/// Node 2 acknowledges the first parcel, but that carries no causality from node 2's protocol to
+/// node 1.
 #[test]
-fn an_acknowledgement_tells_nothing() {
-    let stage = Stage::of(2).tell("0ms", 2, []).tell("1ms", 1, [send(2)]).tell("9ms", 1, []);
-    let causality = clocks(&stage);
+fn an_acknowledgement_carries_no_causality() {
+    let scenario = Scenario::new(2).command("0ms", 2, []).command("1ms", 1, [send(2)]).command("9ms", 1, []);
+    let causality = clocks(&scenario);
     assert_eq!(causality.clock(node(1)).unwrap().get(node(2)), 0);
     assert!(causality.clock(node(2)).unwrap().get(node(1)) >= 2);
 }
 
-/// The second parcel overtakes the first one, and waits for it: until then node 2 knows of neither.
+/// The second parcel overtakes the first one and waits for it: until then node 2 has received
+/// neither.
 #[test]
-fn a_parcel_that_waits_tells_nothing_yet() {
-    let stage = Stage::of(2).fifo(false).fault("link 1 > 2 latency fixed:9ms for 1ms").tell("0ms", 1, [send(2)]).tell(
-        "1ms",
-        1,
-        [send(2)],
-    );
-    let mut comparison = behind_reliable_links(&stage, Comparison::new(2));
+fn a_waiting_parcel_carries_no_causality_yet() {
+    let scenario = Scenario::new(2)
+        .fifo(false)
+        .fault("link 1 > 2 latency fixed:9ms for 1ms")
+        .command("0ms", 1, [send(2)])
+        .command("1ms", 1, [send(2)]);
+    let mut comparison = run_over_reliable_links(&scenario, Comparison::new(2));
     let known: Vec<_> = comparison.steps.drain(..).filter(|step| step.node == node(2)).map(|step| step.clock).collect();
-    // Its boot, the early frame, the late one that frees both.
+    // The start of the node, the early frame, and the late frame that releases both parcels.
     assert_eq!(known.iter().map(|clock| clock.get(node(1))).collect::<Vec<_>>(), [0, 0, 3]);
 }
 
-/// A parcel that was handed on is repeated because its acknowledgement was lost. It carries nothing new.
+/// A delivered parcel is retransmitted because its acknowledgement was lost. The copy carries no
+/// new causality.
 #[test]
-fn a_repetition_tells_nothing_new() {
-    let stage = Stage::of(3).fault("cut 2 > 1 for 60ms").tell("0ms", 1, [send(2)]).tell("5ms", 3, [send(1)]).tell(
-        "200ms",
-        2,
-        [],
-    );
-    let causality = clocks(&stage);
+fn a_retransmission_carries_no_new_causality() {
+    let scenario = Scenario::new(3)
+        .fault("cut 2 > 1 for 60ms")
+        .command("0ms", 1, [send(2)])
+        .command("5ms", 3, [send(1)])
+        .command("200ms", 2, []);
+    let causality = clocks(&scenario);
     assert!(causality.clock(node(1)).unwrap().get(node(3)) >= 2);
     assert_eq!(causality.clock(node(2)).unwrap().get(node(3)), 0);
-    assert_eq!(causality.remembered(), 0);
+    assert_eq!(causality.pending(), 0);
 }
 
-/// What the puppets inside take for control traffic is still something they hear.
+/// A control message of the protocol inside a wrapper still carries causality.
 #[test]
-fn a_control_message_of_the_protocol_inside_tells_something() {
+fn a_control_message_of_the_inner_protocol_carries_causality() {
     let beat = Message { class: Class::Control, on_behalf_of: None, then: vec![] };
-    let causality = clocks(&Stage::of(2).tell("0ms", 1, [send_message(2, beat)]));
+    let causality = clocks(&Scenario::new(2).command("0ms", 1, [send_message(2, beat)]));
     assert_eq!(causality.clock(node(2)).unwrap().get(node(1)), 2);
 }
 
-/// Two nodes who never heard of each other, and one who heard of both.
+/// Two nodes without messages between them, and one that received messages from both.
 #[test]
-fn what_no_message_links_is_concurrent() {
-    let stage = Stage::of(3).tell("0ms", 1, [send(3)]).tell("0ms", 2, [send(3)]);
-    let causality = stage.watched(Causality::new(3));
+fn steps_without_a_chain_of_messages_are_concurrent() {
+    let scenario = Scenario::new(3).command("0ms", 1, [send(3)]).command("0ms", 2, [send(3)]);
+    let causality = scenario.run_observed(Causality::new(3));
     let [one, two, three] = [1, 2, 3].map(|number| causality.clock(node(number)).unwrap());
     assert!(one.concurrent_with(two));
     assert!(one.happened_before(three) && two.happened_before(three));
 }
 
-/// A message that is under way is remembered, with all its copies; one that is lost is not.
+/// A message in flight is kept with all its copies; a lost one is not.
 #[test]
-fn what_is_under_way_is_remembered() {
-    let stage =
-        Stage::of(2).duplicate("1").latency("uniform:1ms..5ms").tell("0ms", 1, [send(2), send_message(2, ping([]))]);
-    let mut world = stage.world(Causality::new(2));
+fn messages_in_flight_are_kept() {
+    let scenario = Scenario::new(2).duplicate("1").latency("uniform:1ms..5ms").command(
+        "0ms",
+        1,
+        [send(2), send_message(2, ping([]))],
+    );
+    let mut world = scenario.world(Causality::new(2));
     world.advance();
-    assert_eq!(world.observer().remembered(), 2);
+    assert_eq!(world.observer().pending(), 2);
     while world.under_way() > 0 {
-        assert!(world.observer().remembered() > 0 && world.time() <= at("5ms"));
+        assert!(world.observer().pending() > 0 && world.time() <= at("5ms"));
         world.advance();
     }
-    assert_eq!(world.observer().remembered(), 0);
-    let lost = Stage::of(2).loss("1").tell("0ms", 1, [send(2)]).watched(Causality::new(2));
-    assert_eq!(lost.remembered(), 0);
+    assert_eq!(world.observer().pending(), 0);
+    let lost = Scenario::new(2).loss("1").command("0ms", 1, [send(2)]).run_observed(Causality::new(2));
+    assert_eq!(lost.pending(), 0);
 }

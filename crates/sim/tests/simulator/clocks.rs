@@ -1,17 +1,17 @@
-//! Clocks that are off and clocks that run wrong.
+//! Clock skew and clock drift.
 
-use crate::common::{Stage, at, node, send, set};
+use crate::common::{Scenario, at, node, send, set};
 use expect_test::expect;
 use quorate_core::Time;
 
 #[test]
-fn a_skewed_clock_shows_another_time_from_then_on() {
-    let stage = Stage::of(2)
+fn skew_shifts_the_clock() {
+    let scenario = Scenario::new(2)
         .fault("skew 1 by 30ms at 2ms")
-        .tell("1ms", 1, [send(2)])
-        .tell("2ms", 1, [send(2)])
+        .command("1ms", 1, [send(2)])
+        .command("2ms", 1, [send(2)])
         .fault("skew 1 by -50ms at 3ms")
-        .tell("4ms", 1, []);
+        .command("4ms", 1, []);
     expect![[r#"
         1ms 1 < command
         1ms 1 > ping 1.1 to 2
@@ -23,33 +23,33 @@ fn a_skewed_clock_shows_another_time_from_then_on() {
         3ms 2 < ping 1.2
         4ms 1 < command (clock -16ms)
     "#]]
-    .assert_eq(&stage.story());
-    assert_eq!(stage.played(()).node(node(1)).unwrap().now, Time::from_nanos(-16_000_000));
+    .assert_eq(&scenario.trace());
+    assert_eq!(scenario.run_to_end(()).node(node(1)).unwrap().now, Time::from_nanos(-16_000_000));
 }
 
-/// The farthest jump there is, either way: a clock stops at the end of time instead of coming out on the other side.
+/// The largest offset in both directions: a clock saturates instead of overflowing.
 #[test]
-fn no_jump_trips_a_clock() {
+fn the_largest_offsets_do_not_overflow() {
     for jump in ["2562047h", "-2562047h"] {
-        let stage = Stage::of(1)
+        let scenario = Scenario::new(1)
             .fault(&format!("skew 1 by {jump}"))
             .fault(&format!("skew 1 by {jump} at 1ms"))
             .fault(&format!("skew 1 by {jump} at 1ms"))
             .fault("drift 1 by 1000000ppm at 1ms")
-            .tell("2ms", 1, [set('a', "1s", [])]);
-        let now = stage.played(()).node(node(1)).unwrap().now;
+            .command("2ms", 1, [set('a', "1s", [])]);
+        let now = scenario.run_to_end(()).node(node(1)).unwrap().now;
         assert_eq!(now > Time::ZERO, !jump.starts_with('-'), "{jump}: {now}");
     }
 }
 
 #[test]
-fn a_drifting_clock_gains_or_loses_exactly_its_rate() {
-    let stage = Stage::of(2)
+fn drift_changes_the_clock_by_exactly_its_rate() {
+    let scenario = Scenario::new(2)
         .fault("drift 1 by 100000ppm at 10ms")
         .fault("drift 2 by -250000ppm")
-        .tell("10ms", 1, [])
-        .tell("110ms", 1, [])
-        .tell("100ms", 2, []);
+        .command("10ms", 1, [])
+        .command("110ms", 1, [])
+        .command("100ms", 2, []);
     expect![[r#"
         0ms * drift 2 by -250000ppm
         10ms * drift 1 by 100000ppm
@@ -57,45 +57,47 @@ fn a_drifting_clock_gains_or_loses_exactly_its_rate() {
         100ms 2 < command (clock 75ms)
         110ms 1 < command (clock 120ms)
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
 #[test]
 fn the_timers_of_a_fast_clock_fire_early_by_exactly_its_drift() {
     let fires = |drift: &str, length: &str| {
-        let stage = Stage::of(1).fault(&format!("drift 1 by {drift}")).tell("1s", 1, [set('a', length, [])]);
-        let world = stage.played(());
+        let scenario = Scenario::new(1).fault(&format!("drift 1 by {drift}")).command("1s", 1, [set('a', length, [])]);
+        let world = scenario.run_to_end(());
         (world.time().since(at("1s")).nanos(), world.node(node(1)).unwrap().now)
     };
-    // Twice as fast: half the wait. A quarter too fast: four fifths. Half as fast: twice.
+    // At twice the rate, the timer takes half the time; at 5/4 of the rate, 4/5 of the time; at
+    // half the rate, twice the time.
     assert_eq!(fires("1000000ppm", "10ms"), (5_000_000, at("2010ms")));
     assert_eq!(fires("250000ppm", "10ms"), (8_000_000, at("1260ms")));
     assert_eq!(fires("-500000ppm", "10ms"), (20_000_000, at("510ms")));
     assert_eq!(fires("0ppm", "10ms"), (10_000_000, at("1010ms")));
-    // Where it does not come out even, the timer fires as soon as the clock shows its time, and never before.
+    // If the duration is not a whole number of nanoseconds, the timer fires when the clock first
+    // shows its time, never before.
     let (truly, now) = fires("200ppm", "10ms");
     assert_eq!(truly, 9_998_001);
     assert!(now >= at("1000.2ms") + crate::common::length("10ms"));
 }
 
-/// A jump of the clock is not time that passes: the timer waits as long as before.
+/// A clock offset is not elapsed time: it does not change when a timer fires.
 #[test]
-fn a_jump_moves_no_timer() {
-    let stage = Stage::of(1).tell("0ms", 1, [set('a', "10ms", [])]).fault("skew 1 by 9ms at 5ms");
+fn skew_does_not_move_timers() {
+    let scenario = Scenario::new(1).command("0ms", 1, [set('a', "10ms", [])]).fault("skew 1 by 9ms at 5ms");
     expect![[r#"
         0ms 1 < command
         0ms 1 > set a 10ms
         5ms * skew 1 by 9ms
         10ms 1 < timer a (clock 19ms)
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
-/// A rate that changes while a timer runs changes what is left of its wait, and nothing else.
+/// A change of the rate changes only the remaining duration of a timer.
 #[test]
-fn another_rate_moves_the_timers_that_are_set() {
-    let stage = Stage::of(1)
-        .tell("0ms", 1, [set('a', "10ms", []), set('b', "30ms", [])])
+fn drift_moves_the_timers_that_are_set() {
+    let scenario = Scenario::new(1)
+        .command("0ms", 1, [set('a', "10ms", []), set('b', "30ms", [])])
         .fault("drift 1 by 1000000ppm at 4ms")
         .fault("drift 1 by 0ppm at 12ms")
         .fault("skew 1 by 50ms at 13ms");
@@ -109,18 +111,18 @@ fn another_rate_moves_the_timers_that_are_set() {
         13ms * skew 1 by 50ms
         22ms 1 < timer b (clock 80ms)
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
-/// The hardware clock does not care whether the node is down.
+/// The hardware clock runs while the node is paused or down.
 #[test]
-fn a_clock_runs_on_through_pauses_and_crashes() {
-    let stage = Stage::of(1)
+fn a_clock_runs_during_pauses_and_crashes() {
+    let scenario = Scenario::new(1)
         .fault("drift 1 by 1000000ppm")
         .fault("pause 1 at 10ms for 10ms")
         .fault("crash 1 at 30ms for 10ms")
-        .tell("15ms", 1, [])
-        .tell("50ms", 1, []);
+        .command("15ms", 1, [])
+        .command("50ms", 1, []);
     expect![[r#"
         0ms * drift 1 by 1000000ppm
         10ms * 1 paused
@@ -131,5 +133,5 @@ fn a_clock_runs_on_through_pauses_and_crashes() {
         40ms 1 > finds []
         50ms 1 < command (clock 100ms)
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }

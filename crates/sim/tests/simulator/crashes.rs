@@ -1,42 +1,43 @@
-//! Crashes and restarts: what is lost, what is not, and which life it is.
+//! Crashes and restarts: what is lost, what survives, and the incarnation numbers.
 
-use crate::common::{Stage, Story, at, emit, node, ping, save, send, send_message, set};
+use crate::common::{Scenario, Trace, at, emit, node, ping, save, send, send_message, set};
 use expect_test::expect;
 use quorate_journal::workload::News;
 
 #[test]
-fn a_crash_loses_timers_and_what_arrives_meanwhile() {
-    let stage = Stage::of(2)
-        .tell("0ms", 2, [set('a', "5ms", [])])
-        .tell("3.5ms", 1, [send(2)])
+fn a_crash_loses_timers_and_messages_that_arrive_meanwhile() {
+    let scenario = Scenario::new(2)
+        .command("0ms", 2, [set('a', "5ms", [])])
+        .command("3.5ms", 1, [send(2)])
         .fault("crash 2 at 4ms for 10ms")
-        .tell("6ms", 1, [send(2)])
-        .tell("7ms", 2, [emit("nobody hears")])
-        .tell("13.5ms", 1, [send(2)]);
+        .command("6ms", 1, [send(2)])
+        .command("7ms", 2, [emit("never")])
+        .command("13.5ms", 1, [send(2)]);
     expect![[r#"
         0ms 2 < command
         0ms 2 > set a 5ms
         3.5ms 1 < command
         3.5ms 1 > ping 1.1 to 2
         4ms * 2 crashed, 0 writes lost
-        4.5ms * lost 1.1 to 2: its receiver is down
+        4.5ms * lost 1.1 to 2: the receiver is down
         6ms 1 < command
         6ms 1 > ping 1.2 to 2
-        7ms * lost 1.2 to 2: its receiver is down
+        7ms * lost 1.2 to 2: the receiver is down
         13.5ms 1 < command
         13.5ms 1 > ping 1.3 to 2
         14ms 2 < start 1
         14ms 2 > finds []
         14.5ms 2 < ping 1.3
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
-/// What a node sent before it went down is on its way, whatever becomes of the node; and numbers go on in its next
-/// life, so that no two transmissions share one.
+/// Messages sent before a crash still arrive. Message numbers continue in the next incarnation, so
+/// that they stay unique.
 #[test]
-fn what_was_sent_before_a_crash_arrives() {
-    let stage = Stage::of(2).tell("0ms", 1, [send(2)]).fault("crash 1 at 0.5ms for 1ms").tell("3ms", 1, [send(2)]);
+fn messages_sent_before_a_crash_arrive() {
+    let scenario =
+        Scenario::new(2).command("0ms", 1, [send(2)]).fault("crash 1 at 0.5ms for 1ms").command("3ms", 1, [send(2)]);
     expect![[r#"
         0ms 1 < command
         0ms 1 > ping 1.1 to 2
@@ -48,60 +49,60 @@ fn what_was_sent_before_a_crash_arrives() {
         3ms 1 > ping 1.2 to 2
         4ms 2 < ping 1.2
     "#]]
-    .assert_eq(&stage.story().replace("500µs", "0.5ms"));
+    .assert_eq(&scenario.trace().replace("500µs", "0.5ms"));
 }
 
-/// A user's plan ends with the life of the node that it was made for; a script's does not.
+/// A client's command may be limited to one incarnation; a script's command is not.
 #[test]
-fn a_command_for_this_life_does_not_reach_the_next() {
-    let mut world = Stage::of(1).fault("crash 1 at 5ms for 1ms").world(Story::default());
+fn a_command_for_this_incarnation_does_not_reach_the_next() {
+    let mut world = Scenario::new(1).fault("crash 1 at 5ms for 1ms").world(Trace::default());
     world.command_this_life(at("4ms"), node(1), [emit("in time")].into());
     world.command_this_life(at("9ms"), node(1), [emit("too late")].into());
-    world.command(at("9ms"), node(1), [emit("any life will do")].into());
+    world.command(at("9ms"), node(1), [emit("any incarnation")].into());
     while world.advance() {}
     assert!(world.is_quiet());
-    let mut told = Vec::new();
+    let mut emitted = Vec::new();
     while let Some((_, news)) = world.next_news() {
         if let News::Told(text) = news {
-            told.push(text);
+            emitted.push(text);
         }
     }
-    assert_eq!(told, ["in time", "any life will do"]);
+    assert_eq!(emitted, ["in time", "any incarnation"]);
 }
 
-/// A timer of the next life is another one, even if it has the name of one that was set before the crash.
+/// A timer of the next incarnation is a different one, even if it has the same name.
 #[test]
-fn timers_of_the_past_life_do_not_fire_in_the_next() {
-    let stage = Stage::of(1).opening([set('a', "10ms", [])]).fault("crash 1 at 4ms for 2ms");
-    let story = stage.story();
-    let fired: Vec<_> = story.lines().filter(|line| line.contains("timer")).collect();
+fn timers_of_one_incarnation_do_not_fire_in_the_next() {
+    let scenario = Scenario::new(1).on_start([set('a', "10ms", [])]).fault("crash 1 at 4ms for 2ms");
+    let trace = scenario.trace();
+    let fired: Vec<_> = trace.lines().filter(|line| line.contains("timer")).collect();
     assert_eq!(fired, ["16ms 1 < timer a"]);
 }
 
-/// What is not on the disk is gone, with the node itself.
+/// A restarted node has lost all state that is not on its disk.
 #[test]
-fn a_new_life_remembers_nothing() {
-    let stage = Stage::of(1).tell("0ms", 1, [save(1)]).tell("1ms", 1, []).fault("crash 1 at 2ms");
-    assert_eq!(stage.played(()).node(node(1)).unwrap().steps, 4);
-    assert_eq!(stage.fault("restart 1 at 3ms").played(()).node(node(1)).unwrap().steps, 1);
+fn a_restarted_node_has_lost_its_volatile_state() {
+    let scenario = Scenario::new(1).command("0ms", 1, [save(1)]).command("1ms", 1, []).fault("crash 1 at 2ms");
+    assert_eq!(scenario.run_to_end(()).node(node(1)).unwrap().steps, 4);
+    assert_eq!(scenario.fault("restart 1 at 3ms").run_to_end(()).node(node(1)).unwrap().steps, 1);
 }
 
 #[test]
-fn every_restart_is_the_next_life() {
-    let stage = Stage::of(1)
+fn every_restart_is_the_next_incarnation() {
+    let scenario = Scenario::new(1)
         .fault("crash 1 at 1ms for 1ms")
         .fault("crash 1 at 3ms")
         .fault("restart 1 at 4ms")
         .fault("crash 1 torn at 5ms")
         .fault("restart 1 blank at 6ms");
-    let story = stage.story();
-    let lives: Vec<_> = story.lines().filter(|line| line.contains("start")).collect();
-    assert_eq!(lives, ["2ms 1 < start 1", "4ms 1 < start 2", "6ms 1 < start 3 blank"]);
+    let trace = scenario.trace();
+    let starts: Vec<_> = trace.lines().filter(|line| line.contains("start")).collect();
+    assert_eq!(starts, ["2ms 1 < start 1", "4ms 1 < start 2", "6ms 1 < start 3 blank"]);
 }
 
 #[test]
-fn crashing_the_crashed_and_restarting_the_running_does_nothing() {
-    let stage = Stage::of(1)
+fn crashing_a_crashed_node_and_restarting_a_running_one_has_no_effect() {
+    let scenario = Scenario::new(1)
         .fault("restart 1 at 1ms")
         .fault("restart 1 blank at 2ms")
         .fault("crash 1 at 3ms")
@@ -110,7 +111,7 @@ fn crashing_the_crashed_and_restarting_the_running_does_nothing() {
         .fault("resume 1 at 6ms")
         .fault("restart 1 at 7ms")
         .fault("restart 1 at 8ms")
-        .tell("0ms", 1, [save(1)]);
+        .command("0ms", 1, [save(1)]);
     expect![[r#"
         0ms 1 < command
         0ms 1 > save 1
@@ -119,13 +120,14 @@ fn crashing_the_crashed_and_restarting_the_running_does_nothing() {
         7ms 1 < start 1
         7ms 1 > finds [1]
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
-/// The end of a crash belongs to that crash: a later one is not cut short, nor does one that changed nothing end.
+/// The end of a crash belongs to that crash: it neither shortens a later one, nor follows from a
+/// crash without effect.
 #[test]
 fn the_end_of_one_crash_does_not_end_another() {
-    let stage = Stage::of(1)
+    let scenario = Scenario::new(1)
         .fault("crash 1 at 1ms for 9ms")
         .fault("restart 1 at 3ms")
         .fault("crash 1 at 5ms")
@@ -136,29 +138,29 @@ fn the_end_of_one_crash_does_not_end_another() {
         3ms 1 > finds []
         5ms * 1 crashed, 0 writes lost
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
 #[test]
 fn a_node_that_is_crashed_from_the_start_never_starts() {
-    let stage = Stage::of(2).opening([send(1), send(2)]).fault("crash 1");
+    let scenario = Scenario::new(2).on_start([send(1), send(2)]).fault("crash 1");
     expect![[r#"
         0ms * 1 crashed, 0 writes lost
         0ms 2 > ping 2.1 to 1
         0ms 2 > ping 2.2 to 2
         0ms 2 < ping 2.2
-        1ms * lost 2.1 to 1: its receiver is down
+        1ms * lost 2.1 to 1: the receiver is down
     "#]]
-    .assert_eq(&stage.story());
-    let world = stage.played(());
+    .assert_eq(&scenario.trace());
+    let world = scenario.run_to_end(());
     assert!(!world.is_up(node(1)) && world.is_up(node(2)));
     assert_eq!(world.events(), 2);
 }
 
-/// One life, one start: also for a node that is crashed and restarted before the world begins.
+/// An incarnation starts once, even if the node is crashed and restarted before the world starts.
 #[test]
-fn nobody_starts_twice_in_one_life() {
-    let stage = Stage::of(1).opening([send(1)]).fault("crash 1").fault("restart 1");
+fn an_incarnation_starts_once() {
+    let scenario = Scenario::new(1).on_start([send(1)]).fault("crash 1").fault("restart 1");
     expect![[r#"
         0ms * 1 crashed, 0 writes lost
         0ms 1 < start 1
@@ -166,40 +168,42 @@ fn nobody_starts_twice_in_one_life() {
         0ms 1 > ping 1.1 to 1
         0ms 1 < ping 1.1
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
 #[test]
-fn faults_of_the_start_hold_before_the_first_step() {
-    let stage = Stage::of(2).opening([send(2)]).fault("cut 1 | 2").fault("skew 1 by 5ms");
-    let journal = stage.journal();
+fn faults_at_time_zero_apply_before_the_first_step() {
+    let scenario = Scenario::new(2).on_start([send(2)]).fault("cut 1 | 2").fault("skew 1 by 5ms");
+    let journal = scenario.journal();
     assert!(journal.contains(r#"{"time":0,"node":1,"clock":5000000,"input":{"start":{"incarnation":0}}"#), "{journal}");
     assert!(journal.contains(r#"{"time":0,"world":{"lost":{"id":"1.1","to":2,"why":"cut"}}}"#), "{journal}");
 }
 
-/// The user learns of the crash, then of the restart, then of what the new life says.
+/// The client is notified of the crash, then of the restart, then of the events of the new
+/// incarnation.
 #[test]
-fn news_come_in_the_order_of_their_happening() {
-    let stage = Stage::of(1).opening([emit("hello")]).fault("crash 1 at 1ms for 1ms").tell("3ms", 1, [emit("again")]);
-    let mut world = stage.played(());
+fn clients_are_notified_in_order() {
+    let scenario =
+        Scenario::new(1).on_start([emit("hello")]).fault("crash 1 at 1ms for 1ms").command("3ms", 1, [emit("again")]);
+    let mut world = scenario.run_to_end(());
     let news: Vec<_> = std::iter::from_fn(|| world.next_news()).map(|(_, news)| news).collect();
-    let told = |text: &str| News::Told(text.to_string());
-    assert_eq!(news, [told("hello"), News::Crashed, News::Restarted, told("hello"), told("again")]);
+    let emitted = |text: &str| News::Told(text.to_string());
+    assert_eq!(news, [emitted("hello"), News::Crashed, News::Restarted, emitted("hello"), emitted("again")]);
 }
 
-/// A message to a node that does not exist is lost like one to a node that is down.
+/// A message to a node that does not exist is lost like a message to a node that is down.
 #[test]
-fn a_message_to_nobody_is_lost() {
-    let stage = Stage::of(2).tell("0ms", 1, [send(3), send_message(2, ping([]))]);
+fn a_message_to_an_unknown_node_is_lost() {
+    let scenario = Scenario::new(2).command("0ms", 1, [send(3), send_message(2, ping([]))]);
     expect![[r#"
         0ms 1 < command
         0ms 1 > ping 1.1 to 3
         0ms 1 > ping 1.2 to 2
-        1ms * lost 1.1 to 3: its receiver is down
+        1ms * lost 1.1 to 3: the receiver is down
         1ms 2 < ping 1.2
     "#]]
-    .assert_eq(&stage.story());
-    let mut world = stage.world(());
+    .assert_eq(&scenario.trace());
+    let mut world = scenario.world(());
     world.command(at("5ms"), node(7), vec![]);
     while world.advance() {}
     assert!(world.is_quiet());

@@ -1,10 +1,10 @@
-//! Same setup, same seed: the same journal to the last byte.
+//! The same setup and seed give the same journal, byte for byte.
 
-use crate::common::{Act, Acts, Stage, chaos, length, save, send, set};
+use crate::common::{Action, Actions, Scenario, chaos, length, save, send, set};
 use quorate_core::{Span, Time};
 use quorate_journal::moment::{Moment, Observer, Taken};
 
-/// Seeds 0 to 299 have every kind of fault, loss, duplicates, processing times and slow disks among them.
+/// Seeds 0 to 299 include every kind of fault, loss, duplicates, processing times and slow disks.
 #[test]
 fn the_same_seed_gives_the_same_journal() {
     let mut journals = String::new();
@@ -34,67 +34,71 @@ fn the_same_seed_gives_the_same_journal() {
         "\"cancel\":",
     ];
     let missing: Vec<_> = kinds.into_iter().filter(|kind| !journals.contains(kind)).collect();
-    assert!(missing.is_empty(), "no seed shows {missing:?}, so this test sees less than it says");
+    assert!(missing.is_empty(), "no seed shows {missing:?}, so this test covers less than it claims");
 }
 
 #[test]
-fn another_seed_gives_another_journal() {
-    let stage = |seed| Stage::of(2).latency("uniform:1ms..5ms").seed(seed).tell("0ms", 1, [send(2), send(2), send(2)]);
-    let journals: std::collections::BTreeSet<_> = (0..20).map(|seed| stage(seed).journal()).collect();
+fn different_seeds_give_different_journals() {
+    let scenario =
+        |seed| Scenario::new(2).latency("uniform:1ms..5ms").seed(seed).command("0ms", 1, [send(2), send(2), send(2)]);
+    let journals: std::collections::BTreeSet<_> = (0..20).map(|seed| scenario(seed).journal()).collect();
     assert_eq!(journals.len(), 20);
 }
 
 #[derive(Default)]
 struct Arrivals(Vec<Time>);
 
-impl Observer<Acts, String> for Arrivals {
-    fn observe(&mut self, moment: &Moment<'_, Acts, String>) {
+impl Observer<Actions, String> for Arrivals {
+    fn observe(&mut self, moment: &Moment<'_, Actions, String>) {
         if let Moment::Input { time, input: Taken::Message { .. }, .. } = moment {
             self.0.push(*time);
         }
     }
 }
 
-/// Timers, processing times and syncs throw dice of their own.
+/// Timers, processing times and syncs draw from separate random streams.
 #[test]
 fn more_timers_do_not_change_the_delays_of_messages() {
-    let stage = |timers: usize| {
-        let mut stage = Stage::of(3).latency("uniform:1ms..9ms").loss("0.2").duplicate("0.2").sync("uniform:0ms..1ms");
+    let scenario = |timers: usize| {
+        let mut scenario =
+            Scenario::new(3).latency("uniform:1ms..9ms").loss("0.2").duplicate("0.2").sync("uniform:0ms..1ms");
         for millis in 0..50 {
-            let mut acts = vec![send(2), send(3)];
+            let mut actions = vec![send(2), send(3)];
             let span = Span::between(length("1ms"), length("30ms"));
-            let timer = |timer| Act::Set { timer, span, then: vec![save(1)] };
-            acts.extend(('a'..='z').take(timers).map(timer));
-            stage = stage.tell(&format!("{millis}ms"), 1, acts);
+            let timer = |timer| Action::Set { timer, span, then: vec![save(1)] };
+            actions.extend(('a'..='z').take(timers).map(timer));
+            scenario = scenario.command(&format!("{millis}ms"), 1, actions);
         }
-        stage
+        scenario
     };
-    let arrivals = stage(0).watched(Arrivals::default()).0;
+    let arrivals = scenario(0).run_observed(Arrivals::default()).0;
     assert!(arrivals.len() > 50);
-    assert_eq!(stage(7).watched(Arrivals::default()).0, arrivals);
+    assert_eq!(scenario(7).run_observed(Arrivals::default()).0, arrivals);
 }
 
-/// The same bounds do not mean the same draws: messages, timers and nodes have dice of their own.
+/// Equal bounds do not give equal values: messages, timers and nodes draw from separate random
+/// streams.
 #[test]
 fn messages_timers_and_nodes_draw_from_different_streams() {
     for seed in 0..20 {
         let bounds = "uniform:1ms..9ms";
         let span = Span::between(length("1ms"), length("9ms"));
-        let timer = Act::Set { timer: 'a', span, then: vec![] };
-        let stage = Stage::of(2).seed(seed).latency(bounds).sync(bounds).tell("0ms", 1, [send(2), timer, save(1)]);
-        let story = stage.story();
+        let timer = Action::Set { timer: 'a', span, then: vec![] };
+        let scenario =
+            Scenario::new(2).seed(seed).latency(bounds).sync(bounds).command("0ms", 1, [send(2), timer, save(1)]);
+        let trace = scenario.trace();
         let comes =
-            |what: &str| story.lines().find_map(|line| line.contains(what).then(|| line.split_once(' ').unwrap().0));
+            |what: &str| trace.lines().find_map(|line| line.contains(what).then(|| line.split_once(' ').unwrap().0));
         let [message, timer, sync] = ["< ping", "< timer", "< saved"].map(|what| comes(what).unwrap());
-        assert!(message != timer && timer != sync && sync != message, "seed {seed}:\n{story}");
+        assert!(message != timer && timer != sync && sync != message, "seed {seed}:\n{trace}");
     }
 }
 
-/// A world that is asked in another order is the same world as long as nothing happens at the same instant.
+/// The order in which events are scheduled does not matter if no two happen at the same time.
 #[test]
-fn the_order_of_planning_does_not_matter() {
-    let early = |stage: Stage| stage.tell("1ms", 1, [send(2)]);
-    let late = |stage: Stage| stage.tell("5ms", 2, [set('a', "1ms", []), send(1)]);
-    let stage = Stage::of(2).latency("uniform:1ms..3ms");
-    assert_eq!(early(late(stage.clone())).journal(), late(early(stage)).journal());
+fn the_order_of_scheduling_does_not_matter() {
+    let early = |scenario: Scenario| scenario.command("1ms", 1, [send(2)]);
+    let late = |scenario: Scenario| scenario.command("5ms", 2, [set('a', "1ms", []), send(1)]);
+    let scenario = Scenario::new(2).latency("uniform:1ms..3ms");
+    assert_eq!(early(late(scenario.clone())).journal(), late(early(scenario)).journal());
 }

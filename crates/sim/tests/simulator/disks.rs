@@ -1,15 +1,15 @@
-//! Disks: what waits for a sync, what a crash leaves behind, and what a restart finds.
+//! Disks: effects that wait for a sync, and the writes that survive a crash.
 
-use crate::common::{Stage, emit, emit_ahead, multicast, multicast_ahead, save, send, send_ahead};
+use crate::common::{Scenario, emit, emit_ahead, multicast, multicast_ahead, save, send, send_ahead};
 use expect_test::expect;
 use quorate_journal::record::Journal;
 use quorate_journal::replay::replay;
 use std::collections::BTreeMap;
 
-/// x waits for one save, y for two; what goes ahead waits for nothing.
+/// Effects wait for the saves before them, except those that are issued ahead.
 #[test]
 fn sends_and_emits_wait_for_the_saves_before_them() {
-    let stage = Stage::of(2).sync("fixed:5ms").tell(
+    let scenario = Scenario::new(2).sync("fixed:5ms").command(
         "1ms",
         1,
         [
@@ -41,19 +41,19 @@ fn sends_and_emits_wait_for_the_saves_before_them() {
         7ms 2 < ping 1.3
         7ms 2 < ping 1.4
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
-/// One sync at a time covers all that was saved when it began; what comes later waits for the next one.
+/// A sync covers all saves made before it started; later saves wait for the next sync.
 #[test]
 fn saves_share_a_sync() {
-    let stage = Stage::of(1)
+    let scenario = Scenario::new(1)
         .sync("fixed:5ms")
-        .tell("0ms", 1, [save(1), emit("one")])
-        .tell("1ms", 1, [save(2), emit("two")])
-        .tell("2ms", 1, [save(3)])
-        .tell("3ms", 1, [emit("three")])
-        .tell("20ms", 1, [emit("at once"), save(4), emit("four")]);
+        .command("0ms", 1, [save(1), emit("one")])
+        .command("1ms", 1, [save(2), emit("two")])
+        .command("2ms", 1, [save(3)])
+        .command("3ms", 1, [emit("three")])
+        .command("20ms", 1, [emit("at once"), save(4), emit("four")]);
     expect![[r#"
         0ms 1 < command
         0ms 1 > save 1
@@ -73,16 +73,16 @@ fn saves_share_a_sync() {
         25ms 1 < saved 4
         25ms 1 > emit four
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
 #[test]
-fn a_crash_loses_what_is_not_synced_and_all_that_waited_for_it() {
-    let stage = Stage::of(2)
+fn a_crash_loses_unsynced_writes_and_the_effects_that_waited_for_them() {
+    let scenario = Scenario::new(2)
         .sync("fixed:5ms")
-        .tell("0ms", 1, [save(1), send(2)])
-        .tell("6ms", 1, [save(2), send(2), emit("never"), save(3)])
-        .tell("7ms", 1, [save(4)])
+        .command("0ms", 1, [save(1), send(2)])
+        .command("6ms", 1, [save(2), send(2), emit("never"), save(3)])
+        .command("7ms", 1, [save(4)])
         .fault("crash 1 at 10ms for 10ms");
     expect![[r#"
         0ms 1 < command
@@ -99,27 +99,29 @@ fn a_crash_loses_what_is_not_synced_and_all_that_waited_for_it() {
         20ms 1 < start 1
         20ms 1 > finds [1]
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
-/// The sync is due at the very instant of the crash: faults come first.
+/// The sync would complete at the time of the crash: faults come first.
 #[test]
-fn a_sync_that_is_not_over_is_no_sync() {
-    let stage = Stage::of(1).sync("fixed:5ms").tell("0ms", 1, [save(1)]).fault("crash 1 at 5ms for 1ms");
-    assert!(stage.story().contains("finds []"));
-    let stage = Stage::of(1).sync("fixed:5ms").tell("0ms", 1, [save(1)]).fault("crash 1 at 5.000001ms for 1ms");
-    assert!(stage.story().contains("finds [1]"));
+fn an_incomplete_sync_makes_nothing_durable() {
+    let scenario = Scenario::new(1).sync("fixed:5ms").command("0ms", 1, [save(1)]).fault("crash 1 at 5ms for 1ms");
+    assert!(scenario.trace().contains("finds []"));
+    let scenario =
+        Scenario::new(1).sync("fixed:5ms").command("0ms", 1, [save(1)]).fault("crash 1 at 5.000001ms for 1ms");
+    assert!(scenario.trace().contains("finds [1]"));
 }
 
-/// Saves are counted in each life anew, and the sync of a past life confirms nothing in the next.
+/// Each incarnation counts its own saves, and a sync of an earlier incarnation confirms none of
+/// them.
 #[test]
-fn saves_are_counted_in_each_life() {
-    let stage = Stage::of(1)
+fn saves_are_counted_in_each_incarnation() {
+    let scenario = Scenario::new(1)
         .sync("fixed:5ms")
-        .tell("0ms", 1, [save(1), save(2)])
-        .tell("6ms", 1, [save(3)])
+        .command("0ms", 1, [save(1), save(2)])
+        .command("6ms", 1, [save(3)])
         .fault("crash 1 at 7ms for 1ms")
-        .tell("8.5ms", 1, [save(4), emit("four is safe")])
+        .command("8.5ms", 1, [save(4), emit("four is safe")])
         .fault("crash 1 at 20ms for 1ms");
     expect![[r#"
         0ms 1 < command
@@ -139,25 +141,25 @@ fn saves_are_counted_in_each_life() {
         21ms 1 < start 2
         21ms 1 > finds [1, 2, 4]
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
 #[test]
-fn a_torn_crash_leaves_any_prefix_and_nothing_but_a_prefix() {
+fn a_torn_crash_keeps_a_random_prefix_of_the_writes() {
     let mut found: BTreeMap<String, u32> = BTreeMap::new();
     for seed in 0..400 {
-        let stage = Stage::of(1)
+        let scenario = Scenario::new(1)
             .seed(seed)
             .sync("fixed:5ms")
-            .tell("0ms", 1, [save(1)])
-            .tell("6ms", 1, [save(2), save(3), emit("never")])
-            .tell("7ms", 1, [save(4)])
+            .command("0ms", 1, [save(1)])
+            .command("6ms", 1, [save(2), save(3), emit("never")])
+            .command("7ms", 1, [save(4)])
             .fault("crash 1 torn at 8ms for 1ms");
-        let story = stage.story();
-        assert!(!story.contains("never"), "seed {seed}");
-        let survivors = story.lines().find_map(|line| line.split_once("finds ")).unwrap().1.to_string();
+        let trace = scenario.trace();
+        assert!(!trace.contains("never"), "seed {seed}");
+        let survivors = trace.lines().find_map(|line| line.split_once("finds ")).unwrap().1.to_string();
         let kept = survivors.matches(char::is_numeric).count();
-        assert!(story.contains(&format!("crashed, {} writes lost", 4 - kept)), "seed {seed}:\n{story}");
+        assert!(trace.contains(&format!("crashed, {} writes lost", 4 - kept)), "seed {seed}:\n{trace}");
         *found.entry(survivors).or_default() += 1;
     }
     let prefixes: Vec<_> = found.keys().map(String::as_str).collect();
@@ -166,67 +168,71 @@ fn a_torn_crash_leaves_any_prefix_and_nothing_but_a_prefix() {
 }
 
 #[test]
-fn a_blank_restart_finds_nothing_for_good() {
-    let stage = Stage::of(1)
-        .tell("0ms", 1, [save(1)])
+fn a_blank_restart_loses_all_writes() {
+    let scenario = Scenario::new(1)
+        .command("0ms", 1, [save(1)])
         .fault("crash 1 at 1ms")
         .fault("restart 1 blank at 2ms")
-        .tell("3ms", 1, [save(2)])
+        .command("3ms", 1, [save(2)])
         .fault("crash 1 at 4ms for 1ms");
-    let story = stage.story();
-    let found: Vec<_> = story.lines().filter_map(|line| line.split_once("finds ")).map(|(_, found)| found).collect();
+    let trace = scenario.trace();
+    let found: Vec<_> = trace.lines().filter_map(|line| line.split_once("finds ")).map(|(_, found)| found).collect();
     assert_eq!(found, ["[]", "[2]"]);
 }
 
-/// A node is told that its disk was lost, whether or not it had saved anything, and so is every later life; one whose disk
-/// was merely empty is not. What the replay finds on its disks is what the simulator found.
+/// A node learns that its disk was lost, whether or not it had saved anything, and so does every
+/// later incarnation. A node whose disk is merely empty does not. The replay finds the same disks
+/// as the simulator.
 #[test]
-fn a_lost_disk_is_no_empty_disk() {
+fn a_lost_disk_differs_from_an_empty_one() {
     for before in [vec![], vec![save(1)]] {
-        let stage = Stage::of(2)
-            .tell("0ms", 1, before)
+        let scenario = Scenario::new(2)
+            .command("0ms", 1, before)
             .fault("crash 1 at 1ms")
             .fault("crash 2 at 1ms for 1ms")
             .fault("restart 1 blank at 2ms")
-            .tell("3ms", 1, [save(2)])
+            .command("3ms", 1, [save(2)])
             .fault("crash 1 at 4ms for 1ms");
-        let story = stage.story();
-        let found: Vec<_> = story.lines().filter(|line| line.contains("finds") || line.contains("lost its")).collect();
-        let of_two = "2ms 2 > finds []";
-        let of_one = ["2ms 1 > finds []", "2ms 1 > lost its disk", "5ms 1 > finds [2]", "5ms 1 > lost its disk"];
+        let trace = scenario.trace();
+        let found: Vec<_> = trace.lines().filter(|line| line.contains("finds") || line.contains("lost its")).collect();
+        let expected_two = "2ms 2 > finds []";
+        let expected_one = ["2ms 1 > finds []", "2ms 1 > lost its disk", "5ms 1 > finds [2]", "5ms 1 > lost its disk"];
         let (two, one): (Vec<_>, Vec<_>) = found.into_iter().partition(|line| line.contains(" 2 > "));
-        assert_eq!((two, one), (vec![of_two], of_one.to_vec()), "{story}");
-        let journal = stage.journal();
-        let lines = replay(&mut Journal::open(journal.as_bytes()).unwrap(), stage.maker(), &mut ()).unwrap();
+        assert_eq!((two, one), (vec![expected_two], expected_one.to_vec()), "{trace}");
+        let journal = scenario.journal();
+        let lines = replay(&mut Journal::open(journal.as_bytes()).unwrap(), scenario.node_factory(), &mut ()).unwrap();
         assert_eq!(lines, journal.lines().count() as u64);
     }
 }
 
-/// The disk is lost before the world begins, and the node boots at once, after a pause, or in a later life.
+/// The disk is lost before the world starts; the node starts at once, after a pause, or in a later
+/// incarnation.
 #[test]
-fn a_disk_that_is_lost_before_the_start_is_found_so() {
-    let stage = Stage::of(1).fault("crash 1").fault("restart 1 blank");
-    let stages = [
-        stage.clone(),
-        stage.clone().fault("pause 1 for 2ms"),
-        stage.clone().fault("crash 1").fault("restart 1"),
-        stage.fault("crash 1").fault("restart 1 at 3ms"),
+fn a_disk_lost_before_the_start_is_reported() {
+    let scenario = Scenario::new(1).fault("crash 1").fault("restart 1 blank");
+    let scenarios = [
+        scenario.clone(),
+        scenario.clone().fault("pause 1 for 2ms"),
+        scenario.clone().fault("crash 1").fault("restart 1"),
+        scenario.fault("crash 1").fault("restart 1 at 3ms"),
     ];
-    for stage in stages {
-        let stage = stage.fault("crash 1 at 5ms for 1ms");
-        let story = stage.story();
-        assert_eq!(story.matches(" blank\n").count(), 1, "{story}");
-        assert_eq!(story.matches("lost its disk").count(), 2, "{story}");
-        let journal = stage.journal();
-        let lines = replay(&mut Journal::open(journal.as_bytes()).unwrap(), stage.maker(), &mut ()).unwrap();
+    for scenario in scenarios {
+        let scenario = scenario.fault("crash 1 at 5ms for 1ms");
+        let trace = scenario.trace();
+        assert_eq!(trace.matches(" blank\n").count(), 1, "{trace}");
+        assert_eq!(trace.matches("lost its disk").count(), 2, "{trace}");
+        let journal = scenario.journal();
+        let lines = replay(&mut Journal::open(journal.as_bytes()).unwrap(), scenario.node_factory(), &mut ()).unwrap();
         assert_eq!(lines, journal.lines().count() as u64);
     }
 }
 
-/// Nobody has promised anything before the disk said so, so a crash in a pause may lose what was on its way to it.
+/// Effects wait until the node is notified of the sync, so a crash during a pause may lose the
+/// write.
 #[test]
-fn a_paused_node_learns_of_its_sync_when_it_goes_on() {
-    let stage = Stage::of(2).sync("fixed:5ms").tell("0ms", 1, [save(1), send(2)]).fault("pause 1 at 3ms for 7ms");
+fn a_paused_node_is_notified_of_its_sync_when_it_resumes() {
+    let scenario =
+        Scenario::new(2).sync("fixed:5ms").command("0ms", 1, [save(1), send(2)]).fault("pause 1 at 3ms for 7ms");
     expect![[r#"
         0ms 1 < command
         0ms 1 > save 1
@@ -236,25 +242,26 @@ fn a_paused_node_learns_of_its_sync_when_it_goes_on() {
         10ms 1 > ping 1.1 to 2
         11ms 2 < ping 1.1
     "#]]
-    .assert_eq(&stage.story());
-    let crashed = stage.fault("crash 1 at 9ms for 3ms").story();
+    .assert_eq(&scenario.trace());
+    let crashed = scenario.fault("crash 1 at 9ms for 3ms").trace();
     assert!(crashed.contains("9ms * 1 crashed, 1 writes lost") && crashed.contains("finds []"), "{crashed}");
 }
 
-/// Random lengths of syncs: whatever left the node was durable, so no crash unsays it.
+/// With random sync durations, every effect that left the node was based on durable writes, which
+/// no crash loses.
 #[test]
-fn what_others_saw_survives() {
+fn effects_depend_only_on_durable_writes() {
     for seed in 0..200 {
-        let stage = (0..20).fold(Stage::of(2).seed(seed).sync("long-tail:1ms"), |stage, turn| {
-            stage.tell(&format!("{turn}ms"), 1, [save(turn), emit(&format!("saved-{turn};"))])
+        let scenario = (0..20).fold(Scenario::new(2).seed(seed).sync("long-tail:1ms"), |scenario, number| {
+            scenario.command(&format!("{number}ms"), 1, [save(number), emit(&format!("saved-{number};"))])
         });
-        let story = stage.fault("crash 1 torn at 11.5ms for 1ms").story();
-        let (before, after) = story.split_once("finds ").unwrap();
+        let trace = scenario.fault("crash 1 torn at 11.5ms for 1ms").trace();
+        let (before, after) = trace.split_once("finds ").unwrap();
         let found = after.lines().next().unwrap();
-        for turn in 0..20 {
-            let promised = before.contains(&format!("saved-{turn};"));
-            let kept = found.split(|c: char| !c.is_numeric()).any(|number| number == turn.to_string());
-            assert!(kept || !promised, "seed {seed}: {turn} was promised, but the disk has {found}");
+        for number in 0..20 {
+            let promised = before.contains(&format!("saved-{number};"));
+            let kept = found.split(|c: char| !c.is_numeric()).any(|number| number == number.to_string());
+            assert!(kept || !promised, "seed {seed}: {number} was promised, but the disk has {found}");
         }
     }
 }

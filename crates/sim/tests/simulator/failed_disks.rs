@@ -1,34 +1,37 @@
-//! Disks that fail: the node stops rather than go on with writes of which it knows nothing.
+//! Failing disks: the node crashes, because it cannot know which of its writes are durable.
 
-use crate::common::{Stage, at, emit, save, send};
+use crate::common::{Scenario, at, emit, save, send};
 use expect_test::expect;
 use quorate_journal::record::Journal;
 use quorate_journal::replay::replay;
 use quorate_journal::workload::News;
 use std::collections::BTreeSet;
 
-/// The sync that was under way is never confirmed, and neither does what waited for it go out.
+/// The failed sync is never confirmed, and the effects that waited for it are never carried out.
 #[test]
-fn a_sync_under_way_fails_when_it_would_be_complete() {
-    let stage = Stage::of(2)
+fn a_current_sync_fails_when_it_would_complete() {
+    let scenario = Scenario::new(2)
         .sync("fixed:5ms")
-        .tell("0ms", 1, [save(1), emit("one")])
-        .tell("6ms", 1, [save(2), send(2), emit("never")])
+        .command("0ms", 1, [save(1), emit("one")])
+        .command("6ms", 1, [save(2), send(2), emit("never")])
         .fault("disk 1 fails at 8ms for 10ms")
-        .tell("10ms", 1, [save(3)]);
-    let story = stage.story();
-    let lines: Vec<_> = story.lines().filter(|line| line.contains('*') || line.contains("start")).collect();
+        .command("10ms", 1, [save(3)]);
+    let trace = scenario.trace();
+    let lines: Vec<_> = trace.lines().filter(|line| line.contains('*') || line.contains("start")).collect();
     assert_eq!(lines[0], "8ms * disk 1 fails");
-    assert!(lines[1].starts_with("11ms * 1 crashed, "), "{story}");
+    assert!(lines[1].starts_with("11ms * 1 crashed, "), "{trace}");
     assert_eq!(lines[2], "21ms 1 < start 1");
-    assert!(!story.contains("never") && !story.contains("ping") && !story.contains("saved 2"), "{story}");
+    assert!(!trace.contains("never") && !trace.contains("ping") && !trace.contains("saved 2"), "{trace}");
 }
 
-/// Without a sync under way there is nothing to wait for, and no write to lose.
+/// Without a current sync, the node crashes at once and loses no write.
 #[test]
 fn a_disk_without_a_sync_fails_at_once() {
-    let stage =
-        Stage::of(1).tell("0ms", 1, [save(1)]).fault("disk 1 fails at 1ms for 2ms").tell("2ms", 1, [emit("never")]);
+    let scenario = Scenario::new(1).command("0ms", 1, [save(1)]).fault("disk 1 fails at 1ms for 2ms").command(
+        "2ms",
+        1,
+        [emit("never")],
+    );
     expect![[r#"
         0ms 1 < command
         0ms 1 > save 1
@@ -38,33 +41,33 @@ fn a_disk_without_a_sync_fails_at_once() {
         3ms 1 < start 1
         3ms 1 > finds [1]
     "#]]
-    .assert_eq(&stage.story());
-    let for_good = Stage::of(1).fault("disk 1 fails at 1ms").played(());
+    .assert_eq(&scenario.trace());
+    let for_good = Scenario::new(1).fault("disk 1 fails at 1ms").run_to_end(());
     assert!(for_good.is_left_to_timers());
     assert_eq!(for_good.time(), at("1ms"));
 }
 
-/// Writes that wait for room when the disk fails may survive or not, as in a torn crash.
+/// Writes that wait for space when the disk fails may survive or not, as in a torn crash.
 #[test]
-fn a_failed_disk_keeps_any_prefix_and_nothing_but_a_prefix() {
+fn a_failed_disk_keeps_a_random_prefix_of_the_writes() {
     for full in [false, true] {
         let mut found = BTreeSet::new();
         for seed in 0..200 {
-            let mut stage = Stage::of(1)
+            let mut scenario = Scenario::new(1)
                 .seed(seed)
                 .sync("fixed:5ms")
-                .tell("0ms", 1, [save(1)])
-                .tell("6ms", 1, [save(2), emit("never")])
-                .tell("7ms", 1, [save(3)])
+                .command("0ms", 1, [save(1)])
+                .command("6ms", 1, [save(2), emit("never")])
+                .command("7ms", 1, [save(3)])
                 .fault("disk 1 fails at 8ms for 5ms");
             if full {
-                stage = stage.fault("disk 1 full at 5.5ms for 1s");
+                scenario = scenario.fault("disk 1 full at 5.5ms for 1s");
             }
-            let story = stage.story();
-            assert!(!story.contains("never"), "seed {seed}:\n{story}");
+            let trace = scenario.trace();
+            assert!(!trace.contains("never"), "seed {seed}:\n{trace}");
             let crash = if full { "8ms" } else { "11ms" };
-            assert!(story.contains(&format!("\n{crash} * 1 crashed")), "seed {seed}:\n{story}");
-            found.insert(story.lines().find_map(|line| line.split_once("finds ")).unwrap().1.to_string());
+            assert!(trace.contains(&format!("\n{crash} * 1 crashed")), "seed {seed}:\n{trace}");
+            found.insert(trace.lines().find_map(|line| line.split_once("finds ")).unwrap().1.to_string());
         }
         assert_eq!(
             found.iter().map(String::as_str).collect::<Vec<_>>(),
@@ -74,15 +77,15 @@ fn a_failed_disk_keeps_any_prefix_and_nothing_but_a_prefix() {
     }
 }
 
-/// A node that is down has no disk at work: nothing is to be seen, and nothing is left over for its next life.
+/// A disk failure has no effect on a node that is down, nor on its next incarnation.
 #[test]
-fn a_disk_cannot_fail_a_node_that_is_down() {
-    let stage = Stage::of(1)
+fn a_disk_failure_has_no_effect_on_a_node_that_is_down() {
+    let scenario = Scenario::new(1)
         .sync("fixed:5ms")
-        .tell("0ms", 1, [save(1)])
+        .command("0ms", 1, [save(1)])
         .fault("crash 1 at 2ms for 2ms")
         .fault("disk 1 fails at 3ms for 1ms")
-        .tell("5ms", 1, [save(2), emit("two")]);
+        .command("5ms", 1, [save(2), emit("two")]);
     expect![[r#"
         0ms 1 < command
         0ms 1 > save 1
@@ -94,99 +97,101 @@ fn a_disk_cannot_fail_a_node_that_is_down() {
         10ms 1 < saved 1
         10ms 1 > emit two
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
-/// The node crashes for another reason before its sync is over: the failure is over with that sync, and its length too.
+/// If the node crashes for another reason before its sync completes, the failure ends with that
+/// sync, and its duration too.
 #[test]
-fn a_failure_does_not_outlive_the_sync_it_was_for() {
-    let stage = Stage::of(1)
+fn a_failure_ends_with_its_sync() {
+    let scenario = Scenario::new(1)
         .sync("fixed:5ms")
-        .tell("0ms", 1, [save(1)])
+        .command("0ms", 1, [save(1)])
         .fault("disk 1 fails at 1ms for 1ms")
         .fault("crash 1 at 2ms for 8ms")
-        .tell("11ms", 1, [save(2), emit("two")]);
-    let story = stage.story();
-    assert_eq!(story.matches("crashed").count(), 1, "{story}");
-    assert!(story.contains("10ms 1 < start 1") && story.contains("16ms 1 > emit two"), "{story}");
+        .command("11ms", 1, [save(2), emit("two")]);
+    let trace = scenario.trace();
+    assert_eq!(trace.matches("crashed").count(), 1, "{trace}");
+    assert!(trace.contains("10ms 1 < start 1") && trace.contains("16ms 1 > emit two"), "{trace}");
 }
 
-/// Two failures, one sync: the first one counts.
+/// Of two failures during one sync, the first one counts.
 #[test]
 fn a_sync_fails_once() {
-    let stage = Stage::of(1)
+    let scenario = Scenario::new(1)
         .sync("fixed:5ms")
-        .tell("0ms", 1, [save(1)])
+        .command("0ms", 1, [save(1)])
         .fault("disk 1 fails at 1ms for 1ms")
         .fault("disk 1 fails at 2ms");
-    let story = stage.story();
-    assert!(story.contains("5ms * 1 crashed") && story.contains("6ms 1 < start 1"), "{story}");
-    assert_eq!(story.matches("crashed").count(), 1, "{story}");
+    let trace = scenario.trace();
+    assert!(trace.contains("5ms * 1 crashed") && trace.contains("6ms 1 < start 1"), "{trace}");
+    assert_eq!(trace.matches("crashed").count(), 1, "{trace}");
 }
 
-/// A paused node takes the end of its sync when it goes on, and so its failure; what came after it is lost, not taken by a
-/// node that is down.
+/// A paused node receives the result of its sync when it resumes, and crashes if the sync failed.
+/// Its later inputs are lost.
 #[test]
-fn a_paused_node_goes_down_when_it_goes_on() {
-    let stage = Stage::of(2)
+fn a_paused_node_with_a_failed_sync_crashes_when_it_resumes() {
+    let scenario = Scenario::new(2)
         .sync("fixed:5ms")
-        .tell("0ms", 1, [save(1), emit("never")])
+        .command("0ms", 1, [save(1), emit("never")])
         .fault("pause 1 at 1ms for 19ms")
         .fault("disk 1 fails at 3ms for 5ms")
-        .tell("6ms", 2, [send(1)])
-        .tell("7ms", 1, [emit("nor this")]);
-    let story = stage.story();
-    let after = story.split_once("20ms * 1 resumed\n").unwrap().1;
-    assert!(after.starts_with("20ms * 1 crashed"), "{story}");
+        .command("6ms", 2, [send(1)])
+        .command("7ms", 1, [emit("also never")]);
+    let trace = scenario.trace();
+    let after = trace.split_once("20ms * 1 resumed\n").unwrap().1;
+    assert!(after.starts_with("20ms * 1 crashed"), "{trace}");
     assert!(
-        after.contains("20ms * lost 2.1 to 1: its receiver is down") && after.contains("25ms 1 < start 1"),
-        "{story}"
+        after.contains("20ms * lost 2.1 to 1: the receiver is down") && after.contains("25ms 1 < start 1"),
+        "{trace}"
     );
-    assert!(!story.contains("never") && !story.contains("nor this"), "{story}");
-    let world = stage.played(());
+    assert!(!trace.contains("never") && !trace.contains("also never"), "{trace}");
+    let world = scenario.run_to_end(());
     assert!(world.is_quiet() && world.is_left_to_timers());
-    // If there is no sync, a paused node goes down at once, like by a crash.
-    let idle = Stage::of(1).fault("pause 1 at 1ms").fault("disk 1 fails at 3ms").story();
+    // Without a current sync, a paused node crashes at once.
+    let idle = Scenario::new(1).fault("pause 1 at 1ms").fault("disk 1 fails at 3ms").trace();
     assert!(idle.contains("3ms * 1 crashed"), "{idle}");
 }
 
-/// While a disk is about to fail, its world is not quiet; users hear of the crash and of the restart.
+/// The world is not quiet while a sync is about to fail. Clients are notified of the crash and of
+/// the restart.
 #[test]
-fn users_hear_of_a_failure_as_of_a_crash() {
-    let stage = Stage::of(1).sync("fixed:5ms").tell("0ms", 1, [save(1)]).fault("disk 1 fails at 1ms for 4ms");
-    let mut world = stage.world(());
+fn clients_are_notified_of_a_disk_failure_as_a_crash() {
+    let scenario = Scenario::new(1).sync("fixed:5ms").command("0ms", 1, [save(1)]).fault("disk 1 fails at 1ms for 4ms");
+    let mut world = scenario.world(());
     while world.time() < at("1ms") && world.advance() {}
     assert!(!world.is_quiet() && !world.is_left_to_timers());
     while world.time() < at("5ms") && world.advance() {}
     assert!(!world.is_up(crate::common::node(1)));
-    assert!(!world.is_left_to_timers(), "it is to come back");
+    assert!(!world.is_left_to_timers(), "the node is to restart");
     while world.advance() {}
     let news: Vec<_> = std::iter::from_fn(|| world.next_news()).map(|(_, news)| news).collect();
     assert_eq!(news, [News::Crashed, News::Restarted]);
     assert_eq!(world.time(), at("9ms"));
 }
 
-/// Down from the start, by a disk that fails before anybody starts.
+/// The disk fails before the nodes start, so the node is down at the start.
 #[test]
 fn a_disk_can_fail_before_the_start() {
-    let story = Stage::of(1).fault("disk 1 fails for 3ms").story();
-    assert_eq!(story, "0ms * disk 1 fails\n0ms * 1 crashed, 0 writes lost\n3ms 1 < start 1\n3ms 1 > finds []\n");
+    let trace = Scenario::new(1).fault("disk 1 fails for 3ms").trace();
+    assert_eq!(trace, "0ms * disk 1 fails\n0ms * 1 crashed, 0 writes lost\n3ms 1 < start 1\n3ms 1 > finds []\n");
 }
 
-/// The same seed fails in the same way, and the record of it replays.
+/// The same seed fails in the same way, and its journal replays.
 #[test]
 fn a_failure_replays() {
     for seed in 0..100 {
-        let stage = Stage::of(2)
+        let scenario = Scenario::new(2)
             .seed(seed)
             .sync("long-tail:2ms")
-            .tell("0ms", 1, [save(1), save(2), send(2)])
-            .tell("1ms", 1, [save(3), save(4), send(2)])
+            .command("0ms", 1, [save(1), save(2), send(2)])
+            .command("1ms", 1, [save(3), save(4), send(2)])
             .fault("disk 1 fails at 2ms for 3ms")
-            .tell("9ms", 1, [save(5), send(2)]);
-        let journal = stage.journal();
-        assert_eq!(journal, stage.journal());
-        let lines = replay(&mut Journal::open(journal.as_bytes()).unwrap(), stage.maker(), &mut ()).unwrap();
+            .command("9ms", 1, [save(5), send(2)]);
+        let journal = scenario.journal();
+        assert_eq!(journal, scenario.journal());
+        let lines = replay(&mut Journal::open(journal.as_bytes()).unwrap(), scenario.node_factory(), &mut ()).unwrap();
         assert_eq!(lines, journal.lines().count() as u64, "seed {seed}");
     }
 }

@@ -1,6 +1,6 @@
-//! Journals: what is written reads back, and writes again as the same bytes.
+//! Journals: reading one and writing it again gives the same bytes.
 
-use crate::common::{Acts, Puppet, Stage, chaos, header, multicast, node, send};
+use crate::common::{Actions, Scenario, ScriptedNode, chaos, header, multicast, node, send};
 use quorate_core::wrap::{Reliable, Retransmission};
 use quorate_core::{Epoch, Group, Time, Told, View};
 use quorate_journal::moment::{Done, Moment, Observer, Taken};
@@ -8,31 +8,31 @@ use quorate_journal::record::{Fingerprint, Header, Journal, JournalError, Writer
 use quorate_sim::World;
 use std::io::{BufReader, Read};
 
-/// The journal that comes of reading a journal.
+/// Reads a journal and returns what a writer makes of it.
 fn rewritten(journal: &str) -> String {
     let mut read = Journal::open(journal.as_bytes()).unwrap();
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, read.header());
-    read.show_all::<Acts, String>(&mut writer).unwrap();
+    read.show_all::<Actions, String>(&mut writer).unwrap();
     writer.finish().unwrap();
     String::from_utf8(bytes).unwrap()
 }
 
 #[test]
-fn what_is_read_writes_again_as_the_same_bytes() {
+fn a_journal_is_rewritten_byte_for_byte() {
     for seed in 0..300 {
         let journal = chaos(seed).journal();
         assert!(rewritten(&journal) == journal, "the journal of seed {seed} changes");
     }
 }
 
-/// Frames, parcels and notes of a wrapper.
+/// Journals with the frames, parcels and notes of a wrapper.
 #[test]
-fn a_wrappers_journal_writes_again_too() {
-    let stage = Stage::of(3).loss("0.3").duplicate("0.3").latency("uniform:1ms..9ms").fifo(false);
+fn the_journal_of_a_wrapper_is_rewritten_byte_for_byte() {
+    let scenario = Scenario::new(3).loss("0.3").duplicate("0.3").latency("uniform:1ms..9ms").fifo(false);
     let mut bytes = Vec::new();
-    let make = |me| Reliable::new(me, Puppet::default(), Retransmission::default());
-    let mut world = World::new(&stage.setup, make, Writer::new(&mut bytes, &header(3)));
+    let make = |me| Reliable::new(me, ScriptedNode::default(), Retransmission::default());
+    let mut world = World::new(&scenario.setup, make, Writer::new(&mut bytes, &header(3)));
     world.start();
     for millis in 0..10 {
         world.command(Time::from_nanos(millis * 1_000_000), node(1), vec![multicast(3), send(1)]);
@@ -48,9 +48,9 @@ fn a_wrappers_journal_writes_again_too() {
     assert!(rewritten(&journal) == journal);
 }
 
-/// What a node learns of others and of its membership, from outside or from a part of its own.
+/// Suspicions, views and leases, from outside or from the node's own membership protocol.
 #[test]
-fn lines_that_no_simulation_needs_to_write_read_back() {
+fn rare_inputs_and_effects_read_back() {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, &header(3));
     let view = View::new(Epoch(4), View::founding(Group::of_size(2)).stays());
@@ -58,12 +58,12 @@ fn lines_that_no_simulation_needs_to_write_read_back() {
     for input in
         [Taken::Suspect(node(2)), Taken::Trust(node(2)), Taken::DiskFull, Taken::DiskFree, Taken::View(&view), lease]
     {
-        let moment: Moment<'_, Acts, String> =
+        let moment: Moment<'_, Actions, String> =
             Moment::Input { time: Time::ZERO, now: Time::from_nanos(-5), node: node(1), input };
         writer.observe(&moment);
     }
     for told in [Told::View(&view), Told::Lease(Time::from_nanos(-9))] {
-        let moment: Moment<'_, Acts, String> =
+        let moment: Moment<'_, Actions, String> =
             Moment::Effect { time: Time::ZERO, node: node(1), effect: Done::Told(told) };
         writer.observe(&moment);
     }
@@ -76,16 +76,17 @@ fn lines_that_no_simulation_needs_to_write_read_back() {
     assert_eq!(rewritten(&journal), journal);
 }
 
-/// The sender of a multicast is not among its receivers, whatever the group; the others are numbered in order.
+/// The sender of a multicast is never among its receivers; the others have consecutive message
+/// numbers.
 #[test]
 fn a_multicast_names_its_receivers() {
-    let journal = Stage::of(3).tell("1ms", 2, [multicast(3), send(1)]).journal();
+    let journal = Scenario::new(3).command("1ms", 2, [multicast(3), send(1)]).journal();
     assert!(journal.contains(r#"{"multicast":{"id":"2.1","to":[1,3],"#), "{journal}");
     assert!(journal.contains(r#"{"send":{"id":"2.3","to":1,"#), "{journal}");
 }
 
 #[test]
-fn the_header_says_what_was_run() {
+fn the_header_reads_back() {
     let run = serde_json::json!({"latency": "fixed:1ms", "nodes": 3});
     let written = Header { run, seed: u64::MAX, ..header(3) };
     let mut bytes = Vec::new();
@@ -95,12 +96,12 @@ fn the_header_says_what_was_run() {
     assert_eq!(journal.line(), 1);
 }
 
-/// The fingerprint is that of the bytes, and the count that of the lines.
+/// The writer returns the fingerprint of its bytes and the number of its lines.
 #[test]
-fn a_fingerprint_is_that_of_the_file() {
+fn the_fingerprint_covers_the_whole_file() {
     let mut bytes = Vec::new();
-    let stage = chaos(7);
-    let writer = stage.watched(Writer::new(&mut bytes, &header(stage.setup.nodes)));
+    let scenario = chaos(7);
+    let writer = scenario.run_observed(Writer::new(&mut bytes, &header(scenario.setup.nodes)));
     let (fingerprint, lines) = writer.finish().unwrap();
     let mut of_file = Fingerprint::default();
     of_file.add(&bytes);
@@ -110,19 +111,19 @@ fn a_fingerprint_is_that_of_the_file() {
 
 #[test]
 fn lines_are_numbered_as_in_the_file() {
-    let text = Stage::of(2).tell("1ms", 1, [send(2)]).journal();
+    let text = Scenario::new(2).command("1ms", 1, [send(2)]).journal();
     let mut journal = Journal::open(text.as_bytes()).unwrap();
     let (steps, end_mark) = text.trim_end().rsplit_once('\n').unwrap();
     for (number, line) in (2..).zip(steps.lines().skip(1)) {
-        assert!(journal.show::<Acts, String>(&mut ()).unwrap());
+        assert!(journal.show::<Actions, String>(&mut ()).unwrap());
         assert_eq!((journal.line(), journal.text()), (number, line));
     }
-    assert!(!journal.show::<Acts, String>(&mut ()).unwrap());
+    assert!(!journal.show::<Actions, String>(&mut ()).unwrap());
     assert_eq!((journal.line(), journal.text()), (text.lines().count() as u64, end_mark));
-    assert!(!journal.show::<Acts, String>(&mut ()).unwrap(), "an end stays an end");
+    assert!(!journal.show::<Actions, String>(&mut ()).unwrap(), "the end is returned again");
 }
 
-/// A disk that is full.
+/// An output that always fails with a full disk.
 struct Full;
 
 impl std::io::Write for Full {
@@ -135,12 +136,12 @@ impl std::io::Write for Full {
 }
 
 #[test]
-fn a_journal_that_could_not_be_written_says_so_at_the_end() {
-    let writer = Stage::of(2).tell("1ms", 1, [send(2)]).watched(Writer::new(Full, &header(2)));
+fn a_write_error_is_returned_at_the_end() {
+    let writer = Scenario::new(2).command("1ms", 1, [send(2)]).run_observed(Writer::new(Full, &header(2)));
     assert_eq!(writer.finish().unwrap_err().kind(), std::io::ErrorKind::StorageFull);
 }
 
-/// A journal that is made as it is read, so that it never stands in memory.
+/// A journal that is generated while it is read, so that it is never in memory as a whole.
 struct Endless {
     header: Vec<u8>,
     lines: u64,
@@ -166,26 +167,26 @@ impl Read for Endless {
 }
 
 #[test]
-fn a_long_journal_is_a_stream() {
+fn a_long_journal_is_streamed() {
     let old = Header { journal: 1, ..header(1) };
     let mut first = Vec::new();
     Writer::new(&mut first, &old).finish().unwrap();
     let endless = Endless { header: first, lines: 300_000, left: Vec::new() };
     let mut journal = Journal::open(BufReader::new(endless)).unwrap();
     let mut writer = Writer::new(std::io::sink(), &old);
-    journal.show_all::<Acts, String>(&mut writer).unwrap();
+    journal.show_all::<Actions, String>(&mut writer).unwrap();
     assert_eq!((journal.line(), writer.finish().unwrap().1), (300_000, 300_000));
 }
 
-/// A file that breaks off in the middle is read up to there.
+/// A truncated file is read up to the truncation.
 #[test]
-fn what_stands_before_a_broken_line_is_shown() {
-    let text = Stage::of(2).tell("1ms", 1, [send(2)]).journal();
+fn lines_before_a_truncated_one_are_shown() {
+    let text = Scenario::new(2).command("1ms", 1, [send(2)]).journal();
     let cut = &text[..text.find("{\"end\"").unwrap() - 3];
     let mut bytes = Vec::new();
     let mut journal = Journal::open(cut.as_bytes()).unwrap();
     let mut writer = Writer::new(&mut bytes, journal.header());
-    let error = journal.show_all::<Acts, String>(&mut writer).unwrap_err();
+    let error = journal.show_all::<Actions, String>(&mut writer).unwrap_err();
     writer.finish().unwrap();
     assert!(matches!(error, JournalError::Torn { line: 5 }), "{error}");
     let whole: String = text.lines().take(4).map(|line| format!("{line}\n")).collect();

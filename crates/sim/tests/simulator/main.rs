@@ -1,11 +1,7 @@
-//! The simulator put to the test from outside: puppets on a stage, and what the journal says of them.
+//! Integration tests of the simulator: scenarios with scripted nodes, and their traces and
+//! journals.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test speaks by panicking, and so do its helpers"
-)]
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests and their helpers fail by panicking")]
 
 mod accounting;
 mod broken_journals;

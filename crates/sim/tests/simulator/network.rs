@@ -1,40 +1,40 @@
-//! How long messages take, which of them are lost, and which come twice.
+//! Delays, losses and duplicates of messages.
 
-use crate::common::{Acts, Message, Stage, at, length, node, ping, send};
+use crate::common::{Actions, Message, Scenario, at, length, node, ping, send};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Taken};
 use std::collections::{BTreeMap, HashMap};
 
-/// Who sent what when, and what became of it.
+/// The sends and deliveries of a run, with losses and duplicates.
 #[derive(Default)]
-struct Post {
+struct Deliveries {
     sent: HashMap<MessageId, Time>,
-    /// Who got what, in order, and how long it took.
+    /// The receiver, the message and its delay, in order of arrival.
     received: Vec<(NodeId, MessageId, Duration)>,
     lost: BTreeMap<&'static str, u64>,
     duplicated: u64,
 }
 
-impl Post {
-    fn of(stage: &Stage) -> Self {
-        stage.watched(Self::default())
+impl Deliveries {
+    fn observe_run(scenario: &Scenario) -> Self {
+        scenario.run_observed(Self::default())
     }
 
-    /// How long messages took on this link, in the order of arrival.
+    /// Returns the delays of the messages of this link, in order of arrival.
     fn delays(&self, from: u32, to: u32) -> Vec<Duration> {
         let of_link = self.received.iter().filter(|(by, id, _)| (id.sender, *by) == (node(from), node(to)));
         of_link.map(|(_, _, delay)| *delay).collect()
     }
 
-    /// The numbers of the messages that arrived on this link, in the order of arrival.
+    /// Returns the numbers of the messages that arrived on this link, in order of arrival.
     fn numbers(&self, from: u32, to: u32) -> Vec<u64> {
         let of_link = self.received.iter().filter(|(by, id, _)| (id.sender, *by) == (node(from), node(to)));
         of_link.map(|(_, id, _)| id.number).collect()
     }
 }
 
-impl Observer<Acts, String> for Post {
-    fn observe(&mut self, moment: &Moment<'_, Acts, String>) {
+impl Observer<Actions, String> for Deliveries {
+    fn observe(&mut self, moment: &Moment<'_, Actions, String>) {
         match moment {
             Moment::Effect { time, effect: Done::Send { sent, .. }, .. } => {
                 self.sent.insert(sent.id, *time);
@@ -56,22 +56,23 @@ impl Observer<Acts, String> for Post {
     }
 }
 
-/// Node 1 sends node 2 so many messages, some in every hundredth of a millisecond.
-fn stream(stage: Stage, messages: usize) -> Stage {
+/// Lets node 1 send this many messages to node 2, ten every 10 µs.
+fn stream(scenario: Scenario, messages: usize) -> Scenario {
     let at_once = 10;
-    (0..messages / at_once).fold(stage, |stage, turn| stage.tell(&format!("{turn}0us"), 1, vec![send(2); at_once]))
+    (0..messages / at_once)
+        .fold(scenario, |scenario, turn| scenario.command(&format!("{turn}0us"), 1, vec![send(2); at_once]))
 }
 
 #[test]
 fn fixed_delays_are_exact() {
-    let post = Post::of(&stream(Stage::of(2).latency("fixed:2.5ms"), 1_000));
-    assert_eq!(post.delays(1, 2), vec![length("2.5ms"); 1_000]);
+    let deliveries = Deliveries::observe_run(&stream(Scenario::new(2).latency("fixed:2.5ms"), 1_000));
+    assert_eq!(deliveries.delays(1, 2), vec![length("2.5ms"); 1_000]);
 }
 
 #[test]
 fn uniform_delays_fill_their_bounds() {
-    let post = Post::of(&stream(Stage::of(2).latency("uniform:1ms..5ms").fifo(false), 10_000));
-    let delays = post.delays(1, 2);
+    let deliveries = Deliveries::observe_run(&stream(Scenario::new(2).latency("uniform:1ms..5ms").fifo(false), 10_000));
+    let delays = deliveries.delays(1, 2);
     assert_eq!(delays.len(), 10_000);
     let (least, most) = (delays.iter().min().copied(), delays.iter().max().copied());
     assert!(least >= Some(length("1ms")) && least < Some(length("1.01ms")), "{least:?}");
@@ -82,144 +83,146 @@ fn uniform_delays_fill_their_bounds() {
 
 #[test]
 fn long_tail_delays_have_a_floor_a_median_and_no_ceiling() {
-    let post = Post::of(&stream(Stage::of(2).latency("long-tail:2ms").fifo(false), 10_000));
-    let mut delays = post.delays(1, 2);
+    let deliveries = Deliveries::observe_run(&stream(Scenario::new(2).latency("long-tail:2ms").fifo(false), 10_000));
+    let mut delays = deliveries.delays(1, 2);
     delays.sort_unstable();
     assert!(delays[0] >= length("0.5ms"), "{}", delays[0]);
     assert!((length("1.9ms")..length("2.1ms")).contains(&delays[5_000]), "{}", delays[5_000]);
     assert!(delays[9_999] > length("50ms"), "{}", delays[9_999]);
 }
 
-/// A median near the end of time must not overflow.
+/// A median near the maximum time must not overflow.
 #[test]
-fn a_tail_may_be_as_long_as_time() {
-    let post = Post::of(&stream(Stage::of(2).latency("long-tail:5000000h").fifo(false), 100));
-    assert_eq!(post.received.len(), 100);
+fn extreme_latencies_do_not_overflow() {
+    let deliveries = Deliveries::observe_run(&stream(Scenario::new(2).latency("long-tail:5000000h").fifo(false), 100));
+    assert_eq!(deliveries.received.len(), 100);
 }
 
 #[test]
 fn first_in_first_out_links_keep_the_order_of_ten_thousand_messages() {
     for latency in ["uniform:0ms..50ms", "long-tail:3ms"] {
-        let post = Post::of(&stream(Stage::of(2).latency(latency).duplicate("0.1"), 10_000));
-        let mut numbers = post.numbers(1, 2);
-        assert_eq!(numbers.len(), 10_000 + post.duplicated as usize);
-        assert!(numbers.is_sorted(), "links with {latency} overtake");
+        let deliveries = Deliveries::observe_run(&stream(Scenario::new(2).latency(latency).duplicate("0.1"), 10_000));
+        let mut numbers = deliveries.numbers(1, 2);
+        assert_eq!(numbers.len(), 10_000 + deliveries.duplicated as usize);
+        assert!(numbers.is_sorted(), "links with {latency} reorder messages");
         numbers.dedup();
         assert_eq!(numbers, (1..=10_000).collect::<Vec<_>>());
     }
 }
 
 #[test]
-fn other_links_do_not_keep_it() {
-    let post = Post::of(&stream(Stage::of(2).latency("uniform:0ms..50ms").fifo(false), 10_000));
-    let mut numbers = post.numbers(1, 2);
+fn links_without_fifo_reorder_messages() {
+    let deliveries =
+        Deliveries::observe_run(&stream(Scenario::new(2).latency("uniform:0ms..50ms").fifo(false), 10_000));
+    let mut numbers = deliveries.numbers(1, 2);
     assert!(!numbers.is_sorted());
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=10_000).collect::<Vec<_>>());
 }
 
-/// With 30 nodes there are 870 links: enough that those that have fallen silent are forgotten again and again.
+/// 30 nodes have 870 links, so the simulator prunes idle links repeatedly.
 #[test]
-fn forgetting_silent_links_keeps_the_order() {
+fn pruning_idle_links_keeps_the_order() {
     let nodes = 30;
-    let mut stage = Stage::of(nodes as usize).latency("uniform:0ms..9ms");
+    let mut scenario = Scenario::new(nodes as usize).latency("uniform:0ms..9ms");
     for turn in 0..60 {
         for from in 1..=nodes {
             let to = 1 + (from + turn * 7) % nodes;
-            stage = stage.tell(&format!("{turn}ms"), from, vec![send(to); 3]);
-            stage = stage.tell(&format!("{turn}.1ms"), from, vec![send(to); 3]);
+            scenario = scenario.command(&format!("{turn}ms"), from, vec![send(to); 3]);
+            scenario = scenario.command(&format!("{turn}.1ms"), from, vec![send(to); 3]);
         }
     }
-    let post = Post::of(&stage);
-    assert_eq!(post.received.len(), 60 * 30 * 6);
+    let deliveries = Deliveries::observe_run(&scenario);
+    assert_eq!(deliveries.received.len(), 60 * 30 * 6);
     for from in 1..=nodes {
         for to in 1..=nodes {
-            assert!(post.numbers(from, to).is_sorted(), "the link from {from} to {to} overtakes");
+            assert!(deliveries.numbers(from, to).is_sorted(), "the link from {from} to {to} reorders messages");
         }
     }
 }
 
 #[test]
-fn as_many_are_lost_and_doubled_as_the_chances_say() {
-    let post = Post::of(&stream(Stage::of(2).loss("10%").duplicate("20%"), 100_000));
-    let lost = post.lost["chance"];
-    assert!((9_600..10_400).contains(&lost), "{lost} of 100000 are lost, and should be a tenth");
+fn losses_and_duplicates_match_their_probabilities() {
+    let deliveries = Deliveries::observe_run(&stream(Scenario::new(2).loss("10%").duplicate("20%"), 100_000));
+    let lost = deliveries.lost["chance"];
+    assert!((9_600..10_400).contains(&lost), "{lost} of 100000 messages are lost; expected a tenth");
     let kept = 100_000 - lost;
     let expected = kept / 5;
     assert!(
-        post.duplicated.abs_diff(expected) < 500,
-        "{} of {kept} came twice, and should be a fifth",
-        post.duplicated
+        deliveries.duplicated.abs_diff(expected) < 500,
+        "{} of {kept} messages are duplicated; expected a fifth",
+        deliveries.duplicated
     );
-    assert_eq!(post.received.len() as u64, kept + post.duplicated);
-    assert_eq!(post.lost.len(), 1);
+    assert_eq!(deliveries.received.len() as u64, kept + deliveries.duplicated);
+    assert_eq!(deliveries.lost.len(), 1);
 }
 
 #[test]
-fn certain_and_impossible_chances() {
-    let post = Post::of(&stream(Stage::of(2).loss("100%").duplicate("100%"), 100));
-    assert_eq!((post.received.len(), post.duplicated, post.lost["chance"]), (0, 0, 100));
-    let post = Post::of(&stream(Stage::of(2).duplicate("100%"), 100));
-    assert_eq!((post.received.len(), post.duplicated, post.lost.len()), (200, 100, 0));
+fn probabilities_zero_and_one() {
+    let deliveries = Deliveries::observe_run(&stream(Scenario::new(2).loss("100%").duplicate("100%"), 100));
+    assert_eq!((deliveries.received.len(), deliveries.duplicated, deliveries.lost["chance"]), (0, 0, 100));
+    let deliveries = Deliveries::observe_run(&stream(Scenario::new(2).duplicate("100%"), 100));
+    assert_eq!((deliveries.received.len(), deliveries.duplicated, deliveries.lost.len()), (200, 100, 0));
 }
 
 #[test]
-fn messages_to_oneself_are_neither_lost_nor_doubled_nor_slow() {
-    let stage = Stage::of(1).loss("1").duplicate("1").latency("fixed:9ms").tell("1ms", 1, vec![send(1); 50]);
-    let post = Post::of(&stage);
-    assert_eq!(post.delays(1, 1), vec![Duration::ZERO; 50]);
-    assert_eq!((post.lost.len(), post.duplicated), (0, 0));
+fn messages_to_itself_are_reliable_and_instant() {
+    let scenario = Scenario::new(1).loss("1").duplicate("1").latency("fixed:9ms").command("1ms", 1, vec![send(1); 50]);
+    let deliveries = Deliveries::observe_run(&scenario);
+    assert_eq!(deliveries.delays(1, 1), vec![Duration::ZERO; 50]);
+    assert_eq!((deliveries.lost.len(), deliveries.duplicated), (0, 0));
 }
 
-/// Everyone sends everyone something at these instants.
-fn everyone(stage: Stage, nodes: u32, instants: &[&str]) -> Stage {
-    let to_all = |from: u32| (1..=nodes).filter(|to| *to != from).map(send).collect::<Acts>();
-    instants
-        .iter()
-        .fold(stage, |stage, instant| (1..=nodes).fold(stage, |stage, from| stage.tell(instant, from, to_all(from))))
+/// Lets every node send a message to every other node at these times.
+fn all_send(scenario: Scenario, nodes: u32, instants: &[&str]) -> Scenario {
+    let to_all = |from: u32| (1..=nodes).filter(|to| *to != from).map(send).collect::<Actions>();
+    instants.iter().fold(scenario, |scenario, instant| {
+        (1..=nodes).fold(scenario, |scenario, from| scenario.command(instant, from, to_all(from)))
+    })
 }
 
 #[test]
-fn one_link_may_be_slower_for_a_while() {
-    let stage = Stage::of(3).fault("link 1 > 2 latency fixed:7ms at 10ms for 10ms");
-    let post = Post::of(&everyone(stage, 3, &["9ms", "10ms", "19ms", "20ms"]));
+fn a_link_may_be_slower_for_some_time() {
+    let scenario = Scenario::new(3).fault("link 1 > 2 latency fixed:7ms at 10ms for 10ms");
+    let deliveries = Deliveries::observe_run(&all_send(scenario, 3, &["9ms", "10ms", "19ms", "20ms"]));
     let ms = Duration::from_millis;
-    // What is sent at 20ms is as fast as ever, but stays behind what is still under way.
-    assert_eq!(post.delays(1, 2), [ms(1), ms(7), ms(7), ms(6)]);
+    // The message sent at 20 ms has the default latency again, but FIFO order keeps it behind the
+    // messages in flight.
+    assert_eq!(deliveries.delays(1, 2), [ms(1), ms(7), ms(7), ms(6)]);
     for (from, to) in [(2, 1), (1, 3), (3, 1), (2, 3), (3, 2)] {
-        assert_eq!(post.delays(from, to), [ms(1); 4], "{from} > {to}");
+        assert_eq!(deliveries.delays(from, to), [ms(1); 4], "{from} > {to}");
     }
 }
 
 #[test]
-fn one_link_may_lose_or_double_for_a_while() {
-    let stage = Stage::of(3)
+fn a_link_may_lose_or_duplicate_for_some_time() {
+    let scenario = Scenario::new(3)
         .fault("link 1 > 2 loss 1 at 10ms for 10ms")
         .fault("link 2 > 3 duplicate 1 at 10ms for 10ms")
         .fault("link 3 > 1 loss 1 at 10ms");
-    let post = Post::of(&everyone(stage, 3, &["9ms", "10ms", "19ms", "20ms"]));
-    let counts = [(1, 2), (2, 3), (3, 1), (2, 1), (1, 3), (3, 2)].map(|(from, to)| post.delays(from, to).len());
+    let deliveries = Deliveries::observe_run(&all_send(scenario, 3, &["9ms", "10ms", "19ms", "20ms"]));
+    let counts = [(1, 2), (2, 3), (3, 1), (2, 1), (1, 3), (3, 2)].map(|(from, to)| deliveries.delays(from, to).len());
     assert_eq!(counts, [2, 6, 1, 4, 4, 4]);
-    assert_eq!(post.lost["chance"], 5);
+    assert_eq!(deliveries.lost["chance"], 5);
 }
 
-/// Of two changes of one link the later holds, and what is left holds again when it ends.
+/// The later of two changes of one link applies; when it ends, the earlier one applies again.
 #[test]
-fn changes_of_a_link_lie_on_top_of_each_other() {
-    let stage = Stage::of(2)
+fn later_changes_of_a_link_override_earlier_ones() {
+    let scenario = Scenario::new(2)
         .fault("link 1 > 2 latency fixed:3ms at 10ms")
         .fault("link rest > 2 latency fixed:5ms at 20ms for 10ms")
         .fault("link 1 > 2 loss 1 at 40ms for 10ms");
-    let post = Post::of(&everyone(stage, 2, &["0ms", "15ms", "25ms", "35ms", "45ms", "55ms"]));
-    assert_eq!(post.delays(1, 2), [1, 3, 5, 3, 3].map(Duration::from_millis));
+    let deliveries = Deliveries::observe_run(&all_send(scenario, 2, &["0ms", "15ms", "25ms", "35ms", "45ms", "55ms"]));
+    assert_eq!(deliveries.delays(1, 2), [1, 3, 5, 3, 3].map(Duration::from_millis));
 }
 
-/// Sizes on the wire do not change how long a message takes.
+/// The size of a message does not affect its delay.
 #[test]
 fn long_messages_take_no_longer() {
     let long: Message = ping(vec![send(1); 50]);
-    let stage = Stage::of(2).tell("0ms", 1, [crate::common::send_message(2, long), send(2)]);
-    let post = Post::of(&stage);
-    assert_eq!(post.delays(1, 2), vec![length("1ms"); 2]);
-    assert_eq!(stage.played(()).time(), at("2ms"));
+    let scenario = Scenario::new(2).command("0ms", 1, [crate::common::send_message(2, long), send(2)]);
+    let deliveries = Deliveries::observe_run(&scenario);
+    assert_eq!(deliveries.delays(1, 2), vec![length("1ms"); 2]);
+    assert_eq!(scenario.run_to_end(()).time(), at("2ms"));
 }

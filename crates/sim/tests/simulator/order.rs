@@ -1,17 +1,18 @@
-//! What comes first when several things come at the same instant.
+//! The order of events at the same time.
 
-use crate::common::{Stage, emit, multicast, ping, save, send, send_message, set};
+use crate::common::{Scenario, emit, multicast, ping, save, send, send_message, set};
 use expect_test::expect;
 
-/// The message and the timer were planned in both orders; the fault comes first, the user last.
+/// The message and the timers were scheduled in both orders; the fault comes first, the command
+/// last.
 #[test]
-fn faults_then_the_disk_then_messages_then_timers_then_users() {
-    let stage = Stage::of(2)
+fn faults_then_disks_then_messages_then_timers_then_commands() {
+    let scenario = Scenario::new(2)
         .sync("fixed:1ms")
-        .tell("1ms", 1, [emit("told")])
-        .tell("0ms", 1, [set('a', "1ms", []), save(7)])
-        .tell("0ms", 2, [send(1)])
-        .tell("0ms", 1, [set('b', "1ms", [])])
+        .command("1ms", 1, [emit("told")])
+        .command("0ms", 1, [set('a', "1ms", []), save(7)])
+        .command("0ms", 2, [send(1)])
+        .command("0ms", 1, [set('b', "1ms", [])])
         .fault("skew 2 by 5ms at 1ms");
     expect![[r#"
         0ms 1 < command
@@ -29,18 +30,18 @@ fn faults_then_the_disk_then_messages_then_timers_then_users() {
         1ms 1 < command
         1ms 1 > emit told
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
 #[test]
-fn messages_of_one_instant_arrive_in_the_order_they_were_sent() {
-    let stage = Stage::of(3)
-        .tell("0ms", 2, [send(1), send(3), send(1)])
-        .tell("0ms", 3, [send(1)])
-        .tell("0ms", 1, [multicast(3), send(2)])
-        .tell("0ms", 2, [send(1)]);
-    let story = stage.story();
-    let arrivals: Vec<_> = story.lines().filter(|line| line.starts_with("1ms")).collect();
+fn messages_at_one_time_arrive_in_sending_order() {
+    let scenario = Scenario::new(3)
+        .command("0ms", 2, [send(1), send(3), send(1)])
+        .command("0ms", 3, [send(1)])
+        .command("0ms", 1, [multicast(3), send(2)])
+        .command("0ms", 2, [send(1)]);
+    let trace = scenario.trace();
+    let arrivals: Vec<_> = trace.lines().filter(|line| line.starts_with("1ms")).collect();
     expect![[r#"
         1ms 1 < ping 2.1
         1ms 3 < ping 2.2
@@ -53,21 +54,21 @@ fn messages_of_one_instant_arrive_in_the_order_they_were_sent() {
     .assert_eq(&arrivals.join("\n"));
 }
 
-/// With or without first-in-first-out links: the same instant is the same instant.
+/// Messages that arrive at the same time keep their sending order, with and without FIFO links.
 #[test]
-fn ties_keep_the_order_of_sending_on_any_links() {
+fn ties_keep_the_sending_order_on_all_links() {
     for fifo in [false, true] {
-        let stage = Stage::of(2).fifo(fifo).tell("0ms", 1, vec![send(2); 200]);
-        let story = stage.story();
-        let arrivals: Vec<_> = story.lines().filter_map(|line| line.strip_prefix("1ms 2 < ping 1.")).collect();
+        let scenario = Scenario::new(2).fifo(fifo).command("0ms", 1, vec![send(2); 200]);
+        let trace = scenario.trace();
+        let arrivals: Vec<_> = trace.lines().filter_map(|line| line.strip_prefix("1ms 2 < ping 1.")).collect();
         assert_eq!(arrivals, (1..=200).map(|number| number.to_string()).collect::<Vec<_>>());
     }
 }
 
-/// A message to oneself takes no time, and still comes after the step that sends it.
+/// A message of a node to itself takes no time, but arrives after the step that sends it.
 #[test]
-fn a_message_to_oneself_arrives_at_once_and_never_earlier() {
-    let stage = Stage::of(1).tell("3ms", 1, [send_message(1, ping([send(1)])), emit("last of the step")]);
+fn a_message_to_itself_arrives_right_after_its_step() {
+    let scenario = Scenario::new(1).command("3ms", 1, [send_message(1, ping([send(1)])), emit("last of the step")]);
     expect![[r#"
         3ms 1 < command
         3ms 1 > ping 1.1 to 1
@@ -76,24 +77,24 @@ fn a_message_to_oneself_arrives_at_once_and_never_earlier() {
         3ms 1 > ping 1.2 to 1
         3ms 1 < ping 1.2
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
-/// Further away than the queue has room for is the end of time. The first two of these, cut off to what there is
-/// room for, would come after some minutes.
+/// Times beyond the range of the queue are limited to its maximum. If the first two were truncated
+/// instead, they would come after a few minutes.
 #[test]
-fn what_is_planned_for_the_end_of_time_does_not_happen_soon() {
+fn times_beyond_the_range_of_the_queue_are_limited() {
     for far in ["640512h", "1281024h", "5000000h"] {
-        let stage = Stage::of(2)
+        let scenario = Scenario::new(2)
             .fault(&format!("crash 1 at {far}"))
             .fault(&format!("link 1 > 2 latency fixed:{far}"))
-            .tell("0ms", 1, [send(2), set('a', far, [])])
-            .tell("1000s", 1, [emit("alive")]);
-        let story = stage.story();
-        let first: Vec<_> = story.lines().skip(1).take(5).collect();
+            .command("0ms", 1, [send(2), set('a', far, [])])
+            .command("1000s", 1, [emit("alive")]);
+        let trace = scenario.trace();
+        let first: Vec<_> = trace.lines().skip(1).take(5).collect();
         let expected =
             ["0ms 1 < command", "0ms 1 > ping 1.1 to 2", "0ms 1 > set a", "1000s 1 < command", "1000s 1 > emit alive"];
         let fits = first.iter().zip(expected).all(|(line, start)| line.starts_with(start));
-        assert!(fits && first.len() == 5, "far is {far}:\n{story}");
+        assert!(fits && first.len() == 5, "far is {far}:\n{trace}");
     }
 }

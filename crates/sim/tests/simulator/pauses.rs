@@ -1,19 +1,19 @@
-//! Pauses: a node stands still, forgets nothing, and goes on where it stood.
+//! Pauses: a paused node keeps its state and its inputs, and continues when it resumes.
 
-use crate::common::{Stage, emit, node, save, send, set};
+use crate::common::{Scenario, emit, node, save, send, set};
 use expect_test::expect;
 
 #[test]
-fn a_pause_holds_everything_and_lets_it_go_in_order() {
-    let stage = Stage::of(3)
+fn a_pause_delays_all_inputs_and_keeps_their_order() {
+    let scenario = Scenario::new(3)
         .sync("fixed:2ms")
-        .tell("0ms", 2, [set('b', "4ms", []), set('a', "3ms", []), save(1)])
+        .command("0ms", 2, [set('b', "4ms", []), set('a', "3ms", []), save(1)])
         .fault("pause 2 at 1ms for 9ms")
-        .tell("2ms", 2, [emit("first command")])
-        .tell("4ms", 1, [send(2)])
-        .tell("5ms", 3, [send(2)])
-        .tell("6ms", 1, [send(2)])
-        .tell("7ms", 2, [emit("second command")]);
+        .command("2ms", 2, [emit("first command")])
+        .command("4ms", 1, [send(2)])
+        .command("5ms", 3, [send(2)])
+        .command("6ms", 1, [send(2)])
+        .command("7ms", 2, [emit("second command")]);
     expect![[r#"
         10ms * 2 resumed
         10ms 2 < saved 1
@@ -27,35 +27,35 @@ fn a_pause_holds_everything_and_lets_it_go_in_order() {
         10ms 2 < command
         10ms 2 > emit second command
     "#]]
-    .assert_eq(&after(&stage.story(), "10ms"));
+    .assert_eq(&after(&scenario.trace(), "10ms"));
 }
 
-/// The story from this instant on.
-fn after(story: &str, instant: &str) -> String {
-    story.lines().skip_while(|line| !line.starts_with(instant)).map(|line| format!("{line}\n")).collect()
+/// Returns the trace from this time on.
+fn after(trace: &str, instant: &str) -> String {
+    trace.lines().skip_while(|line| !line.starts_with(instant)).map(|line| format!("{line}\n")).collect()
 }
 
-/// What waited is taken before what arrives at the instant of the resume, so links stay first in, first out.
+/// Waiting inputs come before inputs that arrive at the time of the resume, so links stay FIFO.
 #[test]
-fn what_waited_comes_before_what_comes_now() {
-    let stage = Stage::of(2).fault("pause 2 at 1ms for 9ms").tell("4ms", 1, [send(2)]).tell("9ms", 1, [send(2)]).tell(
-        "9.5ms",
-        1,
-        [send(2)],
-    );
+fn waiting_inputs_come_before_new_ones() {
+    let scenario = Scenario::new(2)
+        .fault("pause 2 at 1ms for 9ms")
+        .command("4ms", 1, [send(2)])
+        .command("9ms", 1, [send(2)])
+        .command("9.5ms", 1, [send(2)]);
     expect![[r#"
         10ms * 2 resumed
         10ms 2 < ping 1.1
         10ms 2 < ping 1.2
         10.5ms 2 < ping 1.3
     "#]]
-    .assert_eq(&after(&stage.story(), "10ms"));
+    .assert_eq(&after(&scenario.trace(), "10ms"));
 }
 
-/// A timer that came due in the pause is cancelled by a message that waited too.
+/// A waiting message cancels a timer that expired during the pause.
 #[test]
-fn a_timer_may_be_cancelled_by_what_waited_before_it() {
-    let stage = Stage::of(2).tell("0ms", 2, [set('a', "3ms", [])]).fault("pause 2 at 1ms for 9ms").tell(
+fn a_waiting_message_may_cancel_a_timer() {
+    let scenario = Scenario::new(2).command("0ms", 2, [set('a', "3ms", [])]).fault("pause 2 at 1ms for 9ms").command(
         "4ms",
         1,
         [crate::common::send_message(2, crate::common::ping([crate::common::cancel('a')]))],
@@ -65,16 +65,16 @@ fn a_timer_may_be_cancelled_by_what_waited_before_it() {
         10ms 2 < ping 1.1
         10ms 2 > cancel a
     "#]]
-    .assert_eq(&after(&stage.story(), "10ms"));
+    .assert_eq(&after(&scenario.trace(), "10ms"));
 }
 
 #[test]
-fn a_crash_in_a_pause_loses_what_waited() {
-    let stage = Stage::of(2)
-        .tell("0ms", 2, [set('a', "3ms", [])])
+fn a_crash_during_a_pause_loses_waiting_inputs() {
+    let scenario = Scenario::new(2)
+        .command("0ms", 2, [set('a', "3ms", [])])
         .fault("pause 2 at 1ms for 9ms")
-        .tell("2ms", 1, [send(2)])
-        .tell("4ms", 2, [emit("never")])
+        .command("2ms", 1, [send(2)])
+        .command("4ms", 2, [emit("never")])
         .fault("crash 2 at 5ms for 10ms");
     expect![[r#"
         0ms 2 < command
@@ -83,17 +83,17 @@ fn a_crash_in_a_pause_loses_what_waited() {
         2ms 1 < command
         2ms 1 > ping 1.1 to 2
         5ms * 2 crashed, 0 writes lost
-        5ms * lost 1.1 to 2: its receiver is down
+        5ms * lost 1.1 to 2: the receiver is down
         15ms 2 < start 1
         15ms 2 > finds []
     "#]]
-    .assert_eq(&stage.story());
-    assert!(stage.played(()).is_quiet());
+    .assert_eq(&scenario.trace());
+    assert!(scenario.run_to_end(()).is_quiet());
 }
 
 #[test]
-fn pausing_the_paused_and_resuming_the_running_does_nothing() {
-    let stage = Stage::of(1)
+fn pausing_a_paused_node_and_resuming_a_running_one_has_no_effect() {
+    let scenario = Scenario::new(1)
         .fault("resume 1 at 1ms")
         .fault("pause 1 at 2ms")
         .fault("pause 1 at 3ms for 1ms")
@@ -103,25 +103,25 @@ fn pausing_the_paused_and_resuming_the_running_does_nothing() {
         2ms * 1 paused
         6ms * 1 resumed
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
 /// The end of a pause belongs to that pause.
 #[test]
 fn the_end_of_one_pause_does_not_end_another() {
-    let stage = Stage::of(1)
+    let scenario = Scenario::new(1)
         .fault("pause 1 at 1ms for 9ms")
         .fault("resume 1 at 3ms")
         .fault("pause 1 at 5ms")
         .fault("resume 1 at 20ms");
-    let story = stage.story();
-    let lines: Vec<_> = story.lines().collect();
+    let trace = scenario.trace();
+    let lines: Vec<_> = trace.lines().collect();
     assert_eq!(lines, ["1ms * 1 paused", "3ms * 1 resumed", "5ms * 1 paused", "20ms * 1 resumed"]);
 }
 
 #[test]
-fn a_node_that_is_paused_from_the_start_starts_when_it_goes_on() {
-    let stage = Stage::of(2).opening([send(2)]).fault("pause 2 for 5ms");
+fn a_node_paused_from_the_start_starts_when_it_resumes() {
+    let scenario = Scenario::new(2).on_start([send(2)]).fault("pause 2 for 5ms");
     expect![[r#"
         0ms * 2 paused
         0ms 1 > ping 1.1 to 2
@@ -131,31 +131,30 @@ fn a_node_that_is_paused_from_the_start_starts_when_it_goes_on() {
         5ms 2 < ping 1.1
         5ms 2 < ping 2.1
     "#]]
-    .assert_eq(&stage.story());
-    let world = stage.fault("crash 2 at 3ms").played(());
+    .assert_eq(&scenario.trace());
+    let world = scenario.fault("crash 2 at 3ms").run_to_end(());
     assert!(!world.is_up(node(2)));
     assert_eq!(world.events(), 1);
 }
 
-/// A cut stops what is between nodes. What reached a paused node waits inside it, whatever is cut later; what came
-/// during the cut never did.
+/// A cut blocks messages in flight. It does not affect messages that already wait in a paused node.
 #[test]
-fn cuts_are_judged_when_a_message_arrives() {
-    let stage = Stage::of(2)
+fn cuts_apply_when_a_message_arrives() {
+    let scenario = Scenario::new(2)
         .fault("pause 2 at 0ms for 20ms")
-        .tell("1ms", 1, [send(2)])
-        .tell("4.5ms", 1, [send(2)])
+        .command("1ms", 1, [send(2)])
+        .command("4.5ms", 1, [send(2)])
         .fault("cut 1 | 2 at 5ms for 10ms")
-        .tell("8ms", 1, [send(2)])
+        .command("8ms", 1, [send(2)])
         .fault("cut 1 | 2 at 19ms");
     expect![[r#"
-        5.5ms * lost 1.2 to 2: stopped by a cut
-        8ms * lost 1.3 to 2: stopped by a cut
+        5.5ms * lost 1.2 to 2: blocked by a cut
+        8ms * lost 1.3 to 2: blocked by a cut
         20ms 2 < ping 1.1
     "#]]
     .assert_eq(
-        &stage
-            .story()
+        &scenario
+            .trace()
             .lines()
             .filter(|line| line.contains("lost") || line.contains("< ping"))
             .map(|line| format!("{line}\n"))
@@ -165,6 +164,6 @@ fn cuts_are_judged_when_a_message_arrives() {
 
 #[test]
 fn a_paused_node_is_up() {
-    let world = Stage::of(1).fault("pause 1 at 1ms").played(());
+    let world = Scenario::new(1).fault("pause 1 at 1ms").run_to_end(());
     assert!(world.is_up(node(1)));
 }

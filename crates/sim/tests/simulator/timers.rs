@@ -1,16 +1,16 @@
 //! Timers: set, replaced, cancelled, set again.
 
-use crate::common::{Act, Acts, Stage, at, cancel, length, ping, send, send_message, set};
+use crate::common::{Action, Actions, Scenario, at, cancel, length, ping, send, send_message, set};
 use expect_test::expect;
 use quorate_core::{Span, Time};
 use quorate_journal::moment::{Moment, Observer, Taken};
 
 #[test]
 fn setting_a_timer_replaces_the_one_of_the_same_name() {
-    let stage = Stage::of(1)
-        .tell("0ms", 1, [set('a', "5ms", []), set('b', "5ms", [])])
-        .tell("4ms", 1, [set('a', "5ms", [])])
-        .tell("20ms", 1, [set('a', "9ms", []), set('a', "1ms", [])]);
+    let scenario = Scenario::new(1)
+        .command("0ms", 1, [set('a', "5ms", []), set('b', "5ms", [])])
+        .command("4ms", 1, [set('a', "5ms", [])])
+        .command("20ms", 1, [set('a', "9ms", []), set('a', "1ms", [])]);
     expect![[r#"
         0ms 1 < command
         0ms 1 > set a 5ms
@@ -24,17 +24,18 @@ fn setting_a_timer_replaces_the_one_of_the_same_name() {
         20ms 1 > set a 1ms
         21ms 1 < timer a
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
-/// Neither in time, nor in the same step, nor at the very instant it is due by a message that comes before it.
+/// A timer can be cancelled before it is due, in the step that sets it, and by a message that
+/// arrives at the time it is due.
 #[test]
 fn a_cancelled_timer_never_fires() {
-    let stage = Stage::of(2)
-        .tell("0ms", 1, [set('a', "5ms", []), set('b', "3ms", []), cancel('b'), cancel('c')])
-        .tell("4ms", 1, [cancel('a'), cancel('a')])
-        .tell("9ms", 1, [set('a', "1ms", [])])
-        .tell("9ms", 2, [send_message(1, ping([cancel('a')]))]);
+    let scenario = Scenario::new(2)
+        .command("0ms", 1, [set('a', "5ms", []), set('b', "3ms", []), cancel('b'), cancel('c')])
+        .command("4ms", 1, [cancel('a'), cancel('a')])
+        .command("9ms", 1, [set('a', "1ms", [])])
+        .command("9ms", 2, [send_message(1, ping([cancel('a')]))]);
     expect![[r#"
         0ms 1 < command
         0ms 1 > set a 5ms
@@ -49,21 +50,21 @@ fn a_cancelled_timer_never_fires() {
         10ms 1 < ping 2.1
         10ms 1 > cancel a
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
 #[test]
 fn a_timer_may_be_set_again_by_its_own_firing() {
-    let again = |then: Acts| vec![set('a', "2ms", then)];
-    let stage = Stage::of(1).tell("0ms", 1, again(again(again(vec![]))));
-    let story = stage.story();
-    let fired: Vec<_> = story.lines().filter(|line| line.contains("<")).collect();
+    let again = |then: Actions| vec![set('a', "2ms", then)];
+    let scenario = Scenario::new(1).command("0ms", 1, again(again(again(vec![]))));
+    let trace = scenario.trace();
+    let fired: Vec<_> = trace.lines().filter(|line| line.contains("<")).collect();
     assert_eq!(fired, ["0ms 1 < command", "2ms 1 < timer a", "4ms 1 < timer a", "6ms 1 < timer a"]);
 }
 
 #[test]
-fn a_timer_of_no_length_fires_at_once() {
-    let stage = Stage::of(1).tell("3ms", 1, [set('a', "0ms", [send(1)])]);
+fn a_timer_of_zero_duration_fires_at_once() {
+    let scenario = Scenario::new(1).command("3ms", 1, [set('a', "0ms", [send(1)])]);
     expect![[r#"
         3ms 1 < command
         3ms 1 > set a 0ms
@@ -71,14 +72,14 @@ fn a_timer_of_no_length_fires_at_once() {
         3ms 1 > ping 1.1 to 1
         3ms 1 < ping 1.1
     "#]]
-    .assert_eq(&stage.story());
+    .assert_eq(&scenario.trace());
 }
 
 #[derive(Default)]
 struct Firings(Vec<Time>);
 
-impl Observer<Acts, String> for Firings {
-    fn observe(&mut self, moment: &Moment<'_, Acts, String>) {
+impl Observer<Actions, String> for Firings {
+    fn observe(&mut self, moment: &Moment<'_, Actions, String>) {
         if let Moment::Input { time, input: Taken::Timer(_), .. } = moment {
             self.0.push(*time);
         }
@@ -90,8 +91,8 @@ fn a_timer_fires_anywhere_in_its_span_and_nowhere_else() {
     let span = Span::between(length("3ms"), length("7ms"));
     let fired: Vec<_> = (0..2_000)
         .map(|seed| {
-            let act = Act::Set { timer: 'a', span, then: vec![] };
-            let firings = Stage::of(1).seed(seed).tell("1ms", 1, [act]).watched(Firings::default()).0;
+            let action = Action::Set { timer: 'a', span, then: vec![] };
+            let firings = Scenario::new(1).seed(seed).command("1ms", 1, [action]).run_observed(Firings::default()).0;
             assert_eq!(firings.len(), 1, "seed {seed}");
             firings[0]
         })
@@ -101,13 +102,12 @@ fn a_timer_fires_anywhere_in_its_span_and_nowhere_else() {
     assert!(last <= Some(at("8ms")) && last > Some(at("7.99ms")), "{last:?}");
 }
 
-/// Each node has timers of its own, whatever they are called.
+/// Equal timers of different nodes are independent.
 #[test]
-fn timers_of_one_name_on_two_nodes_are_two() {
-    let stage = Stage::of(2).tell("0ms", 1, [set('a', "2ms", [])]).tell("0ms", 2, [set('a', "3ms", [])]).tell(
-        "1ms",
-        2,
-        [cancel('a')],
-    );
-    assert_eq!(stage.watched(Firings::default()).0, [at("2ms")]);
+fn equal_timers_of_two_nodes_are_independent() {
+    let scenario = Scenario::new(2)
+        .command("0ms", 1, [set('a', "2ms", [])])
+        .command("0ms", 2, [set('a', "3ms", [])])
+        .command("1ms", 2, [cancel('a')]);
+    assert_eq!(scenario.run_observed(Firings::default()).0, [at("2ms")]);
 }

@@ -1,9 +1,9 @@
-//! Whether journals fit together, and what they say when they are laid side by side.
+//! Checks that journals belong together, and prepares them for the merge.
 
 use super::Gathered;
 use super::error::GatherError;
-use super::lives::{Life, Pause, Scale, assign, judge_disks};
-use super::survey::{Content, Heard, LifeSurvey, Receipt, Survey, WorldSurvey, out_of_order};
+use super::incarnations::{IncarnationPlan, Pause, TimeScale, assign_fault, check_disks};
+use super::survey::{Content, IncarnationSurvey, Receipt, Received, Survey, WorldSurvey, out_of_order};
 use crate::moment::MessageId;
 use crate::record::line::WorldLine;
 use crate::record::{FORMAT, Header, Live};
@@ -12,95 +12,97 @@ use quorate_core::{Incarnation, NodeId, Time};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The journals, ready to be merged.
+/// The plan of the merge.
 pub(super) struct Arrangement {
     /// The header of the result.
     pub(super) header: Header,
     pub(super) nodes: Vec<NodePlan>,
-    /// What changed around the nodes, in order of time.
+    /// Changes of the environment that concern no single node, in order of time.
     pub(super) changes: VecDeque<(Time, String)>,
-    /// How the run ended, if its parent says.
+    /// How the run ended, if the parent process recorded it.
     pub(super) ending: Option<Ending>,
     pub(super) found: Gathered,
 }
 
-/// The lives of a node, in order, and when it stood still.
+/// The incarnations of a node, in order, and its pauses.
 #[derive(Default)]
 pub(super) struct NodePlan {
-    pub(super) lives: Vec<Life>,
+    pub(super) incarnations: Vec<IncarnationPlan>,
     pub(super) pauses: VecDeque<Pause>,
 }
 
-/// The journals after the first reading, sorted by what they are.
-struct Sorted {
-    lives: BTreeMap<(NodeId, Incarnation), (String, usize, LifeSurvey)>,
+/// The journals after the first reading, by type.
+struct SortedSurveys {
+    incarnations: BTreeMap<(NodeId, Incarnation), (String, usize, IncarnationSurvey)>,
     worlds: Vec<(String, WorldSurvey)>,
     torn: Vec<String>,
-    /// How many files have not even a header.
-    blank: usize,
+    /// Number of files without a complete header.
+    without_header: usize,
 }
 
-/// Lays the journals side by side.
+/// Checks the surveyed journals and plans the merge.
 pub(super) fn arrange(surveys: Vec<Survey>) -> Result<Arrangement, GatherError> {
     let sorted = sort(surveys)?;
     sorted.check_runs()?;
     sorted.check_nodes()?;
     sorted.check_messages()?;
     sorted.check_order()?;
-    let header = sorted.reference().ok_or(GatherError::Nothing)?.1.clone();
-    let scale = Scale::new(sorted.lives());
-    let mut found = sorted.found(header.nodes, scale.boots());
+    let header = sorted.reference().ok_or(GatherError::NoJournals)?.1.clone();
+    let scale = TimeScale::new(sorted.incarnations());
+    let mut found = sorted.statistics(header.nodes, scale.boots());
     let origin = sorted.origin(&scale);
     let scale = scale.with_zero_at(origin);
     let mut nodes: Vec<NodePlan> = (0..header.nodes).map(|_| NodePlan::default()).collect();
-    for ((node, _), (file, part, survey)) in sorted.lives {
+    for ((node, _), (file, part, survey)) in sorted.incarnations {
         let shift = scale.shift(&survey.live);
         if let Some(plan) = nodes.get_mut(node.index()) {
-            plan.add(Life::new(file, part, survey, shift));
+            plan.add(IncarnationPlan::new(file, part, survey, shift));
         }
     }
     let ending = sorted.worlds.iter().find_map(|(_, world)| world.ending);
     let mut changes = Vec::new();
     for (_, world) in sorted.worlds {
         let shift = scale.shift(&world.live);
-        for act in world.acts {
-            match act.what {
-                WorldLine::Changed(text) => changes.push((shift.of(act.time), text)),
-                what => found.warnings.extend(assign(&mut nodes, shift.of(act.time), &what)),
+        for event in world.events {
+            match event.what {
+                WorldLine::Changed(text) => changes.push((shift.apply(event.time), text)),
+                what => found.warnings.extend(assign_fault(&mut nodes, shift.apply(event.time), &what)),
             }
         }
     }
     changes.sort_by_key(|(time, _)| *time);
     for plan in &mut nodes {
-        judge_disks(&mut plan.lives, &mut found);
+        check_disks(&mut plan.incarnations, &mut found);
     }
     let header = Header { journal: FORMAT, recorded: true, origin: 0, live: None, ..header };
     Ok(Arrangement { header, nodes, changes: changes.into(), ending, found })
 }
 
 impl NodePlan {
-    /// A life that never started left nothing behind.
-    fn add(&mut self, mut life: Life) {
-        if life.started.is_some() {
-            life.base = self.lives.last().map_or(0, |last| last.base + last.sent);
-            self.lives.push(life);
+    /// Adds an incarnation, unless it never started.
+    fn add(&mut self, mut plan: IncarnationPlan) {
+        if plan.started.is_some() {
+            plan.base = self.incarnations.last().map_or(0, |last| last.base + last.sent);
+            self.incarnations.push(plan);
         }
     }
 }
 
-fn sort(surveys: Vec<Survey>) -> Result<Sorted, GatherError> {
-    let mut sorted = Sorted { lives: BTreeMap::new(), worlds: Vec::new(), torn: Vec::new(), blank: 0 };
+fn sort(surveys: Vec<Survey>) -> Result<SortedSurveys, GatherError> {
+    let mut sorted =
+        SortedSurveys { incarnations: BTreeMap::new(), worlds: Vec::new(), torn: Vec::new(), without_header: 0 };
     for Survey { part, file, torn, content } in surveys {
         if torn {
             sorted.torn.push(file.clone());
         }
         match content {
-            Content::Nothing => sorted.blank += 1,
+            Content::NoHeader => sorted.without_header += 1,
             Content::World(world) => sorted.worlds.push((file, *world)),
-            Content::Life(survey) => {
-                let (node, life) = (survey.node, survey.live.incarnation);
-                if let Some((other, _, _)) = sorted.lives.insert((node, life), (file.clone(), part, *survey)) {
-                    return Err(GatherError::Twice { file, other, node, life });
+            Content::Incarnation(survey) => {
+                let (node, incarnation) = (survey.node, survey.live.incarnation);
+                let key = (node, incarnation);
+                if let Some((other, _, _)) = sorted.incarnations.insert(key, (file.clone(), part, *survey)) {
+                    return Err(GatherError::Twice { file, other, node, incarnation });
                 }
             }
         }
@@ -108,21 +110,22 @@ fn sort(surveys: Vec<Survey>) -> Result<Sorted, GatherError> {
     Ok(sorted)
 }
 
-impl Sorted {
-    /// The headers of all journals, those of the world first.
+impl SortedSurveys {
+    /// Returns the headers of all journals, those of the parent process first.
     fn headers(&self) -> impl Iterator<Item = (&String, &Header)> {
         let worlds = self.worlds.iter().map(|(file, world)| (file, &world.header));
-        worlds.chain(self.lives.values().map(|(file, _, survey)| (file, &survey.header)))
+        worlds.chain(self.incarnations.values().map(|(file, _, survey)| (file, &survey.header)))
     }
 
-    /// The journal whose header the result gets: whoever did something to the nodes knows most of the run.
+    /// Returns the journal whose header the result gets. That of the parent process describes the
+    /// run best.
     fn reference(&self) -> Option<(&String, &Header)> {
         self.headers().next()
     }
 
-    fn lives(&self) -> impl Iterator<Item = &Live> {
+    fn incarnations(&self) -> impl Iterator<Item = &Live> {
         let worlds = self.worlds.iter().map(|(_, world)| &world.live);
-        worlds.chain(self.lives.values().map(|(_, _, survey)| &survey.live))
+        worlds.chain(self.incarnations.values().map(|(_, _, survey)| &survey.live))
     }
 
     fn check_runs(&self) -> Result<(), GatherError> {
@@ -135,46 +138,51 @@ impl Sorted {
         Ok(())
     }
 
-    /// Each node must be there, unless its journal may be one of those that were cut off in their first line.
+    /// Checks that there is a journal of every node, except for as many nodes as there are files
+    /// without a header.
     fn check_nodes(&self) -> Result<(), GatherError> {
         let nodes = self.reference().map_or(0, |(_, header)| header.nodes);
-        let there: BTreeSet<_> = self.lives.keys().map(|(node, _)| node.index()).collect();
-        if nodes - there.len() <= self.blank {
+        let present: BTreeSet<_> = self.incarnations.keys().map(|(node, _)| node.index()).collect();
+        if nodes - present.len() <= self.without_header {
             return Ok(());
         }
-        let missing = (0..nodes).find(|index| !there.contains(index)).unwrap_or(nodes);
+        let missing = (0..nodes).find(|index| !present.contains(index)).unwrap_or(nodes);
         Err(GatherError::Missing { node: NodeId::from_index(missing), nodes })
     }
 
-    /// Every message that arrives somewhere must have been sent somewhere.
+    /// Checks that every received message was sent.
     fn check_messages(&self) -> Result<(), GatherError> {
-        for (file, _, survey) in self.lives.values() {
-            for ((sender, life), heard) in &survey.heard {
-                let number = heard.last.number;
-                let reason = match self.lives.get(&(*sender, *life)) {
-                    None => format!("no journal of life {life} of node {sender} is among these files; name it too"),
+        for (file, _, survey) in self.incarnations.values() {
+            for ((sender, incarnation), received) in &survey.received {
+                let number = received.last.number;
+                let reason = match self.incarnations.get(&(*sender, *incarnation)) {
+                    None => {
+                        format!("no journal of incarnation {incarnation} of node {sender} is among these files; add it")
+                    }
                     Some((other, _, sender)) if sender.sent < number => {
-                        format!("{other} ends before that was sent; it was cut off, or is of another run")
+                        format!("{other} ends before that message was sent; it is truncated or belongs to another run")
                     }
                     Some(_) => continue,
                 };
-                let reason = format!("message {sender}.{number} of life {life} of node {sender} arrives, but {reason}");
-                return Err(GatherError::Line { file: file.clone(), line: heard.last.line, reason });
+                let reason = format!(
+                    "message {sender}.{number} of incarnation {incarnation} of node {sender} arrives, but {reason}"
+                );
+                return Err(GatherError::Line { file: file.clone(), line: received.last.line, reason });
             }
         }
         Ok(())
     }
 
-    /// What one life of a node did not hear because a later message came first, no later life hears: the link had passed
-    /// it by.
+    /// Checks the message order across a node's incarnations. A message that a link has skipped
+    /// cannot arrive at a later incarnation.
     fn check_order(&self) -> Result<(), GatherError> {
         let mut last: BTreeMap<(NodeId, NodeId, Incarnation), (&String, Receipt)> = BTreeMap::new();
-        for (file, _, survey) in self.lives.values() {
-            for ((sender, life), Heard { first, last: newest }) in &survey.heard {
-                let before = last.insert((survey.node, *sender, *life), (file, *newest));
+        for (file, _, survey) in self.incarnations.values() {
+            for ((sender, incarnation), Received { first, last: newest }) in &survey.received {
+                let before = last.insert((survey.node, *sender, *incarnation), (file, *newest));
                 if let Some((other, before)) = before.filter(|(_, before)| first.number <= before.number) {
                     let id = MessageId { sender: *sender, number: first.number };
-                    let reason = out_of_order(id, *life, before, &format!("in {other},"));
+                    let reason = out_of_order(id, *incarnation, before, &format!("in {other},"));
                     return Err(GatherError::Line { file: file.clone(), line: first.line, reason });
                 }
             }
@@ -182,30 +190,32 @@ impl Sorted {
         Ok(())
     }
 
-    /// What people want to see as 0: what the world's journal says, or else the earliest of what the nodes say.
-    fn origin(&self, scale: &Scale) -> i64 {
-        let of = |header: &Header, live: &Live| scale.shift(live).of(Time::from_nanos(header.origin)).nanos();
-        let world = self.worlds.iter().map(|(_, world)| of(&world.header, &world.live)).min();
-        let nodes = self.lives.values().map(|(_, _, survey)| of(&survey.header, &survey.live)).min();
+    /// Returns the time to display as 0: the origin of the parent's journal, or else the earliest
+    /// origin of the nodes.
+    fn origin(&self, scale: &TimeScale) -> i64 {
+        let shifted = |header: &Header, live: &Live| scale.shift(live).apply(Time::from_nanos(header.origin)).nanos();
+        let world = self.worlds.iter().map(|(_, world)| shifted(&world.header, &world.live)).min();
+        let nodes = self.incarnations.values().map(|(_, _, survey)| shifted(&survey.header, &survey.live)).min();
         world.or(nodes).unwrap_or(0)
     }
 
-    fn found(&self, nodes: usize, boots: usize) -> Gathered {
-        let lives = || self.lives.values().map(|(_, _, survey)| survey);
+    fn statistics(&self, nodes: usize, boots: usize) -> Gathered {
+        let incarnations = || self.incarnations.values().map(|(_, _, survey)| survey);
         Gathered {
             nodes,
-            lives: lives().count(),
-            ended: lives().filter(|survey| survey.ended).count(),
+            lives: incarnations().count(),
+            ended: incarnations().filter(|survey| survey.ended).count(),
             boots,
-            sent: lives().map(|survey| survey.sent).sum(),
+            sent: incarnations().map(|survey| survey.sent).sum(),
             torn: self.torn.clone(),
             ..Gathered::default()
         }
     }
 }
 
-/// In what two headers differ, if they are of different runs. Only a parent of the nodes knows what it will do to them.
-fn difference(one: &Header, other: &Header, has_world: bool) -> Option<String> {
+/// Returns the difference between two headers if they belong to different runs. If there is a
+/// parent process, only its header lists the faults.
+fn difference(one: &Header, other: &Header, has_parent: bool) -> Option<String> {
     let differ = |what: &str, one: &dyn std::fmt::Display, other: &dyn std::fmt::Display| {
         Some(format!("its {what} is {one}, not {other}"))
     };
@@ -225,14 +235,14 @@ fn difference(one: &Header, other: &Header, has_world: bool) -> Option<String> {
     if group != others {
         return differ("group", &group, &others);
     }
-    let (run, others) = (settings(&one.run, has_world), settings(&other.run, has_world));
+    let (run, others) = (settings(&one.run, has_parent), settings(&other.run, has_parent));
     let names: BTreeSet<_> = run.keys().chain(others.keys()).collect();
     let name = names.into_iter().find(|name| run.get(*name) != others.get(*name))?;
     let text = |value: Option<&&Value>| value.map_or_else(|| "absent".into(), ToString::to_string);
     differ(&format!("setting '{}'", name.escape_debug()), &text(run.get(name)), &text(others.get(name)))
 }
 
-/// The name that the nodes met under, as people read it.
+/// Returns the name of the group for an error message.
 fn group(header: &Header) -> String {
     match header.live.as_ref().map_or("", |live| live.group.as_str()) {
         "" => "absent".into(),
@@ -240,10 +250,10 @@ fn group(header: &Header) -> String {
     }
 }
 
-fn settings(run: &Value, has_world: bool) -> BTreeMap<&str, &Value> {
+fn settings(run: &Value, has_parent: bool) -> BTreeMap<&str, &Value> {
     match run {
         Value::Object(settings) => {
-            let counts = |name: &str| !(has_world && name == "faults");
+            let counts = |name: &str| !(has_parent && name == "faults");
             settings.iter().map(|(name, value)| (name.as_str(), value)).filter(|(name, _)| counts(name)).collect()
         }
         other => BTreeMap::from([("run", other)]),

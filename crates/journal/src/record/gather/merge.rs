@@ -1,10 +1,10 @@
-//! The second reading: what is free to go next, by time.
+//! The second reading: merges the journals in causal order, by time.
 
 use super::arrange::Arrangement;
 use super::error::GatherError;
-use super::post::{Fate, Letter, Post};
+use super::in_flight::{InFlight, LiveMessageId, SendOutcome};
+use super::node_stream::{Item, NodeStream};
 use super::survey::{LiveEntry, LiveStep};
-use super::track::{Item, Track};
 use super::{Gathered, Source};
 use crate::moment::{Loss, MessageId, receivers};
 use crate::record::Writer;
@@ -16,28 +16,28 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::io::Write;
 
-/// Merges the journals, and tells what was found.
+/// Merges the journals and returns the statistics.
 pub(super) fn merge<S: Source, W: Write>(
     parts: &[S],
     arrangement: Arrangement,
     writer: Writer<W>,
 ) -> Result<Gathered, GatherError> {
     let Arrangement { nodes, changes, ending, found, .. } = arrangement;
-    let post = Post::new(nodes.iter().map(|plan| plan.lives.as_slice()));
-    let lives = nodes.iter().flat_map(|plan| &plan.lives);
-    let bases = lives.map(|life| ((life.node, life.incarnation), life.base)).collect();
-    let lane = |(index, plan)| Lane {
-        track: Track::new(parts, NodeId::from_index(index), plan),
+    let in_flight = InFlight::new(nodes.iter().map(|plan| plan.incarnations.as_slice()));
+    let incarnations = nodes.iter().flat_map(|plan| &plan.incarnations);
+    let bases = incarnations.map(|plan| ((plan.node, plan.incarnation), plan.base)).collect();
+    let cursor = |(index, plan)| NodeCursor {
+        stream: NodeStream::new(parts, NodeId::from_index(index), plan),
         head: None,
         time: Time::from_nanos(i64::MIN),
     };
     let mut merge = Merge {
-        lanes: nodes.into_iter().enumerate().map(lane).collect(),
-        free: BinaryHeap::new(),
-        freed: 0,
+        cursors: nodes.into_iter().enumerate().map(cursor).collect(),
+        ready: BinaryHeap::new(),
+        ready_count: 0,
         waiting: BTreeMap::new(),
         changes,
-        post,
+        in_flight,
         bases,
         writer,
         found,
@@ -47,87 +47,90 @@ pub(super) fn merge<S: Source, W: Write>(
 }
 
 struct Merge<'a, S, W: Write> {
-    lanes: Vec<Lane<'a, S>>,
-    /// When each next item happens that may go, and whose it is. Of two at the same time, the one that was free first goes
-    /// first, as in the simulator.
-    free: BinaryHeap<Reverse<(Time, u64, usize)>>,
-    /// How many items were free so far.
-    freed: u64,
-    /// Who waits for a message that was not sent yet.
-    waiting: BTreeMap<Letter, usize>,
+    cursors: Vec<NodeCursor<'a, S>>,
+    /// Items that can be written: time, sequence number, and index of the node. Of two items at the
+    /// same time, the one that became ready first goes first, as in the simulator.
+    ready: BinaryHeap<Reverse<(Time, u64, usize)>>,
+    /// Number of items that have become ready so far.
+    ready_count: u64,
+    /// The nodes whose next item is the receipt of a message that was not sent yet.
+    waiting: BTreeMap<LiveMessageId, usize>,
     changes: VecDeque<(Time, String)>,
-    post: Post,
-    /// How many messages a node sent before each of its lives.
+    in_flight: InFlight,
+    /// Number of messages that a node sent before each of its incarnations.
     bases: BTreeMap<(NodeId, Incarnation), u64>,
     writer: Writer<W>,
     found: Gathered,
 }
 
-struct Lane<'a, S> {
-    track: Track<'a, S>,
+struct NodeCursor<'a, S> {
+    stream: NodeStream<'a, S>,
+    /// The next item to write.
     head: Option<Item>,
-    /// When the last item happened in the result.
+    /// The time of the last written item in the result.
     time: Time,
 }
 
 impl<S: Source, W: Write> Merge<'_, S, W> {
     fn run(&mut self) -> Result<(), GatherError> {
-        for place in 0..self.lanes.len() {
-            self.advance(place)?;
+        for index in 0..self.cursors.len() {
+            self.advance(index)?;
         }
-        while let Some(Reverse((time, _, place))) = self.free.pop() {
-            self.tell_changes(time);
-            let Some(item) = self.lanes.get_mut(place).and_then(|lane| lane.head.take()) else { continue };
-            self.tell(place, time, item)?;
-            self.advance(place)?;
+        while let Some(Reverse((time, _, index))) = self.ready.pop() {
+            self.write_changes(time);
+            let Some(item) = self.cursors.get_mut(index).and_then(|cursor| cursor.head.take()) else { continue };
+            self.write_item(index, time, item)?;
+            self.advance(index)?;
         }
-        self.tell_changes(Time::NEVER);
-        self.lanes.iter().filter_map(stuck).min_by_key(|(time, _)| *time).map_or(Ok(()), |(_, error)| Err(error))
+        self.write_changes(Time::NEVER);
+        self.cursors.iter().filter_map(stuck).min_by_key(|(time, _)| *time).map_or(Ok(()), |(_, error)| Err(error))
     }
 
     fn finish(mut self, ending: Option<Ending>) -> Result<Gathered, GatherError> {
         let (_, lines) = self.writer.finish_with(ending).map_err(GatherError::Write)?;
         self.found.lines = lines;
-        self.found.under_way = self.post.under_way();
+        self.found.under_way = self.in_flight.count();
         self.found.warn_of_links();
         self.found.warn_of_clocks();
         Ok(self.found)
     }
 
-    /// Fetches a node's next item, and lets it go unless it waits for a message.
-    fn advance(&mut self, place: usize) -> Result<(), GatherError> {
-        let Some(lane) = self.lanes.get_mut(place) else { return Ok(()) };
-        let Some(item) = lane.track.next()? else { return Ok(()) };
+    /// Fetches a node's next item. It is ready unless it receives a message that was not sent yet.
+    fn advance(&mut self, index: usize) -> Result<(), GatherError> {
+        let Some(cursor) = self.cursors.get_mut(index) else { return Ok(()) };
+        let Some(item) = cursor.stream.next()? else { return Ok(()) };
         let awaited = awaited(&item);
-        let earliest = item.time.max(lane.time);
-        lane.head = Some(item);
+        let earliest = item.time.max(cursor.time);
+        cursor.head = Some(item);
         match awaited {
-            None => self.release(earliest, place),
-            Some(letter) if !self.post.has_left(letter) => {
-                if self.waiting.insert(letter, place).is_some() {
-                    return Err(self.never_arrives(place));
+            None => self.push_ready(earliest, index),
+            Some(message) if !self.in_flight.was_sent(message) => {
+                if self.waiting.insert(message, index).is_some() {
+                    return Err(self.impossible_receipt(index));
                 }
             }
-            Some(letter) => self.hand_over(place, letter)?,
+            Some(message) => self.push_receipt(index, message)?,
         }
         Ok(())
     }
 
-    /// A message has left that a node waits for: it can be received, at the earliest when it was sent.
-    fn hand_over(&mut self, place: usize, letter: Letter) -> Result<(), GatherError> {
-        let Some(lane) = self.lanes.get(place) else { return Ok(()) };
-        let Some(sent_at) = self.post.sent_at(letter, lane.track.node()) else { return Err(self.never_arrives(place)) };
-        let time = lane.head.as_ref().map_or(sent_at, |item| item.time);
-        self.release(time.max(lane.time).max(sent_at), place);
+    /// Makes the receipt of a sent message ready, no earlier than it was sent.
+    fn push_receipt(&mut self, index: usize, message: LiveMessageId) -> Result<(), GatherError> {
+        let Some(cursor) = self.cursors.get(index) else { return Ok(()) };
+        let Some(sent_at) = self.in_flight.sent_at(message, cursor.stream.node()) else {
+            return Err(self.impossible_receipt(index));
+        };
+        let time = cursor.head.as_ref().map_or(sent_at, |item| item.time);
+        self.push_ready(time.max(cursor.time).max(sent_at), index);
         Ok(())
     }
 
-    fn release(&mut self, time: Time, place: usize) {
-        self.freed += 1;
-        self.free.push(Reverse((time, self.freed, place)));
+    fn push_ready(&mut self, time: Time, index: usize) {
+        self.ready_count += 1;
+        self.ready.push(Reverse((time, self.ready_count, index)));
     }
 
-    fn tell_changes(&mut self, until: Time) {
+    fn write_changes(&mut self, until: Time) {
         while self.changes.front().is_some_and(|(time, _)| *time <= until)
             && let Some((time, text)) = self.changes.pop_front()
         {
@@ -135,69 +138,72 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         }
     }
 
-    fn tell(&mut self, place: usize, time: Time, item: Item) -> Result<(), GatherError> {
-        let Some(lane) = self.lanes.get_mut(place) else { return Ok(()) };
-        lane.time = time;
-        let node = lane.track.node();
+    fn write_item(&mut self, index: usize, time: Time, item: Item) -> Result<(), GatherError> {
+        let Some(cursor) = self.cursors.get_mut(index) else { return Ok(()) };
+        cursor.time = time;
+        let node = cursor.stream.node();
         match item.entry {
             Entry::World { what, .. } => {
                 let is_down = matches!(what, WorldLine::Crashed { .. } | WorldLine::Ended { .. });
                 self.write(&Entry::World { time, what });
                 if is_down {
-                    for letter in self.post.goes_down(node) {
-                        self.lose(time, letter, node);
+                    for message in self.in_flight.go_down(node) {
+                        self.record_loss(time, message, node);
                     }
                 }
                 Ok(())
             }
             Entry::Step(step) => {
                 self.found.raised += u64::from(time > item.time);
-                self.step(place, LiveStep { time, ..step })
+                self.step(index, LiveStep { time, ..step })
             }
         }
     }
 
-    fn step(&mut self, place: usize, mut step: LiveStep) -> Result<(), GatherError> {
+    fn step(&mut self, index: usize, mut step: LiveStep) -> Result<(), GatherError> {
         let (time, node) = (step.time, step.node);
         match &mut step.input {
-            InputLine::Start { .. } => self.post.starts(node),
+            InputLine::Start { .. } => self.in_flight.start(node),
             InputLine::Message { id, life, .. } => {
-                let letter = Letter { sender: id.sender, life: *life, number: id.number };
-                for skipped in self.post.skipped(letter, node) {
-                    self.skip(time, skipped, letter, node);
+                let message = LiveMessageId { sender: id.sender, incarnation: *life, number: id.number };
+                for skipped in self.in_flight.take_skipped(message, node) {
+                    self.record_skip(time, skipped, message, node);
                 }
-                self.found.matched += u64::from(self.post.arrive(letter, node));
-                *id = self.renumbered(letter);
+                self.found.matched += u64::from(self.in_flight.arrive(message, node));
+                *id = self.renumbered(message);
                 *life = Incarnation::FIRST;
             }
             _ => {}
         }
-        let life = self.lanes.get(place).and_then(|lane| lane.track.life()).map(|life| life.incarnation);
-        let sent = self.send_all(life.unwrap_or_default(), &mut step);
+        let plan = self.cursors.get(index).and_then(|cursor| cursor.stream.incarnation());
+        let incarnation = plan.map(|plan| plan.incarnation).unwrap_or_default();
+        let sent = self.send_all(incarnation, &mut step);
         self.write(&Entry::Step(step));
-        for (letter, to, fate) in sent {
-            if let Fate::Lost = fate {
-                self.lose(time, letter, to);
+        for (message, to, outcome) in sent {
+            if let SendOutcome::Lost = outcome {
+                self.record_loss(time, message, to);
             }
-            if let Some(receiver) = self.waiting.remove(&letter) {
-                self.hand_over(receiver, letter)?;
+            if let Some(receiver) = self.waiting.remove(&message) {
+                self.push_receipt(receiver, message)?;
             }
         }
         Ok(())
     }
 
-    /// Puts what a step sends under way, and numbers it over all lives.
-    fn send_all(&mut self, life: Incarnation, step: &mut LiveStep) -> Vec<(Letter, NodeId, Fate)> {
+    /// Adds the messages of a step to those in flight, and renumbers them over all incarnations.
+    fn send_all(&mut self, incarnation: Incarnation, step: &mut LiveStep) -> Vec<(LiveMessageId, NodeId, SendOutcome)> {
         let mut sent = Vec::new();
         for effect in &mut step.effects {
             match effect {
                 EffectLine::Send(send) => {
-                    sent.push((letter(send.id, life), send.to));
-                    send.id = self.renumbered(letter(send.id, life));
+                    let id = live_id(send.id, incarnation);
+                    sent.push((id, send.to));
+                    send.id = self.renumbered(id);
                 }
                 EffectLine::Multicast(multicast) => {
-                    sent.extend(receivers(&multicast.to, multicast.id).map(|(to, id)| (letter(id, life), to)));
-                    multicast.id = self.renumbered(letter(multicast.id, life));
+                    let receivers = receivers(&multicast.to, multicast.id);
+                    sent.extend(receivers.map(|(to, id)| (live_id(id, incarnation), to)));
+                    multicast.id = self.renumbered(live_id(multicast.id, incarnation));
                 }
                 EffectLine::Save(_)
                 | EffectLine::Timer { .. }
@@ -210,60 +216,64 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
                 | EffectLine::Lease(_) => {}
             }
         }
-        sent.into_iter().map(|(letter, to)| (letter, to, self.post.send(letter, to, step.time))).collect()
+        sent.into_iter().map(|(message, to)| (message, to, self.in_flight.send(message, to, step.time))).collect()
     }
 
-    fn lose(&mut self, time: Time, letter: Letter, to: NodeId) {
+    fn record_loss(&mut self, time: Time, message: LiveMessageId, to: NodeId) {
         self.found.lost += 1;
-        let id = self.renumbered(letter);
+        let id = self.renumbered(message);
         self.write(&Entry::World { time, what: WorldLine::Lost { id, to, why: Loss::Down } });
     }
 
-    /// A link has passed a message by: what was sent after it is there. No algorithm can tell that from a lossy network.
-    fn skip(&mut self, time: Time, letter: Letter, next: Letter, to: NodeId) {
-        let (id, next) = (self.renumbered(letter), self.renumbered(next));
+    /// Records a message that its link skipped: a later one has arrived. The algorithm cannot
+    /// distinguish this from a lossy network.
+    fn record_skip(&mut self, time: Time, message: LiveMessageId, next: LiveMessageId, to: NodeId) {
+        let (id, next) = (self.renumbered(message), self.renumbered(next));
         self.found
-            .skip(time, || format!("message {id} never reached node {to}, but {next} did, which was sent after it"));
+            .skip(time, || format!("message {id} never reached node {to}, but {next}, which was sent later, did"));
         self.write(&Entry::World { time, what: WorldLine::Lost { id, to, why: Loss::Chance } });
     }
 
-    fn renumbered(&self, letter: Letter) -> MessageId {
-        let base = self.bases.get(&(letter.sender, letter.life)).copied().unwrap_or(0);
-        MessageId { sender: letter.sender, number: base.saturating_add(letter.number) }
+    fn renumbered(&self, message: LiveMessageId) -> MessageId {
+        let base = self.bases.get(&(message.sender, message.incarnation)).copied().unwrap_or(0);
+        MessageId { sender: message.sender, number: base.saturating_add(message.number) }
     }
 
     fn write(&mut self, entry: &LiveEntry) {
         entry.show(&mut self.writer);
     }
 
-    /// A message arrives that is not on its way to this node.
-    fn never_arrives(&self, place: usize) -> GatherError {
-        let lane = self.lanes.get(place);
-        let head = lane.and_then(|lane| lane.head.as_ref());
-        let message = head.and_then(awaited).map(|letter| letter.to_string()).unwrap_or_default();
+    /// Returns the error for a receipt of a message that is not in flight to this node.
+    fn impossible_receipt(&self, index: usize) -> GatherError {
+        let cursor = self.cursors.get(index);
+        let head = cursor.and_then(|cursor| cursor.head.as_ref());
+        let message = head.and_then(awaited).map(|message| message.to_string()).unwrap_or_default();
         GatherError::Line {
-            file: lane.and_then(|lane| lane.track.life()).map(|life| life.file.clone()).unwrap_or_default(),
+            file: cursor
+                .and_then(|cursor| cursor.stream.incarnation())
+                .map(|plan| plan.file.clone())
+                .unwrap_or_default(),
             line: head.map_or(0, |item| item.line),
-            reason: format!("message {message} arrives, but it was not sent to this node, or arrived before"),
+            reason: format!("message {message} arrives, but it was not sent to this node or has already arrived"),
         }
     }
 }
 
-fn letter(id: MessageId, life: Incarnation) -> Letter {
-    Letter { sender: id.sender, life, number: id.number }
+fn live_id(id: MessageId, incarnation: Incarnation) -> LiveMessageId {
+    LiveMessageId { sender: id.sender, incarnation, number: id.number }
 }
 
-/// The message that a step begins with.
-fn awaited(item: &Item) -> Option<Letter> {
+/// Returns the message that an item receives.
+fn awaited(item: &Item) -> Option<LiveMessageId> {
     match &item.entry {
-        Entry::Step(LiveStep { input: InputLine::Message { id, life, .. }, .. }) => Some(letter(*id, *life)),
+        Entry::Step(LiveStep { input: InputLine::Message { id, life, .. }, .. }) => Some(live_id(*id, *life)),
         Entry::Step(_) | Entry::World { .. } => None,
     }
 }
 
-/// What a node still waits for when nobody can go on.
-fn stuck<S: Source>(lane: &Lane<'_, S>) -> Option<(Time, GatherError)> {
-    let (item, life) = (lane.head.as_ref()?, lane.track.life()?);
+/// Returns the error for a node that still waits for a message when no item is ready.
+fn stuck<S: Source>(cursor: &NodeCursor<'_, S>) -> Option<(Time, GatherError)> {
+    let (item, plan) = (cursor.head.as_ref()?, cursor.stream.incarnation()?);
     let message = awaited(item)?.to_string();
-    Some((item.time, GatherError::Circle { file: life.file.clone(), line: item.line, message }))
+    Some((item.time, GatherError::Cycle { file: plan.file.clone(), line: item.line, message }))
 }

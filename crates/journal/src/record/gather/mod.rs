@@ -1,20 +1,22 @@
-//! Gathers the journals that real nodes wrote, one file a life, into one journal with true causality.
+//! Gathers the journals that real nodes wrote, one file per incarnation, into one causally
+//! consistent journal.
 //!
-//! Every file is read twice: once to learn what is in it, once to be merged with the others.
-//! A node's steps keep their order, no message arrives before it was sent, and otherwise the earlier of two steps comes
-//! first. So one line of each node stands in memory, with what is under way and what the world did to the nodes, and
-//! nothing else, however long the journals are.
+//! Every file is read twice: first to survey its content, then to merge it with the others. A
+//! node's steps keep their order, no message arrives before it was sent, and otherwise the earlier
+//! of two steps comes first. Memory holds one line of each node, the messages in flight and the
+//! injected faults, independent of the length of the journals.
 //!
-//! Journals of one machine have one clock. Those of several are put on a common scale by their wall clocks, and where
-//! these contradict causality, times are raised; a node's own clock stays as it was, so that the result replays.
+//! Journals of one machine share a clock. Journals of several machines are related by their wall
+//! clocks; where these contradict causality, the merged times are raised. The readings of a node's
+//! own clock are unchanged, so the result can be replayed.
 
 mod arrange;
 mod error;
-mod lives;
+mod in_flight;
+mod incarnations;
 mod merge;
-mod post;
+mod node_stream;
 mod survey;
-mod track;
 
 pub use error::GatherError;
 
@@ -25,12 +27,12 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
 
-/// A journal that can be read as often as wanted.
+/// A journal that can be read repeatedly.
 pub trait Source {
-    /// What people call it: the name of its file.
+    /// Returns its name for error messages, such as a file name.
     fn name(&self) -> String;
 
-    /// Reads it from the beginning.
+    /// Opens it for reading from the beginning.
     fn open(&self) -> io::Result<Box<dyn BufRead + '_>>;
 }
 
@@ -44,49 +46,53 @@ impl Source for PathBuf {
     }
 }
 
-/// What was found in the journals, and what came of it.
+/// Statistics and anomalies of the gathered journals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Gathered {
-    /// How many lines the result has, with its header.
+    /// Number of lines of the result, including its header.
     pub lines: u64,
     pub nodes: usize,
+    /// Number of incarnations of all nodes.
     pub lives: usize,
-    /// Of these, how many ended in good order.
+    /// Number of incarnations that shut down cleanly.
     pub ended: usize,
-    /// How many boots of machines they are from. Where it is one, all times compare as they are.
+    /// Number of machine boots that the journals come from. If it is 1, all times are directly
+    /// comparable.
     pub boots: usize,
+    /// Number of messages sent.
     pub sent: u64,
-    /// How many of them were received.
+    /// Number of messages received.
     pub matched: u64,
-    /// How many never arrived because their receiver went down first.
+    /// Number of messages that never arrived because their receiver went down first.
     pub lost: u64,
-    /// How many never arrived although one that was sent after them did, between the same two lives. A link that carries
-    /// everything skips none.
+    /// Number of messages that never arrived although a later message between the same two
+    /// incarnations did. A reliable link skips none.
     pub skipped: u64,
-    /// The first of these.
+    /// The first skipped message.
     #[serde(skip)]
     pub first_skipped: Option<Breach>,
-    /// How many were still under way at the end.
+    /// Number of messages still in flight at the end.
     pub under_way: u64,
-    /// How many writes a disk had confirmed, and did not have when the node's next life began.
+    /// Number of writes that a disk had confirmed but did not contain when the next incarnation
+    /// started.
     pub forgotten: u64,
-    /// The first time that happened.
+    /// The first loss of confirmed writes.
     #[serde(skip)]
     pub first_forgotten: Option<Breach>,
-    /// How many steps got a later time than their node's clock said, because causality demands it.
+    /// Number of steps whose time was raised above the node's clock to preserve causality.
     pub raised: u64,
-    /// The files whose last line was cut off while it was written, and was left out.
+    /// Files whose truncated last line was dropped.
     pub torn: Vec<String>,
-    /// What is odd about the journals, a sentence each. None of it keeps them from being read.
+    /// Anomalies that do not prevent reading the journals, as sentences.
     pub warnings: Vec<String>,
 }
 
-/// Something that a link or a disk promised and did not keep.
+/// A violated guarantee of a link or a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breach {
-    /// When it showed, by the result's time.
+    /// When it became visible, in the time of the result.
     pub time: Time,
-    /// What it was, as part of a sentence.
+    /// Its description, as part of a sentence.
     pub text: String,
 }
 
@@ -110,30 +116,32 @@ impl Gathered {
         let Some(Breach { text, .. }) = &self.first_skipped else { return };
         let others = match self.skipped - 1 {
             0 => String::new(),
-            1 => ", and so it is with 1 other".into(),
-            others => format!(", and so it is with {others} others"),
+            1 => " (and 1 more like it)".into(),
+            others => format!(" (and {others} more like it)"),
         };
-        let warning = format!("A link lost what it carried while both its nodes were up: {text}{others}.");
+        let warning = format!("A link lost messages while both its nodes were up: {text}{others}.");
         self.warnings.push(warning);
     }
 
-    /// Where all have one clock, nothing is received before it was sent. Files of two runs can look as if it were.
+    /// Warns if journals with a single clock contain receipts before sends, which happens if the
+    /// files belong to different runs.
     fn warn_of_clocks(&mut self) {
         if self.boots > 1 || self.raised == 0 {
             return;
         }
         let steps = if self.raised == 1 { "1 step".into() } else { format!("{} steps", self.raised) };
         self.warnings.push(format!(
-            "All journals are of one machine and one clock, but by that clock an effect came before its cause, and {steps} \
-             had to be put later: the files may be of different runs."
+            "All journals come from one machine with one clock, but by that clock a message arrived before it was sent, \
+             and {steps} had to be moved to a later time: the files may belong to different runs."
         ));
     }
 }
 
-/// Gathers these journals into one.
+/// Gathers the journals `parts` into one and writes it to `out`.
 ///
-/// They are the journals of all lives of all nodes, and perhaps one of what was done to them. Nothing is written if
-/// they do not fit together, as far as that shows without merging them.
+/// The parts are the journals of all incarnations of all nodes and, optionally, the journal of the
+/// parent process that injected faults. Inconsistencies that show before the merge are reported
+/// without writing anything.
 pub fn gather<S: Source>(parts: &[S], out: impl Write) -> Result<Gathered, GatherError> {
     let surveys = parts.iter().enumerate().map(survey::survey).collect::<Result<Vec<_>, _>>()?;
     let arrangement = arrange::arrange(surveys)?;

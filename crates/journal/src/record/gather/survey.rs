@@ -1,4 +1,5 @@
-//! The first reading of a journal: whose life it is, how it begins and ends, and what it heard from whom.
+//! The first reading of a journal: its incarnation, its start and end, and the messages that it
+//! received.
 
 use super::Source;
 use super::error::GatherError;
@@ -12,14 +13,14 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Entries;
 use std::io::{BufRead, Read};
 
-/// A journal as it is read here: of commands, events and bodies only the text counts.
+/// A journal whose commands, events and bodies are kept as text.
 pub(super) type Lines<'a> = Journal<Box<dyn BufRead + 'a>>;
 pub(super) type LiveEntry = Entry<Raw, Raw>;
 pub(super) type LiveStep = Step<Raw, Raw>;
 
 /// One journal after its first reading.
 pub(super) struct Survey {
-    /// Which of the files it is.
+    /// Index of its file.
     pub(super) part: usize,
     pub(super) file: String,
     pub(super) torn: bool,
@@ -27,53 +28,55 @@ pub(super) struct Survey {
 }
 
 pub(super) enum Content {
-    /// Not even a header: whoever began it was stopped at once.
-    Nothing,
-    Life(Box<LifeSurvey>),
-    /// What was done to the nodes.
+    /// No complete header: the process was killed before it wrote one.
+    NoHeader,
+    Incarnation(Box<IncarnationSurvey>),
+    /// The faults that the parent process injected.
     World(Box<WorldSurvey>),
 }
 
 pub(super) struct WorldSurvey {
     pub(super) header: Header,
     pub(super) live: Live,
-    pub(super) acts: Vec<Act>,
-    /// How the run ended, if the parent came to its end.
+    pub(super) events: Vec<InjectedFault>,
+    /// How the run ended, if the parent process recorded it.
     pub(super) ending: Option<Ending>,
 }
 
-/// What was done to the nodes, by the clock of its journal.
-pub(super) struct Act {
+/// A fault that the parent process injected, with its time by the journal's clock.
+pub(super) struct InjectedFault {
     pub(super) time: Time,
     pub(super) what: WorldLine<String>,
 }
 
-pub(super) struct LifeSurvey {
+pub(super) struct IncarnationSurvey {
     pub(super) header: Header,
     pub(super) live: Live,
     pub(super) node: NodeId,
-    /// The number of the last whole line.
+    /// The number of the last complete line.
     pub(super) lines: u64,
-    /// When it started, by its own clock, and whether its disk was empty; nothing if it never did.
+    /// When it started, by its own clock, and whether its disk was blank. `None` if it never
+    /// started.
     pub(super) start: Option<(Time, bool)>,
     pub(super) ended: bool,
     pub(super) sent: u64,
-    /// How many writes it saved, and how many of these it knew to be durable.
+    /// Number of writes issued.
     pub(super) saves: u64,
+    /// Number of writes confirmed by the disk.
     pub(super) durable: u64,
-    /// What it heard from each life of each node.
-    pub(super) heard: BTreeMap<(NodeId, Incarnation), Heard>,
+    /// The messages received from each incarnation of each node.
+    pub(super) received: BTreeMap<(NodeId, Incarnation), Received>,
 }
 
-/// The messages that one life heard from another one: their numbers grow.
-pub(super) struct Heard {
+/// The first and the last message that one incarnation received from another. The numbers increase.
+pub(super) struct Received {
     pub(super) first: Receipt,
     pub(super) last: Receipt,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Receipt {
-    /// Its number in its sender's life.
+    /// The message's number within the sender's incarnation.
     pub(super) number: u64,
     pub(super) line: u64,
 }
@@ -90,15 +93,15 @@ pub(super) fn survey<S: Source>((part, source): (usize, &S)) -> Result<Survey, G
         Err(GatherError::Journal { error: JournalError::Empty | JournalError::Torn { line: 1 }, .. })
             if begins_as_journal(source) =>
         {
-            return Ok(Survey { part, file, torn: true, content: Content::Nothing });
+            return Ok(Survey { part, file, torn: true, content: Content::NoHeader });
         }
         Err(error) => return Err(error),
     };
     let header = journal.header().clone();
     let Some(live) = header.live.clone() else { return Err(GatherError::NotLive { file }) };
     let mut content = match live.node {
-        Some(node) => Content::Life(Box::new(LifeSurvey::new(&file, header, live, node)?)),
-        None => Content::World(Box::new(WorldSurvey { header, live, acts: Vec::new(), ending: None })),
+        Some(node) => Content::Incarnation(Box::new(IncarnationSurvey::new(&file, header, live, node)?)),
+        None => Content::World(Box::new(WorldSurvey { header, live, events: Vec::new(), ending: None })),
     };
     let torn = loop {
         match journal.next() {
@@ -117,7 +120,7 @@ pub(super) fn survey<S: Source>((part, source): (usize, &S)) -> Result<Survey, G
     Ok(Survey { part, file, torn, content })
 }
 
-/// Whether what little there is of a file could become a journal.
+/// Returns whether the content of a short file is a prefix of a journal.
 fn begins_as_journal<S: Source>(source: &S) -> bool {
     const BEGINNING: &[u8] = b"{\"journal\":";
     let mut bytes = Vec::new();
@@ -128,32 +131,32 @@ fn begins_as_journal<S: Source>(source: &S) -> bool {
 impl Content {
     fn add(&mut self, line: u64, entry: LiveEntry) -> Result<(), String> {
         match (self, entry) {
-            (Self::Nothing, _) => Ok(()),
-            (Self::Life(life), Entry::Step(step)) => life.step(line, &step),
-            (Self::Life(life), Entry::World { what, .. }) => life.world(line, &what),
+            (Self::NoHeader, _) => Ok(()),
+            (Self::Incarnation(survey), Entry::Step(step)) => survey.step(line, &step),
+            (Self::Incarnation(survey), Entry::World { what, .. }) => survey.world(line, &what),
             (Self::World(world), Entry::World { time, what }) => match what {
                 WorldLine::Crashed { .. }
                 | WorldLine::Paused { .. }
                 | WorldLine::Resumed { .. }
                 | WorldLine::Changed(_) => {
-                    world.acts.push(Act { time, what });
+                    world.events.push(InjectedFault { time, what });
                     Ok(())
                 }
                 WorldLine::Lost { .. } | WorldLine::Duplicated { .. } | WorldLine::Ended { .. } => {
-                    Err("what becomes of messages, and that a node ended, only the nodes' own journals can tell".into())
+                    Err("only the journals of the nodes can record the fate of messages and the end of a node".into())
                 }
             },
             (Self::World(_), Entry::Step(_)) => {
-                Err("this journal says that it is of the world alone, but here a node takes a step".into())
+                Err("the journal is one of world events only, but here a node takes a step".into())
             }
         }
     }
 }
 
-impl LifeSurvey {
+impl IncarnationSurvey {
     fn new(file: &str, header: Header, live: Live, node: NodeId) -> Result<Self, GatherError> {
         if node.index() >= header.nodes {
-            let reason = format!("it is of node {node}, but says there are {} nodes", header.nodes);
+            let reason = format!("the journal is one of node {node}, but declares {} nodes", header.nodes);
             return Err(GatherError::Line { file: file.to_owned(), line: 1, reason });
         }
         Ok(Self {
@@ -166,20 +169,22 @@ impl LifeSurvey {
             sent: 0,
             saves: 0,
             durable: 0,
-            heard: BTreeMap::new(),
+            received: BTreeMap::new(),
         })
     }
 
     fn step(&mut self, line: u64, step: &LiveStep) -> Result<(), String> {
-        self.goes_on(line)?;
+        self.check_not_ended(line)?;
         if step.node != self.node {
-            return Err(format!("here node {} takes a step, but the journal is of node {}", step.node, self.node));
+            return Err(format!("node {} takes a step, but the journal is one of node {}", step.node, self.node));
         }
         self.input(line, step)?;
         for effect in &step.effects {
             match effect {
-                EffectLine::Send(send) => self.sends(send.id, 1)?,
-                EffectLine::Multicast(multicast) => self.sends(multicast.id, receivers(&multicast.to, self.node))?,
+                EffectLine::Send(send) => self.record_sends(send.id, 1)?,
+                EffectLine::Multicast(multicast) => {
+                    self.record_sends(multicast.id, receivers(&multicast.to, self.node))?
+                }
                 EffectLine::Save(_) => self.saves += 1,
                 EffectLine::Timer { .. }
                 | EffectLine::Cancel(_)
@@ -202,28 +207,29 @@ impl LifeSurvey {
             (InputLine::Start { incarnation, .. }, _) => {
                 let own = self.live.incarnation;
                 return Err(format!(
-                    "life {incarnation} starts here, but the journal is of life {own}, which starts once"
+                    "incarnation {incarnation} starts, but the journal is one of incarnation {own}, which starts once"
                 ));
             }
             (_, None) => return Err("the node takes a step before it starts".into()),
-            (InputLine::Message { id, life, .. }, Some(_)) => self.hears(line, *id, *life)?,
+            (InputLine::Message { id, life, .. }, Some(_)) => self.record_receipt(line, *id, *life)?,
             (InputLine::Saved(count), Some(_)) => self.durable = self.durable.max(*count),
             (_, Some(_)) => {}
         }
         Ok(())
     }
 
-    /// Links keep the order of messages, and repeat none.
-    fn hears(&mut self, line: u64, id: MessageId, life: Incarnation) -> Result<(), String> {
+    /// Records a received message, and checks that links keep the order of messages and repeat
+    /// none.
+    fn record_receipt(&mut self, line: u64, id: MessageId, incarnation: Incarnation) -> Result<(), String> {
         let receipt = Receipt { number: id.number, line };
-        match self.heard.entry((id.sender, life)) {
-            Entries::Vacant(place) => {
-                place.insert(Heard { first: receipt, last: receipt });
+        match self.received.entry((id.sender, incarnation)) {
+            Entries::Vacant(entry) => {
+                entry.insert(Received { first: receipt, last: receipt });
             }
-            Entries::Occupied(mut place) => {
-                let last = std::mem::replace(&mut place.get_mut().last, receipt);
+            Entries::Occupied(mut entry) => {
+                let last = std::mem::replace(&mut entry.get_mut().last, receipt);
                 if receipt.number <= last.number {
-                    return Err(out_of_order(id, life, last, "on"));
+                    return Err(out_of_order(id, incarnation, last, "on"));
                 }
             }
         }
@@ -231,7 +237,7 @@ impl LifeSurvey {
     }
 
     fn world(&mut self, line: u64, what: &WorldLine<String>) -> Result<(), String> {
-        self.goes_on(line)?;
+        self.check_not_ended(line)?;
         match what {
             WorldLine::Ended { node } if *node == self.node => self.ended = true,
             WorldLine::Changed(_) => {}
@@ -240,37 +246,39 @@ impl LifeSurvey {
             | WorldLine::Duplicated { .. }
             | WorldLine::Crashed { .. }
             | WorldLine::Paused { .. }
-            | WorldLine::Resumed { .. } => return Err("no node can tell this of itself".into()),
+            | WorldLine::Resumed { .. } => return Err("a node cannot record this event about itself".into()),
         }
         Ok(())
     }
 
-    fn goes_on(&mut self, line: u64) -> Result<(), String> {
+    fn check_not_ended(&mut self, line: u64) -> Result<(), String> {
         self.lines = line;
-        if self.ended { Err("the life ended on the line before".into()) } else { Ok(()) }
+        if self.ended { Err("the node shut down on the line before".into()) } else { Ok(()) }
     }
 
-    /// Messages are numbered from 1 in the order in which they leave, or no number means anything.
-    fn sends(&mut self, id: MessageId, messages: u64) -> Result<(), String> {
+    /// Records sent messages, and checks that they are numbered from 1 in sending order.
+    fn record_sends(&mut self, id: MessageId, messages: u64) -> Result<(), String> {
         let expected = MessageId { sender: self.node, number: self.sent + 1 };
         if id != expected {
-            return Err(format!("message {id} leaves here, but the next one of this life is {expected}"));
+            return Err(format!("message {id} is sent, but the next number of this incarnation is {expected}"));
         }
         self.sent += messages;
         Ok(())
     }
 }
 
-/// What to say of a message that arrives later than one that was sent after it, or that arrives again.
-pub(super) fn out_of_order(id: MessageId, life: Incarnation, last: Receipt, place: &str) -> String {
+/// Returns the reason for rejecting a message that arrives twice, or after a message that was sent
+/// later.
+pub(super) fn out_of_order(id: MessageId, incarnation: Incarnation, last: Receipt, place: &str) -> String {
     let (sender, line) = (id.sender, last.line);
     let after = if id.number == last.number {
-        "for the second time, after it did".into()
+        "a second time; it first arrived".into()
     } else {
         format!("after {sender}.{}, which was sent later and arrived", last.number)
     };
     format!(
-        "message {id} of life {life} arrives {after} {place} line {line}; links keep the order of messages, and repeat none"
+        "message {id} of incarnation {incarnation} arrives {after} {place} line {line}; links keep the order of messages \
+         and repeat none"
     )
 }
 

@@ -1,4 +1,5 @@
-//! The judge against hand-made classics, random executions, and a judge that tries every order.
+//! Tests of the linearizability checker: classic cases, random executions, and comparison with a
+//! brute-force check.
 
 mod classics;
 mod random;
@@ -9,40 +10,42 @@ use super::{Client, History, Object, OperationId};
 use quorate_core::Time;
 use std::collections::BTreeSet;
 
-/// One operation of a register, as a test tells it. What happens in the same millisecond overlaps.
+/// An operation on a register, with times in milliseconds. Operations that share a millisecond
+/// overlap.
 #[derive(Clone, Debug)]
-struct Told {
+struct TestOperation {
     client: u32,
     from: i64,
     operation: Operation,
     answer: Option<(i64, Answer)>,
 }
 
-fn did(client: u32, from: i64, to: i64, operation: Operation, answer: Answer) -> Told {
-    Told { client, from, operation, answer: Some((to, answer)) }
+fn answered(client: u32, from: i64, to: i64, operation: Operation, answer: Answer) -> TestOperation {
+    TestOperation { client, from, operation, answer: Some((to, answer)) }
 }
 
-fn unanswered(client: u32, from: i64, operation: Operation) -> Told {
-    Told { client, from, operation, answer: None }
+fn unanswered(client: u32, from: i64, operation: Operation) -> TestOperation {
+    TestOperation { client, from, operation, answer: None }
 }
 
 fn at(millis: i64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-fn history(told: &[Told]) -> History<Register> {
+fn history(operations: &[TestOperation]) -> History<Register> {
     let mut history = History::new();
-    // All questions come first, so that what shares a millisecond overlaps.
-    let ids: Vec<_> = told.iter().map(|it| history.invoke(Client(it.client), at(it.from), it.operation)).collect();
-    for (it, id) in told.iter().zip(ids) {
-        if let Some((to, answer)) = it.answer {
-            history.answer(id, at(to), answer).expect("a test tells each answer once, after its question");
+    // Record all invocations first, so that operations that share a millisecond overlap.
+    let ids: Vec<_> =
+        operations.iter().map(|op| history.invoke(Client(op.client), at(op.from), op.operation)).collect();
+    for (op, id) in operations.iter().zip(ids) {
+        if let Some((to, answer)) = op.answer {
+            history.answer(id, at(to), answer).expect("a test records each answer once, after its invocation");
         }
     }
     history
 }
 
-impl Told {
+impl TestOperation {
     fn precedes(&self, other: &Self) -> bool {
         self.answer.is_some_and(|(to, _)| to < other.from)
     }
@@ -52,46 +55,55 @@ impl Told {
     }
 }
 
-/// What was asked by this time, with the answers that were given by then.
-fn beginning(told: &[Told], last_answer: i64) -> Vec<Told> {
-    let cut =
-        |it: &Told| if it.answer.is_some_and(|(to, _)| to <= last_answer) { it.clone() } else { it.without_answer() };
-    told.iter().map(cut).collect()
+/// Returns the operations without the answers that were given after `last_answer`.
+fn beginning(operations: &[TestOperation], last_answer: i64) -> Vec<TestOperation> {
+    let cut = |op: &TestOperation| {
+        if op.answer.is_some_and(|(to, _)| to <= last_answer) { op.clone() } else { op.without_answer() }
+    };
+    operations.iter().map(cut).collect()
 }
 
-/// Whether some order explains every answer, by trying all. It shares nothing with the judge.
-fn some_order_explains(told: &[Told]) -> bool {
-    fn place(told: &[Told], rest: &BTreeSet<usize>, register: Register) -> bool {
-        if rest.iter().all(|index| told[*index].answer.is_none()) {
+/// Returns whether some order explains every answer, by trying all orders. It shares no code with
+/// the checker.
+fn some_order_explains(operations: &[TestOperation]) -> bool {
+    fn place(operations: &[TestOperation], rest: &BTreeSet<usize>, register: Register) -> bool {
+        if rest.iter().all(|index| operations[*index].answer.is_none()) {
             return true;
         }
         rest.iter().any(|&index| {
             let mut register = register;
-            let answer = register.apply(&told[index].operation);
+            let answer = register.apply(&operations[index].operation);
             let mut later = rest.clone();
             later.remove(&index);
-            told[index].answer.is_none_or(|(_, given)| given == answer)
-                && !later.iter().any(|other| told[*other].precedes(&told[index]))
-                && place(told, &later, register)
+            operations[index].answer.is_none_or(|(_, given)| given == answer)
+                && !later.iter().any(|other| operations[*other].precedes(&operations[index]))
+                && place(operations, &later, register)
         })
     }
-    place(told, &(0..told.len()).collect(), Register::default())
+    place(operations, &(0..operations.len()).collect(), Register::default())
 }
 
-/// Fails unless the order has every answered operation once, keeps to real time, and gives these answers.
-fn assert_explains(order: &[OperationId], told: &[Told]) {
+/// Asserts that the order contains every answered operation once, respects real time, and gives
+/// these answers.
+fn assert_explains(order: &[OperationId], operations: &[TestOperation]) {
     let placed: BTreeSet<usize> = order.iter().map(|id| id.index()).collect();
     assert_eq!(placed.len(), order.len(), "placed twice: {order:?}");
-    for (index, it) in told.iter().enumerate() {
-        assert!(it.answer.is_none() || placed.contains(&index), "#{index} is missing in {order:?} of {told:?}");
+    for (index, op) in operations.iter().enumerate() {
+        assert!(op.answer.is_none() || placed.contains(&index), "#{index} is missing in {order:?} of {operations:?}");
     }
     let mut register = Register::default();
     for (place, id) in order.iter().enumerate() {
-        let it = &told[id.index()];
-        let answer = register.apply(&it.operation);
-        assert!(it.answer.is_none_or(|(_, given)| given == answer), "{id} answers {answer} in {order:?} of {told:?}");
+        let op = &operations[id.index()];
+        let answer = register.apply(&op.operation);
+        assert!(
+            op.answer.is_none_or(|(_, given)| given == answer),
+            "{id} answers {answer} in {order:?} of {operations:?}"
+        );
         for later in &order[place..] {
-            assert!(!told[later.index()].precedes(it), "{later} was over before {id} began: {order:?} of {told:?}");
+            assert!(
+                !operations[later.index()].precedes(op),
+                "{later} completed before {id} was invoked: {order:?} of {operations:?}"
+            );
         }
     }
 }

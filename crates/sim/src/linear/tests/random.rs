@@ -1,7 +1,8 @@
-//! Random histories: really linearizable ones, spoilt ones, and small ones that are judged by brute force.
+//! Random histories: linearizable ones, spoilt ones, and small ones that are also checked by brute
+//! force.
 
-use super::{Told, assert_explains, beginning, history, some_order_explains};
-use crate::linear::keyed::{At, Keyed};
+use super::{TestOperation, assert_explains, beginning, history, some_order_explains};
+use crate::linear::keyed::{Keyed, KeyedOperation};
 use crate::linear::register::{Answer, Operation, Register};
 use crate::linear::{Client, History, Object, OperationId, STEPS, Verdict};
 use proptest::collection::vec;
@@ -9,9 +10,10 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::proptest;
 use proptest::test_runner::Config;
 
-/// An operation of an execution: asked at `from`, done `wait` later if at all, answered `more` after that if at all.
+/// An operation of an execution: invoked at `from`, applied `wait` later if `is_done`, answered
+/// `more` after that if `is_answered`.
 #[derive(Clone, Debug)]
-struct Act {
+struct Invocation {
     client: u32,
     from: i64,
     wait: i64,
@@ -21,7 +23,7 @@ struct Act {
     is_answered: bool,
 }
 
-fn operations() -> impl Strategy<Value = Operation> {
+fn any_operation() -> impl Strategy<Value = Operation> {
     let values = || 0..3_u64;
     let expected = prop_oneof![Just(None), values().prop_map(Some)];
     prop_oneof![
@@ -31,10 +33,10 @@ fn operations() -> impl Strategy<Value = Operation> {
     ]
 }
 
-fn acts(span: i64) -> impl Strategy<Value = Act> {
+fn invocations(span: i64) -> impl Strategy<Value = Invocation> {
     let likely = || prop_oneof![4 => Just(true), 1 => Just(false)];
-    (0..4_u32, 0..span, 0..6_i64, 0..6_i64, operations(), likely(), likely()).prop_map(
-        |(client, from, wait, more, operation, is_done, is_answered)| Act {
+    (0..4_u32, 0..span, 0..6_i64, 0..6_i64, any_operation(), likely(), likely()).prop_map(
+        |(client, from, wait, more, operation, is_done, is_answered)| Invocation {
             client,
             from,
             wait,
@@ -46,30 +48,35 @@ fn acts(span: i64) -> impl Strategy<Value = Act> {
     )
 }
 
-/// What clients would tell of an object that really does one operation at a time.
-fn carry_out(acts: &[Act]) -> Vec<Told> {
-    let mut told: Vec<Told> = acts
+/// Returns the history of an execution on a sequential object.
+fn execute(invocations: &[Invocation]) -> Vec<TestOperation> {
+    let mut operations: Vec<TestOperation> = invocations
         .iter()
-        .map(|act| Told { client: act.client, from: act.from, operation: act.operation, answer: None })
+        .map(|invocation| TestOperation {
+            client: invocation.client,
+            from: invocation.from,
+            operation: invocation.operation,
+            answer: None,
+        })
         .collect();
-    let mut done: Vec<usize> = (0..acts.len()).filter(|index| acts[*index].is_done).collect();
-    done.sort_by_key(|index| acts[*index].from + acts[*index].wait);
+    let mut done: Vec<usize> = (0..invocations.len()).filter(|index| invocations[*index].is_done).collect();
+    done.sort_by_key(|index| invocations[*index].from + invocations[*index].wait);
     let mut register = Register::default();
     for index in done {
-        let act = &acts[index];
-        let answer = register.apply(&act.operation);
-        if act.is_answered {
-            told[index].answer = Some((act.from + act.wait + act.more, answer));
+        let invocation = &invocations[index];
+        let answer = register.apply(&invocation.operation);
+        if invocation.is_answered {
+            operations[index].answer = Some((invocation.from + invocation.wait + invocation.more, answer));
         }
     }
-    told
+    operations
 }
 
-/// Gives one answered operation another answer of its kind.
-fn spoil(told: &mut [Told], which: usize, how: u64) {
-    let answered: Vec<usize> = (0..told.len()).filter(|index| told[*index].answer.is_some()).collect();
+/// Changes the answer of one answered operation to another of the same kind.
+fn spoil(operations: &mut [TestOperation], which: usize, how: u64) {
+    let answered: Vec<usize> = (0..operations.len()).filter(|index| operations[*index].answer.is_some()).collect();
     let Some(index) = answered.get(which % answered.len().max(1)) else { return };
-    if let Some((_, answer)) = &mut told[*index].answer {
+    if let Some((_, answer)) = &mut operations[*index].answer {
         *answer = match *answer {
             Answer::Value(_) => Answer::Value((how % 4).checked_sub(1)),
             Answer::Set => Answer::Differs,
@@ -79,57 +86,62 @@ fn spoil(told: &mut [Told], which: usize, how: u64) {
     }
 }
 
-fn judge(told: &[Told]) -> Verdict {
-    history(told).judge(&Register::default())
+fn judge(operations: &[TestOperation]) -> Verdict {
+    history(operations).judge(&Register::default())
 }
 
-/// The verdict must be that of brute force, and what it says for a reason must be true.
-fn assert_right(told: &[Told]) {
-    match judge(told) {
-        Verdict::Linearizable { order } => assert_explains(&order, told),
+/// Asserts that the verdict agrees with brute force, and that its explanation is correct.
+fn assert_correct_verdict(operations: &[TestOperation]) {
+    match judge(operations) {
+        Verdict::Linearizable { order } => assert_explains(&order, operations),
         Verdict::NotLinearizable(explanation) => {
-            assert!(!some_order_explains(told), "{explanation}\n{told:?}");
-            assert_begins_badly(told, explanation.misfit, &explanation.before);
-            assert_contradict(told, &explanation.conflict);
+            assert!(!some_order_explains(operations), "{explanation}\n{operations:?}");
+            assert_first_misfit(operations, explanation.misfit, &explanation.before);
+            assert_contradict(operations, &explanation.conflict);
         }
         verdict @ Verdict::Undecided { .. } => panic!("{verdict}"),
     }
 }
 
-/// The answer is the first that no order explains. Answers of one instant are told in the order of their operations.
-fn assert_begins_badly(told: &[Told], misfit: OperationId, before: &[OperationId]) {
-    let (instant, _) = told[misfit.index()].answer.expect("a misfit has an answer");
-    let mut good = beginning(told, instant);
-    for (index, it) in good.iter_mut().enumerate() {
-        if index >= misfit.index() && it.answer.is_some_and(|(to, _)| to == instant) {
-            it.answer = None;
+/// Asserts that the misfit is the first answer that no order explains. Answers at the same time are
+/// ordered by their operations.
+fn assert_first_misfit(operations: &[TestOperation], misfit: OperationId, before: &[OperationId]) {
+    let (instant, _) = operations[misfit.index()].answer.expect("a misfit has an answer");
+    let mut good = beginning(operations, instant);
+    for (index, op) in good.iter_mut().enumerate() {
+        if index >= misfit.index() && op.answer.is_some_and(|(to, _)| to == instant) {
+            op.answer = None;
         }
     }
     assert_explains(before, &good);
-    good[misfit.index()] = told[misfit.index()].clone();
+    good[misfit.index()] = operations[misfit.index()].clone();
     assert!(!some_order_explains(&good), "{misfit} fits: {good:?}");
 }
 
-/// These answers contradict each other, and without any of them the others do not.
-fn assert_contradict(told: &[Told], conflict: &[OperationId]) {
-    let only = |kept: &dyn Fn(usize) -> bool| -> Vec<Told> {
-        told.iter().enumerate().map(|(index, it)| if kept(index) { it.clone() } else { it.without_answer() }).collect()
+/// Asserts that these answers contradict each other, and that no proper subset of them does.
+fn assert_contradict(operations: &[TestOperation], conflict: &[OperationId]) {
+    let only = |kept: &dyn Fn(usize) -> bool| -> Vec<TestOperation> {
+        operations
+            .iter()
+            .enumerate()
+            .map(|(index, op)| if kept(index) { op.clone() } else { op.without_answer() })
+            .collect()
     };
     let is_in = |index: usize| conflict.iter().any(|id| id.index() == index);
-    assert!(!some_order_explains(&only(&is_in)), "{conflict:?} do not contradict: {told:?}");
+    assert!(!some_order_explains(&only(&is_in)), "{conflict:?} do not contradict: {operations:?}");
     for id in conflict {
         let fewer = only(&|index| is_in(index) && index != id.index());
-        assert!(some_order_explains(&fewer), "{conflict:?} contradict without {id}: {told:?}");
+        assert!(some_order_explains(&fewer), "{conflict:?} contradict without {id}: {operations:?}");
     }
 }
 
-fn keyed(told: &[Told], keys: &[u8]) -> History<Keyed<u8, Register>> {
+fn keyed(operations: &[TestOperation], keys: &[u8]) -> History<Keyed<u8, Register>> {
     let mut history = History::new();
-    for (it, key) in told.iter().zip(keys) {
-        let operation = At { key: *key, operation: it.operation };
-        let id = history.invoke(Client(it.client), super::at(it.from), operation);
-        if let Some((to, answer)) = it.answer {
-            history.answer(id, super::at(to), answer).expect("each answer once, after its question");
+    for (op, key) in operations.iter().zip(keys) {
+        let operation = KeyedOperation { key: *key, operation: op.operation };
+        let id = history.invoke(Client(op.client), super::at(op.from), operation);
+        if let Some((to, answer)) = op.answer {
+            history.answer(id, super::at(to), answer).expect("each answer is recorded once, after its invocation");
         }
     }
     history
@@ -139,82 +151,92 @@ proptest! {
     #![proptest_config(Config::with_cases(2_000))]
 
     #[test]
-    fn what_one_object_did_is_accepted(acts in vec(acts(60), 0..60)) {
-        let told = carry_out(&acts);
-        match judge(&told) {
-            Verdict::Linearizable { order } => assert_explains(&order, &told),
-            verdict @ (Verdict::NotLinearizable(_) | Verdict::Undecided { .. }) => panic!("{verdict}\n{told:?}"),
+    fn executions_of_one_object_are_linearizable(invocations in vec(invocations(60), 0..60)) {
+        let operations = execute(&invocations);
+        match judge(&operations) {
+            Verdict::Linearizable { order } => assert_explains(&order, &operations),
+            verdict @ (Verdict::NotLinearizable(_) | Verdict::Undecided { .. }) => panic!("{verdict}\n{operations:?}"),
         }
     }
 
     #[test]
     fn small_histories_are_judged_as_by_brute_force(
-        acts in vec(acts(12), 0..7),
+        invocations in vec(invocations(12), 0..7),
         spoilt in vec((any::<usize>(), any::<u64>()), 0..3),
     ) {
-        let mut told = carry_out(&acts);
+        let mut operations = execute(&invocations);
         for (which, how) in spoilt {
-            spoil(&mut told, which, how);
+            spoil(&mut operations, which, how);
         }
-        assert_right(&told);
+        assert_correct_verdict(&operations);
     }
 
     #[test]
-    fn reasons_are_true_where_doubts_are_many(
-        mut acts in vec(acts(10), 0..8),
-        doubtful in vec(any::<bool>(), 8),
+    fn explanations_are_correct_with_many_pending_operations(
+        mut invocations in vec(invocations(10), 0..8),
+        pending_records in vec(any::<bool>(), 8),
         spoilt in (any::<usize>(), any::<u64>()),
     ) {
-        for (act, is_doubtful) in acts.iter_mut().zip(doubtful) {
-            act.is_answered &= !is_doubtful;
+        for (invocation, is_pending) in invocations.iter_mut().zip(pending_records) {
+            invocation.is_answered &= !is_pending;
         }
-        let mut told = carry_out(&acts);
-        spoil(&mut told, spoilt.0, spoilt.1);
-        assert_right(&told);
+        let mut operations = execute(&invocations);
+        spoil(&mut operations, spoilt.0, spoilt.1);
+        assert_correct_verdict(&operations);
     }
 
     #[test]
-    fn keys_one_by_one_give_the_verdict_of_the_whole(
-        acts in vec((acts(30), 0..3_u8), 0..24),
+    fn checking_by_key_agrees_with_checking_the_whole(
+        invocations in vec((invocations(30), 0..3_u8), 0..24),
         spoilt in vec((any::<usize>(), any::<u64>()), 0..3),
     ) {
-        let (acts, keys): (Vec<_>, Vec<_>) = acts.into_iter().unzip();
-        let mut told: Vec<Told> = acts.iter().map(|act| carry_out(std::slice::from_ref(act)).remove(0)).collect();
+        let (invocations, keys): (Vec<_>, Vec<_>) = invocations.into_iter().unzip();
+        let mut operations: Vec<TestOperation> = invocations.iter().map(|invocation| execute(std::slice::from_ref(invocation)).remove(0)).collect();
         for key in 0..3 {
-            let mine: Vec<usize> = (0..acts.len()).filter(|index| keys[*index] == key).collect();
-            let done = carry_out(&mine.iter().map(|index| acts[*index].clone()).collect::<Vec<_>>());
-            for (index, it) in mine.into_iter().zip(done) {
-                told[index] = it;
+            let mine: Vec<usize> = (0..invocations.len()).filter(|index| keys[*index] == key).collect();
+            let done = execute(&mine.iter().map(|index| invocations[*index].clone()).collect::<Vec<_>>());
+            for (index, op) in mine.into_iter().zip(done) {
+                operations[index] = op;
             }
         }
         for (which, how) in spoilt {
-            spoil(&mut told, which, how);
+            spoil(&mut operations, which, how);
         }
-        let history = keyed(&told, &keys);
+        let history = keyed(&operations, &keys);
         let fresh = Keyed::new(Register::default());
         let whole = history.judge(&fresh);
         let by_key = history.judge_by_key(&fresh, STEPS, |operation| operation.key);
-        assert_eq!(whole.is_linearizable(), by_key.is_linearizable(), "{whole}\n{by_key}\n{told:?}");
+        assert_eq!(whole.is_linearizable(), by_key.is_linearizable(), "{whole}\n{by_key}\n{operations:?}");
         assert!(!matches!(by_key, Verdict::Undecided { .. }), "{by_key}");
         if let Verdict::Linearizable { order } = by_key {
-            assert_keyed_order(&order, &told, &keys);
+            assert_keyed_order(&order, &operations, &keys);
         }
     }
 }
 
-/// The merged order is one of the whole: within each key it explains the answers, and across keys it keeps to real time.
-fn assert_keyed_order(order: &[OperationId], told: &[Told], keys: &[u8]) {
+/// Asserts that the merged order is valid: it explains the answers of each key, and respects real
+/// time across keys.
+fn assert_keyed_order(order: &[OperationId], operations: &[TestOperation], keys: &[u8]) {
     for (place, id) in order.iter().enumerate() {
         for later in &order[place..] {
-            assert!(!told[later.index()].precedes(&told[id.index()]), "{later} was over before {id} began: {order:?}");
+            assert!(
+                !operations[later.index()].precedes(&operations[id.index()]),
+                "{later} completed before {id} was invoked: {order:?}"
+            );
         }
     }
     let mut store = Keyed::new(Register::default());
     for id in order {
-        let it = &told[id.index()];
-        let answer = store.apply(&At { key: keys[id.index()], operation: it.operation });
-        assert!(it.answer.is_none_or(|(_, given)| given == answer), "{id} answers {answer}: {order:?} of {told:?}");
+        let op = &operations[id.index()];
+        let answer = store.apply(&KeyedOperation { key: keys[id.index()], operation: op.operation });
+        assert!(
+            op.answer.is_none_or(|(_, given)| given == answer),
+            "{id} answers {answer}: {order:?} of {operations:?}"
+        );
     }
-    let answered = told.iter().filter(|it| it.answer.is_some()).count();
-    assert!(order.iter().filter(|id| told[id.index()].answer.is_some()).count() == answered, "some are missing");
+    let answered = operations.iter().filter(|op| op.answer.is_some()).count();
+    assert!(
+        order.iter().filter(|id| operations[id.index()].answer.is_some()).count() == answered,
+        "some answered operations are missing"
+    );
 }

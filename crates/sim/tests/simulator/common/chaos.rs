@@ -1,43 +1,43 @@
-//! Worlds that a seed chooses: every kind of act, every kind of fault, every kind of network.
+//! Random scenarios with every kind of action, fault and network.
 
-use super::{Act, Acts, Message, Stage, node};
+use super::{Action, Actions, Message, Scenario, node};
 use quorate_core::{Class, Duration, Group, NodeId, Span, Time};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::{Chance, TimedFault};
 
-/// The world of this seed. All of its acts come to an end, so its queue does.
-pub(crate) fn chaos(seed: u64) -> Stage {
+/// Returns the random scenario of this seed. It always ends: its actions are finite.
+pub(crate) fn chaos(seed: u64) -> Scenario {
     let mut dice = Dice::new(seed, Stream::Workload);
     let nodes = 1 + dice.below(4) as usize;
     let latencies = ["fixed:0ms", "fixed:1ms", "uniform:0ms..3ms", "uniform:1ms..10ms", "long-tail:1ms"];
     let lengths = ["fixed:0ms", "fixed:0ms", "fixed:1ms", "uniform:0ms..2ms", "long-tail:0.5ms"];
-    let mut stage = Stage::of(nodes)
+    let mut scenario = Scenario::new(nodes)
         .seed(seed)
         .latency(pick(&mut dice, &latencies))
         .processing(pick(&mut dice, &lengths))
         .sync(pick(&mut dice, &lengths))
         .fifo(dice.below(2) == 0);
     if dice.below(2) == 0 {
-        stage.setup.wire.loss = chance(&mut dice);
-        stage.setup.wire.duplicate = chance(&mut dice);
+        scenario.setup.wire.loss = chance(&mut dice);
+        scenario.setup.wire.duplicate = chance(&mut dice);
     }
     let mut save = 0;
     for _ in 0..dice.below(30) {
         let instant = Time::ZERO + Duration::from_millis(dice.below(40));
-        let acts = acts(&mut dice, nodes, 3, &mut save);
-        stage.commands.push((instant, any_node(&mut dice, nodes), acts));
+        let actions = actions(&mut dice, nodes, 3, &mut save);
+        scenario.commands.push((instant, any_node(&mut dice, nodes), actions));
     }
     for _ in 0..dice.below(12) {
-        stage.faults.extend(fault(&mut dice, nodes));
+        scenario.faults.extend(fault(&mut dice, nodes));
     }
-    stage
+    scenario
 }
 
 fn pick<'a>(dice: &mut Dice, from: &[&'a str]) -> &'a str {
     from[dice.below(from.len() as u64) as usize]
 }
 
-/// Up to a half.
+/// Returns a probability of at most one half.
 fn chance(dice: &mut Dice) -> Chance {
     Chance::from_parts_per_billion(dice.below(500_000_000) as u32).unwrap()
 }
@@ -46,41 +46,41 @@ fn any_node(dice: &mut Dice, nodes: usize) -> NodeId {
     NodeId::from_index(dice.below(nodes as u64) as usize)
 }
 
-/// Some acts, nested so deep at most. Every write is a number of its own.
-fn acts(dice: &mut Dice, nodes: usize, depth: u64, save: &mut u64) -> Acts {
+/// Returns random actions, nested at most `depth` levels deep. Every write is a unique number.
+fn actions(dice: &mut Dice, nodes: usize, depth: u64, save: &mut u64) -> Actions {
     let count = dice.below(1 + depth);
-    (0..count).map(|_| act(dice, nodes, depth - 1, save)).collect()
+    (0..count).map(|_| action(dice, nodes, depth - 1, save)).collect()
 }
 
-fn act(dice: &mut Dice, nodes: usize, depth: u64, save: &mut u64) -> Act {
+fn action(dice: &mut Dice, nodes: usize, depth: u64, save: &mut u64) -> Action {
     let ahead = dice.below(2) == 0;
     let timer = ['a', 'b'][dice.below(2) as usize];
     match dice.below(8) {
         0 | 1 => {
             let message = message(dice, nodes, depth, save);
-            Act::Send { to: any_node(dice, nodes), message, ahead }
+            Action::Send { to: any_node(dice, nodes), message, ahead }
         }
-        2 => Act::Multicast { to: Group::of_size(nodes), message: message(dice, nodes, depth, save), ahead },
+        2 => Action::Multicast { to: Group::of_size(nodes), message: message(dice, nodes, depth, save), ahead },
         3 | 4 => {
             *save += 1;
-            Act::Save(*save)
+            Action::Save(*save)
         }
         5 => {
             let [one, other] = [0; 2].map(|_| Duration::from_millis(dice.below(5)));
-            Act::Set { timer, span: Span::between(one, other), then: acts(dice, nodes, depth, save) }
+            Action::Set { timer, span: Span::between(one, other), then: actions(dice, nodes, depth, save) }
         }
-        6 => Act::Cancel(timer),
-        _ => Act::Emit { text: "news".into(), ahead },
+        6 => Action::Cancel(timer),
+        _ => Action::Emit { text: "news".into(), ahead },
     }
 }
 
 fn message(dice: &mut Dice, nodes: usize, depth: u64, save: &mut u64) -> Message {
     let class = [Class::Algorithm, Class::Announcement, Class::Control][dice.below(3) as usize];
     let on_behalf_of = (dice.below(2) == 0).then(|| node(1));
-    Message { class, on_behalf_of, then: acts(dice, nodes, depth, save) }
+    Message { class, on_behalf_of, then: actions(dice, nodes, depth, save) }
 }
 
-/// A fault, unless the group is too small for it.
+/// Returns a random fault, or `None` if the group is too small for it.
 fn fault(dice: &mut Dice, nodes: usize) -> Option<TimedFault> {
     let [one, other] = [0; 2].map(|_| any_node(dice, nodes));
     let forms = [

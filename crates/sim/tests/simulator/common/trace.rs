@@ -1,17 +1,18 @@
-//! What happens in a run as short lines, one a moment: a node takes (`<`), a node does (`>`), the world acts (`*`).
+//! A compact trace with one line for each moment: inputs (`<`), effects (`>`) and world events
+//! (`*`).
 
-use super::Acts;
+use super::Actions;
 use quorate_core::{Incarnation, Time};
 use quorate_journal::moment::{Body, Done, Happening, Moment, Observer, Taken};
 use std::fmt::{Arguments, Write};
 
-/// Writes the story. The first boots at the very start are left out: every world has them.
+/// Writes the trace. It leaves out the first starts at time zero, which every world has.
 #[derive(Default)]
-pub(crate) struct Story {
+pub(crate) struct Trace {
     pub(crate) text: String,
 }
 
-impl Story {
+impl Trace {
     fn line(&mut self, time: Time, line: Arguments<'_>) {
         writeln!(self.text, "{time} {line}").unwrap();
     }
@@ -21,8 +22,8 @@ fn json(body: Body<'_>) -> String {
     serde_json::to_string(body).unwrap().replace('"', "")
 }
 
-impl Observer<Acts, String> for Story {
-    fn observe(&mut self, moment: &Moment<'_, Acts, String>) {
+impl Observer<Actions, String> for Trace {
+    fn observe(&mut self, moment: &Moment<'_, Actions, String>) {
         match moment {
             Moment::Input { time, now, node, input } => {
                 let input = match input {

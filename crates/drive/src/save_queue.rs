@@ -1,23 +1,25 @@
-//! A node's disk, and the saves on their way to it.
+//! A node's disk, and the saves that wait for it.
 
 use quorate_core::{Protocol, WriteOf};
 use quorate_store::{Refusal, Scribe, Storable, Ticket};
 use std::collections::VecDeque;
 
-/// Where a node's saves go.
+/// The destination of a node's saves.
 pub enum Disk<D: quorate_core::Durable> {
-    /// Nowhere: whatever is saved counts as durable, and is lost when the process ends.
+    /// Saves count as durable at once, and are lost when the process ends.
     None,
+    /// A thread writes the saves to a disk.
     Scribe(Scribe<D>),
 }
 
-/// A disk, and the saves that it has no place for yet. A node never sleeps on its disk: it has heartbeats to send.
-pub(crate) struct Desk<P: Protocol, D: quorate_core::Durable> {
+/// A disk, and the saves that its queue has no space for yet. A node never blocks on its disk,
+/// because it must send heartbeats.
+pub(crate) struct SaveQueue<P: Protocol, D: quorate_core::Durable> {
     pub(crate) disk: Disk<D>,
     waiting: VecDeque<(Ticket, WriteOf<P>)>,
 }
 
-impl<P, D> Desk<P, D>
+impl<P, D> SaveQueue<P, D>
 where
     P: Protocol,
     D: Storable<Write = WriteOf<P>> + Send + 'static,
@@ -27,14 +29,16 @@ where
         Self { disk, waiting: VecDeque::new() }
     }
 
-    /// Takes the save with this number. It stays here until [`hand_over`](Self::hand_over).
+    /// Queues a save with its number until [`submit`](Self::submit).
     pub(crate) fn save(&mut self, number: u64, write: WriteOf<P>) {
         if let Disk::Scribe(_) = &self.disk {
             self.waiting.push_back((Ticket(number), write));
         }
     }
 
-    pub(crate) fn hand_over(&mut self) -> Result<(), DiskEnded> {
+    /// Submits queued saves to the disk until its queue is full. Fails if the disk's thread has
+    /// ended.
+    pub(crate) fn submit(&mut self) -> Result<(), DiskEnded> {
         let Disk::Scribe(scribe) = &self.disk else { return Ok(()) };
         while let Some((ticket, write)) = self.waiting.pop_front() {
             match scribe.try_save(ticket, write) {
@@ -50,19 +54,22 @@ where
     }
 }
 
-impl<P, D> Desk<P, D>
+impl<P, D> SaveQueue<P, D>
 where
     P: Protocol,
     D: Storable<Write = WriteOf<P>> + Send + 'static,
     WriteOf<P>: Send + 'static,
 {
-    /// Hands over what there is a place for and waits for it. Tells how many writes there was none for.
+    /// Submits as many saves as the disk's queue can hold and waits until they are durable. Returns
+    /// the number of saves that were not submitted.
     pub(crate) fn close(&mut self) -> usize {
-        // A disk that has ended has told why; here it only counts what it did not take.
-        let _ = self.hand_over();
+        // A disk whose thread has ended has already reported why; only the number of lost saves
+        // matters here.
+        let _ = self.submit();
         self.disk = Disk::None;
         self.waiting.len()
     }
 }
 
+/// The disk's thread has ended.
 pub(crate) struct DiskEnded;

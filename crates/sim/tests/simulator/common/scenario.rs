@@ -1,25 +1,26 @@
-//! A world described in the words of the settings, run to the end of its queue.
+//! A builder for scenarios, which are run until no events are left.
 
-use super::{Acts, Puppet, Story, node};
+use super::{Actions, ScriptedNode, Trace, node};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::moment::Observer;
 use quorate_journal::record::{FORMAT, Header, Writer};
 use quorate_journal::settings::{Chance, Direction, Latency, TimedFault};
 use quorate_sim::{Setup, Wire, World};
 
-/// What is to happen to some puppets.
+/// A setup with faults, commands and directions.
 #[derive(Clone, Debug)]
-pub(crate) struct Stage {
+pub(crate) struct Scenario {
     pub(crate) setup: Setup,
     pub(crate) faults: Vec<TimedFault>,
-    pub(crate) commands: Vec<(Time, NodeId, Acts)>,
+    pub(crate) commands: Vec<(Time, NodeId, Actions)>,
     pub(crate) directions: Vec<Direction>,
-    opening: Acts,
+    on_start: Actions,
 }
 
-impl Stage {
-    /// A world where a message takes 1 ms and keeps its order, nothing is lost, and all else takes no time.
-    pub(crate) fn of(nodes: usize) -> Self {
+impl Scenario {
+    /// Creates a scenario in which a message takes 1 ms, links are FIFO and lose nothing, and
+    /// processing and syncs take no time.
+    pub(crate) fn new(nodes: usize) -> Self {
         let instant = Latency::Fixed(Duration::ZERO);
         let wire = Wire {
             latency: Latency::Fixed(Duration::from_millis(1)),
@@ -32,7 +33,7 @@ impl Stage {
             faults: Vec::new(),
             commands: Vec::new(),
             directions: Vec::new(),
-            opening: Vec::new(),
+            on_start: Vec::new(),
         }
     }
 
@@ -76,65 +77,65 @@ impl Stage {
         self
     }
 
-    /// Takes a choice from chance.
+    /// Fixes a random choice.
     pub(crate) fn direct(mut self, text: &str) -> Self {
         self.directions.push(text.parse().unwrap());
         self
     }
 
-    /// What every node does first in every life.
-    pub(crate) fn opening(mut self, acts: impl Into<Acts>) -> Self {
-        self.opening = acts.into();
+    /// Sets the actions of every node at the start of every incarnation.
+    pub(crate) fn on_start(mut self, actions: impl Into<Actions>) -> Self {
+        self.on_start = actions.into();
         self
     }
 
-    /// Tells a node at an instant what to do.
-    pub(crate) fn tell(mut self, instant: &str, number: u32, acts: impl Into<Acts>) -> Self {
-        self.commands.push((super::at(instant), node(number), acts.into()));
+    /// Gives a node a command with these actions at this time.
+    pub(crate) fn command(mut self, instant: &str, number: u32, actions: impl Into<Actions>) -> Self {
+        self.commands.push((super::at(instant), node(number), actions.into()));
         self
     }
 
-    /// A puppet of this world.
-    pub(crate) fn maker(&self) -> impl Fn(NodeId) -> Puppet + 'static {
-        let opening = self.opening.clone();
-        move |_| Puppet::new(opening.clone())
+    /// Returns a function that creates the nodes.
+    pub(crate) fn node_factory(&self) -> impl Fn(NodeId) -> ScriptedNode + 'static {
+        let on_start = self.on_start.clone();
+        move |_| ScriptedNode::new(on_start.clone())
     }
 
-    /// The world, started.
-    pub(crate) fn world<O: Observer<Acts, String>>(&self, observer: O) -> World<Puppet, O> {
-        let mut world = World::new(&self.setup, self.maker(), observer);
+    /// Creates and starts the world.
+    pub(crate) fn world<O: Observer<Actions, String>>(&self, observer: O) -> World<ScriptedNode, O> {
+        let mut world = World::new(&self.setup, self.node_factory(), observer);
         for fault in &self.faults {
             fault.validate(self.setup.nodes).unwrap();
             world.schedule(fault.clone());
         }
         world.direct(&self.directions);
         world.start();
-        for (instant, node, acts) in &self.commands {
-            world.command(*instant, *node, acts.clone());
+        for (instant, node, actions) in &self.commands {
+            world.command(*instant, *node, actions.clone());
         }
         world
     }
 
-    /// The world, after all that can happen in it.
-    pub(crate) fn played<O: Observer<Acts, String>>(&self, observer: O) -> World<Puppet, O> {
+    /// Runs the world until no events are left, and returns it.
+    pub(crate) fn run_to_end<O: Observer<Actions, String>>(&self, observer: O) -> World<ScriptedNode, O> {
         let mut world = self.world(observer);
         while world.advance() {}
         world
     }
 
-    /// What an observer makes of it all.
-    pub(crate) fn watched<O: Observer<Acts, String>>(&self, observer: O) -> O {
-        self.played(observer).into_observer()
+    /// Runs the world until no events are left, and returns the observer.
+    pub(crate) fn run_observed<O: Observer<Actions, String>>(&self, observer: O) -> O {
+        self.run_to_end(observer).into_observer()
     }
 
-    /// What happens, a line each.
-    pub(crate) fn story(&self) -> String {
-        self.watched(Story::default()).text
+    /// Runs the world and returns its trace, one line for each moment.
+    pub(crate) fn trace(&self) -> String {
+        self.run_observed(Trace::default()).text
     }
 
     pub(crate) fn journal(&self) -> String {
         let mut bytes = Vec::new();
-        let writer = self.watched(Writer::new(&mut bytes, &header(self.setup.nodes)));
+        let writer = self.run_observed(Writer::new(&mut bytes, &header(self.setup.nodes)));
         writer.finish().unwrap();
         String::from_utf8(bytes).unwrap()
     }
@@ -143,7 +144,7 @@ impl Stage {
 pub(crate) fn header(nodes: usize) -> Header {
     Header {
         journal: FORMAT,
-        algorithm: "puppet".into(),
+        algorithm: "scripted".into(),
         family: "toys".into(),
         nodes,
         seed: 1,

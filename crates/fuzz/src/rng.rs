@@ -1,10 +1,10 @@
-//! All the chance of a campaign, from one seed.
+//! The random number generator of a campaign.
 
-/// A stream of numbers that follow from a seed (SplitMix64).
+/// A seeded random number generator (SplitMix64).
 #[derive(Clone, Debug)]
-pub struct Chance(u64);
+pub struct Rng(u64);
 
-impl Chance {
+impl Rng {
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -16,10 +16,10 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below this one, and 0 if there is none.
+    /// Returns a number below `end`, or 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         let end = end as u64;
-        // What is uneven about a remainder does not matter for a campaign.
+        // The bias of a remainder does not matter here.
         self.draw().checked_rem(end).unwrap_or_default() as usize
     }
 

@@ -1,33 +1,33 @@
-//! What a command of a script says, in quotation marks: `send 1 "Re: Lecture" at 3ms`.
+//! The quoted text of a command in a script: `send 1 "Re: Lecture" at 3ms`.
 
 use super::error::SettingError;
 use std::fmt::{self, Write};
 
-/// Everything before the `#` that begins a comment; between quotation marks none begins.
+/// Returns the line without its comment. A `#` between quotation marks does not start a comment.
 pub(super) fn without_comment(line: &str) -> &str {
-    let mut quoted = Quoted::default();
-    let end = line.char_indices().find(|(_, character)| !quoted.goes_on(*character) && *character == '#');
+    let mut quotes = QuoteState::default();
+    let end = line.char_indices().find(|(_, character)| !quotes.is_quoted(*character) && *character == '#');
     end.map_or(line, |(end, _)| &line[..end])
 }
 
-/// A line with its text taken out of it.
-pub(super) struct Parted<'a> {
-    /// What stands before the text.
+/// A line split at its quoted text.
+pub(super) struct SplitLine<'a> {
+    /// The part before the quoted text, or the whole line if there is none.
     pub(super) before: &'a str,
-    /// The text, and what stands after it.
-    pub(super) said: Option<(String, &'a str)>,
+    /// The unescaped text, and the part of the line after it.
+    pub(super) quoted_text: Option<(String, &'a str)>,
 }
 
-/// Takes the text out of a line, if there is one.
-pub(super) fn part(line: &str) -> Result<Parted<'_>, SettingError> {
-    let Some((before, rest)) = line.split_once('"') else { return Ok(Parted { before: line, said: None }) };
+/// Splits a line at its quoted text.
+pub(super) fn split_quoted(line: &str) -> Result<SplitLine<'_>, SettingError> {
+    let Some((before, rest)) = line.split_once('"') else { return Ok(SplitLine { before: line, quoted_text: None }) };
     let mut text = String::new();
     let mut characters = rest.char_indices();
-    while let Some((place, character)) = characters.next() {
+    while let Some((offset, character)) = characters.next() {
         match character {
             '"' => {
-                let after = rest.get(place + 1..).unwrap_or_default();
-                return Ok(Parted { before, said: Some((text, after)) });
+                let after = rest.get(offset + 1..).unwrap_or_default();
+                return Ok(SplitLine { before, quoted_text: Some((text, after)) });
             }
             '\\' => text.extend(characters.next().map(|(_, escaped)| unescaped(escaped))),
             _ => text.push(character),
@@ -44,7 +44,7 @@ const fn unescaped(character: char) -> char {
     }
 }
 
-/// Writes a text as [`part`] reads it.
+/// Writes a text in the form that [`split_quoted`] reads.
 pub(super) fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char('"')?;
     for character in text.chars() {
@@ -58,9 +58,9 @@ pub(super) fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result 
     f.write_char('"')
 }
 
-/// Where a reader of a line is, as far as quotation marks go.
+/// Tracks whether the characters of a line are between quotation marks.
 #[derive(Default)]
-enum Quoted {
+enum QuoteState {
     #[default]
     Outside,
     Inside,
@@ -68,9 +68,9 @@ enum Quoted {
     Escaped,
 }
 
-impl Quoted {
-    /// Whether this character is between quotation marks, or one of them.
-    fn goes_on(&mut self, character: char) -> bool {
+impl QuoteState {
+    /// Reads the next character. Returns whether it is between quotation marks, or is one of them.
+    fn is_quoted(&mut self, character: char) -> bool {
         let (next, is_quoted) = match (&self, character) {
             (Self::Outside, '"') => (Self::Inside, true),
             (Self::Outside, _) => (Self::Outside, false),

@@ -1,0 +1,155 @@
+//! The events of one node in order: the lines of its incarnations, its crashes and its pauses.
+
+use super::Source;
+use super::arrange::NodePlan;
+use super::error::GatherError;
+use super::incarnations::{IncarnationPlan, Pause};
+use super::survey::{Lines, LiveEntry, open};
+use crate::record::line::{InputLine, WorldLine};
+use crate::record::reader::{Entry, Step};
+use quorate_core::{NodeId, Time};
+
+/// Yields the events of one node.
+pub(super) struct NodeStream<'a, S> {
+    parts: &'a [S],
+    node: NodeId,
+    plan: NodePlan,
+    /// Index of the current incarnation.
+    current: usize,
+    journal: Option<Lines<'a>>,
+    /// The next line of the current incarnation, with its time.
+    next_line: Option<(Time, LiveEntry)>,
+    state: NodeState,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NodeState {
+    Down,
+    Up,
+    Paused { until: Option<Time> },
+}
+
+/// An event of a node, with its time on the common scale by the node's own clock.
+pub(super) struct Item {
+    pub(super) time: Time,
+    pub(super) entry: LiveEntry,
+    /// Its line number, or 0 if it does not come from the node's own journal.
+    pub(super) line: u64,
+}
+
+impl<'a, S: Source> NodeStream<'a, S> {
+    pub(super) fn new(parts: &'a [S], node: NodeId, plan: NodePlan) -> Self {
+        Self { parts, node, plan, current: 0, journal: None, next_line: None, state: NodeState::Down }
+    }
+
+    pub(super) fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// Returns the current incarnation.
+    pub(super) fn incarnation(&self) -> Option<&IncarnationPlan> {
+        self.plan.incarnations.get(self.current)
+    }
+
+    /// Returns the next event, or `None` at the end of the last incarnation.
+    pub(super) fn next(&mut self) -> Result<Option<Item>, GatherError> {
+        while self.current < self.plan.incarnations.len() {
+            self.read_ahead()?;
+            if let Some(item) = self.next_pause_event() {
+                return Ok(Some(item));
+            }
+            let item = match self.next_line.take() {
+                Some((time, entry)) => Some(self.step(time, entry)),
+                None => self.end_incarnation(),
+            };
+            if item.is_some() {
+                return Ok(item);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the next line of the current incarnation, unless it is already read.
+    fn read_ahead(&mut self) -> Result<(), GatherError> {
+        let Some(plan) = self.plan.incarnations.get(self.current) else { return Ok(()) };
+        let journal = match (&mut self.journal, self.parts.get(plan.part)) {
+            (Some(journal), _) => journal,
+            (journal, Some(source)) => journal.insert(open(source)?),
+            (None, None) => return Ok(()),
+        };
+        if self.next_line.is_some() || journal.line() >= plan.lines {
+            return Ok(());
+        }
+        let entry = journal.next().map_err(|error| GatherError::Journal { file: plan.file.clone(), error })?;
+        let Some(entry) = entry else {
+            return Err(GatherError::Changed { file: plan.file.clone(), line: journal.line() + 1 });
+        };
+        let (Entry::Step(Step { time, .. }) | Entry::World { time, .. }) = &entry;
+        self.next_line = Some((plan.shift.apply(*time), entry));
+        Ok(())
+    }
+
+    fn step(&mut self, time: Time, entry: LiveEntry) -> Item {
+        match &entry {
+            Entry::Step(Step { input: InputLine::Start { .. }, .. }) => self.state = NodeState::Up,
+            Entry::World { what: WorldLine::Ended { .. }, .. } => self.state = NodeState::Down,
+            Entry::Step(_) | Entry::World { .. } => {}
+        }
+        Item { time, entry, line: self.journal.as_ref().map_or(0, Lines::line) }
+    }
+
+    /// Ends the current incarnation. It yields a crash unless the last incarnation shut down
+    /// cleanly.
+    fn end_incarnation(&mut self) -> Option<Item> {
+        let plan = self.plan.incarnations.get(self.current)?;
+        let (killed, lost_writes) = (plan.killed, plan.lost_writes);
+        let shut_down = plan.ended && killed.is_none() && self.current + 1 == self.plan.incarnations.len();
+        self.current += 1;
+        self.journal = None;
+        self.state = NodeState::Down;
+        let time = killed.unwrap_or(Time::from_nanos(i64::MIN));
+        (!shut_down).then(|| self.world_event(time, WorldLine::Crashed { node: self.node, lost_writes }))
+    }
+
+    /// Returns the next begin or end of a pause, if it comes before the next line.
+    ///
+    /// A paused node takes no step. If the node's own clock contradicts a pause, the pause is moved
+    /// after the step.
+    fn next_pause_event(&mut self) -> Option<Item> {
+        let next = self.next_line.as_ref().map(|(time, _)| *time);
+        let end = next.unwrap_or_else(|| self.end());
+        match self.state {
+            NodeState::Paused { until: Some(until) } if until <= end => {
+                self.state = NodeState::Up;
+                Some(self.world_event(until, WorldLine::Resumed { node: self.node }))
+            }
+            NodeState::Paused { .. } => None,
+            NodeState::Up => {
+                let Pause { from, to } = *self.plan.pauses.front()?;
+                if from > end || to.is_none_or(|to| to > end) && next.is_some() {
+                    return None;
+                }
+                self.plan.pauses.pop_front();
+                self.state = NodeState::Paused { until: to };
+                Some(self.world_event(from, WorldLine::Paused { node: self.node }))
+            }
+            NodeState::Down => {
+                // A node that is down cannot be paused.
+                while self.plan.pauses.front().is_some_and(|pause| pause.to.unwrap_or(pause.from) <= end) {
+                    self.plan.pauses.pop_front();
+                }
+                None
+            }
+        }
+    }
+
+    /// Returns a time by which the current incarnation has certainly ended.
+    fn end(&self) -> Time {
+        let next = self.plan.incarnations.get(self.current + 1).and_then(|plan| plan.started);
+        self.incarnation().and_then(|plan| plan.killed).or(next).unwrap_or(Time::NEVER)
+    }
+
+    fn world_event(&self, time: Time, what: WorldLine<String>) -> Item {
+        Item { time, entry: Entry::World { time, what }, line: 0 }
+    }
+}

@@ -1,0 +1,97 @@
+//! A cache of the state transitions of an object.
+//!
+//! An object is deterministic, so the search numbers its states and computes each transition once.
+
+use super::Object;
+use super::problem::Problem;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// The number of a state of the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct State(u32);
+
+/// The number of an operation: first the calls of the problem, then its pending operations.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct OperationIndex(u32);
+
+/// The numbered states, and the transitions between them computed so far.
+pub(super) struct TransitionTable<'s, 'h, O: Object> {
+    problem: &'s Problem<'h, O>,
+    objects: Vec<O>,
+    numbers: HashMap<O, State>,
+    cache: HashMap<(State, OperationIndex), Option<State>, BuildHasherDefault<IntHasher>>,
+}
+
+impl<'s, 'h, O: Object> TransitionTable<'s, 'h, O> {
+    pub(super) fn new(problem: &'s Problem<'h, O>) -> Self {
+        Self { problem, objects: Vec::new(), numbers: HashMap::new(), cache: HashMap::default() }
+    }
+
+    /// Returns the number of a state.
+    pub(super) fn number(&mut self, object: O) -> State {
+        let fresh = State(self.objects.len() as u32);
+        let number = *self.numbers.entry(object.clone()).or_insert(fresh);
+        if number == fresh {
+            self.objects.push(object);
+        }
+        number
+    }
+
+    /// Returns the state after a call, or `None` if the call would give another answer.
+    pub(super) fn apply_call(&mut self, state: State, call: usize) -> Option<State> {
+        let key = (state, OperationIndex(call as u32));
+        if let Some(outcome) = self.cache.get(&key) {
+            return *outcome;
+        }
+        let mut object = self.objects[state.0 as usize].clone();
+        let call = &self.problem.calls[call];
+        let fits = object.apply(call.operation) == *call.answer;
+        let outcome = fits.then(|| self.number(object));
+        self.cache.insert(key, outcome);
+        outcome
+    }
+
+    /// Returns the state after a pending operation.
+    pub(super) fn apply_pending(&mut self, state: State, index: usize) -> State {
+        let key = (state, OperationIndex((self.problem.calls.len() + index) as u32));
+        if let Some(Some(outcome)) = self.cache.get(&key) {
+            return *outcome;
+        }
+        let mut object = self.objects[state.0 as usize].clone();
+        object.apply(self.problem.pending[index].operation);
+        let outcome = self.number(object);
+        self.cache.insert(key, Some(outcome));
+        outcome
+    }
+}
+
+/// A fast hash for small integers. Collision attacks are not a concern, and no result depends on
+/// the order of the map.
+#[derive(Default)]
+pub(super) struct IntHasher(u64);
+
+impl Hasher for IntHasher {
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 29)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(u64::from(number));
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // An odd constant with well-distributed bits: 2^64 divided by the golden ratio.
+        self.0 = (self.0.rotate_left(23) ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}

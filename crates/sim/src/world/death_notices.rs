@@ -1,0 +1,90 @@
+//! Death notices: nodes learn that the process of another node is gone or has restarted.
+//!
+//! They model a kernel that refuses connections to a port on which no process listens, and accepts
+//! them again once a process does.
+
+use super::{Pending, World};
+use quorate_core::{Incarnation, Input, NodeId, WriteOf};
+use quorate_journal::Recordable;
+use quorate_journal::moment::{Observer, Taken};
+use quorate_journal::puppets::Condition;
+use quorate_journal::settings::Latency;
+use serde::Serialize;
+
+/// A notice to one node about the process of another.
+pub(super) struct DeathNotice {
+    /// The node that receives the notice.
+    pub(super) node: NodeId,
+    /// The node that the notice is about.
+    subject: NodeId,
+    /// The incarnation of the subject that is gone or has started.
+    incarnation: Incarnation,
+    is_gone: bool,
+}
+
+impl<P, O> World<P, O>
+where
+    P: Recordable,
+    WriteOf<P>: Serialize,
+    O: Observer<P::Command, P::Event>,
+{
+    /// Enables death notices: nodes suspect a crashed process and trust it again after its restart.
+    /// Must be called before [`start`](Self::start).
+    pub fn tell_deaths(&mut self) {
+        self.sends_death_notices = true;
+    }
+
+    /// Notifies all other nodes that a process is gone or has restarted. A node that is cut off
+    /// from the process receives no notice.
+    pub(super) fn send_death_notices(&mut self, subject: NodeId, is_gone: bool) {
+        if !self.sends_death_notices || !self.started {
+            return;
+        }
+        let (latency, _) = self.environment.network.default_behaviour();
+        let Some(incarnation) = self.slots.get(subject.index()).map(|slot| slot.host.incarnation()) else { return };
+        let others: Vec<_> = (0..self.slots.len()).map(NodeId::from_index).filter(|node| *node != subject).collect();
+        for node in &others {
+            self.send_death_notice(DeathNotice { node: *node, subject, incarnation, is_gone }, latency);
+        }
+        if !is_gone {
+            // A restarted node connects to all others, and the connections to crashed nodes are
+            // refused.
+            for other in others {
+                let Some(host) = self.slots.get(other.index()).map(|slot| &slot.host) else { continue };
+                let (incarnation, is_down) = (host.incarnation(), host.condition == Condition::Down);
+                if is_down {
+                    let notice = DeathNotice { node: subject, subject: other, incarnation, is_gone: true };
+                    self.send_death_notice(notice, latency);
+                }
+            }
+        }
+    }
+
+    fn send_death_notice(&mut self, notice: DeathNotice, latency: Latency) {
+        let network = &self.environment.network;
+        if !network.is_cut(notice.subject, notice.node) && !network.is_cut(notice.node, notice.subject) {
+            let at = self.environment.time + self.environment.node_dice.length(latency);
+            self.environment.push(at, Pending::DeathNotice(notice));
+        }
+    }
+
+    /// Gives a node a death notice as suspicion or trust.
+    ///
+    /// Drops a notice that arrives after the subject's next incarnation has started: between real
+    /// processes, a refused connection is reported before the next incarnation can send messages,
+    /// and later connections succeed.
+    pub(super) fn receive_death_notice(&mut self, notice: &DeathNotice) {
+        let DeathNotice { node, subject, incarnation, is_gone } = *notice;
+        let current = self.slots.get(subject.index()).map(|slot| slot.host.incarnation());
+        if current != Some(incarnation) {
+            return;
+        }
+        if is_gone {
+            self.observe_input(node, Taken::Suspect(subject));
+            self.step(node, Input::Suspect(subject));
+        } else {
+            self.observe_input(node, Taken::Trust(subject));
+            self.step(node, Input::Trust(subject));
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! A membership service that never fails: it gives nodes views and leases, as a fault-free service
+//! would.
+//!
+//! Members renew their leases by keepalives, which have the delays and losses of other messages. A
+//! node reaches the service if it can communicate in both directions with a majority of all nodes,
+//! as if these ran the service. The service follows the rules of [`quorate_core::membership`], on a
+//! clock of its own that drifts within the bound.
+
+use super::{Pending, World};
+use quorate_core::membership::{Answer, Membership, Request, Suspicion, Terms};
+use quorate_core::{Duration, Epoch, Group, Incarnation, Input, NodeId, Time, View, WriteOf, majority};
+use quorate_journal::Recordable;
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::moment::{Observer, Taken};
+use quorate_journal::node_clock::NodeClock;
+use quorate_journal::puppets::Condition;
+use quorate_journal::settings::{Chance, Latency};
+use serde::Serialize;
+
+/// Settings of the membership service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Views {
+    pub terms: Terms,
+    /// Whether the service waits for a member's lease to expire before it removes the member. A
+    /// correct service does.
+    pub waits: bool,
+}
+
+pub(super) struct MembershipService {
+    membership: Membership,
+    /// The terms by which members compute the end of their leases.
+    terms: Terms,
+    clock: NodeClock,
+    dice: Dice,
+    latency: Latency,
+    loss: Chance,
+    /// The time of the next scheduled check for expired leases.
+    next_check: Option<Time>,
+    /// For each node, the view that it received last, and in which incarnation.
+    latest_views: Vec<(Incarnation, Epoch)>,
+    /// For each node, the incarnation that has asked to leave, if any.
+    departed: Vec<Option<Incarnation>>,
+}
+
+/// A scheduled event of the membership service or of the path to it.
+pub(super) enum MembershipEvent {
+    /// A member's next keepalive is due.
+    KeepaliveDue(NodeId),
+    /// A keepalive arrives at the service. The node sent it when its own clock showed `sent`.
+    KeepaliveArrives { node: NodeId, incarnation: Incarnation, sent: Time },
+    /// The service is notified that a node's connection was closed, truthfully or by a fault.
+    ConnectionClosed { node: NodeId, incarnation: Incarnation },
+    /// A lease may have expired.
+    CheckLeases,
+}
+
+/// A message of the membership service to one incarnation of a node.
+pub(super) struct MembershipNotice {
+    node: NodeId,
+    incarnation: Incarnation,
+    update: Update,
+}
+
+enum Update {
+    View(View),
+    Lease(Time),
+}
+
+impl MembershipNotice {
+    pub(super) const fn node(&self) -> NodeId {
+        self.node
+    }
+}
+
+impl MembershipService {
+    fn new(views: &Views, nodes: usize, seed: u64, latency: Latency, loss: Chance) -> Self {
+        let Views { terms, waits } = *views;
+        let mut dice = Dice::new(seed, Stream::Membership);
+        let bound = u64::from(terms.drift_ppm);
+        let drift = i64::try_from(dice.below(2 * bound + 1)).unwrap_or(0) - i64::from(terms.drift_ppm);
+        let mut clock = NodeClock::synchronized(Time::ZERO);
+        clock.drift(Time::ZERO, i32::try_from(drift).unwrap_or(0));
+        let service_terms = if waits { terms } else { Terms { lease: terms.keepalive.times(2), ..terms } };
+        let membership = Membership::founding(&Group::of_size(nodes), service_terms);
+        let latest_views = vec![(Incarnation::FIRST, Epoch::default()); nodes];
+        let departed = vec![None; nodes];
+        Self { membership, terms, clock, dice, latency, loss, next_check: None, latest_views, departed }
+    }
+
+    /// Returns the time since the start by the service's own clock.
+    fn now(&self, time: Time) -> Duration {
+        self.clock.at(time).since(Time::ZERO)
+    }
+
+    fn apply(&mut self, time: Time, request: Request) -> Answer {
+        let at = self.now(time);
+        self.membership.apply(at, request)
+    }
+
+    /// Returns the request of a node's keepalive: to renew its lease, to join or to leave. `None`
+    /// once it has left.
+    fn request(&self, node: NodeId, incarnation: Incarnation) -> Option<Request> {
+        let departs = self.departed.get(node.index()) == Some(&Some(incarnation));
+        match self.membership.view().stay(node) {
+            Some(stay) if stay.incarnation == incarnation && departs => Some(Request::Leave { node, stay }),
+            Some(stay) if stay.incarnation == incarnation => Some(Request::Renew { node, stay }),
+            Some(_) | None => (!departs).then_some(Request::Join { node, incarnation }),
+        }
+    }
+
+    /// Returns the true time at which the next lease expires.
+    fn next_expiry(&self, time: Time) -> Option<Time> {
+        let left = Duration::from_nanos(self.membership.next_expiry()?.nanos().saturating_sub(self.now(time).nanos()));
+        Some(time + self.clock.true_duration(left))
+    }
+}
+
+impl<P, O> World<P, O>
+where
+    P: Recordable,
+    WriteOf<P>: Serialize,
+    O: Observer<P::Command, P::Event>,
+{
+    /// Adds a membership service that gives nodes views and leases. Must be called before
+    /// [`start`](Self::start).
+    pub fn keep_views(&mut self, views: &Views, seed: u64) {
+        let (latency, loss) = self.environment.network.default_behaviour();
+        let service = MembershipService::new(views, self.slots.len(), seed, latency, loss);
+        self.membership_service = Some(Box::new(service));
+    }
+
+    /// Gives all nodes that are up the first view and a lease.
+    pub(super) fn found_group(&mut self) {
+        let Some(service) = &self.membership_service else { return };
+        let view = service.membership.view();
+        let (keepalive, trusted) = (service.terms.keepalive, service.terms.trusted());
+        let nodes = self.slots.len() as u64;
+        for node in (0..self.slots.len()).map(NodeId::from_index) {
+            let Some(slot) = self.slots.get(node.index()) else { return };
+            let until = slot.host.now(self.environment.time) + trusted;
+            let incarnation = slot.host.incarnation();
+            for update in [Update::View(view.clone()), Update::Lease(until)] {
+                self.arrive(Pending::MembershipNotice(Box::new(MembershipNotice { node, incarnation, update })));
+            }
+            // Spread the keepalives of the nodes over the interval.
+            let offset = Duration::from_nanos(keepalive.nanos() / nodes.max(1) * (node.index() as u64 + 1));
+            self.schedule_membership(offset, MembershipEvent::KeepaliveDue(node));
+            if !self.is_up(node) {
+                self.report_closed_connection(node);
+            }
+        }
+        self.schedule_lease_check();
+    }
+
+    fn schedule_membership(&mut self, after: Duration, event: MembershipEvent) {
+        self.environment.push(self.environment.time + after, Pending::Membership(event));
+    }
+
+    pub(super) fn handle_membership_event(&mut self, event: MembershipEvent) {
+        match event {
+            MembershipEvent::KeepaliveDue(node) => self.keepalive_due(node),
+            MembershipEvent::KeepaliveArrives { node, incarnation, sent } => {
+                self.answer_keepalive(node, incarnation, sent);
+            }
+            MembershipEvent::ConnectionClosed { node, incarnation } => self.suspect(node, incarnation),
+            MembershipEvent::CheckLeases => self.check_leases(),
+        }
+    }
+
+    /// Sends a keepalive if the node is up, and schedules the next one.
+    fn keepalive_due(&mut self, node: NodeId) {
+        let Some(service) = &self.membership_service else { return };
+        self.schedule_membership(service.terms.keepalive, MembershipEvent::KeepaliveDue(node));
+        self.send_keepalive(node);
+    }
+
+    fn send_keepalive(&mut self, node: NodeId) {
+        let Some(slot) = self.slots.get(node.index()).filter(|slot| slot.host.condition == Condition::Up) else {
+            return;
+        };
+        let (incarnation, sent) = (slot.host.incarnation(), slot.host.now(self.environment.time));
+        if let Some(delay) = self.service_delay(node) {
+            self.schedule_membership(delay, MembershipEvent::KeepaliveArrives { node, incarnation, sent });
+        }
+    }
+
+    /// Draws the delay of a message to or from the service. `None` if the message is lost.
+    fn service_delay(&mut self, node: NodeId) -> Option<Duration> {
+        if self.membership_service.is_none() || !self.reaches_service(node) {
+            return None;
+        }
+        let service = self.membership_service.as_mut()?;
+        let delay = service.dice.length(service.latency);
+        (!service.dice.happens(service.loss)).then_some(delay)
+    }
+
+    /// Returns whether a node can communicate in both directions with a majority of the nodes.
+    fn reaches_service(&self, node: NodeId) -> bool {
+        let network = &self.environment.network;
+        let others = (0..self.slots.len()).map(NodeId::from_index);
+        let reached = others.filter(|other| !network.is_cut(node, *other) && !network.is_cut(*other, node)).count();
+        reached >= majority(self.slots.len())
+    }
+
+    fn answer_keepalive(&mut self, node: NodeId, incarnation: Incarnation, sent: Time) {
+        if !self.reaches_service(node) {
+            return;
+        }
+        let Some(service) = &mut self.membership_service else { return };
+        let Some(request) = service.request(node, incarnation) else { return };
+        let before = service.membership.epoch();
+        let answer = service.apply(self.environment.time, request);
+        let view = service.membership.view();
+        let until = sent + service.terms.trusted();
+        let is_new_view = service.latest_views.get(node.index()) != Some(&(incarnation, view.epoch()));
+        self.publish_view(before, Some(node));
+        let lease = matches!(answer, Answer::In(_)).then_some(Update::Lease(until));
+        let Some(delay) = self.service_delay(node) else { return };
+        for update in is_new_view.then_some(Update::View(view)).into_iter().chain(lease) {
+            self.send_notice(delay, MembershipNotice { node, incarnation, update });
+        }
+    }
+
+    fn send_notice(&mut self, delay: Duration, notice: MembershipNotice) {
+        self.environment.push(self.environment.time + delay, Pending::MembershipNotice(Box::new(notice)));
+    }
+
+    /// Notifies the service that a node's kernel closed its connection, because the node crashed or
+    /// restarts.
+    pub(super) fn report_closed_connection(&mut self, node: NodeId) {
+        let Some(slot) = self.slots.get(node.index()) else { return };
+        let incarnation = slot.host.incarnation();
+        if let Some(delay) = self.service_delay(node) {
+            self.schedule_membership(delay, MembershipEvent::ConnectionClosed { node, incarnation });
+        }
+    }
+
+    /// Sends a keepalive of a restarted node at once.
+    pub(super) fn rejoin(&mut self, node: NodeId) {
+        if self.membership_service.is_some() {
+            self.send_keepalive(node);
+        }
+    }
+
+    /// Makes a node leave its group: from now on its keepalives ask to leave, and it sends one at
+    /// once.
+    pub fn depart(&mut self, node: NodeId) {
+        let Some(incarnation) = self.slots.get(node.index()).map(|slot| slot.host.incarnation()) else { return };
+        let Some(service) = &mut self.membership_service else { return };
+        if let Some(departed) = service.departed.get_mut(node.index()) {
+            *departed = Some(incarnation);
+        }
+        self.send_keepalive(node);
+    }
+
+    fn suspect(&mut self, node: NodeId, incarnation: Incarnation) {
+        let Some(service) = &mut self.membership_service else { return };
+        let Some(stay) = service.membership.view().stay(node).filter(|stay| stay.incarnation == incarnation) else {
+            return;
+        };
+        let before = service.membership.epoch();
+        service.apply(self.environment.time, Request::Suspect { node, stay, by: node, why: Suspicion::Closed });
+        self.publish_view(before, None);
+    }
+
+    fn check_leases(&mut self) {
+        let Some(service) = &mut self.membership_service else { return };
+        service.next_check = None;
+        let before = service.membership.epoch();
+        service.apply(self.environment.time, Request::Tick);
+        self.publish_view(before, None);
+    }
+
+    /// Sends the current view to all reachable nodes but `except`, if it is newer than `before`.
+    /// The others receive it in answer to their next keepalive.
+    fn publish_view(&mut self, before: Epoch, except: Option<NodeId>) {
+        self.schedule_lease_check();
+        let Some(service) = self.membership_service.as_ref().filter(|service| service.membership.epoch() != before)
+        else {
+            return;
+        };
+        let view = service.membership.view();
+        for node in (0..self.slots.len()).map(NodeId::from_index).filter(|node| Some(*node) != except) {
+            let Some(incarnation) = self.slots.get(node.index()).map(|slot| slot.host.incarnation()) else { return };
+            if let Some(delay) = self.service_delay(node) {
+                self.send_notice(delay, MembershipNotice { node, incarnation, update: Update::View(view.clone()) });
+            }
+        }
+    }
+
+    fn schedule_lease_check(&mut self) {
+        let time = self.environment.time;
+        let Some(service) = &mut self.membership_service else { return };
+        let is_earlier = |next: &Time| service.next_check.is_none_or(|scheduled| *next < scheduled);
+        let Some(next) = service.next_expiry(time).filter(is_earlier) else { return };
+        service.next_check = Some(next);
+        self.environment.push(next, Pending::Membership(MembershipEvent::CheckLeases));
+    }
+
+    /// Gives a node a view or a lease from the service. Ignores a notice for an earlier
+    /// incarnation, a view that the node already has, and a lease that has already expired.
+    pub(super) fn receive_notice(&mut self, notice: MembershipNotice) {
+        let MembershipNotice { node, incarnation, update } = notice;
+        let current = self.slots.get(node.index()).map(|slot| slot.host.incarnation());
+        if current != Some(incarnation) {
+            return;
+        }
+        match update {
+            Update::View(view) => {
+                let service = self.membership_service.as_mut();
+                let latest = service.and_then(|service| service.latest_views.get_mut(node.index()));
+                let Some(latest) = latest.filter(|latest| **latest < (incarnation, view.epoch())) else { return };
+                *latest = (incarnation, view.epoch());
+                self.observe_input(node, Taken::View(&view));
+                self.step(node, Input::View(view));
+            }
+            // A late answer neither renews nor ends a lease.
+            Update::Lease(until)
+                if self.slots.get(node.index()).is_some_and(|slot| until <= slot.host.now(self.environment.time)) => {}
+            Update::Lease(until) => {
+                self.observe_input(node, Taken::Lease(until));
+                self.step(node, Input::Lease(until));
+            }
+        }
+    }
+}
