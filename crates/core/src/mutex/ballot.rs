@@ -1,33 +1,34 @@
-//! One vote: given to one request at a time, and taken back only from the one that has it.
+//! One vote: a voter gives it to one request at a time, and only that request can return it.
 
 use crate::clock::Stamp;
 
-pub(super) trait Dated: Copy + PartialEq {
+pub(super) trait Stamped: Copy + PartialEq {
     fn stamp(&self) -> Stamp;
 }
 
-impl Dated for Stamp {
+impl Stamped for Stamp {
     fn stamp(&self) -> Stamp {
         *self
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Ballot<R> {
+pub(super) struct Vote<R> {
     holder: Option<R>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked<R> {
-    /// The vote was here, and is given.
+pub(super) enum VoteOutcome<R> {
+    /// The vote was free and is now given to the request.
     Given,
-    /// It was with an earlier request of the same node, and is given: that one is over, though nobody has said so yet.
-    Passed { over: R },
-    /// Another request has it.
-    Taken { holder: R },
+    /// The vote moved from an earlier request of the same node, which has ended although its
+    /// release has not arrived yet.
+    Moved { from: R },
+    /// Another request holds the vote.
+    Held { holder: R },
 }
 
-impl<R: Dated> Ballot<R> {
+impl<R: Stamped> Vote<R> {
     pub(super) const fn new() -> Self {
         Self { holder: None }
     }
@@ -36,29 +37,31 @@ impl<R: Dated> Ballot<R> {
         self.holder
     }
 
-    pub(super) fn give(&mut self, to: R) -> Asked<R> {
-        let asked = match self.holder {
-            None => Asked::Given,
-            Some(over) if over.stamp().node == to.stamp().node && over.stamp() < to.stamp() => Asked::Passed { over },
-            Some(holder) => return Asked::Taken { holder },
+    pub(super) fn try_give(&mut self, to: R) -> VoteOutcome<R> {
+        let outcome = match self.holder {
+            None => VoteOutcome::Given,
+            Some(from) if from.stamp().node == to.stamp().node && from.stamp() < to.stamp() => {
+                VoteOutcome::Moved { from }
+            }
+            Some(holder) => return VoteOutcome::Held { holder },
         };
         self.holder = Some(to);
-        asked
+        outcome
     }
 
-    /// It comes back. Tells whether it was with this one.
+    /// Returns the vote to the voter. Returns whether this request held it.
     pub(super) fn take_back(&mut self, from: R) -> bool {
-        let has_it = self.holder == Some(from);
-        if has_it {
+        let held = self.holder == Some(from);
+        if held {
             self.holder = None;
         }
-        has_it
+        held
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Ballot};
+    use super::{Vote, VoteOutcome};
     use crate::clock::{Clock, Stamp};
     use crate::node::NodeId;
 
@@ -67,29 +70,30 @@ mod tests {
     }
 
     #[test]
-    fn a_vote_is_given_once_and_comes_back_only_from_who_has_it() {
+    fn a_vote_goes_to_one_request_and_only_that_request_returns_it() {
         let (ours, other) = (stamp(2, 0), stamp(1, 1));
-        let mut ballot = Ballot::new();
-        assert!(!ballot.take_back(ours));
-        assert_eq!(ballot.give(ours), Asked::Given);
-        assert_eq!(ballot.give(other), Asked::Taken { holder: ours });
-        assert_eq!(ballot.give(ours), Asked::Taken { holder: ours });
-        assert!(!ballot.take_back(other));
-        assert_eq!(ballot.holder(), Some(ours));
-        assert!(ballot.take_back(ours));
-        assert_eq!((ballot.holder(), ballot.give(other)), (None, Asked::Given));
+        let mut vote = Vote::new();
+        assert!(!vote.take_back(ours));
+        assert_eq!(vote.try_give(ours), VoteOutcome::Given);
+        assert_eq!(vote.try_give(other), VoteOutcome::Held { holder: ours });
+        assert_eq!(vote.try_give(ours), VoteOutcome::Held { holder: ours });
+        assert!(!vote.take_back(other));
+        assert_eq!(vote.holder(), Some(ours));
+        assert!(vote.take_back(ours));
+        assert_eq!((vote.holder(), vote.try_give(other)), (None, VoteOutcome::Given));
     }
 
-    /// A node makes one request after the other, and messages overtake each other: the later request may come before the
-    /// end of the earlier one, and the earlier request after the later one.
+    /// A node makes one request after the other, and messages overtake each other: the later
+    /// request may arrive before the release of the earlier one, or even before the earlier
+    /// request.
     #[test]
-    fn a_later_request_of_the_same_node_speaks_for_itself() {
+    fn a_later_request_of_the_same_node_takes_the_vote_from_an_earlier_one() {
         let (earlier, later) = (stamp(1, 0), stamp(2, 0));
-        let mut ballot = Ballot::new();
-        assert_eq!(ballot.give(earlier), Asked::Given);
-        assert_eq!(ballot.give(later), Asked::Passed { over: earlier });
-        assert!(!ballot.take_back(earlier));
-        assert_eq!(ballot.give(earlier), Asked::Taken { holder: later });
-        assert!(ballot.take_back(later));
+        let mut vote = Vote::new();
+        assert_eq!(vote.try_give(earlier), VoteOutcome::Given);
+        assert_eq!(vote.try_give(later), VoteOutcome::Moved { from: earlier });
+        assert!(!vote.take_back(earlier));
+        assert_eq!(vote.try_give(earlier), VoteOutcome::Held { holder: later });
+        assert!(vote.take_back(later));
     }
 }
