@@ -47,10 +47,10 @@ impl Agent {
 /// `P2` is the first process of node 2, `P2.1` the second one, `R2` its first resource.
 impl fmt::Display for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let letter = if self.is_resource() { 'R' } else { 'P' };
+        let prefix = if self.is_resource() { 'R' } else { 'P' };
         match self.number {
-            0 => write!(f, "{letter}{}", self.site),
-            number => write!(f, "{letter}{}.{number}", self.site),
+            0 => write!(f, "{prefix}{}", self.site),
+            number => write!(f, "{prefix}{}.{number}", self.site),
         }
     }
 }
@@ -78,30 +78,30 @@ impl fmt::Display for Spell {
 
 /// The error for a text that does not name an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoAgent;
+pub struct ParseAgentError;
 
-impl fmt::Display for NoAgent {
+impl fmt::Display for ParseAgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("expected a process like P2 or P2.1, or a resource like R1")
     }
 }
 
 impl FromStr for Agent {
-    type Err = NoAgent;
+    type Err = ParseAgentError;
 
-    fn from_str(text: &str) -> Result<Self, NoAgent> {
+    fn from_str(text: &str) -> Result<Self, ParseAgentError> {
         let kind = match text.get(..1) {
             Some("P" | "p") => Kind::Process,
             Some("R" | "r") => Kind::Resource,
-            Some(_) | None => return Err(NoAgent),
+            Some(_) | None => return Err(ParseAgentError),
         };
         let numbers = text.get(1..).unwrap_or_default();
         let (site, number) = numbers.split_once('.').unwrap_or((numbers, "0"));
         let is_plain = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         if !is_plain(site) || !is_plain(number) {
-            return Err(NoAgent);
+            return Err(ParseAgentError);
         }
-        let site = site.parse().ok().and_then(NodeId::new).ok_or(NoAgent)?;
-        Ok(Self { site, kind, number: number.parse().map_err(|_| NoAgent)? })
+        let site = site.parse().ok().and_then(NodeId::new).ok_or(ParseAgentError)?;
+        Ok(Self { site, kind, number: number.parse().map_err(|_| ParseAgentError)? })
     }
 }

@@ -11,14 +11,14 @@
 //! CD-1  an agent begins to wait,
 //!       gets a release, or
 //!       continues                  → report it to the detector
-//! CD-2  a report arrives           → store it, and search the graph, unless an answer is awaited or a victim
-//!                                    has not aborted yet
-//! CD-3  the graph has a deadlock   → ask the sites of all agents that are waited for in it whether they have
-//!                                    released
-//! CD-4  asked so                   → answer which of these waits the agents here have released, as soon as
-//!                                    the requests of all of them have arrived
-//! CD-5  all have answered          → if none has released, it is a deadlock; else remove the waits that have
-//!                                    ended, and search again
+//! CD-2  a report arrives           → store it, and search the graph, unless an answer is awaited
+//!                                    or a victim has not aborted yet
+//! CD-3  the graph has a deadlock   → ask the sites of all agents that are waited for in it whether
+//!                                    they have released
+//! CD-4  asked so                   → answer which of these waits the agents here have released, as
+//!                                    soon as the requests of all of them have arrived
+//! CD-5  all have answered          → if none has released, it is a deadlock; else remove the waits
+//!                                    that have ended, and search again
 //! ```
 //!
 //! Cost: 1 message for each time that an agent begins to wait, gets a release or continues; for
@@ -135,6 +135,7 @@ struct Inquiry {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Edge {
     pub who: Agent,
+    #[cfg_attr(feature = "serde", serde(rename = "spell"))]
     pub spell: Spell,
     pub on: Agent,
 }
@@ -147,9 +148,17 @@ pub enum Message {
     /// To the detector: an agent begins to wait.
     Waits(Wait),
     /// To the detector: one of the agents that it waits for has released.
-    Eased { edge: Edge, stake: Stake },
+    Eased {
+        edge: Edge,
+        #[cfg_attr(feature = "serde", serde(rename = "stake"))]
+        stake: Stake,
+    },
     /// To the detector: the agent no longer waits.
-    Runs { who: Agent, spell: Spell },
+    Runs {
+        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+    },
     /// From the detector: do these waits still exist?
     Ask { round: u64, edges: Vec<Edge> },
     /// To the detector: all but these exist.

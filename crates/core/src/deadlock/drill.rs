@@ -1,7 +1,7 @@
 //! Test helpers for detectors: a script goes in, a readable trace comes out.
 //!
 //! ```text
-//! 1 ask-P2+P3          the process of site 1 sends requests to those of 2 and 3, and waits for both
+//! 1 ask-P2+P3          the process of site 1 asks those of 2 and 3, and waits for both
 //! 1 ask-P2|P3          it waits for any of them
 //! 1 ask-R2@1           its second process requests the resource of site 2
 //! 1 answer-P2          it answers the process of site 2

@@ -8,9 +8,10 @@
 //! ```text
 //! EC-1  an agent begins to wait,
 //!       or must check             → send a probe to each agent that it waits for
-//! EC-2  a probe arrives           → drop it unless the receiver waits, the last agent on its path waits for
-//!                                   the receiver, and the receiver has not forwarded this check yet; else
-//!                                   forward it to all agents for which the receiver waits
+//! EC-2  a probe arrives           → drop it unless the receiver waits, the last agent on its path
+//!                                   waits for the receiver, and the receiver has not forwarded
+//!                                   this check yet; else forward it to all agents for which the
+//!                                   receiver waits
 //! EC-3  the probe is at its
 //!       origin                    → a deadlock: its path is the cycle
 //! EC-4  an agent no longer waits  → forget which probes it has forwarded

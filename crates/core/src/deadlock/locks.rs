@@ -7,13 +7,13 @@
 //! orders are the oldest deadlock there is, and no coordinator sees more than half of it.
 //!
 //! ```text
-//! LK-1  a process asks           → send a request to the coordinators of all these resources, and inform
-//!                                  the detector
+//! LK-1  a process asks           → send a request to the coordinators of all these resources, and
+//!                                  inform the detector
 //! LK-2  a request arrives        → the process waits for the resource: inform the detector
-//! LK-3  a resource is granted    → it has answered the process, and waits for it from now on; when it is
-//!                                  released, it waits for no agent
-//! LK-4  the grant arrives        → the process has it: wait for one less, or continue. The lock itself
-//!                                  returns the grant of a cancelled request
+//! LK-3  a resource is granted    → it has answered the process, and waits for it from now on; when
+//!                                  it is released, it waits for no agent
+//! LK-4  the grant arrives        → the process has it: wait for one less, or continue. The lock
+//!                                  itself returns the grant of a cancelled request
 //! LK-5  a process releases       → return the resource
 //! LK-6  a process cancels        → withdraw all its requests, and continue with what it has
 //! LK-7  the detector emits       → pass the event on to the client
@@ -92,6 +92,7 @@ pub enum Message<M> {
 pub struct LockMessage {
     pub lock: u16,
     /// The number of the sender's latest wait.
+    #[cfg_attr(feature = "serde", serde(rename = "spell"))]
     pub spell: Spell,
     pub message: central::Message,
     pub resource: Agent,
@@ -187,7 +188,7 @@ impl<D: Detector> Locks<D> {
             is_repeated || self.index_of(*resource).is_none() || self.process.has.contains_key(resource)
         };
         if on.is_empty() || on.iter().enumerate().any(is_invalid) {
-            return Some(Refusal::NobodyToAsk);
+            return Some(Refusal::InvalidNeed);
         }
         (need.is_any() || !self.detector.understands(need)).then_some(Refusal::OtherModel)
     }
@@ -298,7 +299,7 @@ impl<D: Detector> Locks<D> {
     fn release(&mut self, now: Time, resource: Agent, out: &mut Effects<'_, Self>) {
         let who = self.me();
         let (Some(spell), Some(number)) = (self.process.has.remove(&resource), self.index_of(resource)) else {
-            return out.emit(Event::Refused(Refusal::NotOwed));
+            return out.emit(Event::Refused(Refusal::NotAwaited));
         };
         out.note("LK-5", format_args!("{who} releases {resource}"));
         out.emit(Event::Answers { who, to: resource, spell });

@@ -33,7 +33,7 @@ mod schedules;
 mod site_state;
 mod victim;
 
-pub use agent::{Agent, Kind, NoAgent, Spell};
+pub use agent::{Agent, Kind, ParseAgentError, Spell};
 pub use central::Central;
 pub use edge_chasing::EdgeChasing;
 pub use facts::{Facts, Waiting};
@@ -109,15 +109,38 @@ impl fmt::Display for Command {
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Event {
     /// An agent begins to wait.
-    Waits { who: Agent, spell: Spell, need: Need<Agent> },
+    Waits {
+        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+        need: Need<Agent>,
+    },
     /// An agent learns that another one waits for it. The number is that of the waiter's wait.
-    Asked { who: Agent, by: Agent, spell: Spell },
+    Asked {
+        who: Agent,
+        by: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+    },
     /// An agent has released what another one waits for. The number is that of the waiter's wait.
-    Answers { who: Agent, to: Agent, spell: Spell },
+    Answers {
+        who: Agent,
+        to: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+    },
     /// An agent has got what it waited for.
-    Runs { who: Agent, spell: Spell },
+    Runs {
+        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+    },
     /// An agent has cancelled its wait, without having got what it waited for.
-    GaveUp { who: Agent, spell: Spell },
+    GaveUp {
+        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+    },
     /// An agent is no longer waited for.
     Withdrawn { who: Agent, by: Agent },
     /// A detector has found a deadlock.
@@ -136,10 +159,11 @@ impl fmt::Display for Event {
             Self::Asked { who, by, .. } if by.is_resource() => write!(f, "{who} has {by}"),
             Self::Asked { who, by, .. } => write!(f, "{by} waits for {who}"),
             Self::Answers { who, to, .. } if to.is_resource() => write!(f, "{who} releases {to}"),
+            Self::Answers { who, to, .. } if who.is_resource() => write!(f, "{who} is granted to {to}"),
             Self::Answers { who, to, .. } => write!(f, "{who} answers {to}"),
             Self::Runs { who, .. } if who.is_resource() => write!(f, "{who} is free"),
             Self::Runs { who, .. } => write!(f, "{who} continues"),
-            Self::GaveUp { who, .. } => write!(f, "{who} has aborted"),
+            Self::GaveUp { who, .. } => write!(f, "{who} has cancelled its wait"),
             Self::Withdrawn { who, by } => write!(f, "{by} no longer waits for {who}"),
             Self::Deadlock(report) => write!(f, "DEADLOCK: {report}"),
             Self::Victim { who, report } => write!(f, "{who} MUST ABORT: {report}"),
@@ -157,10 +181,13 @@ pub enum Refusal {
     Waiting,
     NotWaiting,
     /// The request names no agent, an unknown one, one twice, or the process itself.
-    NobodyToAsk,
+    #[cfg_attr(feature = "serde", serde(rename = "nobody-to-ask"))]
+    InvalidNeed,
     /// The detector supports only waits for all, or only waits for any, of the named agents.
     OtherModel,
-    NotOwed,
+    /// The agent does not wait for the process.
+    #[cfg_attr(feature = "serde", serde(rename = "not-owed"))]
+    NotAwaited,
 }
 
 impl fmt::Display for Refusal {
@@ -169,9 +196,9 @@ impl fmt::Display for Refusal {
             Self::NoSuchProcess => "the site has no such process",
             Self::Waiting => "the process waits, and can do nothing else",
             Self::NotWaiting => "the process does not wait",
-            Self::NobodyToAsk => "the request must name at least one other known agent, each once",
+            Self::InvalidNeed => "the request must name at least one other known agent, each once",
             Self::OtherModel => "the detector does not support this kind of wait",
-            Self::NotOwed => "that agent does not wait for the process",
+            Self::NotAwaited => "that agent does not wait for the process",
         })
     }
 }

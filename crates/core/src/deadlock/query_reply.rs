@@ -11,10 +11,11 @@
 //! QR-1  an agent begins to wait,
 //!       or must check             → send a query to all agents it waits for
 //! QR-2  a query arrives at a
-//!       waiting agent             → if this check is new to it, send a query to all agents it waits for; if
-//!                                   not, reply at once. A running agent sends no reply
-//! QR-3  a reply arrives           → if it is the last missing one, reply to the first query; the agent that
-//!                                   started the check has found a deadlock instead
+//!       waiting agent             → if this check is new to it, send a query to all agents it
+//!                                   waits for; if not, reply at once. A running agent sends no
+//!                                   reply
+//! QR-3  a reply arrives           → if it is the last missing one, reply to the first query; the
+//!                                   agent that started the check has found a deadlock instead
 //! QR-4  an agent no longer waits  → forget the queries that it has not replied to
 //! ```
 //!

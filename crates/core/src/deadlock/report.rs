@@ -9,8 +9,10 @@ use core::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Wait {
     pub who: Agent,
+    #[cfg_attr(feature = "serde", serde(rename = "spell"))]
     pub spell: Spell,
     pub need: Need<Agent>,
+    #[cfg_attr(feature = "serde", serde(rename = "stake"))]
     pub stake: Stake,
 }
 

@@ -6,12 +6,12 @@
 //! have arrived.
 //!
 //! ```text
-//! RQ-1  a process asks           → number the wait, send a request to each agent asked, and inform the
-//!                                  detector
+//! RQ-1  a process asks           → number the wait, send a request to each agent asked, and inform
+//!                                  the detector
 //! RQ-2  a request arrives        → store the waiter, and inform the detector
 //! RQ-3  a process answers        → send the answer, and inform the detector
-//! RQ-4  an answer arrives        → wait for one less; continue if that was enough, and withdraw the other
-//!                                  requests
+//! RQ-4  an answer arrives        → wait for one less; continue if that was enough, and withdraw
+//!                                  the other requests
 //! RQ-5  a process cancels        → withdraw its requests, and continue
 //! RQ-6  a request is withdrawn   → forget it, and inform the detector
 //! RQ-7  the detector emits       → pass the event on to the client
@@ -82,6 +82,7 @@ pub struct RequestHeader {
     pub from: Agent,
     pub to: Agent,
     /// The number of the wait, counted by the waiting agent.
+    #[cfg_attr(feature = "serde", serde(rename = "spell"))]
     pub spell: Spell,
 }
 
@@ -164,7 +165,7 @@ impl<D: Detector> Requests<D> {
             || !on.iter().all(|agent| self.exists(*agent))
             || on.iter().enumerate().any(is_repeated)
         {
-            return Some(Refusal::NobodyToAsk);
+            return Some(Refusal::InvalidNeed);
         }
         (!self.detector.understands(need)).then_some(Refusal::OtherModel)
     }
@@ -208,7 +209,7 @@ impl<D: Detector> Requests<D> {
     fn answer(&mut self, now: Time, who: Agent, to: Agent, out: &mut Effects<'_, Self>) {
         let process = self.processes.get_mut(usize::from(who.number));
         let Some(spell) = process.and_then(|process| process.waiters.remove(&to)) else {
-            return out.emit(Event::Refused(Refusal::NotOwed));
+            return out.emit(Event::Refused(Refusal::NotAwaited));
         };
         out.note("RQ-3", format_args!("{who} answers {to}"));
         out.emit(Event::Answers { who, to, spell });

@@ -8,15 +8,18 @@
 //! wait which has ended by then, and the finder checks again.
 //!
 //! ```text
-//! RS-1  a deadlock is found         → report it, if there is no victim policy; else send it to the resolver
+//! RS-1  a deadlock is found         → report it, if there is no victim policy; else send it to the
+//!                                     resolver
 //! RS-2  the resolver takes up a
-//!       report                      → dismiss it if a wait that it names has ended: the finder checks again
-//! RS-3  all its waits still exist   → choose the victim, report the deadlock, and send the victim's site a
-//!                                     request to abort; later reports wait
-//! RS-4  a request to abort arrives  → pass it to the process, if it still waits; else confirm the abort
+//!       report                      → dismiss it if a wait that it names has ended: the finder
+//!                                     checks again
+//! RS-3  all its waits still exist   → choose the victim, report the deadlock, and send the
+//!                                     victim's site a request to abort; later reports wait
+//! RS-4  a request to abort arrives  → pass it to the process, if it still waits; else confirm the
+//!                                     abort
 //! RS-5  the victim has aborted      → confirm it to the resolver
-//! RS-6  the confirmation arrives    → ask the finder to check again, for it may be in another deadlock; take
-//!                                     up the next report
+//! RS-6  the confirmation arrives    → ask the finder to check again, for it may be in another
+//!                                     deadlock; take up the next report
 //! RS-7  asked to check again        → do so, if the agent still waits
 //! ```
 //!
@@ -52,9 +55,17 @@ pub enum Ruling {
     /// To the victim's site: the victim must abort.
     Doom(Report),
     /// To the resolver: the victim has aborted.
-    Yielded { who: Agent, spell: Spell },
+    Yielded {
+        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+    },
     /// To the finder of a deadlock: check again.
-    Again { who: Agent, spell: Spell },
+    Again {
+        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+    },
 }
 
 impl Describe for Ruling {
@@ -217,10 +228,10 @@ impl Resolution {
     fn on_abort_request(&mut self, report: Report, site: &SiteState, actions: &mut Vec<Action>) {
         let Some((who, spell)) = report.victim.and_then(|who| Some((who, report.spell(who)?))) else { return };
         if site.wait(who).is_none_or(|wait| wait.spell != spell) {
-            actions.push(Action::Note("RS-4", "confirms at once, because it no longer waits, the abort of", who));
+            actions.push(Action::Note("RS-4", "confirms at once that it no longer waits:", who));
             return self.send(self.config.resolver, Ruling::Yielded { who, spell }, site, actions);
         }
-        actions.push(Action::Note("RS-4", "asks to abort:", who));
+        actions.push(Action::Note("RS-4", "asks the process to abort:", who));
         self.victims.insert(who, spell);
         actions.push(Action::Emit(Finding::Victim { who, report }));
     }

@@ -15,8 +15,8 @@
 //!                                     if it was queued, remove it
 //! CE-6  the client cancels          → return the ticket, granted or not; discard a try, and its
 //!                                     grant when it arrives
-//! CE-7  a try arrives while another → deny it instead of queueing it
-//!       ticket is granted
+//! CE-7  a try arrives while another
+//!       ticket is granted           → deny it instead of queueing it
 //! CE-8  denied (deny)               → retry with the same ticket after a delay; every ticket is
 //!                                     sent like a try
 //! CE-9  queued (deny-and-queue)     → send a denial to the requester, which continues to wait

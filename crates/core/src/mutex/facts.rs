@@ -113,15 +113,15 @@ impl Case<'_> {
     /// owners of the later ones depend on the run.
     pub fn sum(&self, entries: u64, each: impl Fn(NodeId) -> Range) -> Range {
         let nothing = Range::exactly(0);
-        let anyone = || self.group.iter().map(&each).reduce(Range::or).unwrap_or(nothing);
+        let any_node = || self.group.iter().map(&each).reduce(Range::or).unwrap_or(nothing);
         match self.load {
             Load::Alone(node) => each(node).times(entries),
             Load::Everyone => {
                 let once = entries.min(self.nodes());
                 let first = self.group.iter().take(once as usize).map(&each).fold(nothing, Range::plus);
-                first.plus(anyone().times(entries - once))
+                first.plus(any_node().times(entries - once))
             }
-            Load::Some => anyone().times(entries),
+            Load::Some => any_node().times(entries),
         }
     }
 }

@@ -8,8 +8,8 @@
 //! ```text
 //! LA-1  the client asks to enter  → stamp a request, queue it and send it to every peer
 //! LA-2  a request arrives         → queue it, and reply with a later stamp
-//! LA-3  our request is first      → enter, once a later stamp has arrived from every peer: in a reply,
-//!                                   request or release
+//! LA-3  our request is first      → enter, once a later stamp has arrived from every peer: in a
+//!                                   reply, request or release
 //! LA-4  the client releases       → remove our request, and send a release to every peer
 //! LA-5  a release arrives         → remove the request that it names
 //! LA-6  the client cancels        → remove our request, and send a release to every peer

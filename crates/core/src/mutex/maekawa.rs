@@ -8,22 +8,27 @@
 //! request goes first at some voter.
 //!
 //! ```text
-//! MK-1   the client asks to enter   → stamp a request and send it to our quorum; our own vote takes no
-//!                                     message
-//! MK-2   a request arrives          → vote for it; if the vote is given, queue it, older ones first
-//!                                     (plain: in order of arrival); if the queue is empty, it may take
-//!                                     the vote of an earlier request of the same node, which has ended
-//! MK-3   all votes have arrived     → enter; a vote counts only if it is for the stamp we wait with
+//! MK-1   the client asks to enter   → stamp a request and send it to our quorum; our own vote
+//!                                     takes no message
+//! MK-2   a request arrives          → vote for it; if the vote is given, queue it, older ones
+//!                                     first (plain: in order of arrival); if the queue is empty,
+//!                                     it may take the vote of an earlier request of the same node,
+//!                                     which has ended
+//! MK-3   all votes have arrived     → enter; a vote counts only if it is for the stamp we wait
+//!                                     with
 //! MK-4   the client releases        → send a release to our quorum
-//! MK-5   a release arrives          → vote for the first in the queue, or remove the request from the
-//!                                     queue; if the request has not arrived yet, it is void when it does
-//! MK-6   an older request is here   → send a failure to the younger one, also to one that was first in
-//!                                     the queue until now
+//! MK-5   a release arrives          → vote for the first in the queue, or remove the request from
+//!                                     the queue; if the request has not arrived yet, it is void
+//!                                     when it does
+//! MK-6   an older request is here   → send a failure to the younger one, also to one that was
+//!                                     first in the queue until now
 //! MK-7   a younger one has the vote → inquire once whether it gives it back
-//! MK-8   inquired while waiting     → relinquish the vote if any voter sends us a failure, now or later
+//! MK-8   inquired while waiting     → relinquish the vote if any voter sends us a failure, now or
+//!                                     later
 //! MK-9   a vote is relinquished     → queue the request again, and vote for the oldest
 //! MK-10  the client cancels         → send a release to our quorum
-//! MK-11  a try finds the vote given → it fails and is not queued; one failure ends the try like MK-10
+//! MK-11  a try finds the vote given → it fails and is not queued; one failure ends the try like
+//!                                     MK-10
 //! ```
 //!
 //! Cost: 3(K−1) messages per entry in a quorum of K without contention, and always in the plain

@@ -7,17 +7,18 @@
 //! that high node numbers are not always served first.
 //!
 //! ```text
-//! EX-1  the client asks to enter         → become a candidate in the next round, if the last one has
-//!                                          ended; else wait for its end
-//! EX-2  a message of a later round       → take part in it; our rank is the number of rounds that we
-//!                                          have waited for, or 0
+//! EX-1  the client asks to enter         → become a candidate in the next round, if the last one
+//!                                          has ended; else wait for its end
+//! EX-2  a message of a later round       → take part in it; our rank is the number of rounds that
+//!                                          we have waited for, or 0
 //! EX-3  a message of an ended or
 //!       abandoned round                  → drop it: its winner has released
-//! EX-4  we have won the round            → enter with the round as fence; if the request was cancelled,
-//!                                          end the round at once
+//! EX-4  we have won the round            → enter with the round as fence; if the request was
+//!                                          cancelled, end the round at once
 //! EX-5  the client releases              → notify all nodes that the round has ended
 //! EX-6  the round has ended              → become a candidate in the next one, if the client waits
-//! EX-7  the client cancels               → become idle; a round that has begun continues without harm
+//! EX-7  the client cancels               → become idle; a round that has begun continues without
+//!                                          harm
 //! EX-8  a try meets a current round,
 //!       or another node wins its round   → deny it
 //! ```

@@ -11,13 +11,14 @@
 //! RY-2  a neighbour asks            → queue it
 //! RY-3  the token is here, unused   → give it to the first in the queue: enter, or send it to that
 //!                                     neighbour
-//! RY-4  the token is elsewhere      → ask the neighbour in its direction for it, if the queue is not empty
-//!                                     and no earlier request is unanswered
+//! RY-4  the token is elsewhere      → ask the neighbour in its direction for it, if the queue is
+//!                                     not empty and no earlier request is unanswered
 //! RY-5  the token arrives           → continue as in RY-3
 //! RY-6  the client releases         → the token is unused: continue as in RY-3
-//! RY-7  the client cancels          → leave the queue; a token that arrives all the same stays here
-//! RY-8  a try finds others queued   → deny it, also if this node is in the critical section; a neighbour
-//!                                     that is denied denies the try that it asked for
+//! RY-7  the client cancels          → leave the queue; a token that arrives all the same stays
+//!                                     here
+//! RY-8  a try finds others queued   → deny it, also if this node is in the critical section; a
+//!                                     neighbour that is denied denies the try that it asked for
 //! ```
 //!
 //! Cost: 2 messages, a request and the token, for each edge between one holder and the next:

@@ -6,13 +6,16 @@
 //! writer is alone. No node starves: readers that request after a writer wait for it.
 //!
 //! ```text
-//! RW-1  the client asks to enter  → stamp a request, to read or to write, and send it to every peer
-//! RW-2  a request arrives         → reply; defer the reply instead if one of the two is to write, and we
-//!                                   are in the critical section or ours is older
-//! RW-3  all replies have arrived  → enter; a reply counts only if it answers the stamp we wait with
+//! RW-1  the client asks to enter  → stamp a request, to read or to write, and send it to every
+//!                                   peer
+//! RW-2  a request arrives         → reply; defer the reply instead if one of the two is to write,
+//!                                   and we are in the critical section or ours is older
+//! RW-3  all replies have arrived  → enter; a reply counts only if it answers the stamp we wait
+//!                                   with
 //! RW-4  the client releases       → send all deferred replies
 //! RW-5  the client cancels        → forget the request and send all deferred replies
-//! RW-6  a try conflicts with ours → deny it where RW-2 would defer; one denial ends the try like RW-5
+//! RW-6  a try conflicts with ours → deny it where RW-2 would defer; one denial ends the try like
+//!                                   RW-5
 //! ```
 //!
 //! Cost: 2(n−1) messages per entry, of readers too, because they receive all replies, if at once;

@@ -7,12 +7,14 @@
 //!
 //! ```text
 //! RA-1  the client asks to enter  → stamp a request and send it to every peer
-//! RA-2  a request arrives         → reply; defer the reply instead if we are in the critical section, or if
-//!                                   ours is older
-//! RA-3  all replies have arrived  → enter; a reply counts only if it answers the stamp we wait with
+//! RA-2  a request arrives         → reply; defer the reply instead if we are in the critical
+//!                                   section, or if ours is older
+//! RA-3  all replies have arrived  → enter; a reply counts only if it answers the stamp we wait
+//!                                   with
 //! RA-4  the client releases       → send all deferred replies
 //! RA-5  the client cancels        → forget the request and send all deferred replies
-//! RA-6  a try conflicts with ours → deny it where RA-2 would defer; one denial ends the try like RA-5
+//! RA-6  a try conflicts with ours → deny it where RA-2 would defer; one denial ends the try like
+//!                                   RA-5
 //! ```
 //!
 //! Cost: 2(n−1) messages per entry; 2T from request to entry; T from a release to the next entry.

@@ -5,15 +5,18 @@
 //! would defer their reply say so at once, and reply later; a silent node consents.
 //!
 //! ```text
-//! RI-1  the client asks to enter   → stamp a request, send it to every peer, and wait for the longest time
-//!                                    that an answer can take
-//! RI-2  a request arrives          → send nothing; send "deferred" and owe a reply if we are in the
-//!                                    critical section, or if ours is older
-//! RI-3  an answer to us arrives    → wait for each node that defers, until its reply has arrived too
-//! RI-4  the waiting time has ended → enter, if no node defers; else as soon as the last reply arrives
+//! RI-1  the client asks to enter   → stamp a request, send it to every peer, and wait for the
+//!                                    longest time that an answer can take
+//! RI-2  a request arrives          → send nothing; send "deferred" and owe a reply if we are in
+//!                                    the critical section, or if ours is older
+//! RI-3  an answer to us arrives    → wait for each node that defers, until its reply has arrived
+//!                                    too
+//! RI-4  the waiting time has ended → enter, if no node defers; else as soon as the last reply
+//!                                    arrives
 //! RI-5  the client releases        → send all deferred replies
 //! RI-6  the client cancels         → forget the request and send all deferred replies
-//! RI-7  a try conflicts with ours  → deny it where RI-2 would defer; one denial ends the try like RI-6
+//! RI-7  a try conflicts with ours  → deny it where RI-2 would defer; one denial ends the try like
+//!                                    RI-6
 //! ```
 //!
 //! Cost: n−1 messages per entry if no node defers, 3(n−1) if all do; 2T from request to entry,

@@ -8,18 +8,19 @@
 //! rounds.
 //!
 //! ```text
-//! RM-1  the client asks to enter → number a request one higher than all known ones and send it to every
-//!                                  peer; if our last question is not fully answered, do so once it is
-//! RM-2  a request arrives        → reply; defer the reply instead if we are in the critical section, or if
-//!                                  ours is pending and older
+//! RM-1  the client asks to enter → number a request one higher than all known ones and send it to
+//!                                  every peer; if our last question is not fully answered, do so
+//!                                  once it is
+//! RM-2  a request arrives        → reply; defer the reply instead if we are in the critical
+//!                                  section, or if ours is pending and older
 //! RM-3  all answers have arrived → enter; if the client no longer waits, send all deferred replies
 //! RM-4  the client releases      → send all deferred replies
-//! RM-5  the client cancels       → confirm it; the request stays pending, and keeps its position until all
-//!                                  have answered
-//! RM-6  the client tries         → send a try, which has no number, to every peer; if our last question is
-//!                                  not fully answered, deny the try at once
-//! RM-7  a try arrives            → reply; deny it instead if we are in the critical section or waiting, or
-//!                                  if our try is pending and our node is lower
+//! RM-5  the client cancels       → confirm it; the request stays pending, and keeps its position
+//!                                  until all have answered
+//! RM-6  the client tries         → send a try, which has no number, to every peer; if our last
+//!                                  question is not fully answered, deny the try at once
+//! RM-7  a try arrives            → reply; deny it instead if we are in the critical section or
+//!                                  waiting, or if our try is pending and our node is lower
 //! RM-8  our try is pending       → one denial ends it, and so does our reply to a request or a try
 //! ```
 //!

@@ -9,14 +9,14 @@
 //!
 //! ```text
 //! RR-1  the client asks to enter  → stamp a request and send it to the next node of the ring
-//! RR-2  a request arrives         → forward it; hold it instead if we are in the critical section, or if
-//!                                   ours is older
+//! RR-2  a request arrives         → forward it; hold it instead if we are in the critical section,
+//!                                   or if ours is older
 //! RR-3  our request returns       → enter, if we still wait with it
 //! RR-4  the client releases       → forward all held requests
-//! RR-5  the client cancels        → forget the request, which still completes its round, and forward all
-//!                                   held requests
-//! RR-6  a try conflicts with ours → remove it where RR-2 would hold it, and send a denial to its node, which
-//!                                   then does as in RR-5
+//! RR-5  the client cancels        → forget the request, which still completes its round, and
+//!                                   forward all held requests
+//! RR-6  a try conflicts with ours → remove it where RR-2 would hold it, and send a denial to its
+//!                                   node, which then does as in RR-5
 //! ```
 //!
 //! Cost: n messages per entry; nT from request to entry; from a release to the next entry T for

@@ -6,18 +6,21 @@
 //! ask.
 //!
 //! ```text
-//! RC-1  the client asks to enter  → stamp a request and send it to every node whose permission we lack
-//! RC-2  a request arrives         → reply, and lose the permission of its sender; defer the reply instead if
-//!                                   we are in the critical section, or if ours is older
-//! RC-3  a reply arrives           → if it answers the stamp we wait with, we have the permission of its
-//!                                   sender until we reply to it
+//! RC-1  the client asks to enter  → stamp a request and send it to every node whose permission we
+//!                                   lack
+//! RC-2  a request arrives         → reply, and lose the permission of its sender; defer the reply
+//!                                   instead if we are in the critical section, or if ours is older
+//! RC-3  a reply arrives           → if it answers the stamp we wait with, we have the permission
+//!                                   of its sender until we reply to it
 //! RC-4  we have all permissions   → enter
-//! RC-5  waiting, and RC-2 takes a → ask for it again with the same stamp
-//!       permission away
-//! RC-6  the client releases       → send all deferred replies, and lose the permissions of their receivers
+//! RC-5  waiting, and RC-2 takes a
+//!       permission away           → ask for it again with the same stamp
+//! RC-6  the client releases       → send all deferred replies, and lose the permissions of their
+//!                                   receivers
 //! RC-7  the client cancels        → forget the request and do as in RC-6; other permissions stay
-//! RC-8  a try conflicts with ours → deny it where RC-2 would defer; one denial ends the try like RC-7, and
-//!                                   so does RC-5, because the try would have to ask again
+//! RC-8  a try conflicts with ours → deny it where RC-2 would defer; one denial ends the try like
+//!                                   RC-7, and so does RC-5, because the try would have to ask
+//!                                   again
 //! ```
 //!
 //! Cost: 0…2(n−1) messages per entry: two for each missing permission; 0…2T from request to entry;

@@ -52,7 +52,7 @@ where
     expected.assert_eq(if events.is_empty() { "nothing\n" } else { &events });
 }
 
-/// Builds a group of two nodes, and a third node that believes to be a member of it.
+/// Builds a group of two nodes, and a third node that treats itself as a member.
 pub(crate) fn with_a_stranger<P>(make: impl Fn(NodeId, Group) -> P) -> impl Fn(NodeId, Group) -> P {
     move |me, all| make(me, if me.number() == 3 { all } else { Group::of_size(2) })
 }

@@ -8,18 +8,18 @@
 //! the next node round the ring whose request is pending.
 //!
 //! ```text
-//! TQ-1  the client asks to enter → enter if the token is here; else number a new request and send it to
-//!                                  every peer
-//! TQ-2  a request arrives        → store it, unless a newer one of its node is known or it is answered; if
-//!                                  the token is here unused, continue as in TQ-4
+//! TQ-1  the client asks to enter → enter if the token is here; else number a new request and send
+//!                                  it to every peer
+//! TQ-2  a request arrives        → store it, unless a newer one of its node is known or it is
+//!                                  answered; if the token is here unused, continue as in TQ-4
 //! TQ-3  the token arrives        → enter if our client waits, else continue as in TQ-4
-//! TQ-4  the client releases      → record on the token that our requests are answered, and pass it to the
-//!                                  first of i+1, …, n, 1, …, i−1 whose request is pending; keep it if there
-//!                                  is none
-//! TQ-5  the client cancels       → forget the request without a message; a token that arrives for it is
-//!                                  kept or passed on
-//! TQ-6  the holder meets a try   → deny it if we are in the critical section or another request goes first,
-//!                                  and record that it is answered
+//! TQ-4  the client releases      → record on the token that our requests are answered, and pass it
+//!                                  to the first of i+1, …, n, 1, …, i−1 whose request is pending;
+//!                                  keep it if there is none
+//! TQ-5  the client cancels       → forget the request without a message; a token that arrives for
+//!                                  it is kept or passed on
+//! TQ-6  the holder meets a try   → deny it if we are in the critical section or another request
+//!                                  goes first, and record that it is answered
 //! ```
 //!
 //! Cost: n messages per entry, n−1 requests and the token, or 0 if the token is here; 2T or 0 from

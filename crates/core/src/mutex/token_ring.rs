@@ -10,14 +10,15 @@
 //! TR-2  the token is wanted      → keep it and enter
 //! TR-3  the token is not wanted  → pass it on to the next member of the ring
 //! TR-4  the client releases      → pass the token on, even if the client requests again at once
-//! TR-5  a round without an entry → let the token rest here for one message time before it moves on; it rests
-//!                                  at the lowest member in the beginning, too
+//! TR-5  a round without an entry → let the token rest here for one message time before it moves
+//!                                  on; it rests at the lowest member in the beginning, too
 //! TR-6  the client cancels       → become idle; the token will arrive and be passed on
-//! TR-7  the token meets a try    → enter if no other node has entered since the token was last here; else
-//!                                  deny it, and pass the token on
-//! TR-8  on call: the client asks → call the token, which sleeps at the lowest member or has left there
-//! TR-9  on call: token unwanted  → pass it on; but let it sleep at the lowest member until it is called,
-//!                                  unless a call has arrived since it left
+//! TR-7  the token meets a try    → enter if no other node has entered since the token was last
+//!                                  here; else deny it, and pass the token on
+//! TR-8  on call: the client asks → call the token, which sleeps at the lowest member or has left
+//!                                  there
+//! TR-9  on call: token unwanted  → pass it on; but let it sleep at the lowest member until it is
+//!                                  called, unless a call has arrived since it left
 //! ```
 //!
 //! Cost: 1 message per entry if all nodes request; without bound if few do, because the token moves

@@ -10,23 +10,27 @@
 //!
 //! ```text
 //! TA-1   the client asks to enter   → enter if the token rests here, else wait for it
-//! TA-2   the token arrives          → acknowledge it; keep it and enter if it is wanted, else pass it on
-//! TA-3   no acknowledgement in time → the member has crashed: pass the same to the next one, and skip the
-//!                                     crashed one from now on
+//! TA-2   the token arrives          → acknowledge it; keep it and enter if it is wanted, else pass
+//!                                     it on
+//! TA-3   no acknowledgement in time → the member has crashed: pass the same to the next one, and
+//!                                     skip the crashed one from now on
 //! TA-4   the client releases        → pass the token on, even if the client requests again at once
-//! TA-5   a round without an entry   → let the token rest here for one message time before it moves on; it
-//!                                     rests at the lowest member in the beginning, too
-//! TA-6   the client cancels         → become idle; the token or a search will arrive and be passed on
-//! TA-7   the token meets a try      → enter if no other node has entered since the token was last here;
-//!                                     else deny it, and pass the token on
-//! TA-8   the token does not arrive  → after the longest time that it may need to go round, send a search
-//!                                     round, with a generation above all known ones; repeat after as long
-//! TA-9   a search arrives           → acknowledge it; stop it if the token is here or its passing is not
-//!                                     acknowledged yet, or if we search and are the higher member; else
-//!                                     end our own search, and pass it on
-//! TA-10  our own search returns     → create a new token of its generation, unless the token has arrived
-//!                                     meanwhile
-//! TA-11  a second token arrives     → keep the younger one; drop one that is older than the last one seen
+//! TA-5   a round without an entry   → let the token rest here for one message time before it moves
+//!                                     on; it rests at the lowest member in the beginning, too
+//! TA-6   the client cancels         → become idle; the token or a search will arrive and be passed
+//!                                     on
+//! TA-7   the token meets a try      → enter if no other node has entered since the token was last
+//!                                     here; else deny it, and pass the token on
+//! TA-8   the token does not arrive  → after the longest time that it may need to go round, send a
+//!                                     search round, with a generation above all known ones; repeat
+//!                                     after as long
+//! TA-9   a search arrives           → acknowledge it; stop it if the token is here or its passing
+//!                                     is not acknowledged yet, or if we search and are the higher
+//!                                     member; else end our own search, and pass it on
+//! TA-10  our own search returns     → create a new token of its generation, unless the token has
+//!                                     arrived meanwhile
+//! TA-11  a second token arrives     → keep the younger one; drop one that is older than the last
+//!                                     one seen
 //! TA-12  all others have crashed    → the token stays forever
 //! ```
 //!

@@ -8,15 +8,15 @@
 //! and mutual exclusion holds only as long as fewer than 2m−n of the voters of one entry restart.
 //!
 //! ```text
-//! VO-1  the client asks to enter  → request every replica's vote, first of all our own ones (sequential: one
-//!                                   after the other, in order, until there are m)
-//! VO-2  a vote request arrives    → give the vote if it is free, or if an earlier request of the same node
-//!                                   has it, because that has ended; else deny it
+//! VO-1  the client asks to enter  → request every replica's vote, first of all our own ones
+//!                                   (sequential: one after the other, in order, until there are m)
+//! VO-2  a vote request arrives    → give the vote if it is free, or if an earlier request of the
+//!                                   same node has it, because that has ended; else deny it
 //! VO-3  m votes have arrived      → enter
 //! VO-4  the client releases       → return every vote
 //! VO-5  a vote is returned        → it is free again
-//! VO-6  m votes are out of reach  → return every vote, wait for a random time that grows each time, and ask
-//!                                   again
+//! VO-6  m votes are out of reach  → return every vote, wait for a random time that grows each
+//!                                   time, and ask again
 //! VO-7  the client cancels        → return every vote
 //! VO-8  a vote arrives too late   → return it
 //! VO-9  a try cannot get m votes  → deny it, and end it like VO-7

@@ -88,12 +88,12 @@ rules! { request_sites(Plan::new, Central::new), 3;
             1 hears request from 2: RQ-2 P2 waits for P1; P2 waits for P1
             1 hears waits from 2: CD-3 asks whether these waits still exist: P1 waits for P2; P2 waits for P1; ask → 2; CD-4 has released 0 of these waits
             2 hears ask from 1: CD-4 has released 0 of these waits; answer → 1
-            1 hears answer from 2: CD-5 all waits still exist: it is a deadlock; RS-1 sends the resolver a deadlock found by P1; RS-3 chooses the victim P1; RS-4 asks to abort: P1; DEADLOCK: P1 waits for P2; P2 waits for P1; P1 must abort; P1 MUST ABORT: P1 waits for P2; P2 waits for P1; P1 must abort
+            1 hears answer from 2: CD-5 all waits still exist: it is a deadlock; RS-1 sends the resolver a deadlock found by P1; RS-3 chooses the victim P1; RS-4 asks the process to abort: P1; DEADLOCK: P1 waits for P2; P2 waits for P1; P1 must abort; P1 MUST ABORT: P1 waits for P2; P2 waits for P1; P1 must abort
             3 ask P4: RQ-1 P3 asks P4; P3 waits for P4; request → 4; CD-1 reports that P3 waits for P4; waits → 1
             4 ask P3: RQ-1 P4 asks P3; P4 waits for P3; request → 3; CD-1 reports that P4 waits for P3; waits → 1
             4 hears request from 3: RQ-2 P3 waits for P4; P3 waits for P4
             3 hears request from 4: RQ-2 P4 waits for P3; P4 waits for P3
-            1 give-up: RQ-5 P1 cancels its wait; P1 has aborted; withdraw → 2; CD-1 reports that P1 no longer waits; RS-5 confirms the abort of P1; RS-6 has resolved the deadlock by the abort of P1; CD-3 asks whether these waits still exist: P3 waits for P4; P4 waits for P3; ask → 3; ask → 4
+            1 give-up: RQ-5 P1 cancels its wait; P1 has cancelled its wait; withdraw → 2; CD-1 reports that P1 no longer waits; RS-5 confirms the abort of P1; RS-6 has resolved the deadlock by the abort of P1; CD-3 asks whether these waits still exist: P3 waits for P4; P4 waits for P3; ask → 3; ask → 4
         "#]]);
 }
 

@@ -72,7 +72,7 @@ rules! { request_sites(Plan::new, EdgeChasing::new), 3;
 
     ec_3_a_probe_of_an_earlier_wait_finds_nothing(
         of 4, "3 ask-P1; 2 ask-P3; rest; 1 ask-P2; 1 > 2; 1 > 2; 2 > 3 | 1 give-up; 1 ask-P4; 3 > 1", expect![[r#"
-            1 give-up: RQ-5 P1 cancels its wait; P1 has aborted; withdraw → 2
+            1 give-up: RQ-5 P1 cancels its wait; P1 has cancelled its wait; withdraw → 2
             1 ask P4: RQ-1 P1 asks P4; P1 waits for P4; request → 4; EC-1 P1 sends a probe to P4; probe → 4
             1 hears probe from 3: EC-3 drops it: it belongs to an earlier wait of P1
         "#]]);

@@ -31,7 +31,7 @@ rules! { lock_sites(&[1, 2], EdgeChasing::new), 3;
              1 give-up: refused: the process does not wait
              1 look: refused: the process does not wait
              1 answer R1: refused: that agent does not wait for the process
-             1 ask R1: LK-1 P1 asks for R1; P1 waits for R1; LK-2 P1 waits for R1; P1 waits for R1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is granted to P1; R1 answers P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; P1 continues; EC-1 R1 sends a probe to P1; EC-2 drops it: P1 does not wait
+             1 ask R1: LK-1 P1 asks for R1; P1 waits for R1; LK-2 P1 waits for R1; P1 waits for R1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is granted to P1; R1 is granted to P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; P1 continues; EC-1 R1 sends a probe to P1; EC-2 drops it: P1 does not wait
              1 ask R1: refused: the request must name at least one other known agent, each once
          "#]]);
 
@@ -45,14 +45,14 @@ rules! { lock_sites(&[1, 2], EdgeChasing::new), 3;
     lk_3_a_granted_resource_waits_for_its_holder(
         by lock_sites(&[3], EdgeChasing::new), "1 ask-R3 | 1 > 3; 2 ask-R3; 2 > 3; 3 > 1; 1 answer-R3; 1 > 3; 1 > 3;
          2 give-up; rest", expect![[r#"
-             3 hears request from 1: LK-2 P1 waits for R3; P1 waits for R3; CE-2 grants ticket 1/1; grant → 1; LK-3 R3 is granted to P1; R3 answers P1; P1 holds R3; EC-1 R3 sends a probe to P1; probe → 1
+             3 hears request from 1: LK-2 P1 waits for R3; P1 waits for R3; CE-2 grants ticket 1/1; grant → 1; LK-3 R3 is granted to P1; R3 is granted to P1; P1 holds R3; EC-1 R3 sends a probe to P1; probe → 1
              2 ask R3: LK-1 P2 asks for R3; P2 waits for R3; CE-1 requests entry with ticket 2/1; request → 3; EC-1 P2 sends a probe to R3; probe → 3
              3 hears request from 2: LK-2 P2 waits for R3; P2 waits for R3; CE-2 queues ticket 2/1: ticket 1/1 is granted
              1 hears grant from 3: CE-3 enters with ticket 1/1; LK-4 P1 has R3; P1 has R3; P1 continues
              1 answer R3: LK-5 P1 releases R3; P1 releases R3; CE-4 returns ticket 1/1; release → 3
              3 hears probe from 1: EC-2 drops it: P1 does not wait for R3
-             3 hears release from 1: CE-5 receives ticket 1/1 back; CE-2 grants ticket 2/1; grant → 2; LK-3 R3 is free; R3 is free; LK-3 R3 is granted to P2; R3 answers P2; P2 holds R3; EC-1 R3 sends a probe to P2; probe → 2
-             2 give-up: LK-6 P2 cancels its wait; P2 has aborted; CE-6 cancels ticket 2/1; release → 3
+             3 hears release from 1: CE-5 receives ticket 1/1 back; CE-2 grants ticket 2/1; grant → 2; LK-3 R3 is free; R3 is free; LK-3 R3 is granted to P2; R3 is granted to P2; P2 holds R3; EC-1 R3 sends a probe to P2; probe → 2
+             2 give-up: LK-6 P2 cancels its wait; P2 has cancelled its wait; CE-6 cancels ticket 2/1; release → 3
              1 hears probe from 3: EC-2 drops it: R3 does not wait for P1
              3 hears probe from 2: EC-2 drops it: P2 does not wait for R3
              2 hears grant from 3: CE-3 ignores a grant of ticket 2/1: no request waits with it; LK-4 P2 has cancelled its request for R3
@@ -77,11 +77,11 @@ rules! { lock_sites(&[1, 2], EdgeChasing::new), 3;
     /// waits for R1. The check of R1 must find that P1 waits for R2.
     lk_4_at_its_coordinators_site_a_process_has_a_resource_before_the_detector_is_informed(
         "3 ask-R1 | rest; 2 ask-R2; 1 ask-R1+R2; 2 ask-R1; rest; 3 answer-R1; rest", expect![[r#"
-            1 hears request from 3: LK-2 P3 waits for R1; P3 waits for R1; CE-2 grants ticket 3/1; grant → 3; LK-3 R1 is granted to P3; R1 answers P3; P3 holds R1; EC-1 R1 sends a probe to P3; probe → 3
+            1 hears request from 3: LK-2 P3 waits for R1; P3 waits for R1; CE-2 grants ticket 3/1; grant → 3; LK-3 R1 is granted to P3; R1 is granted to P3; P3 holds R1; EC-1 R1 sends a probe to P3; probe → 3
             1 hears probe from 3: EC-2 drops it: P3 does not wait for R1
             3 hears grant from 1: CE-3 enters with ticket 3/1; LK-4 P3 has R1; P3 has R1; P3 continues
             3 hears probe from 1: EC-2 drops it: P3 does not wait
-            2 ask R2: LK-1 P2 asks for R2; P2 waits for R2; LK-2 P2 waits for R2; P2 waits for R2; CE-1 requests entry with ticket 2/1; CE-2 grants ticket 2/1; CE-3 enters with ticket 2/1; LK-3 R2 is granted to P2; R2 answers P2; P2 holds R2; LK-4 P2 has R2; P2 has R2; P2 continues; EC-1 R2 sends a probe to P2; EC-2 drops it: P2 does not wait
+            2 ask R2: LK-1 P2 asks for R2; P2 waits for R2; LK-2 P2 waits for R2; P2 waits for R2; CE-1 requests entry with ticket 2/1; CE-2 grants ticket 2/1; CE-3 enters with ticket 2/1; LK-3 R2 is granted to P2; R2 is granted to P2; P2 holds R2; LK-4 P2 has R2; P2 has R2; P2 continues; EC-1 R2 sends a probe to P2; EC-2 drops it: P2 does not wait
             1 ask R1 and R2: LK-1 P1 asks for R1 and R2; P1 waits for R1 and R2; LK-2 P1 waits for R1; P1 waits for R1; CE-1 requests entry with ticket 1/1; CE-2 queues ticket 1/1: ticket 3/1 is granted; CE-1 requests entry with ticket 1/1; request → 2; EC-1 P1 sends a probe to R1 and R2; probe → 2; EC-2 R1 waits for P3; probe → 3
             2 ask R1: LK-1 P2 asks for R1; P2 waits for R1; CE-1 requests entry with ticket 2/1; request → 1; EC-1 P2 sends a probe to R1; probe → 1
             2 hears request from 1: LK-2 P1 waits for R2; P1 waits for R2; CE-2 queues ticket 1/1: ticket 2/1 is granted
@@ -92,7 +92,7 @@ rules! { lock_sites(&[1, 2], EdgeChasing::new), 3;
             1 hears probe from 2: EC-2 drops it: R1 has forwarded this check of P1
             3 hears probe from 1: EC-2 drops it: P3 does not wait
             3 answer R1: LK-5 P3 releases R1; P3 releases R1; CE-4 returns ticket 3/1; release → 1
-            1 hears release from 3: CE-5 receives ticket 3/1 back; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is free; R1 is free; LK-3 R1 is granted to P1; R1 answers P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; EC-1 R1 sends a probe to P1; EC-2 P1 waits for R2; probe → 2
+            1 hears release from 3: CE-5 receives ticket 3/1 back; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is free; R1 is free; LK-3 R1 is granted to P1; R1 is granted to P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; EC-1 R1 sends a probe to P1; EC-2 P1 waits for R2; probe → 2
             2 hears probe from 1: EC-2 R2 waits for P2; EC-2 P2 waits for R1; probe → 1
             1 hears probe from 2: EC-3 the probe has returned: R1 is in a cycle; RS-1 reports a deadlock found by R1; DEADLOCK: P1 waits for R2, which P2 holds; P2 waits for R1, which P1 holds
         "#]]);
@@ -101,13 +101,13 @@ rules! { lock_sites(&[1, 2], EdgeChasing::new), 3;
     /// learns that the resource waits for it.
     lk_4_a_grant_at_its_coordinators_site_is_no_deadlock(
         by lock_sites(&[1, 1], QueryReply::new), of 1, "1 ask-R1; 1 ask-R1.1", expect![[r#"
-            1 ask R1: LK-1 P1 asks for R1; P1 waits for R1; LK-2 P1 waits for R1; P1 waits for R1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is granted to P1; R1 answers P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; P1 continues; QR-1 R1 asks all it waits for whether they wait; QR-2 does not reply: P1 does not wait
-            1 ask R1.1: LK-1 P1 asks for R1.1; P1 waits for R1.1; LK-2 P1 waits for R1.1; P1 waits for R1.1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1.1 is granted to P1; R1.1 answers P1; P1 holds R1.1; LK-4 P1 has R1.1; P1 has R1.1; P1 continues; QR-1 R1.1 asks all it waits for whether they wait; QR-2 does not reply: P1 does not wait
+            1 ask R1: LK-1 P1 asks for R1; P1 waits for R1; LK-2 P1 waits for R1; P1 waits for R1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is granted to P1; R1 is granted to P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; P1 continues; QR-1 R1 asks all it waits for whether they wait; QR-2 does not reply: P1 does not wait
+            1 ask R1.1: LK-1 P1 asks for R1.1; P1 waits for R1.1; LK-2 P1 waits for R1.1; P1 waits for R1.1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1.1 is granted to P1; R1.1 is granted to P1; P1 holds R1.1; LK-4 P1 has R1.1; P1 has R1.1; P1 continues; QR-1 R1.1 asks all it waits for whether they wait; QR-2 does not reply: P1 does not wait
         "#]]);
 
     lk_4_a_grant_of_all_at_their_coordinators_site_is_no_deadlock(
         by lock_sites(&[1, 1], EdgeChasing::new), of 1, "1 ask-R1+R1.1", expect![[r#"
-            1 ask R1 and R1.1: LK-1 P1 asks for R1 and R1.1; P1 waits for R1 and R1.1; LK-2 P1 waits for R1; P1 waits for R1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is granted to P1; R1 answers P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; EC-1 R1 sends a probe to P1; EC-2 drops it: P1 does not wait; LK-2 P1 waits for R1.1; P1 waits for R1.1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1.1 is granted to P1; R1.1 answers P1; P1 holds R1.1; LK-4 P1 has R1.1; P1 has R1.1; P1 continues; EC-1 R1.1 sends a probe to P1; EC-2 drops it: P1 does not wait
+            1 ask R1 and R1.1: LK-1 P1 asks for R1 and R1.1; P1 waits for R1 and R1.1; LK-2 P1 waits for R1; P1 waits for R1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is granted to P1; R1 is granted to P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; EC-1 R1 sends a probe to P1; EC-2 drops it: P1 does not wait; LK-2 P1 waits for R1.1; P1 waits for R1.1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1.1 is granted to P1; R1.1 is granted to P1; P1 holds R1.1; LK-4 P1 has R1.1; P1 has R1.1; P1 continues; EC-1 R1.1 sends a probe to P1; EC-2 drops it: P1 does not wait
         "#]]);
 
     lk_5_a_process_returns_a_resource_once(

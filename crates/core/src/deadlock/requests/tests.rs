@@ -71,13 +71,13 @@ rules! { request_sites(Plan::new, EdgeChasing::new), 3;
 
     rq_4_an_answer_to_an_earlier_wait_is_ignored(
         of 2, "1 ask-P2; 1 > 2; 2 answer-P1 | 1 give-up; 1 ask-P2; 2 > 1", expect![[r#"
-            1 give-up: RQ-5 P1 cancels its wait; P1 has aborted; withdraw → 2
+            1 give-up: RQ-5 P1 cancels its wait; P1 has cancelled its wait; withdraw → 2
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe to P2; probe → 2
             1 hears let-go from 2: RQ-4 P1 no longer waits for it
         "#]]);
 
     rq_5_a_cancellation_withdraws_all_requests("1 ask-P2+P3 | 1 give-up; 1 give-up", expect![[r#"
-        1 give-up: RQ-5 P1 cancels its wait; P1 has aborted; withdraw → 2; withdraw → 3
+        1 give-up: RQ-5 P1 cancels its wait; P1 has cancelled its wait; withdraw → 2; withdraw → 3
         1 give-up: refused: the process does not wait
     "#]]);
 

@@ -38,8 +38,8 @@ rules! { request_sites(plan, EdgeChasing::new), 3;
         2 hears probe from 3: EC-3 the probe has returned: P2 is in a cycle; RS-1 sends the resolver a deadlock found by P2; found → 1
         3 hears probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver a deadlock found by P3; found → 1
         1 hears found from 2: RS-3 chooses the victim P3; doom → 3; DEADLOCK: P2 waits for P3; P3 waits for P2; P3 must abort
-        3 hears doom from 1: RS-4 asks to abort: P3; P3 MUST ABORT: P2 waits for P3; P3 waits for P2; P3 must abort
-        3 give-up: RQ-5 P3 cancels its wait; P3 has aborted; withdraw → 2; RS-5 confirms the abort of P3; yielded → 1
+        3 hears doom from 1: RS-4 asks the process to abort: P3; P3 MUST ABORT: P2 waits for P3; P3 waits for P2; P3 must abort
+        3 give-up: RQ-5 P3 cancels its wait; P3 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P3; yielded → 1
         2 hears withdraw from 3: RQ-6 P3 no longer waits for P2; P3 no longer waits for P2
         1 hears yielded from 3: RS-6 has resolved the deadlock by the abort of P3; again → 2; RS-2 dismisses a deadlock that is broken already, found by P3; again → 3
         2 hears again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3; probe → 3
@@ -55,47 +55,47 @@ rules! { request_sites(plan, EdgeChasing::new), 3;
             3 hears probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver a deadlock found by P3; found → 1
             5 hears probe from 4: EC-3 the probe has returned: P5 is in a cycle; RS-1 sends the resolver a deadlock found by P5; found → 1
             1 hears found from 3: RS-3 chooses the victim P2; doom → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
-            2 hears doom from 1: RS-4 asks to abort: P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
-            2 give-up: RQ-5 P2 cancels its wait; P2 has aborted; withdraw → 3; RS-5 confirms the abort of P2; yielded → 1
+            2 hears doom from 1: RS-4 asks the process to abort: P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
+            2 give-up: RQ-5 P2 cancels its wait; P2 has cancelled its wait; withdraw → 3; RS-5 confirms the abort of P2; yielded → 1
             3 hears withdraw from 2: RQ-6 P2 no longer waits for P3; P2 no longer waits for P3
             1 hears yielded from 2: RS-6 has resolved the deadlock by the abort of P2; again → 3; RS-3 chooses the victim P4; doom → 4; DEADLOCK: P5 waits for P4; P4 waits for P5; P4 must abort
             3 hears again from 1: RS-7 starts another check for P3; EC-1 P3 sends a probe to P2; probe → 2
-            4 hears doom from 1: RS-4 asks to abort: P4; P4 MUST ABORT: P5 waits for P4; P4 waits for P5; P4 must abort
+            4 hears doom from 1: RS-4 asks the process to abort: P4; P4 MUST ABORT: P5 waits for P4; P4 waits for P5; P4 must abort
             2 hears probe from 3: EC-2 drops it: P2 does not wait
         "#]]);
 
     rs_4_the_victim_is_asked_to_abort_if_it_still_waits(
         "2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2; 2 > 3 | 3 > 1; 1 > 2", expect![[r#"
             1 hears found from 3: RS-3 chooses the victim P2; doom → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
-            2 hears doom from 1: RS-4 asks to abort: P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
+            2 hears doom from 1: RS-4 asks the process to abort: P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
         "#]]);
 
     rs_4_a_victim_that_has_aborted_unasked_confirms_at_once(
         "2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2; 2 > 3 | 3 > 1; 2 give-up; 1 > 2; 2 > 1", expect![[r#"
             1 hears found from 3: RS-3 chooses the victim P2; doom → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
-            2 give-up: RQ-5 P2 cancels its wait; P2 has aborted; withdraw → 3
-            2 hears doom from 1: RS-4 confirms at once, because it no longer waits, the abort of P2; yielded → 1
+            2 give-up: RQ-5 P2 cancels its wait; P2 has cancelled its wait; withdraw → 3
+            2 hears doom from 1: RS-4 confirms at once that it no longer waits: P2; yielded → 1
             1 hears yielded from 2: RS-6 has resolved the deadlock by the abort of P2; again → 3
         "#]]);
 
     rs_5_the_abort_is_confirmed_to_the_resolver(
         "2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2; 2 > 3; 3 > 1; 1 > 2 | 2 give-up", expect![[r#"
-            2 give-up: RQ-5 P2 cancels its wait; P2 has aborted; withdraw → 3; RS-5 confirms the abort of P2; yielded → 1
+            2 give-up: RQ-5 P2 cancels its wait; P2 has cancelled its wait; withdraw → 3; RS-5 confirms the abort of P2; yielded → 1
         "#]]);
 
     /// P2 waits for P3 and for P4, and both for it. It finds both cycles at once; the resolution of
     /// the first leaves the other.
     rs_6_a_finder_checks_again_for_another_deadlock(
         of 4, "3 ask-P2; 4 ask-P2; rest; 2 ask-P3+P4; rest | 3 give-up; rest; 4 give-up; rest", expect![[r#"
-            3 give-up: RQ-5 P3 cancels its wait; P3 has aborted; withdraw → 2; RS-5 confirms the abort of P3; yielded → 1
+            3 give-up: RQ-5 P3 cancels its wait; P3 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P3; yielded → 1
             2 hears withdraw from 3: RQ-6 P3 no longer waits for P2; P3 no longer waits for P2
             1 hears yielded from 3: RS-6 has resolved the deadlock by the abort of P3; again → 2; RS-3 chooses the victim P4; doom → 4; DEADLOCK: P2 waits for P4; P4 waits for P2; P4 must abort
             2 hears again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
-            4 hears doom from 1: RS-4 asks to abort: P4; P4 MUST ABORT: P2 waits for P4; P4 waits for P2; P4 must abort
+            4 hears doom from 1: RS-4 asks the process to abort: P4; P4 MUST ABORT: P2 waits for P4; P4 waits for P2; P4 must abort
             3 hears probe from 2: EC-2 drops it: P3 does not wait
             4 hears probe from 2: EC-2 P4 waits for P2; probe → 2
             2 hears probe from 4: EC-3 the probe has returned: P2 is in a cycle; RS-1 sends the resolver a deadlock found by P2; found → 1
-            4 give-up: RQ-5 P4 cancels its wait; P4 has aborted; withdraw → 2; RS-5 confirms the abort of P4; yielded → 1
+            4 give-up: RQ-5 P4 cancels its wait; P4 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P4; yielded → 1
             2 hears withdraw from 4: RQ-6 P4 no longer waits for P2; P4 no longer waits for P2
             1 hears yielded from 4: RS-6 has resolved the deadlock by the abort of P4; again → 2; RS-2 dismisses a deadlock that is broken already, found by P2; again → 2
             2 hears again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4

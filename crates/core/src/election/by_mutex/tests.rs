@@ -24,10 +24,10 @@ fn over_a_coordinator(me: NodeId, group: Group) -> ByMutex<Central> {
 rules! { over_permissions, 3;
     bm_1_whoever_campaigns_asks_for_the_lock_once(
         "1 campaign; 1 campaign; rest; 1 campaign; 1 resign; 2 resign", expect![[r#"
-            1 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 requests entry with (1, 1); request → all
+            1 campaign: BM-1 asks for the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 1); request → all
             1 campaign: refused: it takes part in a run that is already under way
-            2 hears request from 1: RA-2 replies to (1, 1); reply → 1
-            3 hears request from 1: RA-2 replies to (1, 1); reply → 1
+            2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
+            3 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
             1 hears reply from 3: RA-3 has every reply to (1, 1); BM-3 is inside, and leads in epoch 1; leads → all; LEADER IS 1 (epoch 1)
             2 hears leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
             3 hears leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
@@ -37,10 +37,10 @@ rules! { over_permissions, 3;
         "#]]);
 
     bm_2_whoever_doubts_the_leader_tells_it_to_leave("1 campaign; rest | 2 campaign; rest", expect![[r#"
-        2 campaign: BM-2 tells 1 to leave; yield → 1; BM-1 asks for the lock; knows no leader (epoch 2); RA-1 requests entry with (2, 2); request → all
+        2 campaign: BM-2 tells 1 to leave; yield → 1; BM-1 asks for the lock; knows no leader (epoch 2); RA-1 asks everyone with (2, 2); request → all
         1 hears yield from 2: BM-5 leaves: 2 wants an election; knows no leader any more (epoch 1 is over)
-        1 hears request from 2: RA-2 replies to (2, 2); reply → 2
-        3 hears request from 2: RA-2 replies to (2, 2); reply → 2
+        1 hears request from 2: RA-2 lets (2, 2) pass; reply → 2
+        3 hears request from 2: RA-2 lets (2, 2) pass; reply → 2
         2 hears reply from 3: RA-3 has every reply to (2, 2); BM-3 is inside, and leads in epoch 2; leads → all; LEADER IS 2 (epoch 2)
         1 hears leads from 2: BM-4 follows 2; LEADER IS 2 (epoch 2)
         3 hears leads from 2: BM-4 follows 2; LEADER IS 2 (epoch 2)
@@ -53,11 +53,11 @@ rules! { over_permissions, 3;
     bm_4_whoever_waits_gives_up_when_another_one_leads(
         "1 campaign; 2 campaign; 1 > 2; 1 > 3 | 2 > 1; 2 > 3; 2 > 1; 3 > 1; 1 > 2; 1 > 3; rest", expect![[r#"
             1 hears request from 2: RA-2 defers (1, 2): ours (1, 1) goes first
-            3 hears request from 2: RA-2 replies to (1, 2); reply → 2
+            3 hears request from 2: RA-2 lets (1, 2) pass; reply → 2
             1 hears reply from 3: RA-3 has every reply to (1, 1); BM-3 is inside, and leads in epoch 1; leads → all; LEADER IS 1 (epoch 1)
             2 hears leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
             3 hears leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
-            2 hears reply from 3: RA-3 ignores a reply to (1, 2): that request does not wait
+            2 hears reply from 3: RA-3 ignores a reply to (1, 2), which nobody waits with
         "#]]);
 
     /// The news of epoch 1 is slower than that of epoch 2.
@@ -72,9 +72,9 @@ rules! { over_permissions, 3;
     bm_5_told_to_leave_a_leader_leaves_in_the_epoch_that_is_meant_only(
         "1 campaign; rest; 2 campaign; 3 campaign; 2 > 1 | 3 > 1; rest", expect![[r#"
             1 hears yield from 3: BM-5 does not lead in epoch 1 any more
-            1 hears request from 2: RA-2 replies to (2, 2); reply → 2
-            3 hears request from 2: RA-2 replies to (2, 2); reply → 2
-            1 hears request from 3: RA-2 replies to (2, 3); reply → 3
+            1 hears request from 2: RA-2 lets (2, 2) pass; reply → 2
+            3 hears request from 2: RA-2 lets (2, 2) pass; reply → 2
+            1 hears request from 3: RA-2 lets (2, 3) pass; reply → 3
             2 hears request from 3: RA-2 defers (2, 3): ours (2, 2) goes first
             2 hears reply from 3: RA-3 has every reply to (2, 2); BM-3 is inside, and leads in epoch 2; leads → all; LEADER IS 2 (epoch 2)
             1 hears leads from 2: BM-4 follows 2; LEADER IS 2 (epoch 2)
@@ -82,8 +82,7 @@ rules! { over_permissions, 3;
         "#]]);
 }
 
-/// One thing that happens to a group. Numbers beyond the last node or message begin again at the
-/// first.
+/// One thing that happens to a group. Numbers beyond the last node or message begin again at the first.
 #[derive(Clone, Debug)]
 enum Gust {
     Campaign(usize),
@@ -98,8 +97,7 @@ fn gusts() -> impl Strategy<Value = Vec<Gust>> {
     prop::collection::vec(gust, 0..120)
 }
 
-/// Lets it all happen and then all arrive. Never do two lead at a time; at the end all know the
-/// last leader.
+/// Lets it all happen and then all arrive. Never do two lead at a time; at the end all know the last leader.
 fn elect<P>(
     nodes: usize,
     make: fn(NodeId, Group) -> ByMutex<P>,

@@ -32,7 +32,7 @@ fn view() -> View {
     View::new(Epoch(4), Group::of_size(3).iter().map(|node| (node, stay)))
 }
 
-/// Node 1 is inside, and node 3 has waited for longer than node 2.
+/// Node 1 is in the critical section, and node 3 has waited for longer than node 2.
 fn reports() -> BTreeMap<NodeId, Report> {
     let inside = Standing::Inside(Access::Exclusive);
     BTreeMap::from([
