@@ -24,7 +24,7 @@
 //!    2006, and Bender, Fineman, Gilbert and Tarjan 2016).
 //! 4. A cycle is a deadlock if all its owners wait for all. If some wait for any of several, a
 //!    cycle alone is none, and the part of the graph that the new need can reach is reduced
-//!    (`verdict.rs`).
+//!    (`decision.rs`).
 //!
 //! # Correctness
 //!
@@ -45,6 +45,7 @@
 //! length of a chain.
 
 mod arena;
+mod decision;
 mod few;
 mod marks;
 mod order;
@@ -53,16 +54,15 @@ mod search;
 mod slab;
 #[cfg(test)]
 mod tests;
-mod verdict;
 
 use super::{Deadlock, Graph, Need, Shape};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use arena::{Arena, OwnerSlot, WaitSlot};
 use core::ops::Bound;
+use decision::{DeadlockDecision, Question};
 use order::Order;
 use search::{Outcome, Scope, Search};
-use verdict::{DeadlockDecision, Question};
 
 /// Maximum number of steps of each side of the search that retries a loose edge after a removal.
 const MAX_RETRY_STEPS: usize = 64;

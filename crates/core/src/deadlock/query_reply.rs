@@ -233,7 +233,7 @@ impl QueryReply {
         }
         match self.parts.get(&(to, by)) {
             Some(part) if part.look > look => {
-                out.note("QR-2", format_args!("does not reply: {by} has started a new check"))
+                out.note("QR-2", format_args!("does not reply: {by} has started a new check"));
             }
             Some(part) if part.look == look => {
                 out.note("QR-2", format_args!("replies at once: {to} already takes part in this check of {by}"));

@@ -3,7 +3,6 @@
 //! Every algorithm of the family takes the same [`Command`]s and emits the same [`Event`]s, so one
 //! property, metric or service works with all of them.
 
-mod ballot;
 pub mod central;
 mod consent;
 mod facts;
@@ -29,6 +28,7 @@ pub mod token_request;
 pub mod token_ring;
 pub mod token_ring_acknowledged;
 mod views;
+mod vote;
 pub mod voting;
 
 pub use crate::model::{Links, Model};

@@ -152,7 +152,7 @@ where
         for action in actions {
             match action {
                 Action::Command(node, command) => {
-                    self.command(NodeId::from_index(node % self.clients.len()), *command)?
+                    self.command(NodeId::from_index(node % self.clients.len()), *command)?;
                 }
                 Action::Deliver(_) if self.group.in_flight() == 0 => {}
                 Action::Deliver(index) => self.deliver(index % self.group.in_flight())?,
@@ -171,7 +171,7 @@ where
                 Some(node) => self.command(node, Command::Release)?,
                 None if self.group.in_flight() > 0 => self.deliver(0)?,
                 None if self.group.timers() > 0 && self.find(|client| client != Client::Idle).is_some() => {
-                    self.fire(0)?
+                    self.fire(0)?;
                 }
                 None => break,
             }

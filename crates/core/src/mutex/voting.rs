@@ -58,8 +58,8 @@ pub use bid::{Claim, Turn};
 pub use facts::{FACTS, facts};
 pub use placement::{Replica, placement};
 
-use super::ballot::{Vote, VoteOutcome};
 use super::prelude::*;
+use super::vote::{Vote, VoteOutcome};
 use crate::bounds::Bounds;
 use crate::node::Incarnation;
 use alloc::string::String;
@@ -240,7 +240,7 @@ impl Voting {
                 self.on_vote(replica, claim, fence, out);
             }
             Message::Denied { replica, claim } if self.host(replica) == Some(from) => {
-                self.on_denial(replica, claim, out)
+                self.on_denial(replica, claim, out);
             }
             Message::Request { claim, .. } | Message::Release { claim, .. } => {
                 out.note("VO-2", format_args!("ignores {claim}, which came from {from}"));

@@ -2,8 +2,8 @@
 //! the messages.
 
 use super::Form;
-use crate::mutex::ballot::{Vote, VoteOutcome};
 use crate::mutex::prelude::*;
+use crate::mutex::vote::{Vote, VoteOutcome};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Voter {

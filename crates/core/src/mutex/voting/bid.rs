@@ -2,7 +2,7 @@
 
 use super::Replica;
 use crate::clock::Stamp;
-use crate::mutex::ballot::Stamped;
+use crate::mutex::vote::Stamped;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;

@@ -389,7 +389,7 @@ impl<P: Viewable> World<P> {
         for effect in recorder.effects {
             match effect {
                 Effect::Send { to, message, .. } => {
-                    self.in_flight.push(InFlight { from: id, incarnation, to, message })
+                    self.in_flight.push(InFlight { from: id, incarnation, to, message });
                 }
                 Effect::Multicast { to, message, .. } => {
                     let messages =

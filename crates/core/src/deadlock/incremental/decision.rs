@@ -1,4 +1,4 @@
-//! The decision whether a path back is a deadlock, and who its members are.
+//! The decision whether a path back is a deadlock, and which owners are its members.
 //!
 //! A deadlock here is a set of owners that are stuck because of each other, among them the waiter
 //! with its new need. If all owners on the path back wait for all, they are one. Otherwise the
