@@ -1,33 +1,46 @@
-//! A central detector (Ho and Ramamoorthy 1982, mended by asking again).
+//! A central detector (Ho and Ramamoorthy 1982, with confirmation of what it sees).
 //!
-//! Every site reports to one of them who begins to wait and who goes on, and that one looks at the whole graph. But reports take time, and what it sees is what was:
-//! one report says that a process waits, and another one, still under way, that somebody has let it go on long before. The cycle that the detector
-//! sees then never was: a phantom. So it asks those who are waited for, before it believes what it sees. If none of them has let go, all those waits
-//! were there together at the instant when it asked.
+//! Every site reports to one detector which agents begin to wait and which continue, and the
+//! detector searches the whole graph. But reports take time, so the detector sees the past: one
+//! report says that a process waits, and another one, still in transit, that it was answered long
+//! before. The cycle that the detector sees then never existed: it is a phantom. So the detector
+//! asks the agents that are waited for before it believes what it sees. If none of them has
+//! released, all those waits existed together at the instant of the question.
 //!
 //! ```text
-//! CD-1  one begins to wait,
-//!       is eased, or goes on     → report it to the detector
-//! CD-2  a report arrives         → keep it, and search what is known, unless an answer is awaited or somebody is to give up
-//! CD-3  a deadlock is seen       → ask the sites of all who are waited for in it whether they have let go
-//! CD-4  asked so                 → say which of these waits one has let go of, as soon as word of all of them has arrived
-//! CD-5  all have answered        → if none has let go, it is a deadlock; else strike what is out of date, and search again
+//! CD-1  an agent begins to wait,
+//!       gets a release, or
+//!       continues                  → report it to the detector
+//! CD-2  a report arrives           → store it, and search the graph, unless an answer is awaited
+//!                                    or a victim has not aborted yet
+//! CD-3  the graph has a deadlock   → ask the sites of all agents that are waited for in it whether
+//!                                    they have released
+//! CD-4  asked so                   → answer which of these waits the agents here have released, as
+//!                                    soon as the requests of all of them have arrived
+//! CD-5  all have answered          → if none has released, it is a deadlock; else remove the waits
+//!                                    that have ended, and search again
 //! ```
 //!
-//! Cost: 1 message for each time that somebody begins to wait or goes on, or is eased; for each deadlock that is seen, up to 2 for each site in it.
+//! Cost: 1 message for each time that an agent begins to wait, gets a release or continues; for
+//! each deadlock in the graph, up to 2 for each of its sites.
 //!
-//! Why it is right: whoever is told to wait had begun before the detector asked, and whoever has not let go when it is asked had not done so before. So at the instant of
-//! asking every one of these waits was there. Nobody who is part of a deadlock goes on, unless somebody gives up, which the detector itself decides.
+//! Why it is right: a reported wait had begun before the detector asked, and an agent that has not
+//! released when it is asked had not done so before. So at the instant of the question every one of
+//! these waits existed. No agent in a deadlock continues, unless one aborts, which the detector
+//! itself decides.
 //!
-//! Assumes: links keep the order of messages; every message arrives; no node dies.
+//! Assumes: links are FIFO; every message arrives; no node crashes.
 //!
-//! When it fails: without its detector the group finds no deadlock. All reports go there, and it is the bottleneck.
+//! When it fails: without its detector the group finds no deadlock. All reports go there, and it is
+//! the bottleneck.
 //!
-//! Departs from the paper: there all sites are asked twice for all they know, and waits that are in both answers are believed. Two different waits of the same process for the same
-//! other one look alike then. Here each time of waiting has a number, and only those are asked whom it concerns.
+//! Departs from the paper: there the detector asks all sites twice for all waits they know, and
+//! believes those that are in both answers. Two different waits of the same process for the same
+//! other one are indistinguishable then. Here each wait has a number, and the detector asks only
+//! the sites concerned.
 
-use super::ledger::Ledger;
-use super::resolution::{Errand, Resolution, Ruling, carry_out};
+use super::resolution::{Action, Resolution, Ruling, perform};
+use super::site_state::SiteState;
 use super::{Agent, Detector, Fact, Facts, Finding, Need, Plan, Report, Spell, Stake, Wait, Waiting};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
@@ -43,12 +56,12 @@ use alloc::vec::Vec;
 #[cfg(test)]
 mod tests;
 
-/// The line of the book's table.
+/// Expected figures and properties.
 pub const FACTS: Facts = Facts {
     profile: Profile {
         name: "deadlock-central",
         class: "central",
-        summary: "all sites report to one, which sees the whole graph and asks before it believes",
+        summary: "all sites report to one detector, which searches the whole graph and confirms what it finds",
         source: include_str!("central.rs"),
         flaw: None,
         checkable: true,
@@ -60,86 +73,97 @@ pub const FACTS: Facts = Facts {
     kinds: &["ask", "answer"],
 };
 
-/// One site's part of the detector.
+/// A site's part of the detector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Central {
-    place: Fixed<Place>,
-    ledger: Ledger,
+    config: Fixed<Config>,
+    site: SiteState,
     resolution: Resolution,
-    /// The latest wait of another one that somebody here has let go of.
-    settled: BTreeMap<(Agent, Agent), Spell>,
-    /// What was asked and is not answered: word of one of these waits has not arrived.
+    /// The latest wait of another agent that an agent here has released.
+    released: BTreeMap<(Agent, Agent), Spell>,
+    /// An unanswered question: the request of one of its waits has not arrived yet.
     question: Option<Question>,
-    desk: Desk,
+    detector: DetectorState,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     sites: usize,
-    desk: NodeId,
+    /// The site of the detector.
+    resolver: NodeId,
     belief: Belief,
 }
 
-/// What a central detector makes of what it sees.
+/// Whether a central detector confirms the deadlocks it finds in its graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Belief {
-    /// It asks those concerned first.
+    /// The detector asks the sites concerned first.
     Confirmed,
-    /// It believes it, and phantoms with it.
+    /// The detector reports them at once, including phantoms.
     AtOnce,
 }
 
-/// What the detector knows. At other sites it is empty.
+/// The state of the detector. It is empty at other sites.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Desk {
+struct DetectorState {
     waits: BTreeMap<Agent, Wait>,
-    /// Whose latest wait was told as part of a deadlock, where nobody gives up.
-    told: BTreeMap<Agent, Spell>,
+    /// The waits that were reported as part of a deadlock, if there is no victim policy.
+    reported: BTreeMap<Agent, Spell>,
     round: u64,
     inquiry: Option<Inquiry>,
 }
 
+/// A question of the detector to a site: have these waits been released?
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Question {
     round: u64,
     edges: Vec<Edge>,
 }
 
-/// A deadlock that was seen, and sites that were asked whether it is one.
+/// A deadlock in the graph, and the sites that have not confirmed it yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Inquiry {
     report: Report,
     missing: BTreeSet<NodeId>,
-    /// The waits that are out of date.
+    /// The waits that have ended.
     void: BTreeSet<Edge>,
 }
 
-/// One waits for another one.
+/// An edge of the wait-for graph: `who` waits for `on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Edge {
     pub who: Agent,
+    #[cfg_attr(feature = "serde", serde(rename = "spell"))]
     pub spell: Spell,
     pub on: Agent,
 }
 
-/// What sites send each other.
+/// The messages between sites.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Message {
-    /// To the detector: one begins to wait.
+    /// To the detector: an agent begins to wait.
     Waits(Wait),
-    /// To the detector: one of those whom it waits for has let go.
-    Eased { edge: Edge, stake: Stake },
-    /// To the detector: it waits no longer.
-    Runs { who: Agent, spell: Spell },
-    /// From the detector: are these waits still there?
+    /// To the detector: one of the agents that it waits for has released.
+    Eased {
+        edge: Edge,
+        #[cfg_attr(feature = "serde", serde(rename = "stake"))]
+        stake: Stake,
+    },
+    /// To the detector: the agent no longer waits.
+    Runs {
+        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+    },
+    /// From the detector: do these waits still exist?
     Ask { round: u64, edges: Vec<Edge> },
-    /// To the detector: all but these.
+    /// To the detector: all but these exist.
     Answer { round: u64, void: Vec<Edge> },
-    /// Which process gives up.
+    /// A message of the resolution.
     Ruling(Ruling),
 }
 
@@ -172,77 +196,78 @@ impl Detector for Central {
 }
 
 impl Central {
-    /// A site's part, where nobody waits.
+    /// A site without waits, whose detector confirms deadlocks.
     pub fn new(me: NodeId, plan: &Plan) -> Self {
         Self::believing(me, plan, Belief::Confirmed)
     }
 
-    /// A site's part, whose detector makes this of what it sees.
+    /// A site without waits, whose detector confirms deadlocks or not.
     pub fn believing(me: NodeId, plan: &Plan, belief: Belief) -> Self {
         Self {
-            place: Fixed::new(Place { me, sites: plan.sites, desk: plan.desk, belief }),
-            ledger: Ledger::default(),
+            config: Fixed::new(Config { me, sites: plan.sites, resolver: plan.resolver, belief }),
+            site: SiteState::default(),
             resolution: Resolution::new(me, plan),
-            settled: BTreeMap::new(),
+            released: BTreeMap::new(),
             question: None,
-            desk: Desk::default(),
+            detector: DetectorState::default(),
         }
     }
 
     /// CD-1.
-    fn learn(&mut self, fact: Fact, out: &mut Effects<'_, Self>) {
-        match fact {
-            Fact::Blocks { who, spell, need, stake } => {
+    fn on_wait_event(&mut self, event: Fact, out: &mut Effects<'_, Self>) {
+        match event {
+            Fact::Blocked { who, spell, need, stake } => {
                 let wait = Wait { who, spell, need, stake };
-                self.ledger.block(wait.clone());
+                self.site.block(wait.clone());
                 out.note("CD-1", format_args!("reports that {who} waits for {}", wait.need));
-                self.post(Message::Waits(wait), self.place.desk, out);
+                self.send(Message::Waits(wait), self.config.resolver, out);
             }
-            Fact::Eased { who, by, stake } => {
-                self.ledger.ease(who, by, stake);
-                let Some(spell) = self.ledger.wait(who).map(|wait| wait.spell) else { return };
-                out.note("CD-1", format_args!("reports that {by} has let {who} go on"));
-                self.post(Message::Eased { edge: Edge { who, spell, on: by }, stake }, self.place.desk, out);
+            Fact::DependencyReleased { who, by, stake } => {
+                self.site.release_dependency(who, by, stake);
+                let Some(spell) = self.site.wait(who).map(|wait| wait.spell) else { return };
+                out.note("CD-1", format_args!("reports that {by} has answered {who}"));
+                self.send(Message::Eased { edge: Edge { who, spell, on: by }, stake }, self.config.resolver, out);
             }
             Fact::Runs { who } => {
-                let Some(Wait { spell, .. }) = self.ledger.run(who) else { return };
-                out.note("CD-1", format_args!("reports that {who} goes on"));
-                self.post(Message::Runs { who, spell }, self.place.desk, out);
-                let errands = self.resolution.ran(who, spell, &self.ledger);
-                Self::run_errands(errands, out);
-                // Where it was the detector's own process that has given up, no ruling arrives: the next deadlock comes up here.
+                let Some(Wait { spell, .. }) = self.site.unblock(who) else { return };
+                out.note("CD-1", format_args!("reports that {who} no longer waits"));
+                self.send(Message::Runs { who, spell }, self.config.resolver, out);
+                let actions = self.resolution.on_unblocked(who, spell, &self.site);
+                Self::perform(actions, out);
+                // If the victim was at the detector's own site, no message arrives that would start
+                // the next search.
                 self.search(out);
             }
-            Fact::Paid { who, to, spell } => {
-                let settled = self.settled.entry((who, to)).or_default();
-                *settled = spell.max(*settled);
-                self.ledger.pay(who, to, spell);
-                self.testify(out);
+            Fact::NoLongerBlockedOn { who, to, spell } => {
+                let released = self.released.entry((who, to)).or_default();
+                *released = spell.max(*released);
+                self.site.remove_waiter(who, to, spell);
+                self.answer_question(out);
             }
-            Fact::Owes { who, to, spell } => {
-                self.ledger.owe(who, to, spell);
-                self.testify(out);
+            Fact::BlockedOn { who, to, spell } => {
+                self.site.add_waiter(who, to, spell);
+                self.answer_question(out);
             }
             Fact::Look { .. } => self.search(out),
         }
     }
 
     /// CD-2.
-    fn hear(&mut self, report: impl FnOnce(&mut BTreeMap<Agent, Wait>), out: &mut Effects<'_, Self>) {
-        if self.place.me == self.place.desk {
-            report(&mut self.desk.waits);
+    fn on_report(&mut self, report: impl FnOnce(&mut BTreeMap<Agent, Wait>), out: &mut Effects<'_, Self>) {
+        if self.config.me == self.config.resolver {
+            report(&mut self.detector.waits);
             self.search(out);
         }
     }
 
     fn search(&mut self, out: &mut Effects<'_, Self>) {
-        // What is heard again of a wait that somebody has given up is not worth a look.
+        // A late report of a wait that a victim has aborted must not start a search.
         let resolution = &self.resolution;
-        self.desk.waits.retain(|_, wait| !resolution.is_over(wait.who, wait.spell));
-        while self.place.me == self.place.desk && self.desk.inquiry.is_none() && !self.resolution.is_busy() {
-            let Some(report) = self.desk.untold() else { return };
-            match self.place.belief {
-                Belief::AtOnce => self.believe(report, out),
+        self.detector.waits.retain(|_, wait| !resolution.is_aborted(wait.who, wait.spell));
+        while self.config.me == self.config.resolver && self.detector.inquiry.is_none() && !self.resolution.is_busy() {
+            let Some(report) = self.detector.unreported() else { return };
+            match self.config.belief {
+                Belief::AtOnce => self.report(report, out),
                 Belief::Confirmed => self.inquire(report, out),
             }
         }
@@ -250,142 +275,145 @@ impl Central {
 
     /// CD-3.
     fn inquire(&mut self, report: Report, out: &mut Effects<'_, Self>) {
-        out.note("CD-3", format_args!("asks whether it is so: {report}"));
+        out.note("CD-3", format_args!("asks whether these waits still exist: {report}"));
         let mut edges: BTreeMap<NodeId, Vec<Edge>> = BTreeMap::new();
         for Wait { who, spell, need, .. } in &report.waits {
             for on in need.on() {
                 edges.entry(on.site).or_default().push(Edge { who: *who, spell: *spell, on: *on });
             }
         }
-        self.desk.round = self.desk.round.saturating_add(1);
-        let round = self.desk.round;
+        self.detector.round = self.detector.round.saturating_add(1);
+        let round = self.detector.round;
         let missing = edges.keys().copied().collect();
-        self.desk.inquiry = Some(Inquiry { report, missing, void: BTreeSet::new() });
-        // The detector's own site is asked last: it answers at once, and may be the only one.
-        let own = edges.remove(&self.place.me);
+        self.detector.inquiry = Some(Inquiry { report, missing, void: BTreeSet::new() });
+        // The detector asks its own site last: it answers at once, and may be the only one.
+        let own = edges.remove(&self.config.me);
         for (site, edges) in edges {
             out.send(site, Message::Ask { round, edges });
         }
         if let Some(edges) = own {
             self.question = Some(Question { round, edges });
-            self.testify(out);
+            self.answer_question(out);
         }
     }
 
-    /// CD-4. A wait of which no word has arrived may be withdrawn again before it does.
-    fn testify(&mut self, out: &mut Effects<'_, Self>) {
+    /// CD-4. Waits until all these requests have arrived: one in transit may be cancelled before it
+    /// arrives.
+    fn answer_question(&mut self, out: &mut Effects<'_, Self>) {
         let is_void =
-            |edge: &Edge| self.settled.get(&(edge.on, edge.who)).is_some_and(|settled| edge.spell <= *settled);
-        let is_known = |edge: &Edge| is_void(edge) || self.ledger.owes(edge.on, edge.who, edge.spell);
+            |edge: &Edge| self.released.get(&(edge.on, edge.who)).is_some_and(|released| edge.spell <= *released);
+        let is_known = |edge: &Edge| is_void(edge) || self.site.has_waiter(edge.on, edge.who, edge.spell);
         let Some(Question { round, edges }) = self.question.take_if(|asked| asked.edges.iter().all(is_known)) else {
             return;
         };
         let void: Vec<_> = edges.into_iter().filter(is_void).collect();
-        out.note("CD-4", format_args!("has let go of {} of them", void.len()));
-        self.post(Message::Answer { round, void }, self.place.desk, out);
+        out.note("CD-4", format_args!("has released {} of these waits", void.len()));
+        self.send(Message::Answer { round, void }, self.config.resolver, out);
     }
 
     /// CD-5.
-    fn weigh(&mut self, from: NodeId, round: u64, void: Vec<Edge>, out: &mut Effects<'_, Self>) {
-        let Some(inquiry) = self.desk.inquiry.as_mut().filter(|_| round == self.desk.round) else { return };
+    fn on_answer(&mut self, from: NodeId, round: u64, void: Vec<Edge>, out: &mut Effects<'_, Self>) {
+        let Some(inquiry) = self.detector.inquiry.as_mut().filter(|_| round == self.detector.round) else { return };
         if !inquiry.missing.remove(&from) {
-            return out.note("CD-5", format_args!("ignores what {from} says: it was not asked"));
+            return out.note("CD-5", format_args!("ignores an answer of {from}, which was not asked"));
         }
         inquiry.void.extend(void);
         if !inquiry.missing.is_empty() {
             return;
         }
-        let Some(Inquiry { report, void, .. }) = self.desk.inquiry.take() else { return };
+        let Some(Inquiry { report, void, .. }) = self.detector.inquiry.take() else { return };
         if void.is_empty() {
-            out.note("CD-5", format_args!("nobody has let go: it is so"));
-            self.believe(report, out);
+            out.note("CD-5", format_args!("all waits still exist: it is a deadlock"));
+            self.report(report, out);
         } else {
-            out.note("CD-5", format_args!("it was a phantom: {} of these waits are over", void.len()));
+            out.note("CD-5", format_args!("it was a phantom: {} of its waits have ended", void.len()));
             for edge in void {
-                self.desk.strike(edge);
+                self.detector.remove_edge(edge);
             }
         }
         self.search(out);
     }
 
-    fn believe(&mut self, report: Report, out: &mut Effects<'_, Self>) {
-        if !self.resolution.is_wanted() {
-            self.desk.told.extend(report.waits.iter().map(|wait| (wait.who, wait.spell)));
+    fn report(&mut self, report: Report, out: &mut Effects<'_, Self>) {
+        if !self.resolution.is_enabled() {
+            self.detector.reported.extend(report.waits.iter().map(|wait| (wait.who, wait.spell)));
         }
-        let errands = self.resolution.found(report, &self.ledger);
-        Self::run_errands(errands, out);
+        let actions = self.resolution.on_found(report, &self.site);
+        Self::perform(actions, out);
     }
 
-    fn take(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
+    fn on_message(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         match message {
-            Message::Waits(wait) if wait.who.site == from && self.knows(&wait.need) => {
-                self.hear(|waits| drop(waits.insert(wait.who, wait)), out);
+            Message::Waits(wait) if wait.who.site == from && self.knows_sites_of(&wait.need) => {
+                self.on_report(|waits| drop(waits.insert(wait.who, wait)), out);
             }
             Message::Eased { edge, stake } if edge.who.site == from => {
-                if self.place.me == self.place.desk {
-                    out.note("CD-2", format_args!("strikes that {} waits for {}", edge.who, edge.on));
-                    self.desk.strike(edge);
-                    if let Some(wait) = self.desk.waits.get_mut(&edge.who).filter(|wait| wait.spell == edge.spell) {
+                if self.config.me == self.config.resolver {
+                    out.note("CD-2", format_args!("removes the wait of {} for {}", edge.who, edge.on));
+                    self.detector.remove_edge(edge);
+                    if let Some(wait) = self.detector.waits.get_mut(&edge.who).filter(|wait| wait.spell == edge.spell) {
                         wait.stake = stake;
                     }
                     self.search(out);
                 }
             }
             Message::Runs { who, spell } if who.site == from => {
-                let is_it = move |_: &Agent, wait: &mut Wait| wait.who != who || wait.spell > spell;
-                self.hear(|waits| waits.retain(is_it), out);
+                let is_another = move |_: &Agent, wait: &mut Wait| wait.who != who || wait.spell > spell;
+                self.on_report(|waits| waits.retain(is_another), out);
             }
-            Message::Ask { round, edges } if from == self.place.desk => {
+            Message::Ask { round, edges } if from == self.config.resolver => {
                 self.question = Some(Question { round, edges });
-                self.testify(out);
+                self.answer_question(out);
             }
-            Message::Answer { round, void } => self.weigh(from, round, void, out),
+            Message::Answer { round, void } => self.on_answer(from, round, void, out),
             Message::Ruling(ruling) => {
-                let errands = self.resolution.hear(from, ruling, &self.ledger);
-                Self::run_errands(errands, out);
+                let actions = self.resolution.on_message(from, ruling, &self.site);
+                Self::perform(actions, out);
                 self.search(out);
             }
             Message::Waits(_) | Message::Eased { .. } | Message::Runs { .. } | Message::Ask { .. } => {
-                out.note("CD-2", format_args!("ignores what {from} says of others"));
+                out.note("CD-2", format_args!("ignores a message of {from} about agents of other sites"));
             }
         }
     }
 
-    /// Whether all whom somebody waits for are at sites that there are.
-    fn knows(&self, need: &Need<Agent>) -> bool {
-        need.on().iter().all(|on| on.site.index() < self.place.sites)
+    /// Returns whether all named agents are at existing sites.
+    fn knows_sites_of(&self, need: &Need<Agent>) -> bool {
+        need.on().iter().all(|on| on.site.index() < self.config.sites)
     }
 
-    /// The detector looks whenever it hears anything, so nobody need be told to look again.
-    fn run_errands(errands: Vec<Errand>, out: &mut Effects<'_, Self>) {
-        carry_out(errands, Message::Ruling, out);
+    /// Performs the actions of the resolution. The detector searches on every message, so agents
+    /// need not check again.
+    fn perform(actions: Vec<Action>, out: &mut Effects<'_, Self>) {
+        perform(actions, Message::Ruling, out);
     }
 
-    fn post(&mut self, message: Message, to: NodeId, out: &mut Effects<'_, Self>) {
-        if to == self.place.me {
-            self.take(to, message, out);
+    fn send(&mut self, message: Message, to: NodeId, out: &mut Effects<'_, Self>) {
+        if to == self.config.me {
+            self.on_message(to, message, out);
         } else {
             out.send(to, message);
         }
     }
 }
 
-impl Desk {
-    /// A deadlock among all that is known, of which not every member's wait was part of one that was told. Where one was told and nobody gives
-    /// up, others may be behind it: one of several reasons to be stuck hides the rest.
-    fn untold(&self) -> Option<Report> {
+impl DetectorState {
+    /// Returns a deadlock in the graph with at least one wait that was not reported before. Without
+    /// a victim policy, a reported deadlock stays in the graph, and may hide others behind it: an
+    /// agent can be stuck for several reasons.
+    fn unreported(&self) -> Option<Report> {
         let waits: Vec<Wait> = self.waits.values().cloned().collect();
         let by = waits.first()?;
-        let is_untold = |wait: &Wait| self.told.get(&wait.who) != Some(&wait.spell);
-        let report = Report::among(by, &waits).into_iter().find(|report| report.waits.iter().any(is_untold));
-        let behind = || waits.iter().filter(|wait| is_untold(wait)).find_map(|wait| Report::around(wait, &waits));
-        let report = report.or_else(|| (!self.told.is_empty()).then(behind).flatten())?;
+        let is_new = |wait: &Wait| self.reported.get(&wait.who) != Some(&wait.spell);
+        let report = Report::among(by, &waits).into_iter().find(|report| report.waits.iter().any(is_new));
+        let behind = || waits.iter().filter(|wait| is_new(wait)).find_map(|wait| Report::around(wait, &waits));
+        let report = report.or_else(|| (!self.reported.is_empty()).then(behind).flatten())?;
         let first = report.waits.first()?;
         Some(Report { by: first.who, during: first.spell, ..report })
     }
 
-    /// A wait for somebody is over. Whoever needs only one of several will go on.
-    fn strike(&mut self, edge: Edge) {
+    /// Removes an edge that no longer exists. An agent that needs only one of several has got it.
+    fn remove_edge(&mut self, edge: Edge) {
         let Some(wait) = self.waits.get_mut(&edge.who).filter(|wait| wait.spell == edge.spell) else { return };
         match &mut wait.need {
             Need::All(on) => on.retain(|agent| *agent != edge.on),
@@ -404,10 +432,11 @@ impl Protocol for Central {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(fact) => self.learn(fact, out),
-            Input::Message { from, message } => self.take(from, message, out),
+            Input::Command(event) => self.on_wait_event(event, out),
+            Input::Message { from, message } => self.on_message(from, message, out),
             Input::Timer(never) => match never {},
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
+            // The textbook form: it saves nothing, uses no failure detector, and runs in a fixed
+            // group.
             Input::Start { .. }
             | Input::Saved(_)
             | Input::Suspect(_)

@@ -1,12 +1,12 @@
-//! A stage for tests of detectors: a script goes in, a readable trace comes out.
+//! Test helpers for detectors: a script goes in, a readable trace comes out.
 //!
 //! ```text
 //! 1 ask-P2+P3          the process of site 1 asks those of 2 and 3, and waits for both
 //! 1 ask-P2|P3          it waits for any of them
-//! 1 ask-R2@1           its second process asks for the resource of site 2
-//! 1 answer-P2          it lets the process of site 2 go on
-//! 1 give-up            it waits no longer
-//! 1 look               it has a look
+//! 1 ask-R2@1           its second process requests the resource of site 2
+//! 1 answer-P2          it answers the process of site 2
+//! 1 give-up            it cancels its wait
+//! 1 look               it starts a check
 //! 1 > 2                the oldest message in flight from 1 to 2 arrives; the rest is in `testing`
 //! ```
 
@@ -36,8 +36,9 @@ pub(crate) fn wait(who: Agent, on: Agent) -> Wait {
     Wait { who, spell: Spell(1), need: Need::All([on].into()), stake: Stake::default() }
 }
 
-/// Makes the site of a group whose processes ask each other, by the plan for a group of its size.
-pub(crate) fn asks<D: Detector>(
+/// Returns a constructor for the sites of a group whose processes ask each other, by the plan for a
+/// group of its size.
+pub(crate) fn request_sites<D: Detector>(
     plan: impl Fn(usize) -> Plan,
     detector: fn(NodeId, &Plan) -> D,
 ) -> impl Fn(NodeId, Group) -> Requests<D> {
@@ -47,37 +48,41 @@ pub(crate) fn asks<D: Detector>(
     }
 }
 
-pub(crate) fn asking<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D) -> ScriptGroup<Requests<D>>
+/// Returns a group whose processes ask each other.
+pub(crate) fn request_group<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D) -> ScriptGroup<Requests<D>>
 where
     D: Detector<Message: Describe>,
 {
-    ScriptGroup::new(plan.sites, asks(|_| plan.clone(), detector))
+    ScriptGroup::new(plan.sites, request_sites(|_| plan.clone(), detector))
 }
 
-/// Delivers messages that nobody has sent, each with its sender and receiver. No node may change by them.
+/// Delivers forged messages, each with its claimed sender and its receiver, and asserts that no
+/// node changes its state.
 #[track_caller]
-pub(crate) fn assert_ignored<P>(mut stage: ScriptGroup<P>, forged: impl IntoIterator<Item = (usize, usize, P::Message)>)
+pub(crate) fn assert_ignored<P>(mut group: ScriptGroup<P>, forged: impl IntoIterator<Item = (usize, usize, P::Message)>)
 where
     P: Protocol<Command: ScriptCommand, Event: Display, Message: Describe> + Clone + PartialEq,
 {
-    let before = stage.nodes.clone();
+    let before = group.nodes.clone();
     for (from, to, message) in forged {
-        stage.forge(node(from), node(to), message);
+        group.forge(node(from), node(to), message);
     }
-    assert!(stage.nodes == before, "{}", stage.trace);
+    assert!(group.nodes == before, "{}", group.trace);
 }
 
+/// Runs a script on a group whose processes ask each other, and returns the trace.
 pub(crate) fn ask<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D, script: &str) -> String
 where
     D: Detector<Message: Describe>,
 {
-    let mut stage = asking(plan, detector);
-    stage.run(script);
-    stage.trace
+    let mut group = request_group(plan, detector);
+    group.run(script);
+    group.trace
 }
 
-/// Makes the site of a group whose processes ask for resources, one of each of these coordinators.
-pub(crate) fn locks<D: Detector>(
+/// Returns a constructor for the sites of a group whose processes lock resources, one for each of
+/// these coordinators.
+pub(crate) fn lock_sites<D: Detector>(
     coordinators: &[usize],
     detector: fn(NodeId, &Plan) -> D,
 ) -> impl Fn(NodeId, Group) -> Locks<D> {

@@ -1,33 +1,43 @@
-//! Edge chasing (Chandy, Misra and Haas 1983, for those who wait for all whom they ask).
+//! Edge chasing (Chandy, Misra and Haas 1983, for processes that wait for all agents they ask).
 //!
-//! Whoever begins to wait sends a probe after those it waits for. Each of them that waits too passes the probe on to all whom it waits for in turn. If
-//! a probe comes back to the one who sent it, everyone on its way waits for the next one: a cycle, and in this model that is a deadlock. Nobody
-//! needs to see the whole graph.
+//! An agent that begins to wait sends a probe to each agent it waits for. Each receiver that waits
+//! too forwards the probe to all agents it waits for in turn. If a probe returns to its origin,
+//! each agent on its path waits for the next one: a cycle, and in this model a cycle is a deadlock.
+//! No agent needs to see the whole graph.
 //!
 //! ```text
-//! EC-1  one begins to wait,
-//!       or is to look            → send a probe after each one that it waits for
-//! EC-2  a probe arrives          → drop it unless the receiver waits, owes the last one on its way an answer, and has not passed this look on yet;
-//!                                  else pass it on to all for whom the receiver waits
-//! EC-3  it is at its origin      → a deadlock: its way is the cycle
-//! EC-4  one waits no longer      → forget which probes it has passed on
+//! EC-1  an agent begins to wait,
+//!       or must check             → send a probe to each agent that it waits for
+//! EC-2  a probe arrives           → drop it unless the receiver waits, the last agent on its path
+//!                                   waits for the receiver, and the receiver has not forwarded
+//!                                   this check yet; else forward it to all agents for which the
+//!                                   receiver waits
+//! EC-3  the probe is at its
+//!       origin                    → a deadlock: its path is the cycle
+//! EC-4  an agent no longer waits  → forget which probes it has forwarded
 //! ```
 //!
-//! Cost: one look takes at most one probe for each wait of one site's process for another's: a process passes a look on once. For a deadlock of m processes
-//! on n sites books write at most m(n−1)/2. That holds where each waits for one other and n is 3 or more, and where there is one process a site, no two wait
-//! for each other, and nobody in it waits for one who is not: that one is sent a probe too. Else it may be more, and twice as many where everyone waits for
-//! everyone: two processes on two sites that wait for each other take two probes, and the book says one. Probes within a site are no messages.
+//! Cost: one check takes at most one probe for each wait of one site's process for another's: a
+//! process forwards a check once. For a deadlock of m processes on n sites textbooks give a maximum
+//! of m(n−1)/2. That holds if each process waits for one other and n is 3 or more, and if there is
+//! one process per site, no two wait for each other, and none in the deadlock waits for one outside
+//! it, which receives a probe too. Otherwise it may be more, and twice as many if all processes
+//! wait for all others: two processes on two sites that wait for each other take two probes, where
+//! textbooks give one. Probes within a site are no messages.
 //!
-//! Assumes: links keep the order of messages, so that a probe arrives after the request that it follows; every message arrives; no node dies.
+//! Assumes: links are FIFO, so that a probe arrives after the request that it follows; every
+//! message arrives; no node crashes.
 //!
-//! When it fails: a node that dies breaks the chain, and no deadlock behind it is found. On links that reorder, a probe may overtake the request it follows and be
-//! dropped: then the deadlock is missed until somebody looks again.
+//! When it fails: a crashed node breaks the chain, and no deadlock behind it is found. On links
+//! that reorder, a probe may overtake the request it follows and be dropped: then the deadlock is
+//! missed until an agent checks again.
 //!
-//! Departs from the paper: a probe names its whole way, so that the report can say who waits for whom and all who find the same deadlock choose the same
-//! victim; in the paper it names three processes. Who gives up is decided at one desk (RS-1 to RS-7).
+//! Departs from the paper: a probe carries its whole path, so that the report lists all waits and
+//! all finders of the same deadlock choose the same victim; in the paper it names three processes.
+//! One resolver selects the victims (RS-1 to RS-7).
 
-use super::ledger::Ledger;
-use super::resolution::{Errand, Resolution, Ruling, carry_out};
+use super::resolution::{Action, Resolution, Ruling, perform};
+use super::site_state::SiteState;
 use super::{Agent, Detector, Fact, Facts, Finding, Need, Plan, Report, Wait, Waiting};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
@@ -44,12 +54,12 @@ use core::fmt;
 #[cfg(test)]
 mod tests;
 
-/// The line of the book's table.
+/// Expected figures and properties.
 pub const FACTS: Facts = Facts {
     profile: Profile {
         name: "deadlock-and",
         class: "edge chasing",
-        summary: "a probe follows those who wait; if it comes back, they wait for each other",
+        summary: "a probe follows the waits; if it returns, they form a cycle",
         source: include_str!("edge_chasing.rs"),
         flaw: None,
         checkable: true,
@@ -61,26 +71,27 @@ pub const FACTS: Facts = Facts {
     kinds: &["probe"],
 };
 
-/// One site's part of the detector.
+/// A site's part of the detector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EdgeChasing {
-    place: Fixed<Place>,
-    ledger: Ledger,
+    config: Fixed<Config>,
+    site: SiteState,
     resolution: Resolution,
+    /// The number of checks of each agent here.
     looks: BTreeMap<Agent, u64>,
-    /// The latest look of another one that somebody here has passed on, since it began to wait.
-    passed: BTreeMap<(Agent, Agent), u64>,
-    /// Probes from one here to another one here. Between steps there are none.
-    inside: VecDeque<Probe>,
+    /// The latest check of another agent that an agent here has forwarded during its current wait.
+    forwarded: BTreeMap<(Agent, Agent), u64>,
+    /// Probes between agents here. Empty between steps.
+    local_probes: VecDeque<Probe>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     patience: Duration,
 }
 
-/// What sites send each other.
+/// The messages between sites.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -89,12 +100,14 @@ pub enum Message {
     Ruling(Ruling),
 }
 
-/// Follows those who wait.
+/// A probe, which follows the waits of agents.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Probe {
+    /// The number of the origin's check.
     pub look: u64,
-    /// Its way: the origin first, each with the next one that it waits for. The last one's is the receiver.
+    /// The path: the origin first, each with the next agent that it waits for. That of the last one
+    /// is the receiver.
     pub way: Vec<Wait>,
 }
 
@@ -145,54 +158,54 @@ impl Detector for EdgeChasing {
 }
 
 impl EdgeChasing {
-    /// A site's part, where nobody waits.
+    /// A site without waits.
     pub fn new(me: NodeId, plan: &Plan) -> Self {
         Self {
-            place: Fixed::new(Place { me, patience: plan.patience }),
-            ledger: Ledger::default(),
+            config: Fixed::new(Config { me, patience: plan.patience }),
+            site: SiteState::default(),
             resolution: Resolution::new(me, plan),
             looks: BTreeMap::new(),
-            passed: BTreeMap::new(),
-            inside: VecDeque::new(),
+            forwarded: BTreeMap::new(),
+            local_probes: VecDeque::new(),
         }
     }
 
-    fn learn(&mut self, fact: Fact, out: &mut Effects<'_, Self>) {
-        match fact {
-            Fact::Blocks { who, spell, need, stake } => {
-                self.ledger.block(Wait { who, spell, need, stake });
-                if self.place.patience == Duration::ZERO {
+    fn on_wait_event(&mut self, event: Fact, out: &mut Effects<'_, Self>) {
+        match event {
+            Fact::Blocked { who, spell, need, stake } => {
+                self.site.block(Wait { who, spell, need, stake });
+                if self.config.patience == Duration::ZERO {
                     self.look(who, out);
                 } else {
-                    out.set_timer(who, Span::exactly(self.place.patience));
+                    out.set_timer(who, Span::exactly(self.config.patience));
                 }
             }
-            Fact::Eased { who, by, stake } => self.ledger.ease(who, by, stake),
-            Fact::Runs { who } => self.run(who, out),
-            Fact::Owes { who, to, spell } => self.ledger.owe(who, to, spell),
-            Fact::Paid { who, to, spell } => self.ledger.pay(who, to, spell),
+            Fact::DependencyReleased { who, by, stake } => self.site.release_dependency(who, by, stake),
+            Fact::Runs { who } => self.unblock(who, out),
+            Fact::BlockedOn { who, to, spell } => self.site.add_waiter(who, to, spell),
+            Fact::NoLongerBlockedOn { who, to, spell } => self.site.remove_waiter(who, to, spell),
             Fact::Look { who } => self.look(who, out),
         }
     }
 
     /// EC-1.
     fn look(&mut self, who: Agent, out: &mut Effects<'_, Self>) {
-        let Some(wait) = self.ledger.wait(who).cloned() else { return };
+        let Some(wait) = self.site.wait(who).cloned() else { return };
         let look = self.looks.entry(who).or_default();
         *look = look.saturating_add(1);
         let look = *look;
-        out.note("EC-1", format_args!("{who} sends a probe after {}", wait.need));
-        self.pursue(&Probe { look, way: Vec::new() }, &wait, out);
+        out.note("EC-1", format_args!("{who} sends a probe to {}", wait.need));
+        self.forward(&Probe { look, way: Vec::new() }, &wait, out);
     }
 
-    /// One more on a probe's way: it goes on to all for whom that one waits.
-    fn pursue(&mut self, probe: &Probe, wait: &Wait, out: &mut Effects<'_, Self>) {
+    /// Extends a probe's path by this wait, and sends it to all agents that it waits for.
+    fn forward(&mut self, probe: &Probe, wait: &Wait, out: &mut Effects<'_, Self>) {
         for next in wait.need.on() {
             let step = Wait { need: Need::All([*next].into()), ..wait.clone() };
             let way = probe.way.iter().cloned().chain([step]).collect();
             let probe = Probe { look: probe.look, way };
-            if next.site == self.place.me {
-                self.inside.push_back(probe);
+            if next.site == self.config.me {
+                self.local_probes.push_back(probe);
             } else {
                 out.send(next.site, Message::Probe(probe));
             }
@@ -200,50 +213,50 @@ impl EdgeChasing {
     }
 
     /// EC-2.
-    fn follow(&mut self, probe: &Probe, out: &mut Effects<'_, Self>) {
+    fn on_probe(&mut self, probe: &Probe, out: &mut Effects<'_, Self>) {
         let (Some(origin), Some(last)) = (probe.way.first(), probe.way.last()) else { return };
         let [here] = *last.need.on() else { return };
-        if !self.ledger.owes(here, last.who, last.spell) {
-            return out.note("EC-2", format_args!("drops it: {here} has let {} go on", last.who));
+        if !self.site.has_waiter(here, last.who, last.spell) {
+            return out.note("EC-2", format_args!("drops it: {} does not wait for {here}", last.who));
         }
-        let Some(wait) = self.ledger.wait(here).cloned() else {
+        let Some(wait) = self.site.wait(here).cloned() else {
             return out.note("EC-2", format_args!("drops it: {here} does not wait"));
         };
         if here == origin.who {
-            return self.close(&wait, probe, out);
+            return self.close_cycle(&wait, probe, out);
         }
-        let passed = self.passed.entry((here, origin.who)).or_default();
-        if *passed >= probe.look {
-            return out.note("EC-2", format_args!("drops it: {here} has passed this look of {} on", origin.who));
+        let forwarded = self.forwarded.entry((here, origin.who)).or_default();
+        if *forwarded >= probe.look {
+            return out.note("EC-2", format_args!("drops it: {here} has forwarded this check of {}", origin.who));
         }
-        *passed = probe.look;
+        *forwarded = probe.look;
         out.note("EC-2", format_args!("{here} waits for {}", wait.need));
-        self.pursue(probe, &wait, out);
+        self.forward(probe, &wait, out);
     }
 
-    /// EC-3. Where its origin has begun another wait meanwhile, the way is none any more.
-    fn close(&mut self, wait: &Wait, probe: &Probe, out: &mut Effects<'_, Self>) {
+    /// EC-3. If the origin has begun another wait meanwhile, the path no longer exists.
+    fn close_cycle(&mut self, wait: &Wait, probe: &Probe, out: &mut Effects<'_, Self>) {
         if probe.way.first().is_none_or(|origin| origin.spell != wait.spell) {
-            return out.note("EC-3", format_args!("drops it: {} has waited for something else then", wait.who));
+            return out.note("EC-3", format_args!("drops it: it belongs to an earlier wait of {}", wait.who));
         }
-        out.note("EC-3", format_args!("it is back: {} waits for itself", wait.who));
-        let errands = self.resolution.found(Report::cycle(wait, probe.way.clone()), &self.ledger);
-        self.run_errands(errands, out);
+        out.note("EC-3", format_args!("the probe has returned: {} is in a cycle", wait.who));
+        let actions = self.resolution.on_found(Report::cycle(wait, probe.way.clone()), &self.site);
+        self.perform(actions, out);
     }
 
     /// EC-4.
-    fn run(&mut self, who: Agent, out: &mut Effects<'_, Self>) {
-        let Some(wait) = self.ledger.run(who) else { return };
-        self.passed.retain(|(here, _), _| *here != who);
-        if self.place.patience > Duration::ZERO {
+    fn unblock(&mut self, who: Agent, out: &mut Effects<'_, Self>) {
+        let Some(wait) = self.site.unblock(who) else { return };
+        self.forwarded.retain(|(here, _), _| *here != who);
+        if self.config.patience > Duration::ZERO {
             out.cancel_timer(who);
         }
-        let errands = self.resolution.ran(who, wait.spell, &self.ledger);
-        self.run_errands(errands, out);
+        let actions = self.resolution.on_unblocked(who, wait.spell, &self.site);
+        self.perform(actions, out);
     }
 
-    fn run_errands(&mut self, errands: Vec<Errand>, out: &mut Effects<'_, Self>) {
-        for who in carry_out(errands, Message::Ruling, out) {
+    fn perform(&mut self, actions: Vec<Action>, out: &mut Effects<'_, Self>) {
+        for who in perform(actions, Message::Ruling, out) {
             self.look(who, out);
         }
     }
@@ -252,25 +265,26 @@ impl EdgeChasing {
 impl Protocol for EdgeChasing {
     type Command = Fact;
     type Message = Message;
-    /// One who has waited for long enough to look.
+    /// The agent whose patience has ended and that starts a check.
     type Timer = Agent;
     type Event = Finding;
     type Durable = ();
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(fact) => self.learn(fact, out),
+            Input::Command(event) => self.on_wait_event(event, out),
             Input::Message { from, message: Message::Probe(probe) } => {
                 if probe.way.last().is_some_and(|last| last.who.site == from) {
-                    self.follow(&probe, out);
+                    self.on_probe(&probe, out);
                 }
             }
             Input::Message { from, message: Message::Ruling(ruling) } => {
-                let errands = self.resolution.hear(from, ruling, &self.ledger);
-                self.run_errands(errands, out);
+                let actions = self.resolution.on_message(from, ruling, &self.site);
+                self.perform(actions, out);
             }
             Input::Timer(who) => self.look(who, out),
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
+            // The textbook form: it saves nothing, uses no failure detector, and runs in a fixed
+            // group.
             Input::Start { .. }
             | Input::Saved(_)
             | Input::Suspect(_)
@@ -280,8 +294,8 @@ impl Protocol for EdgeChasing {
             | Input::View(_)
             | Input::Lease(_) => {}
         }
-        while let Some(probe) = self.inside.pop_front() {
-            self.follow(&probe, out);
+        while let Some(probe) = self.local_probes.pop_front() {
+            self.on_probe(&probe, out);
         }
     }
 }

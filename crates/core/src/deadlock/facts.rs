@@ -1,30 +1,32 @@
-//! What the book says of a detector.
+//! The properties and expected figures of a detector.
 
 use crate::about::Profile;
 use crate::model::Links;
 
-/// A detector's line in the book's table.
+/// A detector's properties and expected figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     pub profile: Profile,
     pub waiting: Waiting,
     pub links: Links,
-    /// What one look costs at most, as the book writes it.
+    /// Formula for the maximum number of messages of one check, as the literature gives it.
     pub formula: &'static str,
-    /// How many messages one look takes at most for each wait between two sites, if that bounds it.
+    /// Maximum number of messages of one check for each wait between two sites, if there is such a
+    /// bound.
     pub per_wait: Option<u64>,
+    /// The kinds of messages that count as cost of detection.
     pub kinds: &'static [&'static str],
 }
 
 impl Facts {
-    /// The files whose headers explain what is around a detector, the same for all: processes that ask each other, processes that take resources, and how it is
-    /// decided who gives up.
+    /// The source files whose headers explain the surroundings of every detector: processes that
+    /// ask each other, processes that lock resources, and the resolution of deadlocks.
     pub const fn sources_around() -> [&'static str; 3] {
         [include_str!("requests.rs"), include_str!("locks.rs"), include_str!("resolution.rs")]
     }
 }
 
-/// Which waits a detector understands.
+/// The kinds of waits that a detector supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
     ForAll,
@@ -33,7 +35,7 @@ pub enum Waiting {
 }
 
 impl Waiting {
-    /// Whether somebody may wait for all of several.
+    /// Returns whether an agent may wait for all of several others.
     pub const fn for_all(self) -> bool {
         match self {
             Self::ForAll | Self::Either => true,

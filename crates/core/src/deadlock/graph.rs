@@ -1,10 +1,12 @@
-//! The wait-for graph, searched afresh: who waits for whom, who is stuck for ever, and why.
+//! The wait-for graph with a complete search: the waits, the stuck agents, and the deadlocks.
 //!
-//! Whoever waits for nobody runs, and sooner or later lets go of what others wait for. So does everyone whose needs are met by those who do;
-//! taken together, all these are free (the graph is *reduced*). The rest is stuck. If everyone waits for all, that is because of a cycle;
-//! if everyone waits for any, because of a knot: a set whose members can all reach each other and nobody else.
+//! An agent that does not wait runs, and eventually releases what others wait for. So does every
+//! agent whose needs such agents meet; all of these are free (the graph is *reduced*). The rest is
+//! stuck. If all agents wait for all of several, a cycle is the cause; if all wait for any, a knot:
+//! a set whose members can all reach each other and no others.
 //!
-//! This is the plain way, and the one that others are measured by: it looks at the whole graph each time.
+//! This is the simple reference implementation, which the others are compared with: each search
+//! reads the whole graph.
 
 mod components;
 #[cfg(test)]
@@ -15,7 +17,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use components::ends;
 
-/// Who waits for whom.
+/// A wait-for graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Graph<N> {
     needs: BTreeMap<N, Vec<Need<N>>>,
@@ -27,28 +29,29 @@ impl<N> Default for Graph<N> {
     }
 }
 
-/// Some who are stuck because of each other, and of nobody else.
+/// A set of agents that are stuck because of each other only.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Deadlock<N> {
     pub shape: Shape,
-    /// Each with what it waits for within the deadlock. In a cycle each waits for the next one, and the last for the first.
+    /// The agents with their needs within the deadlock. In a cycle, each agent waits for the next
+    /// one, and the last for the first.
     pub waits: Vec<(N, Need<N>)>,
 }
 
-/// What keeps a deadlock together.
+/// The structure of a deadlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Shape {
-    /// Each waits for the next one.
+    /// Each agent waits for the next one.
     Cycle,
-    /// Some wait for any of several, and all of those are in it.
+    /// Some agents wait for any of several, all of which are members.
     Knot,
 }
 
 impl Shape {
-    /// Its name.
+    /// Returns the name of the shape.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cycle => "cycle",
@@ -58,40 +61,41 @@ impl Shape {
 }
 
 impl<N: Ord + Clone> Graph<N> {
-    /// Nobody waits.
+    /// A graph without waits.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One more need of somebody.
+    /// Adds a need of an agent. An empty need has no effect.
     pub fn wait(&mut self, who: N, need: Need<N>) {
         if !need.on().is_empty() {
             self.needs.entry(who).or_default().push(need);
         }
     }
 
-    /// It waits for nobody any more.
+    /// Removes all needs of an agent.
     pub fn stop(&mut self, who: &N) {
         self.needs.remove(who);
     }
 
-    /// Who waits, and for whom.
+    /// Returns the waiting agents with their needs.
     pub fn waits(&self) -> impl Iterator<Item = (&N, &[Need<N>])> {
         self.needs.iter().map(|(who, needs)| (who, needs.as_slice()))
     }
 
-    /// What somebody needs.
+    /// Returns the needs of an agent.
     pub fn needs(&self, who: &N) -> &[Need<N>] {
         self.needs.get(who).map_or(&[], Vec::as_slice)
     }
 
-    /// Everyone who waits or is waited for.
+    /// Returns all agents that wait or are waited for.
     pub fn members(&self) -> BTreeSet<&N> {
         let named = self.needs.values().flatten().flat_map(|need| need.on());
         self.needs.keys().chain(named).collect()
     }
 
-    /// All who will wait for ever unless somebody gives up.
+    /// Returns the agents that wait forever unless one aborts. Takes time proportional to the
+    /// graph, with a logarithmic factor.
     pub fn stuck(&self) -> BTreeSet<N> {
         let mut waiters: BTreeMap<&N, Vec<&N>> = BTreeMap::new();
         for (who, need) in self.needs.iter().flat_map(|(who, needs)| needs.iter().map(move |need| (who, need))) {
@@ -112,17 +116,18 @@ impl<N: Ord + Clone> Graph<N> {
         stuck.into_iter().cloned().collect()
     }
 
-    /// Every deadlock, each with those alone who bring it about: all others who are stuck wait for one of these. Where somebody has several
-    /// reasons to be stuck, one of them is told.
+    /// Returns all deadlocks, each with only the agents that cause it: all other stuck agents wait
+    /// for one of these. If an agent has several reasons to be stuck, only one counts.
     pub fn deadlocks(&self) -> Vec<Deadlock<N>> {
         let stuck = self.stuck();
         let reasons: BTreeMap<&N, Vec<Need<N>>> = stuck.iter().map(|who| (who, self.reason(who, &stuck))).collect();
         let successors =
             reasons.iter().map(|(who, needs)| (*who, needs.iter().flat_map(Need::on).collect::<Vec<_>>())).collect();
-        ends(&successors).into_iter().filter_map(|members| told(&members, &reasons)).collect()
+        ends(&successors).into_iter().filter_map(|members| deadlock_among(&members, &reasons)).collect()
     }
 
-    /// The deadlocks that somebody is one of those who bring it about: the cycle through it, if there is one, else the knot that it is in.
+    /// Returns the deadlock that an agent helps to cause: the cycle through it, if there is one,
+    /// else the knot that it is in.
     pub fn deadlock_of(&self, who: &N) -> Option<Deadlock<N>> {
         if let Some(cycle) = self.cycle(who) {
             let next = cycle.iter().skip(1).chain(cycle.first()).cloned();
@@ -132,7 +137,8 @@ impl<N: Ord + Clone> Graph<N> {
         self.deadlocks().into_iter().find(|deadlock| deadlock.waits.iter().any(|(member, _)| member == who))
     }
 
-    /// A shortest way from somebody back to itself along needs of which one alone stops it.
+    /// Returns a shortest cycle through an agent, along needs in which each single agent is
+    /// required.
     pub fn cycle(&self, who: &N) -> Option<Vec<N>> {
         let next = |of: &N| self.needs(of).iter().filter(|need| !need.is_any()).flat_map(Need::on);
         let mut before: BTreeMap<&N, &N> = BTreeMap::new();
@@ -163,7 +169,8 @@ impl<N: Ord + Clone> Graph<N> {
         None
     }
 
-    /// Why somebody is stuck: one who is stuck too and for whom it waits in any case, or else a need of which all are stuck.
+    /// Returns the reason why an agent is stuck: a stuck agent that it requires, or else a need
+    /// whose agents are all stuck.
     fn reason(&self, who: &N, stuck: &BTreeSet<N>) -> Vec<Need<N>> {
         let needs = self.needs(who);
         let one = needs.iter().filter(|need| !need.is_any()).flat_map(Need::on).find(|on| stuck.contains(on));
@@ -175,8 +182,8 @@ impl<N: Ord + Clone> Graph<N> {
     }
 }
 
-/// A deadlock as it is told: a cycle in order, a knot by its members.
-fn told<N: Ord + Clone>(members: &[&N], reasons: &BTreeMap<&N, Vec<Need<N>>>) -> Option<Deadlock<N>> {
+/// Describes the deadlock of these members: a cycle in order, a knot in the order of its members.
+fn deadlock_among<N: Ord + Clone>(members: &[&N], reasons: &BTreeMap<&N, Vec<Need<N>>>) -> Option<Deadlock<N>> {
     let needs = |who: &N| reasons.get(who).map_or(&[][..], Vec::as_slice);
     let is_cycle = members.iter().all(|who| needs(who).iter().map(|need| need.on().len()).sum::<usize>() == 1);
     let first = *members.iter().min()?;

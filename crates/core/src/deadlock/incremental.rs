@@ -1,40 +1,51 @@
-//! The wait-for graph of a service that grants locks: it changes all the time, and before each wait it is asked whether that would close a
-//! deadlock.
+//! An incremental wait-for graph for a lock service: it changes all the time, and before each wait
+//! the service asks whether the wait would close a deadlock.
 //!
-//! Nodes are owners, sessions or transactions. An owner may have several needs at once, each of all or of any of some others, and goes on
-//! when all are met. [`Graph`] answers by looking at everything; this one looks at what lies between the two ends of an edge.
+//! Nodes are owners: sessions or transactions. An owner may have several needs at once, each of all
+//! or of any of some others, and continues when all are met. [`Graph`] answers by searching
+//! everything; this one searches only between the two ends of an edge.
 //!
-//! # How an answer is found
+//! # Algorithm
 //!
-//! A new edge from a waiter to somebody closes a cycle if there is a way back: from that one, along what it waits for, to the waiter.
+//! A new edge from a waiter to another owner closes a cycle if there is a path back: from that
+//! owner, along what it waits for, to the waiter.
 //!
-//! 1. If nobody waits for the waiter, or the other one waits for nobody, there is no way back. Most questions end here.
-//! 2. All owners stand in an order in which whoever is waited for comes before those who wait for it. If the other one comes before the waiter
-//!    already, every way from it leads further to the front, and none back.
-//! 3. Otherwise the search goes both ways in turns, from the other one along what it waits for and from the waiter along who waits for it, and
-//!    does not leave the stretch of the order between the two. If both sides meet, there is a way back. If one side is
-//!    exhausted, there is none, and what that side saw moves to the other end of the stretch, which puts the order right again. So the
-//!    smaller side decides what it costs: a session with a hundred thousand behind it may ask for a lock with a short queue
-//!    at the price of the short queue (after Pearce and Kelly 2006, and Bender, Fineman, Gilbert and Tarjan 2016).
-//! 4. A cycle is a deadlock if everyone in it waits for all. Where some wait for any of several, a cycle alone is none, and
-//!    the part of the graph that the new need can reach is reduced (`verdict.rs`).
+//! 1. If no owner waits for the waiter, or the other owner does not wait, there is no path back.
+//!    Most questions end here.
+//! 2. All owners are in an order in which an owner comes before those that wait for it. If the
+//!    other owner already comes before the waiter, every path from it leads further to the front,
+//!    and none back.
+//! 3. Otherwise the search alternates between two directions, from the other owner along what it
+//!    waits for and from the waiter along its waiters, and stays within the part of the order
+//!    between the two. If both sides meet, there is a path back. If one side is exhausted, there is
+//!    none, and the owners that side has visited move to the other end of that part, which restores
+//!    the order. So the smaller side determines the cost: a session with a hundred thousand waiters
+//!    may ask for a lock with a short queue at the cost of the short queue (after Pearce and Kelly
+//!    2006, and Bender, Fineman, Gilbert and Tarjan 2016).
+//! 4. A cycle is a deadlock if all its owners wait for all. If some wait for any of several, a
+//!    cycle alone is none, and the part of the graph that the new need can reach is reduced
+//!    (`decision.rs`).
 //!
-//! # Why it is right
+//! # Correctness
 //!
-//! Every edge is in the order or *loose*. Edges in the order lead to the front; a cycle would have to lead back somewhere, so there is none among
-//! them. An edge that would be part of one is loose: it was let in because somebody on the cycle waits for any, or because the caller
-//! wanted it so. While there are loose edges, a way back may use them, and steps 2 and 3 search all edges, both ways in turns, without
-//! the order. Whenever something is removed, one of the loose edges is tried again.
+//! Every edge is either ordered or *loose*. Ordered edges lead to the front of the order, so they
+//! contain no cycle. An edge that would close a cycle is loose: it was accepted because an owner on
+//! the cycle waits for any, or because the caller forced it. While there are loose edges, a path
+//! back may use them, and steps 2 and 3 search all edges in both directions without the order.
+//! After each removal, the graph retries one of the loose edges.
 //!
-//! Without a way back to the waiter a new need closes nothing: whether those it names are stuck does not depend on the waiter, so it is at most stuck
-//! behind a deadlock that was there before. That is not refused: it ends when a victim of that deadlock does.
+//! Without a path back to the waiter a new need closes no deadlock: whether the owners it names are
+//! stuck does not depend on the waiter, so the waiter is at most stuck behind an existing deadlock.
+//! The graph accepts such a need: it ends when a victim of that deadlock aborts.
 //!
 //! # Cost
 //!
-//! Steps 1 and 2 cost a look-up of each name, O(log n). Step 3 costs the edges of the smaller side. A reduction costs what the need can reach. Nothing is
-//! recursive, so that a chain may be as long as there is memory.
+//! Steps 1 and 2 cost a look-up of each name, O(log n). Step 3 costs the edges of the smaller side.
+//! A reduction costs what the need can reach. Nothing is recursive, so memory alone limits the
+//! length of a chain.
 
 mod arena;
+mod decision;
 mod few;
 mod marks;
 mod order;
@@ -43,43 +54,43 @@ mod search;
 mod slab;
 #[cfg(test)]
 mod tests;
-mod verdict;
 
 use super::{Deadlock, Graph, Need, Shape};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use arena::{Arena, Seat, Ticket};
+use arena::{Arena, OwnerSlot, WaitSlot};
 use core::ops::Bound;
+use decision::{DeadlockDecision, Question};
 use order::Order;
 use search::{Outcome, Scope, Search};
-use verdict::{Question, Verdict};
 
-/// How many steps each side takes to get a loose edge into the order when something is removed.
-const STEPS_TO_SETTLE: usize = 64;
+/// Maximum number of steps of each side of the search that retries a loose edge after a removal.
+const MAX_RETRY_STEPS: usize = 64;
 
-/// Who waits for whom, kept so that "would this close a deadlock?" is answered at once.
+/// A wait-for graph that quickly answers whether a new wait would close a deadlock.
 #[derive(Clone, Debug)]
 pub struct WaitForGraph<O> {
     arena: Arena<O>,
     order: Order,
-    loose: BTreeSet<(Ticket, Seat)>,
-    /// The loose edge that was tried last.
-    tried: (Ticket, Seat),
+    /// The edges outside the order.
+    loose: BTreeSet<(WaitSlot, OwnerSlot)>,
+    /// The loose edge that was retried last.
+    last_retried: (WaitSlot, OwnerSlot),
     search: Search,
-    verdict: Verdict,
+    decision: DeadlockDecision,
 }
 
-/// One need of one owner, from when it waits until that is ended.
+/// Identifies one need of one owner until it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct WaitId {
-    ticket: Ticket,
+pub struct WaitHandle {
+    slot: WaitSlot,
     serial: u64,
 }
 
-/// What an owner asks for, with the seats of those who have one.
-struct Asked<O> {
-    waiter: (O, Option<Seat>),
-    on: Vec<(O, Option<Seat>)>,
+/// A need with the slots of the owners that are already in the graph.
+struct ResolvedNeed<O> {
+    waiter: (O, Option<OwnerSlot>),
+    on: Vec<(O, Option<OwnerSlot>)>,
     is_of_any: bool,
 }
 
@@ -89,65 +100,69 @@ impl<O> Default for WaitForGraph<O> {
             arena: Arena::default(),
             order: Order::default(),
             loose: BTreeSet::new(),
-            tried: (Ticket(0), Seat(0)),
+            last_retried: (WaitSlot(0), OwnerSlot(0)),
             search: Search::default(),
-            verdict: Verdict::default(),
+            decision: DeadlockDecision::default(),
         }
     }
 }
 
 impl<O: Ord + Copy> WaitForGraph<O> {
-    /// Nobody waits.
+    /// A graph without waits.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One more need of an owner. What would close a deadlock is refused, and nothing has changed then.
-    pub fn wait(&mut self, waiter: O, need: Need<O>) -> Result<WaitId, Deadlock<O>> {
-        let asked = self.asked(waiter, &need);
-        match self.closed_by(&asked) {
+    /// Adds a need of an owner. Returns the deadlock and changes nothing if the need would close
+    /// one.
+    pub fn wait(&mut self, waiter: O, need: Need<O>) -> Result<WaitHandle, Deadlock<O>> {
+        let need = self.resolve(waiter, &need);
+        match self.closed_by(&need) {
             Some(deadlock) => Err(deadlock),
-            None => Ok(self.insert(asked)),
+            None => Ok(self.insert(need)),
         }
     }
 
-    /// One more need of an owner, whatever it closes. The caller picks a victim of the deadlock that is told, and ends what it waits for.
-    pub fn wait_anyway(&mut self, waiter: O, need: Need<O>) -> (WaitId, Option<Deadlock<O>>) {
-        let asked = self.asked(waiter, &need);
-        let deadlock = self.closed_by(&asked);
-        (self.insert(asked), deadlock)
+    /// Adds a need of an owner even if it closes a deadlock, which it returns. The caller then
+    /// selects a victim and ends its waits.
+    pub fn wait_anyway(&mut self, waiter: O, need: Need<O>) -> (WaitHandle, Option<Deadlock<O>>) {
+        let need = self.resolve(waiter, &need);
+        let deadlock = self.closed_by(&need);
+        (self.insert(need), deadlock)
     }
 
-    /// The deadlock that a need would close. Nothing changes but the order, which spares a wait that follows the search.
+    /// Returns the deadlock that a need would close. Changes nothing but the order, which speeds up
+    /// a wait that follows.
     pub fn would_deadlock(&mut self, waiter: O, need: &Need<O>) -> Option<Deadlock<O>> {
-        let asked = self.asked(waiter, need);
-        self.closed_by(&asked)
+        let need = self.resolve(waiter, need);
+        self.closed_by(&need)
     }
 
-    /// The deadlock that an owner is part of, because of waits that were let in all the same, or because a need of any lost those who
-    /// would have met it.
+    /// Returns the deadlock that an owner is part of, because of forced waits, or because a need of
+    /// any lost the owners that could have met it.
     pub fn deadlock_of(&mut self, owner: O) -> Option<Deadlock<O>> {
-        let seat = self.arena.seat(owner)?;
+        let slot = self.arena.slot(owner)?;
         // Without loose edges there is no cycle.
         if self.loose.is_empty() {
             return None;
         }
-        let waits = self.arena.owner(seat)?.waits.to_vec();
-        waits.into_iter().find_map(|ticket| self.deadlock_by(ticket))
+        let waits = self.arena.owner(slot)?.waits.to_vec();
+        waits.into_iter().find_map(|wait_slot| self.deadlock_by(wait_slot))
     }
 
-    /// A wait is over: what it was for is granted, or it was given up. Whether it was there.
-    pub fn end(&mut self, wait: WaitId) -> bool {
-        let Some(ticket) = self.ticket(wait) else { return false };
-        self.remove(ticket);
-        self.settle();
+    /// Ends a wait: it was granted or cancelled. Returns whether it existed.
+    pub fn end(&mut self, wait: WaitHandle) -> bool {
+        let Some(wait_slot) = self.wait_slot(wait) else { return false };
+        self.remove(wait_slot);
+        self.retry_loose_edge();
         true
     }
 
-    /// A wait is for one more: another reader was let in before a writer, another one took a permit. Refused, and nothing changed, if that
-    /// would close a deadlock; a need of any that has others already is met the sooner and closes none. A wait that is over is left alone.
-    pub fn also(&mut self, wait: WaitId, owner: O) -> Result<(), Deadlock<O>> {
-        match self.closed_by_also(wait, owner) {
+    /// Adds an owner to a wait: another reader was admitted before a writer, or another owner took
+    /// a permit. Returns the deadlock and changes nothing if that would close one; a need of any
+    /// with other owners only gets easier to meet and closes none. An ended wait is not changed.
+    pub fn add_owner(&mut self, wait: WaitHandle, owner: O) -> Result<(), Deadlock<O>> {
+        match self.closed_by_owner(wait, owner) {
             Some(deadlock) => Err(deadlock),
             None => {
                 self.add(wait, owner);
@@ -156,124 +171,127 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         }
     }
 
-    /// The same, whatever it closes.
-    pub fn also_anyway(&mut self, wait: WaitId, owner: O) -> Option<Deadlock<O>> {
-        let deadlock = self.closed_by_also(wait, owner);
+    /// Adds an owner to a wait even if that closes a deadlock, which it returns.
+    pub fn add_owner_anyway(&mut self, wait: WaitHandle, owner: O) -> Option<Deadlock<O>> {
+        let deadlock = self.closed_by_owner(wait, owner);
         self.add(wait, owner);
         deadlock
     }
 
-    /// A wait is for one less, who has let go of what it held. A need of all comes nearer to its end. A need of any that goes on all the same,
-    /// since another one took the permit, may be a deadlock with those who are left: say first who took it, with [`Self::also`]. A wait for
-    /// nobody is met, and stays until it is ended.
-    pub fn let_go(&mut self, wait: WaitId, owner: O) -> Option<Deadlock<O>> {
-        let ticket = self.ticket(wait)?;
-        let on = self.arena.seat(owner)?;
-        let place = self.arena.place_of(ticket, on)?;
-        self.unlink(ticket, place);
-        self.settle();
-        if self.loose.is_empty() { None } else { self.deadlock_by(ticket) }
+    /// Removes an owner from a wait, because it has released what it held. A need of all comes
+    /// nearer to its end. A need of any that continues all the same, since another owner took the
+    /// permit, may become a deadlock, which is returned: call [`Self::add_owner`] with the new
+    /// holder first. A wait without owners is met, and stays until it is ended.
+    pub fn remove_owner(&mut self, wait: WaitHandle, owner: O) -> Option<Deadlock<O>> {
+        let wait_slot = self.wait_slot(wait)?;
+        let on = self.arena.slot(owner)?;
+        let position = self.arena.position_of(wait_slot, on)?;
+        self.unlink(wait_slot, position);
+        self.retry_loose_edge();
+        if self.loose.is_empty() { None } else { self.deadlock_by(wait_slot) }
     }
 
-    /// An owner is gone, with its waits and all edges to it. The waits that named it are told: those for nobody are met now, and those for any
-    /// of some others may be part of a deadlock ([`Self::deadlock_of`]) unless they are met as well.
-    pub fn forget(&mut self, owner: O) -> Vec<WaitId> {
+    /// Removes an owner with its waits and all edges to it. Returns the waits that named it: those
+    /// without owners are met now, and those for any of some others may be part of a deadlock
+    /// ([`Self::deadlock_of`]) unless they are met as well.
+    pub fn forget(&mut self, owner: O) -> Vec<WaitHandle> {
         let mut touched = Vec::new();
-        let Some(seat) = self.arena.seat(owner) else { return touched };
-        while let Some(ticket) = self.arena.owner(seat).and_then(|owner| owner.waits.last()).copied() {
-            self.remove(ticket);
+        let Some(slot) = self.arena.slot(owner) else { return touched };
+        while let Some(wait_slot) = self.arena.owner(slot).and_then(|owner| owner.waits.last()).copied() {
+            self.remove(wait_slot);
         }
-        while let Some(link) = self.arena.owner(seat).and_then(|owner| owner.waited_by.last()).copied() {
-            touched.extend(self.arena.wait(link.wait).map(|wait| WaitId { ticket: link.wait, serial: wait.serial }));
-            self.unlink(link.wait, link.place());
+        while let Some(link) = self.arena.owner(slot).and_then(|owner| owner.waited_by.last()).copied() {
+            touched.extend(self.arena.wait(link.wait).map(|wait| WaitHandle { slot: link.wait, serial: wait.serial }));
+            self.unlink(link.wait, link.position());
         }
-        self.settle();
+        self.retry_loose_edge();
         touched.sort_unstable();
         touched
     }
 
-    /// Who waits for an owner, once for each wait that names it.
-    pub fn waiters_of(&self, owner: O) -> impl Iterator<Item = (WaitId, O)> {
-        let links = self.arena.seat(owner).and_then(|seat| self.arena.owner(seat)).into_iter();
+    /// Returns the waiters of an owner, once for each wait that names it.
+    pub fn waiters_of(&self, owner: O) -> impl Iterator<Item = (WaitHandle, O)> {
+        let links = self.arena.slot(owner).and_then(|slot| self.arena.owner(slot)).into_iter();
         links.flat_map(|owner| owner.waited_by.iter()).filter_map(|link| {
             let wait = self.arena.wait(link.wait)?;
-            Some((WaitId { ticket: link.wait, serial: wait.serial }, self.arena.owner(wait.waiter)?.owner))
+            Some((WaitHandle { slot: link.wait, serial: wait.serial }, self.arena.owner(wait.waiter)?.owner))
         })
     }
 
-    /// What a wait is for, if it is not over.
-    pub fn need(&self, wait: WaitId) -> Option<Need<O>> {
-        Some(self.arena.need(self.arena.wait(self.ticket(wait)?)?))
+    /// Returns the need of a wait, or `None` if it has ended.
+    pub fn need(&self, wait: WaitHandle) -> Option<Need<O>> {
+        Some(self.arena.need(self.arena.wait(self.wait_slot(wait)?)?))
     }
 
-    /// Whose wait it is, if it is not over.
-    pub fn waiter(&self, wait: WaitId) -> Option<O> {
-        Some(self.arena.owner(self.arena.wait(self.ticket(wait)?)?.waiter)?.owner)
+    /// Returns the waiting owner, or `None` if the wait has ended.
+    pub fn waiter(&self, wait: WaitHandle) -> Option<O> {
+        Some(self.arena.owner(self.arena.wait(self.wait_slot(wait)?)?.waiter)?.owner)
     }
 
-    /// How many waits there are.
+    /// Returns the number of waits.
     pub fn len(&self) -> usize {
         self.arena.wait_count()
     }
 
-    /// Whether nobody waits.
+    /// Returns whether there are no waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many owners wait or are waited for.
+    /// Returns the number of owners that wait or are waited for.
     pub fn owners(&self) -> usize {
         self.arena.owner_count()
     }
 
-    /// How many edges there are: those whom each wait names, taken together.
+    /// Returns the number of edges: the sum of the owners that each wait names.
     pub fn edges(&self) -> usize {
         self.arena.edge_count()
     }
 
-    /// How many of the edges are kept outside the order, since they are on a cycle or were when they came. While there are any, a question
-    /// whose answer is not plain costs more.
+    /// Returns the number of edges outside the order, which are or were on a cycle. While there are
+    /// any, questions that need a search cost more.
     pub fn loose_edges(&self) -> usize {
         self.loose.len()
     }
 
-    /// The graph as it is, to be searched as a whole.
+    /// Returns a copy of the graph for a complete search.
     pub fn snapshot(&self) -> Graph<O> {
         let mut graph = Graph::new();
         for (owner, waits) in self.arena.owners() {
-            for wait in waits.waits.iter().filter_map(|ticket| self.arena.wait(*ticket)) {
+            for wait in waits.waits.iter().filter_map(|wait_slot| self.arena.wait(*wait_slot)) {
                 graph.wait(owner, self.arena.need(wait));
             }
         }
         graph
     }
 
-    fn ticket(&self, wait: WaitId) -> Option<Ticket> {
-        self.arena.wait(wait.ticket).filter(|kept| kept.serial == wait.serial).map(|_| wait.ticket)
+    fn wait_slot(&self, wait: WaitHandle) -> Option<WaitSlot> {
+        self.arena.wait(wait.slot).filter(|kept| kept.serial == wait.serial).map(|_| wait.slot)
     }
 
-    /// Whether a need is part of a deadlock. The graph may or may not have it yet.
-    fn judge(&mut self, question: Question<'_>) -> Option<Deadlock<O>> {
-        let mut has_way_back = question.any;
+    /// Returns the deadlock that a need is part of. The need may or may not be in the graph
+    /// already.
+    fn deadlock_with(&mut self, question: Question<'_>) -> Option<Deadlock<O>> {
+        let mut has_path_back = question.any;
         for on in question.on {
-            let way = self.way_back(question.waiter, *on);
-            if question.any && way.is_none() {
+            let path = self.path_back(question.waiter, *on);
+            if question.any && path.is_none() {
                 return None;
             }
-            if let Some(way) = way.filter(|_| !question.any) {
-                has_way_back = true;
-                let cycle = self.verdict.cycle_among(&self.arena, question, &way);
+            if let Some(path) = path.filter(|_| !question.any) {
+                has_path_back = true;
+                let cycle = self.decision.cycle_among(&self.arena, question, &path);
                 if cycle.is_some() {
                     return cycle;
                 }
             }
         }
-        if has_way_back { self.verdict.of(&self.arena, question) } else { None }
+        if has_path_back { self.decision.deadlock(&self.arena, question) } else { None }
     }
 
-    /// A way from somebody to the waiter, both included.
-    fn way_back(&mut self, waiter: Seat, on: Seat) -> Option<Vec<Seat>> {
-        if waiter != on && (self.arena.is_unwanted(waiter) || self.arena.is_running(on)) {
+    /// Returns a path from an owner to the waiter, both included.
+    fn path_back(&mut self, waiter: OwnerSlot, on: OwnerSlot) -> Option<Vec<OwnerSlot>> {
+        if waiter != on && (self.arena.has_no_waiters(waiter) || self.arena.has_no_waits(on)) {
             return None;
         }
         let outcome = if self.loose.is_empty() {
@@ -282,133 +300,134 @@ impl<O: Ord + Copy> WaitForGraph<O> {
             self.search.run((&self.arena, &self.order), (on, waiter), Scope::Everything, usize::MAX)
         };
         match outcome {
-            Outcome::Met(before, after) => Some(self.search.way((before, after))),
-            Outcome::BeginningExhausted | Outcome::EndExhausted | Outcome::GaveUp => None,
+            Outcome::Met(before, after) => Some(self.search.path((before, after))),
+            Outcome::BeginningExhausted | Outcome::EndExhausted | Outcome::StepLimit => None,
         }
     }
 
-    /// Sees to it that one comes before another who is to wait for it, unless there is a way back by edges of the order.
-    fn arrange(&mut self, waiter: Seat, on: Seat, most_steps: usize) -> Result<(), Outcome> {
+    /// Moves `on` before `waiter` in the order, unless there is a path back along ordered edges.
+    fn arrange(&mut self, waiter: OwnerSlot, on: OwnerSlot, most_steps: usize) -> Result<(), Outcome> {
         if self.order.is_before(on, waiter) {
             return Ok(());
         }
-        if waiter != on && self.arena.is_unwanted(waiter) {
+        if waiter != on && self.arena.has_no_waiters(waiter) {
             self.order.move_last(waiter);
             return Ok(());
         }
-        if waiter != on && self.arena.is_running(on) {
+        if waiter != on && self.arena.has_no_waits(on) {
             self.order.move_first(on);
             return Ok(());
         }
         match self.search.run((&self.arena, &self.order), (on, waiter), Scope::Between, most_steps) {
             Outcome::BeginningExhausted => {
-                let seats = self.search.seen_ahead(&self.order);
-                self.order.move_before(waiter, seats);
+                let slots = self.search.visited_ahead(&self.order);
+                self.order.move_before(waiter, slots);
                 Ok(())
             }
             Outcome::EndExhausted => {
-                let seats = self.search.seen_behind(&self.order);
-                self.order.move_after(on, seats);
+                let slots = self.search.visited_behind(&self.order);
+                self.order.move_after(on, slots);
                 Ok(())
             }
-            other @ (Outcome::Met(..) | Outcome::GaveUp) => Err(other),
+            other @ (Outcome::Met(..) | Outcome::StepLimit) => Err(other),
         }
     }
 
-    /// Looks up everyone whom a need names, each once.
-    fn asked(&self, waiter: O, need: &Need<O>) -> Asked<O> {
-        let mut on: Vec<(O, Option<Seat>)> = need.on().iter().map(|name| (*name, None)).collect();
+    /// Looks up all owners that a need names, each once.
+    fn resolve(&self, waiter: O, need: &Need<O>) -> ResolvedNeed<O> {
+        let mut on: Vec<(O, Option<OwnerSlot>)> = need.on().iter().map(|name| (*name, None)).collect();
         on.sort_unstable();
         on.dedup();
-        for (name, seat) in &mut on {
-            *seat = self.arena.seat(*name);
+        for (name, slot) in &mut on {
+            *slot = self.arena.slot(*name);
         }
-        Asked { waiter: (waiter, self.arena.seat(waiter)), on, is_of_any: matches!(need, Need::Any(_)) }
+        ResolvedNeed { waiter: (waiter, self.arena.slot(waiter)), on, is_of_any: matches!(need, Need::Any(_)) }
     }
 
-    fn closed_by(&mut self, asked: &Asked<O>) -> Option<Deadlock<O>> {
-        let any = asked.is_of_any && asked.on.len() > 1;
-        let (waiter, seat) = asked.waiter;
-        if !any && asked.on.iter().any(|(name, _)| *name == waiter) {
+    fn closed_by(&mut self, need: &ResolvedNeed<O>) -> Option<Deadlock<O>> {
+        let any = need.is_of_any && need.on.len() > 1;
+        let (waiter, slot) = need.waiter;
+        if !any && need.on.iter().any(|(name, _)| *name == waiter) {
             let waits = alloc::vec![(waiter, Need::All([waiter].into()))];
             return Some(Deadlock { shape: Shape::Cycle, waits });
         }
-        let waiter = seat.filter(|seat| !self.arena.is_unwanted(*seat))?;
-        let mut seats: Vec<Seat> = asked.on.iter().filter_map(|(_, seat)| *seat).collect();
-        if any && seats.len() < asked.on.len() {
+        let waiter = slot.filter(|slot| !self.arena.has_no_waiters(*slot))?;
+        let mut slots: Vec<OwnerSlot> = need.on.iter().filter_map(|(_, slot)| *slot).collect();
+        if any && slots.len() < need.on.len() {
             return None;
         }
-        seats.sort_unstable();
-        self.judge(Question { waiter, on: &seats, any })
+        slots.sort_unstable();
+        self.deadlock_with(Question { waiter, on: &slots, any })
     }
 
-    fn insert(&mut self, asked: Asked<O>) -> WaitId {
-        let (name, seat) = asked.waiter;
-        let waiter = seat.unwrap_or_else(|| {
-            let seat = self.arena.sit(name);
-            self.order.push_last(seat);
-            seat
+    fn insert(&mut self, need: ResolvedNeed<O>) -> WaitHandle {
+        let (name, slot) = need.waiter;
+        let waiter = slot.unwrap_or_else(|| {
+            let slot = self.arena.add_owner(name);
+            self.order.push_last(slot);
+            slot
         });
-        let ticket = self.arena.open(waiter, asked.is_of_any);
-        for (owner, seat) in asked.on {
-            // Who waits for itself has a seat by now.
-            let seat = if owner == name { Some(waiter) } else { seat };
-            self.link(ticket, waiter, (owner, seat));
+        let wait_slot = self.arena.add_wait(waiter, need.is_of_any);
+        for (owner, slot) in need.on {
+            // An owner that waits for itself has a slot by now.
+            let slot = if owner == name { Some(waiter) } else { slot };
+            self.link(wait_slot, waiter, (owner, slot));
         }
-        WaitId { ticket, serial: self.arena.wait(ticket).map_or(0, |wait| wait.serial) }
+        WaitHandle { slot: wait_slot, serial: self.arena.wait(wait_slot).map_or(0, |wait| wait.serial) }
     }
 
-    fn link(&mut self, ticket: Ticket, waiter: Seat, (name, seat): (O, Option<Seat>)) {
-        let on = seat.unwrap_or_else(|| {
-            let seat = self.arena.sit(name);
-            self.order.push_first(seat);
-            seat
+    fn link(&mut self, wait_slot: WaitSlot, waiter: OwnerSlot, (name, slot): (O, Option<OwnerSlot>)) {
+        let on = slot.unwrap_or_else(|| {
+            let slot = self.arena.add_owner(name);
+            self.order.push_first(slot);
+            slot
         });
         let loose = self.arrange(waiter, on, usize::MAX).is_err();
-        self.arena.link(ticket, on, loose);
+        self.arena.link(wait_slot, on, loose);
         if loose {
-            self.loose.insert((ticket, on));
+            self.loose.insert((wait_slot, on));
         }
     }
 
-    fn unlink(&mut self, ticket: Ticket, place: usize) {
-        let Some(edge) = self.arena.unlink(ticket, place) else { return };
+    fn unlink(&mut self, wait_slot: WaitSlot, position: usize) {
+        let Some(edge) = self.arena.unlink(wait_slot, position) else { return };
         if edge.loose {
-            self.loose.remove(&(ticket, edge.on));
+            self.loose.remove(&(wait_slot, edge.on));
         }
-        self.clear(edge.on);
+        self.remove_if_unused(edge.on);
     }
 
-    fn remove(&mut self, ticket: Ticket) {
-        let Some(waiter) = self.arena.wait(ticket).map(|wait| wait.waiter) else { return };
-        while let Some(last) = self.arena.wait(ticket).and_then(|wait| wait.edges.len().checked_sub(1)) {
-            self.unlink(ticket, last);
+    fn remove(&mut self, wait_slot: WaitSlot) {
+        let Some(waiter) = self.arena.wait(wait_slot).map(|wait| wait.waiter) else { return };
+        while let Some(last) = self.arena.wait(wait_slot).and_then(|wait| wait.edges.len().checked_sub(1)) {
+            self.unlink(wait_slot, last);
         }
-        self.arena.close(ticket);
-        self.clear(waiter);
+        self.arena.remove_wait(wait_slot);
+        self.remove_if_unused(waiter);
     }
 
-    fn clear(&mut self, seat: Seat) {
-        if self.arena.clear(seat) {
-            self.order.remove(seat);
-        }
-    }
-
-    /// Tries to get one of the loose edges into the order: what was removed may have been on its cycle.
-    fn settle(&mut self) {
-        let later = self.loose.range((Bound::Excluded(self.tried), Bound::Unbounded)).next();
-        let Some((ticket, on)) = later.or_else(|| self.loose.first()).copied() else { return };
-        self.tried = (ticket, on);
-        let Some(waiter) = self.arena.wait(ticket).map(|wait| wait.waiter) else { return };
-        // The edge itself is loose, so that it is neither searched nor in the way, but its ends are not unwanted or running.
-        if self.arrange(waiter, on, STEPS_TO_SETTLE).is_ok() {
-            self.arena.fasten(ticket, on);
-            self.loose.remove(&(ticket, on));
+    fn remove_if_unused(&mut self, slot: OwnerSlot) {
+        if self.arena.remove_if_unused(slot) {
+            self.order.remove(slot);
         }
     }
 
-    fn closed_by_also(&mut self, wait: WaitId, owner: O) -> Option<Deadlock<O>> {
-        let kept = self.arena.wait(self.ticket(wait)?)?;
+    /// Tries to move one of the loose edges into the order: the removed edge may have been on its
+    /// cycle.
+    fn retry_loose_edge(&mut self) {
+        let later = self.loose.range((Bound::Excluded(self.last_retried), Bound::Unbounded)).next();
+        let Some((wait_slot, on)) = later.or_else(|| self.loose.first()).copied() else { return };
+        self.last_retried = (wait_slot, on);
+        let Some(waiter) = self.arena.wait(wait_slot).map(|wait| wait.waiter) else { return };
+        // The edge itself is loose, so the search ignores it, but its ends have waiters and waits.
+        if self.arrange(waiter, on, MAX_RETRY_STEPS).is_ok() {
+            self.arena.mark_ordered(wait_slot, on);
+            self.loose.remove(&(wait_slot, on));
+        }
+    }
+
+    fn closed_by_owner(&mut self, wait: WaitHandle, owner: O) -> Option<Deadlock<O>> {
+        let kept = self.arena.wait(self.wait_slot(wait)?)?;
         if kept.is_of_any() && !kept.edges.is_empty() {
             return None;
         }
@@ -416,21 +435,21 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         self.would_deadlock(waiter, &Need::All([owner].into()))
     }
 
-    fn add(&mut self, wait: WaitId, owner: O) {
-        let Some(ticket) = self.ticket(wait) else { return };
-        let Some(waiter) = self.arena.wait(ticket).map(|wait| wait.waiter) else { return };
-        let on = self.arena.seat(owner);
-        if on.and_then(|on| self.arena.place_of(ticket, on)).is_none() {
-            self.link(ticket, waiter, (owner, on));
+    fn add(&mut self, wait: WaitHandle, owner: O) {
+        let Some(wait_slot) = self.wait_slot(wait) else { return };
+        let Some(waiter) = self.arena.wait(wait_slot).map(|wait| wait.waiter) else { return };
+        let on = self.arena.slot(owner);
+        if on.and_then(|on| self.arena.position_of(wait_slot, on)).is_none() {
+            self.link(wait_slot, waiter, (owner, on));
         }
     }
 
-    /// Whether a wait that is there is part of a deadlock.
-    fn deadlock_by(&mut self, ticket: Ticket) -> Option<Deadlock<O>> {
-        let wait = self.arena.wait(ticket)?;
+    /// Returns the deadlock that an existing wait is part of.
+    fn deadlock_by(&mut self, wait_slot: WaitSlot) -> Option<Deadlock<O>> {
+        let wait = self.arena.wait(wait_slot)?;
         let (waiter, any) = (wait.waiter, wait.is_any());
-        let mut seats: Vec<Seat> = wait.on().collect();
-        seats.sort_unstable();
-        self.judge(Question { waiter, on: &seats, any })
+        let mut slots: Vec<OwnerSlot> = wait.on().collect();
+        slots.sort_unstable();
+        self.deadlock_with(Question { waiter, on: &slots, any })
     }
 }

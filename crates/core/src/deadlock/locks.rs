@@ -1,21 +1,25 @@
-//! Resources behind locks, each with a coordinator of its own: what a detector is fed by.
+//! A host in which processes lock resources, each with its own coordinator.
 //!
-//! A process asks for resources, and each of them is a lock of the mutex family (`mutex::central`): its coordinator grants one request at a time. A
-//! process waits for a resource until it is granted, and a resource that somebody holds waits for that one to let go. So there is one kind of wait, and a
-//! detector need not know of locks. Two processes that take two resources in opposite orders are the oldest deadlock there is, and no
-//! coordinator sees more than half of it.
+//! A process asks for resources, and each of them is a lock of the mutex family (`mutex::central`):
+//! its coordinator grants one request at a time. A process waits for a resource until it is
+//! granted, and a held resource waits for its holder to release it. So there is one kind of wait,
+//! and a detector need not know about locks. Two processes that lock two resources in opposite
+//! orders are the oldest deadlock there is, and no coordinator sees more than half of it.
 //!
 //! ```text
-//! LK-1  a process asks           → ask the coordinators of all these resources, and tell the detector
-//! LK-2  a request arrives        → the resource is waited for: tell the detector
-//! LK-3  a resource is granted    → it has let the process go on, and waits for it from now on; free again, it waits for nobody
-//! LK-4  the grant arrives        → the process has it: wait for one less, or go on. One that was given up goes back by itself
-//! LK-5  a process lets go        → give the resource back
-//! LK-6  a process gives up       → give all requests back, and go on with what it has
-//! LK-7  the detector tells       → pass it on to the user
+//! LK-1  a process asks           → send a request to the coordinators of all these resources, and
+//!                                  inform the detector
+//! LK-2  a request arrives        → the process waits for the resource: inform the detector
+//! LK-3  a resource is granted    → it has answered the process, and waits for it from now on; when
+//!                                  it is released, it waits for no agent
+//! LK-4  the grant arrives        → the process has it: wait for one less, or continue. The lock
+//!                                  itself returns the grant of a cancelled request
+//! LK-5  a process releases       → return the resource
+//! LK-6  a process cancels        → withdraw all its requests, and continue with what it has
+//! LK-7  the detector emits       → pass the event on to the client
 //! ```
 //!
-//! The locks' messages are counted as control messages: they are not what it costs to find a deadlock.
+//! The locks' messages count as control messages: they are not part of the cost of detection.
 
 use super::{Agent, Command, Detector, Event, Fact, Need, Plan, Refusal, Spell, Stake};
 use crate::adapt;
@@ -39,14 +43,14 @@ mod tests;
 /// A site with its process, its part of every lock, and its part of a detector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Locks<D> {
-    place: Fixed<Place>,
+    config: Fixed<Config>,
     locks: Vec<Lock>,
     process: Process,
     detector: D,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     plan: Arc<Plan>,
     resources: Vec<Agent>,
@@ -55,23 +59,25 @@ struct Place {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Lock {
     lock: Central,
-    /// At its coordinator: who waits for it, and which time of waiting that is.
+    /// At its coordinator: the waiting nodes, with the numbers of their waits.
     asked: BTreeMap<NodeId, Spell>,
-    /// At its coordinator: which time it is that it waits for somebody to let go.
+    /// At its coordinator: the number of the resource's wait for its holder.
     spell: Spell,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Process {
+    /// The number of its latest wait.
     spells: Spell,
+    /// The resources that it still waits for.
     need: Option<Vec<Agent>>,
-    /// What it has, each with which of the resource's times of waiting that is.
+    /// The resources that it holds, with the numbers of their waits for it.
     has: BTreeMap<Agent, Spell>,
-    /// When it first asked.
+    /// The time of its first request.
     born: Option<Time>,
 }
 
-/// What sites send each other.
+/// The messages between sites.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -85,7 +91,8 @@ pub enum Message<M> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LockMessage {
     pub lock: u16,
-    /// How often the sender's process has waited.
+    /// The number of the sender's latest wait.
+    #[cfg_attr(feature = "serde", serde(rename = "spell"))]
     pub spell: Spell,
     pub message: central::Message,
     pub resource: Agent,
@@ -147,15 +154,15 @@ impl<D: Detector> Locks<D> {
         };
         let locks = plan.resources.iter().map(lock).collect();
         let resources = plan.resources().collect();
-        Self { place: Fixed::new(Place { me, plan, resources }), locks, process: Process::default(), detector }
+        Self { config: Fixed::new(Config { me, plan, resources }), locks, process: Process::default(), detector }
     }
 
     fn me(&self) -> Agent {
-        Agent::process(self.place.me, 0)
+        Agent::process(self.config.me, 0)
     }
 
-    fn number_of(&self, resource: Agent) -> Option<usize> {
-        self.place.resources.iter().position(|known| *known == resource)
+    fn index_of(&self, resource: Agent) -> Option<usize> {
+        self.config.resources.iter().position(|known| *known == resource)
     }
 
     fn command(&mut self, now: Time, command: Command, out: &mut Effects<'_, Self>) {
@@ -164,29 +171,30 @@ impl<D: Detector> Locks<D> {
             command if command.process() != 0 => out.emit(Event::Refused(Refusal::NoSuchProcess)),
             Command::Ask { .. } | Command::Answer { .. } if waits => out.emit(Event::Refused(Refusal::Waiting)),
             Command::GiveUp { .. } | Command::Look { .. } if !waits => out.emit(Event::Refused(Refusal::NotWaiting)),
-            Command::Ask { need, .. } => match self.objection(&need) {
+            Command::Ask { need, .. } => match self.refusal(&need) {
                 Some(refusal) => out.emit(Event::Refused(refusal)),
                 None => self.ask(now, need, out),
             },
-            Command::Answer { to, .. } => self.let_go(now, to, out),
-            Command::GiveUp { .. } => self.give_up(now, out),
-            Command::Look { .. } => self.tell(now, Fact::Look { who: self.me() }, out),
+            Command::Answer { to, .. } => self.release(now, to, out),
+            Command::GiveUp { .. } => self.cancel(now, out),
+            Command::Look { .. } => self.inform(now, Fact::Look { who: self.me() }, out),
         }
     }
 
-    fn objection(&self, need: &Need<Agent>) -> Option<Refusal> {
+    fn refusal(&self, need: &Need<Agent>) -> Option<Refusal> {
         let on = need.on();
-        let is_wrong = |(place, resource): (usize, &Agent)| {
-            let is_twice = on.iter().take(place).any(|other| other == resource);
-            is_twice || self.number_of(*resource).is_none() || self.process.has.contains_key(resource)
+        let is_invalid = |(index, resource): (usize, &Agent)| {
+            let is_repeated = on.iter().take(index).any(|other| other == resource);
+            is_repeated || self.index_of(*resource).is_none() || self.process.has.contains_key(resource)
         };
-        if on.is_empty() || on.iter().enumerate().any(is_wrong) {
-            return Some(Refusal::NobodyToAsk);
+        if on.is_empty() || on.iter().enumerate().any(is_invalid) {
+            return Some(Refusal::InvalidNeed);
         }
         (need.is_any() || !self.detector.understands(need)).then_some(Refusal::OtherModel)
     }
 
-    /// LK-1. The detector hears of it when the requests are on their way, so that whatever it sends comes after them.
+    /// LK-1. Informs the detector after the requests are sent, so that its messages arrive after
+    /// them.
     fn ask(&mut self, now: Time, need: Need<Agent>, out: &mut Effects<'_, Self>) {
         let who = self.me();
         self.process.spells = self.process.spells.next();
@@ -196,46 +204,48 @@ impl<D: Detector> Locks<D> {
         out.note("LK-1", format_args!("{who} asks for {need}"));
         out.emit(Event::Waits { who, spell, need: need.clone() });
         for resource in need.on() {
-            let Some(number) = self.number_of(*resource) else { continue };
-            if resource.site == self.place.me {
-                self.is_asked(now, number, who.site, spell, out);
+            let Some(number) = self.index_of(*resource) else { continue };
+            if resource.site == self.config.me {
+                self.on_request(now, number, who.site, spell, out);
             }
             self.pass_lock(now, number, Input::Command(mutex::Command::Acquire), out);
         }
-        // What its own site coordinates it may have got by now. It waits for the rest.
+        // The process may already have the resources that its own site coordinates. It waits for
+        // the rest.
         if let Some(rest) = self.process.need.clone() {
-            self.tell(now, Fact::Blocks { who, spell, need: Need::All(rest), stake: self.stake() }, out);
+            self.inform(now, Fact::Blocked { who, spell, need: Need::All(rest), stake: self.abort_cost() }, out);
         }
     }
 
-    fn stake(&self) -> Stake {
+    fn abort_cost(&self) -> Stake {
         let Process { born, has, .. } = &self.process;
-        let priority = self.place.plan.priority(self.place.me, 0);
+        let priority = self.config.plan.priority(self.config.me, 0);
         Stake { born: born.unwrap_or_default(), locks: has.len() as u32, priority }
     }
 
     /// LK-2.
-    fn is_asked(&mut self, now: Time, number: usize, by: NodeId, spell: Spell, out: &mut Effects<'_, Self>) {
-        let (Some(lock), Some(who)) = (self.locks.get_mut(number), self.place.resources.get(number).copied()) else {
+    fn on_request(&mut self, now: Time, number: usize, by: NodeId, spell: Spell, out: &mut Effects<'_, Self>) {
+        let (Some(lock), Some(who)) = (self.locks.get_mut(number), self.config.resources.get(number).copied()) else {
             return;
         };
         lock.asked.insert(by, spell);
         let by = Agent::process(by, 0);
         out.note("LK-2", format_args!("{by} waits for {who}"));
         out.emit(Event::Asked { who, by, spell });
-        self.tell(now, Fact::Owes { who, to: by, spell }, out);
+        self.inform(now, Fact::BlockedOn { who, to: by, spell }, out);
     }
 
-    /// LK-3. Returns the wait that has begun, if any. The detector is to hear of it when the process knows that it has the resource: that one
-    /// waits for it no longer, and is waited for instead.
-    fn observe(
+    /// LK-3. Emits the events of a change of holder. Returns the wait of the resource for its new
+    /// holder, if there is one. The caller informs the detector of it only after the process knows
+    /// that it has the resource, and so no longer waits for it.
+    fn on_holder_change(
         &mut self,
         now: Time,
         number: usize,
         before: Option<Ticket>,
         out: &mut Effects<'_, Self>,
     ) -> Option<Fact> {
-        let (lock, who) = (self.locks.get_mut(number)?, self.place.resources.get(number).copied()?);
+        let (lock, who) = (self.locks.get_mut(number)?, self.config.resources.get(number).copied()?);
         let (after, fence) = (lock.lock.holder(), lock.lock.fence());
         if before == after {
             return None;
@@ -244,7 +254,7 @@ impl<D: Detector> Locks<D> {
             let spell = lock.spell;
             out.note("LK-3", format_args!("{who} is free"));
             out.emit(Event::Runs { who, spell });
-            self.tell(now, Fact::Runs { who }, out);
+            self.inform(now, Fact::Runs { who }, out);
         }
         let ticket = after?;
         let lock = self.locks.get_mut(number)?;
@@ -254,101 +264,101 @@ impl<D: Detector> Locks<D> {
         let holder = Agent::process(ticket.node, 0);
         out.note("LK-3", format_args!("{who} is granted to {holder}"));
         out.emit(Event::Answers { who, to: holder, spell: asked });
-        self.tell(now, Fact::Paid { who, to: holder, spell: asked }, out);
+        self.inform(now, Fact::NoLongerBlockedOn { who, to: holder, spell: asked }, out);
         let need = Need::All([holder].into());
         out.emit(Event::Waits { who, spell, need: need.clone() });
-        Some(Fact::Blocks { who, spell, need, stake: Stake::default() })
+        Some(Fact::Blocked { who, spell, need, stake: Stake::default() })
     }
 
     /// LK-4.
     fn enter(&mut self, now: Time, Entry { number, spell }: Entry, out: &mut Effects<'_, Self>) {
-        let (who, Some(resource)) = (self.me(), self.place.resources.get(number).copied()) else { return };
+        let (who, Some(resource)) = (self.me(), self.config.resources.get(number).copied()) else { return };
         self.process.has.insert(resource, spell);
         out.note("LK-4", format_args!("{who} has {resource}"));
         out.emit(Event::Asked { who, by: resource, spell });
-        self.tell(now, Fact::Owes { who, to: resource, spell }, out);
+        self.inform(now, Fact::BlockedOn { who, to: resource, spell }, out);
         let Some(need) = &mut self.process.need else { return };
         need.retain(|other| *other != resource);
         if !need.is_empty() {
-            let stake = self.stake();
-            return self.tell(now, Fact::Eased { who, by: resource, stake }, out);
+            let stake = self.abort_cost();
+            return self.inform(now, Fact::DependencyReleased { who, by: resource, stake }, out);
         }
         self.process.need = None;
-        self.tell(now, Fact::Runs { who }, out);
+        self.inform(now, Fact::Runs { who }, out);
         out.emit(Event::Runs { who, spell: self.process.spells });
     }
 
-    /// LK-4. The lock has given it back.
+    /// LK-4. The lock has returned the grant of a cancelled request.
     fn return_unused(&mut self, now: Time, number: usize, spell: Spell, out: &mut Effects<'_, Self>) {
-        let (who, Some(to)) = (self.me(), self.place.resources.get(number).copied()) else { return };
-        out.note("LK-4", format_args!("{who} has given up {to} before"));
-        self.tell(now, Fact::Paid { who, to, spell }, out);
+        let (who, Some(to)) = (self.me(), self.config.resources.get(number).copied()) else { return };
+        out.note("LK-4", format_args!("{who} has cancelled its request for {to}"));
+        self.inform(now, Fact::NoLongerBlockedOn { who, to, spell }, out);
     }
 
     /// LK-5.
-    fn let_go(&mut self, now: Time, resource: Agent, out: &mut Effects<'_, Self>) {
+    fn release(&mut self, now: Time, resource: Agent, out: &mut Effects<'_, Self>) {
         let who = self.me();
-        let (Some(spell), Some(number)) = (self.process.has.remove(&resource), self.number_of(resource)) else {
-            return out.emit(Event::Refused(Refusal::NotOwed));
+        let (Some(spell), Some(number)) = (self.process.has.remove(&resource), self.index_of(resource)) else {
+            return out.emit(Event::Refused(Refusal::NotAwaited));
         };
-        out.note("LK-5", format_args!("{who} lets go of {resource}"));
+        out.note("LK-5", format_args!("{who} releases {resource}"));
         out.emit(Event::Answers { who, to: resource, spell });
-        self.tell(now, Fact::Paid { who, to: resource, spell }, out);
+        self.inform(now, Fact::NoLongerBlockedOn { who, to: resource, spell }, out);
         self.pass_lock(now, number, Input::Command(mutex::Command::Release), out);
     }
 
     /// LK-6.
-    fn give_up(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    fn cancel(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let Some(need) = self.process.need.take() else { return };
         let (who, spell) = (self.me(), self.process.spells);
-        out.note("LK-6", format_args!("{who} gives up"));
+        out.note("LK-6", format_args!("{who} cancels its wait"));
         out.emit(Event::GaveUp { who, spell });
         for resource in need {
-            let Some(number) = self.number_of(resource) else { continue };
-            if resource.site == self.place.me {
-                self.is_withdrawn(now, number, who.site, out);
+            let Some(number) = self.index_of(resource) else { continue };
+            if resource.site == self.config.me {
+                self.on_withdrawal(now, number, who.site, out);
             }
             self.pass_lock(now, number, Input::Command(mutex::Command::Cancel), out);
         }
-        self.tell(now, Fact::Runs { who }, out);
+        self.inform(now, Fact::Runs { who }, out);
     }
 
-    /// LK-6. Of a request that was granted, the lock itself knows more.
-    fn is_withdrawn(&mut self, now: Time, number: usize, by: NodeId, out: &mut Effects<'_, Self>) {
-        let (Some(lock), Some(who)) = (self.locks.get_mut(number), self.place.resources.get(number).copied()) else {
+    /// LK-6. A granted request is not listed here any more; the lock handles it.
+    fn on_withdrawal(&mut self, now: Time, number: usize, by: NodeId, out: &mut Effects<'_, Self>) {
+        let (Some(lock), Some(who)) = (self.locks.get_mut(number), self.config.resources.get(number).copied()) else {
             return;
         };
         let Some(spell) = lock.asked.remove(&by) else { return };
         let by = Agent::process(by, 0);
-        out.note("LK-6", format_args!("{by} waits for {who} no longer"));
+        out.note("LK-6", format_args!("{by} no longer waits for {who}"));
         out.emit(Event::Withdrawn { who, by });
-        self.tell(now, Fact::Paid { who, to: by, spell }, out);
+        self.inform(now, Fact::NoLongerBlockedOn { who, to: by, spell }, out);
     }
 
-    fn take(&mut self, now: Time, from: NodeId, message: LockMessage, out: &mut Effects<'_, Self>) {
+    fn on_message(&mut self, now: Time, from: NodeId, message: LockMessage, out: &mut Effects<'_, Self>) {
         let LockMessage { lock, spell, message, resource } = message;
         let number = usize::from(lock);
-        if self.place.resources.get(number) != Some(&resource) {
-            return out.note("LK-2", format_args!("ignores a message of {resource}, which is not known"));
+        if self.config.resources.get(number) != Some(&resource) {
+            return out.note("LK-2", format_args!("ignores a message about {resource}, which does not exist"));
         }
-        let is_sound = match &message {
+        let is_valid = match &message {
             central::Message::Request { ticket, .. } | central::Message::Release { ticket, .. } => {
-                resource.site == self.place.me && ticket.node == from
+                resource.site == self.config.me && ticket.node == from
             }
             central::Message::Grant { ticket, .. } | central::Message::Denied { ticket } => {
-                resource.site == from && ticket.node == self.place.me
+                resource.site == from && ticket.node == self.config.me
             }
         };
-        if !is_sound {
-            return out.note("LK-2", format_args!("ignores a message of {resource}, which {from} brought"));
+        if !is_valid {
+            return out.note("LK-2", format_args!("ignores a message about {resource}, which came from {from}"));
         }
         let granted = match &message {
             central::Message::Request { .. } => {
-                self.is_asked(now, number, from, spell, out);
+                self.on_request(now, number, from, spell, out);
                 None
             }
             central::Message::Release { .. } => {
-                self.is_withdrawn(now, number, from, out);
+                self.on_withdrawal(now, number, from, out);
                 None
             }
             central::Message::Grant { fence, .. } => Some(Spell(fence.counter)),
@@ -360,9 +370,9 @@ impl<D: Detector> Locks<D> {
         }
     }
 
-    /// A lock takes an input. Tells whether it has let the process in.
+    /// Gives a lock an input. Returns whether the process got the resource.
     fn pass_lock(&mut self, now: Time, number: usize, input: Input<Central>, out: &mut Effects<'_, Self>) -> bool {
-        let (Some(lock), Some(resource)) = (self.locks.get_mut(number), self.place.resources.get(number).copied())
+        let (Some(lock), Some(resource)) = (self.locks.get_mut(number), self.config.resources.get(number).copied())
         else {
             return false;
         };
@@ -371,9 +381,9 @@ impl<D: Detector> Locks<D> {
         let number_sent = u16::try_from(number).unwrap_or(u16::MAX);
         let wrap = |message| Message::Lock(LockMessage { lock: number_sent, spell, message, resource });
         let timer = |timer| Timer::Lock(number_sent, timer);
-        let told = adapt::pass_with(&mut lock.lock, now, input, (wrap, timer), out);
-        let held = self.observe(now, number, before, out);
-        let entry = told.into_iter().find_map(|event| match event {
+        let events = adapt::pass_with(&mut lock.lock, now, input, (wrap, timer), out);
+        let held = self.on_holder_change(now, number, before, out);
+        let entry = events.into_iter().find_map(|event| match event {
             mutex::Event::Entered { fence, .. } => Some(Entry { number, spell: Spell(fence.counter) }),
             mutex::Event::Extended { .. }
             | mutex::Event::Lost
@@ -386,14 +396,15 @@ impl<D: Detector> Locks<D> {
         if let Some(entry) = entry {
             self.enter(now, entry, out);
         }
-        if let Some(fact) = held {
-            self.tell(now, fact, out);
+        if let Some(event) = held {
+            self.inform(now, event, out);
         }
         has_entered
     }
 
-    fn tell(&mut self, now: Time, fact: Fact, out: &mut Effects<'_, Self>) {
-        self.pass(now, Input::Command(fact), out);
+    /// Informs the detector.
+    fn inform(&mut self, now: Time, event: Fact, out: &mut Effects<'_, Self>) {
+        self.pass(now, Input::Command(event), out);
     }
 
     /// LK-7.
@@ -404,9 +415,10 @@ impl<D: Detector> Locks<D> {
     }
 }
 
+/// A granted lock.
 struct Entry {
     number: usize,
-    /// Which time it is that the resource waits.
+    /// The number of the resource's wait for its new holder.
     spell: Spell,
 }
 
@@ -420,7 +432,7 @@ impl<D: Detector> Protocol for Locks<D> {
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => self.command(now, command, out),
-            Input::Message { from, message: Message::Lock(message) } => self.take(now, from, message, out),
+            Input::Message { from, message: Message::Lock(message) } => self.on_message(now, from, message, out),
             Input::Message { from, message: Message::Detector(message) } => {
                 self.pass(now, Input::Message { from, message }, out);
             }
@@ -428,7 +440,8 @@ impl<D: Detector> Protocol for Locks<D> {
             Input::Timer(Timer::Lock(number, timer)) => {
                 self.pass_lock(now, usize::from(number), Input::Timer(timer), out);
             }
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
+            // The textbook form: it saves nothing, uses no failure detector, and runs in a fixed
+            // group.
             Input::Start { .. }
             | Input::Saved(_)
             | Input::Suspect(_)

@@ -1,23 +1,26 @@
-//! Deadlocks: who waits for whom, and who waits for ever.
+//! Deadlock detection: the wait-for graph, and algorithms that find its deadlocks.
 //!
-//! A process that waits for others lets go of nothing meanwhile. If they wait for it in turn, nobody ever goes on. [`Graph`] is who waits for
-//! whom at an instant, seen as a whole; no process sees it so. A **detector** is the part of a node that finds deadlocks all the same. It is a
-//! [`Protocol`](crate::Protocol) whose commands are [`Fact`]s, which it is told by whoever lets processes wait, and whose events are
-//! [`Finding`]s. Two hosts feed detectors: [`Requests`], where processes ask each other, and [`Locks`], where they ask for resources, each with
-//! a coordinator of its own. Both take the same [`Command`]s and tell the same [`Event`]s, so that a property, a measure or a user is written once.
+//! A process that waits for others releases nothing meanwhile. If they wait for it in turn, none of
+//! them ever continues. [`Graph`] is the complete wait-for graph at an instant, which no single
+//! process sees. A **detector** is the part of a node that finds deadlocks without it. It is a
+//! [`Protocol`](crate::Protocol) whose commands are [`Fact`]s, which the host of the waiting
+//! processes gives it, and whose events are [`Finding`]s. There are two hosts: [`Requests`], in
+//! which processes ask each other, and [`Locks`], in which they ask for resources, each with its
+//! own coordinator. Both take the same [`Command`]s and emit the same [`Event`]s, so that one
+//! property, metric or client works with both.
 
 mod agent;
 pub mod central;
 #[cfg(test)]
 pub(crate) mod drill;
 pub mod edge_chasing;
-mod fact;
 mod facts;
 pub mod graph;
-// Not part of the documented interface until the lock table, which it was written for, uses it and has settled its form. Benchmarks use it.
+mod wait_event;
+// Hidden until the lock table, which it was written for, uses it and its interface is settled.
+// Benchmarks use it.
 #[doc(hidden)]
 pub mod incremental;
-mod ledger;
 pub mod locks;
 mod need;
 mod plan;
@@ -26,13 +29,13 @@ mod report;
 pub mod requests;
 pub mod resolution;
 #[cfg(test)]
-mod storm;
+mod schedules;
+mod site_state;
 mod victim;
 
-pub use agent::{Agent, Kind, NoAgent, Spell};
+pub use agent::{Agent, Kind, ParseAgentError, Spell};
 pub use central::Central;
 pub use edge_chasing::EdgeChasing;
-pub use fact::{Detector, Fact, Finding};
 pub use facts::{Facts, Waiting};
 pub use graph::{Deadlock, Graph, Shape};
 #[doc(hidden)]
@@ -44,26 +47,27 @@ pub use query_reply::QueryReply;
 pub use report::{Report, Wait};
 pub use requests::Requests;
 pub use victim::{Policy, Stake};
+pub use wait_event::{Detector, Fact, Finding};
 
 use core::fmt;
 
-/// What a user asks of a process of a site.
+/// A command that a client gives a process of a site.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Command {
-    /// The process asks others, and waits for them.
+    /// The process sends requests to others and waits for them.
     Ask { process: u16, need: Need<Agent> },
-    /// The process lets go: whoever waits for it need not wait for it any more.
+    /// The process answers the request of `to`, which no longer waits for it.
     Answer { process: u16, to: Agent },
-    /// The process waits no longer, without having got what it asked for.
+    /// The process cancels its wait, without having got what it asked for.
     GiveUp { process: u16 },
-    /// The process has a look whether it is part of a deadlock.
+    /// The process starts a check whether it is part of a deadlock.
     Look { process: u16 },
 }
 
 impl Command {
-    /// Its name, as users type it.
+    /// The command's name as typed in scripts and on the console.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Ask { .. } => "ask",
@@ -73,7 +77,7 @@ impl Command {
         }
     }
 
-    /// Which process of the site it is for.
+    /// Returns the number of the process within the site.
     pub const fn process(&self) -> u16 {
         match self {
             Self::Ask { process, .. }
@@ -99,28 +103,51 @@ impl fmt::Display for Command {
     }
 }
 
-/// What a site tells its user.
+/// An event that a site emits to its client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Event {
     /// An agent begins to wait.
-    Waits { who: Agent, spell: Spell, need: Need<Agent> },
-    /// An agent learns that another one waits for it. The spell is the waiter's.
-    Asked { who: Agent, by: Agent, spell: Spell },
-    /// An agent has let go of what another one waits for. The spell is the waiter's.
-    Answers { who: Agent, to: Agent, spell: Spell },
-    /// Somebody has got what it waited for.
-    Runs { who: Agent, spell: Spell },
-    /// Somebody waits no longer, without having got what it waited for.
-    GaveUp { who: Agent, spell: Spell },
-    /// Somebody is waited for no longer.
+    Waits {
+        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+        need: Need<Agent>,
+    },
+    /// An agent learns that another one waits for it. The number is that of the waiter's wait.
+    Asked {
+        who: Agent,
+        by: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+    },
+    /// An agent has released what another one waits for. The number is that of the waiter's wait.
+    Answers {
+        who: Agent,
+        to: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+    },
+    /// An agent has got what it waited for.
+    Runs {
+        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+    },
+    /// An agent has cancelled its wait, without having got what it waited for.
+    GaveUp {
+        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+    },
+    /// An agent is no longer waited for.
     Withdrawn { who: Agent, by: Agent },
     /// A detector has found a deadlock.
     Deadlock(Report),
-    /// A process of this site is to give up, so that the others can go on.
+    /// A process of this site must abort, so that the others can continue.
     Victim { who: Agent, report: Report },
-    /// The command made no sense now; nothing changed.
+    /// The command was not valid now; nothing changed.
     Refused(Refusal),
 }
 
@@ -131,20 +158,21 @@ impl fmt::Display for Event {
             Self::Waits { who, need, .. } => write!(f, "{who} waits for {need}"),
             Self::Asked { who, by, .. } if by.is_resource() => write!(f, "{who} has {by}"),
             Self::Asked { who, by, .. } => write!(f, "{by} waits for {who}"),
-            Self::Answers { who, to, .. } if to.is_resource() => write!(f, "{who} lets go of {to}"),
-            Self::Answers { who, to, .. } => write!(f, "{who} lets {to} go on"),
+            Self::Answers { who, to, .. } if to.is_resource() => write!(f, "{who} releases {to}"),
+            Self::Answers { who, to, .. } if who.is_resource() => write!(f, "{who} is granted to {to}"),
+            Self::Answers { who, to, .. } => write!(f, "{who} answers {to}"),
             Self::Runs { who, .. } if who.is_resource() => write!(f, "{who} is free"),
-            Self::Runs { who, .. } => write!(f, "{who} goes on"),
-            Self::GaveUp { who, .. } => write!(f, "{who} has given up"),
-            Self::Withdrawn { who, by } => write!(f, "{by} waits for {who} no longer"),
+            Self::Runs { who, .. } => write!(f, "{who} continues"),
+            Self::GaveUp { who, .. } => write!(f, "{who} has cancelled its wait"),
+            Self::Withdrawn { who, by } => write!(f, "{by} no longer waits for {who}"),
             Self::Deadlock(report) => write!(f, "DEADLOCK: {report}"),
-            Self::Victim { who, report } => write!(f, "{who} MUST GIVE UP: {report}"),
+            Self::Victim { who, report } => write!(f, "{who} MUST ABORT: {report}"),
             Self::Refused(refusal) => write!(f, "refused: {refusal}"),
         }
     }
 }
 
-/// Why a command made no sense.
+/// The reason why a site refused a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -152,22 +180,25 @@ pub enum Refusal {
     NoSuchProcess,
     Waiting,
     NotWaiting,
-    /// Nobody is asked, somebody who is not there, somebody twice, or the process itself.
-    NobodyToAsk,
-    /// The detector knows only those who wait for all whom they ask, or only those who wait for any of them.
+    /// The request names no agent, an unknown one, one twice, or the process itself.
+    #[cfg_attr(feature = "serde", serde(rename = "nobody-to-ask"))]
+    InvalidNeed,
+    /// The detector supports only waits for all, or only waits for any, of the named agents.
     OtherModel,
-    NotOwed,
+    /// The agent does not wait for the process.
+    #[cfg_attr(feature = "serde", serde(rename = "not-owed"))]
+    NotAwaited,
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoSuchProcess => "there is no such process here",
-            Self::Waiting => "it waits, and whoever waits does nothing else",
-            Self::NotWaiting => "it does not wait",
-            Self::NobodyToAsk => "there is nobody to ask, or not as often",
-            Self::OtherModel => "the detector knows another way of waiting",
-            Self::NotOwed => "that one does not wait for it",
+            Self::NoSuchProcess => "the site has no such process",
+            Self::Waiting => "the process waits, and can do nothing else",
+            Self::NotWaiting => "the process does not wait",
+            Self::InvalidNeed => "the request must name at least one other known agent, each once",
+            Self::OtherModel => "the detector does not support this kind of wait",
+            Self::NotAwaited => "that agent does not wait for the process",
         })
     }
 }

@@ -1,28 +1,31 @@
-//! What one who waits waits for.
+//! The condition under which a wait ends.
 
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A wait for others. Whoever has several needs at once waits until all of them are met.
+/// The condition under which a wait ends. An agent with several needs waits until all of them are
+/// met.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Need<N> {
-    /// Met when all of these have let go: the locks of a transaction. Nobody at all is no wait.
+    /// Met when all of these have released: the locks of a transaction. An empty list is met at
+    /// once.
     All(Vec<N>),
-    /// Met when any of these has: one permit of a semaphore, one answer of several. Nobody at all is no wait.
+    /// Met when one of these has released: one permit of a semaphore, one answer of several. An
+    /// empty list is met at once.
     Any(Vec<N>),
 }
 
 impl<N> Need<N> {
-    /// Those it names.
+    /// Returns the agents it names.
     pub fn on(&self) -> &[N] {
         match self {
             Self::All(on) | Self::Any(on) => on,
         }
     }
 
-    /// Whether it is met, if this tells of each one whether it has let go.
+    /// Returns whether the need is met; `is_free` returns whether an agent has released.
     pub fn is_met(&self, mut is_free: impl FnMut(&N) -> bool) -> bool {
         match self {
             Self::All(on) => on.iter().all(&mut is_free),
@@ -30,7 +33,7 @@ impl<N> Need<N> {
         }
     }
 
-    /// Whether one of several is enough.
+    /// Returns whether one of several is enough.
     pub fn is_any(&self) -> bool {
         match self {
             Self::All(_) => false,
@@ -38,7 +41,7 @@ impl<N> Need<N> {
         }
     }
 
-    /// The same need of others.
+    /// Maps the names of the agents.
     pub fn map<M>(self, f: impl FnMut(N) -> M) -> Need<M> {
         match self {
             Self::All(on) => Need::All(on.into_iter().map(f).collect()),
@@ -53,8 +56,8 @@ impl<N: fmt::Display> fmt::Display for Need<N> {
         if self.is_any() {
             f.write_str("any of ")?;
         }
-        for (place, on) in self.on().iter().enumerate() {
-            let before = match (place, place + 1 == self.on().len()) {
+        for (index, on) in self.on().iter().enumerate() {
+            let before = match (index, index + 1 == self.on().len()) {
                 (0, _) => "",
                 (_, true) => " and ",
                 (_, false) => ", ",

@@ -1,28 +1,31 @@
-//! How a detector is set up, which all its sites know.
+//! The setup of a detector, which all sites know.
 
 use super::{Agent, Policy};
 use crate::node::NodeId;
 use crate::time::Duration;
 use alloc::vec::Vec;
 
-/// How a detector is set up.
+/// The setup of a detector, which all sites know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub sites: usize,
+    /// The number of processes of each site.
     pub processes: Vec<u16>,
-    /// The sites that coordinate the resources, one a resource; none where processes ask each other.
+    /// The coordinator site of each resource. Empty if processes ask each other.
     pub resources: Vec<NodeId>,
-    /// How much each process matters, in the order of sites and of their processes; those that are missing matter least.
+    /// The priority of each process, in the order of sites and of their processes. Missing ones
+    /// have the lowest, 0.
     pub priorities: Vec<u32>,
-    /// Who gives up; nobody if a deadlock is only to be told.
+    /// The policy that selects the victim of a deadlock; `None` if deadlocks are only reported.
     pub victim: Option<Policy>,
+    /// How long an agent waits before it starts a check.
     pub patience: Duration,
-    /// The site that decides who gives up, and that a central detector is at.
-    pub desk: NodeId,
+    /// The site that resolves deadlocks, and where a central detector is.
+    pub resolver: NodeId,
 }
 
 impl Plan {
-    /// So many sites, one process each, that only tell.
+    /// A plan with one process at each site, which only reports deadlocks.
     pub fn new(sites: usize) -> Self {
         Self {
             sites,
@@ -31,11 +34,11 @@ impl Plan {
             priorities: Vec::new(),
             victim: None,
             patience: Duration::ZERO,
-            desk: NodeId::from_index(0),
+            resolver: NodeId::from_index(0),
         }
     }
 
-    /// So many processes, spread over the sites one after the other.
+    /// Distributes this number of processes evenly over the sites.
     #[must_use]
     pub fn with_processes(self, processes: usize) -> Self {
         let sites = self.sites.max(1);
@@ -43,26 +46,26 @@ impl Plan {
         Self { processes: (0..self.sites).map(at).collect(), ..self }
     }
 
-    /// How many processes a site has.
+    /// Returns the number of processes of a site.
     pub fn processes_at(&self, site: NodeId) -> u16 {
         self.processes.get(site.index()).copied().unwrap_or(0)
     }
 
-    /// How much a process matters.
+    /// Returns the priority of a process.
     pub fn priority(&self, site: NodeId, number: u16) -> u32 {
         let before: usize = self.processes.iter().take(site.index()).map(|count| usize::from(*count)).sum();
         self.priorities.get(before + usize::from(number)).copied().unwrap_or(0)
     }
 
-    /// The resources, in their order.
+    /// Returns the resources in order.
     pub fn resources(&self) -> impl Iterator<Item = Agent> + '_ {
         let before =
-            |place: usize, site| self.resources.iter().take(place).filter(move |other| **other == site).count();
-        let number = move |place, site| u16::try_from(before(place, site)).unwrap_or(u16::MAX);
-        self.resources.iter().enumerate().map(move |(place, site)| Agent::resource(*site, number(place, *site)))
+            |index: usize, site| self.resources.iter().take(index).filter(move |other| **other == site).count();
+        let number = move |index, site| u16::try_from(before(index, site)).unwrap_or(u16::MAX);
+        self.resources.iter().enumerate().map(move |(index, site)| Agent::resource(*site, number(index, *site)))
     }
 
-    /// Every process.
+    /// Returns all processes.
     pub fn all_processes(&self) -> impl Iterator<Item = Agent> + '_ {
         let sites = self.processes.iter().enumerate();
         sites.flat_map(|(site, count)| (0..*count).map(move |number| Agent::process(NodeId::from_index(site), number)))

@@ -1,29 +1,39 @@
-//! Queries and replies (Chandy, Misra and Haas 1983, for those who wait for any of those whom they ask).
+//! Queries and replies (Chandy, Misra and Haas 1983, for processes that wait for any of the agents
+//! they ask).
 //!
-//! Here a cycle alone is no deadlock: one of those asked may go on and answer. So whoever begins to wait asks all whom it waits for whether they wait too. Each of
-//! them that does asks on, and replies when all whom it asked have replied; one that runs says nothing. If all replies come back, everyone who could
-//! ever wake the first one up waits, and waits only for others who do: a knot.
+//! In this model a cycle alone is no deadlock: one of the agents may continue and answer. So an
+//! agent that begins to wait asks all agents it waits for whether they wait too. Each of them that
+//! does sends queries in turn, and replies when all its queries are answered; an agent that runs
+//! does not reply. If all replies arrive, every agent that could ever answer the first one waits,
+//! and waits only for others that do: a knot.
 //!
 //! ```text
-//! QR-1  one begins to wait,
-//!       or is to look            → send a query to all whom it waits for
-//! QR-2  a query arrives at one
-//!       who waits                → if this look is new to it, send a query to all whom it waits for; if not, reply at once. One who runs says nothing
-//! QR-3  a reply arrives          → if it is the last one that was missing, reply to who asked first; whoever has begun it has found a deadlock
-//! QR-4  one waits no longer      → forget the queries that it has not replied to
+//! QR-1  an agent begins to wait,
+//!       or must check             → send a query to all agents it waits for
+//! QR-2  a query arrives at a
+//!       waiting agent             → if this check is new to it, send a query to all agents it
+//!                                   waits for; if not, reply at once. A running agent sends no
+//!                                   reply
+//! QR-3  a reply arrives           → if it is the last missing one, reply to the first query; the
+//!                                   agent that started the check has found a deadlock instead
+//! QR-4  an agent no longer waits  → forget the queries that it has not replied to
 //! ```
 //!
-//! Cost: one look takes at most 2 messages for each wait of one site's process for another's, a query and a reply. Those within a site are no messages.
+//! Cost: one check takes at most 2 messages for each wait of one site's process for another's, a
+//! query and a reply. Those within a site are no messages.
 //!
-//! Assumes: links keep the order of messages, so that whoever is woken hears of that before a reply that was sent later; every message arrives; no node dies.
+//! Assumes: links are FIFO, so that an answer arrives before a reply that was sent later; every
+//! message arrives; no node crashes.
 //!
-//! When it fails: a node that dies never replies, and no deadlock that it is part of is found. On links that reorder, a reply may overtake the word that wakes
-//! its receiver, and a deadlock may be told that is none.
+//! When it fails: a crashed node never replies, and no deadlock that it is part of is found. On
+//! links that reorder, a reply may overtake an answer to its receiver, and a phantom deadlock may
+//! be reported.
 //!
-//! Departs from the paper: replies name who waits for whom, so that the report can. Who gives up is decided at one desk (RS-1 to RS-7).
+//! Departs from the paper: replies carry the waits they have collected, so that the report can list
+//! them. One resolver selects the victims (RS-1 to RS-7).
 
-use super::ledger::Ledger;
-use super::resolution::{Errand, Resolution, Ruling, carry_out};
+use super::resolution::{Action, Resolution, Ruling, perform};
+use super::site_state::SiteState;
 use super::{Agent, Detector, Fact, Facts, Finding, Need, Plan, Report, Wait, Waiting};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
@@ -40,12 +50,12 @@ use core::fmt;
 #[cfg(test)]
 mod tests;
 
-/// The line of the book's table.
+/// Expected figures and properties.
 pub const FACTS: Facts = Facts {
     profile: Profile {
         name: "deadlock-or",
         class: "diffusion",
-        summary: "whoever waits asks all it waits for whether they wait too; if all reply, nobody can wake it",
+        summary: "a waiting agent asks all it waits for whether they wait too; if all reply, none can answer it",
         source: include_str!("query_reply.rs"),
         flaw: None,
         checkable: true,
@@ -57,63 +67,70 @@ pub const FACTS: Facts = Facts {
     kinds: &["query", "reply"],
 };
 
-/// One site's part of the detector.
+/// A site's part of the detector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct QueryReply {
-    place: Fixed<Place>,
-    ledger: Ledger,
+    config: Fixed<Config>,
+    site: SiteState,
     resolution: Resolution,
+    /// The number of checks of each agent here.
     looks: BTreeMap<Agent, u64>,
-    /// What each one here takes part in since it began to wait, by whose look it is.
+    /// The checks that each agent here takes part in during its current wait, by the agent that
+    /// started the check.
     pub(crate) parts: BTreeMap<(Agent, Agent), Part>,
-    /// What goes from one here to another one here. Between steps there is nothing.
-    inside: VecDeque<Message>,
+    /// Messages between agents here. Empty between steps.
+    local_messages: VecDeque<Message>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     patience: Duration,
 }
 
+/// An agent's part in a check.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Part {
     look: u64,
-    /// Who asked first; nobody if it has begun itself.
+    /// The sender of the first query; `None` if this agent started the check.
     asked_by: Option<Agent>,
+    /// The agents whose replies are missing.
     missing: BTreeSet<Agent>,
-    /// Who waits, as far as replies have told.
+    /// The waits that replies have reported.
     gathered: Vec<Wait>,
 }
 
-/// What sites send each other.
+/// The messages between sites.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Message {
-    /// Do you wait?
-    Query(Letter),
-    /// I do, and so do all whom I wait for.
+    /// Asks whether the receiver waits.
+    Query(CheckHeader),
+    /// The sender waits, and so do all agents it waits for.
     Reply {
-        letter: Letter,
-        /// Who waits, as far as that was not told to others.
+        #[cfg_attr(feature = "serde", serde(rename = "letter"))]
+        header: CheckHeader,
+        /// The waits that no other reply has reported yet.
         gathered: Vec<Wait>,
     },
     Ruling(Ruling),
 }
 
-/// Which look it is, and between whom.
+/// The check that a message belongs to, its sender and its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Letter {
+pub struct CheckHeader {
+    /// The agent that started the check.
     pub by: Agent,
+    /// The number of that agent's check.
     pub look: u64,
     pub from: Agent,
     pub to: Agent,
 }
 
 /// `P0: P1→P2`.
-impl fmt::Display for Letter {
+impl fmt::Display for CheckHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}→{}", self.by, self.from, self.to)
     }
@@ -130,7 +147,7 @@ impl Describe for Message {
 
     fn label(&self) -> Option<&dyn fmt::Display> {
         match self {
-            Self::Query(letter) | Self::Reply { letter, .. } => Some(letter),
+            Self::Query(header) | Self::Reply { header, .. } => Some(header),
             Self::Ruling(_) => None,
         }
     }
@@ -144,7 +161,7 @@ impl Describe for Message {
 
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
-            Self::Query(letter) | Self::Reply { letter, .. } => Some(letter.by.site),
+            Self::Query(header) | Self::Reply { header, .. } => Some(header.by.site),
             Self::Ruling(_) => None,
         }
     }
@@ -157,144 +174,146 @@ impl Detector for QueryReply {
 }
 
 impl QueryReply {
-    /// A site's part, where nobody waits.
+    /// A site without waits.
     pub fn new(me: NodeId, plan: &Plan) -> Self {
         Self {
-            place: Fixed::new(Place { me, patience: plan.patience }),
-            ledger: Ledger::default(),
+            config: Fixed::new(Config { me, patience: plan.patience }),
+            site: SiteState::default(),
             resolution: Resolution::new(me, plan),
             looks: BTreeMap::new(),
             parts: BTreeMap::new(),
-            inside: VecDeque::new(),
+            local_messages: VecDeque::new(),
         }
     }
 
-    fn learn(&mut self, fact: Fact, out: &mut Effects<'_, Self>) {
-        match fact {
-            Fact::Blocks { who, spell, need, stake } => {
-                self.ledger.block(Wait { who, spell, need, stake });
-                if self.place.patience == Duration::ZERO {
+    fn on_wait_event(&mut self, event: Fact, out: &mut Effects<'_, Self>) {
+        match event {
+            Fact::Blocked { who, spell, need, stake } => {
+                self.site.block(Wait { who, spell, need, stake });
+                if self.config.patience == Duration::ZERO {
                     self.look(who, out);
                 } else {
-                    out.set_timer(who, Span::exactly(self.place.patience));
+                    out.set_timer(who, Span::exactly(self.config.patience));
                 }
             }
-            Fact::Runs { who } => self.run(who, out),
+            Fact::Runs { who } => self.unblock(who, out),
             Fact::Look { who } => self.look(who, out),
-            // Whom somebody lets go on, that one hears before any reply; and one answer of several is enough.
-            Fact::Eased { .. } | Fact::Owes { .. } | Fact::Paid { .. } => {}
+            // An answer arrives before any later reply, and one answer of several is enough.
+            Fact::DependencyReleased { .. } | Fact::BlockedOn { .. } | Fact::NoLongerBlockedOn { .. } => {}
         }
     }
 
     /// QR-1.
     fn look(&mut self, who: Agent, out: &mut Effects<'_, Self>) {
-        if self.ledger.wait(who).is_none() {
+        if self.site.wait(who).is_none() {
             return;
         }
         let look = self.looks.entry(who).or_default();
         *look = look.saturating_add(1);
         let look = *look;
-        out.note("QR-1", format_args!("{who} asks all whom it waits for whether they wait"));
-        self.spread(who, who, look, None, out);
+        out.note("QR-1", format_args!("{who} asks all it waits for whether they wait"));
+        self.send_queries(who, who, look, None, out);
     }
 
-    /// Somebody takes part in a look: it asks all whom it waits for.
-    fn spread(&mut self, who: Agent, by: Agent, look: u64, asked_by: Option<Agent>, out: &mut Effects<'_, Self>) {
-        let on = self.ledger.on(who);
+    /// Lets an agent take part in a check: it sends a query to all agents it waits for.
+    fn send_queries(&mut self, who: Agent, by: Agent, look: u64, asked_by: Option<Agent>, out: &mut Effects<'_, Self>) {
+        let on = self.site.awaited_by(who);
         let part = Part { look, asked_by, missing: on.iter().copied().collect(), gathered: Vec::new() };
         self.parts.insert((who, by), part);
         for to in on {
-            self.post(Message::Query(Letter { by, look, from: who, to }), to, out);
+            self.send(Message::Query(CheckHeader { by, look, from: who, to }), to, out);
         }
     }
 
     /// QR-2.
-    fn answer(&mut self, letter: Letter, out: &mut Effects<'_, Self>) {
-        let Letter { by, look, from, to } = letter;
-        if self.ledger.wait(to).is_none() {
-            return out.note("QR-2", format_args!("says nothing: {to} does not wait"));
+    fn on_query(&mut self, header: CheckHeader, out: &mut Effects<'_, Self>) {
+        let CheckHeader { by, look, from, to } = header;
+        if self.site.wait(to).is_none() {
+            return out.note("QR-2", format_args!("does not reply: {to} does not wait"));
         }
         match self.parts.get(&(to, by)) {
-            Some(part) if part.look > look => out.note("QR-2", format_args!("says nothing: {by} looks anew")),
+            Some(part) if part.look > look => {
+                out.note("QR-2", format_args!("does not reply: {by} has started a new check"));
+            }
             Some(part) if part.look == look => {
-                out.note("QR-2", format_args!("replies at once: {to} takes part in this look of {by}"));
-                let letter = Letter { by, look, from: to, to: from };
-                self.post(Message::Reply { letter, gathered: Vec::new() }, from, out);
+                out.note("QR-2", format_args!("replies at once: {to} already takes part in this check of {by}"));
+                let header = CheckHeader { by, look, from: to, to: from };
+                self.send(Message::Reply { header, gathered: Vec::new() }, from, out);
             }
             Some(_) | None => {
-                out.note("QR-2", format_args!("{to} waits, and asks on"));
-                self.spread(to, by, look, Some(from), out);
+                out.note("QR-2", format_args!("{to} waits, and sends queries in turn"));
+                self.send_queries(to, by, look, Some(from), out);
             }
         }
     }
 
     /// QR-3.
-    fn gather(&mut self, letter: Letter, gathered: Vec<Wait>, out: &mut Effects<'_, Self>) {
-        let Letter { by, look, from, to } = letter;
-        let Some(wait) = self.ledger.wait(to).cloned() else {
-            return out.note("QR-3", format_args!("ignores it: {to} does not wait any more"));
+    fn on_reply(&mut self, header: CheckHeader, gathered: Vec<Wait>, out: &mut Effects<'_, Self>) {
+        let CheckHeader { by, look, from, to } = header;
+        let Some(wait) = self.site.wait(to).cloned() else {
+            return out.note("QR-3", format_args!("ignores it: {to} no longer waits"));
         };
         let part = self.parts.get_mut(&(to, by)).filter(|part| part.look == look);
         let Some(part) = part.filter(|part| part.missing.contains(&from)) else {
-            return out.note("QR-3", format_args!("ignores it: {to} takes no part in that look of {by}"));
+            return out.note("QR-3", format_args!("ignores it: {to} expects no such reply in that check of {by}"));
         };
         part.missing.remove(&from);
         part.gathered.extend(gathered);
         if !part.missing.is_empty() {
-            return out.note("QR-3", format_args!("{to} still waits for {} more", part.missing.len()));
+            return out.note("QR-3", format_args!("{to} lacks {} more replies", part.missing.len()));
         }
         let mut gathered = core::mem::take(&mut part.gathered);
         gathered.push(wait.clone());
         match part.asked_by {
             Some(asked_by) => {
                 out.note("QR-3", format_args!("{to} has all replies, and replies"));
-                let letter = Letter { by, look, from: to, to: asked_by };
-                self.post(Message::Reply { letter, gathered }, asked_by, out);
+                let header = CheckHeader { by, look, from: to, to: asked_by };
+                self.send(Message::Reply { header, gathered }, asked_by, out);
             }
             None => {
-                out.note("QR-3", format_args!("{to} has all replies: nobody can wake it"));
+                out.note("QR-3", format_args!("{to} has all replies: no agent can answer it"));
                 for report in Report::among(&wait, &gathered) {
-                    let errands = self.resolution.found(report, &self.ledger);
-                    self.run_errands(errands, out);
+                    let actions = self.resolution.on_found(report, &self.site);
+                    self.perform(actions, out);
                 }
             }
         }
     }
 
     /// QR-4.
-    fn run(&mut self, who: Agent, out: &mut Effects<'_, Self>) {
-        let Some(wait) = self.ledger.run(who) else { return };
+    fn unblock(&mut self, who: Agent, out: &mut Effects<'_, Self>) {
+        let Some(wait) = self.site.unblock(who) else { return };
         self.parts.retain(|(here, _), _| *here != who);
-        if self.place.patience > Duration::ZERO {
+        if self.config.patience > Duration::ZERO {
             out.cancel_timer(who);
         }
-        let errands = self.resolution.ran(who, wait.spell, &self.ledger);
-        self.run_errands(errands, out);
+        let actions = self.resolution.on_unblocked(who, wait.spell, &self.site);
+        self.perform(actions, out);
     }
 
-    fn take(&mut self, message: Message, from: NodeId, out: &mut Effects<'_, Self>) {
+    fn on_message(&mut self, message: Message, from: NodeId, out: &mut Effects<'_, Self>) {
         match message {
-            Message::Query(letter) if letter.from.site == from => self.answer(letter, out),
-            Message::Reply { letter, gathered } if letter.from.site == from => self.gather(letter, gathered, out),
-            Message::Query(letter) | Message::Reply { letter, .. } => {
-                out.note("QR-2", format_args!("ignores {letter}, which {from} brought"));
+            Message::Query(header) if header.from.site == from => self.on_query(header, out),
+            Message::Reply { header, gathered } if header.from.site == from => self.on_reply(header, gathered, out),
+            Message::Query(header) | Message::Reply { header, .. } => {
+                out.note("QR-2", format_args!("ignores {header}, which came from {from}"));
             }
             Message::Ruling(ruling) => {
-                let errands = self.resolution.hear(from, ruling, &self.ledger);
-                self.run_errands(errands, out);
+                let actions = self.resolution.on_message(from, ruling, &self.site);
+                self.perform(actions, out);
             }
         }
     }
 
-    fn run_errands(&mut self, errands: Vec<Errand>, out: &mut Effects<'_, Self>) {
-        for who in carry_out(errands, Message::Ruling, out) {
+    fn perform(&mut self, actions: Vec<Action>, out: &mut Effects<'_, Self>) {
+        for who in perform(actions, Message::Ruling, out) {
             self.look(who, out);
         }
     }
 
-    fn post(&mut self, message: Message, to: Agent, out: &mut Effects<'_, Self>) {
-        if to.site == self.place.me {
-            self.inside.push_back(message);
+    fn send(&mut self, message: Message, to: Agent, out: &mut Effects<'_, Self>) {
+        if to.site == self.config.me {
+            self.local_messages.push_back(message);
         } else {
             out.send(to.site, message);
         }
@@ -304,17 +323,18 @@ impl QueryReply {
 impl Protocol for QueryReply {
     type Command = Fact;
     type Message = Message;
-    /// One who has waited for long enough to look.
+    /// The agent whose patience has ended and that starts a check.
     type Timer = Agent;
     type Event = Finding;
     type Durable = ();
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(fact) => self.learn(fact, out),
-            Input::Message { from, message } => self.take(message, from, out),
+            Input::Command(event) => self.on_wait_event(event, out),
+            Input::Message { from, message } => self.on_message(message, from, out),
             Input::Timer(who) => self.look(who, out),
-            // A textbook group: nothing is saved, nobody is suspected, and the members never change.
+            // The textbook form: it saves nothing, uses no failure detector, and runs in a fixed
+            // group.
             Input::Start { .. }
             | Input::Saved(_)
             | Input::Suspect(_)
@@ -324,8 +344,8 @@ impl Protocol for QueryReply {
             | Input::View(_)
             | Input::Lease(_) => {}
         }
-        while let Some(message) = self.inside.pop_front() {
-            self.take(message, self.place.me, out);
+        while let Some(message) = self.local_messages.pop_front() {
+            self.on_message(message, self.config.me, out);
         }
     }
 }

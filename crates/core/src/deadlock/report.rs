@@ -1,34 +1,38 @@
-//! What is told of a deadlock: who holds, who waits for what, and who gives up.
+//! The report of a deadlock: its waits, and the victim.
 
 use super::{Agent, Deadlock, Graph, Need, Shape, Spell, Stake};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// One who waits, as a detector knows it.
+/// A wait of an agent, as a detector knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Wait {
     pub who: Agent,
+    #[cfg_attr(feature = "serde", serde(rename = "spell"))]
     pub spell: Spell,
     pub need: Need<Agent>,
+    #[cfg_attr(feature = "serde", serde(rename = "stake"))]
     pub stake: Stake,
 }
 
-/// A deadlock that was found.
+/// The report of a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Report {
+    /// The agent that found it.
     pub by: Agent,
+    /// The number of that agent's wait.
     pub during: Spell,
     pub shape: Shape,
-    /// Those who bring it about, each with what it waits for. In a cycle each waits for the next one.
+    /// The waits that cause the deadlock. In a cycle, each agent waits for the next one.
     pub waits: Vec<Wait>,
-    /// Who is to give up, if anybody is.
+    /// The process that must abort; `None` if deadlocks are only reported.
     pub victim: Option<Agent>,
 }
 
 impl Report {
-    /// A cycle, each of whose members waits for the next one.
+    /// Reports a cycle, in which each agent waits for the next one.
     pub fn cycle(by: &Wait, mut waits: Vec<Wait>) -> Self {
         let next: Vec<_> = waits.iter().skip(1).chain(waits.first()).map(|wait| wait.who).collect();
         for (wait, next) in waits.iter_mut().zip(next) {
@@ -37,34 +41,34 @@ impl Report {
         Self { by: by.who, during: by.spell, shape: Shape::Cycle, waits, victim: None }
     }
 
-    /// The deadlocks among these waits, found by somebody who waits.
+    /// Returns the deadlocks among these waits, as found by the agent of `by`.
     pub fn among(by: &Wait, waits: &[Wait]) -> Vec<Self> {
         let deadlocks = graph(waits).deadlocks().into_iter();
-        deadlocks.map(|deadlock| Self::told(by, deadlock, waits)).collect()
+        deadlocks.map(|deadlock| Self::from_deadlock(by, deadlock, waits)).collect()
     }
 
-    /// The deadlock among these waits that somebody is one of those who bring it about, if there is any.
+    /// Returns the deadlock among these waits that the wait `by` is part of, if there is one.
     pub fn around(by: &Wait, waits: &[Wait]) -> Option<Self> {
-        graph(waits).deadlock_of(&by.who).map(|deadlock| Self::told(by, deadlock, waits))
+        graph(waits).deadlock_of(&by.who).map(|deadlock| Self::from_deadlock(by, deadlock, waits))
     }
 
-    fn told(by: &Wait, deadlock: Deadlock<Agent>, waits: &[Wait]) -> Self {
+    fn from_deadlock(by: &Wait, deadlock: Deadlock<Agent>, waits: &[Wait]) -> Self {
         let known = |(who, need)| Some(Wait { need, ..waits.iter().find(|wait| wait.who == who)?.clone() });
         let waits = deadlock.waits.into_iter().filter_map(known).collect();
         Self { by: by.who, during: by.spell, shape: deadlock.shape, waits, victim: None }
     }
 
-    /// Who can give up: processes, not what they hold.
+    /// Returns the possible victims with their abort costs: processes, not resources.
     pub fn candidates(&self) -> impl Iterator<Item = (Agent, Stake)> + '_ {
         self.waits.iter().filter(|wait| !wait.who.is_resource()).map(|wait| (wait.who, wait.stake))
     }
 
-    /// How often somebody had waited who is part of it.
+    /// Returns the number of an agent's wait, if the agent is part of the deadlock.
     pub fn spell(&self, who: Agent) -> Option<Spell> {
         self.waits.iter().find(|wait| wait.who == who).map(|wait| wait.spell)
     }
 
-    /// Who holds a resource, if that is part of it.
+    /// Returns the holder of a resource, if the resource is part of the deadlock.
     fn holder(&self, resource: Agent) -> Option<&Need<Agent>> {
         self.waits.iter().find(|wait| wait.who == resource && resource.is_resource()).map(|wait| &wait.need)
     }
@@ -82,8 +86,8 @@ fn graph(waits: &[Wait]) -> Graph<Agent> {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let processes = self.waits.iter().filter(|wait| !wait.who.is_resource());
-        for (place, Wait { who, need, .. }) in processes.enumerate() {
-            let before = if place == 0 { "" } else { "; " };
+        for (index, Wait { who, need, .. }) in processes.enumerate() {
+            let before = if index == 0 { "" } else { "; " };
             write!(f, "{before}{who} waits for {need}")?;
             if let [resource] = need.on()
                 && let Some(holder) = self.holder(*resource)
@@ -92,7 +96,7 @@ impl fmt::Display for Report {
             }
         }
         match self.victim {
-            Some(victim) => write!(f, "; {victim} is to give up"),
+            Some(victim) => write!(f, "; {victim} must abort"),
             None => Ok(()),
         }
     }

@@ -1,28 +1,38 @@
-//! Who gives up: deadlocks are decided one after the other, at one desk.
+//! Resolution of deadlocks: one site, the resolver, selects one victim after the other.
 //!
-//! A detector finds deadlocks where it finds them, several at once, and often the same one several times. If each were broken there and then, more would
-//! give up than must: whoever was found in two deadlocks breaks both, and what is done about the second is done about a phantom. So all that is found
-//! goes to one desk. It asks one process to give up, waits until that has happened, and only then looks at the next report. A report that names a wait
-//! which is over by then is dismissed, and whoever found it looks again.
+//! Detectors find deadlocks at different sites, several at once, and often the same one several
+//! times. If each site broke what it found at once, more processes than necessary would abort: a
+//! process that is found in two deadlocks breaks both, and the action against the second is one
+//! against a phantom. So all reports go to one resolver. It asks one process to abort, waits until
+//! that has happened, and only then handles the next report. It dismisses a report that names a
+//! wait which has ended by then, and the finder checks again.
 //!
 //! ```text
-//! RS-1  a deadlock is found       → tell it, if nobody is to give up; else send it to the desk
-//! RS-2  it is heard of, or comes
-//!       up at the desk            → dismiss it if a wait that it names is over: whoever found it is to look again
-//! RS-3  it stands                 → choose who gives up, tell it, and have the victim told; the next one waits
-//! RS-4  to give up                → tell the process, if it still waits; else say that it has
-//! RS-5  the victim has given up   → say so to the desk
-//! RS-6  that is heard at the desk → have whoever found it look again, for it may be in another one; take up the next report
-//! RS-7  to look again             → do so, if one still waits
+//! RS-1  a deadlock is found         → report it, if there is no victim policy; else send it to the
+//!                                     resolver
+//! RS-2  the resolver takes up a
+//!       report                      → dismiss it if a wait that it names has ended: the finder
+//!                                     checks again
+//! RS-3  all its waits still exist   → choose the victim, report the deadlock, and send the
+//!                                     victim's site a request to abort; later reports wait
+//! RS-4  a request to abort arrives  → pass it to the process, if it still waits; else confirm the
+//!                                     abort
+//! RS-5  the victim has aborted      → confirm it to the resolver
+//! RS-6  the confirmation arrives    → ask the finder to check again, for it may be in another
+//!                                     deadlock; take up the next report
+//! RS-7  asked to check again        → do so, if the agent still waits
 //! ```
 //!
-//! Why nothing is done about a phantom: nobody in a deadlock goes on until one of them gives up, and nobody gives up unless the desk says so. So what is
-//! found is a deadlock, unless one whom it names gave up before or since. When the desk chooses a victim, nobody else has been chosen whose wait is not
-//! over, and no wait that this report names is: so it is a deadlock, and stays one until the victim gives up.
+//! Why no phantom is resolved: no process in a deadlock continues until one of them aborts, and
+//! none aborts unless the resolver asks it. So a reported deadlock is real, unless one of its
+//! processes aborted before or since. When the resolver chooses a victim, no earlier victim still
+//! waits, and no wait of this report has ended: so the deadlock is real, and stays so until the
+//! victim aborts.
 //!
-//! Assumes: nobody gives up unasked. The desk does not hear of one who does, and may have somebody else give up for what that one has broken already.
+//! Assumes: no process aborts unasked. The resolver does not learn of it, and may let another
+//! process abort for a deadlock that is already broken.
 
-use super::ledger::Ledger;
+use super::site_state::SiteState;
 use super::{Agent, Finding, Plan, Policy, Report, Spell};
 use crate::describe::{Class, Describe};
 use crate::effects::Effects;
@@ -35,19 +45,27 @@ use alloc::vec::Vec;
 #[cfg(test)]
 mod tests;
 
-/// What sites tell each other of who gives up.
+/// The messages between sites that resolve deadlocks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Ruling {
-    /// To the desk: this was found.
+    /// To the resolver: a deadlock was found.
     Found(Report),
-    /// To the victim's site: it is to give up.
+    /// To the victim's site: the victim must abort.
     Doom(Report),
-    /// To the desk: it has.
-    Yielded { who: Agent, spell: Spell },
-    /// To whoever found a deadlock: look again.
-    Again { who: Agent, spell: Spell },
+    /// To the resolver: the victim has aborted.
+    Yielded {
+        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+    },
+    /// To the finder of a deadlock: check again.
+    Again {
+        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "spell"))]
+        spell: Spell,
+    },
 }
 
 impl Describe for Ruling {
@@ -60,208 +78,214 @@ impl Describe for Ruling {
         }
     }
 
-    /// Not part of what it costs to find a deadlock.
+    /// Resolution is not part of the cost of detection.
     fn class(&self) -> Class {
         Class::Announcement
     }
 }
 
+/// An action of the resolution, which the detector performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Errand {
+pub(super) enum Action {
     Send(NodeId, Ruling),
-    /// The rule of it that was applied, and why.
+    /// A note for the trace: the rule, its text and the agent.
     Note(&'static str, &'static str, Agent),
-    Tell(Finding),
+    Emit(Finding),
+    /// The agent starts a check.
     Look(Agent),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Resolution {
-    terms: Fixed<Terms>,
-    doomed: BTreeMap<Agent, Spell>,
-    /// At the desk: what was found and not looked at.
+    config: Fixed<Config>,
+    /// The victims at this site that have not aborted yet.
+    victims: BTreeMap<Agent, Spell>,
+    /// At the resolver: reports that are not handled yet.
     queue: VecDeque<Report>,
-    /// At the desk: what is being resolved.
+    /// At the resolver: the deadlock that is being resolved.
     current: Option<Report>,
-    /// At the desk: who has given up, and when last.
-    over: BTreeMap<Agent, Spell>,
+    /// At the resolver: the latest wait that each victim has aborted.
+    aborted: BTreeMap<Agent, Spell>,
 }
 
 #[derive(Debug)]
-struct Terms {
+struct Config {
     me: NodeId,
     sites: usize,
-    desk: NodeId,
+    resolver: NodeId,
     policy: Option<Policy>,
 }
 
 impl Resolution {
     pub(super) fn new(me: NodeId, plan: &Plan) -> Self {
         Self {
-            terms: Fixed::new(Terms { me, sites: plan.sites, desk: plan.desk, policy: plan.victim }),
-            doomed: BTreeMap::new(),
+            config: Fixed::new(Config { me, sites: plan.sites, resolver: plan.resolver, policy: plan.victim }),
+            victims: BTreeMap::new(),
             queue: VecDeque::new(),
             current: None,
-            over: BTreeMap::new(),
+            aborted: BTreeMap::new(),
         }
     }
 
-    pub(super) fn is_wanted(&self) -> bool {
-        self.terms.policy.is_some()
+    /// Returns whether deadlocks are resolved and not only reported.
+    pub(super) fn is_enabled(&self) -> bool {
+        self.config.policy.is_some()
     }
 
-    /// At the desk: whether somebody is to give up and has not.
+    /// At the resolver: returns whether a victim has been chosen and has not aborted yet.
     pub(super) fn is_busy(&self) -> bool {
         self.current.is_some()
     }
 
-    /// At the desk: whether somebody has given this wait up.
-    pub(super) fn is_over(&self, who: Agent, spell: Spell) -> bool {
-        self.over.get(&who).is_some_and(|over| spell <= *over)
+    /// At the resolver: returns whether a victim has aborted this wait.
+    pub(super) fn is_aborted(&self, who: Agent, spell: Spell) -> bool {
+        self.aborted.get(&who).is_some_and(|aborted| spell <= *aborted)
     }
 
     /// RS-1.
-    pub(super) fn found(&mut self, report: Report, ledger: &Ledger) -> Vec<Errand> {
-        if self.terms.policy.is_none() {
+    pub(super) fn on_found(&mut self, report: Report, site: &SiteState) -> Vec<Action> {
+        if self.config.policy.is_none() {
             return [
-                Errand::Note("RS-1", "tells of a deadlock that holds", report.by),
-                Errand::Tell(Finding::Deadlock(report)),
+                Action::Note("RS-1", "reports a deadlock found by", report.by),
+                Action::Emit(Finding::Deadlock(report)),
             ]
             .into();
         }
-        let mut errands = alloc::vec![Errand::Note("RS-1", "sends the desk a deadlock that holds", report.by)];
-        self.post(self.terms.desk, Ruling::Found(report), ledger, &mut errands);
-        errands
+        let mut actions = alloc::vec![Action::Note("RS-1", "sends the resolver a deadlock found by", report.by)];
+        self.send(self.config.resolver, Ruling::Found(report), site, &mut actions);
+        actions
     }
 
-    /// A ruling arrives. The desk hears of everyone from its own site only.
-    pub(super) fn hear(&mut self, from: NodeId, ruling: Ruling, ledger: &Ledger) -> Vec<Errand> {
-        let mut errands = Vec::new();
-        let (at_desk, of_desk) = (self.terms.me == self.terms.desk, from == self.terms.desk);
+    /// Handles a message. Ignores messages about agents of a third site, and orders that do not
+    /// come from the resolver.
+    pub(super) fn on_message(&mut self, from: NodeId, ruling: Ruling, site: &SiteState) -> Vec<Action> {
+        let mut actions = Vec::new();
+        let (is_resolver, from_resolver) = (self.config.me == self.config.resolver, from == self.config.resolver);
         let is_for_us = match &ruling {
-            Ruling::Found(report) => at_desk && report.by.site == from && self.knows(report),
-            Ruling::Yielded { who, .. } => at_desk && who.site == from,
-            Ruling::Doom(_) | Ruling::Again { .. } => of_desk,
+            Ruling::Found(report) => is_resolver && report.by.site == from && self.knows_sites_of(report),
+            Ruling::Yielded { who, .. } => is_resolver && who.site == from,
+            Ruling::Doom(_) | Ruling::Again { .. } => from_resolver,
         };
         if is_for_us {
-            self.take(ruling, ledger, &mut errands);
+            self.handle(ruling, site, &mut actions);
         }
-        errands
+        actions
     }
 
-    /// Whether all whom it names are at sites that there are.
-    fn knows(&self, report: &Report) -> bool {
-        report.waits.iter().all(|wait| wait.who.site.index() < self.terms.sites)
+    /// Returns whether all agents that the report names are at existing sites.
+    fn knows_sites_of(&self, report: &Report) -> bool {
+        report.waits.iter().all(|wait| wait.who.site.index() < self.config.sites)
     }
 
-    /// RS-5. Somebody here waits no longer.
-    pub(super) fn ran(&mut self, who: Agent, spell: Spell, ledger: &Ledger) -> Vec<Errand> {
-        let mut errands = Vec::new();
-        if self.doomed.get(&who) == Some(&spell) {
-            self.doomed.remove(&who);
-            errands.push(Errand::Note("RS-5", "says that it has given up:", who));
-            self.post(self.terms.desk, Ruling::Yielded { who, spell }, ledger, &mut errands);
+    /// RS-5. An agent here no longer waits.
+    pub(super) fn on_unblocked(&mut self, who: Agent, spell: Spell, site: &SiteState) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if self.victims.get(&who) == Some(&spell) {
+            self.victims.remove(&who);
+            actions.push(Action::Note("RS-5", "confirms the abort of", who));
+            self.send(self.config.resolver, Ruling::Yielded { who, spell }, site, &mut actions);
         }
-        errands
+        actions
     }
 
-    fn take(&mut self, ruling: Ruling, ledger: &Ledger, errands: &mut Vec<Errand>) {
+    fn handle(&mut self, ruling: Ruling, site: &SiteState, actions: &mut Vec<Action>) {
         match ruling {
             Ruling::Found(report) => {
                 self.queue.push_back(report);
-                self.consider(ledger, errands);
+                self.take_up_next(site, actions);
             }
-            Ruling::Doom(report) => self.doom(report, ledger, errands),
-            Ruling::Yielded { who, spell } => self.conclude(who, spell, ledger, errands),
-            Ruling::Again { who, spell } => again(who, spell, ledger, errands),
+            Ruling::Doom(report) => self.on_abort_request(report, site, actions),
+            Ruling::Yielded { who, spell } => self.on_aborted(who, spell, site, actions),
+            Ruling::Again { who, spell } => check_again(who, spell, site, actions),
         }
     }
 
-    /// RS-2. One at a time.
-    fn consider(&mut self, ledger: &Ledger, errands: &mut Vec<Errand>) {
+    /// RS-2. Handles one deadlock at a time.
+    fn take_up_next(&mut self, site: &SiteState, actions: &mut Vec<Action>) {
         while self.current.is_none()
             && let Some(report) = self.queue.pop_front()
         {
-            if report.waits.iter().any(|wait| self.is_over(wait.who, wait.spell)) {
-                errands.push(Errand::Note("RS-2", "dismisses what is broken already; it was found by", report.by));
-                self.send_again(&report, ledger, errands);
+            if report.waits.iter().any(|wait| self.is_aborted(wait.who, wait.spell)) {
+                actions.push(Action::Note("RS-2", "dismisses a deadlock that is broken already, found by", report.by));
+                self.send_check_again(&report, site, actions);
                 continue;
             }
-            self.choose(report, ledger, errands);
+            self.choose(report, site, actions);
         }
     }
 
     /// RS-3.
-    fn choose(&mut self, report: Report, ledger: &Ledger, errands: &mut Vec<Errand>) {
-        let Some(victim) = self.terms.policy.and_then(|policy| policy.choose(report.candidates())) else { return };
+    fn choose(&mut self, report: Report, site: &SiteState, actions: &mut Vec<Action>) {
+        let Some(victim) = self.config.policy.and_then(|policy| policy.choose(report.candidates())) else { return };
         let report = Report { victim: Some(victim), ..report };
-        errands.push(Errand::Note("RS-3", "chooses who gives up:", victim));
-        errands.push(Errand::Tell(Finding::Deadlock(report.clone())));
+        actions.push(Action::Note("RS-3", "chooses the victim", victim));
+        actions.push(Action::Emit(Finding::Deadlock(report.clone())));
         self.current = Some(report.clone());
-        self.post(victim.site, Ruling::Doom(report), ledger, errands);
+        self.send(victim.site, Ruling::Doom(report), site, actions);
     }
 
     /// RS-4.
-    fn doom(&mut self, report: Report, ledger: &Ledger, errands: &mut Vec<Errand>) {
+    fn on_abort_request(&mut self, report: Report, site: &SiteState, actions: &mut Vec<Action>) {
         let Some((who, spell)) = report.victim.and_then(|who| Some((who, report.spell(who)?))) else { return };
-        if ledger.wait(who).is_none_or(|wait| wait.spell != spell) {
-            errands.push(Errand::Note("RS-4", "waits no longer:", who));
-            return self.post(self.terms.desk, Ruling::Yielded { who, spell }, ledger, errands);
+        if site.wait(who).is_none_or(|wait| wait.spell != spell) {
+            actions.push(Action::Note("RS-4", "confirms at once that it no longer waits:", who));
+            return self.send(self.config.resolver, Ruling::Yielded { who, spell }, site, actions);
         }
-        errands.push(Errand::Note("RS-4", "is told to give up:", who));
-        self.doomed.insert(who, spell);
-        errands.push(Errand::Tell(Finding::Victim { who, report }));
+        actions.push(Action::Note("RS-4", "asks the process to abort:", who));
+        self.victims.insert(who, spell);
+        actions.push(Action::Emit(Finding::Victim { who, report }));
     }
 
     /// RS-6.
-    fn conclude(&mut self, who: Agent, spell: Spell, ledger: &Ledger, errands: &mut Vec<Errand>) {
+    fn on_aborted(&mut self, who: Agent, spell: Spell, site: &SiteState, actions: &mut Vec<Action>) {
         let is_current = |report: &mut Report| report.victim == Some(who) && report.spell(who) == Some(spell);
         let Some(report) = self.current.take_if(is_current) else { return };
-        errands.push(Errand::Note("RS-6", "hears that it is resolved by", who));
-        let over = self.over.entry(who).or_default();
-        *over = spell.max(*over);
+        actions.push(Action::Note("RS-6", "has resolved the deadlock by the abort of", who));
+        let aborted = self.aborted.entry(who).or_default();
+        *aborted = spell.max(*aborted);
         if report.by != who {
-            self.send_again(&report, ledger, errands);
+            self.send_check_again(&report, site, actions);
         }
-        self.consider(ledger, errands);
+        self.take_up_next(site, actions);
     }
 
-    fn send_again(&mut self, report: &Report, ledger: &Ledger, errands: &mut Vec<Errand>) {
+    fn send_check_again(&mut self, report: &Report, site: &SiteState, actions: &mut Vec<Action>) {
         let Report { by, during, .. } = *report;
-        self.post(by.site, Ruling::Again { who: by, spell: during }, ledger, errands);
+        self.send(by.site, Ruling::Again { who: by, spell: during }, site, actions);
     }
 
-    fn post(&mut self, to: NodeId, ruling: Ruling, ledger: &Ledger, errands: &mut Vec<Errand>) {
-        if to == self.terms.me {
-            self.take(ruling, ledger, errands);
+    /// Sends a message, or handles it directly if it is for this site.
+    fn send(&mut self, to: NodeId, ruling: Ruling, site: &SiteState, actions: &mut Vec<Action>) {
+        if to == self.config.me {
+            self.handle(ruling, site, actions);
         } else {
-            errands.push(Errand::Send(to, ruling));
+            actions.push(Action::Send(to, ruling));
         }
     }
 }
 
-/// Does what is to be done. Returns who is to look again.
-pub(super) fn carry_out<P: Protocol<Event = Finding>>(
-    errands: Vec<Errand>,
+/// Performs the actions. Returns the agents that must check again.
+pub(super) fn perform<P: Protocol<Event = Finding>>(
+    actions: Vec<Action>,
     wrap: fn(Ruling) -> P::Message,
     out: &mut Effects<'_, P>,
 ) -> Vec<Agent> {
-    let mut lookers = Vec::new();
-    for errand in errands {
-        match errand {
-            Errand::Send(to, ruling) => out.send(to, wrap(ruling)),
-            Errand::Note(rule, text, who) => out.note(rule, format_args!("{text} {who}")),
-            Errand::Tell(finding) => out.emit(finding),
-            Errand::Look(who) => lookers.push(who),
+    let mut checking = Vec::new();
+    for action in actions {
+        match action {
+            Action::Send(to, ruling) => out.send(to, wrap(ruling)),
+            Action::Note(rule, text, who) => out.note(rule, format_args!("{text} {who}")),
+            Action::Emit(finding) => out.emit(finding),
+            Action::Look(who) => checking.push(who),
         }
     }
-    lookers
+    checking
 }
 
 /// RS-7.
-fn again(who: Agent, spell: Spell, ledger: &Ledger, errands: &mut Vec<Errand>) {
-    if ledger.wait(who).is_some_and(|wait| wait.spell == spell) {
-        errands.push(Errand::Note("RS-7", "looks again:", who));
-        errands.push(Errand::Look(who));
+fn check_again(who: Agent, spell: Spell, site: &SiteState, actions: &mut Vec<Action>) {
+    if site.wait(who).is_some_and(|wait| wait.spell == spell) {
+        actions.push(Action::Note("RS-7", "starts another check for", who));
+        actions.push(Action::Look(who));
     }
 }

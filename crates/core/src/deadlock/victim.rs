@@ -1,38 +1,42 @@
-//! Whom a deadlock costs its work: one of its members gives up all that it holds, and the others go on.
+//! The selection of a victim: one member of a deadlock aborts and releases all that it holds, and
+//! the others continue.
 
 use crate::time::Time;
 use core::cmp::Reverse;
 use core::fmt;
 
-/// Which member of a deadlock gives up.
+/// The policy that selects the member of a deadlock that aborts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Policy {
-    /// The one that began last: it has done the least. Whoever keeps its birth when it tries again is spared sooner or later.
+    /// The member that started last, which has done the least work. A process that keeps its start
+    /// time when it retries is spared eventually.
     Youngest,
-    /// The one that holds the fewest locks: the least has to be undone.
+    /// The member with the fewest locks, which has the least to undo.
     #[default]
     FewestLocks,
-    /// The one that matters least. It may be chosen again and again.
+    /// The member with the lowest priority. It may be selected again and again.
     LowestPriority,
 }
 
-/// What somebody would lose by giving up.
+/// The cost of aborting a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stake {
+    /// When the process started.
     pub born: Time,
+    /// The number of locks that it holds.
     pub locks: u32,
-    /// How much it matters; more is more.
+    /// Higher numbers are more important.
     pub priority: u32,
 }
 
 impl Policy {
-    /// All of them.
+    /// All policies.
     pub const ALL: [Self; 3] = [Self::Youngest, Self::FewestLocks, Self::LowestPriority];
 
-    /// Its name, as users type it.
+    /// The policy's name as typed on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Youngest => "youngest",
@@ -41,13 +45,14 @@ impl Policy {
         }
     }
 
-    /// The one of this name.
+    /// Returns the policy with this name, if there is one.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|policy| policy.name() == name)
     }
 
-    /// The one that gives up: whose stake is the least, and of several with the same the one with the highest name. All who choose among the
-    /// same candidates choose the same, in whatever order they come.
+    /// Returns the victim: the candidate with the lowest cost, and among equal costs the one with
+    /// the highest name. The result does not depend on the order of the candidates. Returns `None`
+    /// without candidates.
     pub fn choose<N: Ord>(self, candidates: impl Iterator<Item = (N, Stake)>) -> Option<N> {
         let chosen = match self {
             Self::Youngest => candidates.max_by(|(a, x), (b, y)| (x.born, a).cmp(&(y.born, b))),
@@ -72,20 +77,20 @@ mod tests {
     use crate::time::Time;
     use alloc::string::ToString;
 
-    fn stake(born: i64, locks: u32, priority: u32) -> Stake {
+    fn cost(born: i64, locks: u32, priority: u32) -> Stake {
         Stake { born: Time::from_nanos(born), locks, priority }
     }
 
     #[test]
-    fn each_policy_looks_at_its_own_stake() {
-        let candidates = [(1, stake(5, 2, 1)), (2, stake(9, 3, 2)), (3, stake(7, 1, 3))];
+    fn each_policy_compares_its_own_cost() {
+        let candidates = [(1, cost(5, 2, 1)), (2, cost(9, 3, 2)), (3, cost(7, 1, 3))];
         let chosen = Policy::ALL.map(|policy| policy.choose(candidates.into_iter()));
         assert_eq!(chosen, [Some(2), Some(3), Some(1)]);
     }
 
     #[test]
-    fn a_tie_goes_to_the_highest_name_in_whatever_order_they_come() {
-        let candidates = [(1, stake(5, 2, 1)), (3, stake(5, 2, 1)), (2, stake(5, 2, 1)), (4, stake(4, 3, 2))];
+    fn a_tie_goes_to_the_highest_name_in_any_order() {
+        let candidates = [(1, cost(5, 2, 1)), (3, cost(5, 2, 1)), (2, cost(5, 2, 1)), (4, cost(4, 3, 2))];
         for policy in Policy::ALL {
             assert_eq!(policy.choose(candidates.into_iter()), Some(3), "{policy}");
             assert_eq!(policy.choose(candidates.into_iter().rev()), Some(3), "{policy}");
@@ -93,12 +98,12 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_chosen_of_nobody() {
+    fn without_candidates_there_is_no_victim() {
         assert_eq!(Policy::Youngest.choose(core::iter::empty::<(u8, Stake)>()), None);
     }
 
     #[test]
-    fn names_are_what_users_type() {
+    fn names_are_parsed_and_printed() {
         for policy in Policy::ALL {
             assert_eq!(Policy::named(policy.name()), Some(policy));
             assert_eq!(policy.to_string(), policy.name());

@@ -1,46 +1,54 @@
 //! A central coordinator (the lock server of every textbook).
 //!
-//! One node keeps the lock. Whoever wants to enter asks it, and it grants one request at a time. The coordinator's own
-//! requests go the same way and cost no message. If somebody is inside, it has three ways to be busy: `block` queues
-//! the request in silence, `deny` denies it, so that the client asks again later, and `deny-and-queue` denies it now
-//! and grants it later, so that the client knows that it waits.
+//! One node manages the lock. A node that wants to enter sends it a request, and it grants one
+//! request at a time. The coordinator's own requests take the same path without messages. If the
+//! critical section is occupied, the coordinator has three ways to answer: `block` queues the
+//! request without an answer, `deny` denies it, so that the requester retries later, and
+//! `deny-and-queue` denies it now and grants it later, so that the requester knows that it waits.
 //!
 //! ```text
-//! CE-1  asked to enter          → take a ticket and send it to the coordinator
-//! CE-2  a ticket arrives        → grant it if nobody is inside, else queue it
-//! CE-3  a grant arrives         → enter, if it is for the ticket we wait with
-//! CE-4  asked to leave          → give the ticket back
-//! CE-5  a ticket comes back     → if it was granted, grant the next one in the queue; if it was queued, remove it
-//! CE-6  asked to give up        → give the ticket back, granted or not; discard a try, and its grant when it comes
-//! CE-7  a try finds one inside  → deny it instead of queueing it
-//! CE-8  denied (deny)           → ask again with the same ticket after a while; every ticket is sent like a try
-//! CE-9  queued (deny-and-queue) → tell the client that it is denied so far; it waits on
+//! CE-1  the client asks to enter    → take a ticket and send it to the coordinator
+//! CE-2  a ticket arrives            → grant it if no ticket is granted, else queue it
+//! CE-3  a grant arrives             → enter, if it is for the ticket we wait with
+//! CE-4  the client releases         → return the ticket
+//! CE-5  a ticket is returned        → if it was granted, grant the next one in the queue;
+//!                                     if it was queued, remove it
+//! CE-6  the client cancels          → return the ticket, granted or not; discard a try, and its
+//!                                     grant when it arrives
+//! CE-7  a try arrives while another
+//!       ticket is granted           → deny it instead of queueing it
+//! CE-8  denied (deny)               → retry with the same ticket after a delay; every ticket is
+//!                                     sent like a try
+//! CE-9  queued (deny-and-queue)     → send a denial to the requester, which continues to wait
 //! ```
 //!
-//! Cost: 3 messages an entry, 0 for the coordinator's own; 2T from asking to entering; 2T from a leave to the next
-//! entry. With deny, 2 messages more each time that a ticket is denied, and from 2T to 7T from a leave to the next
-//! entry of the one who waits: at best its ticket arrives right behind the release, at worst right before it, and then
-//! the denial, a wait of up to 3T, the ticket and the grant take 6T. With deny-and-queue, 4 messages where somebody was
-//! in the way, else 3.
+//! Cost: 3 messages per entry, 0 for the coordinator's own; 2T from request to entry; 2T from a
+//! release to the next entry. With deny, 2 more messages for each denial, and 2T to 7T from a
+//! release to the next entry of the waiting node: at best its ticket arrives right after the
+//! release, at worst right before it, and then the denial, a delay of up to 3T, the ticket and the
+//! grant take 6T. With deny-and-queue, 4 messages if the ticket was queued, else 3.
 //!
-//! Assumes: no node dies or restarts; every message arrives once, in any order. The queue is in order of arrival,
-//! which is not happened-before order. With deny there is no queue: whoever asks at the right moment is next. A node
-//! that asks again in the instant in which it leaves is always first, and the others get in once it pauses; where all
-//! pause, one can be unlucky for ever only with probability 0.
+//! Assumes: no node crashes or restarts; every message arrives once, in any order. The queue is in
+//! order of arrival, which is not happened-before order. With deny there is no queue: the first
+//! ticket to arrive after a release is granted. A node that requests again in the instant of its
+//! release always wins, and the others enter once it pauses; if all nodes pause, a node waits
+//! forever only with probability 0.
 //!
-//! When it fails: a dead coordinator stops everyone; one that restarts has forgotten who is inside, and may let a
-//! second in. A dead holder stops everyone else. A dead waiter stops everyone once its turn comes; with deny it stops
-//! nobody unless its ticket was just granted. A dead idle node stops nobody. To a client a dead coordinator looks like
-//! a busy one that blocks; one that denies is heard.
+//! When it fails: a crashed coordinator blocks all nodes; a restarted one has forgotten the holder
+//! and may grant a second entry. A crashed holder blocks all other nodes. A crashed waiter blocks
+//! all nodes once its turn comes; with deny it blocks them only if its ticket was just granted. A
+//! crashed idle node blocks no other. To a requester, a crashed coordinator looks like a busy one
+//! that blocks; a coordinator that denies shows that it is alive.
 //!
-//! Try: answered within 2T, by a grant or a denial; it is never queued. A try that was given up may still be in the way
-//! of the same node's next one.
+//! Try: the coordinator answers within 2T with a grant or a denial; it never queues a try. A
+//! cancelled try may still be in the way of the same node's next one.
 //!
-//! In views: a member reports where its user stands, and the coordinator its queue too. The lowest member of the new view
-//! coordinates: it rebuilds the holder and the queue from the reports, and whoever would be denied asks anew.
+//! In views: a member reports the state of its client, and the coordinator its queue as well. The
+//! lowest member of the new view coordinates: it rebuilds the holder and the queue from the
+//! reports. Nodes whose requests are not queued repeat them.
 //!
-//! Departs from the book: tickets are numbered, so that a grant which crosses a cancellation admits nobody and a
-//! ticket given back before it arrived is never granted.
+//! Departs from the book: tickets are numbered, so that a grant which crosses a cancellation is not
+//! used, and a ticket that is returned before it arrives is never granted.
 
 mod when_busy;
 
@@ -50,7 +58,7 @@ use super::Waiter;
 use super::prelude::*;
 use core::fmt;
 
-/// What the book says of it, if it blocks. Beside this are [`DENY_FACTS`] and [`DENY_AND_QUEUE_FACTS`].
+/// Expected figures of the blocking form. See also [`DENY_FACTS`] and [`DENY_AND_QUEUE_FACTS`].
 pub const FACTS: Facts = Facts {
     order: ServiceOrder::Arrival,
     fairness: Fairness::FromArrival(|nodes| nodes as u64 - 1),
@@ -77,20 +85,20 @@ const COST: Cost = Cost {
     sync_delay: |_| Range::exactly(2),
 };
 
-/// One node of the algorithm; one of them is the coordinator too.
+/// A node of the algorithm. One of the nodes is the coordinator as well.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Central {
-    place: Fixed<Place>,
+    config: Fixed<Config>,
     tickets: Clock,
     fence: Fence,
     phase: Phase<Waiting, Ticket>,
-    /// Tries that were given up before the coordinator answered them.
+    /// Cancelled tries that the coordinator has not answered yet.
     discarded: BTreeSet<Ticket>,
     role: Role,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     group: Group,
     coordinator: NodeId,
@@ -99,23 +107,24 @@ struct Place {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Waiting {
-    /// The coordinator has the ticket, or soon will.
+    /// The ticket is on its way to the coordinator or already there.
     Asked { ticket: Ticket, patience: Patience },
-    /// The ticket was denied, and goes to the coordinator again after a while.
-    Resting { ticket: Ticket },
+    /// The ticket was denied; the node sends it again after a delay.
+    Backoff { ticket: Ticket },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Role {
-    Client,
-    Coordinator(Desk),
+    Requester,
+    Coordinator(LockState),
 }
 
+/// The state of the lock, which only the coordinator keeps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Desk {
+struct LockState {
     holder: Option<Ticket>,
     queue: VecDeque<Ticket>,
-    /// Tickets that came back before they arrived.
+    /// Tickets that were returned before they arrived.
     void: BTreeSet<Ticket>,
 }
 
@@ -133,24 +142,25 @@ impl fmt::Display for Ticket {
     }
 }
 
-/// What a node waits for besides messages.
+/// The timers of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Timer {
+    /// The time to retry with a denied ticket.
     AskAgain,
 }
 
-/// What nodes send each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// To the coordinator: may I enter?
+    /// To the coordinator: a request to enter.
     Request { ticket: Ticket, patience: Patience },
-    /// From the coordinator: enter.
+    /// From the coordinator: the node may enter.
     Grant { ticket: Ticket, fence: Fence },
-    /// From the coordinator: not now.
+    /// From the coordinator: the ticket is denied.
     Denied { ticket: Ticket },
-    /// To the coordinator: I have left, or want in no longer.
+    /// To the coordinator: the entry has ended or the request is cancelled.
     Release { ticket: Ticket, fence: Fence },
 }
 
@@ -190,21 +200,21 @@ impl Protocol for Central {
                 Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
-                Message::Request { ticket, patience } if ticket.node == from => self.consider(ticket, patience, out),
+                Message::Request { ticket, patience } if ticket.node == from => self.on_request(ticket, patience, out),
                 Message::Release { ticket, fence } if ticket.node == from => self.take_back(ticket, fence, out),
-                Message::Grant { ticket, fence } if from == self.place.coordinator => self.enter(ticket, fence, out),
-                Message::Denied { ticket } if from == self.place.coordinator => self.accept_denial(ticket, out),
+                Message::Grant { ticket, fence } if from == self.config.coordinator => self.enter(ticket, fence, out),
+                Message::Denied { ticket } if from == self.config.coordinator => self.accept_denial(ticket, out),
                 Message::Request { ticket, .. } => {
-                    out.note("CE-2", format_args!("ignores {ticket}, which {from} brought"));
+                    out.note("CE-2", format_args!("ignores {ticket}, which came from {from}"));
                 }
                 Message::Release { ticket, .. } => {
-                    out.note("CE-5", format_args!("ignores {ticket}, which {from} brought back"));
+                    out.note("CE-5", format_args!("ignores the return of {ticket}, which came from {from}"));
                 }
                 Message::Grant { ticket, .. } | Message::Denied { ticket } => {
                     out.note("CE-3", format_args!("ignores an answer to {ticket}: {from} is not the coordinator"));
                 }
             },
-            Input::Timer(Timer::AskAgain) => self.ask_again(out),
+            Input::Timer(Timer::AskAgain) => self.retry(out),
             Input::Start { .. } | beyond_the_textbook!() => {}
         }
         self.assert_invariants();
@@ -212,39 +222,42 @@ impl Protocol for Central {
 }
 
 impl Central {
-    /// A node of this group, idle. The member with the lowest number coordinates, and blocks when it is busy.
+    /// An idle node of this group. The member with the lowest number coordinates, and blocks
+    /// requests while the lock is held.
     pub fn new(me: NodeId, group: Group) -> Self {
         Self::when_busy(me, group, WhenBusy::Block)
     }
 
-    /// A node of this group, idle, whose coordinator is busy in this way.
+    /// An idle node of this group, whose coordinator answers in this way while the lock is held.
     pub fn when_busy(me: NodeId, group: Group, when_busy: WhenBusy) -> Self {
         let coordinator = group.first().unwrap_or(me);
-        Self::at(Place { me, group, coordinator, when_busy })
+        Self::with_config(Config { me, group, coordinator, when_busy })
     }
 
-    /// A node of this group, idle, with this coordinator.
+    /// An idle node of this group with this coordinator, which blocks requests while the lock is
+    /// held.
     pub fn with_coordinator(me: NodeId, group: Group, coordinator: NodeId) -> Self {
-        Self::at(Place { me, group, coordinator, when_busy: WhenBusy::Block })
+        Self::with_config(Config { me, group, coordinator, when_busy: WhenBusy::Block })
     }
 
-    /// The ticket that is granted, if this is the coordinator and one is.
+    /// Returns the granted ticket, or `None` if there is none or this node is not the coordinator.
     pub(crate) fn holder(&self) -> Option<Ticket> {
         match &self.role {
-            Role::Client => None,
-            Role::Coordinator(desk) => desk.holder,
+            Role::Requester => None,
+            Role::Coordinator(lock) => lock.holder,
         }
     }
 
-    /// The largest fence heard of: at the coordinator, that of the latest grant.
+    /// Returns the largest fence received; at the coordinator, the fence of the latest grant.
     pub(crate) fn fence(&self) -> Fence {
         self.fence
     }
 
-    fn at(place: Place) -> Self {
-        let role = if place.me == place.coordinator { Role::Coordinator(Desk::default()) } else { Role::Client };
+    fn with_config(config: Config) -> Self {
+        let role =
+            if config.me == config.coordinator { Role::Coordinator(LockState::default()) } else { Role::Requester };
         Self {
-            place: Fixed::new(place),
+            config: Fixed::new(config),
             tickets: Clock::default(),
             fence: Fence::default(),
             phase: Phase::Idle,
@@ -253,47 +266,51 @@ impl Central {
         }
     }
 
-    /// CE-1. The coordinator asks itself without a message.
+    /// CE-1. The coordinator handles its own requests without a message.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
-        let ticket = Ticket { node: self.place.me, number: self.tickets.tick() };
-        out.note("CE-1", format_args!("asks with {ticket}"));
-        self.ask(ticket, patience, out);
+        let ticket = Ticket { node: self.config.me, number: self.tickets.tick() };
+        out.note("CE-1", format_args!("requests entry with {ticket}"));
+        self.send_request(ticket, patience, out);
     }
 
-    fn ask(&mut self, ticket: Ticket, patience: Patience, out: &mut Effects<'_, Self>) {
+    fn send_request(&mut self, ticket: Ticket, patience: Patience, out: &mut Effects<'_, Self>) {
         self.phase = Phase::Waiting(Waiting::Asked { ticket, patience });
-        self.post(Message::Request { ticket, patience: self.place.when_busy.asks_with(patience) }, out);
+        self.send_to_coordinator(
+            Message::Request { ticket, patience: self.config.when_busy.message_patience(patience) },
+            out,
+        );
     }
 
-    /// CE-2. Only members are served, and no ticket that came back before it arrived.
-    fn consider(&mut self, ticket: Ticket, patience: Patience, out: &mut Effects<'_, Self>) {
-        let member = self.place.group.contains(ticket.node);
-        let Role::Coordinator(desk) = &mut self.role else {
+    /// CE-2. Ignores tickets of nodes outside the group and tickets that were returned before they
+    /// arrived.
+    fn on_request(&mut self, ticket: Ticket, patience: Patience, out: &mut Effects<'_, Self>) {
+        let member = self.config.group.contains(ticket.node);
+        let Role::Coordinator(lock) = &mut self.role else {
             return out.note("CE-2", format_args!("ignores {ticket}: not the coordinator"));
         };
-        if !member || desk.void.remove(&ticket) {
+        if !member || lock.void.remove(&ticket) {
             return out.note("CE-2", format_args!("ignores {ticket}: it is void"));
         }
-        match (desk.holder, patience) {
+        match (lock.holder, patience) {
             (None, Patience::Wait | Patience::Try) => self.grant(ticket, out),
             (Some(holder), Patience::Wait) => {
-                desk.queue.push_back(ticket);
-                out.note("CE-2", format_args!("queues {ticket}: {holder} is inside"));
-                self.deny_so_far(ticket, out);
+                lock.queue.push_back(ticket);
+                out.note("CE-2", format_args!("queues {ticket}: {holder} is granted"));
+                self.deny_for_now(ticket, out);
             }
             (Some(_), Patience::Try) => self.deny(ticket, out),
         }
     }
 
     fn grant(&mut self, ticket: Ticket, out: &mut Effects<'_, Self>) {
-        let Role::Coordinator(desk) = &mut self.role else { return };
-        desk.holder = Some(ticket);
+        let Role::Coordinator(lock) = &mut self.role else { return };
+        lock.holder = Some(ticket);
         self.fence = self.fence.next();
         out.note("CE-2", format_args!("grants {ticket}"));
-        self.tell(ticket.node, Message::Grant { ticket, fence: self.fence }, out);
+        self.send_to_requester(ticket.node, Message::Grant { ticket, fence: self.fence }, out);
     }
 
-    /// CE-3. A grant that crosses our giving up finds nobody waiting; that of a discarded try goes back.
+    /// CE-3. Ignores a grant that crossed a cancellation, and returns the grant of a discarded try.
     fn enter(&mut self, ticket: Ticket, fence: Fence, out: &mut Effects<'_, Self>) {
         self.fence.raise(fence);
         if self.patience_with(ticket).is_some() {
@@ -301,10 +318,10 @@ impl Central {
             out.note("CE-3", format_args!("enters with {ticket}"));
             out.emit(Event::entered(fence));
         } else if self.discarded.remove(&ticket) {
-            out.note("CE-6", format_args!("gives {ticket} back unused"));
-            self.post(Message::Release { ticket, fence: self.fence }, out);
+            out.note("CE-6", format_args!("returns {ticket} unused"));
+            self.send_to_coordinator(Message::Release { ticket, fence: self.fence }, out);
         } else {
-            out.note("CE-3", format_args!("ignores a grant of {ticket}, which nobody waits with"));
+            out.note("CE-3", format_args!("ignores a grant of {ticket}: no request waits with it"));
         }
     }
 
@@ -312,68 +329,68 @@ impl Central {
     fn leave(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Inside(ticket) = self.phase.end() else { return };
         out.emit(Event::Left);
-        out.note("CE-4", format_args!("gives {ticket} back"));
-        self.post(Message::Release { ticket, fence: self.fence }, out);
+        out.note("CE-4", format_args!("returns {ticket}"));
+        self.send_to_coordinator(Message::Release { ticket, fence: self.fence }, out);
     }
 
     /// CE-5. A ticket that is neither granted nor queued has not arrived yet.
     fn take_back(&mut self, ticket: Ticket, fence: Fence, out: &mut Effects<'_, Self>) {
         self.fence.raise(fence);
-        let Role::Coordinator(desk) = &mut self.role else {
+        let Role::Coordinator(lock) = &mut self.role else {
             return out.note("CE-5", format_args!("ignores {ticket}: not the coordinator"));
         };
-        if desk.holder == Some(ticket) {
-            desk.holder = None;
-            match desk.queue.pop_front() {
+        if lock.holder == Some(ticket) {
+            lock.holder = None;
+            match lock.queue.pop_front() {
                 Some(next) => {
-                    out.note("CE-5", format_args!("has {ticket} back"));
+                    out.note("CE-5", format_args!("receives {ticket} back"));
                     self.grant(next, out);
                 }
-                None => out.note("CE-5", format_args!("has {ticket} back; nobody waits")),
+                None => out.note("CE-5", format_args!("receives {ticket} back; the queue is empty")),
             }
-        } else if let Some(place) = desk.queue.iter().position(|queued| *queued == ticket) {
-            desk.queue.remove(place);
+        } else if let Some(index) = lock.queue.iter().position(|queued| *queued == ticket) {
+            lock.queue.remove(index);
             out.note("CE-5", format_args!("removes {ticket} from the queue"));
-        } else if self.place.group.contains(ticket.node) {
-            desk.void.insert(ticket);
+        } else if self.config.group.contains(ticket.node) {
+            lock.void.insert(ticket);
             out.note("CE-5", format_args!("voids {ticket} before it arrives"));
         }
     }
 
-    /// CE-6. A try is answered soon in any case, so it is discarded here; a ticket that waits must leave the queue. Of
-    /// one that was denied, the coordinator keeps nothing.
+    /// CE-6. The coordinator answers a try soon in any case, so the try is only discarded here; a
+    /// waiting ticket must leave the queue. The coordinator keeps no state of a denied ticket.
     fn cancel(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(waiting) = self.phase.end() else { return };
         out.emit(Event::Cancelled);
-        let (Waiting::Asked { ticket, .. } | Waiting::Resting { ticket }) = waiting;
-        out.note("CE-6", format_args!("gives {ticket} up"));
+        let (Waiting::Asked { ticket, .. } | Waiting::Backoff { ticket }) = waiting;
+        out.note("CE-6", format_args!("cancels {ticket}"));
         match waiting {
-            Waiting::Asked { patience, .. } => match self.place.when_busy.asks_with(patience) {
-                Patience::Wait => self.post(Message::Release { ticket, fence: self.fence }, out),
+            Waiting::Asked { patience, .. } => match self.config.when_busy.message_patience(patience) {
+                Patience::Wait => self.send_to_coordinator(Message::Release { ticket, fence: self.fence }, out),
                 Patience::Try => {
                     self.discarded.insert(ticket);
                 }
             },
-            Waiting::Resting { .. } => out.cancel_timer(Timer::AskAgain),
+            Waiting::Backoff { .. } => out.cancel_timer(Timer::AskAgain),
         }
     }
 
     /// CE-7.
     fn deny(&mut self, ticket: Ticket, out: &mut Effects<'_, Self>) {
         out.note("CE-7", format_args!("denies {ticket}"));
-        self.tell(ticket.node, Message::Denied { ticket }, out);
+        self.send_to_requester(ticket.node, Message::Denied { ticket }, out);
     }
 
-    /// CE-7. Of a try that was denied, the coordinator keeps nothing.
+    /// CE-7. The coordinator keeps no state of a denied try.
     fn accept_denial(&mut self, ticket: Ticket, out: &mut Effects<'_, Self>) {
-        match (self.patience_with(ticket), self.place.when_busy) {
+        match (self.patience_with(ticket), self.config.when_busy) {
             (Some(Patience::Try), _) => {
                 self.phase.end();
                 out.emit(Event::Denied);
             }
-            (Some(Patience::Wait), WhenBusy::Deny { wait }) => self.rest(ticket, wait, out),
+            (Some(Patience::Wait), WhenBusy::Deny { wait }) => self.back_off(ticket, wait, out),
             (Some(Patience::Wait), WhenBusy::Block | WhenBusy::DenyAndQueue) => {
-                out.note("CE-9", format_args!("is denied so far, and waits on with {ticket}"));
+                out.note("CE-9", format_args!("is denied for now, and waits with {ticket}"));
             }
             // The answer to a discarded try, or a denial that a grant has overtaken.
             (None, _) => {
@@ -382,32 +399,33 @@ impl Central {
         }
     }
 
-    /// CE-8. The same ticket will do: the coordinator has none of it any more, and no message about it is under way.
-    fn rest(&mut self, ticket: Ticket, wait: Span, out: &mut Effects<'_, Self>) {
-        self.phase = Phase::Waiting(Waiting::Resting { ticket });
-        out.note("CE-8", format_args!("will ask again with {ticket}"));
+    /// CE-8. The node can reuse the ticket: the coordinator has no state of it, and no message
+    /// about it is in transit.
+    fn back_off(&mut self, ticket: Ticket, wait: Span, out: &mut Effects<'_, Self>) {
+        self.phase = Phase::Waiting(Waiting::Backoff { ticket });
+        out.note("CE-8", format_args!("will retry with {ticket}"));
         out.set_timer(Timer::AskAgain, wait);
     }
 
     /// CE-8.
-    fn ask_again(&mut self, out: &mut Effects<'_, Self>) {
-        let Phase::Waiting(Waiting::Resting { ticket }) = self.phase else { return };
-        out.note("CE-8", format_args!("asks again with {ticket}"));
-        self.ask(ticket, Patience::Wait, out);
+    fn retry(&mut self, out: &mut Effects<'_, Self>) {
+        let Phase::Waiting(Waiting::Backoff { ticket }) = self.phase else { return };
+        out.note("CE-8", format_args!("retries with {ticket}"));
+        self.send_request(ticket, Patience::Wait, out);
     }
 
     /// CE-9.
-    fn deny_so_far(&mut self, ticket: Ticket, out: &mut Effects<'_, Self>) {
-        match self.place.when_busy {
+    fn deny_for_now(&mut self, ticket: Ticket, out: &mut Effects<'_, Self>) {
+        match self.config.when_busy {
             WhenBusy::DenyAndQueue => {
-                out.note("CE-9", format_args!("denies {ticket} so far"));
-                self.tell(ticket.node, Message::Denied { ticket }, out);
+                out.note("CE-9", format_args!("denies {ticket} for now"));
+                self.send_to_requester(ticket.node, Message::Denied { ticket }, out);
             }
             WhenBusy::Block | WhenBusy::Deny { .. } => {}
         }
     }
 
-    /// How patient our user is, if this is the ticket that we asked with.
+    /// Returns the patience of our request if we wait with this ticket.
     fn patience_with(&self, ticket: Ticket) -> Option<Patience> {
         match &self.phase {
             Phase::Waiting(Waiting::Asked { ticket: ours, patience }) if *ours == ticket => Some(*patience),
@@ -415,20 +433,21 @@ impl Central {
         }
     }
 
-    /// To the coordinator: a message, or a plain call if that is this node.
-    fn post(&mut self, message: Message, out: &mut Effects<'_, Self>) {
-        match (self.place.me == self.place.coordinator, message) {
-            (false, message) => out.send(self.place.coordinator, message),
-            (true, Message::Request { ticket, patience }) => self.consider(ticket, patience, out),
+    /// Sends a message to the coordinator, or handles it directly if this node coordinates.
+    fn send_to_coordinator(&mut self, message: Message, out: &mut Effects<'_, Self>) {
+        match (self.config.me == self.config.coordinator, message) {
+            (false, message) => out.send(self.config.coordinator, message),
+            (true, Message::Request { ticket, patience }) => self.on_request(ticket, patience, out),
             (true, Message::Release { ticket, fence }) => self.take_back(ticket, fence, out),
             (true, Message::Grant { .. } | Message::Denied { .. }) => {}
         }
     }
 
-    /// From the coordinator: a message, or a plain call if the client is this node.
-    fn tell(&mut self, client: NodeId, message: Message, out: &mut Effects<'_, Self>) {
-        match (self.place.me == client, message) {
-            (false, message) => out.send(client, message),
+    /// Sends a message from the coordinator to a requester, or handles it directly if that is this
+    /// node.
+    fn send_to_requester(&mut self, requester: NodeId, message: Message, out: &mut Effects<'_, Self>) {
+        match (self.config.me == requester, message) {
+            (false, message) => out.send(requester, message),
             (true, Message::Grant { ticket, fence }) => self.enter(ticket, fence, out),
             (true, Message::Denied { ticket }) => self.accept_denial(ticket, out),
             (true, Message::Request { .. } | Message::Release { .. }) => {}
@@ -436,21 +455,21 @@ impl Central {
     }
 
     fn assert_invariants(&self) {
-        let Role::Coordinator(desk) = &self.role else { return };
-        debug_assert!(desk.holder.is_some() || desk.queue.is_empty(), "nobody waits while nobody is inside");
-        debug_assert!(desk.queue.iter().all(|queued| !desk.void.contains(queued)), "no void ticket is queued");
+        let Role::Coordinator(lock) = &self.role else { return };
+        debug_assert!(lock.holder.is_some() || lock.queue.is_empty(), "no ticket is queued while the lock is free");
+        debug_assert!(lock.queue.iter().all(|queued| !lock.void.contains(queued)), "no void ticket is queued");
     }
 }
 
 impl OneOfMany for Central {
-    floor_in!(tickets, fence);
+    floor_from_fields!(tickets, fence);
 
     fn is_idle(&self) -> bool {
-        let desk_is_empty = match &self.role {
-            Role::Client => true,
-            Role::Coordinator(desk) => desk.holder.is_none() && desk.void.is_empty(),
+        let lock_is_free = match &self.role {
+            Role::Requester => true,
+            Role::Coordinator(lock) => lock.holder.is_none() && lock.void.is_empty(),
         };
-        desk_is_empty && self.discarded.is_empty() && self.phase.is_idle()
+        lock_is_free && self.discarded.is_empty() && self.phase.is_idle()
     }
 }
 
@@ -459,42 +478,42 @@ impl Succession for Central {
         match &self.phase {
             Phase::Idle => Standing::Idle,
             Phase::Waiting(Waiting::Asked { patience, .. }) => Standing::waiting(*patience, Access::Exclusive),
-            Phase::Waiting(Waiting::Resting { .. }) => Standing::waiting(Patience::Wait, Access::Exclusive),
+            Phase::Waiting(Waiting::Backoff { .. }) => Standing::waiting(Patience::Wait, Access::Exclusive),
             Phase::Inside(_) => Standing::Inside(Access::Exclusive),
         }
     }
 
     fn queue(&self) -> Vec<NodeId> {
         match &self.role {
-            Role::Client => Vec::new(),
-            Role::Coordinator(desk) => desk.queue.iter().map(|ticket| ticket.node).collect(),
+            Role::Requester => Vec::new(),
+            Role::Coordinator(lock) => lock.queue.iter().map(|ticket| ticket.node).collect(),
         }
     }
 
-    /// The lowest member coordinates. It rebuilds the holder and the queue, and those who wait know that they are in it; who would
-    /// be denied asks anew.
-    fn begin(&mut self, me: NodeId, past: &Past) {
-        *self = Self::when_busy(me, past.group().clone(), self.place.when_busy);
-        let holder = past.holder().map(|node| Ticket { node, number: past.inside_clock() });
-        let queues = |waiter: &Waiter| self.place.when_busy.asks_with(waiter.patience) == Patience::Wait;
+    /// The lowest member coordinates and rebuilds the holder and the queue. Waiting nodes know that
+    /// they are queued; nodes whose requests are not queued repeat them.
+    fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
+        *self = Self::when_busy(me, start.group().clone(), self.config.when_busy);
+        let holder = start.holder().map(|node| Ticket { node, number: start.inside_clock() });
+        let queues = |waiter: &Waiter| self.config.when_busy.message_patience(waiter.patience) == Patience::Wait;
         let ticket = |waiter: &Waiter| Ticket { node: waiter.node, number: waiter.clock };
-        let queue: VecDeque<_> = past.waiting().iter().filter(|waiter| queues(waiter)).map(ticket).collect();
+        let queue: VecDeque<_> = start.waiting().iter().filter(|waiter| queues(waiter)).map(ticket).collect();
         if let Some(ticket) = holder.filter(|ticket| ticket.node == me) {
             self.phase = Phase::Inside(ticket);
         } else if let Some(ticket) = queue.iter().find(|ticket| ticket.node == me) {
             self.tickets = ticket.number;
             self.phase = Phase::Waiting(Waiting::Asked { ticket: *ticket, patience: Patience::Wait });
         }
-        if let Role::Coordinator(desk) = &mut self.role {
-            *desk = Desk { holder, queue, void: BTreeSet::new() };
+        if let Role::Coordinator(lock) = &mut self.role {
+            *lock = LockState { holder, queue, void: BTreeSet::new() };
         }
     }
 
-    /// A new coordinator finds nobody inside, if the one who was has departed: then it grants the first in the queue.
-    fn set_out(&mut self, out: &mut Effects<'_, Self>) {
-        let Role::Coordinator(desk) = &mut self.role else { return };
-        if desk.holder.is_none()
-            && let Some(next) = desk.queue.pop_front()
+    /// Grants the first ticket in the queue if the previous holder is no longer a member.
+    fn start_view(&mut self, out: &mut Effects<'_, Self>) {
+        let Role::Coordinator(lock) = &mut self.role else { return };
+        if lock.holder.is_none()
+            && let Some(next) = lock.queue.pop_front()
         {
             self.grant(next, out);
         }

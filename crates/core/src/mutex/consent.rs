@@ -1,25 +1,25 @@
-//! What all algorithms share in which a node enters once every other consents.
+//! The state shared by the algorithms in which a node enters once all other nodes consent.
 //!
-//! It is the heart of Ricart–Agrawala without its messages: how old our own request is, whether it goes before another,
-//! whom we keep waiting meanwhile, and what a consent carries. Each algorithm adds how consent is asked for and given,
-//! and says by which of its rules.
+//! This is Ricart–Agrawala without its messages: the stamp of our own request, its priority over
+//! other requests, the requests we defer, and the contents of a consent. Each algorithm adds how
+//! nodes request and send consents, and names the rules it applies.
 
 use super::prelude::*;
 
-/// Where a node stands with its own request and with those of others. `M` is what an algorithm knows of the consents
-/// that a waiting request lacks.
+/// A node's own request and the requests it defers. `M` is the algorithm's record of the consents
+/// that a waiting request still lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Consent<M> {
-    place: Fixed<Place>,
+    config: Fixed<Config>,
     clock: Clock,
     fence: Fence,
     phase: Phase<Waiting<M>, Claim>,
-    /// The requests that wait for ours to end.
+    /// The requests that wait until ours ends.
     deferred: BTreeSet<Stamp>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     group: Group,
 }
@@ -31,7 +31,7 @@ struct Waiting<M> {
     missing: M,
 }
 
-/// A request, as far as it matters who goes first.
+/// The part of a request that decides which of two requests goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Claim {
     pub(crate) stamp: Stamp,
@@ -44,18 +44,18 @@ impl Claim {
     }
 }
 
-/// What becomes of a request that arrives.
+/// The answer to a request that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// We consent.
+pub(crate) enum Decision {
+    /// Consent now.
     Pass,
-    /// We consent when our own request, which goes first, has ended.
+    /// Consent once our own request, which goes first, has ended.
     Defer { ours: Stamp },
-    /// It is a try, and our own request goes first: we never consent.
+    /// Deny: the request is a try, and our own request goes first.
     Deny,
 }
 
-/// A consent: you may enter, as far as I am concerned.
+/// A consent: the sender has no objection to the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Reply {
@@ -70,7 +70,7 @@ impl Reply {
     }
 }
 
-/// Not now: the answer to a try that would have to wait.
+/// The denial of a try that would have to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Denial {
@@ -79,10 +79,10 @@ pub struct Denial {
 }
 
 impl<M> Consent<M> {
-    /// A node of this group, which wants nothing and has heard of nothing.
+    /// An idle node of this group that has received no message yet.
     pub(crate) fn new(me: NodeId, group: Group) -> Self {
         Self {
-            place: Fixed::new(Place { me, group }),
+            config: Fixed::new(Config { me, group }),
             clock: Clock::default(),
             fence: Fence::default(),
             phase: Phase::Idle,
@@ -100,51 +100,54 @@ impl<M> Consent<M> {
         }
     }
 
-    /// A member of a new view: inside if it is there, and nobody has asked for anything yet.
-    pub(crate) fn begin(&mut self, me: NodeId, past: &Past) {
-        *self = Self::new(me, past.group().clone());
-        if let Some(access) = past.access(me) {
-            self.phase = Phase::Inside(Claim { stamp: past.stamp_of(me), access });
+    /// Resets the node to a member of a new view: in the critical section if it was there before,
+    /// otherwise idle.
+    pub(crate) fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
+        *self = Self::new(me, start.group().clone());
+        if let Some(access) = start.access(me) {
+            self.phase = Phase::Inside(Claim { stamp: start.stamp_of(me), access });
         }
     }
 
     pub(crate) fn me(&self) -> NodeId {
-        self.place.me
+        self.config.me
     }
 
     pub(crate) fn group(&self) -> &Group {
-        &self.place.group
+        &self.config.group
     }
 
     pub(crate) fn others(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.place.group.others(self.place.me)
+        self.config.group.others(self.config.me)
     }
 
     pub(crate) const fn understand(&self, command: Command) -> Wish {
         self.phase.understand(command)
     }
 
-    /// Our user, who wants nothing so far, wants in. The request is younger than every one heard of.
-    pub(crate) fn ask(&mut self, patience: Patience, access: Access, missing: M) -> Stamp {
-        let stamp = Stamp { clock: self.clock.tick(), node: self.place.me };
+    /// Starts a request for our idle client. Its stamp is larger than every stamp received so far.
+    pub(crate) fn request(&mut self, patience: Patience, access: Access, missing: M) -> Stamp {
+        let stamp = Stamp { clock: self.clock.tick(), node: self.config.me };
         self.phase = Phase::Waiting(Waiting { claim: Claim { stamp, access }, patience, missing });
         stamp
     }
 
-    /// A request arrives. If it is deferred, [`end`](Self::end) will tell of it.
-    pub(crate) fn judge(&mut self, asked: Claim, patience: Patience) -> Verdict {
+    /// Decides about a request that arrives. [`end`](Self::end) returns the replies to deferred
+    /// requests.
+    pub(crate) fn on_request(&mut self, asked: Claim, patience: Patience) -> Decision {
         self.clock.witness(asked.stamp.clock);
         match (self.ahead_of(asked), patience) {
-            (None, Patience::Wait | Patience::Try) => Verdict::Pass,
+            (None, Patience::Wait | Patience::Try) => Decision::Pass,
             (Some(ours), Patience::Wait) => {
                 self.deferred.insert(asked.stamp);
-                Verdict::Defer { ours }
+                Decision::Defer { ours }
             }
-            (Some(_), Patience::Try) => Verdict::Deny,
+            (Some(_), Patience::Try) => Decision::Deny,
         }
     }
 
-    /// Our own request if it goes before this one: if the two conflict, and we are inside with ours or it is older.
+    /// Returns our own request if it goes before this one: the two conflict, and ours is in the
+    /// critical section or older.
     pub(crate) fn ahead_of(&self, asked: Claim) -> Option<Stamp> {
         let ours = match &self.phase {
             Phase::Inside(claim) => Some(*claim),
@@ -155,7 +158,7 @@ impl<M> Consent<M> {
     }
 
     #[cfg(any(test, feature = "fixtures"))]
-    pub(crate) fn waits_with(&self) -> Option<Stamp> {
+    pub(crate) fn waiting_stamp(&self) -> Option<Stamp> {
         self.phase.waiting().map(|ours| ours.claim.stamp)
     }
 
@@ -163,7 +166,7 @@ impl<M> Consent<M> {
         self.phase.inside().is_some_and(|ours| ours.stamp == stamp)
     }
 
-    /// The request that we wait with, if we do, and what is missing so far.
+    /// Returns our waiting request and the consents it still lacks, or `None` if we do not wait.
     pub(crate) const fn waiting(&mut self) -> Option<(Stamp, Patience, &mut M)> {
         match &mut self.phase {
             Phase::Waiting(ours) => Some((ours.claim.stamp, ours.patience, &mut ours.missing)),
@@ -171,7 +174,7 @@ impl<M> Consent<M> {
         }
     }
 
-    /// Our consent to a request, with all that its node must know.
+    /// Returns our consent to a request, with our clock and fence.
     pub(crate) const fn reply(&self, to: Stamp) -> Reply {
         Reply { to, clock: self.clock, fence: self.fence }
     }
@@ -180,22 +183,22 @@ impl<M> Consent<M> {
         Denial { to, clock: self.clock }
     }
 
-    /// A consent arrives. Tells what is missing so far if it is for the request that we wait with: one that answers
-    /// a request given up long ago counts for nothing.
-    pub(crate) fn hear(&mut self, reply: Reply) -> Option<&mut M> {
+    /// Handles a consent. Returns the record of missing consents if it answers the request we wait
+    /// with; a consent for a cancelled request has no effect.
+    pub(crate) fn on_reply(&mut self, reply: Reply) -> Option<&mut M> {
         self.raise(&reply.floor());
         self.waiting().filter(|(stamp, ..)| *stamp == reply.to).map(|(_, _, missing)| missing)
     }
 
-    /// A denial arrives. Tells what is missing so far if it is for the try that we wait with.
-    pub(crate) fn hear_denial(&mut self, denial: Denial) -> Option<&mut M> {
+    /// Handles a denial. Returns the record of missing consents if it answers the try we wait with.
+    pub(crate) fn on_denial(&mut self, denial: Denial) -> Option<&mut M> {
         self.clock.witness(denial.clock);
         let ours = self.waiting().filter(|(stamp, patience, _)| (*stamp, *patience) == (denial.to, Patience::Try));
         ours.map(|(_, _, missing)| missing)
     }
 
-    /// Enters if we wait and nothing is missing any more. The fence is larger than every one that those who consent
-    /// know of.
+    /// Enters if we wait and no consent is missing. The fence is larger than every fence known to
+    /// the nodes that consented.
     pub(crate) fn enter_if(&mut self, complete: impl FnOnce(&M) -> bool) -> Option<(Stamp, Fence)> {
         let Phase::Waiting(Waiting { claim, missing, .. }) = &self.phase else { return None };
         if !complete(missing) {
@@ -207,19 +210,20 @@ impl<M> Consent<M> {
         Some((claim.stamp, self.fence))
     }
 
-    /// Our user left, gave up or was denied. Returns our consents to those who waited for that.
+    /// Ends our request or entry: the client released or cancelled, or the try was denied. Returns
+    /// our consents to the deferred requests.
     pub(crate) fn end(&mut self) -> impl Iterator<Item = Reply> + use<M> {
         self.phase.end();
         let (clock, fence) = (self.clock, self.fence);
         core::mem::take(&mut self.deferred).into_iter().map(move |to| Reply { to, clock, fence })
     }
 
-    /// Whether our user wants nothing, and so nobody waits for us.
+    /// Returns whether our client is idle. An idle node defers no request.
     pub(crate) const fn is_idle(&self) -> bool {
         self.phase.is_idle()
     }
 
-    /// What is known, and what a later instance for the same name must not fall below.
+    /// Returns the floor that a later instance of the same resource must start from.
     pub(crate) const fn floor(&self) -> Floor {
         Floor { clock: self.clock, fence: self.fence }
     }
@@ -229,24 +233,26 @@ impl<M> Consent<M> {
         self.fence.raise(floor.fence);
     }
 
-    /// Whether what must hold between steps does. `complete` tells when nothing is missing.
+    /// Asserts the invariants that hold between steps. `complete` returns whether no consent is
+    /// missing.
     pub(crate) fn assert_invariants(&self, complete: impl FnOnce(&M) -> bool) {
         let ours = match &self.phase {
             Phase::Idle => {
-                debug_assert!(self.deferred.is_empty(), "nobody waits for one who wants nothing");
+                debug_assert!(self.deferred.is_empty(), "an idle node defers no request");
                 return;
             }
             Phase::Waiting(Waiting { claim, missing, .. }) => {
-                debug_assert!(!complete(missing), "who has everyone's consent is inside");
+                debug_assert!(!complete(missing), "a node with all consents is in the critical section");
                 claim.stamp
             }
             Phase::Inside(claim) => claim.stamp,
         };
-        debug_assert!(ours.clock <= self.clock, "our stamp is of our own past");
+        debug_assert!(ours.clock <= self.clock, "our stamp is not ahead of our clock");
     }
 }
 
-/// Forgets and remembers an algorithm's instance by its `consent`, which has all that it knows.
+/// Implements [`OneOfMany`](crate::wrap::OneOfMany) for an algorithm whose whole state is its
+/// `consent`.
 macro_rules! one_of_many {
     ($algorithm:ty) => {
         impl $crate::wrap::OneOfMany for $algorithm {
@@ -268,7 +274,8 @@ macro_rules! one_of_many {
 }
 pub(super) use one_of_many;
 
-/// The same, and how it goes from one view to the next: those who wait ask the members of the new one anew, in the old order.
+/// Also implements the transition to the next view: waiting nodes repeat their requests to the
+/// members of the new view, in the old order.
 macro_rules! one_of_many_in_views {
     ($algorithm:ty) => {
         $crate::mutex::consent::one_of_many!($algorithm);
@@ -278,8 +285,8 @@ macro_rules! one_of_many_in_views {
                 self.consent.standing()
             }
 
-            fn begin(&mut self, me: $crate::NodeId, past: &$crate::mutex::Past) {
-                self.consent.begin(me, past);
+            fn begin_view(&mut self, me: $crate::NodeId, start: &$crate::mutex::ViewStart) {
+                self.consent.begin_view(me, start);
             }
         }
     };

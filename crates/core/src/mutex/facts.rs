@@ -1,4 +1,5 @@
-//! What the book says of an algorithm, as data: tables print it beside what was measured.
+//! The figures that the literature gives for an algorithm, as data. Tables print them beside the
+//! measured ones.
 
 use crate::about::Profile;
 use crate::describe::Medium;
@@ -7,36 +8,38 @@ use crate::model::{Links, Model};
 use crate::node::NodeId;
 use core::fmt;
 
-/// An algorithm's line in the book's table.
+/// An algorithm's properties and expected figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     pub profile: Profile,
     pub cost: Cost,
     pub order: ServiceOrder,
-    /// How many may go ahead of a request that waits its turn.
+    /// Bound on the entries of other nodes that may go ahead of a waiting request.
     pub fairness: Fairness,
-    /// Whether everyone who asks gets in.
+    /// Whether every request is granted eventually.
     pub service: Service,
+    /// Whether its grants carry fences.
     pub fences: bool,
-    /// Whether those who only read are inside together.
+    /// Whether readers may be in the critical section together.
     pub shares: bool,
     pub links: Links,
     pub model: Model,
     pub medium: Medium,
-    /// Whether it sends messages for ever, even when nobody wants in: then a run is over when all have what they asked
-    /// for.
+    /// Whether nodes send messages forever, even if no client requests entry. A run then ends when
+    /// all requests are served.
     pub restless: bool,
-    /// The node that keeps the lock for all, if there is one.
+    /// Returns the node that manages the lock for all others, if there is one.
     pub keeper: fn(&Group) -> Option<NodeId>,
-    /// Whether there is such a group for so many nodes, or a sentence that says for how many there is one.
+    /// Returns an error that lists the valid sizes if the algorithm cannot run with this number of
+    /// nodes.
     pub fits: fn(usize) -> Result<(), &'static str>,
-    /// Which form of an algorithm it is, where there are several: the options that choose it.
+    /// The options that select this form of the algorithm. Empty if it has only one form.
     pub form: &'static [Choice],
 }
 
 impl Facts {
-    /// An algorithm like most: it serves everyone in no promised order, its grants carry fences, it runs in groups of
-    /// any size over links that keep no order and may be slow, and it has one form.
+    /// The usual properties: every request is granted, in no promised order, with a fence; groups
+    /// have any size, links may reorder messages and delay them without bound; there is one form.
     pub const fn new(profile: Profile, cost: Cost) -> Self {
         Self {
             profile,
@@ -56,35 +59,38 @@ impl Facts {
         }
     }
 
-    /// Whether this is a form that users get only if they ask for it.
+    /// Returns whether this form needs an option to be selected.
     pub fn is_special(&self) -> bool {
         self.form.iter().any(|choice| !choice.usual)
     }
 
-    /// What users ask for who want an algorithm in any of its forms.
+    /// Returns the name of the algorithm, which is the same for all of its forms.
     pub fn algorithm(&self) -> &'static str {
         self.form.first().map_or(self.profile.name, |choice| choice.of)
     }
 }
 
-/// What entries cost.
+/// The expected cost of entries. Texts are formulas as the literature gives them; functions compute
+/// the figure for a concrete run.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
-    /// Messages an entry, as the book writes it.
+    /// Formula for the messages per entry.
     pub messages: &'static str,
-    /// From asking to entering when nobody else wants in, as the book writes it.
+    /// Formula for the client delay: the time from request to entry without contention.
     pub client: &'static str,
-    /// From a leave to the next entry when exactly one waits, as the book writes it.
+    /// Formula for the synchronization delay: the time from a release to the next entry if exactly
+    /// one node waits.
     pub sync: &'static str,
-    /// Messages of so many entries in such a run. Where a node keeps the lock for all, these are entries of the others.
+    /// Computes the messages of this number of entries. If one node manages the lock, only entries
+    /// of the other nodes count.
     pub total: fn(&Case<'_>, u64) -> Range,
-    /// From asking to entering when nobody else wants in, in message times.
+    /// Computes the client delay in message times.
     pub client_delay: fn(&Case<'_>) -> Range,
-    /// From a leave to the next entry when exactly one waits, in message times.
+    /// Computes the synchronization delay in message times.
     pub sync_delay: fn(&Case<'_>) -> Range,
 }
 
-/// A run whose cost the book knows: nothing fails, nobody tries, nobody gives up.
+/// A run whose cost is known: no faults, no tries and no cancellations.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
     pub group: &'a Group,
@@ -92,45 +98,46 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> u64 {
         self.group.len() as u64
     }
 
-    /// How many others there are.
+    /// Returns the number of nodes without the requester.
     pub fn peers(&self) -> u64 {
         self.nodes().saturating_sub(1)
     }
 
-    /// What so many entries cost where each costs what it costs its node. If everyone asks, the first ones are one each;
-    /// whose the others are depends on the run.
+    /// Returns the cost of `entries` entries, where `each` gives the cost of one entry of a node.
+    /// If all nodes request, each of the first `nodes` entries belongs to a different node; the
+    /// owners of the later ones depend on the run.
     pub fn sum(&self, entries: u64, each: impl Fn(NodeId) -> Range) -> Range {
         let nothing = Range::exactly(0);
-        let anyone = || self.group.iter().map(&each).reduce(Range::or).unwrap_or(nothing);
+        let any_node = || self.group.iter().map(&each).reduce(Range::or).unwrap_or(nothing);
         match self.load {
             Load::Alone(node) => each(node).times(entries),
             Load::Everyone => {
                 let once = entries.min(self.nodes());
                 let first = self.group.iter().take(once as usize).map(&each).fold(nothing, Range::plus);
-                first.plus(anyone().times(entries - once))
+                first.plus(any_node().times(entries - once))
             }
-            Load::Some => anyone().times(entries),
+            Load::Some => any_node().times(entries),
         }
     }
 }
 
-/// Who asks in a run.
+/// The nodes that request entry in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Load {
-    /// This node alone, from the beginning on.
+    /// Only this node, from the beginning.
     Alone(NodeId),
-    /// Everyone at once, and again as soon as they have left.
+    /// All nodes at once, and again as soon as they have released.
     Everyone,
-    /// Some, now and then.
+    /// Some nodes, now and then.
     Some,
 }
 
-/// From the least to the most that something may be.
+/// A closed range of values. `most` is `None` if there is no upper bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Range {
@@ -139,41 +146,41 @@ pub struct Range {
 }
 
 impl Range {
-    /// Exactly this.
+    /// The range with only this value.
     pub const fn exactly(value: u64) -> Self {
         Self { least: value, most: Some(value) }
     }
 
-    /// Anything between the two.
+    /// The range from `least` to `most`, both included.
     pub const fn between(least: u64, most: u64) -> Self {
         Self { least, most: Some(most) }
     }
 
-    /// This or more, without bound.
+    /// The range from `least` without upper bound.
     pub const fn at_least(least: u64) -> Self {
         Self { least, most: None }
     }
 
-    /// The one value that it may have, if there is only one.
+    /// Returns the value if the range has only one.
     pub fn exact(self) -> Option<u64> {
         self.most.filter(|most| *most == self.least)
     }
 
-    /// This and that together.
+    /// Returns the range of the sum of two values.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let most = self.most.zip(other.most).map(|(one, other)| one.saturating_add(other));
         Self { least: self.least.saturating_add(other.least), most }
     }
 
-    /// This or that, nobody knows which.
+    /// Returns the smallest range that contains both ranges.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         let most = self.most.zip(other.most).map(|(one, other)| one.max(other));
         Self { least: self.least.min(other.least), most }
     }
 
-    /// So many times this.
+    /// Returns the range of the value multiplied by `count`.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
         let times = |value: u64| value.saturating_mul(count);
@@ -192,44 +199,47 @@ impl fmt::Display for Range {
     }
 }
 
-/// In which order requests are served.
+/// The order in which requests are granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceOrder {
-    /// As they arrive somewhere, which is not happened-before order.
+    /// The order of arrival at a node, which is not happened-before order.
     Arrival,
     HappenedBefore,
     None,
 }
 
-/// How many entries of others may go ahead of a request. Where some share, only entries that conflict with it count.
+/// Bound on the entries of other nodes that may go ahead of a request. With shared access, only
+/// conflicting entries count.
 #[derive(Clone, Copy, Debug)]
 pub enum Fairness {
     None,
-    /// At most so many in a group of this size, from the moment of asking.
+    /// Bound for a group of the given size, counted from the request on.
     FromAsking(fn(usize) -> u64),
-    /// At most so many in a group of this size, from the moment when all that the node sent on asking has arrived.
+    /// Bound for a group of the given size, counted from the arrival of all messages that the node
+    /// sent with its request.
     FromArrival(fn(usize) -> u64),
 }
 
-/// Whether everyone who asks gets in.
+/// Whether every request is granted eventually.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// Sooner or later, whatever the order in which things happen.
+    /// Every request is granted, in any schedule.
     Certain,
-    /// Sooner or later with probability 1: unlucky waits can go on for ever.
+    /// Every request is granted with probability 1; an unlucky node can wait forever.
     Likely,
-    /// Not always: those who wait for each other may wait for ever.
+    /// Requests can deadlock.
     Doubtful,
 }
 
-/// An option that chooses among the forms of an algorithm, such as `--when-busy deny`.
+/// An option that selects a form of an algorithm, such as `--when-busy deny`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
+    /// The algorithm's name.
     pub of: &'static str,
     /// The option, without its dashes.
     pub option: &'static str,
     pub value: &'static str,
-    /// Whether users get this unless they say otherwise.
+    /// Whether this value is the default.
     pub usual: bool,
 }
 
@@ -241,7 +251,7 @@ mod tests {
 
     /// Node 1 pays one message an entry, node 2 two, node 3 three or more.
     #[test]
-    fn a_sum_knows_who_asks_as_far_as_the_load_tells() {
+    fn a_sum_counts_the_entries_of_each_node_as_far_as_the_load_determines_them() {
         let group = Group::of_size(3);
         let each = |node: NodeId| match u64::from(node.number()) {
             3 => Range::at_least(3),

@@ -1,48 +1,55 @@
 //! Lamport's mutual exclusion (1978).
 //!
-//! Every node keeps the same queue: all requests, by age. Whoever wants to enter tells everyone, and everyone answers
-//! at once. Who stands first in its own queue, and has heard something later than its request from everyone, knows
-//! that no older request can still come, and enters. Who leaves tells everyone to cross its request out.
+//! Every node keeps the same queue: all requests, ordered by age. A node that wants to enter sends
+//! its request to all nodes, and they reply at once. A node whose request is first in its own
+//! queue, and that has received a later stamp from every other node, knows that no older request
+//! can arrive, and enters. When it releases, it asks all nodes to remove its request.
 //!
 //! ```text
-//! LA-1  asked to enter          → stamp a request, queue it and send it to every peer
-//! LA-2  a request arrives       → queue it, and reply with a later stamp
-//! LA-3  ours is the first       → enter, once something stamped later came from everyone: reply, request or release
-//! LA-4  asked to leave          → cross our request out, and send everyone a release
-//! LA-5  a release arrives       → cross out the request that it names
-//! LA-6  asked to give up        → cross our request out, and send everyone a release
-//! LA-7  a try is not the first  → deny it, once something stamped later came from everyone, and give it up like LA-6
+//! LA-1  the client asks to enter  → stamp a request, queue it and send it to every peer
+//! LA-2  a request arrives         → queue it, and reply with a later stamp
+//! LA-3  our request is first      → enter, once a later stamp has arrived from every peer: in a
+//!                                   reply, request or release
+//! LA-4  the client releases       → remove our request, and send a release to every peer
+//! LA-5  a release arrives         → remove the request that it names
+//! LA-6  the client cancels        → remove our request, and send a release to every peer
+//! LA-7  our try is not first      → deny it, once a later stamp has arrived from every peer, and
+//!                                   remove it like LA-6
 //! ```
 //!
-//! Cost: 3(n−1) messages an entry; 2T from asking to entering; T from a leave to the next entry. A reply is sent
-//! always, the reading of the decks; where books save the reply of a node whose own later request says as much, they
-//! count from 2(n−1) on. A request that is given up costs the same.
+//! Cost: 3(n−1) messages per entry; 2T from request to entry; T from a release to the next entry. A
+//! node always replies, as in the lecture slides; textbooks that omit the reply of a node whose own
+//! later request serves as one count from 2(n−1). A cancelled request costs the same.
 //!
-//! Assumes: no node dies or restarts; every message arrives once, and what one node sends another arrives in the
-//! order in which it was sent. Requests are served in happened-before order, and that of their stamps.
+//! Assumes: no node crashes or restarts; every message arrives once, and links are FIFO. Requests
+//! are granted in happened-before order, which is the order of their stamps.
 //!
-//! When it fails: one dead node, even an idle one, stops everyone who asks from then on. One that dies while it waits
-//! or is inside stops everyone for good, because nobody crosses its request out. On links that reorder, a reply can
-//! overtake an older request, and two are inside. One that restarts has an empty queue, and its clock begins again, so
-//! that its next request looks older than those it has forgotten: two may be inside.
+//! When it fails: one crashed node, even an idle one, blocks all later requests. A node that
+//! crashes while it waits or is in the critical section blocks the others for good, because no
+//! release removes its request. On links that reorder messages, a reply can overtake an older
+//! request, and two nodes enter. A restarted node has an empty queue and a reset clock, so that its
+//! next request looks older than those it has forgotten: two nodes may enter.
 //!
-//! Try: answered within 2T, once something later came from everyone: admitted if it is first then, else denied. Until
-//! then it stands in the queue, so that a younger try may be denied because of one that is denied itself.
+//! Try: decided within 2T, once a later stamp has arrived from every peer: the try is admitted if
+//! it is first then, else denied. Until then it is queued, so that a younger try may be denied
+//! because of an older one that is denied itself.
 //!
-//! In views: a member reports where its user stands and how old its request is. Everyone begins with a queue that has only
-//! the request of the one inside, and those who wait queue theirs anew, with new stamps in the old order.
+//! In views: a member reports the state of its client and the age of its request. All members begin
+//! with a queue that contains only the request in the critical section, and waiting nodes queue
+//! theirs anew, with new stamps in the old order.
 //!
-//! Departs from the paper: a release names the request that ends, so that a request can be given up. A reply names
-//! the one that it answers, which only those who count messages need. Replies and releases carry the largest fence
-//! known, from which the next entry's fence follows.
+//! Departs from the paper: a release names the request that it ends, so that a request can be
+//! cancelled. A reply names the request that it answers; only message counts need this. Replies and
+//! releases carry the largest known fence, from which the next entry's fence follows.
 
 use super::Links;
 use super::prelude::*;
 
-/// What the book says of it.
+/// Expected figures and properties.
 pub const FACTS: Facts = Facts {
     order: ServiceOrder::HappenedBefore,
-    // Whoever heard of a request stamps its own later, so each of the others has at most one that is older.
+    // A node that has received a request stamps its own ones later, so each other node has at most
+    // one older request.
     fairness: Fairness::FromArrival(|nodes| nodes as u64 - 1),
     links: Links::Fifo,
     ..Facts::new(PROFILE, COST)
@@ -51,7 +58,7 @@ pub const FACTS: Facts = Facts {
 const PROFILE: Profile = Profile {
     name: "lamport",
     class: "permission-based",
-    summary: "everyone keeps the queue of all requests; the first one enters once nothing older can come",
+    summary: "all nodes keep the queue of all requests; the first enters once no older one can arrive",
     source: include_str!("lamport.rs"),
     flaw: None,
     checkable: true,
@@ -66,24 +73,24 @@ const COST: Cost = Cost {
     sync_delay: |_| Range::exactly(1),
 };
 
-/// One node of the algorithm.
+/// A node of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lamport {
-    place: Fixed<Place>,
+    config: Fixed<Config>,
     clock: Clock,
     fence: Fence,
     phase: Phase<Waiting, Stamp>,
-    /// Every request that this node knows of and that has not ended, its own too, oldest first.
+    /// All known requests that have not ended, our own included, oldest first.
     queue: BTreeSet<Stamp>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     group: Group,
 }
 
-/// A request under way, and from whom nothing later has come since.
+/// Our waiting request, and the nodes from which no later stamp has arrived since.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Waiting {
     stamp: Stamp,
@@ -91,20 +98,20 @@ struct Waiting {
     missing: BTreeSet<NodeId>,
 }
 
-/// What nodes send each other. Everything bears the sender's clock: a request in its stamp.
+/// The messages between nodes. Each carries the sender's clock; a request carries it in its stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// I want to enter.
+    /// A request to enter.
     Request { stamp: Stamp },
-    /// I know of it.
+    /// The acknowledgement of a request.
     Reply {
         to: Stamp,
         /// The replier's clock, later than the request.
         clock: Clock,
         fence: Fence,
     },
-    /// I have left, or want in no longer.
+    /// The entry has ended or the request is cancelled.
     Release { stamp: Stamp, clock: Clock, fence: Fence },
 }
 
@@ -144,13 +151,13 @@ impl Protocol for Lamport {
                 Message::Request { stamp } if stamp.node == from => self.answer(stamp, out),
                 Message::Reply { clock, fence, .. } => self.collect(from, clock, fence, out),
                 Message::Release { stamp, clock, fence } if stamp.node == from => {
-                    self.cross_out(stamp, clock, fence, out);
+                    self.remove(stamp, clock, fence, out);
                 }
                 Message::Request { stamp } => {
-                    out.note("LA-2", format_args!("ignores a request of {} that {from} brought", stamp.node));
+                    out.note("LA-2", format_args!("ignores a request of {} that came from {from}", stamp.node));
                 }
                 Message::Release { stamp, .. } => {
-                    out.note("LA-5", format_args!("ignores a release of {} that {from} brought", stamp.node));
+                    out.note("LA-5", format_args!("ignores a release of {} that came from {from}", stamp.node));
                 }
             },
             Input::Timer(never) => match never {},
@@ -161,10 +168,10 @@ impl Protocol for Lamport {
 }
 
 impl Lamport {
-    /// A node of this group, idle.
+    /// An idle node of this group.
     pub fn new(me: NodeId, group: Group) -> Self {
         Self {
-            place: Fixed::new(Place { me, group }),
+            config: Fixed::new(Config { me, group }),
             clock: Clock::default(),
             fence: Fence::default(),
             phase: Phase::Idle,
@@ -177,38 +184,39 @@ impl Lamport {
     }
 
     pub(crate) fn is_own(&self, stamp: Stamp) -> bool {
-        stamp.node == self.place.me
+        stamp.node == self.config.me
     }
 
-    /// LA-1. A new request is younger than everything this node has heard, so only what comes from now on is later.
+    /// LA-1. A new request is younger than everything this node has received, so only later
+    /// messages count.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
-        let stamp = Stamp { clock: self.clock.tick(), node: self.place.me };
-        let missing = self.place.group.others(self.place.me).collect();
-        out.note("LA-1", format_args!("queues {stamp} and tells everyone"));
+        let stamp = Stamp { clock: self.clock.tick(), node: self.config.me };
+        let missing = self.config.group.others(self.config.me).collect();
+        out.note("LA-1", format_args!("queues {stamp} and sends it to all"));
         self.queue.insert(stamp);
         self.phase = Phase::Waiting(Waiting { stamp, patience, missing });
-        self.tell_all(Message::Request { stamp }, out);
+        self.send_to_all(Message::Request { stamp }, out);
         self.decide(out);
     }
 
-    /// LA-2. The reply is later than the request that it answers, whatever the numbers of the two nodes.
+    /// LA-2. The reply is later than the request that it answers, whatever the node numbers are.
     fn answer(&mut self, asked: Stamp, out: &mut Effects<'_, Self>) {
         self.clock.witness(asked.clock);
         self.queue.insert(asked);
         out.note("LA-2", format_args!("queues {asked}"));
         out.send(asked.node, Message::Reply { to: asked, clock: self.clock.tick(), fence: self.fence });
-        self.hear(asked, out);
+        self.note_later_stamp(asked, out);
     }
 
     fn collect(&mut self, from: NodeId, clock: Clock, fence: Fence, out: &mut Effects<'_, Self>) {
         self.clock.witness(clock);
         self.fence.raise(fence);
-        self.hear(Stamp { clock, node: from }, out);
+        self.note_later_stamp(Stamp { clock, node: from }, out);
     }
 
-    /// LA-3. Links keep the order: whoever sent something later has no older request under way to us. So even the
-    /// late reply to a request that was given up counts for the present one, if it is later.
-    fn hear(&mut self, sent: Stamp, out: &mut Effects<'_, Self>) {
+    /// LA-3. Links are FIFO: a node that sent a later stamp has no older request in transit to us.
+    /// So even the late reply to a cancelled request counts for the current one, if it is later.
+    fn note_later_stamp(&mut self, sent: Stamp, out: &mut Effects<'_, Self>) {
         if let Phase::Waiting(ours) = &mut self.phase
             && ours.stamp < sent
         {
@@ -217,7 +225,7 @@ impl Lamport {
         self.decide(out);
     }
 
-    /// LA-3, LA-7. Once nothing older can come, our place in the queue is known.
+    /// LA-3, LA-7. Once no older request can arrive, our position in the queue is final.
     fn decide(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(Waiting { stamp, patience, missing }) = &self.phase else { return };
         if !missing.is_empty() {
@@ -230,7 +238,7 @@ impl Lamport {
         }
     }
 
-    /// LA-3. Everyone who was inside before has told us so by its release, with its fence.
+    /// LA-3. All earlier holders have sent us their releases, with their fences.
     fn enter(&mut self, stamp: Stamp, out: &mut Effects<'_, Self>) {
         self.fence = self.fence.next();
         self.phase = Phase::Inside(stamp);
@@ -238,25 +246,25 @@ impl Lamport {
         out.emit(Event::entered(self.fence));
     }
 
-    /// LA-4, LA-6, LA-7. However a request ends, everyone has it in the queue and must cross it out.
+    /// LA-4, LA-6, LA-7. However a request ends, all nodes have queued it and must remove it.
     fn end(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
         let (Phase::Waiting(Waiting { stamp, .. }) | Phase::Inside(stamp)) = self.phase.end() else { return };
         self.queue.remove(&stamp);
         out.emit(event);
-        out.note(rule, format_args!("crosses {stamp} out and tells everyone"));
-        self.tell_all(Message::Release { stamp, clock: self.clock, fence: self.fence }, out);
+        out.note(rule, format_args!("removes {stamp} and sends a release to all"));
+        self.send_to_all(Message::Release { stamp, clock: self.clock, fence: self.fence }, out);
     }
 
-    /// LA-5. A release is also a message like any other: it may be the later one that we wait for.
-    fn cross_out(&mut self, ended: Stamp, clock: Clock, fence: Fence, out: &mut Effects<'_, Self>) {
+    /// LA-5. Like any other message, a release may carry the later stamp that we wait for.
+    fn remove(&mut self, ended: Stamp, clock: Clock, fence: Fence, out: &mut Effects<'_, Self>) {
         self.queue.remove(&ended);
-        out.note("LA-5", format_args!("crosses {ended} out"));
+        out.note("LA-5", format_args!("removes {ended}"));
         self.collect(ended.node, clock, fence, out);
     }
 
-    fn tell_all(&self, message: Message, out: &mut Effects<'_, Self>) {
-        if self.place.group.len() > 1 {
-            out.multicast(&self.place.group, message);
+    fn send_to_all(&self, message: Message, out: &mut Effects<'_, Self>) {
+        if self.config.group.len() > 1 {
+            out.multicast(&self.config.group, message);
         }
     }
 
@@ -266,13 +274,16 @@ impl Lamport {
             Phase::Waiting(Waiting { stamp, .. }) | Phase::Inside(stamp) => Some(stamp),
         };
         let queued = self.queue.iter().filter(|stamp| self.is_own(**stamp));
-        debug_assert!(queued.eq(ours), "of our own requests, just the one under way is queued");
-        debug_assert!(self.queue.iter().all(|stamp| stamp.clock <= self.clock), "what is queued is of our own past");
+        debug_assert!(queued.eq(ours), "our current request is our only one in the queue");
+        debug_assert!(
+            self.queue.iter().all(|stamp| stamp.clock <= self.clock),
+            "no queued stamp is ahead of our clock"
+        );
     }
 }
 
 impl OneOfMany for Lamport {
-    floor_in!(clock, fence);
+    floor_from_fields!(clock, fence);
 
     fn is_idle(&self) -> bool {
         self.phase.is_idle() && self.queue.is_empty()
@@ -288,10 +299,11 @@ impl Succession for Lamport {
         })
     }
 
-    /// The request of the one inside is the first in every queue, until its release crosses it out.
-    fn begin(&mut self, me: NodeId, past: &Past) {
-        *self = Self::new(me, past.group().clone());
-        if let Some(stamp) = past.holder_stamp() {
+    /// The request in the critical section is the first in every queue, until its release removes
+    /// it.
+    fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
+        *self = Self::new(me, start.group().clone());
+        if let Some(stamp) = start.holder_stamp() {
             self.queue.insert(stamp);
             if stamp.node == me {
                 self.phase = Phase::Inside(stamp);

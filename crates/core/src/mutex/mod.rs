@@ -1,9 +1,8 @@
-//! Mutual exclusion: at most one node inside at a time.
+//! Mutual exclusion: at most one node is in the critical section at a time.
 //!
-//! Every algorithm of the family takes the same [`Command`]s and tells the same [`Event`]s, so a property, a
-//! metric or a service is written once for all of them.
+//! Every algorithm of the family takes the same [`Command`]s and emits the same [`Event`]s, so one
+//! property, metric or service works with all of them.
 
-mod ballot;
 pub mod central;
 mod consent;
 mod facts;
@@ -13,6 +12,8 @@ pub mod mutex_by_election;
 mod phase;
 pub(crate) mod prelude;
 pub mod quorum;
+#[cfg(test)]
+mod random_schedule;
 pub mod raymond;
 pub mod readers_writers;
 pub mod ricart_agrawala;
@@ -22,13 +23,12 @@ pub mod ricart_agrawala_ring;
 pub mod roucairol_carvalho;
 #[cfg(test)]
 pub(crate) mod rules;
-#[cfg(test)]
-mod storm;
 mod token;
 pub mod token_request;
 pub mod token_ring;
 pub mod token_ring_acknowledged;
 mod views;
+mod vote;
 pub mod voting;
 
 pub use crate::model::{Links, Model};
@@ -50,22 +50,23 @@ pub use token::Token;
 pub use token_request::TokenRequest;
 pub use token_ring::TokenRing;
 pub use token_ring_acknowledged::TokenRingAcknowledged;
-pub use views::{Past, Report, Standing, Succession, Waiter};
+pub use views::{Report, Standing, Succession, ViewStart, Waiter};
 pub use voting::Voting;
 
 use crate::fence::Fence;
 use crate::time::Time;
 use core::fmt;
 
-/// What a user asks of a node. A node has at most one request under way.
+/// A command that a client gives its node. A node handles at most one request at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Command {
-    /// Enter, however long it takes.
+    /// Request entry and wait for it, however long it takes.
     Acquire,
-    /// Enter if nobody is in the way, or be told `Denied`.
+    /// Enter if no other node is in the way; otherwise the node emits `Denied`.
     Try,
-    /// Enter to read, beside others who only read. Where an algorithm knows no sharing, this is `Acquire`.
+    /// Request shared entry: several readers may be in the critical section together. An algorithm
+    /// without shared access treats this as `Acquire`.
     Share,
     Cancel,
     Release,
@@ -75,7 +76,7 @@ pub enum Command {
 pub const COMMANDS: [Command; 5] = [Command::Acquire, Command::Try, Command::Share, Command::Cancel, Command::Release];
 
 impl Command {
-    /// Its name as users type it.
+    /// The command's name as typed in scripts and on the console.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Acquire => "acquire",
@@ -93,33 +94,34 @@ impl fmt::Display for Command {
     }
 }
 
-/// What a node tells its user.
+/// An event that a node emits to its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Event {
     Entered {
         /// Larger than the fence of every earlier entry.
         fence: Fence,
-        /// Up to when the entry holds, on this node's own clock. Textbook entries hold until they end.
+        /// The entry ends at this time of the node's own clock. `Time::NEVER` for an entry without
+        /// a lease.
         #[cfg_attr(feature = "serde", serde(default = "Time::never", skip_serializing_if = "Time::is_never"))]
         until: Time,
     },
-    /// The entry holds for longer: up to this instant of this node's own clock.
+    /// The lease of the entry was extended to this time of the node's own clock.
     Extended { until: Time },
-    /// The entry is over although nobody asked to leave: the group went on without this node.
+    /// The entry ended without a release: the group continued in a view without this node.
     Lost,
-    /// Outside again, as asked.
+    /// The client released its entry.
     Left,
-    /// Somebody was in the way of a `Try`.
+    /// Another node was in the way of a `Try`.
     Denied,
-    /// The request under way is given up.
+    /// The client cancelled its pending request.
     Cancelled,
-    /// The command made no sense now; nothing changed.
+    /// The command was not valid in the node's current phase; nothing changed.
     Refused(Refusal),
 }
 
 impl Event {
-    /// An entry that holds until it ends.
+    /// Returns an `Entered` event for an entry without a lease.
     pub const fn entered(fence: Fence) -> Self {
         Self::Entered { fence, until: Time::NEVER }
     }
@@ -140,7 +142,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// Why a command made no sense.
+/// The reason why a node refused a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Refusal {
@@ -153,42 +155,43 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::AlreadyWaiting => "a request is already under way",
-            Self::AlreadyInside => "already inside",
-            Self::NotInside => "not inside",
-            Self::NotWaiting => "no request is under way",
+            Self::AlreadyWaiting => "a request is already pending",
+            Self::AlreadyInside => "already in the critical section",
+            Self::NotInside => "not in the critical section",
+            Self::NotWaiting => "no request is pending",
         })
     }
 }
 
-/// Whether a request waits its turn or wants an answer at once.
+/// Whether a request may wait or needs an answer at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Patience {
-    /// Waits its turn.
+    /// The request waits for its turn.
     Wait,
-    /// Is denied if anybody is in the way.
+    /// The request is denied if any other node is in the way.
     Try,
 }
 
-/// Whom a node lets in beside itself.
+/// Whether an entry may overlap with other entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Access {
-    /// Nobody.
+    /// The node is alone in the critical section.
     Exclusive,
-    /// Those who only read, as it does.
+    /// The entry may overlap with other shared entries.
     Shared,
 }
 
 impl Access {
-    /// Whether two such entries must not overlap.
+    /// Returns whether two entries with these accesses must not overlap.
     pub const fn conflicts(self, other: Self) -> bool {
         matches!((self, other), (Self::Exclusive, _) | (_, Self::Exclusive))
     }
 }
 
-/// What must outlive a forgotten instance of an idle resource, so that stamps and fences never go back.
+/// Lower bounds for clock and fence. They outlive the state of an idle resource, so that stamps and
+/// fences never decrease when the resource is used again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Floor {

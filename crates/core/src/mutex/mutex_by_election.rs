@@ -1,34 +1,44 @@
 //! Mutual exclusion by election (a reduction).
 //!
-//! Those who want in elect one of them, and the winner enters. When it leaves it tells everyone, and those who still want in elect the
-//! next one. So entries go by rounds, one election each. Everybody takes part in every round, since on a ring everybody passes messages
-//! on, but those who want nothing rank lowest. Of those who do want in, whoever has waited for more rounds ranks higher, so that a high
-//! number is not always served first.
+//! The nodes that want to enter elect one of them, and the winner enters. On its release it
+//! notifies all nodes, and the remaining ones elect the next. So entries go by rounds, one election
+//! each. All nodes take part in every round, since on a ring every node forwards messages, but idle
+//! nodes rank lowest. Among the candidates, a node that has waited for more rounds ranks higher, so
+//! that high node numbers are not always served first.
 //!
 //! ```text
-//! EX-1  asked to enter                   → stand in the next round, if the last one is over; else wait for its end
-//! EX-2  a message of a later round       → take part in it, with the rounds that one has waited for as one's rank, or none
-//! EX-3  a message of a round that is
-//!       over or was left behind          → drop it: its winner has left
-//! EX-4  one has won the round            → enter with the round as fence; who wants in no longer ends the round at once
-//! EX-5  asked to leave                   → tell everyone that the round is over
-//! EX-6  the round is over                → stand in the next one, if one waits
-//! EX-7  asked to give up                 → want nothing any more; a round that was begun goes on without harm
-//! EX-8  a try meets a round under way,
-//!       or another one wins its round    → deny it
+//! EX-1  the client asks to enter         → become a candidate in the next round, if the last one
+//!                                          has ended; else wait for its end
+//! EX-2  a message of a later round       → take part in it; our rank is the number of rounds that
+//!                                          we have waited for, or 0
+//! EX-3  a message of an ended or
+//!       abandoned round                  → drop it: its winner has released
+//! EX-4  we have won the round            → enter with the round as fence; if the request was
+//!                                          cancelled, end the round at once
+//! EX-5  the client releases              → notify all nodes that the round has ended
+//! EX-6  the round has ended              → become a candidate in the next one, if the client waits
+//! EX-7  the client cancels               → become idle; a round that has begun continues without
+//!                                          harm
+//! EX-8  a try meets a current round,
+//!       or another node wins its round   → deny it
 //! ```
 //!
-//! Cost: over Chang and Roberts' ring n messages to win a round that nobody else stands in, n−1 that announce it and n−1 that end it:
-//! 3n−2. With more who want in, up to n(n+1)/2 + 2(n−1). A message time for each node of the ring from asking to entering, and one more
-//! from a leave to the next entry. An election is a dear lock: it finds out anew in each round what a queue would remember.
+//! Cost: over Chang and Roberts' ring, n messages to win a round with one candidate, n−1 that
+//! announce the winner and n−1 that end the round: 3n−2. With more candidates, up to n(n+1)/2 +
+//! 2(n−1). One message time per node of the ring from request to entry, and one more from a release
+//! to the next entry. An election is an expensive lock: each round computes again the order that a
+//! queue would store.
 //!
-//! Assumes: no node dies or restarts; every message arrives once, in any order; nodes need to know no rank but their own to elect, as on
-//! a ring. Everyone who asks gets in after at most n−1 entries of others.
+//! Assumes: no node crashes or restarts; every message arrives once, in any order; the election
+//! needs no rank but the node's own, as on a ring. Every request is granted after at most n−1
+//! entries of other nodes.
 //!
-//! When it fails: one dead node, even an idle one, breaks the ring and stops everyone; nobody else enters wrongly. One that restarts has
-//! forgotten the rounds, and begins to count anew: two may be inside.
+//! When it fails: one crashed node, even an idle one, breaks the ring and blocks all others; none
+//! of them enters wrongly. A restarted node has forgotten the rounds and counts from the start
+//! again: two nodes may enter.
 //!
-//! Try: answered at once if a round is known to be under way; else when its own round has a winner.
+//! Try: denied at once if the node knows of a current round; else decided when its own round has a
+//! winner.
 
 use super::prelude::*;
 use crate::adapt;
@@ -44,14 +54,14 @@ use alloc::vec;
 #[cfg(test)]
 mod tests;
 
-/// What the book says of it, over Chang and Roberts' ring.
+/// Expected figures over Chang and Roberts' ring.
 pub const FACTS: Facts = Facts {
     fairness: Fairness::FromAsking(|nodes| nodes as u64 - 1),
     ..Facts::new(
         Profile {
             name: "mutex-by-election",
             class: "by reduction",
-            summary: "whoever wins an election among those who want in enters",
+            summary: "nodes that want to enter elect one of them, which enters",
             source: include_str!("mutex_by_election.rs"),
             flaw: None,
             checkable: true,
@@ -67,7 +77,7 @@ pub const FACTS: Facts = Facts {
                     Range::between(3 * nodes - 2, nodes * (nodes + 1) / 2 + 2 * (nodes - 1)).times(entries)
                 }
             },
-            // Word of the last leave may still be under way.
+            // The message that ends the last round may still be in transit.
             client_delay: |case| match case.load {
                 Load::Alone(_) => Range::exactly(case.nodes()),
                 Load::Everyone | Load::Some => Range::between(case.nodes(), case.nodes() + 1),
@@ -77,9 +87,9 @@ pub const FACTS: Facts = Facts {
     )
 };
 
-/// An election whose nodes need to know no rank but their own, since messages tell those of others.
+/// An election whose nodes need only their own rank, because messages carry the ranks of others.
 pub trait Poll: Protocol<Command = election::Command, Event = election::Event> {
-    /// A node of a group that elects once.
+    /// Creates a node of a group that elects once.
     fn of_plan(me: NodeId, plan: Arc<Plan>) -> Self;
 }
 
@@ -89,38 +99,39 @@ impl<C: Contest> Poll for Circuit<C> {
     }
 }
 
-/// One node of a mutual exclusion by the election `E`.
+/// A node that uses the election `E` for mutual exclusion.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexByElection<E> {
-    place: Fixed<Place>,
+    config: Fixed<Config>,
     phase: Phase<Waiting, ()>,
-    /// The latest round that it knows of.
+    /// The latest round that this node knows of.
     round: u64,
-    /// This node's part in that round, unless it is over.
+    /// This node's election state in that round; `None` if the round has ended.
     poll: Option<E>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
-    /// What all rounds have in common.
+    /// The settings that all rounds share.
     plan: Plan,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Waiting {
     patience: Patience,
-    /// The latest round that was over when it was made: it waits for all that come after.
+    /// The latest round that had ended when the request was made; the request waits for all later
+    /// rounds.
     since: u64,
 }
 
-/// What nodes send each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message<M> {
-    /// The election's own message, of this round.
+    /// A message of the election in this round.
     Round { number: u64, message: M },
-    /// The winner of this round has left.
+    /// The winner of this round has released, and the round has ended.
     Over { number: u64 },
 }
 
@@ -141,25 +152,26 @@ impl<M: Describe> Describe for Message<M> {
 }
 
 impl<E: Poll> MutexByElection<E> {
-    /// A node of this group, idle.
+    /// An idle node of this group.
     pub fn new(me: NodeId, group: Group, bounds: Bounds) -> Self {
         let plan = Plan { announce: Announce::Multicast, repair: Repair::None, ..Plan::new(group.len(), bounds) };
-        let place = Fixed::new(Place { me, plan: Plan { group, ..plan } });
-        Self { place, phase: Phase::Idle, round: 0, poll: None }
+        let config = Fixed::new(Config { me, plan: Plan { group, ..plan } });
+        Self { config, phase: Phase::Idle, round: 0, poll: None }
     }
 
     /// EX-1, EX-8.
     fn request(&mut self, now: Time, patience: Patience, out: &mut Effects<'_, Self>) {
         if patience == Patience::Try && self.poll.is_some() {
-            out.note("EX-8", format_args!("round {} is under way", self.round));
+            out.note("EX-8", format_args!("round {} is in progress", self.round));
             return out.emit(Event::Denied);
         }
         match self.poll {
             None => {
                 self.phase = Phase::Waiting(Waiting { patience, since: self.round });
-                self.stand(now, "EX-1", out);
+                self.become_candidate(now, "EX-1", out);
             }
-            // It waits for this round too, so that whoever wins it cannot come back and be first again.
+            // The current round counts as waited for, so that its winner cannot return and win the
+            // next one again.
             Some(_) => {
                 self.phase = Phase::Waiting(Waiting { patience, since: self.round.saturating_sub(1) });
                 out.note("EX-1", format_args!("waits for the end of round {}", self.round));
@@ -168,16 +180,16 @@ impl<E: Poll> MutexByElection<E> {
     }
 
     /// EX-1, EX-6.
-    fn stand(&mut self, now: Time, rule: &'static str, out: &mut Effects<'_, Self>) {
-        out.note(rule, format_args!("stands in round {}", self.round.saturating_add(1)));
+    fn become_candidate(&mut self, now: Time, rule: &'static str, out: &mut Effects<'_, Self>) {
+        out.note(rule, format_args!("is a candidate in round {}", self.round.saturating_add(1)));
         self.join(now, self.round.saturating_add(1), out);
         self.pass(now, Input::Command(election::Command::Campaign), out);
     }
 
-    /// EX-2. This node's rank stays what it is as long as the round lasts.
+    /// EX-2. This node's rank does not change during the round.
     fn join(&mut self, now: Time, round: u64, out: &mut Effects<'_, Self>) {
         self.round = round;
-        let Place { me, plan } = &*self.place;
+        let Config { me, plan } = &*self.config;
         let waited = self.phase.waiting().map_or(0, |request| round.saturating_sub(request.since));
         let mut attributes = vec![0; me.index()];
         attributes.push(waited);
@@ -187,12 +199,20 @@ impl<E: Poll> MutexByElection<E> {
     }
 
     /// EX-2, EX-3.
-    fn hear(&mut self, now: Time, from: NodeId, number: u64, message: E::Message, out: &mut Effects<'_, Self>) {
+    fn on_round_message(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        number: u64,
+        message: E::Message,
+        out: &mut Effects<'_, Self>,
+    ) {
         let is_over = number == self.round && self.poll.is_none();
-        // Whoever is inside ends its round itself, and there is none after it.
+        // The node in the critical section ends its round itself, and no later round can have
+        // begun.
         let is_inside = self.phase.inside().is_some() && number != self.round;
         if number < self.round || is_over || is_inside {
-            return out.note("EX-3", format_args!("drops what {from} sent in round {number}"));
+            return out.note("EX-3", format_args!("drops a message of {from} from round {number}"));
         }
         if number > self.round {
             self.deny_try(out);
@@ -202,9 +222,9 @@ impl<E: Poll> MutexByElection<E> {
         self.pass(now, Input::Message { from, message }, out);
     }
 
-    /// This node's part in the round takes an input, and whatever it tells is acted on.
+    /// Passes an input to this node's election and acts on its events.
     fn pass(&mut self, now: Time, input: Input<E>, out: &mut Effects<'_, Self>) {
-        let (me, number) = (self.place.me, self.round);
+        let (me, number) = (self.config.me, self.round);
         let Some(poll) = &mut self.poll else { return };
         for event in adapt::pass(poll, now, input, |message| Message::Round { number, message }, out) {
             match event {
@@ -218,7 +238,7 @@ impl<E: Poll> MutexByElection<E> {
         }
     }
 
-    /// EX-4. Rounds follow one another, and each begins when the winner of the last one has left.
+    /// EX-4. A round begins only after the winner of the previous one has released.
     fn win(&mut self, out: &mut Effects<'_, Self>) {
         match self.phase {
             Phase::Waiting(_) => {
@@ -227,7 +247,7 @@ impl<E: Poll> MutexByElection<E> {
                 out.emit(Event::entered(Fence { epoch: Epoch(0), counter: self.round }));
             }
             Phase::Idle => {
-                out.note("EX-4", format_args!("has won round {}, but wants in no longer", self.round));
+                out.note("EX-4", format_args!("has won round {}, but its request was cancelled", self.round));
                 self.end_round(out);
             }
             Phase::Inside(()) => {}
@@ -244,35 +264,35 @@ impl<E: Poll> MutexByElection<E> {
 
     fn end_round(&mut self, out: &mut Effects<'_, Self>) {
         self.poll = None;
-        if self.place.plan.group.len() > 1 {
-            out.multicast(&self.place.plan.group, Message::Over { number: self.round });
+        if self.config.plan.group.len() > 1 {
+            out.multicast(&self.config.plan.group, Message::Over { number: self.round });
         }
     }
 
     /// EX-6.
-    fn hear_end(&mut self, now: Time, number: u64, out: &mut Effects<'_, Self>) {
+    fn on_round_end(&mut self, now: Time, number: u64, out: &mut Effects<'_, Self>) {
         if number < self.round || self.phase.inside().is_some() {
-            return out.note("EX-3", format_args!("knows already that round {number} is over"));
+            return out.note("EX-3", format_args!("knows already that round {number} has ended"));
         }
         self.round = number;
         self.poll = None;
         self.deny_try(out);
         if self.phase.waiting().is_some() {
-            self.stand(now, "EX-6", out);
+            self.become_candidate(now, "EX-6", out);
         }
     }
 
-    /// EX-7. If it wins all the same, EX-4 ends the round at once.
-    fn give_up(&mut self, out: &mut Effects<'_, Self>) {
-        out.note("EX-7", format_args!("wants nothing any more"));
+    /// EX-7. If the node wins all the same, EX-4 ends the round at once.
+    fn cancel(&mut self, out: &mut Effects<'_, Self>) {
+        out.note("EX-7", format_args!("cancels its request"));
         self.phase.end();
         out.emit(Event::Cancelled);
     }
 
-    /// EX-8. A try stands in one round only.
+    /// EX-8. A try takes part in one round only.
     fn deny_try(&mut self, out: &mut Effects<'_, Self>) {
         if self.phase.waiting().is_some_and(|request| request.patience == Patience::Try) {
-            out.note("EX-8", format_args!("another one goes first"));
+            out.note("EX-8", format_args!("another node goes first"));
             self.phase.end();
             out.emit(Event::Denied);
         }
@@ -291,13 +311,13 @@ impl<E: Poll> Protocol for MutexByElection<E> {
             Input::Command(command) => match self.phase.understand(command) {
                 Wish::Enter(patience, _) => self.request(now, patience, out),
                 Wish::Leave => self.leave(out),
-                Wish::GiveUp => self.give_up(out),
+                Wish::GiveUp => self.cancel(out),
                 Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message: Message::Round { number, message } } => {
-                self.hear(now, from, number, message, out);
+                self.on_round_message(now, from, number, message, out);
             }
-            Input::Message { from: _, message: Message::Over { number } } => self.hear_end(now, number, out),
+            Input::Message { from: _, message: Message::Over { number } } => self.on_round_end(now, number, out),
             Input::Timer(timer) => self.pass(now, Input::Timer(timer), out),
             Input::Start { .. } | beyond_the_textbook!() => {}
         }

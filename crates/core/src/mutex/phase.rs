@@ -1,10 +1,10 @@
-//! Where a node stands with its own user, which is the same for every algorithm of the family.
+//! The state of a node's own request, which has the same phases in every algorithm of the family.
 
-use super::{Access, Command, Past, Patience, Refusal, Standing};
+use super::{Access, Command, Patience, Refusal, Standing, ViewStart};
 use crate::node::NodeId;
 
-/// Where a node stands with its user's request. An algorithm says what it knows of a request that waits, and of one
-/// that is inside.
+/// The phase of a node's own request. `W` is what the algorithm stores while the request waits, `I`
+/// while the node is in the critical section.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Phase<W, I> {
     Idle,
@@ -12,21 +12,21 @@ pub enum Phase<W, I> {
     Inside(I),
 }
 
-/// What a command means to a node that stands as it does.
+/// The meaning of a command in the current phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// The user, who wants nothing so far, wants in.
+    /// An idle client requests entry.
     Enter(Patience, Access),
-    /// The user, who waits, wants in no longer.
+    /// A waiting client cancels its request.
     GiveUp,
-    /// The user, who is inside, wants out.
+    /// A client in the critical section releases it.
     Leave,
-    /// Nothing: the command makes no sense now.
+    /// The command is not valid in this phase.
     Nonsense(Refusal),
 }
 
 impl<W, I> Phase<W, I> {
-    /// What this command means now.
+    /// Returns the meaning of a command in this phase.
     pub const fn understand(&self, command: Command) -> Wish {
         match (self, command) {
             (Self::Idle, Command::Acquire) => Wish::Enter(Patience::Wait, Access::Exclusive),
@@ -45,7 +45,7 @@ impl<W, I> Phase<W, I> {
         }
     }
 
-    /// What is known of the request that waits.
+    /// Returns the data of the waiting request, or `None` if no request waits.
     pub const fn waiting(&self) -> Option<&W> {
         match self {
             Self::Waiting(waiting) => Some(waiting),
@@ -53,7 +53,7 @@ impl<W, I> Phase<W, I> {
         }
     }
 
-    /// What is known of the request that is inside.
+    /// Returns the data of the current entry, or `None` outside the critical section.
     pub const fn inside(&self) -> Option<&I> {
         match self {
             Self::Inside(inside) => Some(inside),
@@ -61,17 +61,18 @@ impl<W, I> Phase<W, I> {
         }
     }
 
-    /// Whether the user wants nothing.
+    /// Returns whether the client neither waits nor is in the critical section.
     pub const fn is_idle(&self) -> bool {
         matches!(self, Self::Idle)
     }
 
-    /// The user wants nothing from now on. Tells where the node stood.
+    /// Sets the phase to idle and returns the previous phase.
     pub const fn end(&mut self) -> Self {
         core::mem::replace(self, Self::Idle)
     }
 
-    /// Where the user stands, in an algorithm without readers. `waiting` tells how it waits.
+    /// Returns the client's state in an algorithm without shared access. `waiting` maps the data of
+    /// a waiting request.
     pub(super) fn standing_of(&self, waiting: impl FnOnce(&W) -> Standing) -> Standing {
         match self {
             Self::Idle => Standing::Idle,
@@ -82,7 +83,8 @@ impl<W, I> Phase<W, I> {
 }
 
 impl Phase<Patience, ()> {
-    /// Where the user stands, in an algorithm that knows neither the age of requests nor readers.
+    /// Returns the client's state in an algorithm that knows neither the age of requests nor shared
+    /// access.
     pub const fn standing(&self) -> Standing {
         match self {
             Self::Idle => Standing::Idle,
@@ -91,8 +93,8 @@ impl Phase<Patience, ()> {
         }
     }
 
-    /// Where a user stands at the beginning of a view in which nobody has asked for anything yet.
-    pub fn of_view(me: NodeId, past: &Past) -> Self {
-        if past.access(me).is_some() { Self::Inside(()) } else { Self::Idle }
+    /// Returns the phase at the beginning of a view in which no node has sent a request yet.
+    pub fn of_view(me: NodeId, start: &ViewStart) -> Self {
+        if start.access(me).is_some() { Self::Inside(()) } else { Self::Idle }
     }
 }

@@ -1,8 +1,8 @@
-//! What every algorithm of the family is written with.
+//! Imports and macros shared by all algorithms of the family.
 
 pub(crate) use super::{
-    Access, Case, Choice, Command, Cost, Event, Facts, Fairness, Floor, Load, Past, Patience, Phase, Range, Refusal,
-    ServiceOrder, Standing, Succession, Wish,
+    Access, Case, Choice, Command, Cost, Event, Facts, Fairness, Floor, Load, Patience, Phase, Range, Refusal,
+    ServiceOrder, Standing, Succession, ViewStart, Wish,
 };
 pub(crate) use crate::about::Profile;
 pub(crate) use crate::clock::{Clock, Stamp};
@@ -18,9 +18,11 @@ pub(crate) use crate::wrap::OneOfMany;
 pub(crate) use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 pub(crate) use alloc::vec::Vec;
 
-/// The inputs that a textbook group ignores: it saves nothing, suspects nobody, and its members never change.
+/// Matches the inputs that the textbook algorithms ignore: they save nothing, use no failure
+/// detector, and run in a fixed group.
 ///
-/// This is a pattern that names each of them, so that a match still fails to compile when there is a new input.
+/// The pattern lists every such input, so adding a variant to `Input` makes the matches that use it
+/// fail to compile.
 macro_rules! beyond_the_textbook {
     () => {
         $crate::protocol::Input::Saved(_)
@@ -34,8 +36,9 @@ macro_rules! beyond_the_textbook {
 }
 pub(crate) use beyond_the_textbook;
 
-/// What is left of a forgotten instance whose node keeps, in these two fields, the largest clock and the largest fence that it knows.
-macro_rules! floor_in {
+/// Implements the floor methods of [`OneOfMany`] for a node that keeps the largest clock and fence
+/// it knows in these two fields.
+macro_rules! floor_from_fields {
     ($clock:ident, $fence:ident) => {
         type Floor = Floor;
 
@@ -49,4 +52,4 @@ macro_rules! floor_in {
         }
     };
 }
-pub(crate) use floor_in;
+pub(crate) use floor_from_fields;

@@ -1,24 +1,27 @@
 //! Quorums: for every node a set of nodes, such that any two of the sets share a node.
 //!
-//! Whoever has the votes of its whole quorum shuts everyone else out, because each other quorum misses at least the vote
-//! that it shares with this one. So the smaller the quorums, the cheaper an entry; and the more evenly nodes are spread
-//! over them, the less any one of them has to do.
+//! A node that has the votes of its whole quorum excludes all others, because every other quorum
+//! shares a voter with it. Smaller quorums make an entry cheaper, and the more evenly nodes are
+//! spread over the quorums, the smaller the load of each voter.
 
 use crate::mutex::prelude::*;
 
-/// How quorums are made.
+/// The construction of the quorums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Quorums {
-    /// The group stands in rows and columns, as nearly in a square as it can, and a quorum is a node's row with its column:
-    /// 2√n−1 nodes in a full square. The last row may be short. Whoever stands in it meets a full row in its own column.
+    /// The group forms a grid that is as nearly square as possible, and a quorum is a node's row
+    /// and column: 2√n−1 nodes in a full square. The last row may be short; a node in it meets
+    /// every full row in its own column.
     Grid,
-    /// The nodes are the points of a projective plane, and a quorum is a line: q+1 of q²+q+1 nodes, the fewest there can
-    /// be. Any two lines meet in exactly one node, and every node is on equally many.
+    /// The nodes are the points of a projective plane, and a quorum is a line: q+1 of q²+q+1 nodes,
+    /// the smallest possible quorums. Any two lines meet in exactly one node, and every node is on
+    /// the same number of lines.
     Plane,
 }
 
-/// For each plane that is known here, the places of one line: a perfect difference set, in which every distance round the
-/// group occurs exactly once. So each of its shifts meets each other one in exactly one place. The smallest is a triangle.
+/// One line of each supported plane, as positions in the group: a perfect difference set, in which
+/// every cyclic distance occurs exactly once. So any two shifts of it meet in exactly one position.
+/// The smallest is a triangle.
 const LINES: [&[usize]; 8] = [
     &[0, 1],
     &[0, 1, 3],
@@ -31,7 +34,8 @@ const LINES: [&[usize]; 8] = [
 ];
 
 impl Quorums {
-    /// Whether there are such quorums for so many nodes, or a sentence that says for how many there are.
+    /// Returns an error that lists the valid sizes if there are no such quorums for this number of
+    /// nodes.
     pub fn fit(self, nodes: usize) -> Result<(), &'static str> {
         match self {
             Self::Plane if line(nodes).is_none() => Err("a projective plane has 3, 7, 13, 21, 31, 57, 73 or 91 points"),
@@ -39,15 +43,17 @@ impl Quorums {
         }
     }
 
-    /// The quorum of a member. It is one of its own voters. Where there is no plane, the group stands in a grid.
+    /// Returns the quorum of a member, which contains the member itself. Falls back to a grid if
+    /// there is no plane of the group's size. The quorum of a node outside the group is the node
+    /// alone.
     pub fn of(self, me: NodeId, group: &Group) -> Group {
         let members = group.as_slice();
-        let Ok(place) = members.binary_search(&me) else { return Group::from_iter([me]) };
-        let places = match (self, line(members.len())) {
-            (Self::Plane, Some(line)) => shifted(line, place, members.len()),
-            (Self::Plane, None) | (Self::Grid, _) => cross(place, members.len()),
+        let Ok(position) = members.binary_search(&me) else { return Group::from_iter([me]) };
+        let positions = match (self, line(members.len())) {
+            (Self::Plane, Some(line)) => shifted(line, position, members.len()),
+            (Self::Plane, None) | (Self::Grid, _) => cross(position, members.len()),
         };
-        places.into_iter().filter_map(|place| members.get(place).copied()).collect()
+        positions.into_iter().filter_map(|position| members.get(position).copied()).collect()
     }
 }
 
@@ -56,17 +62,17 @@ fn line(nodes: usize) -> Option<&'static [usize]> {
 }
 
 fn shifted(line: &[usize], by: usize, nodes: usize) -> Vec<usize> {
-    line.iter().map(|place| (place + by) % nodes).collect()
+    line.iter().map(|position| (position + by) % nodes).collect()
 }
 
-/// The places in the same row or in the same column.
-fn cross(place: usize, nodes: usize) -> Vec<usize> {
+/// Returns the positions in the same row or column.
+fn cross(position: usize, nodes: usize) -> Vec<usize> {
     let width = width(nodes);
-    let meets = |other: &usize| other / width == place / width || other % width == place % width;
+    let meets = |other: &usize| other / width == position / width || other % width == position % width;
     (0..nodes).filter(meets).collect()
 }
 
-/// How many columns there are: the least number whose square has room for all.
+/// Returns the number of columns: the smallest number whose square is at least `nodes`.
 const fn width(nodes: usize) -> usize {
     let root = nodes.isqrt();
     if root * root == nodes { root } else { root + 1 }

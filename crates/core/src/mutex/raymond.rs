@@ -1,60 +1,70 @@
 //! Raymond's token on a tree (1989).
 //!
-//! The members form a tree, and each knows only its neighbours and in which direction the token is. Whoever wants the
-//! token asks its neighbour in that direction, which asks on for it, and so the requests of many go up the same branch as
-//! one. Each node keeps a queue of the neighbours that have asked it, and of itself; the token comes back the way that
-//! the request went, and turns every node on its way towards its new holder.
+//! The members form a tree, and each knows only its neighbours and in which direction the token is.
+//! A node that wants the token asks its neighbour in that direction, which forwards the request, so
+//! that the requests of many nodes go up the same branch as one. Each node keeps a queue of the
+//! neighbours that have asked it, and of itself; the token returns along the path of the request,
+//! and every node on the path then points to its new holder.
 //!
 //! ```text
-//! RY-1  asked to enter              → queue ourselves
+//! RY-1  the client asks to enter    → queue ourselves
 //! RY-2  a neighbour asks            → queue it
-//! RY-3  the token is here, unused   → give it to the first in the queue: enter, or send it to that neighbour
-//! RY-4  the token is elsewhere      → ask the neighbour in its direction for it, if anyone is queued and we have not
-//!                                     asked since we last had an answer
-//! RY-5  the token comes             → it is here: go on as in RY-3
-//! RY-6  asked to leave              → the token is unused: go on as in RY-3
-//! RY-7  asked to give up            → leave the queue; what we have asked for may still come, and stays
-//! RY-8  a try finds others queued   → deny it, as if somebody is inside here; a neighbour that is denied denies the
-//!                                     try that it asked for
+//! RY-3  the token is here, unused   → give it to the first in the queue: enter, or send it to that
+//!                                     neighbour
+//! RY-4  the token is elsewhere      → ask the neighbour in its direction for it, if the queue is
+//!                                     not empty and no earlier request is unanswered
+//! RY-5  the token arrives           → continue as in RY-3
+//! RY-6  the client releases         → the token is unused: continue as in RY-3
+//! RY-7  the client cancels          → leave the queue; a token that arrives all the same stays
+//!                                     here
+//! RY-8  a try finds others queued   → deny it, also if this node is in the critical section; a
+//!                                     neighbour that is denied denies the try that it asked for
 //! ```
 //!
-//! Cost: 2 messages, a request and the token, for each edge between one holder and the next: exactly twice the distance,
-//! whatever the order of messages, and so at most 2D an entry, where D is the diameter of the tree (at most 2 log₂ n). One
-//! node alone: exactly twice its distance from the root, and nothing from then on. If everyone wants in, the token walks
-//! round the tree, over each edge twice while all enter once: 4(n−1) messages for n entries, about 4 each. 0 to 2D T from
-//! asking to entering; 1 to D T from a leave to the next entry.
+//! Cost: 2 messages, a request and the token, for each edge between one holder and the next:
+//! exactly twice the distance, in any order of messages, and so at most 2D per entry, where D is
+//! the diameter of the tree (at most 2 log₂ n). One requesting node alone: exactly twice its
+//! distance from the root for the first entry, and none for later ones. If all nodes request, the
+//! token walks round the tree and crosses each edge twice while every node enters once: 4(n−1)
+//! messages for n entries, about 4 each. 0 to 2D T from request to entry; 1 to D T from a release
+//! to the next entry.
 //!
-//! Assumes: no node dies or restarts; every message arrives once, in any order. The tree is a balanced binary one with
-//! the lowest member as its root, which has the token at first. Every queue is in order of arrival, so that everyone is
-//! served; but while a request climbs the tree, those near the token may enter any number of times, and so no bound on
-//! overtaking is promised.
+//! Assumes: no node crashes or restarts; every message arrives once, in any order. The tree is a
+//! balanced binary one with the lowest member as its root, which has the token at first. Every
+//! queue is in order of arrival, so that every request is granted; but while a request climbs the
+//! tree, nodes near the token may enter any number of times, so there is no bound on overtaking.
 //!
-//! When it fails: a dead node cuts the tree, and those on the side without the token wait for ever, as all do if it had
-//! the token or the token comes its way. If the root restarts, it brings a second token, and two may be inside.
+//! When it fails: a crashed node cuts the tree, and the nodes on the side without the token wait
+//! forever; all nodes do if the crashed node had the token or receives it. A restarted root creates
+//! a second token, and two nodes may enter.
 //!
-//! Try: denied at once if somebody else is queued here already, or if this node still waits for the answer to a request
-//! that was given up, for nobody denies that one. Else it goes towards the token like any request, and the
-//! first node on the way that is inside, or has somebody queued, denies it; so it is answered within 2D T. One that was
-//! given up may still be answered, and then the denial may meet the same node's next try.
+//! Try: denied at once if another node is queued here already, or if this node still waits for the
+//! answer to a cancelled request, because no node denies that one. Else the try goes towards the
+//! token like any request, and the first node on the path that is in the critical section, or has a
+//! non-empty queue, denies it; so it is answered within 2D T. A cancelled try may still be
+//! answered, and then the denial may end the same node's next try.
 //!
-//! Overtaking: a node that has sent the token may at once ask for it back, and that request may arrive before the token.
-//! Its receiver still takes the sender for the direction of the token, and has asked it: so it queues the sender, sends
-//! nothing, and has the token soon after. The algorithm needs no order of messages. One that ignores a request from the
-//! token's direction, which looks like nonsense, loses it: see `raymond-deaf`.
+//! Overtaking: a node that has sent the token may ask for it back at once, and that request may
+//! arrive before the token. The receiver still believes that the token is at the sender, and has
+//! asked it: so it queues the sender, sends nothing, and soon has the token. The algorithm needs no
+//! order of messages. A variant that ignores a request from the direction of the token, which looks
+//! invalid, loses it: see `raymond-deaf`.
 //!
-//! Many names: a name is forgotten where the token is in the direction in which it began. So a node keeps the name of
-//! every token that stayed on its side of the tree.
+//! Many names: a node discards the state of a resource if the token is in the direction where it
+//! began. So a node keeps the state of every resource whose token stayed on its side of the tree.
 //!
-//! In views: a member reports where its user stands. The tree is rebuilt over the members of the new view, which has a token
-//! of its own: with the one inside, or else at the root, and every node begins with its direction. Those who wait queue anew.
+//! In views: a member reports the state of its client. The tree is rebuilt over the members of the
+//! new view, which has a token of its own: at the node in the critical section, or else at the
+//! root, and every node begins with the direction to it. Waiting nodes queue anew.
 //!
-//! Departs from the paper: tries, giving up, and a token that carries the fence of the last entry.
+//! Departs from the paper: tries, cancellation, and a token that carries the fence of the last
+//! entry.
 
 use super::prelude::*;
-use super::token::{Hand, Token};
+use super::token::{Token, TokenSlot};
 use crate::tree::Tree;
 
-/// What the book says of it.
+/// Expected figures and properties.
 pub const FACTS: Facts = Facts::new(PROFILE, COST);
 
 const PROFILE: Profile = Profile {
@@ -72,13 +82,14 @@ const COST: Cost = Cost {
     sync: "1…D T",
     total: |case, entries| {
         let tree = Tree::of(case.group.clone());
-        // How many edges the token goes over, at least and at most. For each of them it was asked once.
+        // The minimum and maximum number of edges that the token crosses. Each crossing takes one
+        // request.
         let (least, most) = match case.load {
             Load::Alone(node) => {
                 let distance = tree.root().and_then(|root| tree.distance(root, node)).unwrap_or_default();
                 (distance * entries.min(1), distance * entries.min(1))
             }
-            // The token goes to all who ask, and the root asks, too.
+            // The token goes to all requesting nodes; the root, where it starts, is one of them.
             Load::Everyone => {
                 let others = entries.saturating_sub(1).min(case.peers());
                 (others, tree.diameter().saturating_mul(entries))
@@ -91,22 +102,23 @@ const COST: Cost = Cost {
     sync_delay: |case| Range::between(1, Tree::of(case.group.clone()).diameter().max(1)),
 };
 
-/// One node of the algorithm.
+/// A node of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Raymond {
-    place: Fixed<Place>,
+    config: Fixed<Config>,
     phase: Phase<Patience, ()>,
-    hand: Hand<()>,
+    slot: TokenSlot<()>,
     /// The neighbour in the direction of the token, or this node while it has the token.
     toward: NodeId,
-    /// What we asked that neighbour and it has not answered yet.
+    /// The patience of our request to that neighbour, if it has not been answered yet.
     asked: Option<Patience>,
-    /// Who wants the token from us, ourselves among them, each at most once. A try is only ever the first.
+    /// The neighbours that want the token from us, and ourselves, each at most once. A try can only
+    /// be the first.
     queue: VecDeque<Claim>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     tree: Tree,
 }
@@ -118,15 +130,15 @@ struct Claim {
     patience: Patience,
 }
 
-/// What neighbours send each other.
+/// The messages between neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// Towards the token: send it to me.
+    /// Sent towards the token: a request for it.
     Request { patience: Patience },
-    /// Here is the token.
+    /// The token itself.
     Token(Token<()>),
-    /// Not now: the answer to a try.
+    /// The denial of a try.
     Denied,
 }
 
@@ -150,17 +162,17 @@ impl Protocol for Raymond {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.phase.understand(command) {
-                Wish::Enter(patience, _) => self.want(patience, out),
-                Wish::GiveUp => self.give_up(out),
+                Wish::Enter(patience, _) => self.request(patience, out),
+                Wish::GiveUp => self.cancel(out),
                 Wish::Leave => self.leave(out),
                 Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
-                Message::Request { patience } => self.hear(Claim { of: from, patience }, out),
+                Message::Request { patience } => self.on_request(Claim { of: from, patience }, out),
                 Message::Token(token) if from == self.toward => self.receive(token, out),
                 Message::Denied if from == self.toward => self.accept_denial(out),
                 Message::Token(_) | Message::Denied => {
-                    out.note("RY-5", format_args!("ignores an answer: {from} was not asked"));
+                    out.note("RY-5", format_args!("ignores an answer of {from}, which it did not ask"));
                 }
             },
             Input::Timer(never) => match never {},
@@ -171,17 +183,18 @@ impl Protocol for Raymond {
 }
 
 impl Raymond {
-    /// A node of this group, idle. The members form a balanced binary tree, whose root has the token.
+    /// An idle node of this group. The members form a balanced binary tree, whose root has the
+    /// token.
     pub fn new(me: NodeId, group: Group) -> Self {
         let tree = Tree::of(group);
-        let (toward, hand) = match tree.parent(me) {
-            Some(parent) => (parent, Hand::empty()),
-            None => (me, Hand::holding(())),
+        let (toward, slot) = match tree.parent(me) {
+            Some(parent) => (parent, TokenSlot::empty()),
+            None => (me, TokenSlot::holding(())),
         };
         Self {
-            place: Fixed::new(Place { me, tree }),
+            config: Fixed::new(Config { me, tree }),
             phase: Phase::Idle,
-            hand,
+            slot,
             toward,
             asked: None,
             queue: VecDeque::new(),
@@ -194,23 +207,24 @@ impl Raymond {
     }
 
     /// RY-1.
-    fn want(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
+    fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
         self.phase = Phase::Waiting(patience);
-        self.queue(Claim { of: self.place.me, patience }, "RY-1", out);
+        self.queue(Claim { of: self.config.me, patience }, "RY-1", out);
     }
 
-    /// RY-2. Only neighbours ask, and each only once until it has an answer. One in the direction of the token has sent
-    /// it on its way here.
-    fn hear(&mut self, claim: Claim, out: &mut Effects<'_, Self>) {
+    /// RY-2. Only neighbours ask, and each at most once until it has an answer. A neighbour in the
+    /// direction of the token has already sent it here.
+    fn on_request(&mut self, claim: Claim, out: &mut Effects<'_, Self>) {
         let is_queued = self.queue.iter().any(|queued| queued.of == claim.of);
-        if is_queued || !self.place.tree.joins(self.place.me, claim.of) {
+        if is_queued || !self.config.tree.joins(self.config.me, claim.of) {
             return out.note("RY-2", format_args!("ignores a request of {}", claim.of));
         }
         self.queue(claim, "RY-2", out);
     }
 
-    /// RY-8. Whoever is queued or inside goes before a try; one who waits joins the queue. So does a try, unless what is
-    /// asked for already is a patient request that was given up: nobody would deny that one.
+    /// RY-8. A queued node or the node in the critical section goes before a try. A request that
+    /// waits joins the queue, and so does a try, unless the pending request is a cancelled one that
+    /// waits: no node would deny it.
     fn queue(&mut self, claim: Claim, rule: &'static str, out: &mut Effects<'_, Self>) {
         let is_asked = self.asked == Some(Patience::Wait);
         let is_busy = self.phase.inside().is_some() || !self.queue.is_empty() || is_asked;
@@ -224,35 +238,36 @@ impl Raymond {
         }
     }
 
-    /// RY-3. Whoever has sent the token away for one may ask for it back at once for the next.
+    /// RY-3. A node that has sent the token away may ask for it back at once for the next in its
+    /// queue.
     fn serve(&mut self, out: &mut Effects<'_, Self>) {
-        if self.hand.holds()
+        if self.slot.has_token()
             && self.phase.inside().is_none()
             && let Some(first) = self.queue.pop_front()
         {
-            if first.of == self.place.me { self.enter(out) } else { self.pass(first.of, out) }
+            if first.of == self.config.me { self.enter(out) } else { self.pass(first.of, out) }
         }
-        self.ask(out);
+        self.ask_for_token(out);
     }
 
     fn enter(&mut self, out: &mut Effects<'_, Self>) {
-        let Some(fence) = self.hand.enter() else { return };
+        let Some(fence) = self.slot.enter() else { return };
         self.phase = Phase::Inside(());
         out.note("RY-3", format_args!("has the token, and is the first in the queue"));
         out.emit(Event::entered(fence));
     }
 
     fn pass(&mut self, to: NodeId, out: &mut Effects<'_, Self>) {
-        let Some(token) = self.hand.pass() else { return };
+        let Some(token) = self.slot.take() else { return };
         self.toward = to;
         out.note("RY-3", format_args!("sends the token to {to}"));
         out.send(to, Message::Token(token));
     }
 
-    /// RY-4. One request stands for all who are queued, and is as patient as the first of them.
-    fn ask(&mut self, out: &mut Effects<'_, Self>) {
+    /// RY-4. One request represents the whole queue, with the patience of its first.
+    fn ask_for_token(&mut self, out: &mut Effects<'_, Self>) {
         let Some(first) = self.queue.front() else { return };
-        if self.hand.holds() || self.asked.is_some() {
+        if self.slot.has_token() || self.asked.is_some() {
             return;
         }
         self.asked = Some(first.patience);
@@ -260,13 +275,13 @@ impl Raymond {
         out.send(self.toward, Message::Request { patience: first.patience });
     }
 
-    /// RY-5. Where nobody is queued any longer, it stays. A second token, which only a peer that breaks the rules can
-    /// bring, is not taken: this node is then the direction of the token itself.
+    /// RY-5. If the queue is empty by now, the token stays. A second token, which only a faulty
+    /// peer can send, is dropped: `toward` is then this node itself.
     fn receive(&mut self, token: Token<()>, out: &mut Effects<'_, Self>) {
-        if !self.hand.take(token) {
+        if !self.slot.put(token) {
             return;
         }
-        self.toward = self.place.me;
+        self.toward = self.config.me;
         self.asked = None;
         out.note("RY-5", format_args!("has the token"));
         self.serve(out);
@@ -276,59 +291,66 @@ impl Raymond {
     fn leave(&mut self, out: &mut Effects<'_, Self>) {
         self.phase.end();
         out.emit(Event::Left);
-        out.note("RY-6", format_args!("is done with the token"));
+        out.note("RY-6", format_args!("no longer uses the token"));
         self.serve(out);
     }
 
-    /// RY-7. Neighbours need not know: at worst the token comes for nothing.
-    fn give_up(&mut self, out: &mut Effects<'_, Self>) {
+    /// RY-7. Neighbours need no message: at worst the token arrives without need.
+    fn cancel(&mut self, out: &mut Effects<'_, Self>) {
         self.phase.end();
-        self.queue.retain(|claim| claim.of != self.place.me);
+        self.queue.retain(|claim| claim.of != self.config.me);
         out.note("RY-7", format_args!("leaves the queue"));
         out.emit(Event::Cancelled);
     }
 
     /// RY-8.
-    fn deny(&mut self, whom: NodeId, out: &mut Effects<'_, Self>) {
-        out.note("RY-8", format_args!("denies {whom}"));
-        if whom == self.place.me {
+    fn deny(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
+        out.note("RY-8", format_args!("denies {node}"));
+        if node == self.config.me {
             self.phase.end();
             out.emit(Event::Denied);
         } else {
-            out.send(whom, Message::Denied);
+            out.send(node, Message::Denied);
         }
     }
 
-    /// RY-8. The try that we asked for is the first in the queue, unless it was given up. Those behind it go on asking.
+    /// RY-8. The denied try is the first in the queue, unless it was cancelled. The node asks again
+    /// for those behind it.
     fn accept_denial(&mut self, out: &mut Effects<'_, Self>) {
         if self.asked != Some(Patience::Try) {
-            return out.note("RY-8", format_args!("ignores a denial: no try was asked for"));
+            return out.note("RY-8", format_args!("ignores a denial: no try is pending"));
         }
         self.asked = None;
         if let Some(Claim { of, patience: Patience::Try }) = self.queue.front().copied() {
             self.queue.pop_front();
             self.deny(of, out);
         }
-        self.ask(out);
+        self.ask_for_token(out);
     }
 
     fn assert_invariants(&self) {
         match self.phase {
             Phase::Idle => {}
             Phase::Waiting(_) => {
-                let is_queued = self.queue.iter().any(|claim| claim.of == self.place.me);
-                debug_assert!(is_queued, "one who waits is queued");
+                let is_queued = self.queue.iter().any(|claim| claim.of == self.config.me);
+                debug_assert!(is_queued, "a waiting node is queued");
             }
-            Phase::Inside(()) => debug_assert!(self.hand.holds(), "one inside has the token"),
+            Phase::Inside(()) => debug_assert!(self.slot.has_token(), "the node in the critical section has the token"),
         }
         let mut behind = self.queue.iter().skip(1);
         debug_assert!(behind.all(|claim| claim.patience == Patience::Wait), "a try is the first in the queue");
-        if self.hand.holds() {
+        if self.slot.has_token() {
             let is_used = self.phase.inside().is_some();
-            debug_assert!(is_used || self.queue.is_empty(), "nobody waits for an unused token");
-            debug_assert!(self.toward == self.place.me && self.asked.is_none(), "nobody asks itself");
+            debug_assert!(is_used || self.queue.is_empty(), "no node waits for an unused token");
+            debug_assert!(
+                self.toward == self.config.me && self.asked.is_none(),
+                "a node with the token asks no neighbour"
+            );
         } else {
-            debug_assert!(self.queue.is_empty() || self.asked.is_some(), "somebody is asked for those who wait");
+            debug_assert!(
+                self.queue.is_empty() || self.asked.is_some(),
+                "a node with a non-empty queue has asked for the token"
+            );
         }
     }
 }
@@ -336,18 +358,19 @@ impl Raymond {
 impl OneOfMany for Raymond {
     type Floor = Floor;
 
-    /// Only with the token, or the direction to it, where it was at first: elsewhere a way to the token would be lost.
+    /// Idle only if the token is in its initial direction; otherwise discarding the state would
+    /// lose the path to the token.
     fn is_idle(&self) -> bool {
-        let began = self.place.tree.parent(self.place.me).unwrap_or(self.place.me);
+        let began = self.config.tree.parent(self.config.me).unwrap_or(self.config.me);
         self.toward == began && self.asked.is_none() && self.queue.is_empty() && self.phase.is_idle()
     }
 
     fn floor(&self) -> Floor {
-        self.hand.floor(Clock::default())
+        self.slot.floor(Clock::default())
     }
 
     fn raise(&mut self, floor: &Floor) {
-        self.hand.raise(floor);
+        self.slot.raise(floor);
     }
 }
 
@@ -356,13 +379,14 @@ impl Succession for Raymond {
         self.phase.standing()
     }
 
-    /// Every view has a tree and a token of its own, and every node knows its direction: to the one inside, else to the root.
-    fn begin(&mut self, me: NodeId, past: &Past) {
-        *self = Self::new(me, past.group().clone());
-        self.phase = Phase::of_view(me, past);
-        self.hand = Hand::of_view(me, past);
-        if let Some(holder) = past.holder() {
-            self.toward = self.place.tree.toward(me, holder).unwrap_or(me);
+    /// Every view has its own tree and token, and every node knows the direction to it: to the node
+    /// in the critical section, else to the root.
+    fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
+        *self = Self::new(me, start.group().clone());
+        self.phase = Phase::of_view(me, start);
+        self.slot = TokenSlot::of_view(me, start);
+        if let Some(holder) = start.holder() {
+            self.toward = self.config.tree.toward(me, holder).unwrap_or(me);
         }
     }
 }

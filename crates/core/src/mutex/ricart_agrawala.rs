@@ -1,42 +1,50 @@
 //! Ricart–Agrawala mutual exclusion (1981).
 //!
-//! Whoever wants to enter asks everyone, with a stamp that says how old the request is. A node that is inside,
-//! or that asked earlier itself, keeps its answer until it has left; everybody else answers at once. Who has
-//! all answers has everyone's permission.
+//! A node that wants to enter asks all others, with a stamp that gives the age of the request. A
+//! node that is in the critical section, or that asked earlier itself, keeps its reply back until
+//! it has released; all other nodes reply at once. A node with all replies has the permission of
+//! all.
 //!
 //! ```text
-//! RA-1  asked to enter        → stamp a request and send it to every peer
-//! RA-2  a request arrives     → reply; defer the reply instead if inside, or if ours is older
-//! RA-3  all replies are in    → enter; a reply counts only if it answers the stamp we wait with
-//! RA-4  asked to leave        → reply to everyone deferred
-//! RA-5  asked to give up      → forget the request and reply to everyone deferred
-//! RA-6  a try is in our way   → deny it where RA-2 would defer; one denial ends the try like RA-5
+//! RA-1  the client asks to enter  → stamp a request and send it to every peer
+//! RA-2  a request arrives         → reply; defer the reply instead if we are in the critical
+//!                                   section, or if ours is older
+//! RA-3  all replies have arrived  → enter; a reply counts only if it answers the stamp we wait
+//!                                   with
+//! RA-4  the client releases       → send all deferred replies
+//! RA-5  the client cancels        → forget the request and send all deferred replies
+//! RA-6  a try conflicts with ours → deny it where RA-2 would defer; one denial ends the try like
+//!                                   RA-5
 //! ```
 //!
-//! Cost: 2(n−1) messages an entry; 2T from asking to entering; T from a leave to the next entry. Where one message
-//! reaches everyone, as on a shared cable (`--requests broadcast`), the requests of an entry are one, and it costs n.
+//! Cost: 2(n−1) messages per entry; 2T from request to entry; T from a release to the next entry.
+//! If one message reaches all nodes, as on a shared cable (`--requests broadcast`), the requests of
+//! an entry are one message, and it costs n.
 //!
-//! Assumes: no node dies or restarts; every message arrives once, in any order. Requests are served in
-//! happened-before order.
+//! Assumes: no node crashes or restarts; every message arrives once, in any order. Requests are
+//! granted in happened-before order.
 //!
-//! When it fails: one dead node, even an idle one, stops everyone who asks from then on; nobody else enters
-//! wrongly. One that restarts has forgotten whom it owes a reply and whom it let pass, and its clock begins again, so
-//! that its next request looks older than theirs: two may be inside. Lost messages stop those who wait for them.
+//! When it fails: one crashed node, even an idle one, blocks all later requests; no other node
+//! enters wrongly. A restarted node has forgotten which replies it deferred and sent, and its clock
+//! starts again, so that its next request looks older than the pending ones: two nodes may enter.
+//! Lost messages block the nodes that wait for them.
 //!
-//! Try: answered within 2T, by the first denial or by all replies.
+//! Try: decided within 2T, by the first denial or by all replies.
 //!
-//! In views: a member reports where its user stands and how old its request is. Whoever is inside defers the others as
-//! before, and those who wait ask all members of the new view, with new stamps in the old order.
+//! In views: a member reports the state of its client and the age of its request. The node in the
+//! critical section defers the others as before, and waiting nodes ask all members of the new view,
+//! with new stamps in the old order.
 //!
-//! Departs from the paper: a reply names the request it answers (else the late reply to a cancelled request
-//! admits two) and carries the clock (else a node that heard of a request can stamp its own as older). Replies
-//! also carry the largest fence known, from which the next entry's fence follows.
+//! Departs from the paper: a reply names the request it answers (else the late reply to a cancelled
+//! request admits two nodes) and carries the clock (else a node that knows of a request through a
+//! reply can stamp its own as older). Replies also carry the largest known fence, from which the
+//! next entry's fence follows.
 
-use super::consent::{self, Claim, Consent, Denial, Reply, Verdict};
+use super::consent::{self, Claim, Consent, Decision, Denial, Reply};
 use super::prelude::*;
 use crate::describe::Medium;
 
-/// What the book says of it.
+/// Expected figures and properties.
 pub const FACTS: Facts = Facts {
     order: ServiceOrder::HappenedBefore,
     fairness: Fairness::FromArrival(|nodes| nodes as u64 - 1),
@@ -44,11 +52,11 @@ pub const FACTS: Facts = Facts {
     ..Facts::new(PROFILE, COST)
 };
 
-/// What the book says of it where one message reaches everyone.
+/// Expected figures and properties if one message reaches all nodes.
 pub const BROADCAST: Facts = Facts {
     profile: Profile {
         name: "ricart-agrawala-broadcast",
-        summary: "ricart-agrawala where one request reaches everyone",
+        summary: "ricart-agrawala where one request message reaches all nodes",
         ..PROFILE
     },
     cost: Cost {
@@ -64,7 +72,7 @@ pub const BROADCAST: Facts = Facts {
 const PROFILE: Profile = Profile {
     name: "ricart-agrawala",
     class: "permission-based",
-    summary: "ask everyone; whoever is older or inside defers the reply",
+    summary: "ask all nodes; the holder and nodes with older requests defer their replies",
     source: include_str!("ricart_agrawala.rs"),
     flaw: None,
     checkable: true,
@@ -83,22 +91,22 @@ pub(super) const fn requests(value: &'static str, usual: bool) -> Choice {
     Choice { of: PROFILE.name, option: "requests", value, usual }
 }
 
-/// One node of the algorithm.
+/// A node of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RicartAgrawala {
-    /// Our own request with those whose reply to it is missing, and the requests that we defer.
+    /// Our own request with the nodes whose replies are missing, and the requests that we defer.
     consent: Consent<BTreeSet<NodeId>>,
 }
 
-/// What nodes send each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// May I enter?
+    /// A request to enter.
     Request { stamp: Stamp, patience: Patience },
-    /// You may, as far as I am concerned.
+    /// The sender has no objection to the entry.
     Reply(Reply),
-    /// Not now: the answer to a try that RA-2 would defer.
+    /// The denial of a try that RA-2 would defer.
     Denied(Denial),
 }
 
@@ -137,7 +145,7 @@ impl Protocol for RicartAgrawala {
             Input::Message { from, message } => match message {
                 Message::Request { stamp, patience } if stamp.node == from => self.answer(stamp, patience, out),
                 Message::Request { stamp, .. } => {
-                    out.note("RA-2", format_args!("ignores a request of {} that {from} brought", stamp.node));
+                    out.note("RA-2", format_args!("ignores a request of {} that came from {from}", stamp.node));
                 }
                 Message::Reply(reply) => self.collect(from, reply, out),
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
@@ -150,51 +158,52 @@ impl Protocol for RicartAgrawala {
 }
 
 impl RicartAgrawala {
-    /// A node of this group, idle.
+    /// An idle node of this group.
     pub fn new(me: NodeId, group: Group) -> Self {
         Self { consent: Consent::new(me, group) }
     }
 
-    /// RA-1. A new request is younger than every one this node has heard of.
+    /// RA-1. A new request is younger than every request this node has received.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
-        let everyone: BTreeSet<_> = self.consent.others().collect();
-        let is_alone = everyone.is_empty();
-        let stamp = self.consent.ask(patience, Access::Exclusive, everyone);
-        out.note("RA-1", format_args!("asks everyone with {stamp}"));
+        let others: BTreeSet<_> = self.consent.others().collect();
+        let is_alone = others.is_empty();
+        let stamp = self.consent.request(patience, Access::Exclusive, others);
+        out.note("RA-1", format_args!("requests entry with {stamp}"));
         if !is_alone {
             out.multicast(self.consent.group(), Message::Request { stamp, patience });
         }
         self.enter_if_permitted(out);
     }
 
-    /// RA-2, and RA-6. Our own request goes first if we are inside with it or if it is older.
+    /// RA-2 and RA-6. Our own request goes first if we are in the critical section with it or if it
+    /// is older.
     fn answer(&mut self, asked: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
-        match self.consent.judge(Claim::exclusive(asked), patience) {
-            Verdict::Pass => {
-                out.note("RA-2", format_args!("lets {asked} pass"));
+        match self.consent.on_request(Claim::exclusive(asked), patience) {
+            Decision::Pass => {
+                out.note("RA-2", format_args!("replies to {asked}"));
                 out.send(asked.node, Message::Reply(self.consent.reply(asked)));
             }
-            Verdict::Defer { ours } => out.note("RA-2", format_args!("defers {asked}: ours {ours} goes first")),
-            // The denier, unlike one who defers, owes no reply later.
-            Verdict::Deny => {
+            Decision::Defer { ours } => out.note("RA-2", format_args!("defers {asked}: ours {ours} goes first")),
+            // A node that denies, unlike one that defers, owes no later reply.
+            Decision::Deny => {
                 out.note("RA-6", format_args!("denies {asked}"));
                 out.send(asked.node, Message::Denied(self.consent.denial(asked)));
             }
         }
     }
 
-    /// RA-3. Late replies to a request that was given up do not count for the present one.
+    /// RA-3. Late replies to a cancelled request do not count for the current one.
     fn collect(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
-        match self.consent.hear(reply) {
+        match self.consent.on_reply(reply) {
             Some(missing) => {
                 missing.remove(&from);
                 self.enter_if_permitted(out);
             }
-            None => out.note("RA-3", format_args!("ignores a reply to {}, which nobody waits with", reply.to)),
+            None => out.note("RA-3", format_args!("ignores a reply to {}: that request does not wait", reply.to)),
         }
     }
 
-    /// RA-3. The fence is larger than every one that those who admit us know of.
+    /// RA-3. The fence is larger than every fence known to the nodes that replied.
     fn enter_if_permitted(&mut self, out: &mut Effects<'_, Self>) {
         if let Some((stamp, fence)) = self.consent.enter_if(BTreeSet::is_empty) {
             out.note("RA-3", format_args!("has every reply to {stamp}"));
@@ -202,18 +211,19 @@ impl RicartAgrawala {
         }
     }
 
-    /// RA-4, RA-5 and RA-6. Nobody else need be told: a reply gives permission to one stamp, and binds nobody.
+    /// RA-4, RA-5 and RA-6. Only deferred requests need a message: a reply permits one stamp and
+    /// leaves no state at its sender.
     fn end(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
         out.emit(event);
         for reply in self.consent.end() {
-            out.note(rule, format_args!("lets {} pass at last", reply.to));
+            out.note(rule, format_args!("sends its deferred reply to {}", reply.to));
             out.send(reply.to.node, Message::Reply(reply));
         }
     }
 
     /// RA-6. One denial is enough, and only a try can be denied.
     fn accept_denial(&mut self, from: NodeId, denial: Denial, out: &mut Effects<'_, Self>) {
-        if self.consent.hear_denial(denial).is_some_and(|missing| missing.contains(&from)) {
+        if self.consent.on_denial(denial).is_some_and(|missing| missing.contains(&from)) {
             self.end("RA-6", Event::Denied, out);
         }
     }

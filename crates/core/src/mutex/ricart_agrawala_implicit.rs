@@ -1,47 +1,56 @@
 //! Ricart–Agrawala with implicit replies (1981, a message-saving form in the same paper).
 //!
-//! Where a message never takes longer than a known time, silence can say something. Whoever wants to enter asks everyone
-//! and waits for as long as an answer can take. Only those who would keep their answer back say so at once, and reply
-//! later; whoever says nothing consents.
+//! If messages never take longer than a known time, silence can be an answer. A node that wants to
+//! enter asks all others and waits for the longest time that an answer can take. Only nodes that
+//! would defer their reply say so at once, and reply later; a silent node consents.
 //!
 //! ```text
-//! RI-1  asked to enter          → stamp a request, send it to every peer, and wait for as long as an answer can take
-//! RI-2  a request arrives       → say nothing; say "deferred" and owe a reply if inside, or if ours is older
-//! RI-3  an answer to us arrives → whoever defers is waited for, until its reply is here too
-//! RI-4  the wait is over        → enter, if nobody is waited for; else as soon as the last reply is here
-//! RI-5  asked to leave          → reply to everyone deferred
-//! RI-6  asked to give up        → forget the request and reply to everyone deferred
-//! RI-7  a try is in our way     → deny it where RI-2 would defer; one denial ends the try like RI-6
+//! RI-1  the client asks to enter   → stamp a request, send it to every peer, and wait for the
+//!                                    longest time that an answer can take
+//! RI-2  a request arrives          → send nothing; send "deferred" and owe a reply if we are in
+//!                                    the critical section, or if ours is older
+//! RI-3  an answer to us arrives    → wait for each node that defers, until its reply has arrived
+//!                                    too
+//! RI-4  the waiting time has ended → enter, if no node defers; else as soon as the last reply
+//!                                    arrives
+//! RI-5  the client releases        → send all deferred replies
+//! RI-6  the client cancels         → forget the request and send all deferred replies
+//! RI-7  a try conflicts with ours  → deny it where RI-2 would defer; one denial ends the try like
+//!                                    RI-6
 //! ```
 //!
-//! Cost: n−1 messages an entry if nobody defers, 3(n−1) if all do; 2T from asking to entering, where T is the longest
-//! that a message may take, not what it takes; T from a leave to the next entry.
+//! Cost: n−1 messages per entry if no node defers, 3(n−1) if all do; 2T from request to entry,
+//! where T is the maximum message time, not the actual one; T from a release to the next entry.
 //!
-//! Assumes: the synchronous model. No node dies or restarts; every message arrives once, in any order, and none takes
-//! longer than the bound: it may take exactly as long, because the wait is a nanosecond longer than there and back.
-//! No input keeps a node busy for longer than its bound, and never are more than four inputs from each member in line,
-//! which is as much as happens if nobody gives up. Clocks run at the same rate. Requests are served in happened-before
-//! order.
+//! Assumes: the synchronous model. No node crashes or restarts; every message arrives once, in any
+//! order, and none takes longer than the bound: it may take exactly as long, because the waiting
+//! time is a nanosecond longer than a round trip. No input keeps a node busy for longer than its
+//! bound, and at most four inputs from each member are queued at a node, which is the most that
+//! occurs without cancellations. Clocks run at the same rate. Requests are granted in
+//! happened-before order.
 //!
-//! When it fails: one "deferred" that comes after the wait, and two are inside: only in the synchronous model is
-//! silence consent. A dead node is silent, so one that was idle stops nobody; a dead holder stops those whom it told to
-//! wait, and lets in whoever asks later, though it never left. So does one that restarts and has forgotten that it was
-//! inside; and since its clock begins again, its next request looks older than those it let pass, and two may be
-//! inside. A lost message does as much harm as a late one. It cannot run in views: there silence is never evidence, and here
-//! the silence of one who is frozen or has yet to hear of the view would be a consent.
+//! When it fails: if one "deferred" arrives after the waiting time, two nodes enter: silence is
+//! consent only in the synchronous model. A crashed node is silent, so a crashed idle node blocks
+//! no other; a crashed holder blocks the nodes that it deferred, but later requests are granted
+//! although it never released. So does a node that restarts and has forgotten its entry; and since
+//! its clock starts again, its next request looks older than those it consented to, and two nodes
+//! may enter. A lost message does the same harm as a late one. The algorithm cannot run in views:
+//! there silence is never evidence, and here the silence of a node that is suspended or has not
+//! installed the view yet would be a consent.
 //!
-//! Try: answered within 2T, by the first denial or by silence until the wait is over.
+//! Try: decided within 2T, by the first denial or by silence until the end of the waiting time.
 //!
-//! Departs from the paper: what is said names the request it is about and carries the clock, as in `ricart-agrawala`.
-//! Silence carries no fence, but entries are in the order of their stamps, so the stamp of an entry makes its fence: n
-//! times the clock, and the node's place in the group.
+//! Departs from the paper: every answer names the request it is about and carries the clock, as in
+//! `ricart-agrawala`. Silence carries no fence, but entries are in the order of their stamps, so
+//! the stamp of an entry determines its fence: n times the clock, plus the node's position in the
+//! group.
 
-use super::consent::{self, Claim, Consent, Denial, Reply, Verdict};
+use super::consent::{self, Claim, Consent, Decision, Denial, Reply};
 use super::prelude::*;
 use super::{Model, ricart_agrawala};
 use crate::bounds::Bounds;
 
-/// What the book says of it.
+/// Expected figures and properties.
 pub const FACTS: Facts = Facts {
     order: ricart_agrawala::FACTS.order,
     fairness: ricart_agrawala::FACTS.fairness,
@@ -65,66 +74,67 @@ const COST: Cost = Cost {
         Load::Alone(_) => Range::exactly(case.peers()).times(entries),
         Load::Everyone | Load::Some => Range::between(case.peers(), 3 * case.peers()).times(entries),
     },
-    // By a nanosecond more than 2, so that what takes exactly as long as it may is in time.
+    // The delay is a nanosecond longer than 2, so that an answer that takes exactly the maximum is
+    // in time.
     client_delay: |_| Range::exactly(2),
     sync_delay: |_| Range::exactly(1),
 };
 
-/// How many inputs from each member may be in line before a request: its own request, that it defers ours, its reply,
-/// and one more for what our own user and timer want.
-const IN_LINE: u64 = 4;
+/// Maximum number of queued inputs from each member ahead of a request: its own request, its
+/// "deferred" message, its reply, and one more for our own client and timer.
+const MAX_QUEUED_INPUTS: u64 = 4;
 
-/// What comes exactly when the longest answer does comes in time.
-const A_MOMENT_LONGER: Duration = Duration::from_nanos(1);
+/// Added to the waiting time, so that an answer that takes exactly the maximum arrives in time.
+const MARGIN: Duration = Duration::from_nanos(1);
 
-/// One node of the algorithm.
+/// A node of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RicartAgrawalaImplicit {
-    /// Our own request with what was said to it, and the requests that we defer.
+    /// Our own request with the answers to it, and the requests that we defer.
     consent: Consent<Answers>,
     wait: Fixed<Duration>,
 }
 
-/// What was said to a request so far.
+/// The answers to our request so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Answers {
-    /// Whether whoever has said nothing consents.
-    wait_is_over: bool,
-    /// Who defers.
+    /// Whether the waiting time has ended, so that silent nodes consent.
+    wait_has_ended: bool,
+    /// The nodes that defer.
     deferring: BTreeSet<NodeId>,
-    /// Whose reply overtook the message that says that it defers.
+    /// The nodes whose reply overtook their "deferred" message.
     early: BTreeSet<NodeId>,
 }
 
 impl Answers {
-    fn defers(&mut self, node: NodeId) {
+    fn add_deferral(&mut self, node: NodeId) {
         if !self.early.remove(&node) {
             self.deferring.insert(node);
         }
     }
 
-    fn replies(&mut self, node: NodeId) {
+    fn add_reply(&mut self, node: NodeId) {
         if !self.deferring.remove(&node) {
             self.early.insert(node);
         }
     }
 
     fn is_consent_of_all(&self) -> bool {
-        self.wait_is_over && self.deferring.is_empty()
+        self.wait_has_ended && self.deferring.is_empty()
     }
 }
 
-/// What nodes send each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// May I enter? Say so if not.
+    /// A request to enter; silence is consent.
     Request { stamp: Stamp, patience: Patience },
-    /// Wait: my reply comes later.
+    /// The sender's reply comes later.
     Deferred { to: Stamp, clock: Clock },
-    /// You may after all, as far as I am concerned.
+    /// The reply of a node that deferred it.
     Reply(Reply),
-    /// Not now: the answer to a try that RI-2 would defer.
+    /// The denial of a try that RI-2 would defer.
     Denied(Denial),
 }
 
@@ -148,11 +158,11 @@ impl Describe for Message {
     }
 }
 
-/// What a node waits for.
+/// The timers of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Timer {
-    /// The longest that an answer to our request can take.
+    /// The longest time that an answer to our request can take has passed.
     Silence,
 }
 
@@ -174,9 +184,9 @@ impl Protocol for RicartAgrawalaImplicit {
             Input::Message { from, message } => match message {
                 Message::Request { stamp, patience } if stamp.node == from => self.answer(stamp, patience, out),
                 Message::Request { stamp, .. } => {
-                    out.note("RI-2", format_args!("ignores a request of {} that {from} brought", stamp.node));
+                    out.note("RI-2", format_args!("ignores a request of {} that came from {from}", stamp.node));
                 }
-                Message::Deferred { to, clock } => self.be_patient(from, to, clock, out),
+                Message::Deferred { to, clock } => self.on_deferral(from, to, clock, out),
                 Message::Reply(reply) => self.collect(from, reply, out),
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
@@ -188,19 +198,19 @@ impl Protocol for RicartAgrawalaImplicit {
 }
 
 impl RicartAgrawalaImplicit {
-    /// A node of this group, idle, where nothing takes longer than that.
+    /// An idle node of this group, in which messages and steps never take longer than `bounds`.
     pub fn new(me: NodeId, group: Group, bounds: Bounds) -> Self {
-        let line = bounds.processing.times(IN_LINE.saturating_mul(group.len() as u64));
-        let wait = bounds.message.times(2) + line + A_MOMENT_LONGER;
+        let queueing = bounds.processing.times(MAX_QUEUED_INPUTS.saturating_mul(group.len() as u64));
+        let wait = bounds.message.times(2) + queueing + MARGIN;
         Self { consent: Consent::new(me, group), wait: Fixed::new(wait) }
     }
 
-    /// RI-1. In a group of one there is nobody to wait for.
+    /// RI-1. In a group of one there is no node to wait for.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
         let is_alone = self.consent.others().next().is_none();
-        let answers = Answers { wait_is_over: is_alone, ..Answers::default() };
-        let stamp = self.consent.ask(patience, Access::Exclusive, answers);
-        out.note("RI-1", format_args!("asks everyone with {stamp}"));
+        let answers = Answers { wait_has_ended: is_alone, ..Answers::default() };
+        let stamp = self.consent.request(patience, Access::Exclusive, answers);
+        out.note("RI-1", format_args!("requests entry with {stamp}"));
         if !is_alone {
             out.multicast(self.consent.group(), Message::Request { stamp, patience });
             out.set_timer(Timer::Silence, Span::exactly(*self.wait));
@@ -208,92 +218,95 @@ impl RicartAgrawalaImplicit {
         self.enter_if_permitted(out);
     }
 
-    /// RI-2, and RI-7. Our own request goes first if we are inside with it or if it is older.
+    /// RI-2 and RI-7. Our own request goes first if we are in the critical section with it or if it
+    /// is older.
     fn answer(&mut self, asked: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
-        match self.consent.judge(Claim::exclusive(asked), patience) {
-            Verdict::Pass => out.note("RI-2", format_args!("lets {asked} pass by saying nothing")),
-            Verdict::Defer { ours } => {
+        match self.consent.on_request(Claim::exclusive(asked), patience) {
+            Decision::Pass => out.note("RI-2", format_args!("consents to {asked} by silence")),
+            Decision::Defer { ours } => {
                 let Reply { to, clock, .. } = self.consent.reply(asked);
                 out.note("RI-2", format_args!("defers {asked}: ours {ours} goes first"));
                 out.send(asked.node, Message::Deferred { to, clock });
             }
-            Verdict::Deny => {
+            Decision::Deny => {
                 out.note("RI-7", format_args!("denies {asked}"));
                 out.send(asked.node, Message::Denied(self.consent.denial(asked)));
             }
         }
     }
 
-    /// RI-3. Whoever is inside already hears it too late: the bound did not hold.
-    fn be_patient(&mut self, from: NodeId, to: Stamp, clock: Clock, out: &mut Effects<'_, Self>) {
+    /// RI-3. If the node has already entered, the message was late: the bound did not hold.
+    fn on_deferral(&mut self, from: NodeId, to: Stamp, clock: Clock, out: &mut Effects<'_, Self>) {
         self.consent.raise(&Floor { clock, fence: Fence::default() });
         let is_member = self.consent.group().contains(from);
         if self.consent.is_inside_with(to) {
-            return out.note("RI-3", format_args!("hears too late that {from} defers {to}"));
+            return out.note("RI-3", format_args!("learns too late that {from} defers {to}"));
         }
         match self.consent.waiting() {
-            Some((stamp, _, answers)) if stamp == to && is_member => answers.defers(from),
+            Some((stamp, _, answers)) if stamp == to && is_member => answers.add_deferral(from),
             Some(_) | None => out.note("RI-3", format_args!("ignores that {from} defers {to}")),
         }
     }
 
     /// RI-3. A reply may overtake the message that announces it.
     fn collect(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
-        match self.consent.hear(reply) {
+        match self.consent.on_reply(reply) {
             Some(answers) => {
-                answers.replies(from);
+                answers.add_reply(from);
                 self.enter_if_permitted(out);
             }
-            None => out.note("RI-3", format_args!("ignores a reply to {}, which nobody waits with", reply.to)),
+            None => out.note("RI-3", format_args!("ignores a reply to {}: that request does not wait", reply.to)),
         }
     }
 
-    /// RI-4. Whoever was to say something has said it by now.
+    /// RI-4. By now, all nodes that defer have said so.
     fn end_wait(&mut self, out: &mut Effects<'_, Self>) {
         let Some((stamp, _, answers)) = self.consent.waiting() else { return };
-        answers.wait_is_over = true;
+        answers.wait_has_ended = true;
         if !answers.deferring.is_empty() {
             let deferring: Group = answers.deferring.iter().copied().collect();
-            out.note("RI-4", format_args!("takes silence for consent to {stamp}, and waits for {deferring}"));
+            out.note("RI-4", format_args!("counts silence as consent to {stamp}, and waits for {deferring}"));
         }
         self.enter_if_permitted(out);
     }
 
-    /// RI-4. All earlier entries have smaller stamps: whoever let us in had heard of ours, or had none that was older.
+    /// RI-4. All earlier entries have smaller stamps: each node that consented had received our
+    /// request, or had no older one.
     fn enter_if_permitted(&mut self, out: &mut Effects<'_, Self>) {
         let complete = self.consent.waiting().filter(|(_, _, answers)| answers.is_consent_of_all());
         let Some((stamp, ..)) = complete else { return };
         let fence = self.fence_below(stamp);
         self.consent.raise(&Floor { clock: Clock::default(), fence });
         if let Some((stamp, fence)) = self.consent.enter_if(Answers::is_consent_of_all) {
-            out.note("RI-4", format_args!("has everyone's consent to {stamp}"));
+            out.note("RI-4", format_args!("has the consent of all to {stamp}"));
             out.emit(Event::entered(fence));
         }
     }
 
-    /// The stamp as one number, as large as the fences of all entries with smaller stamps can be.
+    /// Returns the stamp as one number, which is at least the fence of every entry with a smaller
+    /// stamp.
     fn fence_below(&self, stamp: Stamp) -> Fence {
         let group = self.consent.group();
-        let place = group.iter().position(|node| node == stamp.node).unwrap_or_default() as u64;
-        let counter = stamp.clock.0.saturating_mul(group.len() as u64).saturating_add(place);
+        let position = group.iter().position(|node| node == stamp.node).unwrap_or_default() as u64;
+        let counter = stamp.clock.0.saturating_mul(group.len() as u64).saturating_add(position);
         Fence { counter, ..Fence::default() }
     }
 
-    /// RI-5, RI-6 and RI-7. Whoever was told to wait needs a word; nobody else does.
+    /// RI-5, RI-6 and RI-7. Only deferred requests need a message.
     fn end(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
         out.emit(event);
-        if self.consent.waiting().is_some_and(|(_, _, answers)| !answers.wait_is_over) {
+        if self.consent.waiting().is_some_and(|(_, _, answers)| !answers.wait_has_ended) {
             out.cancel_timer(Timer::Silence);
         }
         for reply in self.consent.end() {
-            out.note(rule, format_args!("lets {} pass at last", reply.to));
+            out.note(rule, format_args!("sends its deferred reply to {}", reply.to));
             out.send(reply.to.node, Message::Reply(reply));
         }
     }
 
     /// RI-7. One denial is enough, and only a try can be denied.
     fn accept_denial(&mut self, from: NodeId, denial: Denial, out: &mut Effects<'_, Self>) {
-        if self.consent.hear_denial(denial).is_some() && self.consent.group().contains(from) {
+        if self.consent.on_denial(denial).is_some() && self.consent.group().contains(from) {
             self.end("RI-7", Event::Denied, out);
         }
     }

@@ -1,43 +1,52 @@
 //! Ricart–Agrawala mutual exclusion with numbers modulo 2n−1 (1981).
 //!
-//! As in Ricart–Agrawala, whoever wants to enter asks everyone, and those who are inside or asked earlier answer
-//! later. Whoever waits thus holds back all who asked after it, so the numbers of requests that are out together are
-//! less than n apart, and it is enough to count round a circle of 2n−1: of two numbers less than n apart it is plain
-//! which is the later. A node then has finitely many states, and a checker can go through all that may ever happen,
-//! not only through the first few rounds.
+//! As in Ricart–Agrawala, a node that wants to enter asks all others, and nodes that are in the
+//! critical section or asked earlier reply later. A waiting node thus holds back all later
+//! requests, so the numbers of concurrent requests are less than n apart, and numbers on a circle
+//! of 2n−1 suffice: of two numbers less than n apart, the later one is unambiguous. A node then has
+//! finitely many states, and a checker can explore all runs completely, not only the first few
+//! rounds.
 //!
 //! ```text
-//! RM-1  asked to enter      → number a request one higher than all we know and send it to every peer; if they have
-//!                             not all answered what we asked last, do so as soon as they have
-//! RM-2  a request arrives   → reply; defer the reply instead if inside, or if ours is out and older
-//! RM-3  all answers are in  → enter; if nobody wants that any more, reply to everyone deferred
-//! RM-4  asked to leave      → reply to everyone deferred
-//! RM-5  asked to give up    → tell the user; what we asked stays out, and keeps its place until all have answered
-//! RM-6  asked to try        → send a try, which has no number, to every peer; if they have not all answered what we
-//!                             asked last, the try is denied at once
-//! RM-7  a try arrives       → reply; deny it instead if inside or waiting, or if ours is out and our node is lower
-//! RM-8  our try is out      → one denial ends it, and so does a request or a try that we let pass
+//! RM-1  the client asks to enter → number a request one higher than all known ones and send it to
+//!                                  every peer; if our last question is not fully answered, do so
+//!                                  once it is
+//! RM-2  a request arrives        → reply; defer the reply instead if we are in the critical
+//!                                  section, or if ours is pending and older
+//! RM-3  all answers have arrived → enter; if the client no longer waits, send all deferred replies
+//! RM-4  the client releases      → send all deferred replies
+//! RM-5  the client cancels       → confirm it; the request stays pending, and keeps its position
+//!                                  until all have answered
+//! RM-6  the client tries         → send a try, which has no number, to every peer; if our last
+//!                                  question is not fully answered, deny the try at once
+//! RM-7  a try arrives            → reply; deny it instead if we are in the critical section or
+//!                                  waiting, or if our try is pending and our node is lower
+//! RM-8  our try is pending       → one denial ends it, and so does our reply to a request or a try
 //! ```
 //!
-//! Cost: 2(n−1) messages an entry; 2T from asking to entering; T from a leave to the next entry. What is given up or
-//! denied costs 2(n−1) messages too.
+//! Cost: 2(n−1) messages per entry; 2T from request to entry; T from a release to the next entry. A
+//! cancelled or denied request also costs 2(n−1) messages.
 //!
-//! Assumes: no node dies or restarts; every message arrives once, in any order.
+//! Assumes: no node crashes or restarts; every message arrives once, in any order.
 //!
-//! When it fails: one dead node, even an idle one, stops everyone who asks from then on; nobody else enters
-//! wrongly. One that restarts counts from 0 again, which is the later number for some and the earlier one for others,
-//! so that two may enter. They may, too, where a message arrives twice. Lost messages stop those who wait for them. It
-//! cannot run in views: there a resource must tell a late holder by its fence, and two entries of one view would have the same.
+//! When it fails: one crashed node, even an idle one, blocks all later requests; no other node
+//! enters wrongly. A restarted node counts from 0 again, which is later than some numbers and
+//! earlier than others, so that two nodes may enter. They may, too, if a message arrives twice.
+//! Lost messages block the nodes that wait for them. The algorithm cannot run in views: there a
+//! resource must recognise a late holder by its fence, and two entries of one view would have the
+//! same.
 //!
-//! Try: answered within 2T, by what stands in its way or by all replies; it holds up nobody who asks to enter.
+//! Try: decided within 2T, by a conflicting node or by all replies; it delays no request.
 //!
-//! Departs from the paper: the paper knows neither giving up nor tries, and its bound depends on that. A request that
-//! is given up goes on holding back younger ones: if they passed, numbers would run away from a node that has yet to
-//! hear of it. That costs them no more than message times, because whoever it waits for goes before them too. Tries
-//! have no number, because denied ones would count away from the request that denies them. Replies name no request,
-//! because a node asks nothing before all have answered what it asked last. Nor do they carry a clock, so requests are
-//! not served in happened-before order; with a clock they would not be either, because what is asked for while an
-//! abandoned request is out gets its number late. There are no fences: they would grow for ever.
+//! Departs from the paper: the paper has neither cancellation nor tries, and its bound depends on
+//! that. A cancelled request continues to hold back younger ones: if they passed, their numbers
+//! would move too far from a node that has not received the cancelled request yet. That delays them
+//! only by message times, because all requests that the cancelled one waits for go before them too.
+//! Tries have no number, because denied tries would move the numbers too far from the request that
+//! denies them. Replies name no request, because a node asks no new question before all have
+//! answered the last one. Nor do they carry a clock, so requests are not granted in happened-before
+//! order; with a clock they would not be either, because a request made while a cancelled one is
+//! pending gets its number late. There are no fences: they would grow forever.
 
 mod reading;
 
@@ -47,7 +56,7 @@ use super::prelude::*;
 use super::ricart_agrawala;
 use reading::{Circle, Stamp};
 
-/// What the book says of it.
+/// Expected figures and properties.
 pub const FACTS: Facts = Facts {
     order: ServiceOrder::None,
     fences: false,
@@ -62,22 +71,23 @@ pub const FACTS: Facts = Facts {
     )
 };
 
-/// One node of the algorithm.
+/// A node of the algorithm.
 ///
-/// It is not one of many: a forgotten instance would have to leave its reading behind, and readings of different
-/// resources cannot be compared.
+/// It does not implement `OneOfMany`: a discarded instance would have to keep its reading, and
+/// readings of different resources cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RicartAgrawalaModulo {
-    place: Fixed<Place>,
-    /// The latest reading that we heard of or used ourselves. If our own did not count, a peer could be n ahead.
+    config: Fixed<Config>,
+    /// The latest reading that we received or used ourselves. If our own did not count, a peer
+    /// could be n ahead.
     highest: Reading,
     phase: Phase,
-    /// Whom we owe a reply.
+    /// The nodes to which we owe a reply.
     deferred: BTreeSet<NodeId>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     group: Group,
     circle: Circle,
@@ -98,25 +108,26 @@ enum Question {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Then {
-    /// Enter: our user waits for these very answers.
+    /// Enter: our client waits for these answers.
     Enter,
-    /// Nothing: our user has given up or is denied.
-    Rest,
-    /// Send a request: our user has given up or is denied, and has asked anew.
-    Ask,
+    /// Become idle: our client has cancelled or was denied.
+    Idle,
+    /// Send a request: our client has cancelled or was denied, and has requested again.
+    Request,
 }
 
-/// What nodes send each other. There is at most one question, and one answer, from one node to another.
+/// The messages between nodes. At most one question and one answer are in transit from one node to
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// May I enter, when it is my turn?
+    /// A request to enter in turn.
     Request { reading: Reading },
-    /// May I enter at once?
+    /// A request to enter at once.
     Try,
-    /// You may, as far as I am concerned.
+    /// The sender has no objection to the entry.
     Reply,
-    /// Not now: the answer to a try.
+    /// The denial of a try.
     Denied,
 }
 
@@ -141,7 +152,7 @@ impl Protocol for RicartAgrawalaModulo {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(Command::Acquire | Command::Share) => self.request(out),
-            Input::Command(Command::Try) => self.attempt(out),
+            Input::Command(Command::Try) => self.try_enter(out),
             Input::Command(Command::Cancel) => self.cancel(out),
             Input::Command(Command::Release) => self.leave(out),
             Input::Message { from, message } => match message {
@@ -158,89 +169,89 @@ impl Protocol for RicartAgrawalaModulo {
 }
 
 impl RicartAgrawalaModulo {
-    /// A node of this group, idle.
+    /// An idle node of this group.
     pub fn new(me: NodeId, group: Group) -> Self {
-        let circle = Circle::of(&group);
+        let circle = Circle::for_group(&group);
         Self {
-            place: Fixed::new(Place { me, group, circle }),
+            config: Fixed::new(Config { me, group, circle }),
             highest: Reading::default(),
             phase: Phase::Idle,
             deferred: BTreeSet::new(),
         }
     }
 
-    /// RM-1. Only one question of a node is out at a time, so that no answer is taken for another.
+    /// RM-1. Only one question of a node is pending at a time, so that each answer is unambiguous.
     fn request(&mut self, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
             Phase::Idle => self.send_request(out),
-            Phase::Asking { then: then @ Then::Rest, .. } => {
-                *then = Then::Ask;
-                out.note("RM-1", format_args!("will ask when all have answered what it asked last"));
+            Phase::Asking { then: then @ Then::Idle, .. } => {
+                *then = Then::Request;
+                out.note("RM-1", format_args!("will request entry when all have answered its last question"));
             }
-            Phase::Asking { then: Then::Enter | Then::Ask, .. } => {
+            Phase::Asking { then: Then::Enter | Then::Request, .. } => {
                 out.emit(Event::Refused(Refusal::AlreadyWaiting));
             }
             Phase::Inside => out.emit(Event::Refused(Refusal::AlreadyInside)),
         }
     }
 
-    /// RM-1. A new request is younger than every one this node has heard of.
+    /// RM-1. A new request is younger than every request this node has received.
     fn send_request(&mut self, out: &mut Effects<'_, Self>) {
-        self.highest = self.place.circle.after(self.highest);
+        self.highest = self.config.circle.after(self.highest);
         let reading = self.highest;
-        out.note("RM-1", format_args!("asks everyone with {}", self.stamped(reading)));
+        out.note("RM-1", format_args!("requests entry with {}", self.stamped(reading)));
         self.ask(Question::Request(reading), Message::Request { reading }, out);
     }
 
     fn ask(&mut self, question: Question, message: Message, out: &mut Effects<'_, Self>) {
-        let missing: BTreeSet<_> = self.place.group.others(self.place.me).collect();
+        let missing: BTreeSet<_> = self.config.group.others(self.config.me).collect();
         if !missing.is_empty() {
-            out.multicast(&self.place.group, message);
+            out.multicast(&self.config.group, message);
         }
         self.phase = Phase::Asking { question, missing, then: Then::Enter };
-        self.go_on_if_answered(out);
+        self.continue_if_answered(out);
     }
 
-    /// RM-2. Our own request goes first if it is older, even if our user has given it up.
+    /// RM-2. Our own request goes first if it is older, even if our client has cancelled it.
     fn answer(&mut self, from: NodeId, reading: Reading, out: &mut Effects<'_, Self>) {
-        let asked = Stamp { reading: self.place.circle.place(reading), node: from };
-        if self.place.circle.follows(asked.reading, self.highest) {
+        let asked = Stamp { reading: self.config.circle.normalize(reading), node: from };
+        if self.config.circle.follows(asked.reading, self.highest) {
             self.highest = asked.reading;
         }
         match self.phase {
             Phase::Inside => {
-                out.note("RM-2", format_args!("defers {asked}: we are inside"));
+                out.note("RM-2", format_args!("defers {asked}: we are in the critical section"));
                 self.deferred.insert(from);
             }
             Phase::Asking { question: Question::Request(ours), .. }
-                if self.place.circle.is_older(self.stamped(ours), asked) =>
+                if self.config.circle.is_older(self.stamped(ours), asked) =>
             {
                 out.note("RM-2", format_args!("defers {asked}: ours {} goes first", self.stamped(ours)));
                 self.deferred.insert(from);
             }
             Phase::Asking { .. } | Phase::Idle => {
-                out.note("RM-2", format_args!("lets {asked} pass"));
+                out.note("RM-2", format_args!("replies to {asked}"));
                 out.send(from, Message::Reply);
                 self.give_way(from, out);
             }
         }
     }
 
-    /// RM-3. Only one question of ours is out, so a reply cannot answer another.
+    /// RM-3. Only one question of ours is pending, so a reply cannot answer another.
     fn collect(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
             Phase::Asking { missing, .. } if missing.contains(&from) => {
                 missing.remove(&from);
-                self.go_on_if_answered(out);
+                self.continue_if_answered(out);
             }
             Phase::Asking { .. } | Phase::Idle | Phase::Inside => {
-                out.note("RM-3", format_args!("ignores a reply of {from}, which was not asked"));
+                out.note("RM-3", format_args!("ignores a reply of {from}, which it did not ask"));
             }
         }
     }
 
-    /// RM-3. Without fences the journal shows none.
-    fn go_on_if_answered(&mut self, out: &mut Effects<'_, Self>) {
+    /// RM-3. The algorithm has no fences, so every entry has the default one.
+    fn continue_if_answered(&mut self, out: &mut Effects<'_, Self>) {
         let then = match &self.phase {
             Phase::Asking { missing, then, .. } if missing.is_empty() => *then,
             Phase::Asking { .. } | Phase::Idle | Phase::Inside => return,
@@ -251,9 +262,9 @@ impl RicartAgrawalaModulo {
                 out.note("RM-3", format_args!("has every reply"));
                 out.emit(Event::entered(Fence::default()));
             }
-            Then::Rest => self.rest("RM-3", out),
-            Then::Ask => {
-                self.rest("RM-3", out);
+            Then::Idle => self.become_idle("RM-3", out),
+            Then::Request => {
+                self.become_idle("RM-3", out);
                 self.send_request(out);
             }
         }
@@ -264,73 +275,74 @@ impl RicartAgrawalaModulo {
         match self.phase {
             Phase::Inside => {
                 out.emit(Event::Left);
-                self.rest("RM-4", out);
+                self.become_idle("RM-4", out);
             }
             Phase::Idle | Phase::Asking { .. } => out.emit(Event::Refused(Refusal::NotInside)),
         }
     }
 
-    fn rest(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
+    fn become_idle(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         self.phase = Phase::Idle;
         for node in core::mem::take(&mut self.deferred) {
-            out.note(rule, format_args!("lets {node} pass at last"));
+            out.note(rule, format_args!("sends its deferred reply to {node}"));
             out.send(node, Message::Reply);
         }
     }
 
-    /// RM-5. Nobody else is told. A request that is not sent yet never will be.
+    /// RM-5. No other node receives a message. A request that has not been sent yet is never sent.
     fn cancel(&mut self, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
-            Phase::Asking { then: then @ (Then::Enter | Then::Ask), .. } => {
-                *then = Then::Rest;
+            Phase::Asking { then: then @ (Then::Enter | Then::Request), .. } => {
+                *then = Then::Idle;
                 out.emit(Event::Cancelled);
-                out.note("RM-5", format_args!("will rest when all have answered"));
+                out.note("RM-5", format_args!("will be idle when all have answered"));
             }
-            Phase::Idle | Phase::Asking { then: Then::Rest, .. } => out.emit(Event::Refused(Refusal::NotWaiting)),
+            Phase::Idle | Phase::Asking { then: Then::Idle, .. } => out.emit(Event::Refused(Refusal::NotWaiting)),
             Phase::Inside => out.emit(Event::Refused(Refusal::AlreadyInside)),
         }
     }
 
-    /// RM-6. Whoever wants an answer at once does not want to wait for those to what was asked last.
-    fn attempt(&mut self, out: &mut Effects<'_, Self>) {
+    /// RM-6. A try needs an answer at once, so it cannot wait for the answers to the last question.
+    fn try_enter(&mut self, out: &mut Effects<'_, Self>) {
         match &self.phase {
             Phase::Idle => {
-                out.note("RM-6", format_args!("tries everyone"));
+                out.note("RM-6", format_args!("sends a try to all"));
                 self.ask(Question::Try, Message::Try, out);
             }
-            Phase::Asking { then: Then::Rest, .. } => {
-                out.note("RM-6", format_args!("cannot try before all have answered what it asked last"));
+            Phase::Asking { then: Then::Idle, .. } => {
+                out.note("RM-6", format_args!("cannot try before all have answered its last question"));
                 out.emit(Event::Denied);
             }
-            Phase::Asking { then: Then::Enter | Then::Ask, .. } => {
+            Phase::Asking { then: Then::Enter | Then::Request, .. } => {
                 out.emit(Event::Refused(Refusal::AlreadyWaiting));
             }
             Phase::Inside => out.emit(Event::Refused(Refusal::AlreadyInside)),
         }
     }
 
-    /// RM-7. What our user has given up is in nobody's way.
+    /// RM-7. A cancelled request does not conflict with a try.
     fn answer_try(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
-        let in_its_way = match self.phase {
-            Phase::Inside | Phase::Asking { then: Then::Ask, .. } => true,
+        let conflicts = match self.phase {
+            Phase::Inside | Phase::Asking { then: Then::Request, .. } => true,
             Phase::Asking { then: Then::Enter, question: Question::Request(_), .. } => true,
-            Phase::Asking { then: Then::Enter, question: Question::Try, .. } => self.place.me < from,
-            Phase::Asking { then: Then::Rest, .. } | Phase::Idle => false,
+            Phase::Asking { then: Then::Enter, question: Question::Try, .. } => self.config.me < from,
+            Phase::Asking { then: Then::Idle, .. } | Phase::Idle => false,
         };
-        if in_its_way {
+        if conflicts {
             out.note("RM-7", format_args!("denies the try of {from}"));
             out.send(from, Message::Denied);
         } else {
-            out.note("RM-7", format_args!("lets the try of {from} pass"));
+            out.note("RM-7", format_args!("replies to the try of {from}"));
             out.send(from, Message::Reply);
             self.give_way(from, out);
         }
     }
 
-    /// RM-8. Whom we have just let pass may have let our try pass before it asked, and must not meet us inside.
+    /// RM-8. The node that we just replied to may have replied to our try before it made its own
+    /// request; both would enter.
     fn give_way(&mut self, to: NodeId, out: &mut Effects<'_, Self>) {
         if let Phase::Asking { question: Question::Try, then: then @ Then::Enter, .. } = &mut self.phase {
-            *then = Then::Rest;
+            *then = Then::Idle;
             out.note("RM-8", format_args!("gives way to {to}"));
             out.emit(Event::Denied);
         }
@@ -342,13 +354,13 @@ impl RicartAgrawalaModulo {
             Phase::Asking { question: Question::Try, missing, then } if missing.contains(&from) => {
                 missing.remove(&from);
                 if *then == Then::Enter {
-                    *then = Then::Rest;
+                    *then = Then::Idle;
                     out.emit(Event::Denied);
                 }
-                self.go_on_if_answered(out);
+                self.continue_if_answered(out);
             }
             Phase::Asking { .. } | Phase::Idle | Phase::Inside => {
-                out.note("RM-8", format_args!("ignores a denial of {from}, which it did not try"));
+                out.note("RM-8", format_args!("ignores a denial of {from}, to which it sent no try"));
             }
         }
     }
@@ -359,15 +371,15 @@ impl RicartAgrawalaModulo {
     }
 
     fn stamped(&self, reading: Reading) -> Stamp {
-        Stamp { reading, node: self.place.me }
+        Stamp { reading, node: self.config.me }
     }
 
     fn assert_invariants(&self) {
         match &self.phase {
-            Phase::Idle => debug_assert!(self.deferred.is_empty(), "an idle node owes nobody a reply"),
+            Phase::Idle => debug_assert!(self.deferred.is_empty(), "an idle node owes no reply"),
             Phase::Asking { question, missing, .. } => {
-                debug_assert!(!missing.is_empty(), "a node with every answer goes on");
-                debug_assert!(*question != Question::Try || self.deferred.is_empty(), "a try holds up nobody");
+                debug_assert!(!missing.is_empty(), "a node with every answer does not wait");
+                debug_assert!(*question != Question::Try || self.deferred.is_empty(), "a try defers no request");
             }
             Phase::Inside => {}
         }

@@ -1,46 +1,54 @@
-//! Ricart–Agrawala with requests that go round a ring (1981, a message-saving form in the same paper).
+//! Ricart–Agrawala with requests that go round a ring (1981, a message-saving form in the same
+//! paper).
 //!
-//! A request goes from node to node round the ring of all. Each passes it on when it consents: at once, unless it is
-//! inside or asked earlier itself. So a request that is back where it came from has everyone's permission, and has
-//! cost one message a node. What that saves in messages it costs in time: nobody is asked before all who come earlier
-//! on the ring have consented.
+//! A request goes from node to node round a ring of all nodes. Each node forwards it when it
+//! consents: at once, unless it is in the critical section or requested earlier itself. So a
+//! request that has returned to its origin has the permission of all, for one message per node. It
+//! saves messages but takes longer: a node receives the request only after all earlier nodes on the
+//! ring have consented.
 //!
 //! ```text
-//! RR-1  asked to enter        → stamp a request and send it to the next node of the ring
-//! RR-2  a request arrives     → pass it on; hold it instead if inside, or if ours is older
-//! RR-3  our request is back   → enter, if we still wait with it
-//! RR-4  asked to leave        → pass on everything held
-//! RR-5  asked to give up      → forget the request, which still goes its round, and pass on everything held
-//! RR-6  a try is in our way   → take it off the ring where RR-2 would hold it, and tell its node, for which that is
-//!                               like RR-5
+//! RR-1  the client asks to enter  → stamp a request and send it to the next node of the ring
+//! RR-2  a request arrives         → forward it; hold it instead if we are in the critical section,
+//!                                   or if ours is older
+//! RR-3  our request returns       → enter, if we still wait with it
+//! RR-4  the client releases       → forward all held requests
+//! RR-5  the client cancels        → forget the request, which still completes its round, and
+//!                                   forward all held requests
+//! RR-6  a try conflicts with ours → remove it where RR-2 would hold it, and send a denial to its
+//!                                   node, which then does as in RR-5
 //! ```
 //!
-//! Cost: n messages an entry; nT from asking to entering; from a leave to the next entry T for each node from the one
-//! that left to the one that enters, 1…n−1 of them. A request costs n messages though it is given up.
+//! Cost: n messages per entry; nT from request to entry; from a release to the next entry T for
+//! each node from the previous holder to the next, 1…n−1 of them. A cancelled request also costs n
+//! messages.
 //!
-//! Assumes: no node dies or restarts; every message arrives once, in any order. Requests are served in
-//! happened-before order.
+//! Assumes: no node crashes or restarts; every message arrives once, in any order. Requests are
+//! granted in happened-before order.
 //!
-//! When it fails: one dead node, even an idle one, stops everyone, and a lost message the one whose request it was;
-//! nobody enters wrongly. One that restarts has forgotten the requests it held, and those who wait with them wait for
-//! ever; and its clock begins again, so that its next request looks older than those it let pass: two may be inside.
+//! When it fails: one crashed node, even an idle one, blocks all nodes, and a lost message blocks
+//! the node whose request it was; no node enters wrongly. A restarted node has forgotten the
+//! requests it held, and their nodes wait forever; and its clock starts again, so that its next
+//! request looks older than those it forwarded: two nodes may enter.
 //!
-//! Try: answered within nT, by a denial that comes straight from whoever is in its way, or by its coming back.
+//! Try: decided within nT, by a denial sent directly from a conflicting node, or by the return of
+//! the try.
 //!
-//! In views: as in `ricart-agrawala`; the ring closes over the members of the new view, and requests that were on their way
-//! round the old one are sent round anew.
+//! In views: as in `ricart-agrawala`; the ring closes over the members of the new view, and
+//! requests in transit on the old one are sent anew.
 //!
-//! Departs from the paper: a request carries the largest clock and the largest fence of all whom it has passed, as
-//! replies do in `ricart-agrawala`.
+//! Departs from the paper: a request carries the largest clock and the largest fence of all nodes
+//! it has passed, as replies do in `ricart-agrawala`.
 
-use super::consent::{self, Claim, Consent, Denial, Reply, Verdict};
+use super::consent::{self, Claim, Consent, Decision, Denial, Reply};
 use super::prelude::*;
 use super::ricart_agrawala;
 
-/// What the book says of it.
+/// Expected figures and properties.
 ///
-/// Of each other node two entries may go ahead of a request: one whose request had passed us already, and one whose
-/// request we let pass because its node had not heard of ours. That request brings our clock home with it.
+/// Each other node may enter twice ahead of a request: with a request that had already passed us,
+/// and with one that we forwarded because its node had not received ours. That request then carries
+/// our clock back to its node.
 pub const FACTS: Facts = Facts {
     order: ricart_agrawala::FACTS.order,
     fairness: Fairness::FromAsking(|nodes| 2 * (nodes as u64 - 1)),
@@ -64,24 +72,25 @@ const COST: Cost = Cost {
     sync_delay: |case| Range::between(1, case.peers()),
 };
 
-/// One node of the algorithm.
+/// A node of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RicartAgrawalaRing {
-    /// Our own request, and the requests that we hold. What a request lacks only the ring knows.
+    /// Our own request, and the requests that we hold. The request itself collects the consents on
+    /// its way.
     consent: Consent<()>,
 }
 
-/// What nodes send each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// To the next node: may its sender enter?
+    /// To the next node: a request to enter.
     Request {
-        /// The consent of all whom it has passed, its own node included.
+        /// The combined consent of all nodes it has passed, its own node included.
         so_far: Reply,
         patience: Patience,
     },
-    /// To the node that tries: not now.
+    /// To the trying node: its try is denied.
     Denied(Denial),
 }
 
@@ -116,8 +125,8 @@ impl Protocol for RicartAgrawalaRing {
                 Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
-                Message::Request { so_far, .. } if !self.is_before_us(from) => {
-                    out.note("RR-2", format_args!("ignores {}, which {from} brought", so_far.to));
+                Message::Request { so_far, .. } if !self.is_predecessor(from) => {
+                    out.note("RR-2", format_args!("ignores {}, which came from {from}", so_far.to));
                 }
                 Message::Request { so_far, .. } if so_far.to.node == self.consent.me() => self.enter(so_far, out),
                 Message::Request { so_far, patience } => self.answer(so_far, patience, out),
@@ -131,7 +140,7 @@ impl Protocol for RicartAgrawalaRing {
 }
 
 impl RicartAgrawalaRing {
-    /// A node of this group, idle. The ring goes through the members in order.
+    /// An idle node of this group. The ring goes through the members in order.
     pub fn new(me: NodeId, group: Group) -> Self {
         Self { consent: Consent::new(me, group) }
     }
@@ -141,11 +150,11 @@ impl RicartAgrawalaRing {
         self.consent.ahead_of(Claim::exclusive(asked)).is_some()
     }
 
-    /// RR-1. On a ring of one the request is back before it is sent.
+    /// RR-1. On a ring of one the request returns without a message.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
-        let stamp = self.consent.ask(patience, Access::Exclusive, ());
+        let stamp = self.consent.request(patience, Access::Exclusive, ());
         let so_far = self.consent.reply(stamp);
-        out.note("RR-1", format_args!("sends {stamp} round"));
+        out.note("RR-1", format_args!("sends {stamp} round the ring"));
         if self.consent.group().len() > 1 {
             self.pass_on(so_far, patience, out);
         } else {
@@ -153,27 +162,28 @@ impl RicartAgrawalaRing {
         }
     }
 
-    /// RR-2, and RR-6. Our own request goes first if we are inside with it or if it is older.
+    /// RR-2 and RR-6. Our own request goes first if we are in the critical section with it or if it
+    /// is older.
     fn answer(&mut self, so_far: Reply, patience: Patience, out: &mut Effects<'_, Self>) {
         let asked = so_far.to;
         self.consent.raise(&so_far.floor());
-        match self.consent.judge(Claim::exclusive(asked), patience) {
-            Verdict::Pass => {
-                out.note("RR-2", format_args!("lets {asked} pass"));
+        match self.consent.on_request(Claim::exclusive(asked), patience) {
+            Decision::Pass => {
+                out.note("RR-2", format_args!("forwards {asked}"));
                 self.pass_on(self.consent.reply(asked), patience, out);
             }
-            Verdict::Defer { ours } => out.note("RR-2", format_args!("holds {asked}: ours {ours} goes first")),
-            Verdict::Deny => {
+            Decision::Defer { ours } => out.note("RR-2", format_args!("holds {asked}: ours {ours} goes first")),
+            Decision::Deny => {
                 out.note("RR-6", format_args!("denies {asked}"));
                 out.send(asked.node, Message::Denied(self.consent.denial(asked)));
             }
         }
     }
 
-    /// RR-3. The request has everyone's consent, with the largest fence that anyone knows.
+    /// RR-3. The request has the consent of all, with the largest fence that any node knows.
     fn enter(&mut self, so_far: Reply, out: &mut Effects<'_, Self>) {
-        if self.consent.hear(so_far).is_none() {
-            return out.note("RR-3", format_args!("takes back {}, which nobody waits with", so_far.to));
+        if self.consent.on_reply(so_far).is_none() {
+            return out.note("RR-3", format_args!("removes {}: that request does not wait", so_far.to));
         }
         if let Some((stamp, fence)) = self.consent.enter_if(|()| true) {
             out.note("RR-3", format_args!("has {stamp} back"));
@@ -181,18 +191,18 @@ impl RicartAgrawalaRing {
         }
     }
 
-    /// RR-4, RR-5 and RR-6. What was held goes on with all that we know by now.
+    /// RR-4, RR-5 and RR-6. Held requests continue with our current clock and fence.
     fn end(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
         out.emit(event);
         for so_far in self.consent.end() {
-            out.note(rule, format_args!("lets {} pass at last", so_far.to));
+            out.note(rule, format_args!("forwards {}, which it held", so_far.to));
             self.pass_on(so_far, Patience::Wait, out);
         }
     }
 
     /// RR-6. Only a try can be denied.
     fn accept_denial(&mut self, from: NodeId, denial: Denial, out: &mut Effects<'_, Self>) {
-        if self.consent.hear_denial(denial).is_some() && self.consent.group().contains(from) {
+        if self.consent.on_denial(denial).is_some() && self.consent.group().contains(from) {
             self.end("RR-6", Event::Denied, out);
         }
     }
@@ -203,7 +213,7 @@ impl RicartAgrawalaRing {
         }
     }
 
-    fn is_before_us(&self, node: NodeId) -> bool {
+    fn is_predecessor(&self, node: NodeId) -> bool {
         self.consent.group().predecessor(self.consent.me()) == Some(node)
     }
 }

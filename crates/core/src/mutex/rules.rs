@@ -1,17 +1,19 @@
-//! Tests of rules: each has a name that begins with its rule's id, a script, and the trace that the script must give.
+//! Rule tests: each has a name that begins with its rule's id, a script, and the trace that the
+//! script must produce.
 //!
 //! ```text
 //! rules! { RicartAgrawala::new, 3;
-//!     ra_4_asked_to_leave_a_node_replies_to_everyone_deferred("1 acquire; rest | 1 release", expect![[r#"
+//!     ra_4_a_release_sends_all_deferred_replies("1 acquire; rest | 1 release", expect![[r#"
 //!         1 release: LEAVES
 //!     "#]]);
 //!     ra_3_alone_a_node_enters_at_once(of 1, "1 acquire", expect![[...]]);
 //! }
 //! ```
 //!
-//! Steps before the bar set the scene. They are played, but their lines are not in the trace: another test of the same
-//! algorithm shows each of them. A step that does nothing has no line either; if no step does anything, the trace says
-//! so. The top has the usual constructor and size of the group; `by` and `of` replace them in one test.
+//! Steps before the bar prepare the state. They run, but the trace omits their lines: another test
+//! of the same algorithm shows each of them. A step without effects has no line either; if no step
+//! has an effect, the trace is `nothing`. The first line of the macro gives the default constructor
+//! and group size; `by` and `of` replace them in one test.
 
 use crate::mutex::prelude::*;
 use crate::testing::{ScriptCommand, ScriptGroup};
@@ -36,21 +38,21 @@ macro_rules! rules {
 }
 pub(crate) use rules;
 
-/// Plays a script and compares the trace of what follows the bar.
+/// Runs a script and compares the trace of the steps after the bar.
 pub(crate) fn check<P>(nodes: usize, make: impl Fn(NodeId, Group) -> P, script: &str, expected: &Expect)
 where
     P: Protocol<Command: ScriptCommand, Event: Display, Message: Describe>,
 {
-    let mut stage = ScriptGroup::new(nodes, make);
-    let (scene, shown) = script.split_once(" | ").unwrap_or(("", script));
-    stage.run(scene);
-    stage.trace.clear();
-    stage.run(shown);
-    let events: String = stage.trace.split_inclusive('\n').filter(|line| !line.ends_with(": nothing\n")).collect();
+    let mut group = ScriptGroup::new(nodes, make);
+    let (preparation, shown) = script.split_once(" | ").unwrap_or(("", script));
+    group.run(preparation);
+    group.trace.clear();
+    group.run(shown);
+    let events: String = group.trace.split_inclusive('\n').filter(|line| !line.ends_with(": nothing\n")).collect();
     expected.assert_eq(if events.is_empty() { "nothing\n" } else { &events });
 }
 
-/// A group of two with a third node, which takes itself for one of them.
+/// Builds a group of two nodes, and a third node that treats itself as a member.
 pub(crate) fn with_a_stranger<P>(make: impl Fn(NodeId, Group) -> P) -> impl Fn(NodeId, Group) -> P {
     move |me, all| make(me, if me.number() == 3 { all } else { Group::of_size(2) })
 }

@@ -1,47 +1,49 @@
-//! The token of the token-based algorithms: there is one, and whoever has it may enter.
+//! The token of the token-based algorithms: there is exactly one, and its holder may enter.
 //!
-//! An algorithm decides how the token travels. That there is one, and that its fence only grows, is the same for all.
+//! Each algorithm decides how the token travels. This module keeps it unique and its fence
+//! increasing.
 
-use super::{Floor, Past};
+use super::{Floor, ViewStart};
 use crate::mutex::prelude::*;
 
-/// The one token of a group, with what an algorithm writes on it.
+/// The only token of a group, with a label that the algorithm defines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token<L> {
-    /// The fence of the last entry, or a larger one that somebody knew who had the token.
+    /// The fence of the last entry, or a larger one that a previous holder knew.
     pub fence: Fence,
     pub label: L,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Hand<L> {
-    /// The largest fence that this node's forgotten resources knew. A token brings its own along, so that it is not
-    /// worth remembering once the token is gone.
+pub(super) struct TokenSlot<L> {
+    /// The largest fence that this node kept for discarded instances. The token carries its own
+    /// fence, so the floor is not needed once the token has left.
     floor: Fence,
     token: Option<Token<L>>,
 }
 
-impl<L> Hand<L> {
+impl<L> TokenSlot<L> {
     pub(super) fn empty() -> Self {
         Self { floor: Fence::default(), token: None }
     }
 
-    /// The hand of the one who has the token at first.
+    /// The slot of the initial token holder.
     pub(super) fn holding(label: L) -> Self {
         Self { floor: Fence::default(), token: Some(Token { fence: Fence::default(), label }) }
     }
 
-    /// A hand at the beginning of a view: the new token is with the one inside, or else at the lowest member.
-    pub(super) fn of_view(me: NodeId, past: &Past) -> Self
+    /// The slot at the beginning of a view: the new token is at the node in the critical section,
+    /// or else at the lowest member.
+    pub(super) fn of_view(me: NodeId, start: &ViewStart) -> Self
     where
         L: Default,
     {
-        let keeper = past.holder().or_else(|| past.group().first());
+        let keeper = start.holder().or_else(|| start.group().first());
         if keeper == Some(me) { Self::holding(L::default()) } else { Self::empty() }
     }
 
-    pub(super) const fn holds(&self) -> bool {
+    pub(super) const fn has_token(&self) -> bool {
         self.token.is_some()
     }
 
@@ -58,10 +60,11 @@ impl<L> Hand<L> {
         self.token.as_mut().map(|token| &mut token.label)
     }
 
-    /// Takes the token. Tells whether it was taken: a second one, which only a peer that breaks the rules can bring, is not.
+    /// Stores the token and returns `true`. Returns `false` and drops it if there already is one,
+    /// which only a faulty peer can cause.
     #[must_use]
-    pub(super) fn take(&mut self, mut token: Token<L>) -> bool {
-        if self.holds() {
+    pub(super) fn put(&mut self, mut token: Token<L>) -> bool {
+        if self.has_token() {
             return false;
         }
         token.fence.raise(self.floor);
@@ -69,24 +72,24 @@ impl<L> Hand<L> {
         true
     }
 
-    /// The fence of an entry with the token, if it is here.
+    /// Increments the token's fence for a new entry and returns it, or `None` without the token.
     pub(super) fn enter(&mut self) -> Option<Fence> {
         let token = self.token.as_mut()?;
         token.fence = token.fence.next();
         Some(token.fence)
     }
 
-    pub(super) fn pass(&mut self) -> Option<Token<L>> {
+    pub(super) fn take(&mut self) -> Option<Token<L>> {
         self.token.take()
     }
 
-    /// What a later instance must not fall below, with this clock reading.
+    /// Returns the floor for a later instance, with this clock reading.
     pub(super) fn floor(&self, clock: Clock) -> Floor {
         let fence = self.token.as_ref().map_or(self.floor, |token| self.floor.max(token.fence));
         Floor { clock, fence }
     }
 
-    /// Lifts the hand, and the token in it, to at least this floor.
+    /// Raises the fence of the slot, and of the token in it, to at least this floor.
     pub(super) fn raise(&mut self, floor: &Floor) {
         self.floor.raise(floor.fence);
         if let Some(token) = &mut self.token {
@@ -97,7 +100,7 @@ impl<L> Hand<L> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Hand, Token};
+    use super::{Token, TokenSlot};
     use crate::clock::Clock;
     use crate::fence::Fence;
     use crate::group::Epoch;
@@ -109,10 +112,10 @@ mod tests {
 
     #[test]
     fn fences_grow_with_entries_and_travel_with_the_token() {
-        let (mut one, mut two) = (Hand::holding(()), Hand::empty());
+        let (mut one, mut two) = (TokenSlot::holding(()), TokenSlot::empty());
         assert_eq!(one.enter(), Some(fence(1)));
         assert_eq!(two.enter(), None);
-        assert!(two.take(one.pass().expect("the token")));
+        assert!(two.put(one.take().expect("the token")));
         assert_eq!(one.enter(), None);
         assert_eq!(two.enter(), Some(fence(2)));
     }
@@ -120,21 +123,21 @@ mod tests {
     #[test]
     fn a_floor_lifts_the_token_wherever_it_is() {
         let floor = Floor { clock: Clock(3), fence: fence(7) };
-        let mut held = Hand::holding(());
+        let mut held = TokenSlot::holding(());
         held.raise(&floor);
         assert_eq!(held.enter(), Some(fence(8)));
-        let mut empty = Hand::empty();
+        let mut empty = TokenSlot::empty();
         empty.raise(&floor);
         assert_eq!(empty.floor(Clock(3)), floor);
-        assert!(empty.take(Token { fence: fence(2), label: () }));
+        assert!(empty.put(Token { fence: fence(2), label: () }));
         assert_eq!(empty.enter(), Some(fence(8)));
         assert_eq!(empty.floor(Clock(4)), Floor { clock: Clock(4), fence: fence(8) });
     }
 
     #[test]
     fn a_second_token_is_not_taken() {
-        let mut hand = Hand::holding(1);
-        assert!(!hand.take(Token { fence: fence(9), label: 2 }));
-        assert_eq!(hand.pass(), Some(Token { fence: fence(0), label: 1 }));
+        let mut slot = TokenSlot::holding(1);
+        assert!(!slot.put(Token { fence: fence(9), label: 2 }));
+        assert_eq!(slot.take(), Some(Token { fence: fence(0), label: 1 }));
     }
 }

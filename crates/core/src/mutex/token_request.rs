@@ -1,59 +1,70 @@
-//! Ricart–Agrawala's second algorithm: a token that is asked for (1983; Suzuki and Kasami 1985 cost the same).
+//! Ricart–Agrawala's second algorithm: a token on request (1983; Suzuki and Kasami 1985 cost the
+//! same).
 //!
-//! Whoever has the one token may enter, and may do so again for nothing as long as nobody else wants it. Whoever does
-//! not have it sends everyone a numbered request, since nobody but its holder knows where it is. The token bears, for
-//! each node, the number of its last request that was answered; a request with a larger number is pending. One who
-//! leaves passes the token to the next node round the ring whose request is pending.
+//! The holder of the only token may enter, and may do so again without messages as long as no other
+//! node wants it. A node without the token sends a numbered request to all others, since only the
+//! holder knows where it is. The token carries, for each node, the number of its last answered
+//! request; a request with a larger number is pending. On a release, the holder passes the token to
+//! the next node round the ring whose request is pending.
 //!
 //! ```text
-//! TQ-1  asked to enter          → enter if the token is here; else number a new request and send it to every peer
-//! TQ-2  a request arrives       → remember it, unless a newer one of its node is known or it is answered; if the token
-//!                                 lies here unused, go on as in TQ-4
-//! TQ-3  the token comes         → enter if our user waits, else go on as in TQ-4
-//! TQ-4  asked to leave          → note on the token that our requests are answered, and pass it to the first of
-//!                                 i+1, …, n, 1, …, i−1 whose request is pending; keep it if there is none
-//! TQ-5  asked to give up        → forget the request, and tell nobody; a token that comes for it is kept or passed on
-//! TQ-6  the holder meets a try  → deny it if we are inside or another request goes first, and note that it is answered
+//! TQ-1  the client asks to enter → enter if the token is here; else number a new request and send
+//!                                  it to every peer
+//! TQ-2  a request arrives        → store it, unless a newer one of its node is known or it is
+//!                                  answered; if the token is here unused, continue as in TQ-4
+//! TQ-3  the token arrives        → enter if our client waits, else continue as in TQ-4
+//! TQ-4  the client releases      → record on the token that our requests are answered, and pass it
+//!                                  to the first of i+1, …, n, 1, …, i−1 whose request is pending;
+//!                                  keep it if there is none
+//! TQ-5  the client cancels       → forget the request without a message; a token that arrives for
+//!                                  it is kept or passed on
+//! TQ-6  the holder meets a try   → deny it if we are in the critical section or another request
+//!                                  goes first, and record that it is answered
 //! ```
 //!
-//! Cost: n messages an entry, n−1 requests and the token, or 0 if the token is here; 2T or 0 from asking to entering; T
-//! from a leave to the next entry.
+//! Cost: n messages per entry, n−1 requests and the token, or 0 if the token is here; 2T or 0 from
+//! request to entry; T from a release to the next entry.
 //!
-//! Assumes: no node dies or restarts; every message arrives once, in any order. Requests are served round the ring,
-//! which is not happened-before order; but once a request is known everywhere, at most n−1 others enter before it.
+//! Assumes: no node crashes or restarts; every message arrives once, in any order. Requests are
+//! granted round the ring, which is not happened-before order; but once all nodes know a request,
+//! at most n−1 others enter before it.
 //!
-//! When it fails: a dead holder stops everyone else, and so does a lost token. A dead waiter stops everyone once the
-//! token goes to it; a dead idle node stops nobody. If the lowest member restarts, it brings a second token, and two
-//! may be inside; any other one that restarts numbers its requests from the beginning, and waits until they are new.
+//! When it fails: a crashed holder blocks all other nodes, and so does a lost token. A crashed
+//! waiter blocks all nodes once the token goes to it; a crashed idle node blocks no other. If the
+//! lowest member restarts, it creates a second token, and two nodes may enter; any other restarted
+//! node numbers its requests from the beginning, and waits until the numbers are new.
 //!
-//! Try: answered by the holder, within 2T if the token lies somewhere. A try that meets the token in flight is answered
-//! where the token arrives: by the token if nobody wants it there, else by a denial. One that was given up may bring the
-//! token to a node that no longer wants it, as any request may.
+//! Try: answered by the holder, within 2T if the token is not in transit. A try that arrives before
+//! the token is answered where the token arrives: by the token if no other request wants it there,
+//! else by a denial. A cancelled try may bring the token to a node that no longer wants it, as any
+//! request may.
 //!
-//! Many names: a node that has heard of a request remembers it until it sees the token, and the token remembers all
-//! answers, so that only a name that nobody but the lowest member has used is ever forgotten.
+//! Many names: a node that has received a request stores it until it has the token, and the token
+//! stores all answers, so that a node discards the state of a resource only if no node but the
+//! lowest member has used it.
 //!
-//! In views: a member reports where its user stands. Every view has a token of its own, with the one inside or else at the
-//! lowest member; a token of an older view is dropped. Those who wait ask anew.
+//! In views: a member reports the state of its client. Every view has a token of its own, at the
+//! node in the critical section or else at the lowest member; a token of an older view is dropped.
+//! Waiting nodes request anew.
 //!
-//! Departs from the book: a request takes a new number before it is sent. The book's `token[i] := C` notes the clock's
-//! reading without a tick, so that the next request bears that very number and is never seen. Numbers are a node's own
-//! count instead of a logical clock, since only numbers of the same node are compared. The token carries the fence of the
-//! last entry.
+//! Departs from the book: a request takes a new number before it is sent. The book's
+//! `token[i] := C` records the clock's reading without a tick, so that the next request has that
+//! very number and looks answered. Numbers are a node's own count instead of a logical clock, since
+//! only numbers of the same node are compared. The token carries the fence of the last entry.
 
 use super::prelude::*;
-use super::token::{Hand, Token};
+use super::token::{Token, TokenSlot};
 use crate::clock::VectorClock;
 use core::ops::Bound;
 
-/// What the book says of it.
+/// Expected figures and properties.
 pub const FACTS: Facts =
     Facts { fairness: Fairness::FromArrival(|nodes| nodes as u64 - 1), ..Facts::new(PROFILE, COST) };
 
 const PROFILE: Profile = Profile {
     name: "token-request",
     class: "token-based",
-    summary: "ask everyone for the token, which knows whose requests were answered",
+    summary: "ask all nodes for the token, which records the answered requests",
     source: include_str!("token_request.rs"),
     flaw: None,
     checkable: true,
@@ -65,12 +76,13 @@ const COST: Cost = Cost {
     sync: "T",
     total: |case, entries| {
         let nodes = case.nodes();
-        // How many entries asked for the token, at least and at most.
+        // The minimum and maximum number of entries that needed a request for the token.
         let (least, most) = match case.load {
             _ if nodes < 2 => (0, 0),
             Load::Alone(node) if Some(node) == case.group.first() => (0, 0),
             Load::Alone(_) => (entries.min(1), entries.min(1)),
-            // All but the first holder must ask once. One who leaves before it has heard of others may enter for nothing.
+            // All but the first holder must ask once. A holder that releases before it has received
+            // other requests may enter again without messages.
             Load::Everyone => (entries.min(nodes).saturating_sub(1), entries),
             Load::Some => (0, entries),
         };
@@ -80,20 +92,21 @@ const COST: Cost = Cost {
     sync_delay: |_| Range::exactly(1),
 };
 
-/// One node of the algorithm.
+/// A node of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TokenRequest {
-    place: Fixed<Place>,
+    config: Fixed<Config>,
     number: Clock,
     phase: Phase<Patience, ()>,
-    /// The newest request of each other node that may be pending. With the token here it is known which are.
+    /// The newest possibly pending request of each other node. At the token holder, all of them are
+    /// pending.
     asked: BTreeMap<NodeId, Asked>,
-    /// The token bears the number of each node's last request that was answered.
-    hand: Hand<VectorClock>,
+    /// The token's label holds the number of each node's last answered request.
+    slot: TokenSlot<VectorClock>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     group: Group,
 }
@@ -104,15 +117,15 @@ struct Asked {
     patience: Patience,
 }
 
-/// What nodes send each other.
+/// The messages between nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// To everyone: whoever has the token, pass it to me.
+    /// To all nodes: a request for the token.
     Request { number: Clock, patience: Patience },
-    /// Here is the token.
+    /// The token itself.
     Token(Token<VectorClock>),
-    /// From the holder: not now.
+    /// From the holder: the try is denied.
     Denied { number: Clock },
 }
 
@@ -137,12 +150,12 @@ impl Protocol for TokenRequest {
         match input {
             Input::Command(command) => match self.phase.understand(command) {
                 Wish::Enter(patience, _) => self.request(patience, out),
-                Wish::GiveUp => self.give_up(out),
+                Wish::GiveUp => self.cancel(out),
                 Wish::Leave => self.leave(out),
                 Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
-                Message::Request { number, patience } => self.hear(from, Asked { number, patience }, out),
+                Message::Request { number, patience } => self.on_request(from, Asked { number, patience }, out),
                 Message::Token(token) => self.receive(token, out),
                 Message::Denied { number } => self.accept_denial(number, out),
             },
@@ -154,54 +167,54 @@ impl Protocol for TokenRequest {
 }
 
 impl TokenRequest {
-    /// A node of this group, idle. The token is at the lowest member.
+    /// An idle node of this group. The token is at the lowest member.
     pub fn new(me: NodeId, group: Group) -> Self {
         let first = group.first().unwrap_or(me);
-        let hand = if me == first { Hand::holding(VectorClock::new()) } else { Hand::empty() };
+        let slot = if me == first { TokenSlot::holding(VectorClock::new()) } else { TokenSlot::empty() };
         Self {
-            place: Fixed::new(Place { me, group }),
+            config: Fixed::new(Config { me, group }),
             number: Clock::default(),
             phase: Phase::Idle,
             asked: BTreeMap::new(),
-            hand,
+            slot,
         }
     }
 
-    /// TQ-1. The number is new: the token may say of the last one that it was answered.
+    /// TQ-1. The number is new: the token may record the previous one as answered.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
-        if self.hand.holds() {
+        if self.slot.has_token() {
             out.note("TQ-1", format_args!("has the token here"));
             return self.enter(out);
         }
         let number = self.number.tick();
         self.phase = Phase::Waiting(patience);
-        out.note("TQ-1", format_args!("asks everyone with request {number}"));
-        out.multicast(&self.place.group, Message::Request { number, patience });
+        out.note("TQ-1", format_args!("sends request {number} to all"));
+        out.multicast(&self.config.group, Message::Request { number, patience });
     }
 
-    /// TQ-2. What comes late, after it was answered or given up, changes nothing.
-    fn hear(&mut self, from: NodeId, heard: Asked, out: &mut Effects<'_, Self>) {
-        let known = self.asked.get(&from).is_some_and(|known| known.number >= heard.number);
-        let answered = self.hand.label().is_some_and(|answered| answered.get(from) >= heard.number.0);
-        let stranger = from == self.place.me || !self.place.group.contains(from);
+    /// TQ-2. A request that arrives late, after it was answered or cancelled, has no effect.
+    fn on_request(&mut self, from: NodeId, received: Asked, out: &mut Effects<'_, Self>) {
+        let known = self.asked.get(&from).is_some_and(|known| known.number >= received.number);
+        let answered = self.slot.label().is_some_and(|answered| answered.get(from) >= received.number.0);
+        let stranger = from == self.config.me || !self.config.group.contains(from);
         if known || answered || stranger {
-            return out.note("TQ-2", format_args!("ignores request {} of {from}", heard.number));
+            return out.note("TQ-2", format_args!("ignores request {} of {from}", received.number));
         }
-        out.note("TQ-2", format_args!("remembers request {} of {from}", heard.number));
-        self.asked.insert(from, heard);
+        out.note("TQ-2", format_args!("stores request {} of {from}", received.number));
+        self.asked.insert(from, received);
         match &self.phase {
-            _ if !self.hand.holds() => {}
+            _ if !self.slot.has_token() => {}
             Phase::Inside(()) => self.deny_tries(out),
             Phase::Idle | Phase::Waiting(_) => self.serve("TQ-2", out),
         }
     }
 
-    /// TQ-3. A second token, which only a peer that breaks the rules can bring, is put away.
+    /// TQ-3. A second token, which only a faulty peer can send, is dropped.
     fn receive(&mut self, token: Token<VectorClock>, out: &mut Effects<'_, Self>) {
-        if !self.hand.take(token) {
-            return out.note("TQ-3", format_args!("puts a second token away"));
+        if !self.slot.put(token) {
+            return out.note("TQ-3", format_args!("drops a second token"));
         }
-        if let Some(answered) = self.hand.label() {
+        if let Some(answered) = self.slot.label() {
             self.asked.retain(|node, asked| asked.number.0 > answered.get(*node));
         }
         match &self.phase {
@@ -210,14 +223,14 @@ impl TokenRequest {
                 self.enter(out);
             }
             Phase::Idle | Phase::Inside(()) => {
-                out.note("TQ-3", format_args!("has the token, and nobody here wants it"));
+                out.note("TQ-3", format_args!("has the token, which its client no longer wants"));
                 self.serve("TQ-5", out);
             }
         }
     }
 
     fn enter(&mut self, out: &mut Effects<'_, Self>) {
-        let Some(fence) = self.hand.enter() else { return };
+        let Some(fence) = self.slot.enter() else { return };
         self.phase = Phase::Inside(());
         out.emit(Event::entered(fence));
         self.deny_tries(out);
@@ -230,35 +243,36 @@ impl TokenRequest {
         self.serve("TQ-4", out);
     }
 
-    /// TQ-4. All requests of our own are answered, or given up. Whoever gets the token answers for its own.
+    /// TQ-4. All requests of our own are answered or cancelled. The next holder records the answer
+    /// to its own request itself.
     fn serve(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         let Some(next) = self.first_pending() else {
-            return out.note(rule, format_args!("keeps the token: nobody asks for it"));
+            return out.note(rule, format_args!("keeps the token: no request is pending"));
         };
         self.asked.remove(&next);
         self.deny_tries(out);
-        let Some(mut token) = self.hand.pass() else { return };
-        token.label.raise(self.place.me, self.number.0);
+        let Some(mut token) = self.slot.take() else { return };
+        token.label.raise(self.config.me, self.number.0);
         out.note(rule, format_args!("passes the token to {next}"));
         out.send(next, Message::Token(token));
     }
 
-    /// The first one behind us on the ring whose request is pending.
+    /// Returns the first node after us on the ring whose request is pending.
     fn first_pending(&self) -> Option<NodeId> {
-        let mut behind = self.asked.range((Bound::Excluded(self.place.me), Bound::Unbounded));
+        let mut behind = self.asked.range((Bound::Excluded(self.config.me), Bound::Unbounded));
         behind.next().or_else(|| self.asked.first_key_value()).map(|(node, _)| *node)
     }
 
-    /// TQ-5. The others need not know: at worst the token comes for nothing.
-    fn give_up(&mut self, out: &mut Effects<'_, Self>) {
+    /// TQ-5. No other node needs a message: at worst the token arrives without need.
+    fn cancel(&mut self, out: &mut Effects<'_, Self>) {
         self.phase.end();
         out.note("TQ-5", format_args!("forgets request {}", self.number));
         out.emit(Event::Cancelled);
     }
 
-    /// TQ-6. Every try that is known goes away: somebody is in its way.
+    /// TQ-6. Denies every known try, because another node is in its way.
     fn deny_tries(&mut self, out: &mut Effects<'_, Self>) {
-        let Some(answered) = self.hand.label_mut() else { return };
+        let Some(answered) = self.slot.label_mut() else { return };
         self.asked.retain(|node, asked| match asked.patience {
             Patience::Wait => true,
             Patience::Try => {
@@ -270,7 +284,7 @@ impl TokenRequest {
         });
     }
 
-    /// TQ-6. A denial of a try that was given up denies nothing.
+    /// TQ-6. The denial of a cancelled try has no effect.
     fn accept_denial(&mut self, number: Clock, out: &mut Effects<'_, Self>) {
         match self.phase {
             Phase::Waiting(Patience::Try) if number == self.number => {
@@ -287,12 +301,12 @@ impl TokenRequest {
         let mut tries = self.asked.values().filter(|asked| asked.patience == Patience::Try);
         match self.phase {
             Phase::Idle => {
-                debug_assert!(!self.hand.holds() || self.asked.is_empty(), "nobody waits for an unused token");
+                debug_assert!(!self.slot.has_token() || self.asked.is_empty(), "no node waits for an unused token");
             }
-            Phase::Waiting(_) => debug_assert!(!self.hand.holds(), "one who waits has no token"),
+            Phase::Waiting(_) => debug_assert!(!self.slot.has_token(), "a waiting node has no token"),
             Phase::Inside(()) => {
-                debug_assert!(self.hand.holds(), "one inside has the token");
-                debug_assert!(tries.next().is_none(), "one inside denies every try");
+                debug_assert!(self.slot.has_token(), "the node in the critical section has the token");
+                debug_assert!(tries.next().is_none(), "the node in the critical section denies every try");
             }
         }
     }
@@ -301,20 +315,21 @@ impl TokenRequest {
 impl OneOfMany for TokenRequest {
     type Floor = Floor;
 
-    /// Only as it began: elsewhere a token would be lost, and a request that may be pending would be missed.
+    /// Idle only in the initial state; otherwise discarding it would lose the token or a pending
+    /// request.
     fn is_idle(&self) -> bool {
-        let is_first = self.place.group.first().is_none_or(|first| first == self.place.me);
-        let began = self.hand.label().map_or(!is_first, |answered| is_first && answered.counts().is_empty());
+        let is_first = self.config.group.first().is_none_or(|first| first == self.config.me);
+        let began = self.slot.label().map_or(!is_first, |answered| is_first && answered.counts().is_empty());
         began && self.asked.is_empty() && self.phase.is_idle()
     }
 
     fn floor(&self) -> Floor {
-        self.hand.floor(self.number)
+        self.slot.floor(self.number)
     }
 
     fn raise(&mut self, floor: &Floor) {
         self.number.witness(floor.clock);
-        self.hand.raise(floor);
+        self.slot.raise(floor);
     }
 }
 
@@ -323,11 +338,12 @@ impl Succession for TokenRequest {
         self.phase.standing()
     }
 
-    /// Every view has a token of its own: with the one inside, else at the lowest member.
-    fn begin(&mut self, me: NodeId, past: &Past) {
-        *self = Self::new(me, past.group().clone());
-        self.phase = Phase::of_view(me, past);
-        self.hand = Hand::of_view(me, past);
+    /// Every view has a token of its own: at the node in the critical section, else at the lowest
+    /// member.
+    fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
+        *self = Self::new(me, start.group().clone());
+        self.phase = Phase::of_view(me, start);
+        self.slot = TokenSlot::of_view(me, start);
     }
 }
 

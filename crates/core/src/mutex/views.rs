@@ -1,8 +1,9 @@
-//! What every algorithm of the family brings from one view into the next.
+//! The transition of every algorithm of the family from one view to the next.
 //!
-//! A member reports where its user stands and how far its counts have come. Out of the reports of all members comes one [`Past`], the same
-//! for everyone: who is inside, who waits and in which order, and what nobody may fall below. An algorithm says how it begins with such a
-//! past; the rest is done here, once for all.
+//! A member reports the state of its client and its clock and fence. All members combine the same
+//! reports into the same [`ViewStart`]: the nodes in the critical section, the waiting nodes in
+//! order, and the floor for clocks and fences. An algorithm defines how it begins with this state;
+//! this module does the rest.
 
 use super::{Access, Command, Event, Floor, Patience};
 use crate::clock::{Clock, Stamp};
@@ -17,64 +18,62 @@ use crate::wrap::{InViews, Leased, OneOfMany};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// Where a member's user stands when a view ends.
+/// The state of a member's client when a view ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Standing {
     #[default]
     Idle,
     Waiting {
-        /// How old its request is, where the algorithm keeps requests in the order of their age.
+        /// The clock of its request, if the algorithm orders requests by age; otherwise 0.
         asked: Clock,
         patience: Patience,
-        /// Whom it would let in beside it.
         access: Access,
     },
     Inside(Access),
 }
 
 impl Standing {
-    /// One that wants in, in an algorithm that does not ask how old a request is.
+    /// A waiting client in an algorithm that does not order requests by age.
     pub const fn waiting(patience: Patience, access: Access) -> Self {
         Self::Waiting { asked: Clock(0), patience, access }
     }
 }
 
-/// What a member tells the others when a view ends.
+/// The report that a member sends to the others when a view ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Report {
     pub standing: Standing,
     pub floor: Floor,
-    /// Whom it would serve next, if it keeps a queue.
+    /// The waiting nodes in the order in which this member would serve them, if it keeps a queue.
     pub queue: Vec<NodeId>,
 }
 
-/// One who waits, as everybody knows at the beginning of a view.
+/// A waiting node, as all members know it at the beginning of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiter {
     pub node: NodeId,
     pub patience: Patience,
-    /// Whom it would let in beside it.
     pub access: Access,
-    /// What its request is numbered or stamped with in this view: larger for those who come later.
+    /// The number or stamp of its request in this view. It increases along the queue.
     pub clock: Clock,
 }
 
-/// What is left of the views before, in which all members agree.
+/// The state at the beginning of a view, on which all members agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Past {
+pub struct ViewStart {
     group: Group,
     inside: BTreeMap<NodeId, Access>,
-    /// In the order in which they should be served.
+    /// In the order in which the nodes should be served.
     waiting: Vec<Waiter>,
     floor: Floor,
 }
 
-impl Past {
-    /// What these reports of a view's members add up to. Requests keep the order of the queues that somebody kept, then that
-    /// of their age.
-    pub fn of(view: &View, reports: &BTreeMap<NodeId, Report>) -> Self {
+impl ViewStart {
+    /// Combines the reports of a view's members. Requests in a reported queue keep its order and
+    /// come first; the others follow by age.
+    pub fn from_reports(view: &View, reports: &BTreeMap<NodeId, Report>) -> Self {
         let clock = reports.values().map(|report| report.floor.clock).max().unwrap_or_default();
         let counter = reports.values().map(|report| report.floor.fence.counter).max().unwrap_or_default();
         let queued: Vec<NodeId> = reports.values().flat_map(|report| report.queue.iter().copied()).collect();
@@ -104,43 +103,46 @@ impl Past {
         Self { group: view.members().clone(), inside, waiting, floor }
     }
 
-    /// The past of a node that is on its own and wants nothing.
+    /// The state of an idle node without a group.
     fn alone(me: NodeId) -> Self {
         let floor = Floor { clock: Clock::default(), fence: Fence { epoch: Epoch(0), counter: 0 } };
         Self { group: core::iter::once(me).collect(), inside: BTreeMap::new(), waiting: Vec::new(), floor }
     }
 
-    /// The members of the view that begins.
+    /// The members of the new view.
     pub const fn group(&self) -> &Group {
         &self.group
     }
 
-    /// Whom a node that is inside lets in beside it.
+    /// Returns the access of a node that is in the critical section, otherwise `None`.
     pub fn access(&self, node: NodeId) -> Option<Access> {
         self.inside.get(&node).copied()
     }
 
-    /// Who is inside; several only if they all read.
+    /// Returns the nodes in the critical section. There are several only if all of them are
+    /// readers.
     pub fn insiders(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.inside.keys().copied()
     }
 
-    /// Who is inside, where nobody shares.
+    /// Returns the node in the critical section, for algorithms without shared access.
     pub fn holder(&self) -> Option<NodeId> {
         self.insiders().next()
     }
 
-    /// Who waits, in the order in which they should be served.
+    /// Returns the waiting nodes in the order in which they should be served.
     pub fn waiting(&self) -> &[Waiter] {
         &self.waiting
     }
 
-    /// What the requests of those inside are numbered or stamped with: smaller than everyone else's.
+    /// The number or stamp clock of the requests in the critical section: smaller than those of all
+    /// waiting requests.
     pub const fn inside_clock(&self) -> Clock {
         self.floor.clock
     }
 
-    /// The request of the one inside, where nobody shares: older than all others.
+    /// Returns the stamp of the node in the critical section, for algorithms without shared access.
+    /// It is older than all others.
     pub fn holder_stamp(&self) -> Option<Stamp> {
         self.holder().map(|node| self.stamp_of(node))
     }
@@ -149,30 +151,32 @@ impl Past {
         Stamp { clock: self.inside_clock(), node: insider }
     }
 
-    /// What a member must not fall below. One who waits asks next with the number that everybody expects, and all others
-    /// with a larger one.
+    /// Returns the floor of a member. A waiting node's next request gets the number that all
+    /// members expect; other nodes get larger numbers.
     fn floor_of(&self, node: NodeId) -> Floor {
         let place = self.waiting.iter().position(|waiter| waiter.node == node).unwrap_or(self.waiting.len());
         Floor { clock: Clock(self.floor.clock.0.saturating_add(place as u64)), fence: self.floor.fence }
     }
 }
 
-/// How an algorithm of this family goes from one view to the next.
+/// An algorithm of this family that can continue in the next view.
 pub trait Succession: Protocol<Command = Command, Event = Event, Durable = ()> + OneOfMany<Floor = Floor> {
-    /// Where its user stands.
+    /// Returns the state of its client.
     fn standing(&self) -> Standing;
 
-    /// Whom it would serve next, in order, as far as it keeps a queue.
+    /// Returns the waiting nodes in the order in which this node would serve them, as far as it
+    /// keeps a queue.
     fn queue(&self) -> Vec<NodeId> {
         Vec::new()
     }
 
-    /// Becomes a member of the new group as it is with this past: inside if it is, else idle or waiting, and aware of who is
-    /// inside. One who is idle after this but wanted in asks anew.
-    fn begin(&mut self, me: NodeId, past: &Past);
+    /// Resets the node to a member of the new group with this state: in the critical section,
+    /// waiting or idle, and aware of the current holder. A node that waited before but is idle
+    /// afterwards repeats its request.
+    fn begin_view(&mut self, me: NodeId, start: &ViewStart);
 
-    /// Does what is due at the beginning of a view.
-    fn set_out(&mut self, _out: &mut Effects<'_, Self>) {}
+    /// Runs the first actions in the new view, such as granting the first queued request.
+    fn start_view(&mut self, _out: &mut Effects<'_, Self>) {}
 }
 
 impl<P: Succession> InViews for P {
@@ -190,12 +194,12 @@ impl<P: Succession> InViews for P {
         reports: &BTreeMap<NodeId, Report>,
         out: &mut Effects<'_, Self>,
     ) {
-        let wish = self.standing();
-        let past = Past::of(view, reports);
-        self.begin(me, &past);
-        self.raise(&past.floor_of(me));
-        self.set_out(out);
-        if let (Standing::Waiting { patience, access, .. }, Standing::Idle) = (wish, self.standing()) {
+        let before = self.standing();
+        let start = ViewStart::from_reports(view, reports);
+        self.begin_view(me, &start);
+        self.raise(&start.floor_of(me));
+        self.start_view(out);
+        if let (Standing::Waiting { patience, access, .. }, Standing::Idle) = (before, self.standing()) {
             self.step(now, Input::Command(command(patience, access)), out);
         }
     }
@@ -206,11 +210,11 @@ impl<P: Succession> InViews for P {
 
     fn forget(&mut self, me: NodeId, _ends: bool) {
         let floor = self.floor();
-        self.begin(me, &Past::alone(me));
+        self.begin_view(me, &ViewStart::alone(me));
         self.raise(&floor);
-        // One who is alone and wants nothing has nothing to do and nobody to tell.
-        let mut nothing: Vec<Effect<Self>> = Vec::new();
-        self.set_out(&mut Effects::new(&mut nothing));
+        // An idle node without a group has nothing to send or emit, so its effects are discarded.
+        let mut discarded: Vec<Effect<Self>> = Vec::new();
+        self.start_view(&mut Effects::new(&mut discarded));
     }
 
     fn lost(&self) -> Event {
@@ -235,7 +239,7 @@ impl Leased<Command> for Event {
     }
 }
 
-/// How one asks who wants in like this.
+/// Returns the command that makes such a request.
 const fn command(patience: Patience, access: Access) -> Command {
     match (patience, access) {
         (Patience::Try, _) => Command::Try,
@@ -245,6 +249,6 @@ const fn command(patience: Patience, access: Access) -> Command {
 }
 
 #[cfg(test)]
-mod storm;
+mod schedules;
 #[cfg(test)]
 mod tests;

@@ -1,46 +1,53 @@
 //! Voting in a distributed hash table (Lin, Lian, Chen, Zhang 2004).
 //!
-//! A resource has n replicas, and the name of each says which node votes for it: replica 2 of `printer` is `printer-2`, and
-//! a hash of that name chooses the node. Whoever has the votes of m replicas, more than half of them, is inside alone.
-//! A voter that has voted for another says so at once, and whoever cannot get m votes gives back those it has, waits for a
-//! random while and asks again. Nothing is saved: a voter that restarts has forgotten its vote, and exclusion holds only
-//! as long as fewer than 2m−n of the voters of one entry do so.
+//! A resource has n replicas, and the name of each determines the node that votes for it: replica 2
+//! of `printer` is `printer-2`, and a hash of that name selects the node. A node with the votes of
+//! m replicas, more than half of them, is alone in the critical section. A voter that has voted for
+//! another request denies at once, and a node that cannot get m votes returns those it has, waits
+//! for a random time and asks again. Nothing is saved: a restarted voter has forgotten its vote,
+//! and mutual exclusion holds only as long as fewer than 2m−n of the voters of one entry restart.
 //!
 //! ```text
-//! VO-1  asked to enter            → ask for every replica's vote, first of all for those that are ours to give
-//!                                   (sequential: for one after the other, in order, until there are m)
-//! VO-2  asked for a vote          → give it if nobody has it, or if an earlier request of the same node does, because
-//!                                   that is over; else deny it
-//! VO-3  m votes are in            → enter
-//! VO-4  asked to leave            → give every vote back
-//! VO-5  a vote comes back         → it can be given again
-//! VO-6  m votes are out of reach  → give every vote back, wait for a random while that grows each time, and ask again
-//! VO-7  asked to give up          → give every vote back
-//! VO-8  a vote comes too late     → give it back
-//! VO-9  a try cannot have m votes → deny it, and end it like VO-7
+//! VO-1  the client asks to enter  → request every replica's vote, first of all our own ones
+//!                                   (sequential: one after the other, in order, until there are m)
+//! VO-2  a vote request arrives    → give the vote if it is free, or if an earlier request of the
+//!                                   same node has it, because that has ended; else deny it
+//! VO-3  m votes have arrived      → enter
+//! VO-4  the client releases       → return every vote
+//! VO-5  a vote is returned        → it is free again
+//! VO-6  m votes are out of reach  → return every vote, wait for a random time that grows each
+//!                                   time, and ask again
+//! VO-7  the client cancels        → return every vote
+//! VO-8  a vote arrives too late   → return it
+//! VO-9  a try cannot get m votes  → deny it, and end it like VO-7
 //! ```
 //!
-//! Cost: 2n messages an attempt, and one for each vote that is given back: 3n for an entry alone; sequential: 2m an
-//! attempt and m to give back, 2mk+m for k attempts as the book counts. Votes given by the asking node itself take no message.
-//! 2T from asking to entering (sequential: 2mT, less 2T for each vote of its own), and 2T more for each further attempt,
-//! with the waits between. At least T from a leave to the next entry, and then however long the next one still waits.
+//! Cost: 2n messages per attempt, and one for each returned vote: 3n for an entry alone;
+//! sequential: 2m per attempt and m to return the votes, 2mk+m for k attempts as the book counts. A
+//! node's own votes take no message. 2T from request to entry (sequential: 2mT, less 2T for each
+//! vote of its own), and 2T more for each further attempt, plus the waiting times between. At least
+//! T from a release to the next entry, plus the remaining waiting time of the next node.
 //!
-//! Assumes: no voter restarts; every message arrives once, in any order. Everyone who asks enters sooner or later only
-//! with probability 1: those who ask may keep votes from each other again and again. No order is promised.
+//! Assumes: no voter restarts; every message arrives once, in any order. Every request is granted
+//! eventually only with probability 1: concurrent requests may keep votes from each other again and
+//! again. No order is promised.
 //!
-//! When it fails: a voter that restarts votes again although it has voted, and once 2m−n of the voters of an entry
-//! have, a second node may enter. A dead idle node does no harm to those who have m votes of others; but whoever asked
-//! it waits for its answer, with votes that others need, and mostly that stops everyone in the end. A dead holder stops
-//! everyone else until it asks again. Lost messages may stop those who wait for them.
+//! When it fails: a restarted voter may vote a second time, and once 2m−n of the voters of an entry
+//! have restarted, a second node may enter. A crashed idle node does no harm to nodes with m votes
+//! of others; but a node that asked it waits for its answer, holding votes that others need, and
+//! usually all nodes are blocked in the end. A crashed holder blocks all others until it requests
+//! again. Lost messages may block the nodes that wait for them.
 //!
-//! Try: one attempt, answered within 2T (sequential: 2nT).
+//! Try: one attempt, decided within 2T (sequential: 2nT).
 //!
-//! In views: a member reports where its user stands. The replicas are placed anew, as many as the new view has members, and
-//! more than half of them admit. The one inside begins with the votes of all, and those who wait begin a first attempt.
+//! In views: a member reports the state of its client. Replicas are placed anew, as many as the new
+//! view has members, and more than half of the votes admit. The node in the critical section begins
+//! with all votes, and waiting nodes begin a first attempt.
 //!
-//! Departs from the book: a vote names the request and the turn that it was asked for, so that votes, refusals and returns that
-//! come late say nothing about the next one. A voter takes a later request of the same node as proof that the
-//! earlier one is over. Votes and releases carry the largest fence known.
+//! Departs from the book: a vote names the request and the turn that it was requested for, so that
+//! late votes, denials and returns do not affect the next turn. A voter treats a later request of
+//! the same node as proof that the earlier one has ended. Votes and releases carry the largest
+//! known fence.
 
 mod bid;
 mod facts;
@@ -51,84 +58,89 @@ pub use bid::{Claim, Turn};
 pub use facts::{FACTS, facts};
 pub use placement::{Replica, placement};
 
-use super::ballot::{Asked, Ballot};
 use super::prelude::*;
+use super::vote::{Vote, VoteOutcome};
 use crate::bounds::Bounds;
 use crate::node::Incarnation;
 use alloc::string::String;
-use bid::{Bid, Standing};
+use bid::{Answer, Bid};
 
-/// The resource whose replicas are voted on unless another one is named. In no group does one node vote for most of them.
+/// The default resource. In no group size does one node vote for a majority of its replicas.
 pub const RESOURCE: &str = "plotter";
 
-/// However short messages take, those who compete must be able to miss each other.
+/// Lower bound for the unit of waiting times: however fast messages are, competing requests must be
+/// able to miss each other.
 const LEAST_WAIT: Duration = Duration::from_micros(1);
 
-/// The unit of waits.
+/// Returns the unit of waiting times.
 fn unit(bounds: Bounds) -> Duration {
     bounds.answer().max(LEAST_WAIT)
 }
 
-/// In which way votes are asked for.
+/// The order in which a node requests votes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Asks {
+    /// All votes at once.
     All,
-    /// One after the other. Everyone asks in the same order, so that those who compete meet at the first replicas.
+    /// One vote after the other. All nodes use the same order, so that competing requests meet at
+    /// the first replicas.
     Sequential,
 }
 
-/// One node of the algorithm, which votes for the replicas that are placed on it.
+/// A node of the algorithm, which votes for the replicas that are placed on it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Voting {
-    place: Fixed<Place>,
+    config: Fixed<Config>,
     clock: Clock,
     fence: Fence,
     phase: Phase<Waiting, Bid>,
-    /// The votes that are ours to give.
-    ballots: BTreeMap<Replica, Ballot<Claim>>,
+    /// The votes that this node gives.
+    votes: BTreeMap<Replica, Vote<Claim>>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     group: Group,
-    /// Whose replicas they are: that says who votes for them in the next view.
+    /// The name of the resource, which determines the voters in the next view.
     resource: String,
+    /// The voter of each replica.
     hosts: Vec<NodeId>,
+    /// The number of votes that admit.
     needed: usize,
     asks: Asks,
-    /// The unit of waits.
+    /// The unit of waiting times.
     answer: Duration,
 }
 
-/// A request that is not in yet.
+/// A request without enough votes so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Waiting {
     bid: Bid,
     patience: Patience,
     pace: Pace,
-    /// How long the next wait is at most, in answers.
+    /// The longest next waiting time, in units.
     window: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Pace {
     Asking,
-    /// The last one failed, and the next one begins when the timer fires.
+    /// The last attempt failed, and the next one begins when the timer fires.
     BackingOff,
 }
 
-/// What nodes send each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// To a voter: may I have the vote of this replica?
+    /// To a voter: a request for the vote of this replica.
     Request { replica: Replica, claim: Claim },
-    /// From a voter: you have it.
+    /// From a voter: the vote.
     Vote { replica: Replica, claim: Claim, fence: Fence },
-    /// From a voter: another one has it.
+    /// From a voter: another request has the vote.
     Denied { replica: Replica, claim: Claim },
-    /// To a voter: have it back.
+    /// To a voter: the vote is returned.
     Release { replica: Replica, claim: Claim, fence: Fence },
 }
 
@@ -152,10 +164,11 @@ impl Describe for Message {
     }
 }
 
-/// What a node waits for.
+/// The timers of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Timer {
+    /// The next attempt begins.
     Retry,
 }
 
@@ -175,7 +188,7 @@ impl Protocol for Voting {
                 Wish::Leave => self.end("VO-4", Event::Left, out),
                 Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
             },
-            Input::Message { from, message } => self.hear(from, message, out),
+            Input::Message { from, message } => self.on_message(from, message, out),
             Input::Timer(Timer::Retry) => self.attempt("VO-6", out),
             beyond_the_textbook!() => {}
         }
@@ -184,48 +197,53 @@ impl Protocol for Voting {
 }
 
 impl Voting {
-    /// A node of this group, idle.
+    /// An idle node of this group, for the default resource.
     pub fn new(me: NodeId, group: Group, asks: Asks, bounds: Bounds) -> Self {
         let needed = group.majority();
         Self::with_votes(me, group, RESOURCE, needed, asks, bounds)
     }
 
-    /// A node of this group, idle, for which so many votes on the replicas of this resource admit. It is for those who
-    /// choose the number to see that it is more than half.
+    /// An idle node of this group, which enters with `needed` votes for the replicas of this
+    /// resource. The caller must ensure that `needed` is more than half.
     pub fn with_votes(me: NodeId, group: Group, resource: &str, needed: usize, asks: Asks, bounds: Bounds) -> Self {
         let hosts = placement(resource, &group);
-        Self::at(Place { me, group, resource: resource.into(), hosts, needed, asks, answer: unit(bounds) })
+        Self::with_config(Config { me, group, resource: resource.into(), hosts, needed, asks, answer: unit(bounds) })
     }
 
-    /// The same, with a voter chosen by hand for each replica. In its next view the replicas are those of the usual resource.
+    /// An idle node of this group with an explicit voter for each replica. In its next view it uses
+    /// the replicas of the default resource.
     pub fn with_hosts(me: NodeId, group: Group, hosts: Vec<NodeId>, needed: usize, asks: Asks, bounds: Bounds) -> Self {
-        Self::at(Place { me, group, resource: RESOURCE.into(), hosts, needed, asks, answer: unit(bounds) })
+        Self::with_config(Config { me, group, resource: RESOURCE.into(), hosts, needed, asks, answer: unit(bounds) })
     }
 
-    fn at(place: Place) -> Self {
-        let ours = place.hosts.iter().enumerate().filter(|(_, host)| **host == place.me);
-        let ballots = ours.map(|(index, _)| (Replica::from_index(index), Ballot::new())).collect();
-        Self { place: Fixed::new(place), clock: Clock::default(), fence: Fence::default(), phase: Phase::Idle, ballots }
+    fn with_config(config: Config) -> Self {
+        let ours = config.hosts.iter().enumerate().filter(|(_, host)| **host == config.me);
+        let votes = ours.map(|(index, _)| (Replica::from_index(index), Vote::new())).collect();
+        Self { config: Fixed::new(config), clock: Clock::default(), fence: Fence::default(), phase: Phase::Idle, votes }
     }
 
-    /// What a node did in an earlier life is forgotten, but its numbers must not come again.
-    fn start(&mut self, Incarnation(life): Incarnation) {
-        self.clock.witness(Clock(life << 32));
+    /// Raises the clock, so that a restarted node does not reuse the stamps of earlier
+    /// incarnations.
+    fn start(&mut self, Incarnation(incarnation): Incarnation) {
+        self.clock.witness(Clock(incarnation << 32));
     }
 
-    /// What others say, or we to ourselves. Nobody speaks of a request of another one, nor for a replica of another one.
-    fn hear(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
+    /// Handles a message of a peer or of this node itself. Ignores requests of third nodes and
+    /// answers for replicas of others.
+    fn on_message(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         match message {
-            Message::Request { replica, claim } if self.is_of(claim, from) => self.consider(replica, claim, out),
+            Message::Request { replica, claim } if self.is_of(claim, from) => self.on_request(replica, claim, out),
             Message::Release { replica, claim, fence } if self.is_of(claim, from) => {
-                self.take_back(replica, claim, fence, out);
+                self.on_release(replica, claim, fence, out);
             }
             Message::Vote { replica, claim, fence } if self.host(replica) == Some(from) => {
-                self.collect(replica, claim, fence, out);
+                self.on_vote(replica, claim, fence, out);
             }
-            Message::Denied { replica, claim } if self.host(replica) == Some(from) => self.miss(replica, claim, out),
+            Message::Denied { replica, claim } if self.host(replica) == Some(from) => {
+                self.on_denial(replica, claim, out);
+            }
             Message::Request { claim, .. } | Message::Release { claim, .. } => {
-                out.note("VO-2", format_args!("ignores {claim}, of which {from} speaks"));
+                out.note("VO-2", format_args!("ignores {claim}, which came from {from}"));
             }
             Message::Vote { replica, .. } | Message::Denied { replica, .. } => {
                 out.note("VO-3", format_args!("ignores {from}, which does not vote for replica {replica}"));
@@ -234,94 +252,100 @@ impl Voting {
     }
 
     fn is_of(&self, claim: Claim, from: NodeId) -> bool {
-        claim.stamp.node == from && self.place.group.contains(from)
+        claim.stamp.node == from && self.config.group.contains(from)
     }
 
     fn host(&self, replica: Replica) -> Option<NodeId> {
-        self.place.hosts.get(replica.index()).copied()
+        self.config.hosts.get(replica.index()).copied()
     }
 
     /// VO-1.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
-        let stamp = Stamp { clock: self.clock.tick(), node: self.place.me };
-        let bid = Bid::new(stamp, self.place.hosts.len());
+        let stamp = Stamp { clock: self.clock.tick(), node: self.config.me };
+        let bid = Bid::new(stamp, self.config.hosts.len());
         self.phase = Phase::Waiting(Waiting { bid, patience, pace: Pace::BackingOff, window: 1 });
         self.attempt("VO-1", out);
     }
 
-    /// VO-1 and VO-6. Whoever has not answered the last attempt is not asked again: its answer counts for this one.
+    /// VO-1 and VO-6. A voter that has not answered the last attempt is not asked again: its answer
+    /// counts for this one.
     fn attempt(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(ours @ Waiting { pace: Pace::BackingOff, .. }) = &mut self.phase else { return };
         ours.pace = Pace::Asking;
-        for seat in ours.bid.seats.iter_mut().filter(|seat| seat.standing == Standing::Denied) {
-            seat.standing = Standing::Idle;
+        for voter in ours.bid.voters.iter_mut().filter(|voter| voter.answer == Answer::Denied) {
+            voter.answer = Answer::NotAsked;
         }
         let stamp = ours.bid.stamp;
-        out.note(rule, format_args!("asks for {} of {} votes with {stamp}", self.place.needed, self.place.hosts.len()));
-        match self.place.asks {
+        out.note(
+            rule,
+            format_args!("requests {} of {} votes with {stamp}", self.config.needed, self.config.hosts.len()),
+        );
+        match self.config.asks {
             Asks::All => self.ask_all(out),
-            Asks::Sequential => self.settle(out),
+            Asks::Sequential => self.evaluate(out),
         }
     }
 
-    /// VO-1. Our own votes cost nothing, and may be all that it takes.
+    /// VO-1. Our own votes need no message, and may be enough.
     fn ask_all(&mut self, out: &mut Effects<'_, Self>) {
-        let place = self.place.clone();
-        let is_ours = |index: &usize| place.hosts.get(*index) == Some(&place.me);
-        let (ours, others): (Vec<_>, Vec<_>) = (0..place.hosts.len()).partition(is_ours);
+        let config = self.config.clone();
+        let is_ours = |index: &usize| config.hosts.get(*index) == Some(&config.me);
+        let (ours, others): (Vec<_>, Vec<_>) = (0..config.hosts.len()).partition(is_ours);
         for index in ours.into_iter().chain(others) {
             self.ask(Replica::from_index(index), out);
         }
     }
 
-    /// Asks for a vote, unless that is asked for already or the attempt is over.
+    /// Requests a vote, unless it is requested already or the attempt has ended.
     fn ask(&mut self, replica: Replica, out: &mut Effects<'_, Self>) {
         let Some(host) = self.host(replica) else { return };
         let Phase::Waiting(Waiting { bid, pace: Pace::Asking, .. }) = &mut self.phase else { return };
         let Some(claim) = bid.ask(replica) else { return };
-        self.tell(host, Message::Request { replica, claim }, out);
+        self.send(host, Message::Request { replica, claim }, out);
     }
 
-    /// VO-2. A node makes one request after the other, so that the later one speaks for itself.
-    fn consider(&mut self, replica: Replica, claim: Claim, out: &mut Effects<'_, Self>) {
-        let Some(ballot) = self.ballots.get_mut(&replica) else {
+    /// VO-2. A node makes one request after the other, so that a later one proves that the earlier
+    /// one has ended.
+    fn on_request(&mut self, replica: Replica, claim: Claim, out: &mut Effects<'_, Self>) {
+        let Some(vote) = self.votes.get_mut(&replica) else {
             return out.note("VO-2", format_args!("ignores {claim}: replica {replica} is not here"));
         };
         let to = claim.stamp.node;
-        match ballot.give(claim) {
-            Asked::Given | Asked::Passed { .. } => {
+        match vote.try_give(claim) {
+            VoteOutcome::Given | VoteOutcome::Moved { .. } => {
                 out.note("VO-2", format_args!("gives {claim} the vote of replica {replica}"));
-                self.tell(to, Message::Vote { replica, claim, fence: self.fence }, out);
+                self.send(to, Message::Vote { replica, claim, fence: self.fence }, out);
             }
-            Asked::Taken { holder } => {
-                out.note("VO-2", format_args!("denies {claim} replica {replica}: {holder} has its vote"));
-                self.tell(to, Message::Denied { replica, claim }, out);
+            VoteOutcome::Held { holder } => {
+                out.note("VO-2", format_args!("denies {claim} the vote of replica {replica}: {holder} has it"));
+                self.send(to, Message::Denied { replica, claim }, out);
             }
         }
     }
 
-    /// VO-3, VO-8. Whoever backs off leaves votes to others; whoever is inside gives all back when it leaves.
-    fn collect(&mut self, replica: Replica, claim: Claim, fence: Fence, out: &mut Effects<'_, Self>) {
+    /// VO-3, VO-8. A node that backs off leaves votes to others; the node in the critical section
+    /// returns all on its release.
+    fn on_vote(&mut self, replica: Replica, claim: Claim, fence: Fence, out: &mut Effects<'_, Self>) {
         self.fence.raise(fence);
-        let is_awaited = self.bid().is_some_and(|bid| bid.hears(replica, claim, Standing::Voted));
+        let is_awaited = self.bid().is_some_and(|bid| bid.record_answer(replica, claim, Answer::Voted));
         match &mut self.phase {
-            Phase::Waiting(Waiting { pace: Pace::Asking, .. }) if is_awaited => return self.settle(out),
+            Phase::Waiting(Waiting { pace: Pace::Asking, .. }) if is_awaited => return self.evaluate(out),
             Phase::Inside(_) if is_awaited => return,
-            Phase::Waiting(Waiting { bid, .. }) if is_awaited => bid.give_up(replica),
+            Phase::Waiting(Waiting { bid, .. }) if is_awaited => bid.return_vote(replica),
             Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => {}
         }
         out.note("VO-8", format_args!("does not need the vote of replica {replica} for {claim}"));
-        self.give_back(replica, claim, out);
+        self.return_vote(replica, claim, out);
     }
 
     /// VO-6, VO-9.
-    fn miss(&mut self, replica: Replica, claim: Claim, out: &mut Effects<'_, Self>) {
-        if self.bid().is_some_and(|bid| bid.hears(replica, claim, Standing::Denied)) {
-            self.settle(out);
+    fn on_denial(&mut self, replica: Replica, claim: Claim, out: &mut Effects<'_, Self>) {
+        if self.bid().is_some_and(|bid| bid.record_answer(replica, claim, Answer::Denied)) {
+            self.evaluate(out);
         }
     }
 
-    /// The request under way, or inside.
+    /// Returns our waiting request or current entry.
     const fn bid(&mut self) -> Option<&mut Bid> {
         match &mut self.phase {
             Phase::Waiting(Waiting { bid, .. }) | Phase::Inside(bid) => Some(bid),
@@ -329,30 +353,30 @@ impl Voting {
         }
     }
 
-    /// VO-3, VO-6 and VO-9. An attempt ends as soon as its end is certain.
-    fn settle(&mut self, out: &mut Effects<'_, Self>) {
+    /// VO-3, VO-6 and VO-9. An attempt ends as soon as its outcome is certain.
+    fn evaluate(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(Waiting { bid, patience, pace: Pace::Asking, .. }) = &self.phase else { return };
-        let (votes, denied) = (bid.count(Standing::Voted), bid.count(Standing::Denied));
+        let (votes, denied) = (bid.count(Answer::Voted), bid.count(Answer::Denied));
         match patience {
-            _ if votes >= self.place.needed => self.enter(out),
-            Patience::Wait if bid.seats.len() - denied < self.place.needed => self.back_off(out),
-            Patience::Try if bid.seats.len() - denied < self.place.needed => self.end("VO-9", Event::Denied, out),
-            Patience::Wait | Patience::Try => self.go_on(out),
+            _ if votes >= self.config.needed => self.enter(out),
+            Patience::Wait if bid.voters.len() - denied < self.config.needed => self.back_off(out),
+            Patience::Try if bid.voters.len() - denied < self.config.needed => self.end("VO-9", Event::Denied, out),
+            Patience::Wait | Patience::Try => self.ask_next(out),
         }
     }
 
-    /// VO-1. One by one, the next one is asked when the last one has answered.
-    fn go_on(&mut self, out: &mut Effects<'_, Self>) {
+    /// VO-1. In the sequential form, requests the next vote when the last one is answered.
+    fn ask_next(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(Waiting { bid, .. }) = &self.phase else { return };
-        if self.place.asks == Asks::Sequential
-            && bid.count(Standing::Asked) == 0
-            && let Some(index) = bid.seats.iter().position(|seat| seat.standing == Standing::Idle)
+        if self.config.asks == Asks::Sequential
+            && bid.count(Answer::Pending) == 0
+            && let Some(index) = bid.voters.iter().position(|voter| voter.answer == Answer::NotAsked)
         {
             self.ask(Replica::from_index(index), out);
         }
     }
 
-    /// VO-3. The fence is larger than every one that our voters know of.
+    /// VO-3. The fence is larger than every fence that our voters know.
     fn enter(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(Waiting { bid, .. }) = self.phase.end() else { return };
         out.note("VO-3", format_args!("has enough votes for {}", bid.stamp));
@@ -361,22 +385,23 @@ impl Voting {
         out.emit(Event::entered(self.fence));
     }
 
-    /// VO-6. No wait is so short that what is given back is not there, and in the longest there is room for everyone.
+    /// VO-6. Every waiting time is long enough for the returned votes to arrive, and the longest
+    /// has room for all nodes.
     fn back_off(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(Waiting { bid, pace, window, .. }) = &mut self.phase else { return };
-        let answer = self.place.answer;
+        let answer = self.config.answer;
         let span = Span::between(answer, answer.times(window.saturating_add(1)));
-        out.note("VO-6", format_args!("cannot have {} votes for {}; waits {span}", self.place.needed, bid.stamp));
+        out.note("VO-6", format_args!("cannot get {} votes for {}; waits {span}", self.config.needed, bid.stamp));
         *pace = Pace::BackingOff;
-        *window = window.saturating_mul(2).min(4 * self.place.hosts.len() as u64);
-        let votes = bid.give_up_all();
+        *window = window.saturating_mul(2).min(4 * self.config.hosts.len() as u64);
+        let votes = bid.return_all_votes();
         out.set_timer(Timer::Retry, span);
         for (replica, claim) in votes {
-            self.give_back(replica, claim, out);
+            self.return_vote(replica, claim, out);
         }
     }
 
-    /// VO-4, VO-7 and VO-9. Votes that are still on their way are given back when they come.
+    /// VO-4, VO-7 and VO-9. Votes in transit are returned when they arrive.
     fn end(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
         let mut bid = match self.phase.end() {
             Phase::Waiting(Waiting { bid, pace, .. }) => {
@@ -389,32 +414,35 @@ impl Voting {
             Phase::Idle => return,
         };
         out.emit(event);
-        out.note(rule, format_args!("gives every vote for {} back", bid.stamp));
-        for (replica, claim) in bid.give_up_all() {
-            self.give_back(replica, claim, out);
+        out.note(rule, format_args!("returns every vote for {}", bid.stamp));
+        for (replica, claim) in bid.return_all_votes() {
+            self.return_vote(replica, claim, out);
         }
     }
 
-    fn give_back(&mut self, replica: Replica, claim: Claim, out: &mut Effects<'_, Self>) {
+    fn return_vote(&mut self, replica: Replica, claim: Claim, out: &mut Effects<'_, Self>) {
         if let Some(host) = self.host(replica) {
-            self.tell(host, Message::Release { replica, claim, fence: self.fence }, out);
+            self.send(host, Message::Release { replica, claim, fence: self.fence }, out);
         }
     }
 
-    /// VO-5. A voter that has forgotten whom it voted for, or gave the vote to a later request, has nothing to take back.
-    fn take_back(&mut self, replica: Replica, claim: Claim, fence: Fence, out: &mut Effects<'_, Self>) {
+    /// VO-5. A voter that has restarted, or gave the vote to a later request, ignores the return.
+    fn on_release(&mut self, replica: Replica, claim: Claim, fence: Fence, out: &mut Effects<'_, Self>) {
         self.fence.raise(fence);
-        if self.ballots.get_mut(&replica).is_some_and(|ballot| ballot.take_back(claim)) {
+        if self.votes.get_mut(&replica).is_some_and(|vote| vote.take_back(claim)) {
             out.note("VO-5", format_args!("has the vote of replica {replica} back from {claim}"));
         } else {
-            out.note("VO-5", format_args!("ignores {claim}: it has no vote of replica {replica}"));
+            out.note(
+                "VO-5",
+                format_args!("ignores the return of {claim}, which does not have the vote of replica {replica}"),
+            );
         }
     }
 
-    /// A message, or a plain call if it is to ourselves.
-    fn tell(&mut self, node: NodeId, message: Message, out: &mut Effects<'_, Self>) {
-        if node == self.place.me {
-            self.hear(node, message, out);
+    /// Sends a message, or handles it directly if it is for this node.
+    fn send(&mut self, node: NodeId, message: Message, out: &mut Effects<'_, Self>) {
+        if node == self.config.me {
+            self.on_message(node, message, out);
         } else {
             out.send(node, message);
         }
@@ -424,25 +452,31 @@ impl Voting {
         match &self.phase {
             Phase::Idle => {}
             Phase::Waiting(Waiting { bid, pace: Pace::BackingOff, .. }) => {
-                debug_assert_eq!(bid.count(Standing::Voted), 0, "who backs off keeps no vote");
+                debug_assert_eq!(bid.count(Answer::Voted), 0, "a node that backs off keeps no vote");
             }
             Phase::Waiting(Waiting { bid, pace: Pace::Asking, .. }) => {
-                let (votes, denied) = (bid.count(Standing::Voted), bid.count(Standing::Denied));
-                debug_assert!(votes < self.place.needed, "who has enough votes is inside");
-                debug_assert!(bid.seats.len() - denied >= self.place.needed, "who cannot have enough votes backs off");
+                let (votes, denied) = (bid.count(Answer::Voted), bid.count(Answer::Denied));
+                debug_assert!(votes < self.config.needed, "a node with enough votes is in the critical section");
+                debug_assert!(
+                    bid.voters.len() - denied >= self.config.needed,
+                    "a node that cannot get enough votes backs off"
+                );
             }
             Phase::Inside(bid) => {
-                debug_assert!(bid.count(Standing::Voted) >= self.place.needed, "who is inside has enough votes");
+                debug_assert!(
+                    bid.count(Answer::Voted) >= self.config.needed,
+                    "the node in the critical section has enough votes"
+                );
             }
         }
     }
 }
 
 impl OneOfMany for Voting {
-    floor_in!(clock, fence);
+    floor_from_fields!(clock, fence);
 
     fn is_idle(&self) -> bool {
-        self.phase.is_idle() && self.ballots.values().all(|ballot| ballot.holder().is_none())
+        self.phase.is_idle() && self.votes.values().all(|vote| vote.holder().is_none())
     }
 }
 

@@ -1,8 +1,8 @@
-//! One test per rule, and what strangers can do.
+//! Tests of each rule, of the cost, and of forged messages.
 
-use crate::deadlock::drill::{asking, asks, assert_ignored, process, wait};
+use crate::deadlock::drill::{assert_ignored, process, request_group, request_sites, wait};
 use crate::deadlock::edge_chasing::{Message, Probe};
-use crate::deadlock::requests::Message as Letter;
+use crate::deadlock::requests::Message as Outer;
 use crate::deadlock::{Agent, Command, EdgeChasing, Need, Plan, Spell, Wait};
 use crate::mutex::rules::rules;
 use crate::time::Duration;
@@ -14,31 +14,31 @@ fn two_processes(sites: usize) -> Plan {
     Plan::new(sites).with_processes(2)
 }
 
-rules! { asks(Plan::new, EdgeChasing::new), 3;
-    ec_1_whoever_begins_to_wait_sends_a_probe_after_each_one_it_waits_for("1 ask-P2+P3; 1 look; 2 look", expect![[r#"
-        1 ask P2 and P3: RQ-1 P1 asks P2 and P3; P1 waits for P2 and P3; request → 2; request → 3; EC-1 P1 sends a probe after P2 and P3; probe → 2; probe → 3
-        1 look: EC-1 P1 sends a probe after P2 and P3; probe → 2; probe → 3
-        2 look: refused: it does not wait
+rules! { request_sites(Plan::new, EdgeChasing::new), 3;
+    ec_1_an_agent_that_begins_to_wait_sends_a_probe_to_each_awaited_agent("1 ask-P2+P3; 1 look; 2 look", expect![[r#"
+        1 ask P2 and P3: RQ-1 P1 asks P2 and P3; P1 waits for P2 and P3; request → 2; request → 3; EC-1 P1 sends a probe to P2 and P3; probe → 2; probe → 3
+        1 look: EC-1 P1 sends a probe to P2 and P3; probe → 2; probe → 3
+        2 look: refused: the process does not wait
     "#]]);
 
-    ec_2_a_probe_ends_at_one_who_does_not_wait(of 2, "1 ask-P2; 1 > 2; 1 > 2", expect![[r#"
-        1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe after P2; probe → 2
+    ec_2_a_probe_ends_at_an_agent_that_does_not_wait(of 2, "1 ask-P2; 1 > 2; 1 > 2", expect![[r#"
+        1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe to P2; probe → 2
         2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
         2 hears probe from 1: EC-2 drops it: P2 does not wait
     "#]]);
 
-    ec_2_a_probe_ends_at_one_who_has_let_the_last_one_go_on(
+    ec_2_a_probe_ends_at_an_agent_that_has_answered_the_last_one(
         "1 ask-P2; 1 > 2 | 2 answer-P1; 2 ask-P3; 1 > 2", expect![[r#"
-            2 answer P1: RQ-3 P2 lets P1 go on; P2 lets P1 go on; let-go → 1
-            2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe after P3; probe → 3
-            2 hears probe from 1: EC-2 drops it: P2 has let P1 go on
+            2 answer P1: RQ-3 P2 answers P1; P2 answers P1; let-go → 1
+            2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe to P3; probe → 3
+            2 hears probe from 1: EC-2 drops it: P1 does not wait for P2
         "#]]);
 
     ec_2_a_probe_that_overtakes_its_request_ends("2 ask-P3; 1 ask-P2 | 1 > 2 last", expect![[r#"
-        2 hears probe from 1: EC-2 drops it: P2 has let P1 go on
+        2 hears probe from 1: EC-2 drops it: P1 does not wait for P2
     "#]]);
 
-    ec_2_each_one_passes_a_look_on_once(of 5, "2 ask-P4; 3 ask-P4; 4 ask-P5 | rest; 1 ask-P2+P3; rest", expect![[r#"
+    ec_2_each_agent_forwards_a_check_once(of 5, "2 ask-P4; 3 ask-P4; 4 ask-P5 | rest; 1 ask-P2+P3; rest", expect![[r#"
         4 hears request from 2: RQ-2 P2 waits for P4; P2 waits for P4
         4 hears probe from 2: EC-2 P4 waits for P5; probe → 5
         4 hears request from 3: RQ-2 P3 waits for P4; P3 waits for P4
@@ -47,40 +47,40 @@ rules! { asks(Plan::new, EdgeChasing::new), 3;
         5 hears probe from 4: EC-2 drops it: P5 does not wait
         5 hears probe from 4: EC-2 drops it: P5 does not wait
         5 hears probe from 4: EC-2 drops it: P5 does not wait
-        1 ask P2 and P3: RQ-1 P1 asks P2 and P3; P1 waits for P2 and P3; request → 2; request → 3; EC-1 P1 sends a probe after P2 and P3; probe → 2; probe → 3
+        1 ask P2 and P3: RQ-1 P1 asks P2 and P3; P1 waits for P2 and P3; request → 2; request → 3; EC-1 P1 sends a probe to P2 and P3; probe → 2; probe → 3
         2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
         3 hears request from 1: RQ-2 P1 waits for P3; P1 waits for P3
         2 hears probe from 1: EC-2 P2 waits for P4; probe → 4
         3 hears probe from 1: EC-2 P3 waits for P4; probe → 4
         4 hears probe from 2: EC-2 P4 waits for P5; probe → 5
-        4 hears probe from 3: EC-2 drops it: P4 has passed this look of P1 on
+        4 hears probe from 3: EC-2 drops it: P4 has forwarded this check of P1
         5 hears probe from 4: EC-2 drops it: P5 does not wait
     "#]]);
 
-    ec_3_a_probe_that_comes_back_has_found_a_cycle("1 ask-P2; 2 ask-P3; rest; 3 ask-P1 | rest", expect![[r#"
+    ec_3_a_probe_that_returns_has_found_a_cycle("1 ask-P2; 2 ask-P3; rest; 3 ask-P1 | rest", expect![[r#"
         1 hears request from 3: RQ-2 P3 waits for P1; P3 waits for P1
         1 hears probe from 3: EC-2 P1 waits for P2; probe → 2
         2 hears probe from 1: EC-2 P2 waits for P3; probe → 3
-        3 hears probe from 2: EC-3 it is back: P3 waits for itself; RS-1 tells of a deadlock that holds P3; DEADLOCK: P3 waits for P1; P1 waits for P2; P2 waits for P3
+        3 hears probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 reports a deadlock found by P3; DEADLOCK: P3 waits for P1; P1 waits for P2; P2 waits for P3
     "#]]);
 
-    ec_3_within_a_site_it_takes_no_message(
-        by asks(two_processes, EdgeChasing::new), of 1, "1 ask-P1.1; 1 ask-P1@1", expect![[r#"
-            1 ask P1.1: RQ-1 P1 asks P1.1; P1 waits for P1.1; RQ-2 P1 waits for P1.1; P1 waits for P1.1; EC-1 P1 sends a probe after P1.1; EC-2 drops it: P1.1 does not wait
-            1 ask P1 (process 1): RQ-1 P1.1 asks P1; P1.1 waits for P1; RQ-2 P1.1 waits for P1; P1.1 waits for P1; EC-1 P1.1 sends a probe after P1; EC-2 P1 waits for P1.1; EC-3 it is back: P1.1 waits for itself; RS-1 tells of a deadlock that holds P1.1; DEADLOCK: P1.1 waits for P1; P1 waits for P1.1
+    ec_3_a_cycle_within_a_site_takes_no_message(
+        by request_sites(two_processes, EdgeChasing::new), of 1, "1 ask-P1.1; 1 ask-P1@1", expect![[r#"
+            1 ask P1.1: RQ-1 P1 asks P1.1; P1 waits for P1.1; RQ-2 P1 waits for P1.1; P1 waits for P1.1; EC-1 P1 sends a probe to P1.1; EC-2 drops it: P1.1 does not wait
+            1 ask P1 (process 1): RQ-1 P1.1 asks P1; P1.1 waits for P1; RQ-2 P1.1 waits for P1; P1.1 waits for P1; EC-1 P1.1 sends a probe to P1; EC-2 P1 waits for P1.1; EC-3 the probe has returned: P1.1 is in a cycle; RS-1 reports a deadlock found by P1.1; DEADLOCK: P1.1 waits for P1; P1 waits for P1.1
         "#]]);
 
-    ec_3_who_has_begun_another_wait_meanwhile_has_found_nothing(
+    ec_3_a_probe_of_an_earlier_wait_finds_nothing(
         of 4, "3 ask-P1; 2 ask-P3; rest; 1 ask-P2; 1 > 2; 1 > 2; 2 > 3 | 1 give-up; 1 ask-P4; 3 > 1", expect![[r#"
-            1 give-up: RQ-5 P1 gives up; P1 has given up; withdraw → 2
-            1 ask P4: RQ-1 P1 asks P4; P1 waits for P4; request → 4; EC-1 P1 sends a probe after P4; probe → 4
-            1 hears probe from 3: EC-3 drops it: P1 has waited for something else then
+            1 give-up: RQ-5 P1 cancels its wait; P1 has cancelled its wait; withdraw → 2
+            1 ask P4: RQ-1 P1 asks P4; P1 waits for P4; request → 4; EC-1 P1 sends a probe to P4; probe → 4
+            1 hears probe from 3: EC-3 drops it: it belongs to an earlier wait of P1
         "#]]);
 
-    ec_4_who_waits_anew_passes_the_same_look_on_again(
+    ec_4_an_agent_that_waits_anew_forwards_the_same_check_again(
         of 4, "3 ask-P2; 2 ask-P4; rest; 1 ask-P2+P3; 1 > 2; 1 > 2; 4 answer-P2 | 4 > 2; 2 ask-P4; 1 > 3; 1 > 3; 3 > 2", expect![[r#"
-            2 hears let-go from 4: RQ-4 P2 goes on; P2 goes on
-            2 ask P4: RQ-1 P2 asks P4; P2 waits for P4; request → 4; EC-1 P2 sends a probe after P4; probe → 4
+            2 hears let-go from 4: RQ-4 P2 continues; P2 continues
+            2 ask P4: RQ-1 P2 asks P4; P2 waits for P4; request → 4; EC-1 P2 sends a probe to P4; probe → 4
             3 hears request from 1: RQ-2 P1 waits for P3; P1 waits for P3
             3 hears probe from 1: EC-2 P3 waits for P2; probe → 2
             2 hears probe from 3: EC-2 P2 waits for P4; probe → 4
@@ -88,38 +88,39 @@ rules! { asks(Plan::new, EdgeChasing::new), 3;
 }
 
 #[test]
-fn ec_1_with_patience_the_probe_goes_later_and_not_at_all_if_the_wait_is_over() {
+fn ec_1_with_patience_the_probe_is_delayed_and_omitted_if_the_wait_ends() {
     let plan = Plan { patience: Duration::from_millis(3), ..Plan::new(3) };
-    let mut stage = asking(&plan, EdgeChasing::new);
-    stage.run("1 ask-P2; 3 ask-P2; 1 fires; 3 > 2; 2 answer-P3; 2 > 3");
+    let mut group = request_group(&plan, EdgeChasing::new);
+    group.run("1 ask-P2; 3 ask-P2; 1 fires; 3 > 2; 2 answer-P3; 2 > 3");
     expect![[r#"
         1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2
         3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2
-        1 timer: EC-1 P1 sends a probe after P2; probe → 2
+        1 timer: EC-1 P1 sends a probe to P2; probe → 2
         2 hears request from 3: RQ-2 P3 waits for P2; P3 waits for P2
-        2 answer P3: RQ-3 P2 lets P3 go on; P2 lets P3 go on; let-go → 3
-        3 hears let-go from 2: RQ-4 P3 goes on; P3 goes on
+        2 answer P3: RQ-3 P2 answers P3; P2 answers P3; let-go → 3
+        3 hears let-go from 2: RQ-4 P3 continues; P3 continues
     "#]]
-    .assert_eq(&stage.trace);
-    assert_eq!(stage.timers(), 0);
+    .assert_eq(&group.trace);
+    assert_eq!(group.timers(), 0);
 }
 
-/// Everyone waits as it is told here. Then one after the other has a look: who, how many probes that took, and whether it found anything.
-fn looks(plan: &Plan, needs: &[(Agent, Vec<Agent>)]) -> Vec<(Agent, usize, bool)> {
-    let mut stage = asking(plan, EdgeChasing::new);
+/// Lets all agents wait as given. Then each starts a check. Returns the agent, its number of
+/// probes, and whether it found a deadlock.
+fn run_checks(plan: &Plan, needs: &[(Agent, Vec<Agent>)]) -> Vec<(Agent, usize, bool)> {
+    let mut group = request_group(plan, EdgeChasing::new);
     let waiting: Vec<_> = needs.iter().filter(|(_, on)| !on.is_empty()).collect();
     for (who, on) in &waiting {
-        stage.command(who.site, Command::Ask { process: who.number, need: Need::All(on.clone()) });
+        group.command(who.site, Command::Ask { process: who.number, need: Need::All(on.clone()) });
     }
-    stage.run("rest");
-    let mut looked = Vec::new();
+    group.run("rest");
+    let mut checks = Vec::new();
     for (who, _) in waiting {
-        stage.trace.clear();
-        stage.command(who.site, Command::Look { process: who.number });
-        stage.run("rest");
-        looked.push((*who, stage.trace.matches("probe → ").count(), stage.trace.contains("DEADLOCK")));
+        group.trace.clear();
+        group.command(who.site, Command::Look { process: who.number });
+        group.run("rest");
+        checks.push((*who, group.trace.matches("probe → ").count(), group.trace.contains("DEADLOCK")));
     }
-    looked
+    checks
 }
 
 fn reached(who: Agent, needs: &[(Agent, Vec<Agent>)]) -> BTreeSet<Agent> {
@@ -132,12 +133,13 @@ fn reached(who: Agent, needs: &[(Agent, Vec<Agent>)]) -> BTreeSet<Agent> {
     reached
 }
 
-/// Every graph of three, and some of four, one process a site. A look finds something exactly if there is a cycle, and takes no more probes than
-/// there are waits; no more than books write where no two wait for each other, if all whom it reaches are counted.
+/// All graphs of three, and some of four, with one process per site. A check finds a deadlock
+/// exactly if there is a cycle, and takes no more probes than there are waits; it stays within the
+/// textbook bound if no two wait for each other, counting all agents it reaches.
 #[test]
-fn a_look_costs_at_most_a_probe_a_wait() {
-    const EVERYONE_FOR_EVERYONE: u32 = 0b0111_1011_1101_1110;
-    let of_four = (0..1 << 16).step_by(53).chain([EVERYONE_FOR_EVERYONE]);
+fn a_check_costs_at_most_one_probe_per_wait() {
+    const ALL_FOR_ALL: u32 = 0b0111_1011_1101_1110;
+    let of_four = (0..1 << 16).step_by(53).chain([ALL_FOR_ALL]);
     let graphs = (0..1_u32 << 9).map(|bits| (3, bits)).chain(of_four.map(|bits| (4, bits)));
     let mut worst = 0;
     for (sites, bits) in graphs {
@@ -148,7 +150,7 @@ fn a_look_costs_at_most_a_probe_a_wait() {
         let on = |who| (0..sites).filter(move |on| is_wait(who, *on)).map(|on| process(on + 1)).collect();
         let needs: Vec<_> = (0..sites).map(|who| (process(who + 1), on(who))).collect();
         let has_pair = (0..sites).any(|who| (0..sites).any(|on| is_wait(who, on) && is_wait(on, who)));
-        for (who, probes, has_found) in looks(&Plan::new(sites), &needs) {
+        for (who, probes, has_found) in run_checks(&Plan::new(sites), &needs) {
             let members = reached(who, &needs);
             assert_eq!(has_found, members.contains(&who), "{who} in {needs:?}");
             assert!(probes <= bits.count_ones() as usize, "{probes} probes of {who} in {needs:?}");
@@ -157,18 +159,19 @@ fn a_look_costs_at_most_a_probe_a_wait() {
             worst = worst.max(probes);
         }
     }
-    assert_eq!(worst, 12, "where everyone waits for everyone, twice as many as books write");
+    assert_eq!(worst, 12, "twice the textbook bound if all wait for all");
 }
 
-/// Every way in which each of five waits for one other, on three sites: within what books write, if the deadlock is on three.
+/// All graphs in which each of five processes on three sites waits for one other: within the
+/// textbook bound, if the deadlock spans three sites.
 #[test]
-fn a_look_where_each_waits_for_one_costs_what_books_write() {
+fn a_check_with_single_waits_stays_within_the_textbook_bound() {
     let plan = Plan::new(3).with_processes(5);
     let all: Vec<_> = plan.all_processes().collect();
     for code in 0..4_usize.pow(5) {
         let choice = |who: usize| (who + 1 + code / 4_usize.pow(who as u32) % 4) % 5;
         let needs: Vec<_> = (0..5).map(|who| (all[who], [all[choice(who)]].to_vec())).collect();
-        for (who, probes, has_found) in looks(&plan, &needs) {
+        for (who, probes, has_found) in run_checks(&plan, &needs) {
             let members = reached(who, &needs);
             assert_eq!(has_found, members.contains(&who), "{who} in {needs:?}");
             let sites: BTreeSet<_> = members.iter().map(|member| member.site).collect();
@@ -178,40 +181,38 @@ fn a_look_where_each_waits_for_one_costs_what_books_write() {
     }
 }
 
-/// Where books are wrong: a pair, and one in a deadlock that waits for somebody who is in none.
+/// The textbook bound fails for a pair, and for a process in a deadlock that waits for one outside
+/// it.
 #[test]
-fn a_look_may_cost_more_than_books_write() {
+fn a_check_may_exceed_the_textbook_bound() {
     let pair = [(process(1), [process(2)].to_vec()), (process(2), [process(1)].to_vec())];
-    assert_eq!(looks(&Plan::new(2), &pair)[0], (process(1), 2, true));
+    assert_eq!(run_checks(&Plan::new(2), &pair)[0], (process(1), 2, true));
     let ring = [
         (process(1), [process(2), process(4)].to_vec()),
         (process(2), [process(3)].to_vec()),
         (process(3), [process(1)].to_vec()),
     ];
-    assert_eq!(looks(&Plan::new(4), &ring)[0], (process(1), 4, true));
+    assert_eq!(run_checks(&Plan::new(4), &ring)[0], (process(1), 4, true));
 }
 
 #[test]
-fn what_strangers_say_of_others_is_not_heard() {
-    let mut stage = asking(&Plan::new(3), EdgeChasing::new);
-    stage.run("1 ask-P2; 2 ask-P1; 1 > 2; 2 > 1");
+fn forged_messages_about_others_are_ignored() {
+    let mut group = request_group(&Plan::new(3), EdgeChasing::new);
+    group.run("1 ask-P2; 2 ask-P1; 1 > 2; 2 > 1");
     let none = Wait { need: Need::All([].into()), ..wait(process(2), process(1)) };
     let both = Wait { need: Need::All([process(1), process(2)].into()), ..wait(process(2), process(1)) };
     let stale = Wait { spell: Spell(7), ..wait(process(2), process(1)) };
-    let ways = [
+    let paths = [
         [].into(),
         [none].into(),
         [both].into(),
         [stale].into(),
-        // Of one who is not there, and after one who is elsewhere.
+        // From an agent that does not exist, and for an agent at another site.
         [wait(process(9), process(1))].into(),
         [wait(process(2), process(3))].into(),
     ];
-    // The right way, brought by the wrong one.
-    let right = [wait(process(1), process(2)), wait(process(2), process(1))].into();
-    let forged = ways.map(|way| (2, way)).into_iter().chain([(3, right)]);
-    assert_ignored(
-        stage,
-        forged.map(|(from, way)| (from, 1, Letter::Detector(Message::Probe(Probe { look: 1, way })))),
-    );
+    // The correct path from the wrong sender.
+    let correct = [wait(process(1), process(2)), wait(process(2), process(1))].into();
+    let forged = paths.map(|way| (2, way)).into_iter().chain([(3, correct)]);
+    assert_ignored(group, forged.map(|(from, way)| (from, 1, Outer::Detector(Message::Probe(Probe { look: 1, way })))));
 }

@@ -1,18 +1,20 @@
-//! Sets of nodes that can all reach each other (Tarjan's algorithm, without recursion, so that long chains do no harm).
+//! Strongly connected components (Tarjan's algorithm, without recursion, so that long chains do not
+//! overflow the stack).
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 #[derive(Clone, Copy)]
 struct Mark {
-    /// When it was met.
+    /// The order of its first visit.
     number: usize,
-    /// The earliest one still open that it reaches.
+    /// The earliest open node that it reaches.
     lowest: usize,
     open: bool,
 }
 
-/// The sets from which no way leads out, each of several nodes or of one that reaches itself.
+/// Returns the components without outgoing edges that have several nodes or one node with an edge
+/// to itself.
 pub(super) fn ends<'a, N: Ord>(successors: &BTreeMap<&'a N, Vec<&'a N>>) -> Vec<Vec<&'a N>> {
     let of = |node: &N| successors.get(node).map_or(&[][..], Vec::as_slice);
     let mut marks: BTreeMap<&N, Mark> = BTreeMap::new();
@@ -23,14 +25,14 @@ pub(super) fn ends<'a, N: Ord>(successors: &BTreeMap<&'a N, Vec<&'a N>>) -> Vec<
             continue;
         }
         let mut path = alloc::vec![(root, 0_usize)];
-        meet(root, &mut marks, &mut open);
-        while let Some((node, place)) = path.last_mut() {
+        visit(root, &mut marks, &mut open);
+        while let Some((node, index)) = path.last_mut() {
             let node = *node;
-            if let Some(next) = of(node).get(*place).copied() {
-                *place += 1;
+            if let Some(next) = of(node).get(*index).copied() {
+                *index += 1;
                 match marks.get(next).copied() {
                     None => {
-                        meet(next, &mut marks, &mut open);
+                        visit(next, &mut marks, &mut open);
                         path.push((next, 0));
                     }
                     Some(mark) if mark.open => lower(node, mark.number, &mut marks),
@@ -45,9 +47,9 @@ pub(super) fn ends<'a, N: Ord>(successors: &BTreeMap<&'a N, Vec<&'a N>>) -> Vec<
             }
             if mark.lowest == mark.number {
                 let members = close(node, &mut marks, &mut open);
-                let is_inside = |next: &&N| members.binary_search(next).is_ok();
-                let leads_nowhere = members.iter().all(|member| of(member).iter().all(is_inside));
-                if leads_nowhere && members.iter().any(|member| !of(member).is_empty()) {
+                let is_member = |next: &&N| members.binary_search(next).is_ok();
+                let is_terminal = members.iter().all(|member| of(member).iter().all(is_member));
+                if is_terminal && members.iter().any(|member| !of(member).is_empty()) {
                     found.push(members);
                 }
             }
@@ -56,7 +58,7 @@ pub(super) fn ends<'a, N: Ord>(successors: &BTreeMap<&'a N, Vec<&'a N>>) -> Vec<
     found
 }
 
-fn meet<'a, N: Ord>(node: &'a N, marks: &mut BTreeMap<&'a N, Mark>, open: &mut Vec<&'a N>) {
+fn visit<'a, N: Ord>(node: &'a N, marks: &mut BTreeMap<&'a N, Mark>, open: &mut Vec<&'a N>) {
     let number = marks.len();
     marks.insert(node, Mark { number, lowest: number, open: true });
     open.push(node);
@@ -68,7 +70,7 @@ fn lower<'a, N: Ord>(node: &'a N, number: usize, marks: &mut BTreeMap<&'a N, Mar
     }
 }
 
-/// The set is complete: everyone met since its first one.
+/// Closes a complete component: all nodes visited since its first one.
 fn close<'a, N: Ord>(first: &'a N, marks: &mut BTreeMap<&'a N, Mark>, open: &mut Vec<&'a N>) -> Vec<&'a N> {
     let mut members = Vec::new();
     while let Some(member) = open.pop() {

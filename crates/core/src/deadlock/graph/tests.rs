@@ -1,4 +1,4 @@
-//! Cycles, knots, and those who are stuck behind them.
+//! Tests of cycles, knots, and agents that are stuck behind them.
 
 use super::{Deadlock, Graph, Shape};
 use crate::deadlock::Need;
@@ -26,14 +26,14 @@ fn stuck(graph: &Graph<u32>) -> Vec<u32> {
 }
 
 #[test]
-fn a_chain_to_one_who_runs_is_no_deadlock() {
+fn a_chain_to_a_running_agent_is_no_deadlock() {
     let graph = graph(&[(1, all(&[2])), (2, all(&[3]))]);
     assert_eq!(stuck(&graph), []);
     assert_eq!(graph.deadlocks(), []);
 }
 
 #[test]
-fn a_cycle_is_one_and_those_behind_it_are_stuck_too() {
+fn a_cycle_is_a_deadlock_and_the_agents_behind_it_are_stuck() {
     let graph = graph(&[(1, all(&[2])), (2, all(&[3, 4])), (3, all(&[1])), (5, all(&[1])), (6, all(&[7]))]);
     assert_eq!(stuck(&graph), [1, 2, 3, 5]);
     let waits = vec![(1, all(&[2])), (2, all(&[3])), (3, all(&[1]))];
@@ -43,13 +43,13 @@ fn a_cycle_is_one_and_those_behind_it_are_stuck_too() {
 }
 
 #[test]
-fn a_cycle_alone_is_no_deadlock_where_any_will_do() {
+fn a_cycle_of_any_needs_alone_is_no_deadlock() {
     let graph = graph(&[(1, any(&[2, 4])), (2, all(&[3])), (3, all(&[1]))]);
-    assert_eq!(stuck(&graph), [], "4 runs, lets 1 go, and 1 the others");
+    assert_eq!(stuck(&graph), [], "4 runs and answers 1, and 1 the others");
 }
 
 #[test]
-fn a_knot_is_one() {
+fn a_knot_is_a_deadlock() {
     let graph = graph(&[(1, any(&[2, 3])), (2, any(&[1, 3])), (3, any(&[2])), (4, any(&[1, 5])), (6, any(&[1, 2]))]);
     assert_eq!(stuck(&graph), [1, 2, 3, 6], "5 runs, and so 4 will");
     let deadlocks = graph.deadlocks();
@@ -59,9 +59,9 @@ fn a_knot_is_one() {
 }
 
 #[test]
-fn one_may_need_all_of_these_and_any_of_those() {
+fn an_agent_may_have_all_and_any_needs_together() {
     let mut mixed = graph(&[(1, any(&[2, 3])), (1, all(&[4])), (2, all(&[1])), (3, all(&[1]))]);
-    assert_eq!(stuck(&mixed), [1, 2, 3], "4 runs, but neither 2 nor 3 lets go before 1 does");
+    assert_eq!(stuck(&mixed), [1, 2, 3], "4 runs, but neither 2 nor 3 releases before 1 does");
     mixed.stop(&3);
     assert_eq!(stuck(&mixed), []);
     mixed.wait(4, all(&[1]));
@@ -69,23 +69,26 @@ fn one_may_need_all_of_these_and_any_of_those() {
 }
 
 #[test]
-fn who_waits_for_itself_is_stuck() {
+fn an_agent_that_waits_for_itself_is_stuck() {
     let graph = graph(&[(1, all(&[1]))]);
     assert_eq!(graph.deadlocks(), [Deadlock { shape: Shape::Cycle, waits: vec![(1, all(&[1]))] }]);
 }
 
 #[test]
-fn two_deadlocks_are_told_apart() {
+fn two_deadlocks_are_distinguished() {
     let first = |graph: &Graph<u32>| graph.deadlocks().iter().map(|one| one.waits[0].0).collect::<Vec<_>>();
     let apart = graph(&[(1, all(&[2])), (2, all(&[1])), (3, all(&[4, 1])), (4, all(&[3]))]);
-    assert_eq!(first(&apart), [1, 3], "3 has two reasons; the one told is 4, which it names first");
+    assert_eq!(first(&apart), [1, 3], "3 has two reasons; 4 counts, which it names first");
     let behind = graph(&[(1, all(&[2])), (2, all(&[1])), (3, all(&[1, 4])), (4, all(&[3]))]);
-    assert_eq!(first(&behind), [1], "the one told is 1, and 4 waits behind 3");
-    assert!(behind.deadlock_of(&3).is_some_and(|deadlock| deadlock.waits.len() == 2), "asked for 3, the other is told");
+    assert_eq!(first(&behind), [1], "1 counts, and 4 waits behind 3");
+    assert!(
+        behind.deadlock_of(&3).is_some_and(|deadlock| deadlock.waits.len() == 2),
+        "`deadlock_of` 3 finds the other"
+    );
 }
 
 #[test]
-fn a_chain_of_a_hundred_thousand_does_no_harm() {
+fn a_chain_of_a_hundred_thousand_does_not_overflow() {
     let mut graph = Graph::new();
     for who in 0..100_000_u32 {
         graph.wait(who, Need::All(vec![who + 1]));

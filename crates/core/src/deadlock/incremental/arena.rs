@@ -1,83 +1,85 @@
-//! Owners, their waits, and the edges between them, each to be found from both of its ends and removed in one step.
+//! The storage of owners, their waits, and the edges between them. Each edge can be found from both
+//! of its ends and removed in constant time.
 
 use super::few::Few;
 use super::slab::Slab;
 use crate::deadlock::Need;
 use alloc::collections::BTreeMap;
 
-/// Where an owner is kept, as long as it waits or is waited for.
+/// The slot of an owner, as long as it waits or is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Seat(pub(super) u32);
+pub(super) struct OwnerSlot(pub(super) u32);
 
-impl Seat {
+impl OwnerSlot {
     pub(super) const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Where a wait is kept, as long as it lasts.
+/// The slot of a wait, as long as it lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Ticket(pub(super) u32);
+pub(super) struct WaitSlot(pub(super) u32);
 
 /// An owner with its waits, and the waits for it.
 #[derive(Clone, Debug)]
 pub(super) struct Owner<O> {
     pub(super) owner: O,
-    pub(super) waits: Few<Ticket>,
+    pub(super) waits: Few<WaitSlot>,
     pub(super) waited_by: Few<Link>,
 }
 
-/// An edge as the one who is waited for knows it.
+/// An edge as stored at the owner that is waited for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
-    pub(super) wait: Ticket,
-    /// Which of the wait's edges it is.
-    place: u32,
+    pub(super) wait: WaitSlot,
+    /// The position in the wait's edges.
+    position: u32,
 }
 
 impl Link {
-    pub(super) const fn place(self) -> usize {
-        self.place as usize
+    pub(super) const fn position(self) -> usize {
+        self.position as usize
     }
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Wait {
-    /// No two waits ever have the same.
+    /// Unique among all waits ever.
     pub(super) serial: u64,
-    pub(super) waiter: Seat,
-    /// Which of its waiter's waits it is.
-    pub(super) place: usize,
+    pub(super) waiter: OwnerSlot,
+    /// The position in the waiter's waits.
+    pub(super) position: usize,
     any: bool,
     pub(super) edges: Few<Edge>,
 }
 
-/// An edge as the one who waits knows it.
+/// An edge as stored at the wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
-    pub(super) on: Seat,
-    /// Which of the links to `on` it is.
-    place: u32,
+    pub(super) on: OwnerSlot,
+    /// The position in the links to `on`.
+    position: u32,
     /// Whether it is kept outside the order.
     pub(super) loose: bool,
 }
 
 impl Wait {
+    /// Whether one of several owners is enough.
     pub(super) fn is_any(&self) -> bool {
         self.any && self.edges.len() > 1
     }
 
-    /// Whether it would be enough if there were several.
+    /// Whether the need is one of any, even if it names only one owner now.
     pub(super) fn is_of_any(&self) -> bool {
         self.any
     }
 
-    pub(super) fn on(&self) -> impl Iterator<Item = Seat> {
+    pub(super) fn on(&self) -> impl Iterator<Item = OwnerSlot> {
         self.edges.iter().map(|edge| edge.on)
     }
 }
 
-/// How far the edges that lead away from an owner have been looked at.
+/// A position in the iteration over the outgoing edges of an owner.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cursor {
     wait: usize,
@@ -86,7 +88,7 @@ pub(super) struct Cursor {
 
 #[derive(Clone, Debug)]
 pub(super) struct Arena<O> {
-    seats: BTreeMap<O, Seat>,
+    slots: BTreeMap<O, OwnerSlot>,
     owners: Slab<Owner<O>>,
     waits: Slab<Wait>,
     edges: usize,
@@ -95,40 +97,40 @@ pub(super) struct Arena<O> {
 
 impl<O> Default for Arena<O> {
     fn default() -> Self {
-        Self { seats: BTreeMap::new(), owners: Slab::default(), waits: Slab::default(), edges: 0, serial: 0 }
+        Self { slots: BTreeMap::new(), owners: Slab::default(), waits: Slab::default(), edges: 0, serial: 0 }
     }
 }
 
 impl<O: Ord + Copy> Arena<O> {
-    pub(super) fn seat(&self, owner: O) -> Option<Seat> {
-        self.seats.get(&owner).copied()
+    pub(super) fn slot(&self, owner: O) -> Option<OwnerSlot> {
+        self.slots.get(&owner).copied()
     }
 
-    pub(super) fn sit(&mut self, owner: O) -> Seat {
-        let seat = Seat(self.owners.insert(Owner { owner, waits: Few::new(), waited_by: Few::new() }));
-        self.seats.insert(owner, seat);
-        seat
+    pub(super) fn add_owner(&mut self, owner: O) -> OwnerSlot {
+        let slot = OwnerSlot(self.owners.insert(Owner { owner, waits: Few::new(), waited_by: Few::new() }));
+        self.slots.insert(owner, slot);
+        slot
     }
 
-    /// Takes the seat of one who neither waits nor is waited for, and tells whether it did.
-    pub(super) fn clear(&mut self, seat: Seat) -> bool {
-        let idle = self.owner(seat).filter(|owner| owner.waits.is_empty() && owner.waited_by.is_empty());
+    /// Frees the slot of an owner that neither waits nor is waited for. Returns whether it did.
+    pub(super) fn remove_if_unused(&mut self, slot: OwnerSlot) -> bool {
+        let idle = self.owner(slot).filter(|owner| owner.waits.is_empty() && owner.waited_by.is_empty());
         let Some(owner) = idle.map(|owner| owner.owner) else { return false };
-        self.seats.remove(&owner);
-        self.owners.remove(seat.0);
+        self.slots.remove(&owner);
+        self.owners.remove(slot.0);
         true
     }
 
-    pub(super) fn owner(&self, seat: Seat) -> Option<&Owner<O>> {
-        self.owners.get(seat.0)
+    pub(super) fn owner(&self, slot: OwnerSlot) -> Option<&Owner<O>> {
+        self.owners.get(slot.0)
     }
 
-    pub(super) fn wait(&self, ticket: Ticket) -> Option<&Wait> {
-        self.waits.get(ticket.0)
+    pub(super) fn wait(&self, wait_slot: WaitSlot) -> Option<&Wait> {
+        self.waits.get(wait_slot.0)
     }
 
     pub(super) fn owners(&self) -> impl Iterator<Item = (O, &Owner<O>)> {
-        self.seats.iter().filter_map(|(owner, seat)| Some((*owner, self.owner(*seat)?)))
+        self.slots.iter().filter_map(|(owner, slot)| Some((*owner, self.owner(*slot)?)))
     }
 
     pub(super) fn owner_count(&self) -> usize {
@@ -143,23 +145,23 @@ impl<O: Ord + Copy> Arena<O> {
         self.edges
     }
 
-    pub(super) fn is_unwanted(&self, seat: Seat) -> bool {
-        self.owner(seat).is_none_or(|owner| owner.waited_by.is_empty())
+    pub(super) fn has_no_waiters(&self, slot: OwnerSlot) -> bool {
+        self.owner(slot).is_none_or(|owner| owner.waited_by.is_empty())
     }
 
-    pub(super) fn is_running(&self, seat: Seat) -> bool {
-        self.owner(seat).is_none_or(|owner| owner.waits.is_empty())
+    pub(super) fn has_no_waits(&self, slot: OwnerSlot) -> bool {
+        self.owner(slot).is_none_or(|owner| owner.waits.is_empty())
     }
 
-    /// A need by the names of those it waits for.
+    /// Returns the need of a wait with the names of its owners.
     pub(super) fn need(&self, wait: &Wait) -> Need<O> {
-        let on = wait.on().filter_map(|seat| Some(self.owner(seat)?.owner)).collect();
+        let on = wait.on().filter_map(|slot| Some(self.owner(slot)?.owner)).collect();
         if wait.any { Need::Any(on) } else { Need::All(on) }
     }
 
-    /// The next edge that leads away from an owner.
-    pub(super) fn edge_out(&self, seat: Seat, at: &mut Cursor) -> Option<Edge> {
-        let waits = &self.owner(seat)?.waits;
+    /// Returns the next outgoing edge of an owner.
+    pub(super) fn edge_out(&self, slot: OwnerSlot, at: &mut Cursor) -> Option<Edge> {
+        let waits = &self.owner(slot)?.waits;
         loop {
             let wait = self.wait(*waits.get(at.wait)?)?;
             if let Some(edge) = wait.edges.get(at.edge) {
@@ -170,78 +172,79 @@ impl<O: Ord + Copy> Arena<O> {
         }
     }
 
-    /// One of the edges that lead to an owner: the wait, and whether the edge is loose.
-    pub(super) fn edge_in(&self, seat: Seat, at: usize) -> Option<(&Wait, bool)> {
-        let link = self.owner(seat)?.waited_by.get(at)?;
+    /// Returns one of the incoming edges of an owner: the wait, and whether the edge is loose.
+    pub(super) fn edge_in(&self, slot: OwnerSlot, at: usize) -> Option<(&Wait, bool)> {
+        let link = self.owner(slot)?.waited_by.get(at)?;
         let wait = self.wait(link.wait)?;
-        Some((wait, wait.edges.get(link.place())?.loose))
+        Some((wait, wait.edges.get(link.position())?.loose))
     }
 
-    /// Which of a wait's edges leads to somebody, looked for at the end that has fewer.
-    pub(super) fn place_of(&self, ticket: Ticket, on: Seat) -> Option<usize> {
-        let (edges, links) = (&self.wait(ticket)?.edges, &self.owner(on)?.waited_by);
+    /// Returns the position of the edge of a wait to an owner. Searches the shorter of the two
+    /// lists.
+    pub(super) fn position_of(&self, wait_slot: WaitSlot, on: OwnerSlot) -> Option<usize> {
+        let (edges, links) = (&self.wait(wait_slot)?.edges, &self.owner(on)?.waited_by);
         if links.len() < edges.len() {
-            return links.iter().find(|link| link.wait == ticket).map(|link| link.place());
+            return links.iter().find(|link| link.wait == wait_slot).map(|link| link.position());
         }
         edges.iter().position(|edge| edge.on == on)
     }
 
-    pub(super) fn open(&mut self, waiter: Seat, any: bool) -> Ticket {
-        let place = self.owner(waiter).map_or(0, |owner| owner.waits.len());
+    pub(super) fn add_wait(&mut self, waiter: OwnerSlot, any: bool) -> WaitSlot {
+        let position = self.owner(waiter).map_or(0, |owner| owner.waits.len());
         self.serial += 1;
-        let wait = Wait { serial: self.serial, waiter, place, any, edges: Few::new() };
-        let ticket = Ticket(self.waits.insert(wait));
+        let wait = Wait { serial: self.serial, waiter, position, any, edges: Few::new() };
+        let wait_slot = WaitSlot(self.waits.insert(wait));
         if let Some(owner) = self.owners.get_mut(waiter.0) {
-            owner.waits.push(ticket);
+            owner.waits.push(wait_slot);
         }
-        ticket
+        wait_slot
     }
 
-    /// Ends a wait that has no edges any more.
-    pub(super) fn close(&mut self, ticket: Ticket) {
-        let Some(wait) = self.waits.remove(ticket.0) else { return };
+    /// Removes a wait without edges.
+    pub(super) fn remove_wait(&mut self, wait_slot: WaitSlot) {
+        let Some(wait) = self.waits.remove(wait_slot.0) else { return };
         let Some(owner) = self.owners.get_mut(wait.waiter.0) else { return };
-        owner.waits.swap_remove(wait.place);
-        let moved = owner.waits.get(wait.place).and_then(|moved| self.waits.get_mut(moved.0));
+        owner.waits.swap_remove(wait.position);
+        let moved = owner.waits.get(wait.position).and_then(|moved| self.waits.get_mut(moved.0));
         if let Some(moved) = moved {
-            moved.place = wait.place;
+            moved.position = wait.position;
         }
     }
 
-    pub(super) fn link(&mut self, ticket: Ticket, on: Seat, loose: bool) {
-        let (Some(wait), Some(owner)) = (self.waits.get_mut(ticket.0), self.owners.get_mut(on.0)) else { return };
-        let link = Link { wait: ticket, place: wait.edges.len() as u32 };
-        wait.edges.push(Edge { on, place: owner.waited_by.len() as u32, loose });
+    pub(super) fn link(&mut self, wait_slot: WaitSlot, on: OwnerSlot, loose: bool) {
+        let (Some(wait), Some(owner)) = (self.waits.get_mut(wait_slot.0), self.owners.get_mut(on.0)) else { return };
+        let link = Link { wait: wait_slot, position: wait.edges.len() as u32 };
+        wait.edges.push(Edge { on, position: owner.waited_by.len() as u32, loose });
         owner.waited_by.push(link);
         self.edges += 1;
     }
 
-    /// Removes an edge of a wait. The last one takes its place, at both ends.
-    pub(super) fn unlink(&mut self, ticket: Ticket, place: usize) -> Option<Edge> {
-        let wait = self.waits.get_mut(ticket.0)?;
-        let edge = wait.edges.swap_remove(place)?;
+    /// Removes an edge of a wait. At both ends, the last edge moves to its position.
+    pub(super) fn unlink(&mut self, wait_slot: WaitSlot, position: usize) -> Option<Edge> {
+        let wait = self.waits.get_mut(wait_slot.0)?;
+        let edge = wait.edges.swap_remove(position)?;
         self.edges -= 1;
-        if let Some(moved) = wait.edges.get(place).copied() {
+        if let Some(moved) = wait.edges.get(position).copied() {
             let links = self.owners.get_mut(moved.on.0).map(|owner| &mut owner.waited_by);
-            if let Some(link) = links.and_then(|links| links.get_mut(moved.place as usize)) {
-                link.place = place as u32;
+            if let Some(link) = links.and_then(|links| links.get_mut(moved.position as usize)) {
+                link.position = position as u32;
             }
         }
         let links = &mut self.owners.get_mut(edge.on.0)?.waited_by;
-        links.swap_remove(edge.place as usize);
-        if let Some(moved) = links.get(edge.place as usize).copied() {
+        links.swap_remove(edge.position as usize);
+        if let Some(moved) = links.get(edge.position as usize).copied() {
             let edges = self.waits.get_mut(moved.wait.0).map(|wait| &mut wait.edges);
-            if let Some(other) = edges.and_then(|edges| edges.get_mut(moved.place())) {
-                other.place = edge.place;
+            if let Some(other) = edges.and_then(|edges| edges.get_mut(moved.position())) {
+                other.position = edge.position;
             }
         }
         Some(edge)
     }
 
-    pub(super) fn fasten(&mut self, ticket: Ticket, on: Seat) {
-        let Some(place) = self.place_of(ticket, on) else { return };
-        let edges = self.waits.get_mut(ticket.0).map(|wait| &mut wait.edges);
-        if let Some(edge) = edges.and_then(|edges| edges.get_mut(place)) {
+    pub(super) fn mark_ordered(&mut self, wait_slot: WaitSlot, on: OwnerSlot) {
+        let Some(position) = self.position_of(wait_slot, on) else { return };
+        let edges = self.waits.get_mut(wait_slot.0).map(|wait| &mut wait.edges);
+        if let Some(edge) = edges.and_then(|edges| edges.get_mut(position)) {
             edge.loose = false;
         }
     }

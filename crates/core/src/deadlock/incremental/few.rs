@@ -1,4 +1,5 @@
-//! A list that is mostly of one: that one lies in place, so that a search finds it without another step through memory.
+//! A list that usually has one element, which is stored inline, so that a search needs no further
+//! memory access.
 
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
@@ -24,11 +25,11 @@ impl<T> Few<T> {
         }
     }
 
-    /// Removes what is there, if something is, and puts the last one in its place.
-    pub(super) fn swap_remove(&mut self, place: usize) -> Option<T> {
+    /// Removes the element at this position, if there is one, and moves the last element there.
+    pub(super) fn swap_remove(&mut self, position: usize) -> Option<T> {
         match self {
-            Self::One(one) if place == 0 => one.take(),
-            Self::Many(many) if place < many.len() => Some(many.swap_remove(place)),
+            Self::One(one) if position == 0 => one.take(),
+            Self::Many(many) if position < many.len() => Some(many.swap_remove(position)),
             Self::One(_) | Self::Many(_) => None,
         }
     }

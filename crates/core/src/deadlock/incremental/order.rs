@@ -1,23 +1,25 @@
-//! An order of seats in which a few can be moved elsewhere at little cost.
+//! An order of owner slots in which a few can be moved at little cost.
 //!
-//! A list whose members have labels that grow along it, so that two of them compare by one look. Whoever moves takes a label between those of
-//! its new neighbours. Where there is none left, the members around get new labels: of the stretches of labels around the place, each twice
-//! the one before, the first is taken that is not too full, and its members are spread evenly. What counts as full is less for longer
-//! stretches, so that a stretch stays roomy for as many moves as its spreading cost: a move costs O(log n) new labels, averaged over all
-//! (Dietz and Sleator 1987; Bender and others 2002).
+//! It is a list whose members have increasing labels, so that comparing two of them takes one
+//! comparison of labels. A member that moves gets a label between those of its new neighbours. If
+//! there is none left, the members around get new labels: of the label ranges around the position,
+//! each twice as large as the one before, the first that is not too full is chosen, and its members
+//! are spread evenly. The limit is lower for larger ranges, so that a range stays sparse for as
+//! many moves as its spreading cost: a move costs O(log n) new labels on average (Dietz and Sleator
+//! 1987; Bender and others 2002).
 
-use super::arena::Seat;
+use super::arena::OwnerSlot;
 use alloc::vec::Vec;
 
-/// What stands before the first and after the last.
-const NOBODY: u32 = u32::MAX;
+/// The neighbour before the first and after the last member.
+const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     spots: Vec<Spot>,
     first: u32,
     last: u32,
-    /// Labels are below two to the power of this.
+    /// Labels are below 2^bits.
     bits: u32,
 }
 
@@ -35,85 +37,86 @@ impl Default for Order {
 }
 
 impl Order {
-    /// An order with labels of so many bits. It holds (3/2)^bits seats with ease.
+    /// An order with labels of this many bits. It holds (3/2)^bits slots with ease.
     pub(super) const fn with_bits(bits: u32) -> Self {
-        Self { spots: Vec::new(), first: NOBODY, last: NOBODY, bits }
+        Self { spots: Vec::new(), first: NONE, last: NONE, bits }
     }
 
-    /// Where a seat stands: of two, the one with the lesser label comes first.
-    pub(super) fn label(&self, seat: Seat) -> u64 {
-        self.spots.get(seat.index()).map_or(0, |spot| spot.label)
+    /// Returns the label of a slot: of two slots, the one with the smaller label comes first.
+    pub(super) fn label(&self, slot: OwnerSlot) -> u64 {
+        self.spots.get(slot.index()).map_or(0, |spot| spot.label)
     }
 
-    pub(super) fn is_before(&self, one: Seat, other: Seat) -> bool {
+    pub(super) fn is_before(&self, one: OwnerSlot, other: OwnerSlot) -> bool {
         self.label(one) < self.label(other)
     }
 
-    pub(super) fn push_first(&mut self, seat: Seat) {
+    pub(super) fn push_first(&mut self, slot: OwnerSlot) {
         let next = self.first;
         let below = self.at(next).map_or(1 << (self.bits - 1), |spot| spot.label);
         let stride = self.stride().min(below.div_ceil(2));
-        self.string(NOBODY, next, &[seat]);
+        self.link_between(NONE, next, &[slot]);
         if stride > 0 && stride <= below {
-            self.set_label(seat.0, below - stride);
+            self.set_label(slot.0, below - stride);
         } else {
-            self.make_room(seat.0, next, next);
+            self.make_room(slot.0, next, next);
         }
     }
 
-    pub(super) fn push_last(&mut self, seat: Seat) {
+    pub(super) fn push_last(&mut self, slot: OwnerSlot) {
         let previous = self.last;
         let above = self.at(previous).map_or(1 << (self.bits - 1), |spot| spot.label);
         let space = (1 << self.bits) - 1 - above;
         let stride = self.stride().min(space.div_ceil(2));
-        self.string(previous, NOBODY, &[seat]);
+        self.link_between(previous, NONE, &[slot]);
         if stride > 0 {
-            self.set_label(seat.0, above + stride);
+            self.set_label(slot.0, above + stride);
         } else {
-            self.make_room(previous, seat.0, previous);
+            self.make_room(previous, slot.0, previous);
         }
     }
 
-    pub(super) fn remove(&mut self, seat: Seat) {
-        let Some(spot) = self.at(seat.0).copied() else { return };
+    pub(super) fn remove(&mut self, slot: OwnerSlot) {
+        let Some(spot) = self.at(slot.0).copied() else { return };
         self.join(spot.before, spot.after);
     }
 
-    pub(super) fn move_first(&mut self, seat: Seat) {
-        self.remove(seat);
-        self.push_first(seat);
+    pub(super) fn move_first(&mut self, slot: OwnerSlot) {
+        self.remove(slot);
+        self.push_first(slot);
     }
 
-    pub(super) fn move_last(&mut self, seat: Seat) {
-        self.remove(seat);
-        self.push_last(seat);
+    pub(super) fn move_last(&mut self, slot: OwnerSlot) {
+        self.remove(slot);
+        self.push_last(slot);
     }
 
-    /// Some go right before another one, in the order in which they are told.
-    pub(super) fn move_before(&mut self, anchor: Seat, seats: &[Seat]) {
-        seats.iter().for_each(|seat| self.remove(*seat));
-        let before = self.at(anchor.0).map_or(NOBODY, |spot| spot.before);
-        self.insert(before, anchor.0, seats);
+    /// Moves slots right before `anchor`, in the given order.
+    pub(super) fn move_before(&mut self, anchor: OwnerSlot, slots: &[OwnerSlot]) {
+        slots.iter().for_each(|slot| self.remove(*slot));
+        let before = self.at(anchor.0).map_or(NONE, |spot| spot.before);
+        self.insert(before, anchor.0, slots);
     }
 
-    /// Some go right after another one, in the order in which they are told.
-    pub(super) fn move_after(&mut self, anchor: Seat, seats: &[Seat]) {
-        seats.iter().for_each(|seat| self.remove(*seat));
-        let after = self.at(anchor.0).map_or(NOBODY, |spot| spot.after);
-        self.insert(anchor.0, after, seats);
+    /// Moves slots right after `anchor`, in the given order.
+    pub(super) fn move_after(&mut self, anchor: OwnerSlot, slots: &[OwnerSlot]) {
+        slots.iter().for_each(|slot| self.remove(*slot));
+        let after = self.at(anchor.0).map_or(NONE, |spot| spot.after);
+        self.insert(anchor.0, after, slots);
     }
 
-    /// How far those at the ends stand from each other. It leaves room between them, and for 2^41 of them on each side.
+    /// The label distance of members added at the ends. It leaves room between them, and for 2^41
+    /// of them on each side.
     const fn stride(&self) -> u64 {
         1 << (self.bits / 3)
     }
 
-    fn at(&self, place: u32) -> Option<&Spot> {
-        self.spots.get(place as usize)
+    fn at(&self, index: u32) -> Option<&Spot> {
+        self.spots.get(index as usize)
     }
 
-    fn set_label(&mut self, place: u32, label: u64) {
-        if let Some(spot) = self.spots.get_mut(place as usize) {
+    fn set_label(&mut self, index: u32, label: u64) {
+        if let Some(spot) = self.spots.get_mut(index as usize) {
             spot.label = label;
         }
     }
@@ -129,29 +132,29 @@ impl Order {
         }
     }
 
-    /// Puts some between two neighbours, without labels.
-    fn string(&mut self, before: u32, after: u32, seats: &[Seat]) {
+    /// Links slots between two neighbours, without labels.
+    fn link_between(&mut self, before: u32, after: u32, slots: &[OwnerSlot]) {
         let mut last = before;
-        for seat in seats {
-            if self.spots.len() <= seat.index() {
-                self.spots.resize(seat.index() + 1, Spot { label: 0, before: NOBODY, after: NOBODY });
+        for slot in slots {
+            if self.spots.len() <= slot.index() {
+                self.spots.resize(slot.index() + 1, Spot { label: 0, before: NONE, after: NONE });
             }
-            self.join(last, seat.0);
-            last = seat.0;
+            self.join(last, slot.0);
+            last = slot.0;
         }
         self.join(last, after);
     }
 
-    fn insert(&mut self, before: u32, after: u32, seats: &[Seat]) {
-        let (Some(first), Some(last)) = (seats.first(), seats.last()) else { return };
-        self.string(before, after, seats);
+    fn insert(&mut self, before: u32, after: u32, slots: &[OwnerSlot]) {
+        let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return };
+        self.link_between(before, after, slots);
         let low = self.at(before).map(|spot| spot.label);
         let high = self.at(after).map_or(1 << self.bits, |spot| spot.label);
         let begin = low.map_or(0, |label| label + 1);
-        let step = high.saturating_sub(begin) / (seats.len() as u64 + 1);
+        let step = high.saturating_sub(begin) / (slots.len() as u64 + 1);
         if step > 0 {
-            for (label, seat) in (0..).map(|place| begin + (place + 1) * step - 1).zip(seats) {
-                self.set_label(seat.0, label);
+            for (label, slot) in (0..).map(|index| begin + (index + 1) * step - 1).zip(slots) {
+                self.set_label(slot.0, label);
             }
         } else if low.is_some() {
             self.make_room(before, last.0, before);
@@ -160,7 +163,8 @@ impl Order {
         }
     }
 
-    /// New labels for all from `left` to `right`, of whom only `anchor`, at one of the ends, has one, and for as many around them as it takes.
+    /// Assigns new labels to all members from `left` to `right`, of which only `anchor`, at one of
+    /// the ends, has one, and to as many around them as necessary.
     fn make_room(&mut self, mut left: u32, mut right: u32, anchor: u32) {
         let label = self.at(anchor).map_or(0, |spot| spot.label);
         let mut count = 1;
@@ -173,8 +177,8 @@ impl Order {
         for bits in 1..=self.bits {
             room = room * 3 / 2 + 1;
             let (low, size) = (label >> bits << bits, 1 << bits);
-            let before = |order: &Self, of: u32| order.at(of).map_or(NOBODY, |spot| spot.before);
-            let after = |order: &Self, of: u32| order.at(of).map_or(NOBODY, |spot| spot.after);
+            let before = |order: &Self, of: u32| order.at(of).map_or(NONE, |spot| spot.before);
+            let after = |order: &Self, of: u32| order.at(of).map_or(NONE, |spot| spot.after);
             while self.at(before(self, left)).is_some_and(|spot| spot.label >= low) {
                 left = before(self, left);
                 count += 1;
@@ -192,20 +196,20 @@ impl Order {
 
     fn spread(&mut self, left: u32, low: u64, step: u64, count: u64) {
         let mut at = left;
-        for place in 0..count {
-            self.set_label(at, low + place * step + step / 2);
-            at = self.at(at).map_or(NOBODY, |spot| spot.after);
+        for index in 0..count {
+            self.set_label(at, low + index * step + step / 2);
+            at = self.at(at).map_or(NONE, |spot| spot.after);
         }
     }
 
     #[cfg(test)]
-    pub(super) fn seats(&self) -> Vec<Seat> {
-        let mut seats = Vec::new();
+    pub(super) fn slots(&self) -> Vec<OwnerSlot> {
+        let mut slots = Vec::new();
         let mut at = self.first;
         while let Some(spot) = self.at(at) {
-            seats.push(Seat(at));
+            slots.push(OwnerSlot(at));
             at = spot.after;
         }
-        seats
+        slots
     }
 }

@@ -1,42 +1,48 @@
-//! For whom a newcomer in a queue has to wait: those who hold what it asks for, and those before it who are let in first.
+//! The owners that a new entry in a lock queue has to wait for: the holders, and the entries ahead
+//! of it in the queue.
 //!
-//! All of them that conflict with it are right, but in a queue of n who each want it alone that is n²/2 edges. Most of them
-//! say nothing new: if the newcomer waits for somebody in the queue, and that one conflicts with somebody further ahead, then the newcomer waits
-//! for the latter already, by way of the former. [`Conflicts::ahead`] leaves those out and stops where nothing new can come, at the latest
-//! at the first one that conflicts with everything: an exclusive queue of n has n edges.
+//! Waiting for all of them that conflict is correct, but a queue of n exclusive requests then has
+//! n²/2 edges. Most of them are redundant: if the new entry waits for an entry in the queue, and
+//! that one conflicts with an entry further ahead, then the new entry already waits for the latter
+//! through the former. [`Conflicts::waits_for`] omits those and stops where only redundant ones can
+//! follow, at the latest at the first entry that conflicts with everything: an exclusive queue of n
+//! has n edges.
 //!
-//! If somebody leaves the queue, those who waited for it directly get the edges that it stood for ([`Conflicts::after`]). Nobody else has to change:
-//! whoever is left out is so because of one who is named and conflicts with it, and that one gets the edges that it needs itself.
+//! If an entry leaves the queue, those that waited for it directly get the edges that it
+//! represented ([`Conflicts::changes_after`]). No other entry changes: an omitted edge is redundant
+//! because of a named entry that conflicts with it, and that entry gets the edges that it needs
+//! itself.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-/// Which modes there are, and which of them conflict.
+/// The lock modes, and which of them conflict.
 #[derive(Clone, Copy, Debug)]
 pub struct Conflicts<'a, M, F> {
     pub modes: &'a [M],
-    /// Whether one who asks for the first mode has to wait for one who is ahead with the second.
+    /// Returns whether a request in the first mode has to wait for an entry ahead with the second.
     pub conflict: F,
 }
 
-/// How the edges of a wait change.
+/// The changes of a wait's edges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changes<O> {
-    /// To be added, before the others are removed.
-    pub also: Vec<O>,
-    pub let_go: Vec<O>,
+    /// The owners to add, before the others are removed.
+    pub added: Vec<O>,
+    pub removed: Vec<O>,
 }
 
 impl<M: Copy + PartialEq, F: Fn(M, M) -> bool> Conflicts<'_, M, F> {
-    /// For whom one waits who asks for a mode, with this queue ahead of it from the nearest to the farthest, and with these holders. Its own entries
-    /// in either are left out. Somebody who is there twice may be named twice, which the graph does not mind.
-    pub fn ahead<O: Copy + Ord>(
+    /// Returns the owners that a request waits for, with this queue ahead of it from the nearest to
+    /// the farthest, and with these holders. Ignores the requester's own entries. An owner with two
+    /// entries may be named twice, which the graph tolerates.
+    pub fn waits_for<O: Copy + Ord>(
         &self,
         (waiter, mode): (O, M),
         queue: impl IntoIterator<Item = (O, M)>,
         holders: impl IntoIterator<Item = (O, M)>,
     ) -> Vec<O> {
-        // The modes that it would have to wait for, and does not yet.
+        // The conflicting modes that no named entry covers yet.
         let mut open: Vec<M> = self.modes.iter().copied().filter(|other| (self.conflict)(mode, *other)).collect();
         let mut on = Vec::new();
         for (owner, ahead) in queue {
@@ -44,35 +50,37 @@ impl<M: Copy + PartialEq, F: Fn(M, M) -> bool> Conflicts<'_, M, F> {
                 return on;
             }
             let conflict = &self.conflict;
-            // One who is waited for already is named all the same if it stands for more than those before it did.
-            let says_more = open.contains(&ahead) || open.iter().any(|other| conflict(ahead, *other));
-            if owner != waiter && conflict(mode, ahead) && says_more {
+            // An entry that is covered already is named all the same if it covers more modes than
+            // those before it did.
+            let covers_more = open.contains(&ahead) || open.iter().any(|other| conflict(ahead, *other));
+            if owner != waiter && conflict(mode, ahead) && covers_more {
                 on.push(owner);
                 open.retain(|other| !(self.conflict)(ahead, *other));
             }
         }
-        // Holders do not wait for each other, so none of them stands for another one.
+        // Holders do not wait for each other, so none of them covers another one.
         let holders = holders.into_iter().filter(|(owner, held)| *owner != waiter && open.contains(held));
         on.extend(holders.map(|(owner, _)| owner));
         on
     }
 
-    /// How the edges of a wait change when somebody leaves the queue ahead of it, or lets go of what it holds. The queue and the holders are those
-    /// that are left. Only waits for the one who left have to change.
-    pub fn after<O: Copy + Ord>(
+    /// Returns the changes of a wait's edges when the owner `left` leaves the queue ahead of it or
+    /// releases what it holds. The queue and the holders are those that remain. Only waits for that
+    /// owner change.
+    pub fn changes_after<O: Copy + Ord>(
         &self,
         left: O,
         waits_for: &[O],
-        asked: (O, M),
+        request: (O, M),
         queue: impl IntoIterator<Item = (O, M)>,
         holders: impl IntoIterator<Item = (O, M)>,
     ) -> Changes<O> {
         let before: BTreeSet<O> = waits_for.iter().copied().collect();
         if !before.contains(&left) {
-            return Changes { also: Vec::new(), let_go: Vec::new() };
+            return Changes { added: Vec::new(), removed: Vec::new() };
         }
-        let now: BTreeSet<O> = self.ahead(asked, queue, holders).into_iter().collect();
-        let let_go = if now.contains(&left) { Vec::new() } else { alloc::vec![left] };
-        Changes { also: now.difference(&before).copied().collect(), let_go }
+        let now: BTreeSet<O> = self.waits_for(request, queue, holders).into_iter().collect();
+        let removed = if now.contains(&left) { Vec::new() } else { alloc::vec![left] };
+        Changes { added: now.difference(&before).copied().collect(), removed }
     }
 }

@@ -1,47 +1,51 @@
-//! Is there a way from one owner to another? A search from both ends, an edge here, an edge there, until they meet or the smaller side is
-//! exhausted.
+//! A search for a path between two owners. It alternates between both ends, one edge at a time,
+//! until they meet or the smaller side is exhausted.
 
-use super::arena::{Arena, Cursor, Seat};
+use super::arena::{Arena, Cursor, OwnerSlot};
 use super::marks::Marks;
 use super::order::Order;
 use alloc::vec::Vec;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
+    /// All edges.
     Everything,
-    /// Those in the order, between the places of both ends: no way by such edges leaves them.
+    /// Only ordered edges between the positions of both ends: no path along such edges leaves this
+    /// range.
     Between,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// There is a way: these two are neighbours on it, the first seen from the beginning and the other from the end.
-    Met(Seat, Seat),
-    /// There is none: everything that can be reached from the beginning was seen.
+    /// There is a path: these two are neighbours on it, the first visited from the beginning and
+    /// the other from the end.
+    Met(OwnerSlot, OwnerSlot),
+    /// There is no path: everything reachable from the beginning was visited.
     BeginningExhausted,
-    /// There is none: everything from which the end can be reached was seen.
+    /// There is no path: everything from which the end is reachable was visited.
     EndExhausted,
-    /// It was not to take longer.
-    GaveUp,
+    /// The search reached its step limit.
+    StepLimit,
 }
 
-/// One search, and the memory that the next one uses again.
+/// A search, with memory that the next one reuses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
-    /// Seen from the beginning, each with the one before.
+    /// Visited from the beginning, each with its predecessor.
     ahead: Marks,
-    ahead_seen: Vec<Seat>,
-    /// Seen from the end, each with the one after.
+    ahead_visited: Vec<OwnerSlot>,
+    /// Visited from the end, each with its successor.
     behind: Marks,
-    behind_seen: Vec<Seat>,
+    behind_visited: Vec<OwnerSlot>,
 }
 
 impl Search {
-    /// Looks for a way from `begin`, along what it waits for, to `end`, with so many steps on each side at the most.
+    /// Searches a path from `begin`, along what it waits for, to `end`, with at most `most_steps`
+    /// steps on each side.
     pub(super) fn run<O: Ord + Copy>(
         &mut self,
         (arena, order): (&Arena<O>, &Order),
-        (begin, end): (Seat, Seat),
+        (begin, end): (OwnerSlot, OwnerSlot),
         scope: Scope,
         most_steps: usize,
     ) -> Outcome {
@@ -50,14 +54,14 @@ impl Search {
             return Outcome::Met(begin, end);
         }
         let (low, high) = (order.label(end), order.label(begin));
-        let may_use = |loose: bool, seat: Seat| match scope {
+        let may_use = |loose: bool, slot: OwnerSlot| match scope {
             Scope::Everything => true,
-            Scope::Between => !loose && (low..=high).contains(&order.label(seat)),
+            Scope::Between => !loose && (low..=high).contains(&order.label(slot)),
         };
         let (mut ahead_at, mut cursor) = (0, Cursor::default());
-        let (mut behind_at, mut place) = (0, 0);
+        let (mut behind_at, mut position) = (0, 0);
         for _ in 0..most_steps {
-            let Some(at) = self.ahead_seen.get(ahead_at).copied() else { return Outcome::BeginningExhausted };
+            let Some(at) = self.ahead_visited.get(ahead_at).copied() else { return Outcome::BeginningExhausted };
             match arena.edge_out(at, &mut cursor) {
                 None => (ahead_at, cursor) = (ahead_at + 1, Cursor::default()),
                 Some(edge) if may_use(edge.loose, edge.on) => {
@@ -66,16 +70,16 @@ impl Search {
                     }
                     if !self.ahead.has(edge.on) {
                         self.ahead.set(edge.on, at.0);
-                        self.ahead_seen.push(edge.on);
+                        self.ahead_visited.push(edge.on);
                     }
                 }
                 Some(_) => {}
             }
-            let Some(at) = self.behind_seen.get(behind_at).copied() else { return Outcome::EndExhausted };
-            match arena.edge_in(at, place) {
-                None => (behind_at, place) = (behind_at + 1, 0),
+            let Some(at) = self.behind_visited.get(behind_at).copied() else { return Outcome::EndExhausted };
+            match arena.edge_in(at, position) {
+                None => (behind_at, position) = (behind_at + 1, 0),
                 Some((wait, loose)) => {
-                    place += 1;
+                    position += 1;
                     let waiter = wait.waiter;
                     if may_use(loose, waiter) {
                         if self.ahead.has(waiter) {
@@ -83,57 +87,57 @@ impl Search {
                         }
                         if !self.behind.has(waiter) {
                             self.behind.set(waiter, at.0);
-                            self.behind_seen.push(waiter);
+                            self.behind_visited.push(waiter);
                         }
                     }
                 }
             }
         }
-        Outcome::GaveUp
+        Outcome::StepLimit
     }
 
-    /// The way on which both sides met, both ends included.
-    pub(super) fn way(&self, (before, after): (Seat, Seat)) -> Vec<Seat> {
-        let mut way = alloc::vec![before];
+    /// Returns the path on which both sides met, both ends included.
+    pub(super) fn path(&self, (before, after): (OwnerSlot, OwnerSlot)) -> Vec<OwnerSlot> {
+        let mut path = alloc::vec![before];
         if before == after {
-            return way;
+            return path;
         }
-        follow(&self.ahead, before, &mut way);
-        way.reverse();
-        way.push(after);
-        follow(&self.behind, after, &mut way);
-        way
+        follow(&self.ahead, before, &mut path);
+        path.reverse();
+        path.push(after);
+        follow(&self.behind, after, &mut path);
+        path
     }
 
-    /// What was seen from the beginning, in order.
-    pub(super) fn seen_ahead(&mut self, order: &Order) -> &[Seat] {
-        self.ahead_seen.sort_unstable_by_key(|seat| order.label(*seat));
-        &self.ahead_seen
+    /// Returns the slots visited from the beginning, in order.
+    pub(super) fn visited_ahead(&mut self, order: &Order) -> &[OwnerSlot] {
+        self.ahead_visited.sort_unstable_by_key(|slot| order.label(*slot));
+        &self.ahead_visited
     }
 
-    /// What was seen from the end, in order.
-    pub(super) fn seen_behind(&mut self, order: &Order) -> &[Seat] {
-        self.behind_seen.sort_unstable_by_key(|seat| order.label(*seat));
-        &self.behind_seen
+    /// Returns the slots visited from the end, in order.
+    pub(super) fn visited_behind(&mut self, order: &Order) -> &[OwnerSlot] {
+        self.behind_visited.sort_unstable_by_key(|slot| order.label(*slot));
+        &self.behind_visited
     }
 
-    fn start(&mut self, begin: Seat, end: Seat) {
-        self.ahead.wipe();
-        self.ahead_seen.clear();
+    fn start(&mut self, begin: OwnerSlot, end: OwnerSlot) {
+        self.ahead.clear();
+        self.ahead_visited.clear();
         self.ahead.set(begin, begin.0);
-        self.ahead_seen.push(begin);
-        self.behind.wipe();
-        self.behind_seen.clear();
+        self.ahead_visited.push(begin);
+        self.behind.clear();
+        self.behind_visited.clear();
         self.behind.set(end, end.0);
-        self.behind_seen.push(end);
+        self.behind_visited.push(end);
     }
 }
 
-/// From a seat to the end where its side began.
-fn follow(marks: &Marks, from: Seat, way: &mut Vec<Seat>) {
+/// Appends the path from a slot to the end where its side began.
+fn follow(marks: &Marks, from: OwnerSlot, path: &mut Vec<OwnerSlot>) {
     let mut at = from;
-    while let Some(next) = marks.get(at).map(Seat).filter(|next| *next != at) {
-        way.push(next);
+    while let Some(next) = marks.get(at).map(OwnerSlot).filter(|next| *next != at) {
+        path.push(next);
         at = next;
     }
 }

@@ -1,47 +1,47 @@
-//! Values in numbered places; a place that is given back is taken again.
+//! Values in numbered slots. Freed slots are reused.
 
 use alloc::vec::Vec;
 
 #[derive(Clone, Debug)]
 pub(super) struct Slab<T> {
-    places: Vec<Option<T>>,
+    slots: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Self { places: Vec::new(), free: Vec::new() }
+        Self { slots: Vec::new(), free: Vec::new() }
     }
 }
 
 impl<T> Slab<T> {
     pub(super) fn insert(&mut self, value: T) -> u32 {
-        while let Some(place) = self.free.pop() {
-            if let Some(free) = self.places.get_mut(place as usize) {
+        while let Some(index) = self.free.pop() {
+            if let Some(free) = self.slots.get_mut(index as usize) {
                 *free = Some(value);
-                return place;
+                return index;
             }
         }
-        let place = self.places.len() as u32;
-        self.places.push(Some(value));
-        place
+        let index = self.slots.len() as u32;
+        self.slots.push(Some(value));
+        index
     }
 
-    pub(super) fn remove(&mut self, place: u32) -> Option<T> {
-        let value = self.places.get_mut(place as usize)?.take()?;
-        self.free.push(place);
+    pub(super) fn remove(&mut self, index: u32) -> Option<T> {
+        let value = self.slots.get_mut(index as usize)?.take()?;
+        self.free.push(index);
         Some(value)
     }
 
-    pub(super) fn get(&self, place: u32) -> Option<&T> {
-        self.places.get(place as usize)?.as_ref()
+    pub(super) fn get(&self, index: u32) -> Option<&T> {
+        self.slots.get(index as usize)?.as_ref()
     }
 
-    pub(super) fn get_mut(&mut self, place: u32) -> Option<&mut T> {
-        self.places.get_mut(place as usize)?.as_mut()
+    pub(super) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
+        self.slots.get_mut(index as usize)?.as_mut()
     }
 
     pub(super) fn len(&self) -> usize {
-        self.places.len() - self.free.len()
+        self.slots.len() - self.free.len()
     }
 }

@@ -1,12 +1,12 @@
-//! What is refused, what is let in, and what it costs where it could cost much.
+//! Tests of refused and forced waits, and of the cost of large graphs.
 
 mod orders;
 mod properties;
 mod queues;
 mod reference;
 
-use super::arena::Seat;
-use super::{WaitForGraph, WaitId};
+use super::arena::OwnerSlot;
+use super::{WaitForGraph, WaitHandle};
 use crate::deadlock::{Deadlock, Need, Shape};
 use std::vec;
 use std::vec::Vec;
@@ -24,41 +24,41 @@ impl<O: Ord + Copy + core::fmt::Debug> WaitForGraph<O> {
         let mut edges = 0;
         let mut loose = Vec::new();
         for (owner, at) in self.arena.owners() {
-            let seat = self.arena.seat(owner).expect("it has one");
+            let slot = self.arena.slot(owner).expect("an owner's slot");
             assert!(!at.waits.is_empty() || !at.waited_by.is_empty(), "{owner:?} neither waits nor is waited for");
-            for (place, ticket) in at.waits.iter().enumerate() {
-                let wait = self.arena.wait(*ticket).expect("an owner's wait is there");
-                assert_eq!((wait.waiter, wait.place), (seat, place));
+            for (position, wait_slot) in at.waits.iter().enumerate() {
+                let wait = self.arena.wait(*wait_slot).expect("an owner's wait is there");
+                assert_eq!((wait.waiter, wait.position), (slot, position));
                 edges += wait.edges.len();
                 for edge in wait.edges.iter() {
                     assert!(
-                        edge.loose || self.order.is_before(edge.on, seat),
-                        "{owner:?} comes before one it waits for"
+                        edge.loose || self.order.is_before(edge.on, slot),
+                        "{owner:?} comes before an owner it waits for"
                     );
-                    loose.extend(edge.loose.then_some((*ticket, edge.on)));
+                    loose.extend(edge.loose.then_some((*wait_slot, edge.on)));
                 }
             }
-            for (place, link) in at.waited_by.iter().enumerate() {
+            for (position, link) in at.waited_by.iter().enumerate() {
                 let wait = self.arena.wait(link.wait).expect("the wait of an edge is there");
-                assert_eq!(wait.edges.get(link.place()).map(|edge| edge.on), Some(seat));
-                assert!(self.arena.edge_in(seat, place).is_some());
+                assert_eq!(wait.edges.get(link.position()).map(|edge| edge.on), Some(slot));
+                assert!(self.arena.edge_in(slot, position).is_some());
             }
         }
         let links: usize = self.arena.owners().map(|(_, owner)| owner.waited_by.len()).sum();
         assert_eq!((edges, links), (self.edges(), self.edges()));
         loose.sort_unstable();
         assert_eq!(loose, self.loose.iter().copied().collect::<Vec<_>>());
-        let mut seats: Vec<Seat> = self.arena.owners().filter_map(|(owner, _)| self.arena.seat(owner)).collect();
-        let order = self.order.seats();
+        let mut slots: Vec<OwnerSlot> = self.arena.owners().filter_map(|(owner, _)| self.arena.slot(owner)).collect();
+        let order = self.order.slots();
         assert!(order.is_sorted_by(|one, other| self.order.is_before(*one, *other)));
-        seats.sort_unstable();
+        slots.sort_unstable();
         let mut ordered = order;
         ordered.sort_unstable();
-        assert_eq!(seats, ordered, "the order has all and nobody else");
+        assert_eq!(slots, ordered, "the order contains exactly the owners");
     }
 
-    fn must_wait(&mut self, waiter: O, need: Need<O>) -> WaitId {
-        self.wait(waiter, need).expect("it closes nothing")
+    fn must_wait(&mut self, waiter: O, need: Need<O>) -> WaitHandle {
+        self.wait(waiter, need).expect("a wait without a deadlock")
     }
 }
 
@@ -77,7 +77,7 @@ fn a_wait_that_closes_a_cycle_is_refused_and_the_cycle_is_named() {
 }
 
 #[test]
-fn who_waits_for_itself_is_refused_unless_any_other_will_do() {
+fn a_wait_for_itself_is_refused_unless_any_other_is_enough() {
     let mut graph = WaitForGraph::new();
     let waits = vec![(1, all(&[1]))];
     assert_eq!(graph.wait(1, all(&[1, 2])), Err(Deadlock { shape: Shape::Cycle, waits: waits.clone() }));
@@ -85,37 +85,37 @@ fn who_waits_for_itself_is_refused_unless_any_other_will_do() {
     assert!(graph.is_empty());
     graph.must_wait(1, any(&[1, 2]));
     graph.assert_sound();
-    let knot = graph.wait(2, all(&[1])).expect_err("now 1 waits for itself or for one who waits for it");
+    let knot = graph.wait(2, all(&[1])).expect_err("now 1 waits for itself or for an owner that waits for it");
     assert_eq!((knot.shape, knot.waits), (Shape::Knot, vec![(1, any(&[1, 2])), (2, all(&[1]))]));
 }
 
 #[test]
-fn a_cycle_is_no_deadlock_where_any_will_do_until_nobody_is_left_who_could() {
+fn a_cycle_with_an_any_need_is_no_deadlock_until_the_last_alternative_is_gone() {
     let mut graph = WaitForGraph::new();
     let semaphore = graph.must_wait(1, any(&[2, 4]));
     graph.must_wait(2, all(&[3]));
     graph.must_wait(3, all(&[1]));
-    assert_eq!(graph.loose_edges(), 1, "the cycle is there");
-    let knot = graph.would_deadlock(4, &all(&[2])).expect("4 is the last who could let 1 go");
+    assert_eq!(graph.loose_edges(), 1, "the cycle exists");
+    let knot = graph.would_deadlock(4, &all(&[2])).expect("4 is the last owner that could release 1");
     assert_eq!(knot.shape, Shape::Knot);
     assert_eq!(knot.waits, [(1, any(&[2, 4])), (2, all(&[3])), (3, all(&[1])), (4, all(&[2]))]);
     graph.must_wait(4, all(&[5]));
-    let closed = graph.let_go(semaphore, 4).expect("now 1 waits for 2 alone");
+    let closed = graph.remove_owner(semaphore, 4).expect("now 1 waits for 2 alone");
     assert_eq!((closed.shape, closed.waits.len()), (Shape::Cycle, 3));
     assert_eq!(graph.deadlock_of(3).map(|deadlock| deadlock.waits.len()), Some(3));
     graph.assert_sound();
     assert!(graph.end(semaphore));
     assert_eq!((graph.deadlock_of(3), graph.loose_edges()), (None, 0));
-    assert!(!graph.end(semaphore), "it is over");
+    assert!(!graph.end(semaphore), "it has ended");
 }
 
 #[test]
-fn what_is_let_in_all_the_same_is_told_and_a_victim_ends_it() {
+fn a_forced_deadlock_is_returned_and_ends_with_a_victim() {
     let mut graph = WaitForGraph::new();
     graph.must_wait(1, all(&[2]));
     let (wait, deadlock) = graph.wait_anyway(2, all(&[1]));
     assert_eq!(deadlock.map(|deadlock| deadlock.waits), Some(vec![(2, all(&[1])), (1, all(&[2]))]));
-    assert_eq!(graph.wait(3, all(&[1])).map(|_| ()), Ok(()), "3 is stuck behind a deadlock that is none of its own");
+    assert_eq!(graph.wait(3, all(&[1])).map(|_| ()), Ok(()), "3 is stuck behind a deadlock that it is not part of");
     assert_eq!(graph.deadlock_of(3), None);
     assert!(graph.deadlock_of(1).is_some() && graph.deadlock_of(2).is_some());
     assert!(graph.end(wait));
@@ -124,7 +124,7 @@ fn what_is_let_in_all_the_same_is_told_and_a_victim_ends_it() {
 }
 
 #[test]
-fn the_same_edge_may_be_there_twice() {
+fn the_same_edge_may_exist_twice() {
     let mut graph = WaitForGraph::new();
     let (one, other) = (graph.must_wait(1, all(&[2])), graph.must_wait(1, all(&[2, 2])));
     assert_eq!((graph.len(), graph.edges()), (2, 2));
@@ -139,14 +139,14 @@ fn the_same_edge_may_be_there_twice() {
 fn edges_change_while_a_wait_lasts() {
     let mut graph = WaitForGraph::new();
     let writer = graph.must_wait(1, all(&[2, 3]));
-    assert_eq!(graph.let_go(writer, 2), None);
-    assert_eq!(graph.also(writer, 4), Ok(()));
-    assert_eq!(graph.also(writer, 4), Ok(()), "it is there");
+    assert_eq!(graph.remove_owner(writer, 2), None);
+    assert_eq!(graph.add_owner(writer, 4), Ok(()));
+    assert_eq!(graph.add_owner(writer, 4), Ok(()), "4 is already there");
     assert_eq!((graph.need(writer), graph.waiter(writer)), (Some(all(&[3, 4])), Some(1)));
     graph.must_wait(5, all(&[1]));
-    assert_eq!(graph.also(writer, 5).map_err(|deadlock| deadlock.waits.len()), Err(2));
+    assert_eq!(graph.add_owner(writer, 5).map_err(|deadlock| deadlock.waits.len()), Err(2));
     assert_eq!(graph.need(writer), Some(all(&[3, 4])), "refused, and so unchanged");
-    assert!(graph.also_anyway(writer, 5).is_some());
+    assert!(graph.add_owner_anyway(writer, 5).is_some());
     assert_eq!(graph.forget(5), [writer]);
     assert_eq!(graph.forget(3), [writer]);
     assert_eq!(graph.forget(4), [writer]);
@@ -154,12 +154,12 @@ fn edges_change_while_a_wait_lasts() {
     graph.assert_sound();
     assert_eq!(graph.forget(1), []);
     assert_eq!((graph.len(), graph.owners(), graph.edges()), (0, 0, 0));
-    assert_eq!((graph.need(writer), graph.also(writer, 2), graph.let_go(writer, 2)), (None, Ok(()), None));
+    assert_eq!((graph.need(writer), graph.add_owner(writer, 2), graph.remove_owner(writer, 2)), (None, Ok(()), None));
 }
 
 const MANY: u32 = 100_000;
 
-/// A queue of so many, each behind the next lower one.
+/// A queue of `MANY` owners, each behind the next lower one.
 fn long_queue() -> WaitForGraph<u32> {
     let mut graph = WaitForGraph::new();
     for waiter in 1..MANY {
@@ -169,14 +169,14 @@ fn long_queue() -> WaitForGraph<u32> {
 }
 
 #[test]
-fn a_queue_of_a_hundred_thousand_is_no_deeper_than_the_stack() {
+fn a_queue_of_a_hundred_thousand_does_not_overflow_the_stack() {
     let mut graph = long_queue();
     let whole = graph.wait(0, all(&[MANY - 1])).expect_err("the last one waits for all, and so for the first");
     assert_eq!((whole.shape, whole.waits.len()), (Shape::Cycle, MANY as usize));
     assert!(graph.would_deadlock(0, &any(&[MANY - 1, MANY])).is_none());
     let (_, closed) = graph.wait_anyway(0, any(&[MANY - 1, MANY]));
     assert_eq!((closed, graph.loose_edges()), (None, 1));
-    let knot = graph.wait(MANY, all(&[MANY / 2])).expect_err("it would have been the last way out");
+    let knot = graph.wait(MANY, all(&[MANY / 2])).expect_err("it would have been the last alternative");
     assert_eq!((knot.shape, knot.waits.len()), (Shape::Knot, MANY as usize + 1));
     for owner in 0..=MANY {
         graph.forget(owner);
@@ -185,15 +185,15 @@ fn a_queue_of_a_hundred_thousand_is_no_deeper_than_the_stack() {
 }
 
 #[test]
-fn the_first_of_a_long_queue_asks_at_the_price_of_a_short_one() {
+fn the_first_of_a_long_queue_asks_at_the_cost_of_a_short_one() {
     let mut graph = long_queue();
     let short = 2 * MANY;
     for waiter in short + 1..short + 10 {
         graph.must_wait(waiter, all(&[waiter - 1]));
     }
     let last = short + 9;
-    let (first, end) = (graph.arena.seat(0).unwrap(), graph.arena.seat(last).unwrap());
-    assert!(graph.order.is_before(first, end), "the order alone does not tell");
+    let (first, end) = (graph.arena.slot(0).unwrap(), graph.arena.slot(last).unwrap());
+    assert!(graph.order.is_before(first, end), "the order alone does not answer the question");
     assert_eq!(graph.arrange(first, end, 40), Ok(()), "40 steps were enough");
     graph.must_wait(0, all(&[last]));
     assert!(graph.wait(short, all(&[MANY - 1])).is_err());
@@ -201,15 +201,15 @@ fn the_first_of_a_long_queue_asks_at_the_price_of_a_short_one() {
 }
 
 #[test]
-fn one_with_few_behind_it_joins_a_long_queue_at_the_price_of_the_few() {
+fn an_owner_with_few_waiters_joins_a_long_queue_at_the_cost_of_the_few() {
     let mut graph = WaitForGraph::new();
     let (holder, behind) = (MANY, MANY + 1);
     graph.must_wait(behind, all(&[holder]));
     for waiter in 1..MANY {
         graph.must_wait(waiter, all(&[waiter - 1]));
     }
-    let (asks, last) = (graph.arena.seat(holder).unwrap(), graph.arena.seat(MANY - 1).unwrap());
-    assert!(graph.order.is_before(asks, last), "the order alone does not tell");
+    let (asks, last) = (graph.arena.slot(holder).unwrap(), graph.arena.slot(MANY - 1).unwrap());
+    assert!(graph.order.is_before(asks, last), "the order alone does not answer the question");
     assert_eq!(graph.arrange(asks, last, 10), Ok(()), "10 steps were enough");
     graph.must_wait(holder, all(&[MANY - 1]));
     graph.assert_sound();

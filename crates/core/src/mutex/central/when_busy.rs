@@ -1,4 +1,5 @@
-//! What a coordinator does with a ticket that finds somebody inside: the three forms of the algorithm.
+//! The coordinator's answer to a ticket that arrives while another is granted: the three forms of
+//! the algorithm.
 
 use super::super::{Case, Choice, Cost, Facts, Fairness, Load, Patience, Range, Service, ServiceOrder};
 use super::{COST, FACTS};
@@ -6,25 +7,27 @@ use crate::about::Profile;
 use crate::bounds::Bounds;
 use crate::time::Span;
 
-/// The way in which a coordinator is busy.
+/// The coordinator's answer to a ticket that arrives while another is granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenBusy {
-    /// It queues the ticket and says nothing.
+    /// Queue the ticket and send no answer.
     Block,
-    /// It denies the ticket and keeps nothing of it; the client asks again after a while.
+    /// Deny the ticket and keep no state of it; the requester retries after a delay.
     Deny { wait: Span },
-    /// It denies the ticket and queues it.
+    /// Deny the ticket and queue it.
     DenyAndQueue,
 }
 
 impl WhenBusy {
-    /// Denies; the client asks again after one to three message times, so that clients do not ask in step.
+    /// The denying form. A requester retries after one to three message times, so that requesters
+    /// do not retry in step.
     pub fn deny(bounds: &Bounds) -> Self {
-        Self::Deny { wait: Span::between(bounds.message, bounds.message.times(LONGEST_WAIT)) }
+        Self::Deny { wait: Span::between(bounds.message, bounds.message.times(MAX_RETRY_DELAY)) }
     }
 
-    /// How a ticket is sent whose user is so patient: where nothing is queued, every ticket is a try.
-    pub(super) const fn asks_with(self, patience: Patience) -> Patience {
+    /// Returns the patience that the request message carries: without a queue, every ticket is sent
+    /// as a try.
+    pub(super) const fn message_patience(self, patience: Patience) -> Patience {
         match self {
             Self::Block | Self::DenyAndQueue => patience,
             Self::Deny { .. } => Patience::Try,
@@ -32,14 +35,14 @@ impl WhenBusy {
     }
 }
 
-/// How long a client waits at most before it asks again, in message times.
-const LONGEST_WAIT: u64 = 3;
+/// Longest delay before a requester retries, in message times.
+const MAX_RETRY_DELAY: u64 = 3;
 
-/// What the book says of it, if it denies.
+/// Expected figures of the denying form.
 pub const DENY_FACTS: Facts = Facts {
     profile: Profile {
         name: "central-deny",
-        summary: "one coordinator, whose clients ask until it is free",
+        summary: "one coordinator, whose clients retry until it is free",
         ..PROFILE
     },
     cost: Cost {
@@ -49,8 +52,8 @@ pub const DENY_FACTS: Facts = Facts {
             Load::Alone(_) => Range::exactly(3).times(entries),
             Load::Everyone | Load::Some => Range::at_least(3).times(entries),
         },
-        // The release, a denial that just missed it, the wait, the ticket and the grant.
-        sync_delay: |_| Range::between(2, 4 + LONGEST_WAIT),
+        // The release, a denial that just missed it, the delay, the ticket and the grant.
+        sync_delay: |_| Range::between(2, 4 + MAX_RETRY_DELAY),
         ..COST
     },
     order: ServiceOrder::None,
@@ -60,11 +63,11 @@ pub const DENY_FACTS: Facts = Facts {
     ..FACTS
 };
 
-/// What the book says of it, if it denies and queues.
+/// Expected figures of the form that denies and queues.
 pub const DENY_AND_QUEUE_FACTS: Facts = Facts {
     profile: Profile {
         name: "central-deny-and-queue",
-        summary: "one coordinator denies at once whom it queues, and grants later",
+        summary: "one coordinator denies and queues while busy, and grants later",
         ..PROFILE
     },
     cost: Cost { messages: "3 or 4, own 0", total: with_denials, ..COST },
@@ -74,7 +77,7 @@ pub const DENY_AND_QUEUE_FACTS: Facts = Facts {
 
 const PROFILE: Profile = FACTS.profile;
 
-/// One denial for each entry that somebody was in the way of.
+/// Counts one denial for each entry whose ticket was queued.
 fn with_denials(case: &Case<'_>, entries: u64) -> Range {
     match case.load {
         Load::Alone(_) => Range::exactly(3).times(entries),

@@ -1,13 +1,14 @@
-//! What the book says of Maekawa's algorithm, in each of its forms.
+//! Expected figures of Maekawa's algorithm in each of its forms.
 
 use super::Form;
 use crate::mutex::prelude::*;
 use crate::mutex::quorum::Quorums;
 
-/// What the book says of the usual form.
+/// Expected figures of the default form.
 pub const FACTS: Facts = facts(Form::DeadlockFree, Quorums::Grid);
 
-/// What the book says of a form. The plain one is meant to be caught: it promises what it cannot keep.
+/// Expected figures of a form. The plain form is a faulty variant: it has the figures of a correct
+/// algorithm, and checks must detect that it deadlocks.
 pub const fn facts(form: Form, quorums: Quorums) -> Facts {
     let fairness = match form {
         Form::DeadlockFree => Fairness::FromArrival(|nodes| 2 * (nodes as u64 - 1)),
@@ -23,16 +24,16 @@ pub const fn facts(form: Form, quorums: Quorums) -> Facts {
 
 const fn profile(form: Form, quorums: Quorums) -> Profile {
     let (name, summary) = match (form, quorums) {
-        (Form::DeadlockFree, Quorums::Grid) => ("maekawa", "ask a row and a column; younger ones give votes back"),
+        (Form::DeadlockFree, Quorums::Grid) => ("maekawa", "ask a row and a column; younger requests return votes"),
         (Form::DeadlockFree, Quorums::Plane) => {
-            ("maekawa-plane", "ask a line of a projective plane; younger ones give votes back")
+            ("maekawa-plane", "ask a line of a projective plane; younger requests return votes")
         }
         (Form::Plain, Quorums::Grid) => ("maekawa-plain", "ask a row and a column; keep every vote"),
         (Form::Plain, Quorums::Plane) => ("maekawa-plain-plane", "ask a line of a projective plane; keep every vote"),
     };
     let flaw = match form {
         Form::DeadlockFree => None,
-        Form::Plain => Some("nodes that have each other's votes wait for each other for ever"),
+        Form::Plain => Some("nodes that hold each other's votes deadlock"),
     };
     Profile { name, class: "quorum-based", summary, source: include_str!("../maekawa.rs"), flaw, checkable: true }
 }
@@ -73,14 +74,15 @@ const fn cost(form: Form, quorums: Quorums) -> Cost {
     }
 }
 
-/// A request, a vote and a release for each voter but oneself.
+/// Counts a request, a vote and a release for each voter but the node itself.
 fn uncontended(quorums: Quorums, case: &Case<'_>, entries: u64) -> Range {
     case.sum(entries, |node| Range::exactly(3 * voters(quorums, case, node)))
 }
 
-/// The arrival of a request at a voter makes it say that somebody fails, or inquire; if that makes another one relinquish,
-/// this one is voted for again. So it adds three messages at most to the three above. At its own node's voter it adds
-/// none, because there it is always the youngest.
+/// Adds up to three messages for each voter to the three of [`uncontended`]: a request that arrives
+/// at a voter causes a failure or an inquiry; an inquiry may cause a relinquish, and then another
+/// vote for the same request. At its own node's voter it adds none, because there it is always the
+/// youngest.
 fn contended(quorums: Quorums, case: &Case<'_>, entries: u64) -> Range {
     match case.load {
         Load::Alone(_) => uncontended(quorums, case, entries),
@@ -91,7 +93,7 @@ fn contended(quorums: Quorums, case: &Case<'_>, entries: u64) -> Range {
     }
 }
 
-/// How many voters a node has beside itself.
+/// Returns the number of a node's voters, without the node itself.
 fn voters(quorums: Quorums, case: &Case<'_>, node: NodeId) -> u64 {
     quorums.of(node, case.group).others(node).count() as u64
 }

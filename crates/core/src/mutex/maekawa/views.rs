@@ -1,7 +1,7 @@
-//! How Maekawa's algorithm goes from one view to the next.
+//! The transition of Maekawa's algorithm to the next view.
 
 use super::{Maekawa, Waiting};
-use crate::mutex::{Access, Past, Phase, Standing, Succession};
+use crate::mutex::{Access, Phase, Standing, Succession, ViewStart};
 use crate::node::NodeId;
 
 impl Succession for Maekawa {
@@ -13,12 +13,13 @@ impl Succession for Maekawa {
         })
     }
 
-    /// Quorums are made anew. Whoever is in that of the one inside has voted for it, and gets its vote back when it leaves.
-    fn begin(&mut self, me: NodeId, past: &Past) {
-        let (form, quorums) = (self.place.form, self.place.quorums);
-        *self = Self::new(me, past.group().clone(), form, quorums);
-        let Some(stamp) = past.holder_stamp() else { return };
-        if quorums.of(stamp.node, past.group()).contains(me) {
+    /// Rebuilds the quorums. The voters in the quorum of the node in the critical section have
+    /// voted for it, and its release returns their votes.
+    fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
+        let (form, quorums) = (self.config.form, self.config.quorums);
+        *self = Self::new(me, start.group().clone(), form, quorums);
+        let Some(stamp) = start.holder_stamp() else { return };
+        if quorums.of(stamp.node, start.group()).contains(me) {
             self.voter.begin(stamp);
         }
         if stamp.node == me {

@@ -1,115 +1,118 @@
-//! One voter: who has its vote, and who waits for it. It decides; the node sends what follows from that.
+//! A voter: which request has its vote, and which ones wait for it. It only decides; the node sends
+//! the messages.
 
 use super::Form;
-use crate::mutex::ballot::{Asked, Ballot};
 use crate::mutex::prelude::*;
+use crate::mutex::vote::{Vote, VoteOutcome};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Voter {
-    ballot: Ballot<Stamp>,
-    /// Whether we have asked the one who has the vote to give it back.
+    vote: Vote<Stamp>,
+    /// Whether the voter has inquired about its current vote.
     inquired: bool,
-    /// Who waits for the vote, the next one first.
+    /// The requests that wait for the vote, next one first.
     queue: VecDeque<Stamp>,
-    /// Requests that are over here although only one half of their story has arrived: the release without the request, or
-    /// the request without the release, because it was denied or a later one of the same node has come.
+    /// Requests that have ended here although only one of their two messages has arrived: the
+    /// release without the request, or the request without the release, because the voter denied it
+    /// or received a later request of the same node.
     void: BTreeSet<Stamp>,
 }
 
-/// What becomes of a request that arrives.
+/// The voter's decision about a request that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// It is over, or it is here already.
+    /// The request has ended or is a duplicate.
     Void,
-    /// It has the vote.
+    /// The request has the vote.
     Voted,
-    /// It does not wait, and another one has the vote.
+    /// The request is a try, and another request has the vote.
     Denied { holder: Stamp },
-    /// It waits in order of arrival.
+    /// The request waits in order of arrival.
     Waits { holder: Stamp },
-    /// It waits, and one that is older has the vote or waits too.
+    /// The request waits, and an older one has the vote or waits too.
     Fails { older: Stamp },
-    /// It is older than all others here, and waits.
+    /// The request waits and is older than all others here.
     Oldest {
-        /// Who was to have the vote next until now, and does not know better.
+        /// The request that was next in the queue until now and must receive a failure.
         displaced: Option<Stamp>,
-        /// Who has the vote, and must be asked to give it back.
+        /// The request that has the vote and must receive an inquiry.
         inquire: Option<Stamp>,
     },
 }
 
-/// What becomes of a request whose release arrives.
+/// The voter's action on a release that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// It had the vote, which this one has now.
+    /// The request had the vote, which `next` has now.
     Passed { next: Option<Stamp> },
-    /// It waited, and does not any longer.
+    /// The request was removed from the queue.
     Withdrawn,
-    /// It is still to arrive, and is void.
+    /// The request has not arrived yet; it is void when it does.
     Early,
-    /// It was over here already.
+    /// The request had ended here already.
     Over,
 }
 
 impl Voter {
     pub(super) const fn new() -> Self {
-        Self { ballot: Ballot::new(), inquired: false, queue: VecDeque::new(), void: BTreeSet::new() }
+        Self { vote: Vote::new(), inquired: false, queue: VecDeque::new(), void: BTreeSet::new() }
     }
 
-    /// It has voted for the one inside before anybody asks.
+    /// Gives the vote to the request that is in the critical section when a view begins.
     pub(super) fn begin(&mut self, inside: Stamp) {
-        self.ballot.give(inside);
+        self.vote.try_give(inside);
     }
 
     pub(super) const fn holder(&self) -> Option<Stamp> {
-        self.ballot.holder()
+        self.vote.holder()
     }
 
-    /// Whether it knows of no request, and never will of one that is over.
+    /// Returns whether the voter has no request and expects no message of an ended one.
     pub(super) fn is_idle(&self) -> bool {
-        self.ballot.holder().is_none() && self.void.is_empty()
+        self.vote.holder().is_none() && self.void.is_empty()
     }
 
-    pub(super) fn hear(&mut self, asked: Stamp, patience: Patience, form: Form) -> Arrival {
+    pub(super) fn on_request(&mut self, asked: Stamp, patience: Patience, form: Form) -> Arrival {
         if self.void.remove(&asked) || self.queue.contains(&asked) || self.holder() == Some(asked) {
             return Arrival::Void;
         }
-        match (self.ask(asked), patience, form) {
-            (Asked::Given, _, _) => Arrival::Voted,
-            (Asked::Passed { over }, _, _) => {
+        match (self.try_give(asked), patience, form) {
+            (VoteOutcome::Given, _, _) => Arrival::Voted,
+            (VoteOutcome::Moved { from }, _, _) => {
                 self.inquired = false;
-                self.void.insert(over);
+                self.void.insert(from);
                 Arrival::Voted
             }
-            (Asked::Taken { holder }, Patience::Try, _) => {
+            (VoteOutcome::Held { holder }, Patience::Try, _) => {
                 self.void.insert(asked);
                 Arrival::Denied { holder }
             }
-            (Asked::Taken { holder }, Patience::Wait, Form::Plain) => {
+            (VoteOutcome::Held { holder }, Patience::Wait, Form::Plain) => {
                 self.queue.push_back(asked);
                 Arrival::Waits { holder }
             }
-            (Asked::Taken { holder }, Patience::Wait, Form::DeadlockFree) => self.line_up(asked, holder),
+            (VoteOutcome::Held { holder }, Patience::Wait, Form::DeadlockFree) => self.queue_by_age(asked, holder),
         }
     }
 
-    /// Nobody goes ahead of those who wait.
-    fn ask(&mut self, asked: Stamp) -> Asked<Stamp> {
+    /// Gives the vote if it is free or moves it within the same node, but never ahead of a waiting
+    /// request.
+    fn try_give(&mut self, asked: Stamp) -> VoteOutcome<Stamp> {
         match self.holder().filter(|_| !self.queue.is_empty()) {
-            Some(holder) => Asked::Taken { holder },
-            None => self.ballot.give(asked),
+            Some(holder) => VoteOutcome::Held { holder },
+            None => self.vote.try_give(asked),
         }
     }
 
-    /// Whoever is not told here that it fails is older than all others, and the one who has the vote is asked for it.
-    /// Both must stay true of it until it has the vote.
-    fn line_up(&mut self, asked: Stamp, holder: Stamp) -> Arrival {
+    /// Queues a request. A request that receives no failure here is older than all others, and the
+    /// voter has inquired about its vote. Both must stay true until it has the vote.
+    fn queue_by_age(&mut self, asked: Stamp, holder: Stamp) -> Arrival {
         let first = self.queue.front().copied();
         self.enqueue(asked);
         match first.unwrap_or(holder).min(holder) {
             older if older < asked => Arrival::Fails { older },
             _ => {
-                // One that is younger than the holder was told when it arrived.
+                // A request that is younger than the holder received a failure when it arrived.
                 let displaced = first.filter(|first| *first < holder);
                 let inquire = (!self.inquired).then_some(holder);
                 self.inquired = true;
@@ -118,9 +121,10 @@ impl Voter {
         }
     }
 
-    /// The one that has the vote gives it back, but waits for it on. Tells who has it now.
+    /// Takes the vote back from a request, which continues to wait. Returns the request that has
+    /// the vote now, or `None` if this one did not have it or was not asked for it.
     pub(super) fn relinquish(&mut self, stamp: Stamp) -> Option<Stamp> {
-        if !self.inquired || !self.ballot.take_back(stamp) {
+        if !self.inquired || !self.vote.take_back(stamp) {
             return None;
         }
         self.enqueue(stamp);
@@ -128,11 +132,11 @@ impl Voter {
     }
 
     pub(super) fn end(&mut self, stamp: Stamp) -> End {
-        if self.ballot.take_back(stamp) {
+        if self.vote.take_back(stamp) {
             return End::Passed { next: self.vote_for_next() };
         }
-        if let Some(place) = self.queue.iter().position(|queued| *queued == stamp) {
-            self.queue.remove(place);
+        if let Some(index) = self.queue.iter().position(|queued| *queued == stamp) {
+            self.queue.remove(index);
             return End::Withdrawn;
         }
         if self.void.remove(&stamp) {
@@ -145,20 +149,26 @@ impl Voter {
     fn vote_for_next(&mut self) -> Option<Stamp> {
         self.inquired = false;
         let next = self.queue.pop_front()?;
-        self.ballot.give(next);
+        self.vote.try_give(next);
         Some(next)
     }
 
-    /// In the order of age.
+    /// Inserts a request in order of age.
     fn enqueue(&mut self, stamp: Stamp) {
-        let place = self.queue.partition_point(|queued| *queued < stamp);
-        self.queue.insert(place, stamp);
+        let index = self.queue.partition_point(|queued| *queued < stamp);
+        self.queue.insert(index, stamp);
     }
 
     pub(super) fn assert_invariants(&self) {
         let holder = self.holder();
-        debug_assert!(holder.is_some() || (self.queue.is_empty() && !self.inquired), "a vote that is here is given");
-        debug_assert!(self.queue.iter().all(|queued| Some(*queued) != holder), "nobody waits for what it has");
-        debug_assert!(self.queue.iter().all(|queued| !self.void.contains(queued)), "nobody waits who is void");
+        debug_assert!(
+            holder.is_some() || (self.queue.is_empty() && !self.inquired),
+            "no request waits for a free vote"
+        );
+        debug_assert!(
+            self.queue.iter().all(|queued| Some(*queued) != holder),
+            "the holder of the vote does not wait for it"
+        );
+        debug_assert!(self.queue.iter().all(|queued| !self.void.contains(queued)), "no void request waits");
     }
 }

@@ -1,4 +1,4 @@
-//! Quorums of every size: they meet, and they are as small as they are said to be.
+//! Tests of quorums of every size: any two intersect, and they have the promised sizes.
 
 use super::{LINES, Quorums};
 use crate::mutex::prelude::*;
@@ -19,8 +19,8 @@ fn planes() -> impl Iterator<Item = usize> {
 
 fn assert_quorums(kind: Quorums, nodes: usize) {
     let all = quorums(kind, nodes);
-    for (place, quorum) in all.iter().enumerate() {
-        assert!(quorum.contains(NodeId::from_index(place)), "{kind:?} of {nodes}: {place} is not its own voter");
+    for (position, quorum) in all.iter().enumerate() {
+        assert!(quorum.contains(NodeId::from_index(position)), "{kind:?} of {nodes}: {position} is not its own voter");
         for other in &all {
             assert!(shared(quorum, other) > 0, "{kind:?} of {nodes}: {quorum} and {other} do not meet");
         }
@@ -58,8 +58,8 @@ fn a_short_row_makes_no_quorum_larger_than_the_full_square_would() {
 fn any_two_lines_of_a_plane_meet_in_exactly_one_node() {
     for nodes in planes() {
         let all = quorums(Quorums::Plane, nodes);
-        for (place, line) in all.iter().enumerate() {
-            for other in &all[..place] {
+        for (position, line) in all.iter().enumerate() {
+            for other in &all[..position] {
                 assert_eq!(shared(line, other), 1, "{nodes}: {line} and {other}");
             }
         }
@@ -102,9 +102,13 @@ fn a_grid_is_read_row_by_row() {
 
 /// The members of a group need not be numbered from 1 on, nor without gaps.
 #[test]
-fn places_count_and_not_numbers() {
+fn quorums_depend_on_positions_and_not_on_node_numbers() {
     let odd: Group = [2, 4, 8, 16, 32, 64, 128].into_iter().map(NodeId::from_index).collect();
     let lines: Vec<_> = odd.iter().map(|me| Quorums::Plane.of(me, &odd).to_string()).collect();
     assert_eq!(lines, ["3,5,17", "5,9,33", "9,17,65", "17,33,129", "3,33,65", "5,65,129", "3,9,129"]);
-    assert_eq!(Quorums::Grid.of(NodeId::from_index(0), &odd).to_string(), "1", "a stranger has only itself");
+    assert_eq!(
+        Quorums::Grid.of(NodeId::from_index(0), &odd).to_string(),
+        "1",
+        "a node outside the group has only itself"
+    );
 }

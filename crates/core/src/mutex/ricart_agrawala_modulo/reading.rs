@@ -1,19 +1,19 @@
-//! Numbers that come round: 2n−1 of them on a circle, and which of two is the later one.
+//! Numbers on a circle of 2n−1, and the order of two of them.
 
 use crate::group::Group;
 use crate::node::NodeId;
 use core::fmt;
 
-/// A number on the circle of a group. Readings have no order of their own: every one of them is both later and
-/// earlier than others, and only the circle knows which.
+/// A number on the circle of a group. Readings have no order of their own: each is later than some
+/// and earlier than others, and only the circle decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Reading(u64);
 
 #[cfg(test)]
 impl Reading {
-    /// What no node of any group sends.
-    pub(super) const ODD: Self = Self(u64::MAX);
+    /// A reading that no correct node sends.
+    pub(super) const INVALID: Self = Self(u64::MAX);
 }
 
 impl fmt::Display for Reading {
@@ -22,7 +22,7 @@ impl fmt::Display for Reading {
     }
 }
 
-/// A reading with the node whose request has it: equal readings fall back on the node.
+/// A reading with the node of the request. The node breaks ties between equal readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) reading: Reading,
@@ -35,14 +35,14 @@ impl fmt::Display for Stamp {
     }
 }
 
-/// The circle of 2n−1 readings that a group of n counts round.
+/// The circle of 2n−1 readings of a group of n nodes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Circle {
     nodes: u64,
 }
 
 impl Circle {
-    pub(super) fn of(group: &Group) -> Self {
+    pub(super) fn for_group(group: &Group) -> Self {
         Self { nodes: (group.len() as u64).max(1) }
     }
 
@@ -54,13 +54,14 @@ impl Circle {
         Reading((reading.0 + 1) % self.size())
     }
 
-    /// Whatever a peer sends, it is a place on the circle.
-    pub(super) fn place(self, heard: Reading) -> Reading {
-        Reading(heard.0 % self.size())
+    /// Maps a received reading, valid or not, to a reading on the circle.
+    pub(super) fn normalize(self, received: Reading) -> Reading {
+        Reading(received.0 % self.size())
     }
 
-    /// Whether the first of two readings is the later one. Those less than n apart compare as they are; of others the
-    /// smaller has come round once more than the larger, so the paper adds 2n−1 to it.
+    /// Returns whether the first of two readings is the later one. Readings less than n apart
+    /// compare as numbers; otherwise the smaller one has wrapped around once more, so the paper
+    /// adds 2n−1 to it.
     pub(super) fn follows(self, one: Reading, other: Reading) -> bool {
         if one.0.abs_diff(other.0) < self.nodes { one.0 > other.0 } else { one.0 < other.0 }
     }
@@ -79,10 +80,10 @@ mod tests {
     use std::vec::Vec;
 
     fn circles() -> impl Iterator<Item = Circle> {
-        (1..=12).map(|size| Circle::of(&Group::of_size(size)))
+        (1..=12).map(|size| Circle::for_group(&Group::of_size(size)))
     }
 
-    /// Every reading of the circle, beginning with this one.
+    /// Returns all readings of the circle, beginning with this one.
     fn round_from(circle: Circle, first: Reading) -> impl Iterator<Item = Reading> {
         successors(Some(first), move |reading| Some(circle.after(*reading))).take(circle.size() as usize)
     }
@@ -98,7 +99,8 @@ mod tests {
         }
     }
 
-    /// So n requests that are out together, whose readings are less than n apart, are in one order for all.
+    /// So n concurrent requests, whose readings are less than n apart, have the same order at all
+    /// nodes.
     #[test]
     fn the_later_reading_is_the_one_that_the_other_reaches_in_less_than_n_steps() {
         for circle in circles() {
@@ -113,15 +115,15 @@ mod tests {
     }
 
     #[test]
-    fn three_readings_can_follow_each_other_in_a_ring() {
-        let circle = Circle::of(&Group::of_size(2));
+    fn three_readings_can_follow_each_other_in_a_cycle() {
+        let circle = Circle::for_group(&Group::of_size(2));
         let [zero, one, two] = [0, 1, 2].map(Reading);
         assert!(circle.follows(one, zero) && circle.follows(two, one) && circle.follows(zero, two));
     }
 
     #[test]
-    fn equal_readings_fall_back_on_the_node() {
-        let circle = Circle::of(&Group::of_size(3));
+    fn the_node_breaks_ties_between_equal_readings() {
+        let circle = Circle::for_group(&Group::of_size(3));
         let stamp = |reading, node| Stamp { reading: Reading(reading), node: NodeId::from_index(node) };
         assert!(circle.is_older(stamp(4, 0), stamp(4, 1)));
         assert!(!circle.is_older(stamp(4, 1), stamp(4, 0)));
@@ -132,10 +134,10 @@ mod tests {
     fn no_group_and_no_peer_makes_a_reading_overflow() {
         let largest = Circle { nodes: u64::from(u32::MAX) };
         assert!(largest.follows(Reading::default(), Reading(largest.size() - 1)));
-        for circle in circles().chain([largest, Circle::of(&Group::of_size(0))]) {
-            let odd = circle.place(Reading::ODD);
-            assert!(odd.0 < circle.size());
-            assert!(circle.after(odd).0 < circle.size());
+        for circle in circles().chain([largest, Circle::for_group(&Group::of_size(0))]) {
+            let normalized = circle.normalize(Reading::INVALID);
+            assert!(normalized.0 < circle.size());
+            assert!(circle.after(normalized).0 < circle.size());
         }
     }
 }

@@ -1,27 +1,28 @@
-//! Acknowledged passing: what goes round a ring and is not acknowledged yet, and who has turned out to be dead.
+//! Acknowledged passing round a ring: the passes without acknowledgement so far, and the nodes
+//! known to have crashed.
 
 use super::super::token::Token;
 use super::super::token_ring::Lap;
 use crate::group::Epoch;
 use crate::mutex::prelude::*;
 
-/// The number of a pass. Each node counts its own, and never uses one again.
+/// The number of a pass. Each node counts its own passes and never reuses a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Number(pub u64);
 
-/// What goes round the ring.
+/// The content of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Cargo {
-    /// It is your turn.
+    /// The token.
     Token(Token<Lap>),
-    /// Have you got the token?
+    /// A search for the token.
     Search(Search),
 }
 
 impl Cargo {
-    /// The same, so many hops further on. A token counts no more of them than make a round.
+    /// Returns the content after `hops` more hops. A token counts at most a full round of them.
     pub(super) fn moved(self, hops: u32, round: u32) -> Self {
         match self {
             Self::Token(token) => {
@@ -37,27 +38,28 @@ impl Cargo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Search {
-    /// Who will make a new token if nobody has one.
+    /// The node that creates a new token if the search returns.
     pub starter: NodeId,
-    /// The generation of that token. It also tells a search from an earlier one of the same starter.
+    /// The generation of that token. It also distinguishes the searches of one starter.
     pub generation: Epoch,
 }
 
-/// What a node has passed on, and to whom it does not pass any more.
+/// The passes of a node, and the members it skips.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Passing {
-    /// The others, in the order of the ring, from the next one on.
+    /// The other members in the order of the ring, starting with the next one.
     ring: Fixed<Vec<NodeId>>,
-    dead: BTreeSet<NodeId>,
+    crashed: BTreeSet<NodeId>,
     last: Number,
-    /// What is not acknowledged yet: whom it was passed to, and what it was before it moved on.
+    /// The passes without acknowledgement: the receiver, and the content before it moved on.
     unanswered: BTreeMap<Number, (NodeId, Cargo)>,
 }
 
+/// A pass to send.
 pub(super) struct Pass {
     pub(super) number: Number,
     pub(super) to: NodeId,
-    /// How far it goes, the dead counted.
+    /// The number of hops, skipped members included.
     pub(super) hops: u32,
 }
 
@@ -67,7 +69,7 @@ impl Passing {
         let before = group.iter().filter(|node| *node < me);
         Self {
             ring: Fixed::new(behind.chain(before).collect()),
-            dead: BTreeSet::new(),
+            crashed: BTreeSet::new(),
             last: Number::default(),
             unanswered: BTreeMap::new(),
         }
@@ -78,29 +80,30 @@ impl Passing {
     }
 
     pub(super) fn is_alone(&self) -> bool {
-        self.dead.len() == self.ring.len()
+        self.crashed.len() == self.ring.len()
     }
 
     pub(super) fn has_token(&self) -> bool {
         self.token().is_some()
     }
 
-    /// Begins to pass something to the next one that is not known to be dead. Nobody comes behind a search's starter.
+    /// Begins to pass the token or a search to the next member that is not known to have crashed. A
+    /// search goes no further than its starter. Returns `None` if there is no such member.
     pub(super) fn begin(&mut self, cargo: Cargo) -> Option<Pass> {
         let reach = match cargo {
             Cargo::Token(_) => None,
             Cargo::Search(search) => self.ring.iter().position(|node| *node == search.starter),
         };
-        let ring = self.ring.iter().take(reach.map_or(self.ring.len(), |place| place + 1));
-        let (place, to) = ring.enumerate().find(|(_, node)| !self.dead.contains(node))?;
+        let ring = self.ring.iter().take(reach.map_or(self.ring.len(), |position| position + 1));
+        let (position, to) = ring.enumerate().find(|(_, node)| !self.crashed.contains(node))?;
         let to = *to;
         self.last = Number(self.last.0.saturating_add(1));
         self.unanswered.insert(self.last, (to, cargo));
-        Some(Pass { number: self.last, to, hops: u32::try_from(place + 1).unwrap_or(u32::MAX) })
+        Some(Pass { number: self.last, to, hops: u32::try_from(position + 1).unwrap_or(u32::MAX) })
     }
 
-    /// What was passed is acknowledged. Tells whether this node still waited for that.
-    pub(super) fn end(&mut self, from: NodeId, number: Number) -> bool {
+    /// Handles an acknowledgement. Returns whether the node was still waiting for it.
+    pub(super) fn acknowledge(&mut self, from: NodeId, number: Number) -> bool {
         let awaited = self.unanswered.get(&number).is_some_and(|(to, _)| *to == from);
         if awaited {
             self.unanswered.remove(&number);
@@ -108,23 +111,25 @@ impl Passing {
         awaited
     }
 
-    /// Nobody has acknowledged what was passed: who is dead, and what is to be passed again.
-    pub(super) fn give_up(&mut self, number: Number) -> Option<(NodeId, Cargo)> {
+    /// Handles a missing acknowledgement. Returns the crashed receiver and the content to pass
+    /// again.
+    pub(super) fn time_out(&mut self, number: Number) -> Option<(NodeId, Cargo)> {
         let (to, cargo) = self.unanswered.remove(&number)?;
-        self.dead.insert(to);
+        self.crashed.insert(to);
         Some((to, cargo))
     }
 
-    /// The token that was passed has been seen again: its acknowledgement is no longer waited for.
+    /// Stops waiting for the acknowledgement of the token, which has returned. Returns the number
+    /// of its pass.
     pub(super) fn forget_token(&mut self) -> Option<Number> {
         let number = self.token()?;
         self.unanswered.remove(&number);
         Some(number)
     }
 
-    /// This node is alive. Tells whether it was taken for dead.
+    /// Records that a node is alive. Returns whether it was suspected.
     pub(super) fn revive(&mut self, node: NodeId) -> bool {
-        self.dead.remove(&node)
+        self.crashed.remove(&node)
     }
 
     fn token(&self) -> Option<Number> {

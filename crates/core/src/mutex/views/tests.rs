@@ -1,6 +1,6 @@
-//! What reports add up to, and that every algorithm begins with that.
+//! Tests of combining reports, and of every algorithm beginning with the result.
 
-use super::{Past, Report, Standing, Succession};
+use super::{Report, Standing, Succession, ViewStart};
 use crate::effects::Effect;
 use crate::group::Epoch;
 use crate::mutex::maekawa::Form;
@@ -26,13 +26,13 @@ const fn waiting(asked: u64) -> Standing {
     Standing::Waiting { asked: Clock(asked), patience: Patience::Wait, access: Access::Exclusive }
 }
 
-/// View 4 of the nodes 1 to 3, all of whom were in before.
+/// View 4 of the nodes 1 to 3, all of which were members before.
 fn view() -> View {
     let stay = Stay { incarnation: Incarnation::FIRST, since: Epoch(1) };
     View::new(Epoch(4), Group::of_size(3).iter().map(|node| (node, stay)))
 }
 
-/// Node 1 is inside, and node 3 has waited for longer than node 2.
+/// Node 1 is in the critical section, and node 3 has waited for longer than node 2.
 fn reports() -> BTreeMap<NodeId, Report> {
     let inside = Standing::Inside(Access::Exclusive);
     BTreeMap::from([
@@ -42,38 +42,38 @@ fn reports() -> BTreeMap<NodeId, Report> {
     ])
 }
 
-fn order(past: &Past) -> Vec<(u32, Clock)> {
-    past.waiting().iter().map(|waiter| (waiter.node.number(), waiter.clock)).collect()
+fn order(start: &ViewStart) -> Vec<(u32, Clock)> {
+    start.waiting().iter().map(|waiter| (waiter.node.number(), waiter.clock)).collect()
 }
 
 #[test]
-fn what_everyone_knows_is_the_most_that_anyone_reports() {
-    let past = Past::of(&view(), &reports());
-    assert_eq!(past.holder(), Some(node(1)));
-    assert_eq!(past.inside_clock(), Clock(9));
-    assert_eq!(order(&past), [(3, Clock(10)), (2, Clock(11))]);
-    let clocks = [1, 2, 3].map(|number| past.floor_of(node(number)).clock);
+fn combined_reports_hold_the_maximum_of_all_clocks_and_fences() {
+    let start = ViewStart::from_reports(&view(), &reports());
+    assert_eq!(start.holder(), Some(node(1)));
+    assert_eq!(start.inside_clock(), Clock(9));
+    assert_eq!(order(&start), [(3, Clock(10)), (2, Clock(11))]);
+    let clocks = [1, 2, 3].map(|number| start.floor_of(node(number)).clock);
     assert_eq!(clocks, [Clock(11), Clock(10), Clock(9)]);
-    assert_eq!(past.floor_of(node(1)).fence, Fence { epoch: Epoch(4), counter: 5 });
+    assert_eq!(start.floor_of(node(1)).fence, Fence { epoch: Epoch(4), counter: 5 });
 }
 
 #[test]
-fn a_queue_that_somebody_kept_goes_before_age_and_names_nobody_who_does_not_wait() {
+fn a_reported_queue_goes_before_age_and_ignores_nodes_that_do_not_wait() {
     let mut reports = reports();
     reports.insert(node(1), Report { queue: [node(9), node(1), node(2)].into(), ..report(waiting(1), 0, 0) });
-    let past = Past::of(&view(), &reports);
-    assert_eq!(order(&past), [(1, Clock(10)), (2, Clock(11)), (3, Clock(12))]);
-    assert_eq!(past.holder(), None);
+    let start = ViewStart::from_reports(&view(), &reports);
+    assert_eq!(order(&start), [(1, Clock(10)), (2, Clock(11)), (3, Clock(12))]);
+    assert_eq!(start.holder(), None);
 }
 
 #[test]
-fn a_view_without_reports_begins_with_nothing() {
-    let past = Past::of(&view(), &BTreeMap::new());
-    assert_eq!((past.holder(), past.waiting().len(), past.inside_clock()), (None, 0, Clock(0)));
-    assert_eq!(past.floor_of(node(2)).fence, Fence { epoch: Epoch(4), counter: 0 });
+fn a_view_without_reports_begins_idle() {
+    let start = ViewStart::from_reports(&view(), &BTreeMap::new());
+    assert_eq!((start.holder(), start.waiting().len(), start.inside_clock()), (None, 0, Clock(0)));
+    assert_eq!(start.floor_of(node(2)).fence, Fence { epoch: Epoch(4), counter: 0 });
 }
 
-/// A member that waits, as it stands after it has begun anew with those reports.
+/// Returns the state of a waiting member after it has begun a view with those reports.
 fn begun<P: Succession>(number: u32, make: impl Fn(NodeId, Group) -> P) -> Standing {
     let me = node(number);
     let mut member = make(me, Group::of_size(5));
@@ -85,7 +85,7 @@ fn begun<P: Succession>(number: u32, make: impl Fn(NodeId, Group) -> P) -> Stand
 }
 
 #[test]
-fn requests_are_made_again_in_the_order_of_their_age() {
+fn waiting_nodes_repeat_their_requests_in_order_of_age() {
     fn keeps_order<P: Succession>(make: fn(NodeId, Group) -> P) {
         assert_eq!(begun(3, make), waiting(10));
         assert_eq!(begun(2, make), waiting(11));
@@ -100,7 +100,7 @@ fn requests_are_made_again_in_the_order_of_their_age() {
 }
 
 #[test]
-fn readers_who_are_inside_stay_together() {
+fn readers_in_the_critical_section_stay_there_together() {
     let reading = Standing::Inside(Access::Shared);
     let mut reports = reports();
     reports.insert(node(1), report(reading, 6, 2));
@@ -115,7 +115,7 @@ fn readers_who_are_inside_stay_together() {
 }
 
 #[test]
-fn a_token_in_use_does_not_rest_and_one_that_is_not_does() {
+fn a_token_in_use_does_not_circulate_and_an_unused_one_does() {
     let begins = |number, reports: &BTreeMap<NodeId, Report>| {
         let bounds = crate::Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
         let mut member = TokenRing::new(node(number), Group::of_size(3), bounds);

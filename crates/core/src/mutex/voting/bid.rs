@@ -1,8 +1,8 @@
-//! A request, and how it stands with the voter of each replica.
+//! A request, and the answer of each replica's voter to it.
 
 use super::Replica;
 use crate::clock::Stamp;
-use crate::mutex::ballot::Dated;
+use crate::mutex::vote::Stamped;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -10,28 +10,30 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Bid {
     pub(super) stamp: Stamp,
-    pub(super) seats: Vec<Seat>,
+    pub(super) voters: Vec<VoterState>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Seat {
-    pub(super) standing: Standing,
-    /// The turn of the vote that we ask for or have.
+pub(super) struct VoterState {
+    pub(super) answer: Answer,
+    /// The turn of the vote that we request or have.
     turn: Turn,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Standing {
+pub(super) enum Answer {
     /// Not asked in this attempt.
-    Idle,
-    Asked,
+    NotAsked,
+    /// Asked, but not answered yet.
+    Pending,
     Voted,
-    /// Has denied us its vote in this attempt.
+    /// Denied in this attempt.
     Denied,
 }
 
-/// Which of the votes that a request asks one replica for again and again. Two are enough: the next one is asked for when
-/// the last one is on its way back, and is not given before it is there.
+/// Distinguishes the votes that a request asks of one replica in successive attempts. Two values
+/// are enough: a request asks for the next vote when the last one is on its way back, and the voter
+/// does not give it before it is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Turn(bool);
@@ -42,7 +44,7 @@ impl Turn {
     }
 }
 
-/// What a vote is asked for and given to: a request, and which time it asks.
+/// The receiver of a vote: a request and its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Claim {
@@ -50,7 +52,7 @@ pub struct Claim {
     pub turn: Turn,
 }
 
-impl Dated for Claim {
+impl Stamped for Claim {
     fn stamp(&self) -> Stamp {
         self.stamp
     }
@@ -64,59 +66,60 @@ impl fmt::Display for Claim {
 
 impl Bid {
     pub(super) fn new(stamp: Stamp, replicas: usize) -> Self {
-        let seat = Seat { standing: Standing::Idle, turn: Turn::default() };
-        Self { stamp, seats: vec![seat; replicas] }
+        let voter = VoterState { answer: Answer::NotAsked, turn: Turn::default() };
+        Self { stamp, voters: vec![voter; replicas] }
     }
 
-    pub(super) fn elected(stamp: Stamp, replicas: usize) -> Self {
-        let seat = Seat { standing: Standing::Voted, turn: Turn::default() };
-        Self { stamp, seats: vec![seat; replicas] }
+    pub(super) fn with_all_votes(stamp: Stamp, replicas: usize) -> Self {
+        let voter = VoterState { answer: Answer::Voted, turn: Turn::default() };
+        Self { stamp, voters: vec![voter; replicas] }
     }
 
-    /// What a replica has voted for, if it has for this one.
+    /// Returns the claim that has the vote of a replica, if it has voted for this request.
     pub(super) fn vote_of(&self, replica: Replica) -> Option<Claim> {
-        let seat = self.seats.get(replica.index()).filter(|seat| seat.standing == Standing::Voted)?;
-        Some(Claim { stamp: self.stamp, turn: seat.turn })
+        let voter = self.voters.get(replica.index()).filter(|voter| voter.answer == Answer::Voted)?;
+        Some(Claim { stamp: self.stamp, turn: voter.turn })
     }
 
-    pub(super) fn count(&self, standing: Standing) -> usize {
-        self.seats.iter().filter(|seat| seat.standing == standing).count()
+    pub(super) fn count(&self, answer: Answer) -> usize {
+        self.voters.iter().filter(|voter| voter.answer == answer).count()
     }
 
-    /// A voter is asked. Tells for what, unless it has been asked or has answered.
+    /// Marks a vote as requested. Returns the claim to send, or `None` if the voter was asked
+    /// already.
     pub(super) fn ask(&mut self, replica: Replica) -> Option<Claim> {
-        let seat = self.seats.get_mut(replica.index()).filter(|seat| seat.standing == Standing::Idle)?;
-        seat.standing = Standing::Asked;
-        Some(Claim { stamp: self.stamp, turn: seat.turn })
+        let voter = self.voters.get_mut(replica.index()).filter(|voter| voter.answer == Answer::NotAsked)?;
+        voter.answer = Answer::Pending;
+        Some(Claim { stamp: self.stamp, turn: voter.turn })
     }
 
-    /// A voter answers. Tells whether that is the answer we wait for.
-    pub(super) fn hears(&mut self, replica: Replica, claim: Claim, answer: Standing) -> bool {
-        let seat = self.seats.get_mut(replica.index());
-        let asked = Seat { standing: Standing::Asked, turn: claim.turn };
-        match seat.filter(|seat| claim.stamp == self.stamp && **seat == asked) {
-            Some(seat) => {
-                seat.standing = answer;
+    /// Records the answer of a voter. Returns whether this answer was pending.
+    pub(super) fn record_answer(&mut self, replica: Replica, claim: Claim, answer: Answer) -> bool {
+        let voter = self.voters.get_mut(replica.index());
+        let pending = VoterState { answer: Answer::Pending, turn: claim.turn };
+        match voter.filter(|voter| claim.stamp == self.stamp && **voter == pending) {
+            Some(voter) => {
+                voter.answer = answer;
                 true
             }
             None => false,
         }
     }
 
-    /// A vote goes back; the next one that is asked for is another one.
-    pub(super) fn give_up(&mut self, replica: Replica) {
-        if let Some(seat) = self.seats.get_mut(replica.index()) {
-            *seat = Seat { standing: Standing::Idle, turn: seat.turn.next() };
+    /// Returns a vote; the next request for it has another turn.
+    pub(super) fn return_vote(&mut self, replica: Replica) {
+        if let Some(voter) = self.voters.get_mut(replica.index()) {
+            *voter = VoterState { answer: Answer::NotAsked, turn: voter.turn.next() };
         }
     }
 
-    /// Every vote goes back. Tells which there were.
-    pub(super) fn give_up_all(&mut self) -> Vec<(Replica, Claim)> {
-        let voted = self.seats.iter().enumerate().filter(|(_, seat)| seat.standing == Standing::Voted);
-        let claim = |seat: &Seat| Claim { stamp: self.stamp, turn: seat.turn };
-        let votes: Vec<_> = voted.map(|(index, seat)| (Replica::from_index(index), claim(seat))).collect();
+    /// Returns every vote. The result lists the votes to return to their voters.
+    pub(super) fn return_all_votes(&mut self) -> Vec<(Replica, Claim)> {
+        let voted = self.voters.iter().enumerate().filter(|(_, voter)| voter.answer == Answer::Voted);
+        let claim = |voter: &VoterState| Claim { stamp: self.stamp, turn: voter.turn };
+        let votes: Vec<_> = voted.map(|(index, voter)| (Replica::from_index(index), claim(voter))).collect();
         for (replica, _) in &votes {
-            self.give_up(*replica);
+            self.return_vote(*replica);
         }
         votes
     }

@@ -1,13 +1,13 @@
-//! What the book says of voting, in both of its forms.
+//! Expected figures of voting in both of its forms.
 
 use super::{Asks, RESOURCE, placement};
 use crate::mutex::Service;
 use crate::mutex::prelude::*;
 
-/// What the book says of the usual form.
+/// Expected figures of the default form.
 pub const FACTS: Facts = facts(Asks::All);
 
-/// What the book says of a form.
+/// Expected figures of a form.
 pub const fn facts(asks: Asks) -> Facts {
     let (name, summary) = match asks {
         Asks::All => ("voting", "ask all replicas' voters at once; a majority of votes admits, else back off"),
@@ -46,7 +46,7 @@ const fn cost(asks: Asks) -> Cost {
     }
 }
 
-/// Who votes for each replica, and how many must.
+/// The voter of each replica, and the number of votes needed.
 struct Voters {
     hosts: Vec<NodeId>,
     needed: usize,
@@ -57,19 +57,20 @@ impl Voters {
         Self { hosts: placement(RESOURCE, case.group), needed: case.group.majority() }
     }
 
-    /// How many of the first so many replicas are elsewhere.
+    /// Returns how many of the `first` replicas have another node as voter.
     fn remote(&self, node: NodeId, first: usize) -> u64 {
         self.hosts.iter().take(first).filter(|host| **host != node).count() as u64
     }
 
-    /// How many votes must come from elsewhere.
+    /// Returns how many votes must come from other nodes.
     fn missing(&self, node: NodeId) -> u64 {
         let here = self.hosts.iter().filter(|host| **host == node).count();
         self.needed.saturating_sub(here) as u64
     }
 
-    /// A node whose own replicas are a majority asks nobody. Any other asks everyone, and has all votes to give back if it
-    /// is alone. If not, it has a majority in the end, after any number of attempts.
+    /// A node whose own replicas are a majority sends no message. Any other node asks all voters,
+    /// and without contention has all votes to return. With contention, it has a majority in the
+    /// end, after any number of attempts.
     fn messages_at_once(&self, case: &Case<'_>, node: NodeId) -> Range {
         let (missing, remote) = (self.missing(node), self.remote(node, self.hosts.len()));
         match case.load {
@@ -79,7 +80,7 @@ impl Voters {
         }
     }
 
-    /// A node that is alone asks the first replicas, as many as it needs.
+    /// Without contention, a node asks the first replicas, as many as it needs.
     fn messages_one_by_one(&self, case: &Case<'_>, node: NodeId) -> Range {
         match case.load {
             Load::Alone(_) => Range::exactly(3 * self.remote(node, self.needed)),
@@ -100,7 +101,8 @@ const fn alone(case: &Case<'_>) -> bool {
     matches!(case.load, Load::Alone(_))
 }
 
-/// Where others ask too, a vote may still be on its way back when the next one asks for it, who then backs off.
+/// With contention, a vote may still be on its way back when the next node requests it, which then
+/// backs off.
 fn delay(case: &Case<'_>, of: fn(&Voters, NodeId) -> u64) -> Range {
     let voters = Voters::of(case);
     match case.load {

@@ -1,4 +1,5 @@
-//! Where the replicas of a resource are: each has a name, and its name says which node votes for it.
+//! The placement of a resource's replicas: a hash of a replica's name selects the node that votes
+//! for it.
 
 use crate::mutex::prelude::*;
 use core::fmt;
@@ -9,12 +10,12 @@ use core::fmt;
 pub struct Replica(pub u32);
 
 impl Replica {
-    /// The replica at this place in a table that starts at 0.
+    /// Returns the replica with this index; the first has index 0.
     pub(super) const fn from_index(index: usize) -> Self {
         Self(index as u32 + 1)
     }
 
-    /// Its place in a table that starts at 0.
+    /// Returns the index of the replica; the first has index 0.
     pub(super) const fn index(self) -> usize {
         (self.0 as usize).wrapping_sub(1)
     }
@@ -26,19 +27,20 @@ impl fmt::Display for Replica {
     }
 }
 
-/// Which member votes for each replica of this resource, of which there are as many as members. One of them may vote for
-/// several, and another for none.
+/// Returns the voter of each replica of this resource. There are as many replicas as members. A
+/// member may vote for several replicas or for none.
 pub fn placement(resource: &str, group: &Group) -> Vec<NodeId> {
     let members = group.as_slice();
     let host = |index| {
-        let place = hash(resource, Replica::from_index(index)) % members.len() as u64;
-        members.get(place as usize).copied()
+        let index = hash(resource, Replica::from_index(index)) % members.len() as u64;
+        members.get(index as usize).copied()
     };
     (0..members.len()).filter_map(host).collect()
 }
 
-/// A hash of the replica's name that is the same on every machine and in every version: FNV-1a, stirred once more at the
-/// end, because names that differ in their last letter alone come out too orderly otherwise.
+/// Hashes a replica's name, with the same result on every machine and in every version: FNV-1a with
+/// a final mixing step, because names that differ only in their last character would be spread too
+/// regularly otherwise.
 fn hash(resource: &str, Replica(number): Replica) -> u64 {
     let name = alloc::format!("{resource}-{number}");
     let mut hash = name
@@ -58,7 +60,7 @@ mod tests {
     use std::string::ToString;
     use std::vec::Vec;
 
-    /// Nodes of different versions must agree on who votes, so this never changes.
+    /// Nodes of different versions must agree on the voters, so these values never change.
     #[test]
     fn replicas_stay_where_they_are() {
         let hosts = |resource, nodes| {
@@ -72,18 +74,18 @@ mod tests {
     }
 
     #[test]
-    fn every_replica_is_somewhere_and_most_are_not_in_one_place() {
+    fn every_replica_has_a_voter_and_no_node_votes_for_a_majority() {
         for nodes in 1..=100 {
             let group = Group::of_size(nodes);
             let hosts = placement(RESOURCE, &group);
             assert!(hosts.len() == nodes && hosts.iter().all(|host| group.contains(*host)));
             let most = group.iter().map(|node| hosts.iter().filter(|host| **host == node).count()).max();
-            assert!(nodes == 1 || most < Some(group.majority()), "{nodes}: one node has the say: {hosts:?}");
+            assert!(nodes == 1 || most < Some(group.majority()), "{nodes}: one node has a majority: {hosts:?}");
         }
         assert_eq!(placement("resource", &Group::of_size(0)), []);
     }
 
-    /// With ten times as many replicas as members, nobody is left out, and nobody has most of them.
+    /// With ten times as many replicas as members, every member has some and none has too many.
     #[test]
     fn replicas_are_spread() {
         let members = 50;

@@ -1,8 +1,8 @@
-//! How voting goes from one view to the next.
+//! The transition of voting to the next view.
 
 use super::bid::Bid;
-use super::{Place, Voting, Waiting, placement};
-use crate::mutex::{Access, Past, Phase, Standing, Succession};
+use super::{Config, Voting, Waiting, placement};
+use crate::mutex::{Access, Phase, Standing, Succession, ViewStart};
 use crate::node::NodeId;
 
 impl Succession for Voting {
@@ -10,17 +10,26 @@ impl Succession for Voting {
         self.phase.standing_of(|Waiting { patience, .. }| Standing::waiting(*patience, Access::Exclusive))
     }
 
-    /// Replicas are placed anew, one for each member. The one inside has the votes of all, and gives them back when it leaves.
-    fn begin(&mut self, me: NodeId, past: &Past) {
-        let Place { resource, asks, answer, .. } = &*self.place;
-        let group = past.group().clone();
+    /// Places the replicas anew, one for each member. The node in the critical section has all
+    /// votes, and returns them on its release.
+    fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
+        let Config { resource, asks, answer, .. } = &*self.config;
+        let group = start.group().clone();
         let (hosts, needed) = (placement(resource, &group), group.majority());
-        *self = Self::at(Place { me, group, resource: resource.clone(), hosts, needed, asks: *asks, answer: *answer });
-        let Some(stamp) = past.holder_stamp() else { return };
-        let bid = Bid::elected(stamp, self.place.hosts.len());
-        for (replica, ballot) in &mut self.ballots {
+        *self = Self::with_config(Config {
+            me,
+            group,
+            resource: resource.clone(),
+            hosts,
+            needed,
+            asks: *asks,
+            answer: *answer,
+        });
+        let Some(stamp) = start.holder_stamp() else { return };
+        let bid = Bid::with_all_votes(stamp, self.config.hosts.len());
+        for (replica, vote) in &mut self.votes {
             if let Some(claim) = bid.vote_of(*replica) {
-                ballot.give(claim);
+                vote.try_give(claim);
             }
         }
         if stamp.node == me {

@@ -1,7 +1,7 @@
-//! Any sequence of calls, beside the plain search of the whole graph after each.
+//! Random sequences of calls, compared with the complete search after each call.
 
 use super::reference::{OWNERS, assert_least, assert_real, closes};
-use super::{WaitForGraph, WaitId};
+use super::{WaitForGraph, WaitHandle};
 use crate::deadlock::{Graph, Need, Shape};
 use proptest::prelude::{ProptestConfig, Strategy, prop, prop_oneof, proptest};
 use std::collections::BTreeMap;
@@ -12,9 +12,9 @@ enum Call {
     Wait(u8, Need<u8>),
     WaitAnyway(u8, Need<u8>),
     End(usize),
-    Also(usize, u8),
-    AlsoAnyway(usize, u8),
-    LetGo(usize, u8),
+    AddOwner(usize, u8),
+    AddOwnerAnyway(usize, u8),
+    RemoveOwner(usize, u8),
     Forget(u8),
 }
 
@@ -29,29 +29,30 @@ fn call() -> impl Strategy<Value = Call> {
         8 => (0..OWNERS, need()).prop_map(|(who, need)| Call::Wait(who, need)),
         2 => (0..OWNERS, need()).prop_map(|(who, need)| Call::WaitAnyway(who, need)),
         3 => (0..30_usize).prop_map(Call::End),
-        2 => (0..30_usize, 0..OWNERS).prop_map(|(wait, who)| Call::Also(wait, who)),
-        1 => (0..30_usize, 0..OWNERS).prop_map(|(wait, who)| Call::AlsoAnyway(wait, who)),
-        3 => (0..30_usize, 0..OWNERS).prop_map(|(wait, who)| Call::LetGo(wait, who)),
+        2 => (0..30_usize, 0..OWNERS).prop_map(|(wait, who)| Call::AddOwner(wait, who)),
+        1 => (0..30_usize, 0..OWNERS).prop_map(|(wait, who)| Call::AddOwnerAnyway(wait, who)),
+        3 => (0..30_usize, 0..OWNERS).prop_map(|(wait, who)| Call::RemoveOwner(wait, who)),
         1 => (0..OWNERS).prop_map(Call::Forget),
     ]
 }
 
+/// The incremental graph and a plain list of its waits.
 #[derive(Default)]
-struct Beside {
+struct Comparison {
     graph: WaitForGraph<u8>,
-    waits: BTreeMap<WaitId, (u8, Need<u8>)>,
-    /// Whether nobody was ever let into a deadlock, so that all answers are those of the plain search.
+    waits: BTreeMap<WaitHandle, (u8, Need<u8>)>,
+    /// Whether no deadlock was ever forced, so that all answers equal those of the complete search.
     is_strict: bool,
 }
 
-impl Beside {
+impl Comparison {
     fn plain(&self) -> Graph<u8> {
         let mut plain = Graph::new();
         self.waits.values().for_each(|(who, need)| plain.wait(*who, need.clone()));
         plain
     }
 
-    fn told(&self, found: Option<&crate::deadlock::Deadlock<u8>>, who: u8, need: &Need<u8>) {
+    fn check_answer(&self, found: Option<&crate::deadlock::Deadlock<u8>>, who: u8, need: &Need<u8>) {
         let plain = self.plain();
         assert_eq!(found.is_some(), closes(&plain, who, need), "{who} {need:?} in {plain:?}");
         if let Some(deadlock) = found {
@@ -63,17 +64,17 @@ impl Beside {
         if self.is_strict {
             let mut after = plain;
             after.wait(who, need.clone());
-            assert_eq!(found.is_some(), !after.stuck().is_empty(), "as the plain search says");
+            assert_eq!(found.is_some(), !after.stuck().is_empty(), "as the complete search answers");
         }
     }
 
-    fn wait_of(&self, place: usize) -> Option<WaitId> {
-        self.waits.keys().nth(place % self.waits.len().max(1)).copied()
+    fn nth_wait(&self, index: usize) -> Option<WaitHandle> {
+        self.waits.keys().nth(index % self.waits.len().max(1)).copied()
     }
 
     fn wait(&mut self, who: u8, need: Need<u8>) {
         let would = self.graph.would_deadlock(who, &need);
-        self.told(would.as_ref(), who, &need);
+        self.check_answer(would.as_ref(), who, &need);
         match self.graph.wait(who, need.clone()) {
             Ok(wait) => {
                 assert_eq!(would, None);
@@ -83,7 +84,7 @@ impl Beside {
         }
     }
 
-    fn also(&mut self, wait: WaitId, owner: u8, anyway: bool) {
+    fn add_owner(&mut self, wait: WaitHandle, owner: u8, anyway: bool) {
         let (who, need) = self.waits[&wait].clone();
         let mut after = need.clone();
         match &mut after {
@@ -91,22 +92,22 @@ impl Beside {
         }
         let new = Need::All([owner].into());
         let found = match anyway {
-            true => self.graph.also_anyway(wait, owner),
-            false => self.graph.also(wait, owner).err(),
+            true => self.graph.add_owner_anyway(wait, owner),
+            false => self.graph.add_owner(wait, owner).err(),
         };
         match need {
             Need::Any(on) if !on.is_empty() => assert_eq!(found, None),
-            Need::Any(_) | Need::All(_) => self.told(found.as_ref(), who, &new),
+            Need::Any(_) | Need::All(_) => self.check_answer(found.as_ref(), who, &new),
         }
         if found.is_none() || anyway {
             self.waits.insert(wait, (who, after));
         }
     }
 
-    fn let_go(&mut self, wait: WaitId, owner: u8) {
+    fn remove_owner(&mut self, wait: WaitHandle, owner: u8) {
         let named = self.waits[&wait].1.on().contains(&owner);
-        let found = self.graph.let_go(wait, owner);
-        let (who, need) = self.waits.get_mut(&wait).expect("it is there");
+        let found = self.graph.remove_owner(wait, owner);
+        let (who, need) = self.waits.get_mut(&wait).expect("a known wait");
         remove(need, owner);
         if named {
             let (who, need) = (*who, need.clone());
@@ -140,30 +141,35 @@ impl Beside {
             Call::WaitAnyway(who, need) if self.is_strict => self.wait(who, need),
             Call::WaitAnyway(who, need) => {
                 let (wait, found) = self.graph.wait_anyway(who, need.clone());
-                self.told(found.as_ref(), who, &need);
+                self.check_answer(found.as_ref(), who, &need);
                 self.waits.insert(wait, (who, need));
             }
-            Call::End(place) => {
-                if let Some(wait) = self.wait_of(place) {
+            Call::End(index) => {
+                if let Some(wait) = self.nth_wait(index) {
                     assert!(self.graph.end(wait));
                     self.waits.remove(&wait);
                 }
             }
-            Call::Also(place, owner) => self.wait_of(place).into_iter().for_each(|wait| self.also(wait, owner, false)),
-            Call::AlsoAnyway(place, owner) => {
-                self.wait_of(place).into_iter().for_each(|wait| self.also(wait, owner, !self.is_strict));
+            Call::AddOwner(index, owner) => {
+                self.nth_wait(index).into_iter().for_each(|wait| self.add_owner(wait, owner, false));
             }
-            Call::LetGo(place, owner) => self.wait_of(place).into_iter().for_each(|wait| self.let_go(wait, owner)),
+            Call::AddOwnerAnyway(index, owner) => {
+                self.nth_wait(index).into_iter().for_each(|wait| self.add_owner(wait, owner, !self.is_strict));
+            }
+            Call::RemoveOwner(index, owner) => {
+                self.nth_wait(index).into_iter().for_each(|wait| self.remove_owner(wait, owner));
+            }
             Call::Forget(owner) => self.forget(owner),
         }
         self.graph.assert_sound();
         self.assert_same();
     }
 
-    /// The graph has what it should have, and says of everyone what the plain search does.
+    /// Asserts that the graph has the expected waits, and answers for all owners as the complete
+    /// search does.
     fn assert_same(&mut self) {
         let sorted = |graph: &Graph<u8>| {
-            let needs = graph.waits().flat_map(|(who, needs)| needs.iter().map(|need| (*who, tidy(need))));
+            let needs = graph.waits().flat_map(|(who, needs)| needs.iter().map(|need| (*who, normalized(need))));
             let mut needs: Vec<_> = needs.collect();
             needs.sort();
             needs
@@ -182,7 +188,7 @@ impl Beside {
     }
 }
 
-fn tidy(need: &Need<u8>) -> Need<u8> {
+fn normalized(need: &Need<u8>) -> Need<u8> {
     let mut on = need.on().to_vec();
     on.sort_unstable();
     on.dedup();
@@ -199,14 +205,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn nobody_is_ever_stuck_where_deadlocks_are_refused(calls in prop::collection::vec(call(), 0..50)) {
-        let mut beside = Beside { is_strict: true, ..Beside::default() };
-        calls.into_iter().for_each(|call| beside.call(call));
+    fn no_owner_is_ever_stuck_if_deadlocks_are_refused(calls in prop::collection::vec(call(), 0..50)) {
+        let mut comparison = Comparison { is_strict: true, ..Comparison::default() };
+        calls.into_iter().for_each(|call| comparison.call(call));
     }
 
     #[test]
-    fn deadlocks_that_are_let_in_are_told_from_those_behind_them(calls in prop::collection::vec(call(), 0..50)) {
-        let mut beside = Beside::default();
-        calls.into_iter().for_each(|call| beside.call(call));
+    fn forced_deadlocks_are_distinguished_from_waits_behind_them(calls in prop::collection::vec(call(), 0..50)) {
+        let mut comparison = Comparison::default();
+        calls.into_iter().for_each(|call| comparison.call(call));
     }
 }

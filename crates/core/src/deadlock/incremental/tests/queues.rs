@@ -1,12 +1,12 @@
-//! Queues with few edges answer as queues with all of them.
+//! Tests that queues with reduced edges give the same answers as queues with all edges.
 
 use super::super::queue::{Changes, Conflicts};
-use super::{WaitForGraph, WaitId, all};
+use super::{WaitForGraph, WaitHandle, all};
 use crate::deadlock::Need;
 use proptest::prelude::{ProptestConfig, Strategy, prop, proptest};
 use std::vec::Vec;
 
-/// How a lock is asked for: with intentions for what is below it, as trees of locks have them.
+/// The lock modes, with intention modes as in hierarchical locking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Exclusive,
@@ -34,144 +34,149 @@ fn conflicts() -> Conflicts<'static, Mode, fn(Mode, Mode) -> bool> {
 #[test]
 fn an_exclusive_queue_has_one_edge_each() {
     let queue: Vec<(u32, Mode)> = (1..100).rev().map(|owner| (owner, Mode::Exclusive)).collect();
-    assert_eq!(conflicts().ahead((100, Mode::Shared), queue, [(0, Mode::Exclusive)]), [99]);
+    assert_eq!(conflicts().waits_for((100, Mode::Shared), queue, [(0, Mode::Exclusive)]), [99]);
 }
 
 #[test]
-fn readers_do_not_stand_for_each_other_but_a_writer_before_them_stands_for_all() {
+fn readers_do_not_cover_each_other_but_a_writer_before_them_covers_all() {
     let queue = [(5, Mode::Shared), (4, Mode::IntentionShared), (3, Mode::Exclusive), (2, Mode::Shared)];
     let holders = [(1, Mode::Exclusive)];
-    assert_eq!(conflicts().ahead((6, Mode::Exclusive), queue, holders), [5, 4, 3], "and 3 stands for all the others");
-    assert_eq!(conflicts().ahead((6, Mode::Shared), queue, holders), [3]);
-    assert_eq!(conflicts().ahead((3, Mode::Shared), queue, holders), [1], "nobody waits for itself");
+    assert_eq!(conflicts().waits_for((6, Mode::Exclusive), queue, holders), [5, 4, 3], "3 covers all the others");
+    assert_eq!(conflicts().waits_for((6, Mode::Shared), queue, holders), [3]);
+    assert_eq!(conflicts().waits_for((3, Mode::Shared), queue, holders), [1], "no owner waits for itself");
 }
 
 #[test]
-fn who_leaves_hands_on_what_it_stood_for() {
+fn an_owner_that_leaves_hands_its_edges_on() {
     let queue = [(2, Mode::Shared), (1, Mode::IntentionShared)];
     let holders = [(0, Mode::Exclusive)];
-    let changes = conflicts().after(3, &[3], (4, Mode::Exclusive), queue, holders);
-    assert_eq!(changes, Changes { also: [1, 2].into(), let_go: [3].into() });
-    let changes = conflicts().after(3, &[2], (4, Mode::Exclusive), queue, holders);
-    assert_eq!(changes, Changes { also: [].into(), let_go: [].into() });
-    let upgrades = conflicts().after(0, &[0], (4, Mode::Exclusive), [], holders);
-    assert_eq!(upgrades, Changes { also: [].into(), let_go: [].into() }, "it left the queue and holds on");
+    let changes = conflicts().changes_after(3, &[3], (4, Mode::Exclusive), queue, holders);
+    assert_eq!(changes, Changes { added: [1, 2].into(), removed: [3].into() });
+    let changes = conflicts().changes_after(3, &[2], (4, Mode::Exclusive), queue, holders);
+    assert_eq!(changes, Changes { added: [].into(), removed: [].into() });
+    let upgrades = conflicts().changes_after(0, &[0], (4, Mode::Exclusive), [], holders);
+    assert_eq!(
+        upgrades,
+        Changes { added: [].into(), removed: [].into() },
+        "it left the queue and still holds the lock"
+    );
 }
 
 const OWNERS: u8 = 6;
 const LOCKS: usize = 3;
 
+/// A queue entry, with its wait in both graphs.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct Entry {
     owner: u8,
     mode: Mode,
-    thin: WaitId,
-    full: WaitId,
+    reduced: WaitHandle,
+    full: WaitHandle,
 }
 
-/// A lock: those who hold it, and its queue from the first to the last.
+/// A lock: its holders, and its queue from the first to the last.
 #[derive(Clone, Debug, Default)]
 struct Lock {
     holders: Vec<(u8, Mode)>,
-    queue: Vec<Asked>,
+    queue: Vec<Entry>,
 }
 
-/// Some locks, with the fewest edges and with all of them.
+/// Some locks, with a graph of reduced edges and one of all edges.
 #[derive(Default)]
 struct Service {
     locks: [Lock; LOCKS],
-    thin: WaitForGraph<u8>,
+    reduced: WaitForGraph<u8>,
     full: WaitForGraph<u8>,
 }
 
 impl Lock {
-    fn ahead(&self, place: usize) -> Vec<(u8, Mode)> {
-        self.queue[..place].iter().rev().map(|asked| (asked.owner, asked.mode)).collect()
+    fn ahead(&self, position: usize) -> Vec<(u8, Mode)> {
+        self.queue[..position].iter().rev().map(|entry| (entry.owner, entry.mode)).collect()
     }
 
-    fn everyone(&self, (owner, mode): (u8, Mode), place: usize) -> Vec<u8> {
-        let ahead = self.ahead(place).into_iter().chain(self.holders.iter().copied());
+    fn all_conflicting(&self, (owner, mode): (u8, Mode), position: usize) -> Vec<u8> {
+        let ahead = self.ahead(position).into_iter().chain(self.holders.iter().copied());
         ahead.filter(|(other, held)| *other != owner && conflict(mode, *held)).map(|(other, _)| other).collect()
     }
 }
 
 impl Service {
     fn ask(&mut self, lock: usize, owner: u8, mode: Mode) {
-        let place = self.locks[lock].queue.len();
+        let position = self.locks[lock].queue.len();
         let lock = &mut self.locks[lock];
-        let thin = conflicts().ahead((owner, mode), lock.ahead(place), lock.holders.iter().copied());
-        let full = lock.everyone((owner, mode), place);
-        assert_eq!(thin.is_empty(), full.is_empty());
-        if lock.queue.iter().any(|asked| asked.owner == owner) {
+        let reduced = conflicts().waits_for((owner, mode), lock.ahead(position), lock.holders.iter().copied());
+        let full = lock.all_conflicting((owner, mode), position);
+        assert_eq!(reduced.is_empty(), full.is_empty());
+        if lock.queue.iter().any(|entry| entry.owner == owner) {
             return;
         }
         if full.is_empty() {
             lock.holders.push((owner, mode));
             return;
         }
-        let answers = (self.thin.wait(owner, all(&thin)), self.full.wait(owner, all(&full)));
+        let answers = (self.reduced.wait(owner, all(&reduced)), self.full.wait(owner, all(&full)));
         match answers {
-            (Ok(thin), Ok(full)) => lock.queue.push(Asked { owner, mode, thin, full }),
+            (Ok(reduced), Ok(full)) => lock.queue.push(Entry { owner, mode, reduced, full }),
             (Err(_), Err(_)) => {}
-            (thin, full) => panic!("{owner} {mode:?}: {thin:?} with few edges, {full:?} with all"),
+            (reduced, full) => panic!("{owner} {mode:?}: {reduced:?} with reduced edges, {full:?} with all"),
         }
     }
 
     fn leave(&mut self, lock: usize, owner: u8) {
         let at = &mut self.locks[lock];
         at.holders.retain(|(holder, _)| *holder != owner);
-        if let Some(place) = at.queue.iter().position(|asked| asked.owner == owner) {
-            let gone = at.queue.remove(place);
-            assert!(self.thin.end(gone.thin) && self.full.end(gone.full));
+        if let Some(position) = at.queue.iter().position(|entry| entry.owner == owner) {
+            let gone = at.queue.remove(position);
+            assert!(self.reduced.end(gone.reduced) && self.full.end(gone.full));
         }
-        self.mend(lock, owner);
+        self.hand_on_edges(lock, owner);
         self.grant(lock);
     }
 
-    /// Those behind who waited for it get the edges that it stood for.
-    fn mend(&mut self, lock: usize, left: u8) {
+    /// Gives the entries behind that waited for the owner the edges that it represented.
+    fn hand_on_edges(&mut self, lock: usize, left: u8) {
         let at = &self.locks[lock];
-        for (place, asked) in at.queue.iter().enumerate() {
-            let waits_for = self.thin.need(asked.thin).expect("it waits").on().to_vec();
-            let who = (asked.owner, asked.mode);
+        for (position, entry) in at.queue.iter().enumerate() {
+            let waits_for = self.reduced.need(entry.reduced).expect("a queued entry waits").on().to_vec();
+            let who = (entry.owner, entry.mode);
             let holders = at.holders.iter().copied();
-            let changes = conflicts().after(left, &waits_for, who, at.ahead(place), holders);
-            for owner in changes.also {
-                assert_eq!(self.thin.also(asked.thin, owner), Ok(()), "what it waited for by way of another one");
+            let changes = conflicts().changes_after(left, &waits_for, who, at.ahead(position), holders);
+            for owner in changes.added {
+                assert_eq!(self.reduced.add_owner(entry.reduced, owner), Ok(()), "an edge that existed indirectly");
             }
-            for owner in changes.let_go {
-                self.thin.let_go(asked.thin, owner);
+            for owner in changes.removed {
+                self.reduced.remove_owner(entry.reduced, owner);
             }
-            if !at.everyone(who, place).contains(&left) {
-                self.full.let_go(asked.full, left);
+            if !at.all_conflicting(who, position).contains(&left) {
+                self.full.remove_owner(entry.full, left);
             }
         }
     }
 
-    /// Whoever is first and conflicts with no holder is let in.
+    /// Grants the first entries that conflict with no holder.
     fn grant(&mut self, lock: usize) {
         let at = &mut self.locks[lock];
-        while at.queue.first().is_some_and(|first| at.everyone((first.owner, first.mode), 0).is_empty()) {
+        while at.queue.first().is_some_and(|first| at.all_conflicting((first.owner, first.mode), 0).is_empty()) {
             let first = at.queue.remove(0);
             assert_eq!(
-                self.thin.need(first.thin).map(|need| need.on().len()),
+                self.reduced.need(first.reduced).map(|need| need.on().len()),
                 Some(0),
-                "with few edges it is free too"
+                "the reduced wait is met too"
             );
-            self.thin.end(first.thin);
+            self.reduced.end(first.reduced);
             self.full.end(first.full);
             at.holders.push((first.owner, first.mode));
         }
     }
 
-    /// Both graphs give everyone the same answers, whomever it asks about.
+    /// Asserts that both graphs answer every question alike.
     fn assert_same(&mut self) {
-        self.thin.assert_sound();
-        assert!(self.thin.edges() <= self.full.edges());
+        self.reduced.assert_sound();
+        assert!(self.reduced.edges() <= self.full.edges());
         for (waiter, on) in (0..OWNERS).flat_map(|waiter| (0..OWNERS).map(move |on| (waiter, on))) {
             let need: Need<u8> = all(&[on]);
-            let [thin, full] = [&mut self.thin, &mut self.full].map(|graph| graph.would_deadlock(waiter, &need));
-            assert_eq!(thin.is_some(), full.is_some(), "{waiter} for {on} in {:?}", self.locks);
+            let [reduced, full] = [&mut self.reduced, &mut self.full].map(|graph| graph.would_deadlock(waiter, &need));
+            assert_eq!(reduced.is_some(), full.is_some(), "{waiter} for {on} in {:?}", self.locks);
         }
     }
 }
@@ -180,7 +185,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn queues_with_few_edges_answer_as_with_all(
+    fn queues_with_reduced_edges_answer_as_with_all(
         calls in prop::collection::vec((0..3_u8, 0..LOCKS, 0..OWNERS, (0..MODES.len()).prop_map(|mode| MODES[mode])), 0..60),
     ) {
         let mut service = Service::default();

@@ -1,4 +1,4 @@
-//! The same answers the plain way: every set of owners is tried.
+//! A reference implementation that tries every set of owners.
 
 use crate::deadlock::{Deadlock, Graph, Need, Shape};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ fn names(need: &Need<u8>) -> BTreeSet<u8> {
     need.on().iter().copied().collect()
 }
 
-/// Those in the set who hold one with this need, if it holds.
+/// Returns the members of the set that hold an owner with this need, if the need holds.
 fn held(need: &Need<u8>, set: u32) -> Option<Vec<u8>> {
     let names = names(need);
     let (inside, outside): (Vec<u8>, Vec<u8>) = names.iter().partition(|name| set & (1 << **name) != 0);
@@ -18,7 +18,8 @@ fn held(need: &Need<u8>, set: u32) -> Option<Vec<u8>> {
     (!inside.is_empty() && (!is_any || outside.is_empty())).then_some(inside)
 }
 
-/// Whether there is a set of owners, the waiter with this need in it, who are stuck because of each other.
+/// Returns whether there is a set of owners, among them the waiter with this need, that are stuck
+/// because of each other.
 pub(super) fn closes(graph: &Graph<u8>, waiter: u8, need: &Need<u8>) -> bool {
     (0..1_u32 << OWNERS).filter(|set| set & (1 << waiter) != 0).any(|set| {
         let members = (0..OWNERS).filter(|owner| set & (1 << owner) != 0);
@@ -42,23 +43,24 @@ pub(super) fn closes(graph: &Graph<u8>, waiter: u8, need: &Need<u8>) -> bool {
     })
 }
 
-/// A deadlock that is told is one: it is made of needs that are there, its members are stuck by themselves, and nobody could be left out.
+/// Asserts that a returned deadlock is real: its needs exist, its members are stuck because of each
+/// other, and none is redundant.
 pub(super) fn assert_real(deadlock: &Deadlock<u8>, graph: &Graph<u8>, (waiter, need): (u8, &Need<u8>)) {
     let mut alone = Graph::new();
-    for (who, told) in &deadlock.waits {
+    for (who, reported) in &deadlock.waits {
         let needs = if *who == waiter { core::slice::from_ref(need) } else { graph.needs(who) };
-        let is_there = needs.iter().any(|need| match (told, need) {
-            (Need::Any(_), need) => matches!(need, Need::Any(_)) && names(told) == names(need),
-            (Need::All(on), Need::Any(_)) => names(need) == names(told) && on.len() == 1,
-            (Need::All(_), Need::All(_)) => names(told).is_subset(&names(need)),
+        let exists = needs.iter().any(|need| match (reported, need) {
+            (Need::Any(_), need) => matches!(need, Need::Any(_)) && names(reported) == names(need),
+            (Need::All(on), Need::Any(_)) => names(need) == names(reported) && on.len() == 1,
+            (Need::All(_), Need::All(_)) => names(reported).is_subset(&names(need)),
         });
-        assert!(is_there, "{who} has no such need as {told:?}");
-        alone.wait(*who, told.clone());
+        assert!(exists, "{who} has no need like {reported:?}");
+        alone.wait(*who, reported.clone());
     }
     let members: BTreeSet<u8> = deadlock.waits.iter().map(|(who, _)| *who).collect();
-    assert_eq!(members.len(), deadlock.waits.len(), "everyone has one reason");
+    assert_eq!(members.len(), deadlock.waits.len(), "each member has one reason");
     assert!(members.contains(&waiter));
-    assert_eq!(alone.stuck(), members, "they are stuck by themselves");
+    assert_eq!(alone.stuck(), members, "the members are stuck without others");
     assert_eq!(alone.deadlocks().len(), 1, "because of each other: {deadlock:?}");
     assert_eq!(alone.deadlocks()[0].waits.len(), members.len());
     match deadlock.shape {
@@ -70,7 +72,7 @@ pub(super) fn assert_real(deadlock: &Deadlock<u8>, graph: &Graph<u8>, (waiter, n
     }
 }
 
-/// Nobody in a cycle could be left out and the others still have one, if nobody was stuck before.
+/// Asserts that no member of a cycle is redundant, if no owner was stuck before.
 pub(super) fn assert_least(deadlock: &Deadlock<u8>, graph: &Graph<u8>, need: &Need<u8>) {
     let (waiter, _) = deadlock.waits[0];
     for (out, _) in &deadlock.waits {
@@ -82,6 +84,6 @@ pub(super) fn assert_least(deadlock: &Deadlock<u8>, graph: &Graph<u8>, need: &Ne
                 rest.wait(who, Need::All(names(need).into_iter().filter(on).collect()));
             }
         }
-        assert!(rest.stuck().is_empty(), "{out} is not needed: {deadlock:?}");
+        assert!(rest.stuck().is_empty(), "{out} is redundant: {deadlock:?}");
     }
 }

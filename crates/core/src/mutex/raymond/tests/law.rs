@@ -1,4 +1,5 @@
-//! What the token costs: it goes the shortest way from each holder to the next, and is asked for once an edge.
+//! Test of the token's cost: it takes the shortest path from each holder to the next, with one
+//! request for each edge.
 
 use crate::mutex::Raymond;
 use crate::mutex::prelude::*;
@@ -7,10 +8,10 @@ use crate::tree::Tree;
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 use std::vec;
 
-/// A group whose users wait their turn, and who was inside so far.
+/// A group whose clients only wait and never cancel, with the nodes that have entered so far.
 struct Run {
-    stage: ScriptGroup<Raymond>,
-    /// Whether each user wants in, or is inside.
+    group: ScriptGroup<Raymond>,
+    /// Whether each client waits or is in the critical section.
     busy: Vec<bool>,
     inside: Option<NodeId>,
     holders: Vec<NodeId>,
@@ -19,30 +20,31 @@ struct Run {
 
 impl Run {
     fn new(nodes: usize) -> Self {
-        let stage = ScriptGroup::new(nodes, Raymond::new);
-        Self { stage, busy: vec![false; nodes], inside: None, holders: Vec::from([NodeId::from_index(0)]), arrived: 0 }
+        let group = ScriptGroup::new(nodes, Raymond::new);
+        Self { group, busy: vec![false; nodes], inside: None, holders: Vec::from([NodeId::from_index(0)]), arrived: 0 }
     }
 
-    /// One of all that can happen does: a message arrives, a user leaves, a user asks.
-    fn go_on(&mut self, choice: usize, asks: bool) {
-        let idle: Vec<_> = (0..self.busy.len()).filter(|node| asks && !self.busy[*node]).collect();
-        let letters = self.stage.in_flight();
-        let choices = letters + idle.len() + usize::from(self.inside.is_some());
+    /// Performs one of the possible actions: a message arrives, a client releases, a client
+    /// requests.
+    fn act(&mut self, choice: usize, requests: bool) {
+        let idle: Vec<_> = (0..self.busy.len()).filter(|node| requests && !self.busy[*node]).collect();
+        let messages = self.group.in_flight();
+        let choices = messages + idle.len() + usize::from(self.inside.is_some());
         if choices == 0 {
             return;
         }
         let choice = choice % choices;
-        let (node, events) = if choice < letters {
+        let (node, events) = if choice < messages {
             self.arrived += 1;
-            self.stage.deliver(choice)
-        } else if let Some(node) = idle.get(choice - letters) {
+            self.group.deliver(choice)
+        } else if let Some(node) = idle.get(choice - messages) {
             self.busy[*node] = true;
             let node = NodeId::from_index(*node);
-            (node, self.stage.command(node, Command::Acquire))
+            (node, self.group.command(node, Command::Acquire))
         } else {
-            let node = self.inside.take().expect("somebody inside");
+            let node = self.inside.take().expect("a node in the critical section");
             self.busy[node.index()] = false;
-            (node, self.stage.command(node, Command::Release))
+            (node, self.group.command(node, Command::Release))
         };
         if events.iter().any(|event| matches!(event, Event::Entered { .. })) {
             self.inside = Some(node);
@@ -50,28 +52,28 @@ impl Run {
         }
     }
 
-    fn is_over(&self) -> bool {
-        self.stage.in_flight() == 0 && self.inside.is_none()
+    fn is_finished(&self) -> bool {
+        self.group.in_flight() == 0 && self.inside.is_none()
     }
 }
 
 proptest! {
-    /// Whatever the order in which messages arrive, and so at most 2D messages an entry.
+    /// This holds in any order of message arrivals, so an entry costs at most 2D messages.
     #[test]
-    fn messages_are_twice_the_distances_between_those_who_enter(
+    fn messages_are_twice_the_distances_between_consecutive_holders(
         nodes in 1..=12_usize,
         choices in prop::collection::vec(any::<usize>(), 0..200),
     ) {
         let mut run = Run::new(nodes);
         for choice in choices {
-            run.go_on(choice, true);
+            run.act(choice, true);
         }
         for _ in 0..1_000 {
-            run.go_on(0, false);
+            run.act(0, false);
         }
-        prop_assert!(run.is_over() && run.busy.iter().all(|busy| !busy), "somebody waits:\n{}", run.stage.trace);
+        prop_assert!(run.is_finished() && run.busy.iter().all(|busy| !busy), "a client waits:\n{}", run.group.trace);
         let tree = Tree::of(Group::of_size(nodes));
-        let ways = run.holders.windows(2).filter_map(|pair| tree.distance(pair[0], pair[1]));
-        prop_assert_eq!(run.arrived, 2 * ways.sum::<u64>(), "\n{}", run.stage.trace);
+        let distances = run.holders.windows(2).filter_map(|pair| tree.distance(pair[0], pair[1]));
+        prop_assert_eq!(run.arrived, 2 * distances.sum::<u64>(), "\n{}", run.group.trace);
     }
 }

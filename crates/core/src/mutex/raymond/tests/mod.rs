@@ -1,18 +1,18 @@
-//! The rules of the token on a tree, one script each and more for the nasty cases.
+//! Tests of the rules of the token on a tree, one script each and more for difficult cases.
 //!
 //! Node 1 is the root and has the token at first; 2 and 3 are its children, and 4 and 5 those of 2.
 
 mod law;
-mod storms;
+mod schedules;
 
 use super::Raymond;
 use crate::mutex::rules::rules;
 use expect_test::expect;
 
 rules! { Raymond::new, 5;
-    ry_1_the_holder_enters_for_nothing_as_often_as_it_likes("1 acquire; 1 release | 1 acquire; 1 release", expect![[r#"
+    ry_1_the_holder_enters_again_without_messages("1 acquire; 1 release | 1 acquire; 1 release", expect![[r#"
         1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
-        1 release: LEAVES; RY-6 is done with the token
+        1 release: LEAVES; RY-6 no longer uses the token
     "#]]);
 
     ry_2_requests_of_many_go_up_the_same_branch_as_one(
@@ -22,8 +22,9 @@ rules! { Raymond::new, 5;
             1 hears request from 2: RY-2 queues 2
         "#]]);
 
-    /// Node 3 is no neighbour of node 2. Node 5 asks only once, though its user asks twice.
-    ry_2_only_neighbours_are_heard_and_each_once(
+    /// Node 3 is no neighbour of node 2. Node 5 sends one request, though its client requests
+    /// twice.
+    ry_2_only_neighbours_are_queued_and_each_once(
         "4 acquire; 4 > 2 as 3; 5 acquire; 5 > 2; 5 cancel; 5 acquire", expect![[r#"
             4 acquire: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
             2 hears request from 3: RY-2 ignores a request of 3
@@ -33,79 +34,81 @@ rules! { Raymond::new, 5;
             5 acquire: RY-1 queues 5
         "#]]);
 
-    /// A neighbour that is queued already breaks the rules if it asks again: here node 4 does so in the name of node 5.
+    /// Only a faulty neighbour asks again while it is queued: here node 4 does so in the name of
+    /// node 5.
     ry_2_a_neighbour_that_is_queued_is_not_queued_again("5 acquire; 5 > 2 | 4 acquire; 4 > 2 as 5", expect![[r#"
         4 acquire: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
         2 hears request from 5: RY-2 ignores a request of 5
     "#]]);
 
-    /// Exactly two messages for each edge between node 5 and the token; the next entry costs nothing.
-    ry_3_the_token_goes_the_way_that_the_request_came(
+    /// Exactly two messages for each edge between node 5 and the token; the next entry costs none.
+    ry_3_the_token_follows_the_path_of_the_request_back(
         "5 acquire; 5 > 2; 2 > 1; 1 > 2; 2 > 5 | 5 release; 5 acquire", expect![[r#"
-            5 release: LEAVES; RY-6 is done with the token
+            5 release: LEAVES; RY-6 no longer uses the token
             5 acquire: RY-1 queues 5; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
         "#]]);
 
-    ry_4_one_who_sends_the_token_away_asks_for_it_back_for_the_next(
+    ry_4_a_node_that_sends_the_token_away_asks_for_it_back_for_the_next(
         "1 acquire; 2 acquire; 2 > 1; 3 acquire; 3 > 1 | 1 release; 1 > 2; 1 > 2; 2 release; 2 > 1; 1 > 3", expect![[r#"
-            1 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2; RY-4 asks 2 for the token; request → 2
+            1 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2; RY-4 asks 2 for the token; request → 2
             2 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
             2 hears request from 1: RY-2 queues 1
-            2 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 1; token → 1
+            2 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 1; token → 1
             1 hears token from 2: RY-5 has the token; RY-3 sends the token to 3; token → 3
             3 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.3)
         "#]]);
 
-    /// The request that asks for the token back arrives first, from where the token seems to be.
+    /// The request that asks for the token back arrives before the token, from the direction of the
+    /// token.
     ry_4_a_request_may_overtake_the_token(
         "1 acquire; 2 acquire; 2 > 1 | 3 acquire; 3 > 1; 1 release; 1 > 2 last; 1 > 2; 2 release; 2 > 1;
          1 > 3", expect![[r#"
-            3 acquire: RY-1 queues 3; RY-4 asks 1 for the token; request → 1
-            1 hears request from 3: RY-2 queues 3
-            1 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2; RY-4 asks 2 for the token; request → 2
-            2 hears request from 1: RY-2 queues 1
-            2 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
-            2 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 1; token → 1
-            1 hears token from 2: RY-5 has the token; RY-3 sends the token to 3; token → 3
-            3 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.3)
-        "#]]);
+             3 acquire: RY-1 queues 3; RY-4 asks 1 for the token; request → 1
+             1 hears request from 3: RY-2 queues 3
+             1 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2; RY-4 asks 2 for the token; request → 2
+             2 hears request from 1: RY-2 queues 1
+             2 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+             2 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 1; token → 1
+             1 hears token from 2: RY-5 has the token; RY-3 sends the token to 3; token → 3
+             3 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.3)
+         "#]]);
 
-    ry_5_only_the_neighbour_that_was_asked_can_send_the_token("2 acquire; 2 > 1; 1 > 2 as 4", expect![[r#"
+    ry_5_only_the_asked_neighbour_can_send_the_token("2 acquire; 2 > 1; 1 > 2 as 4", expect![[r#"
         2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
         1 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
-        2 hears token from 4: RY-5 ignores an answer: 4 was not asked
+        2 hears token from 4: RY-5 ignores an answer of 4, which it did not ask
     "#]]);
 
-    ry_6_one_who_leaves_serves_the_queue_in_order(
+    ry_6_a_release_serves_the_queue_in_order(
         "2 acquire; rest; 5 acquire; rest; 4 acquire; rest; 1 acquire; rest | 2 release; rest; 5 release; rest;
          4 release; rest", expect![[r#"
-            2 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 5; token → 5; RY-4 asks 5 for the token; request → 5
-            5 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
-            5 hears request from 2: RY-2 queues 2
-            5 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2
-            2 hears token from 5: RY-5 has the token; RY-3 sends the token to 4; token → 4; RY-4 asks 4 for the token; request → 4
-            4 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.3)
-            4 hears request from 2: RY-2 queues 2
-            4 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2
-            2 hears token from 4: RY-5 has the token; RY-3 sends the token to 1; token → 1
-            1 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.4)
-        "#]]);
+             2 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 5; token → 5; RY-4 asks 5 for the token; request → 5
+             5 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+             5 hears request from 2: RY-2 queues 2
+             5 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2
+             2 hears token from 5: RY-5 has the token; RY-3 sends the token to 4; token → 4; RY-4 asks 4 for the token; request → 4
+             4 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.3)
+             4 hears request from 2: RY-2 queues 2
+             4 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2
+             2 hears token from 4: RY-5 has the token; RY-3 sends the token to 1; token → 1
+             1 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.4)
+         "#]]);
 
-    ry_6_a_group_of_one_sends_nothing(of 1, "1 acquire; 1 release | 1 try; 1 release", expect![[r#"
+    ry_6_a_group_of_one_sends_no_messages(of 1, "1 acquire; 1 release | 1 try; 1 release", expect![[r#"
         1 try: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
-        1 release: LEAVES; RY-6 is done with the token
+        1 release: LEAVES; RY-6 no longer uses the token
     "#]]);
 
-    // Requests that are given up.
+    // Cancelled requests.
 
-    ry_7_a_token_that_comes_for_nobody_stays(
+    ry_7_a_token_that_no_node_wants_any_more_stays(
         "4 acquire; 4 > 2 | 4 cancel; 2 > 1; 1 > 2; 2 > 4; 4 acquire; 4 release; 1 acquire; rest", expect![[r#"
             4 cancel: RY-7 leaves the queue; cancelled
             1 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
             2 hears token from 1: RY-5 has the token; RY-3 sends the token to 4; token → 4
             4 hears token from 2: RY-5 has the token
             4 acquire: RY-1 queues 4; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
-            4 release: LEAVES; RY-6 is done with the token
+            4 release: LEAVES; RY-6 no longer uses the token
             1 acquire: RY-1 queues 1; RY-4 asks 2 for the token; request → 2
             2 hears request from 1: RY-2 queues 1; RY-4 asks 4 for the token; request → 4
             4 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
@@ -113,7 +116,7 @@ rules! { Raymond::new, 5;
             1 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
         "#]]);
 
-    ry_7_one_who_gives_up_and_asks_again_asks_nobody_twice("2 acquire; 2 cancel; 2 acquire; 2 > 1; 1 > 2", expect![[r#"
+    ry_7_a_node_that_cancels_and_requests_again_sends_no_second_request("2 acquire; 2 cancel; 2 acquire; 2 > 1; 1 > 2", expect![[r#"
         2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
         2 cancel: RY-7 leaves the queue; cancelled
         2 acquire: RY-1 queues 2
@@ -121,20 +124,20 @@ rules! { Raymond::new, 5;
         2 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
     "#]]);
 
-    ry_7_those_behind_one_who_gives_up_are_served(
+    ry_7_requests_behind_a_cancelled_one_are_served(
         "1 acquire; 2 acquire; 4 acquire | 4 > 2; 2 > 1; 2 cancel; 1 release; rest", expect![[r#"
             2 hears request from 4: RY-2 queues 4
             1 hears request from 2: RY-2 queues 2
             2 cancel: RY-7 leaves the queue; cancelled
-            1 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2
+            1 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2
             2 hears token from 1: RY-5 has the token; RY-3 sends the token to 4; token → 4
             4 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
         "#]]);
 
-    ry_7_a_request_that_overtakes_a_token_for_nobody_sends_it_back(
+    ry_7_a_request_that_overtakes_an_unwanted_token_sends_it_back(
         "1 acquire; 2 acquire; 2 > 1 | 2 cancel; 1 release; 1 acquire; 1 > 2 last; 1 > 2; 2 > 1", expect![[r#"
             2 cancel: RY-7 leaves the queue; cancelled
-            1 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2
+            1 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2
             1 acquire: RY-1 queues 1; RY-4 asks 2 for the token; request → 2
             2 hears request from 1: RY-2 queues 1
             2 hears token from 1: RY-5 has the token; RY-3 sends the token to 1; token → 1
@@ -143,7 +146,7 @@ rules! { Raymond::new, 5;
 
     // Tries.
 
-    ry_8_a_try_gets_a_token_that_lies_unused("5 try; rest", expect![[r#"
+    ry_8_a_try_gets_an_unused_token("5 try; rest", expect![[r#"
         5 try: RY-1 queues 5; RY-4 asks 2 for the token; request → 2
         2 hears request from 5: RY-2 queues 5; RY-4 asks 1 for the token; request → 1
         1 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
@@ -151,62 +154,62 @@ rules! { Raymond::new, 5;
         5 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
     "#]]);
 
-    ry_8_a_try_is_denied_at_once_where_somebody_is_queued("1 acquire; 4 acquire | 4 > 2; 2 try", expect![[r#"
+    ry_8_a_try_is_denied_at_once_by_a_non_empty_queue("1 acquire; 4 acquire | 4 > 2; 2 try", expect![[r#"
         2 hears request from 4: RY-2 queues 4; RY-4 asks 1 for the token; request → 1
         2 try: RY-8 denies 2; denied
     "#]]);
 
-    /// What node 2 has asked for is a patient request, which nobody denies. A try behind it would wait for as long as
-    /// somebody is inside.
-    ry_8_a_try_is_denied_at_once_behind_a_request_that_was_given_up(
+    /// The pending request of node 2 waits, so no node denies it. A try behind it would have to
+    /// wait until the holder releases.
+    ry_8_a_try_is_denied_at_once_behind_a_cancelled_request(
         "1 acquire; 2 acquire; 2 cancel; 2 try | 4 try; 4 > 2; 2 > 4", expect![[r#"
             4 try: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
             2 hears request from 4: RY-8 denies 4; denied → 4
             4 hears denied from 2: RY-8 denies 4; denied
         "#]]);
 
-    ry_8_one_inside_denies_a_try_and_the_denial_goes_the_way_back(
+    ry_8_the_holder_denies_a_try_and_the_denial_follows_the_path_back(
         "1 acquire; 5 try; 5 > 2; 2 > 1 | 1 > 2; 2 > 5", expect![[r#"
             2 hears denied from 1: RY-8 denies 5; denied → 5
             5 hears denied from 2: RY-8 denies 5; denied
         "#]]);
 
-    ry_8_one_on_the_way_with_others_queued_denies_a_try(
+    ry_8_a_node_on_the_path_with_a_non_empty_queue_denies_a_try(
         "1 acquire; 4 acquire; 4 > 2; 5 try | 5 > 2; 2 > 5", expect![[r#"
             2 hears request from 5: RY-8 denies 5; denied → 5
             5 hears denied from 2: RY-8 denies 5; denied
         "#]]);
 
-    ry_8_those_behind_a_denied_try_go_on_asking(
+    ry_8_requests_behind_a_denied_try_ask_again(
         "1 acquire; 5 try; 5 > 2; 4 acquire; 4 > 2; 2 > 1 | 1 > 2; 2 > 5; 2 > 1; 1 release; 1 > 2; 2 > 4", expect![[r#"
             2 hears denied from 1: RY-8 denies 5; denied → 5; RY-4 asks 1 for the token; request → 1
             5 hears denied from 2: RY-8 denies 5; denied
             1 hears request from 2: RY-2 queues 2
-            1 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2
+            1 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2
             2 hears token from 1: RY-5 has the token; RY-3 sends the token to 4; token → 4
             4 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
         "#]]);
 
-    ry_8_those_behind_a_try_that_gets_in_ask_for_the_token_back(
+    ry_8_requests_behind_an_admitted_try_ask_for_the_token_back(
         "5 try; 5 > 2; 4 acquire; 4 > 2; 2 > 1 | 1 > 2; 2 > 5; 2 > 5; 5 release; rest", expect![[r#"
             2 hears token from 1: RY-5 has the token; RY-3 sends the token to 5; token → 5; RY-4 asks 5 for the token; request → 5
             5 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             5 hears request from 2: RY-2 queues 2
-            5 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2
+            5 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2
             2 hears token from 5: RY-5 has the token; RY-3 sends the token to 4; token → 4
             4 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
         "#]]);
 
-    ry_8_the_denial_of_a_try_given_up_lets_the_next_request_ask_again(
+    ry_8_the_denial_of_a_cancelled_try_makes_the_next_request_ask_again(
         "1 acquire; 2 try; 2 cancel; 2 acquire | 2 > 1; 1 > 2; 2 > 1; 1 release; 1 > 2", expect![[r#"
             1 hears request from 2: RY-8 denies 2; denied → 2
             2 hears denied from 1: RY-4 asks 1 for the token; request → 1
             1 hears request from 2: RY-2 queues 2
-            1 release: LEAVES; RY-6 is done with the token; RY-3 sends the token to 2; token → 2
+            1 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2
             2 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
         "#]]);
 
-    ry_8_the_denial_of_a_try_given_up_denies_the_next_try(
+    ry_8_the_denial_of_a_cancelled_try_denies_the_next_try(
         "1 acquire; 2 try; 2 cancel; 2 try; 2 > 1; 1 > 2", expect![[r#"
             1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             2 try: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
@@ -216,7 +219,7 @@ rules! { Raymond::new, 5;
             2 hears denied from 1: RY-8 denies 2; denied
         "#]]);
 
-    ry_8_a_try_that_overtakes_the_token_is_denied_by_one_who_waits(
+    ry_8_a_try_that_overtakes_the_token_is_denied_by_a_waiting_node(
         "1 acquire; 2 acquire; 2 > 1; 1 release | 1 try; 1 > 2 last; 1 > 2; 2 > 1", expect![[r#"
             1 try: RY-1 queues 1; RY-4 asks 2 for the token; request → 2
             2 hears request from 1: RY-8 denies 1; denied → 1
@@ -224,10 +227,10 @@ rules! { Raymond::new, 5;
             1 hears denied from 2: RY-8 denies 1; denied
         "#]]);
 
-    /// Node 5 cannot deny what was asked of node 1.
+    /// Node 5 cannot deny a request that was sent to node 1.
     ry_8_a_denial_that_answers_no_try_is_ignored("1 acquire; 5 try; 5 > 2 | 2 > 1; 2 acquire; 1 > 2 as 5", expect![[r#"
         1 hears request from 2: RY-8 denies 2; denied → 2
         2 acquire: RY-1 queues 2
-        2 hears denied from 5: RY-5 ignores an answer: 5 was not asked
+        2 hears denied from 5: RY-5 ignores an answer of 5, which it did not ask
     "#]]);
 }

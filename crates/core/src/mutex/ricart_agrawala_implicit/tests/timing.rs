@@ -1,4 +1,4 @@
-//! How long silence must last, and what happens to those who do not wait long enough.
+//! Tests of the waiting time that makes silence a consent.
 
 use super::super::{RicartAgrawalaImplicit, Timer};
 use super::BOUNDS;
@@ -16,7 +16,8 @@ fn effects_of(nodes: usize, commands: &[Command]) -> Vec<Effect<RicartAgrawalaIm
     effects
 }
 
-/// There and back, and four inputs from each of three members in line: whatever comes exactly then comes in time.
+/// A round trip, and four queued inputs from each of three members; an answer that takes exactly as
+/// long is in time.
 #[test]
 fn ri_1_the_wait_is_longer_than_any_answer_takes() {
     let longest_answer = BOUNDS.message.times(2) + BOUNDS.processing.times(12);
@@ -31,7 +32,7 @@ fn ri_1_the_wait_is_longer_than_any_answer_takes() {
 }
 
 #[test]
-fn ri_6_who_gives_up_waits_no_longer() {
+fn ri_6_a_cancellation_cancels_the_timer() {
     let cancels = |effect: &Effect<_>| matches!(effect, Effect::CancelTimer(Timer::Silence));
     assert!(effects_of(3, &[Command::Acquire, Command::Cancel]).iter().any(cancels));
 }

@@ -1,6 +1,6 @@
-//! The rules of Roucairol–Carvalho, one script each and more for the nasty cases.
+//! Tests of the rules of Roucairol–Carvalho, one script each and more for difficult cases.
 
-mod storms;
+mod schedules;
 
 use super::{FACTS, RoucairolCarvalho};
 use crate::mutex::rules::rules;
@@ -9,34 +9,34 @@ use crate::{Group, NodeId};
 use expect_test::expect;
 
 rules! { RoucairolCarvalho::new, 3;
-    rc_1_asked_to_enter_a_node_asks_everyone_at_first("1 acquire", expect![[r#"
+    rc_1_the_first_request_goes_to_all_others("1 acquire", expect![[r#"
         1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
     "#]]);
 
-    /// Nobody has asked node 1 meanwhile.
-    rc_1_who_has_every_permission_enters_without_asking(
+    /// No node has asked node 1 meanwhile.
+    rc_1_a_node_with_every_permission_enters_without_asking(
         "1 acquire; rest; 1 release | 1 acquire; 1 release; 1 try", expect![[r#"
-            1 acquire: RC-1 asks nobody with (2, 1); RC-4 has every permission for (2, 1); ENTERS (fence 0.2)
+            1 acquire: RC-1 has every permission for (2, 1) already; RC-4 has every permission for (2, 1); ENTERS (fence 0.2)
             1 release: LEAVES
-            1 try: RC-1 asks nobody with (3, 1); RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
+            1 try: RC-1 has every permission for (3, 1) already; RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
         "#]]);
 
-    rc_1_only_those_are_asked_who_have_asked_since(
+    rc_1_a_node_asks_only_those_that_have_asked_it_since(
         "1 acquire; rest; 1 release; 3 acquire; rest; 3 release | 1 acquire; rest", expect![[r#"
             1 acquire: RC-1 asks 3 with (3, 1); request → 3
-            3 hears request from 1: RC-2 lets (3, 1) pass; reply → 1
+            3 hears request from 1: RC-2 replies to (3, 1); reply → 1
             1 hears reply from 3: RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
         "#]]);
 
-    rc_2_a_request_arrives_where_nobody_asked_and_is_let_pass("1 acquire; 1 > 2", expect![[r#"
+    rc_2_an_idle_node_replies_to_a_request("1 acquire; 1 > 2", expect![[r#"
         1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-        2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
+        2 hears request from 1: RC-2 replies to (1, 1); reply → 1
     "#]]);
 
-    rc_2_a_request_arrives_where_one_is_inside_and_is_deferred("1 acquire; rest; 2 acquire; 2 > 1", expect![[r#"
+    rc_2_the_holder_defers_a_request("1 acquire; rest; 2 acquire; 2 > 1", expect![[r#"
         1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-        2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-        3 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
+        2 hears request from 1: RC-2 replies to (1, 1); reply → 1
+        3 hears request from 1: RC-2 replies to (1, 1); reply → 1
         1 hears reply from 3: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
         2 acquire: RC-1 asks 1,3 with (2, 2); request → 1; request → 3
         1 hears request from 2: RC-2 defers (2, 2): ours (1, 1) goes first
@@ -44,29 +44,30 @@ rules! { RoucairolCarvalho::new, 3;
 
     rc_2_a_request_in_the_name_of_another_is_ignored("1 acquire; 1 > 2 as 3", expect![[r#"
         1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
-        2 hears request from 3: RC-2 ignores a request of 1 that 3 brought
+        2 hears request from 3: RC-2 ignores a request of 1 that came from 3
     "#]]);
 
-    rc_3_a_reply_arrives_and_is_a_permission_from_then_on(
+    rc_3_a_reply_is_a_lasting_permission(
         of 2, "2 acquire; 2 > 1; 1 > 2; 2 release; 2 acquire", expect![[r#"
             2 acquire: RC-1 asks 1 with (1, 2); request → 1
-            1 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
+            1 hears request from 2: RC-2 replies to (1, 2); reply → 2
             2 hears reply from 1: RC-4 has every permission for (1, 2); ENTERS (fence 0.1)
             2 release: LEAVES
-            2 acquire: RC-1 asks nobody with (2, 2); RC-4 has every permission for (2, 2); ENTERS (fence 0.2)
+            2 acquire: RC-1 has every permission for (2, 2) already; RC-4 has every permission for (2, 2); ENTERS (fence 0.2)
         "#]]);
 
-    /// Whoever asks while the reply is on its way is deferred: the request that the reply answers is older.
+    /// A request that arrives while the reply of its node is in transit is deferred: the request
+    /// that the reply answers is older.
     rc_3_a_request_may_overtake_the_reply_of_the_same_node(
         of 2, "1 acquire; 1 > 2 | 2 acquire; 2 > 1 last; 2 > 1; 1 release; rest", expect![[r#"
             2 acquire: RC-1 asks 1 with (2, 2); request → 1
             1 hears request from 2: RC-2 defers (2, 2): ours (1, 1) goes first
             1 hears reply from 2: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
-            1 release: LEAVES; RC-6 lets (2, 2) pass at last; reply → 2
+            1 release: LEAVES; RC-6 sends its deferred reply to (2, 2); reply → 2
             2 hears reply from 1: RC-4 has every permission for (2, 2); ENTERS (fence 0.2)
         "#]]);
 
-    rc_4_all_permissions_are_in_and_the_node_enters("1 acquire; 1 > 2; 1 > 3 | 3 > 1; 2 > 1", expect![[r#"
+    rc_4_a_node_with_all_permissions_enters("1 acquire; 1 > 2; 1 > 3 | 3 > 1; 2 > 1", expect![[r#"
         1 hears reply from 2: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
     "#]]);
 
@@ -74,153 +75,157 @@ rules! { RoucairolCarvalho::new, 3;
         nothing
     "#]]);
 
-    /// Node 2 has the permission of 1 from before and waits for that of 3 alone, when the older request of 1 arrives.
-    rc_5_waiting_a_node_asks_again_for_a_permission_that_is_gone(
+    /// Node 2 already has the permission of 1 and waits only for that of 3, when the older request
+    /// of 1 arrives.
+    rc_5_a_waiting_node_asks_again_for_a_lost_permission(
         "2 acquire; rest; 2 release; 3 acquire; rest; 3 release; 1 acquire | 2 acquire; 1 > 2; rest; 1 release;
          rest", expect![[r#"
-            2 acquire: RC-1 asks 3 with (3, 2); request → 3
-            2 hears request from 1: RC-2 lets (3, 1) pass; reply → 1; RC-5 asks 1 again with (3, 2); request → 1
-            3 hears request from 1: RC-2 lets (3, 1) pass; reply → 1
-            3 hears request from 2: RC-2 lets (3, 2) pass; reply → 2
-            1 hears request from 2: RC-2 defers (3, 2): ours (3, 1) goes first
-            1 hears reply from 3: RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
-            1 release: LEAVES; RC-6 lets (3, 2) pass at last; reply → 2
-            2 hears reply from 1: RC-4 has every permission for (3, 2); ENTERS (fence 0.4)
-        "#]]);
+             2 acquire: RC-1 asks 3 with (3, 2); request → 3
+             2 hears request from 1: RC-2 replies to (3, 1); reply → 1; RC-5 asks 1 again with (3, 2); request → 1
+             3 hears request from 1: RC-2 replies to (3, 1); reply → 1
+             3 hears request from 2: RC-2 replies to (3, 2); reply → 2
+             1 hears request from 2: RC-2 defers (3, 2): ours (3, 1) goes first
+             1 hears reply from 3: RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
+             1 release: LEAVES; RC-6 sends its deferred reply to (3, 2); reply → 2
+             2 hears reply from 1: RC-4 has every permission for (3, 2); ENTERS (fence 0.4)
+         "#]]);
 
-    /// The reply and the request that follows it arrive in the other order.
-    rc_5_what_is_asked_again_may_overtake_the_reply(
+    /// The reply and the request that follows it arrive in reverse order.
+    rc_5_a_repeated_request_may_overtake_the_reply(
         "2 acquire; rest; 2 release; 3 acquire; rest; 3 release; 1 acquire; 2 acquire | 1 > 2; 2 > 1 last; 2 > 1; 1 > 3;
          3 > 1; 1 release; rest", expect![[r#"
-            2 hears request from 1: RC-2 lets (3, 1) pass; reply → 1; RC-5 asks 1 again with (3, 2); request → 1
-            1 hears request from 2: RC-2 defers (3, 2): ours (3, 1) goes first
-            3 hears request from 1: RC-2 lets (3, 1) pass; reply → 1
-            1 hears reply from 3: RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
-            1 release: LEAVES; RC-6 lets (3, 2) pass at last; reply → 2
-            3 hears request from 2: RC-2 lets (3, 2) pass; reply → 2
-            2 hears reply from 3: RC-4 has every permission for (3, 2); ENTERS (fence 0.4)
-        "#]]);
+             2 hears request from 1: RC-2 replies to (3, 1); reply → 1; RC-5 asks 1 again with (3, 2); request → 1
+             1 hears request from 2: RC-2 defers (3, 2): ours (3, 1) goes first
+             3 hears request from 1: RC-2 replies to (3, 1); reply → 1
+             1 hears reply from 3: RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
+             1 release: LEAVES; RC-6 sends its deferred reply to (3, 2); reply → 2
+             3 hears request from 2: RC-2 replies to (3, 2); reply → 2
+             2 hears reply from 3: RC-4 has every permission for (3, 2); ENTERS (fence 0.4)
+         "#]]);
 
-    /// Nothing is lost: whoever asked already has a request on its way.
-    rc_5_a_permission_that_is_lacking_anyway_is_asked_for_once(
+    /// No second request is needed: the first one is already in transit.
+    rc_5_a_missing_permission_is_asked_for_once(
         "2 acquire; 1 acquire; 3 acquire | 1 > 3; 2 > 3", expect![[r#"
-            3 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            3 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
+            3 hears request from 1: RC-2 replies to (1, 1); reply → 1
+            3 hears request from 2: RC-2 replies to (1, 2); reply → 2
         "#]]);
 
-    rc_6_asked_to_leave_a_node_replies_to_everyone_deferred_and_must_ask_them_next_time(
+    rc_6_a_release_sends_all_deferred_replies_and_loses_those_permissions(
         "1 acquire; rest; 2 acquire; 2 > 1; 1 release; 1 acquire | rest; 2 release; rest", expect![[r#"
-            3 hears request from 2: RC-2 lets (2, 2) pass; reply → 2
+            3 hears request from 2: RC-2 replies to (2, 2); reply → 2
             2 hears request from 1: RC-2 defers (3, 1): ours (2, 2) goes first
             2 hears reply from 3: RC-4 has every permission for (2, 2); ENTERS (fence 0.2)
-            2 release: LEAVES; RC-6 lets (3, 1) pass at last; reply → 1
+            2 release: LEAVES; RC-6 sends its deferred reply to (3, 1); reply → 1
             1 hears reply from 2: RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
         "#]]);
 
-    a_group_of_one_asks_nobody(of 1, "1 acquire; 1 try; 1 release; 1 try; 1 cancel; 1 release", expect![[r#"
-        1 acquire: RC-1 asks nobody with (1, 1); RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
-        1 try: refused: already inside
+    a_group_of_one_sends_no_messages(of 1, "1 acquire; 1 try; 1 release; 1 try; 1 cancel; 1 release", expect![[r#"
+        1 acquire: RC-1 has every permission for (1, 1) already; RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
+        1 try: refused: already in the critical section
         1 release: LEAVES
-        1 try: RC-1 asks nobody with (2, 1); RC-4 has every permission for (2, 1); ENTERS (fence 0.2)
-        1 cancel: refused: already inside
+        1 try: RC-1 has every permission for (2, 1) already; RC-4 has every permission for (2, 1); ENTERS (fence 0.2)
+        1 cancel: refused: already in the critical section
         1 release: LEAVES
     "#]]);
 
-    // Those who do not wait for ever: requests that are given up, and tries.
+    // Cancelled requests and tries.
 
-    /// The reply of 2 to (1, 1) comes when 2 has the permission of 1. If it counted, each would have the other's.
-    rc_3_a_late_reply_to_a_request_that_was_given_up_is_no_permission(
+    /// The reply of 2 to (1, 1) arrives when 2 has the permission of 1. If it counted, each would
+    /// have the other's.
+    rc_3_a_late_reply_to_a_cancelled_request_is_no_permission(
         of 2, "1 acquire; 1 > 2; 1 cancel; 2 acquire; 2 > 1 last; 1 > 2 | 2 > 1; 1 acquire; 2 release;
                rest", expect![[r#"
-            1 hears reply from 2: RC-3 ignores a reply to (1, 1), which nobody waits with
-            1 acquire: RC-1 asks 2 with (3, 1); request → 2
-            2 release: LEAVES
-            2 hears request from 1: RC-2 lets (3, 1) pass; reply → 1
-            1 hears reply from 2: RC-4 has every permission for (3, 1); ENTERS (fence 0.2)
-        "#]]);
+                   1 hears reply from 2: RC-3 ignores a reply to (1, 1): that request does not wait
+                   1 acquire: RC-1 asks 2 with (3, 1); request → 2
+                   2 release: LEAVES
+                   2 hears request from 1: RC-2 replies to (3, 1); reply → 1
+                   1 hears reply from 2: RC-4 has every permission for (3, 1); ENTERS (fence 0.2)
+               "#]]);
 
-    rc_3_a_late_reply_to_a_request_that_was_given_up_does_not_count_for_the_next_one(
+    rc_3_a_late_reply_to_a_cancelled_request_does_not_count_for_the_next_one(
         of 2, "1 acquire; 1 > 2; 1 cancel; 2 acquire | 2 > 1 last; 1 > 2; 1 acquire; 2 > 1", expect![[r#"
-            1 hears request from 2: RC-2 lets (2, 2) pass; reply → 2
+            1 hears request from 2: RC-2 replies to (2, 2); reply → 2
             2 hears reply from 1: RC-4 has every permission for (2, 2); ENTERS (fence 0.1)
             1 acquire: RC-1 asks 2 with (3, 1); request → 2
-            1 hears reply from 2: RC-3 ignores a reply to (1, 1), which nobody waits with
+            1 hears reply from 2: RC-3 ignores a reply to (1, 1): that request does not wait
         "#]]);
 
-    /// Node 1 has given (1, 1) up when it lets (1, 2) pass. Node 2 cannot know, and asks once more than it need.
-    rc_5_even_a_request_that_was_given_up_takes_a_permission_away(
+    /// Node 1 has cancelled (1, 1) when it replies to (1, 2). Node 2 cannot know, and asks once
+    /// more than necessary.
+    rc_5_even_a_cancelled_request_takes_a_permission_away(
         "1 acquire; 1 cancel; 2 acquire; 2 > 1; 1 > 2 last; 1 > 2; rest", expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             1 cancel: cancelled
             2 acquire: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
-            1 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
-            2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1; RC-5 asks 1 again with (1, 2); request → 1
-            3 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
-            3 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
-            1 hears reply from 2: RC-3 ignores a reply to (1, 1), which nobody waits with
-            1 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
-            1 hears reply from 3: RC-3 ignores a reply to (1, 1), which nobody waits with
+            1 hears request from 2: RC-2 replies to (1, 2); reply → 2
+            2 hears request from 1: RC-2 replies to (1, 1); reply → 1; RC-5 asks 1 again with (1, 2); request → 1
+            3 hears request from 1: RC-2 replies to (1, 1); reply → 1
+            3 hears request from 2: RC-2 replies to (1, 2); reply → 2
+            1 hears reply from 2: RC-3 ignores a reply to (1, 1): that request does not wait
+            1 hears request from 2: RC-2 replies to (1, 2); reply → 2
+            1 hears reply from 3: RC-3 ignores a reply to (1, 1): that request does not wait
             2 hears reply from 1: RC-4 has every permission for (1, 2); ENTERS (fence 0.1)
         "#]]);
 
-    rc_7_asked_to_give_up_a_node_replies_to_everyone_deferred_and_keeps_the_other_permissions(
+    rc_7_a_cancellation_sends_all_deferred_replies_and_keeps_the_other_permissions(
         "1 acquire; 1 > 3; 3 > 1; 2 acquire | 2 > 1; 1 cancel; 1 acquire", expect![[r#"
             1 hears request from 2: RC-2 defers (1, 2): ours (1, 1) goes first
-            1 cancel: cancelled; RC-7 lets (1, 2) pass at last; reply → 2
+            1 cancel: cancelled; RC-7 sends its deferred reply to (1, 2); reply → 2
             1 acquire: RC-1 asks 2 with (2, 1); request → 2
         "#]]);
 
-    rc_8_a_try_is_denied_by_one_who_is_inside(
+    rc_8_a_try_is_denied_by_the_holder(
         "1 acquire; rest | 2 try; 2 > 3; 3 > 2; 2 > 1; 1 > 2; 1 release; 2 acquire", expect![[r#"
             2 try: RC-1 asks 1,3 with (2, 2); request → 1; request → 3
-            3 hears request from 2: RC-2 lets (2, 2) pass; reply → 2
+            3 hears request from 2: RC-2 replies to (2, 2); reply → 2
             1 hears request from 2: RC-8 denies (2, 2); denied → 2
             2 hears denied from 1: denied
             1 release: LEAVES
             2 acquire: RC-1 asks 1 with (3, 2); request → 1
         "#]]);
 
-    rc_8_a_try_is_denied_by_one_who_asked_earlier_and_let_pass_by_one_who_asked_later(
+    rc_8_a_try_is_denied_by_an_older_request_and_permitted_by_a_younger_one(
         "1 acquire; 2 try; 3 acquire; 2 > 3; 2 > 1", expect![[r#"
             1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
             2 try: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
             3 acquire: RC-1 asks 1,2 with (1, 3); request → 1; request → 2
-            3 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
+            3 hears request from 2: RC-2 replies to (1, 2); reply → 2
             1 hears request from 2: RC-8 denies (1, 2); denied → 2
         "#]]);
 
-    rc_8_a_denied_try_replies_to_everyone_deferred(
+    rc_8_a_denied_try_sends_all_deferred_replies(
         "1 acquire; 2 try; 3 acquire | 3 > 2; 2 > 1; 1 > 2 last", expect![[r#"
             2 hears request from 3: RC-2 defers (1, 3): ours (1, 2) goes first
             1 hears request from 2: RC-8 denies (1, 2); denied → 2
-            2 hears denied from 1: denied; RC-8 lets (1, 3) pass at last; reply → 3
+            2 hears denied from 1: denied; RC-8 sends its deferred reply to (1, 3); reply → 3
         "#]]);
 
-    /// The try has the permission of 1 and waits for that of 3 alone, when the older request of 1 arrives.
+    /// The try has the permission of 1 and waits only for that of 3, when the older request of 1
+    /// arrives.
     rc_8_a_try_that_would_have_to_ask_again_is_denied(
         "2 acquire; rest; 2 release; 3 acquire; rest; 3 release; 1 acquire; 2 try; 1 > 2; rest", expect![[r#"
             2 acquire: RC-1 asks 1,3 with (1, 2); request → 1; request → 3
-            1 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
-            3 hears request from 2: RC-2 lets (1, 2) pass; reply → 2
+            1 hears request from 2: RC-2 replies to (1, 2); reply → 2
+            3 hears request from 2: RC-2 replies to (1, 2); reply → 2
             2 hears reply from 3: RC-4 has every permission for (1, 2); ENTERS (fence 0.1)
             2 release: LEAVES
             3 acquire: RC-1 asks 1,2 with (2, 3); request → 1; request → 2
-            1 hears request from 3: RC-2 lets (2, 3) pass; reply → 3
-            2 hears request from 3: RC-2 lets (2, 3) pass; reply → 3
+            1 hears request from 3: RC-2 replies to (2, 3); reply → 3
+            2 hears request from 3: RC-2 replies to (2, 3); reply → 3
             3 hears reply from 2: RC-4 has every permission for (2, 3); ENTERS (fence 0.2)
             3 release: LEAVES
             1 acquire: RC-1 asks 2,3 with (3, 1); request → 2; request → 3
             2 try: RC-1 asks 3 with (3, 2); request → 3
-            2 hears request from 1: RC-2 lets (3, 1) pass; reply → 1; denied
-            3 hears request from 1: RC-2 lets (3, 1) pass; reply → 1
-            3 hears request from 2: RC-2 lets (3, 2) pass; reply → 2
+            2 hears request from 1: RC-2 replies to (3, 1); reply → 1; denied
+            3 hears request from 1: RC-2 replies to (3, 1); reply → 1
+            3 hears request from 2: RC-2 replies to (3, 2); reply → 2
             1 hears reply from 3: RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
-            2 hears reply from 3: RC-3 ignores a reply to (3, 2), which nobody waits with
+            2 hears reply from 3: RC-3 ignores a reply to (3, 2): that request does not wait
         "#]]);
 
     rc_8_the_denial_of_a_stranger_does_not_count(of 2, "1 acquire; rest; 2 try; 2 > 1; 1 > 2 as 9", expect![[r#"
         1 acquire: RC-1 asks 2 with (1, 1); request → 2
-        2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
+        2 hears request from 1: RC-2 replies to (1, 1); reply → 1
         1 hears reply from 2: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
         2 try: RC-1 asks 1 with (2, 2); request → 1
         1 hears request from 2: RC-8 denies (2, 2); denied → 2
@@ -229,16 +234,16 @@ rules! { RoucairolCarvalho::new, 3;
     rc_8_of_two_tries_one_enters(of 2, "1 try; 2 try; rest", expect![[r#"
         1 try: RC-1 asks 2 with (1, 1); request → 2
         2 try: RC-1 asks 1 with (1, 2); request → 1
-        2 hears request from 1: RC-2 lets (1, 1) pass; reply → 1
+        2 hears request from 1: RC-2 replies to (1, 1); reply → 1
         1 hears request from 2: RC-8 denies (1, 2); denied → 2
         1 hears reply from 2: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
         2 hears denied from 1: denied
     "#]]);
 }
 
-/// Everyone's first entry costs most; the others may cost nothing.
+/// The first entry of each node has the maximum cost; the others may cost nothing.
 #[test]
-fn the_book_knows_what_entries_cost() {
+fn expected_costs_of_entries() {
     let group = Group::of_size(4);
     let total = |load, entries| (FACTS.cost.total)(&Case { group: &group, load }, entries);
     let alone = Load::Alone(NodeId::from_index(2));

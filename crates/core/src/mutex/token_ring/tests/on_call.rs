@@ -1,4 +1,4 @@
-//! The ring whose token sleeps until it is called, which is one of many.
+//! Tests of the ring whose token sleeps until a node calls it.
 
 use super::ring;
 use crate::group::Group;
@@ -9,7 +9,7 @@ use crate::testing::{ScriptGroup, run_script};
 use expect_test::expect;
 
 rules! { TokenRing::on_call, 3;
-    tr_8_one_who_wants_in_calls_the_token("3 acquire; 3 > 1; 1 > 2; 2 > 3; 3 release; 3 > 1", expect![[r#"
+    tr_8_a_requesting_node_calls_the_token("3 acquire; 3 > 1; 1 > 2; 2 > 3; 3 release; 3 > 1", expect![[r#"
         3 acquire: TR-8 calls the token; call → 1
         1 hears call from 3: TR-9 passes the token on; token → 2
         2 hears token from 1: TR-3 passes the token on; token → 3
@@ -18,7 +18,7 @@ rules! { TokenRing::on_call, 3;
         1 hears token from 3: TR-9 lets the token sleep
     "#]]);
 
-    tr_8_the_lowest_member_needs_no_message_where_the_token_sleeps(
+    tr_8_the_lowest_member_needs_no_message_for_a_sleeping_token(
         "1 acquire; 1 release; 1 try; 1 release", expect![[r#"
             1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
             1 release: LEAVES; TR-9 lets the token sleep
@@ -26,7 +26,7 @@ rules! { TokenRing::on_call, 3;
             1 release: LEAVES; TR-9 lets the token sleep
         "#]]);
 
-    tr_8_the_lowest_member_calls_the_token_that_has_left_without_a_message(
+    tr_8_the_lowest_member_calls_a_token_that_has_left_without_a_message(
         "2 acquire; 2 > 1 | 1 acquire; 1 > 2; 2 release; 2 > 3; 3 > 1; 1 release", expect![[r#"
             1 acquire: TR-8 waits for the token, which has left
             2 hears token from 1: TR-2 keeps the token; ENTERS (fence 0.1)
@@ -36,7 +36,8 @@ rules! { TokenRing::on_call, 3;
             1 release: LEAVES; TR-4 passes the token on; token → 2
         "#]]);
 
-    /// The token has passed node 2 before it asks, and its call comes while the token is on its way.
+    /// The token has passed node 2 before it requests, and its call arrives while the token is in
+    /// transit.
     tr_9_a_call_that_finds_the_token_gone_sends_it_round_again(
         "3 acquire; 3 > 1; 1 > 2; 2 acquire; 2 > 1; 2 > 3; 3 release | 3 > 1; 1 > 2; 2 release; 2 > 3;
          3 > 1", expect![[r#"
@@ -47,9 +48,9 @@ rules! { TokenRing::on_call, 3;
             1 hears token from 3: TR-9 lets the token sleep
         "#]]);
 
-    tr_9_a_call_while_the_lowest_member_is_inside_is_remembered(
+    tr_9_a_call_while_the_lowest_member_holds_the_lock_is_recorded(
         "1 acquire; 2 acquire | 2 > 1; 1 release; 1 > 2; 2 release; 2 > 3; 3 > 1", expect![[r#"
-            1 hears call from 2: TR-9 remembers that 2 called
+            1 hears call from 2: TR-9 records the call of 2
             1 release: LEAVES; TR-4 passes the token on; token → 2
             2 hears token from 1: TR-2 keeps the token; ENTERS (fence 0.2)
             2 release: LEAVES; TR-4 passes the token on; token → 3
@@ -57,9 +58,9 @@ rules! { TokenRing::on_call, 3;
             1 hears token from 3: TR-9 lets the token sleep
         "#]]);
 
-    tr_9_the_call_of_one_who_gave_up_costs_a_round("2 acquire; 2 cancel; 2 > 1; 1 > 2; 2 > 3; 3 > 1", expect![[r#"
+    tr_9_the_call_of_a_cancelled_request_still_costs_a_round("2 acquire; 2 cancel; 2 > 1; 1 > 2; 2 > 3; 3 > 1", expect![[r#"
         2 acquire: TR-8 calls the token; call → 1
-        2 cancel: TR-6 lets the token come and go; cancelled
+        2 cancel: TR-6 will pass the token on; cancelled
         1 hears call from 2: TR-9 passes the token on; token → 2
         2 hears token from 1: TR-3 passes the token on; token → 3
         3 hears token from 2: TR-3 passes the token on; token → 1
@@ -67,7 +68,7 @@ rules! { TokenRing::on_call, 3;
     "#]]);
 }
 
-/// Only the lowest member listens to calls, and only on call.
+/// Only the lowest member handles calls, and only on call.
 #[test]
 fn tr_9_other_calls_are_ignored() {
     let mixed =
@@ -81,6 +82,6 @@ fn tr_9_other_calls_are_ignored() {
 }
 
 #[test]
-fn tr_9_a_token_that_sleeps_sets_no_timer() {
+fn tr_9_a_sleeping_token_sets_no_timer() {
     assert_eq!(ScriptGroup::new(3, TokenRing::on_call).timers(), 0);
 }

@@ -1,9 +1,10 @@
-//! The rules of the ring that survives its members, one script each and more for the nasty cases. The token begins with a
-//! rest at node 1. Whoever is dead in a script is one to whom nothing comes any more.
+//! Tests of the rules of the ring that survives crashes, one script each and more for difficult
+//! cases. The token begins with a rest at node 1. In a script, a crashed node is one that receives
+//! no more messages.
 
-mod deaths;
+mod crashes;
+mod schedules;
 mod search;
-mod storms;
 mod timing;
 mod world;
 
@@ -21,87 +22,87 @@ fn ring(me: NodeId, group: Group) -> TokenRingAcknowledged {
 }
 
 rules! { ring, 3;
-    ta_1_asked_to_enter_where_the_token_rests_a_node_enters_at_once("1 acquire", expect![[r#"
+    ta_1_a_request_where_the_token_rests_enters_at_once("1 acquire", expect![[r#"
         1 acquire: TA-1 has the token here; ENTERS (fence 0.1)
     "#]]);
 
-    ta_1_asked_to_enter_without_the_token_a_node_waits_and_says_nothing("2 acquire; 3 acquire", expect![[r#"
+    ta_1_a_request_without_the_token_waits_and_sends_no_message("2 acquire; 3 acquire", expect![[r#"
         2 acquire: TA-1 waits for the token
         3 acquire: TA-1 waits for the token
     "#]]);
 
-    ta_2_the_token_is_acknowledged_and_admits_one_who_waits("2 acquire; 1 fires | 1 > 2; 2 > 1", expect![[r#"
+    ta_2_the_token_is_acknowledged_and_admits_a_waiting_node("2 acquire; 1 fires | 1 > 2; 2 > 1", expect![[r#"
         2 hears token from 1: received → 1; TA-2 keeps the token; ENTERS (fence 0.1)
     "#]]);
 
-    ta_2_one_who_wants_nothing_acknowledges_the_token_and_passes_it_on(
+    ta_2_an_idle_node_acknowledges_the_token_and_passes_it_on(
         "1 fires; 1 > 2; 2 > 1 | 2 > 3; 3 > 2", expect![[r#"
             3 hears token from 2: received → 2; TA-2 passes the token on; token → 1
         "#]]);
 
-    ta_2_only_a_member_can_bring_the_token("1 fires; 1 > 2 as 9", expect![[r#"
+    ta_2_only_a_member_can_send_the_token("1 fires; 1 > 2 as 9", expect![[r#"
         1 timer: TA-5 passes the token on; token → 2
-        2 hears token from 9: TA-2 ignores 9, which is not one of the others
+        2 hears token from 9: TA-2 ignores a message of 9, which is no other member
     "#]]);
 
-    /// The acknowledgement of the first round comes in the second, and does not count for the second pass. Node 1 waits on,
-    /// and stops a search.
-    ta_2_a_token_that_comes_back_before_its_acknowledgement_is_one(
+    /// The acknowledgement of the first round arrives in the second, and does not count for the
+    /// second pass. Node 1 continues to wait for the other one, and stops a search.
+    ta_2_a_token_that_returns_before_its_acknowledgement_counts_as_one(
         of 2, "1 acquire; 1 release; 1 acquire | 1 > 2; 2 > 1 last; 1 release; 2 > 1; 1 > 2; 2 acquire; 2 fires;
                2 > 1", expect![[r#"
-            2 hears token from 1: received → 1; TA-2 passes the token on; token → 1
-            1 hears token from 2: received → 2; TA-2 keeps the token; ENTERS (fence 0.2)
-            1 release: LEAVES; TA-4 passes the token on; token → 2
-            2 acquire: TA-1 waits for the token
-            2 timer: TA-8 searches for the token, to make one of generation 1; search → 1
-            1 hears search from 2: received → 2; TA-9 stops the search of 2: the token has just left
-        "#]]);
+                   2 hears token from 1: received → 1; TA-2 passes the token on; token → 1
+                   1 hears token from 2: received → 2; TA-2 keeps the token; ENTERS (fence 0.2)
+                   1 release: LEAVES; TA-4 passes the token on; token → 2
+                   2 acquire: TA-1 waits for the token
+                   2 timer: TA-8 searches for the token, to create one of generation 1; search → 1
+                   1 hears search from 2: received → 2; TA-9 stops the search of 2: the token has just left
+               "#]]);
 
-    /// Node 2 is dead.
-    ta_3_a_dead_member_is_skipped("3 acquire; 1 fires | 1 fires; 1 > 3; 3 > 1", expect![[r#"
-        1 timer: TA-3 takes 2 for dead, and skips it; token → 3
+    /// Node 2 has crashed.
+    ta_3_a_crashed_member_is_skipped("3 acquire; 1 fires | 1 fires; 1 > 3; 3 > 1", expect![[r#"
+        1 timer: TA-3 suspects 2, and skips it; token → 3
         3 hears token from 1: received → 1; TA-2 keeps the token; ENTERS (fence 0.2)
     "#]]);
 
-    /// Nodes 2, 3 and 4 are dead.
-    ta_3_any_number_of_dead_members_are_skipped(
+    /// Nodes 2, 3 and 4 have crashed.
+    ta_3_any_number_of_crashed_members_are_skipped(
         of 5, "5 acquire; 1 fires; 1 fires; 1 fires; 1 fires; 1 > 5; 5 > 1; 5 release; 5 > 1", expect![[r#"
             5 acquire: TA-1 waits for the token
             1 timer: TA-5 passes the token on; token → 2
-            1 timer: TA-3 takes 2 for dead, and skips it; token → 3
-            1 timer: TA-3 takes 3 for dead, and skips it; token → 4
-            1 timer: TA-3 takes 4 for dead, and skips it; token → 5
+            1 timer: TA-3 suspects 2, and skips it; token → 3
+            1 timer: TA-3 suspects 3, and skips it; token → 4
+            1 timer: TA-3 suspects 4, and skips it; token → 5
             5 hears token from 1: received → 1; TA-2 keeps the token; ENTERS (fence 0.4)
             5 release: LEAVES; TA-4 passes the token on; token → 1
             1 hears token from 5: received → 5; TA-2 passes the token on; token → 5
         "#]]);
 
-    /// Node 2 is dead. The skipped hop counts, so that a round is as long as it was.
-    ta_3_the_dead_are_skipped_at_once_from_then_on("1 fires; 1 fires; 1 > 3; 3 > 1; 3 > 1; 1 fires; 1 > 3", expect![[r#"
+    /// Node 2 has crashed. The skipped hop counts, so that a round keeps its length.
+    ta_3_crashed_members_are_skipped_at_once_from_then_on("1 fires; 1 fires; 1 > 3; 3 > 1; 3 > 1; 1 fires; 1 > 3", expect![[r#"
         1 timer: TA-5 passes the token on; token → 2
-        1 timer: TA-3 takes 2 for dead, and skips it; token → 3
+        1 timer: TA-3 suspects 2, and skips it; token → 3
         3 hears token from 1: received → 1; TA-2 passes the token on; token → 1
         1 hears token from 3: received → 3; TA-5 lets the token rest
         1 timer: TA-5 passes the token on; token → 3
     "#]]);
 
-    /// This is not the synchronous model: there are two tokens.
-    /// The one that node 2 has passed on is still under way when node 1 passes on the other.
-    ta_3_an_acknowledgement_that_comes_too_late_brings_its_node_back(
+    /// Outside the synchronous model there are two tokens: the one that node 2 has passed on is
+    /// still in transit when node 1 passes on the other.
+    ta_3_an_acknowledgement_that_arrives_too_late_brings_its_node_back(
         "1 fires; 1 > 2; 1 fires | 2 > 1; 1 > 3; 3 > 1; 3 > 1; 1 fires; 1 > 2", expect![[r#"
-            1 hears received from 2: TA-3 hears too late that 2 is alive
+            1 hears received from 2: TA-3 learns too late that 2 is alive
             3 hears token from 1: received → 1; TA-2 passes the token on; token → 1
             1 hears token from 3: received → 3; TA-5 lets the token rest
             1 timer: TA-5 passes the token on; token → 2
             2 hears token from 1: received → 1; TA-2 passes the token on; token → 3
         "#]]);
 
-    ta_3_only_the_one_that_was_passed_to_can_acknowledge("1 fires; 1 > 2; 2 > 1 as 3 | 1 fires; 1 > 3", expect![[r#"
-        1 timer: TA-3 takes 2 for dead, and skips it; token → 3
+    ta_3_only_the_receiver_of_a_pass_can_acknowledge_it("1 fires; 1 > 2; 2 > 1 as 3 | 1 fires; 1 > 3", expect![[r#"
+        1 timer: TA-3 suspects 2, and skips it; token → 3
         3 hears token from 1: received → 1; TA-2 passes the token on; token → 1
     "#]]);
 
-    ta_4_one_who_leaves_passes_the_token_on_although_it_asks_again(
+    ta_4_a_release_passes_the_token_on_even_if_the_client_requests_again(
         "1 acquire; 1 release; 1 acquire; 1 > 2; 2 > 3; 3 > 1", expect![[r#"
             1 acquire: TA-1 has the token here; ENTERS (fence 0.1)
             1 release: LEAVES; TA-4 passes the token on; token → 2
@@ -111,8 +112,8 @@ rules! { ring, 3;
             1 hears token from 3: received → 3; TA-2 keeps the token; ENTERS (fence 0.2)
         "#]]);
 
-    /// One message an entry, acknowledgements apart, and each fence is the next.
-    ta_4_everyone_enters_once_a_round(
+    /// One message per entry, without acknowledgements, and each fence is the next.
+    ta_4_every_node_enters_once_a_round(
         "1 acquire; 2 acquire; 3 acquire; 1 release; 1 acquire; 1 > 2; 2 release; 2 acquire | 2 > 3; 3 release; 3 > 1;
          1 release; 1 > 2", expect![[r#"
             3 hears token from 2: received → 2; TA-2 keeps the token; ENTERS (fence 0.3)
@@ -122,118 +123,120 @@ rules! { ring, 3;
             2 hears token from 1: received → 1; TA-2 keeps the token; ENTERS (fence 0.5)
         "#]]);
 
-    ta_5_the_token_rests_where_it_has_gone_a_round_without_an_entry(
+    ta_5_the_token_rests_after_a_round_without_an_entry(
         "1 fires; 1 > 2; 2 > 3; 3 > 1 | 2 > 1; 1 fires", expect![[r#"
             1 timer: TA-5 passes the token on; token → 2
         "#]]);
 
-    ta_5_a_user_who_asks_during_the_rest_enters_at_once(
+    ta_5_a_request_during_the_rest_enters_at_once(
         "1 fires; 1 > 2; 2 > 3 | 3 > 1; 1 acquire; 1 release", expect![[r#"
             1 hears token from 3: received → 3; TA-5 lets the token rest
             1 acquire: TA-1 has the token here; ENTERS (fence 0.1)
             1 release: LEAVES; TA-4 passes the token on; token → 2
         "#]]);
 
-    /// Nodes 2 and 3 are dead.
-    ta_12_where_all_others_are_dead_the_token_stays(
+    /// Nodes 2 and 3 have crashed.
+    ta_12_the_token_stays_if_all_others_have_crashed(
         "1 fires; 1 fires | 1 fires; 1 acquire; 1 release; 1 try; 1 release", expect![[r#"
-            1 timer: TA-3 takes 3 for dead, and skips it; TA-12 keeps the token: nobody else is alive
+            1 timer: TA-3 suspects 3, and skips it; TA-12 keeps the token: all others have crashed
             1 acquire: TA-1 has the token here; ENTERS (fence 0.3)
-            1 release: LEAVES; TA-12 keeps the token: nobody else is alive
+            1 release: LEAVES; TA-12 keeps the token: all others have crashed
             1 try: TA-1 has the token here; ENTERS (fence 0.4)
-            1 release: LEAVES; TA-12 keeps the token: nobody else is alive
+            1 release: LEAVES; TA-12 keeps the token: all others have crashed
         "#]]);
 
-    /// Nodes 2 and 3 are dead. In a script timers fire in the order in which they were set, however long they are.
-    ta_12_one_who_has_asked_meanwhile_enters_when_all_others_have_turned_out_to_be_dead(
+    /// Nodes 2 and 3 have crashed. In a script timers fire in the order in which they were set,
+    /// whatever their lengths.
+    ta_12_a_node_that_requests_meanwhile_enters_when_all_others_have_crashed(
         "1 fires; 1 acquire; 1 fires; 1 fires | 1 fires; 1 release", expect![[r#"
-            1 timer: TA-3 takes 3 for dead, and skips it; TA-12 keeps the token; ENTERS (fence 0.3)
-            1 release: LEAVES; TA-12 keeps the token: nobody else is alive
+            1 timer: TA-3 suspects 3, and skips it; TA-12 keeps the token; ENTERS (fence 0.3)
+            1 release: LEAVES; TA-12 keeps the token: all others have crashed
         "#]]);
 
-    ta_12_a_group_of_one_sends_nothing(of 1, "1 acquire; 1 release | 1 try; 1 release", expect![[r#"
+    ta_12_a_group_of_one_sends_no_messages(of 1, "1 acquire; 1 release | 1 try; 1 release", expect![[r#"
         1 try: TA-1 has the token here; ENTERS (fence 0.2)
-        1 release: LEAVES; TA-12 keeps the token: nobody else is alive
+        1 release: LEAVES; TA-12 keeps the token: all others have crashed
     "#]]);
 
-    // Those who do not wait for ever: requests that are given up, and tries.
+    // Cancelled requests and tries.
 
-    ta_6_one_who_gives_up_lets_the_token_pass("2 acquire; 2 cancel; 1 fires; 1 > 2", expect![[r#"
+    ta_6_a_cancelling_node_passes_the_token_on("2 acquire; 2 cancel; 1 fires; 1 > 2", expect![[r#"
         2 acquire: TA-1 waits for the token
-        2 cancel: TA-6 lets the token come and go; cancelled
+        2 cancel: TA-6 will pass the token on; cancelled
         1 timer: TA-5 passes the token on; token → 2
         2 hears token from 1: received → 1; TA-2 passes the token on; token → 3
     "#]]);
 
-    ta_6_one_who_asks_again_after_giving_up_gets_the_same_token(
+    ta_6_a_node_that_cancels_and_requests_again_gets_the_same_token(
         "2 acquire; 2 cancel; 2 acquire; 1 fires; 1 > 2", expect![[r#"
             2 acquire: TA-1 waits for the token
-            2 cancel: TA-6 lets the token come and go; cancelled
+            2 cancel: TA-6 will pass the token on; cancelled
             2 acquire: TA-1 waits for the token
             1 timer: TA-5 passes the token on; token → 2
             2 hears token from 1: received → 1; TA-2 keeps the token; ENTERS (fence 0.1)
         "#]]);
 
-    /// Node 1 is dead, and the token with it. Node 3 makes a new one and passes it on.
-    ta_6_a_search_goes_on_though_its_starter_has_given_up(
+    /// Node 1 has crashed with the token. Node 3 creates a new one and passes it on.
+    ta_6_a_search_continues_though_its_starter_has_cancelled(
         "3 acquire; 3 fires | 3 cancel; 3 fires; 3 > 2; 2 > 3; 2 > 3; 3 > 2; 3 > 2", expect![[r#"
-            3 cancel: TA-6 lets the token come and go; cancelled
-            3 timer: TA-3 takes 1 for dead, and skips it; search → 2
+            3 cancel: TA-6 will pass the token on; cancelled
+            3 timer: TA-3 suspects 1, and skips it; search → 2
             2 hears search from 3: received → 3; TA-9 passes the search of 3 on; search → 3
-            3 hears search from 2: received → 2; TA-10 makes a new token: nobody has one; TA-10 passes the token on; token → 2
+            3 hears search from 2: received → 2; TA-10 creates a new token: no node has one; TA-10 passes the token on; token → 2
             2 hears token from 3: received → 3; TA-2 passes the token on; token → 3
         "#]]);
 
-    /// Node 2 is dead, and the token with it; node 1 dies with the search. Node 4, which wants nothing, does not search again, and
-    /// no longer stops lower ones.
-    ta_6_a_search_that_is_lost_ends_for_one_who_has_given_up(
+    /// Node 2 has crashed with the token; node 1 crashes with the search. Node 4, which is idle,
+    /// does not search again, and no longer stops searches of lower members.
+    ta_6_a_lost_search_is_not_repeated_after_a_cancellation(
         of 4, "2 acquire; 1 fires; 1 > 2; 2 > 1 | 4 acquire; 4 fires; 4 > 1; 1 > 4; 4 cancel; 4 fires; 3 acquire;
                3 fires; 3 > 4", expect![[r#"
-            4 acquire: TA-1 waits for the token
-            4 timer: TA-8 searches for the token, to make one of generation 1; search → 1
-            1 hears search from 4: received → 4; TA-9 passes the search of 4 on; search → 2
-            4 cancel: TA-6 lets the token come and go; cancelled
-            3 acquire: TA-1 waits for the token
-            3 timer: TA-8 searches for the token, to make one of generation 1; search → 4
-            4 hears search from 3: received → 3; TA-9 passes the search of 3 on; search → 1
-        "#]]);
+                   4 acquire: TA-1 waits for the token
+                   4 timer: TA-8 searches for the token, to create one of generation 1; search → 1
+                   1 hears search from 4: received → 4; TA-9 passes the search of 4 on; search → 2
+                   4 cancel: TA-6 will pass the token on; cancelled
+                   3 acquire: TA-1 waits for the token
+                   3 timer: TA-8 searches for the token, to create one of generation 1; search → 4
+                   4 hears search from 3: received → 3; TA-9 passes the search of 3 on; search → 1
+               "#]]);
 
-    ta_7_a_try_enters_if_nobody_was_inside_since_the_token_was_here("2 try; 1 fires; 1 > 2", expect![[r#"
+    ta_7_a_try_enters_if_no_other_node_has_entered_since_the_token_was_here("2 try; 1 fires; 1 > 2", expect![[r#"
         2 try: TA-1 waits for the token
         1 timer: TA-5 passes the token on; token → 2
-        2 hears token from 1: received → 1; TA-7 keeps the token: nobody else was inside; ENTERS (fence 0.1)
+        2 hears token from 1: received → 1; TA-7 keeps the token: no other node has entered; ENTERS (fence 0.1)
     "#]]);
 
-    ta_7_a_try_is_denied_if_somebody_was_inside_on_the_tokens_way("1 acquire; 2 try | 1 release; 1 > 2", expect![[r#"
+    ta_7_a_try_is_denied_if_another_node_has_entered_meanwhile("1 acquire; 2 try | 1 release; 1 > 2", expect![[r#"
         1 release: LEAVES; TA-4 passes the token on; token → 2
-        2 hears token from 1: received → 1; TA-7 denies: somebody was inside since the token was last here; denied; TA-7 passes the token on; token → 3
+        2 hears token from 1: received → 1; TA-7 denies: another node has entered since the token was last here; denied; TA-7 passes the token on; token → 3
     "#]]);
 
-    ta_7_ones_own_entry_does_not_deny_a_try("1 acquire; 1 release | 1 try; 1 > 2; 2 > 3; 3 > 1", expect![[r#"
+    ta_7_a_nodes_own_entry_does_not_deny_its_try("1 acquire; 1 release | 1 try; 1 > 2; 2 > 3; 3 > 1", expect![[r#"
         1 try: TA-1 waits for the token
         2 hears token from 1: received → 1; TA-2 passes the token on; token → 3
         3 hears token from 2: received → 2; TA-2 passes the token on; token → 1
-        1 hears token from 3: received → 3; TA-7 keeps the token: nobody else was inside; ENTERS (fence 0.2)
+        1 hears token from 3: received → 3; TA-7 keeps the token: no other node has entered; ENTERS (fence 0.2)
     "#]]);
 
-    /// Node 2 was inside, passed the token on and died. The token has gone a whole round when it comes to node 3 again.
-    ta_7_the_entry_of_one_who_is_dead_does_not_deny_a_try(
+    /// Node 2 entered, passed the token on and crashed. The token has gone a full round when it
+    /// arrives at node 3 again.
+    ta_7_the_entry_of_a_crashed_node_does_not_deny_a_try(
         "2 acquire; 1 fires; 1 > 2; 2 release; 2 > 1; 2 > 3 | 3 > 1; 1 > 3; 1 fires; 3 try; 1 > 3", expect![[r#"
             1 hears token from 3: received → 3; TA-2 passes the token on; token → 2
-            1 timer: TA-3 takes 2 for dead, and skips it; token → 3
+            1 timer: TA-3 suspects 2, and skips it; token → 3
             3 try: TA-1 waits for the token
-            3 hears token from 1: received → 1; TA-7 keeps the token: nobody else was inside; ENTERS (fence 0.3)
+            3 hears token from 1: received → 1; TA-7 keeps the token: no other node has entered; ENTERS (fence 0.3)
         "#]]);
 
-    /// Node 1 is dead, and the token with it.
+    /// Node 1 has crashed with the token.
     ta_7_a_try_enters_with_a_new_token(of 2, "2 try; 2 fires; 2 fires", expect![[r#"
         2 try: TA-1 waits for the token
-        2 timer: TA-8 searches for the token, to make one of generation 1; search → 1
-        2 timer: TA-3 takes 1 for dead, and skips it; TA-10 makes a new token: nobody has one; TA-7 keeps the token: nobody else was inside; ENTERS (fence 1.1)
+        2 timer: TA-8 searches for the token, to create one of generation 1; search → 1
+        2 timer: TA-3 suspects 1, and skips it; TA-10 creates a new token: no node has one; TA-7 keeps the token: no other node has entered; ENTERS (fence 1.1)
     "#]]);
 }
 
-/// Nor does it set a timer, which would never end.
+/// A timer would fire forever.
 #[test]
 fn ta_12_a_group_of_one_sets_no_timer() {
     assert_eq!(ScriptGroup::new(1, ring).timers(), 0);

@@ -1,4 +1,4 @@
-//! How long a node waits for what, and how what it sends is counted.
+//! Tests of timer lengths and of message classes.
 
 use super::super::{FACTS, Message, Timer, TokenRingAcknowledged};
 use super::BOUNDS;
@@ -8,9 +8,9 @@ use crate::mutex::Model;
 use crate::mutex::prelude::*;
 use crate::{Group, NodeId};
 
-/// What node 1 or 2 of three does last.
-fn effects_of(place: usize, inputs: Vec<Input<TokenRingAcknowledged>>) -> Vec<Effect<TokenRingAcknowledged>> {
-    let mut node = TokenRingAcknowledged::new(NodeId::from_index(place), Group::of_size(3), BOUNDS);
+/// Returns the effects of the last of these inputs on a node of three.
+fn effects_of(index: usize, inputs: Vec<Input<TokenRingAcknowledged>>) -> Vec<Effect<TokenRingAcknowledged>> {
+    let mut node = TokenRingAcknowledged::new(NodeId::from_index(index), Group::of_size(3), BOUNDS);
     let mut effects = Vec::new();
     for input in inputs {
         effects.clear();
@@ -27,13 +27,13 @@ fn spans(effects: &[Effect<TokenRingAcknowledged>]) -> Vec<(Timer, Span)> {
     effects.iter().filter_map(timer).collect()
 }
 
-/// There and back, and whatever may be in line at both nodes. What comes exactly then comes in time.
+/// A round trip and the queues at both nodes; an answer that takes exactly as long is in time.
 fn answer() -> Duration {
     BOUNDS.message.times(2) + BOUNDS.processing.times(30) + Duration::from_nanos(1)
 }
 
 #[test]
-fn ta_3_silence_lasts_longer_than_any_acknowledgement_takes() {
+fn ta_3_the_silence_timer_is_longer_than_any_acknowledgement_takes() {
     let effects = effects_of(0, [Input::Timer(Timer::Rest)].into());
     let [(Timer::Silence(_), span)] = spans(&effects)[..] else { panic!("{:?}", spans(&effects)) };
     assert_eq!(span, Span::exactly(answer()));
@@ -46,15 +46,16 @@ fn ta_5_the_token_rests_for_one_message_time() {
     assert_eq!(spans(&effects_of(0, [start].into())), [(Timer::Rest, Span::exactly(BOUNDS.message))]);
 }
 
-/// At each of three members a search may wait for an answer in vain, and the token rests once on its way.
+/// At each of three members a search may wait for an answer in vain, and the token rests once on
+/// its way.
 #[test]
-fn ta_8_patience_lasts_longer_than_a_round_of_silence() {
+fn ta_8_the_patience_timer_is_longer_than_a_round_with_crashed_members() {
     let effects = effects_of(1, [Input::Command(Command::Acquire)].into());
     assert_eq!(spans(&effects), [(Timer::Patience, Span::exactly(answer().times(4)))]);
 }
 
 #[test]
-fn what_finds_out_who_is_alive_is_counted_apart() {
+fn messages_that_detect_crashes_are_control_messages() {
     let message = |effects: Vec<Effect<_>>| {
         let mut sent = effects.into_iter().filter_map(|effect| match effect {
             Effect::Send { message, .. } => Some(message),
@@ -63,10 +64,10 @@ fn what_finds_out_who_is_alive_is_counted_apart() {
         sent.next().expect("a message")
     };
     let token: Message = message(effects_of(0, [Input::Timer(Timer::Rest)].into()));
-    let ask = [Input::Command(Command::Acquire), Input::Timer(Timer::Patience)];
-    let search: Message = message(effects_of(1, ask.into()));
-    let hear = Input::Message { from: NodeId::from_index(0), message: token };
-    let received: Message = message(effects_of(1, [hear].into()));
+    let request = [Input::Command(Command::Acquire), Input::Timer(Timer::Patience)];
+    let search: Message = message(effects_of(1, request.into()));
+    let receive = Input::Message { from: NodeId::from_index(0), message: token };
+    let received: Message = message(effects_of(1, [receive].into()));
     let counted = [token, search, received].map(|message| (message.kind(), message.class(), message.on_behalf_of()));
     assert_eq!(
         counted,
@@ -79,7 +80,7 @@ fn what_finds_out_who_is_alive_is_counted_apart() {
 }
 
 #[test]
-fn what_the_book_says_is_that_time_counts_and_that_each_death_may_cost_a_turn() {
+fn expected_model_and_fairness() {
     assert_eq!(FACTS.model, Model::Synchronous);
     assert!(FACTS.restless && FACTS.is_special() && FACTS.algorithm() == "token-ring");
     let Fairness::FromAsking(most) = FACTS.fairness else { panic!("{:?}", FACTS.fairness) };

@@ -1,8 +1,10 @@
-//! A small world in which time counts and nodes die: whatever the synchronous model allows happens by a seed's dice.
+//! A small simulation with time and crashes: a seed chooses among all that the synchronous model
+//! allows.
 //!
-//! Messages take any time up to the bound, often exactly none or exactly all of it, and overtake each other. Nodes take
-//! their inputs in line. Whoever dies may do so at any instant, often right after a step, with all that it sent under
-//! way. After a while nobody dies any more, nobody asks any more, and everyone who is alive must have an answer.
+//! Messages take any time up to the bound, often exactly 0 or exactly the bound, and overtake each
+//! other. Nodes queue their inputs. A node may crash at any instant, often right after a step, with
+//! all its messages in transit. In the last part no node crashes, no client requests, and every
+//! live client must get an answer.
 
 use super::super::{Cargo, Message, Timer, TokenRingAcknowledged};
 use crate::bounds::Bounds;
@@ -14,31 +16,31 @@ use std::string::String;
 
 type Node = TokenRingAcknowledged;
 
-/// So few nanoseconds that things often happen at the same instant.
+/// The message bound: so few nanoseconds that events often coincide.
 pub(super) const MESSAGE: u64 = 10;
 
-/// How many nodes there are, how many of them die, and how long things take.
+/// The number of nodes and crashes, and the durations.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Weather {
+pub(super) struct Scenario {
     pub(super) nodes: usize,
-    pub(super) deaths: usize,
-    /// The longest that a message takes, which is [`MESSAGE`] in the synchronous model.
+    pub(super) crashes: usize,
+    /// The longest time that a message takes, which is [`MESSAGE`] in the synchronous model.
     pub(super) slowest: u64,
-    /// The longest that a node is busy with one input.
+    /// The longest time that a node is busy with one input.
     pub(super) processing: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub(super) entries: u64,
-    pub(super) deaths: u64,
-    /// How many died while they had the token.
-    pub(super) deaths_with_token: u64,
-    /// The largest generation of a token that somebody entered with.
+    pub(super) crashes: u64,
+    /// Number of crashes of nodes that had the token.
+    pub(super) crashes_with_token: u64,
+    /// The largest generation of a token that a node has entered with.
     pub(super) generation: u64,
 }
 
-/// Dice that fall the same way for the same seed (Steele, Lea and Flood's `SplitMix`).
+/// A deterministic random generator (Steele, Lea and Flood's `SplitMix`).
 struct Dice(u64);
 
 impl Dice {
@@ -54,7 +56,7 @@ impl Dice {
         self.below(count) == 0
     }
 
-    /// Up to this, and often one of the ends.
+    /// Returns a number up to `most`, often 0 or `most`.
     fn up_to(&mut self, most: u64) -> u64 {
         match self.below(4) {
             0 => 0,
@@ -64,42 +66,44 @@ impl Dice {
     }
 }
 
-/// What happens to a node. A command happens only if the user still has this request under way, or none if there have been as many.
+/// A planned event at a node. A command is skipped unless the client has made exactly `request`
+/// requests so far.
 enum Occurrence {
     Message { from: NodeId, message: Message },
     Timer { timer: Timer, serial: u64 },
     Command { command: Command, request: u64 },
-    Death,
+    Crash,
 }
 
 struct Host {
     node: Node,
     alive: bool,
-    /// The timers that are set, by how they are written, and which of all settings each is.
+    /// The timers that are set, by their debug text, with the serial number of the setting.
     timers: BTreeMap<String, u64>,
-    /// Until when it is busy with what is in line.
+    /// The time until which the node is busy with its queue.
     busy: u64,
-    user: User,
+    client: Client,
     requests: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum User {
-    Outside,
+enum Client {
+    Idle,
     Waiting,
     Inside,
 }
 
 pub(super) struct World {
-    weather: Weather,
+    scenario: Scenario,
     dice: Dice,
     now: u64,
-    /// What is to come, by time and then in the order in which it was planned; whether it has stood in line yet.
+    /// The planned events by time and order of planning, with whether the event has already been
+    /// queued at its node.
     agenda: BTreeMap<(u64, u64), (NodeId, bool, Occurrence)>,
     planned: u64,
     hosts: Vec<Host>,
-    deaths_left: usize,
-    /// From then on nobody dies and nobody asks.
+    crashes_left: usize,
+    /// From this time on no node crashes and no client requests.
     calm: u64,
     is_hurried: bool,
     last: Option<Fence>,
@@ -107,23 +111,23 @@ pub(super) struct World {
 }
 
 impl World {
-    /// Lives through the weather of this seed. Tells what it came to, or how the algorithm broke its word.
-    pub(super) fn live(weather: Weather, seed: u64) -> Result<Tally, String> {
-        let mut world = Self::new(weather, seed);
-        world.run().map_err(|breach| format!("seed {seed}, {weather:?}: at {}, {breach}", world.now))?;
+    /// Runs the scenario with this seed. Returns the counts, or the first violation.
+    pub(super) fn run(scenario: Scenario, seed: u64) -> Result<Tally, String> {
+        let mut world = Self::new(scenario, seed);
+        world.run_to_end().map_err(|violation| format!("seed {seed}, {scenario:?}: at {}, {violation}", world.now))?;
         Ok(world.tally)
     }
 
-    fn new(weather: Weather, seed: u64) -> Self {
-        let group = Group::of_size(weather.nodes);
+    fn new(scenario: Scenario, seed: u64) -> Self {
+        let group = Group::of_size(scenario.nodes);
         let bounds =
-            Bounds { message: Duration::from_nanos(MESSAGE), processing: Duration::from_nanos(weather.processing) };
+            Bounds { message: Duration::from_nanos(MESSAGE), processing: Duration::from_nanos(scenario.processing) };
         let host = |me| Host {
             node: Node::new(me, group.clone(), bounds),
             alive: true,
             timers: BTreeMap::new(),
             busy: 0,
-            user: User::Outside,
+            client: Client::Idle,
             requests: 0,
         };
         let mut dice = Dice(seed);
@@ -131,13 +135,13 @@ impl World {
         let is_hurried = dice.one_in(3);
         let hosts = group.iter().map(host).collect();
         let mut world = Self {
-            weather,
+            scenario,
             dice,
             now: 0,
             agenda: BTreeMap::new(),
             planned: 0,
             hosts,
-            deaths_left: weather.deaths,
+            crashes_left: scenario.crashes,
             calm,
             is_hurried,
             last: None,
@@ -146,43 +150,43 @@ impl World {
         for node in group.iter() {
             world.plan_request(node);
         }
-        for _ in 0..weather.deaths {
-            let victim = NodeId::from_index(world.dice.below(weather.nodes as u64) as usize);
+        for _ in 0..scenario.crashes {
+            let victim = NodeId::from_index(world.dice.below(scenario.nodes as u64) as usize);
             let at = world.dice.below(calm);
-            world.plan(at, victim, Occurrence::Death);
+            world.plan(at, victim, Occurrence::Crash);
         }
         world
     }
 
-    fn run(&mut self) -> Result<(), String> {
-        for place in 0..self.hosts.len() {
+    fn run_to_end(&mut self) -> Result<(), String> {
+        for index in 0..self.hosts.len() {
             let start = Input::Start { durable: (), incarnation: Incarnation::FIRST };
-            self.step(NodeId::from_index(place), start)?;
+            self.step(NodeId::from_index(index), start)?;
         }
-        while let Some(((at, _), (node, stood, occurrence))) = self.agenda.pop_first() {
+        while let Some(((at, _), (node, queued, occurrence))) = self.agenda.pop_first() {
             self.now = at;
             if at > self.calm && self.is_served() {
                 return Ok(());
             }
             if at > self.calm + 1_000_000 {
-                return Err(format!("{:?} wait for ever", self.users(User::Waiting)));
+                return Err(format!("{:?} wait forever", self.clients_in(Client::Waiting)));
             }
-            self.happen(node, stood, occurrence)?;
+            self.handle(node, queued, occurrence)?;
         }
         if self.is_served() {
             Ok(())
         } else {
-            Err(format!("nothing happens, and {:?} wait", self.users(User::Waiting)))
+            Err(format!("no event is left, and {:?} wait", self.clients_in(Client::Waiting)))
         }
     }
 
     fn is_served(&self) -> bool {
-        self.hosts.iter().all(|host| !host.alive || host.user == User::Outside)
+        self.hosts.iter().all(|host| !host.alive || host.client == Client::Idle)
     }
 
-    fn users(&self, user: User) -> Vec<usize> {
-        let alive = self.hosts.iter().enumerate().filter(|(_, host)| host.alive && host.user == user);
-        alive.map(|(place, _)| place + 1).collect()
+    fn clients_in(&self, client: Client) -> Vec<usize> {
+        let alive = self.hosts.iter().enumerate().filter(|(_, host)| host.alive && host.client == client);
+        alive.map(|(index, _)| index + 1).collect()
     }
 
     fn plan(&mut self, at: u64, node: NodeId, occurrence: Occurrence) {
@@ -190,7 +194,7 @@ impl World {
         self.agenda.insert((at, self.planned), (node, false, occurrence));
     }
 
-    /// A request, soon or after a while, and perhaps that it is given up.
+    /// Plans a request after a short or long delay, and perhaps its cancellation.
     fn plan_request(&mut self, node: NodeId) {
         let think = if self.dice.one_in(2) { self.dice.below(20) } else { self.dice.below(400) };
         let command = if self.dice.one_in(5) { Command::Try } else { Command::Acquire };
@@ -206,8 +210,8 @@ impl World {
         }
     }
 
-    /// Some leave at once, and some stay for longer than anybody's patience lasts.
-    fn plan_leave(&mut self, node: NodeId) {
+    /// Plans a release, at once or up to a time that is longer than any patience timer.
+    fn plan_release(&mut self, node: NodeId) {
         let stay = match self.dice.below(6) {
             0 | 1 => 0,
             2 => self.dice.below(900),
@@ -217,25 +221,25 @@ impl World {
         self.plan(self.now + stay, node, Occurrence::Command { command: Command::Release, request });
     }
 
-    fn happen(&mut self, node: NodeId, stood: bool, occurrence: Occurrence) -> Result<(), String> {
+    fn handle(&mut self, node: NodeId, queued: bool, occurrence: Occurrence) -> Result<(), String> {
         let host = &mut self.hosts[node.index()];
         if !host.alive {
             return Ok(());
         }
-        if let Occurrence::Death = occurrence {
-            self.die(node);
+        if let Occurrence::Crash = occurrence {
+            self.crash(node);
             return Ok(());
         }
-        if self.weather.processing > 0 && !stood {
-            host.busy = host.busy.max(self.now) + self.dice.up_to(self.weather.processing);
+        if self.scenario.processing > 0 && !queued {
+            host.busy = host.busy.max(self.now) + self.dice.up_to(self.scenario.processing);
             self.planned += 1;
             self.agenda.insert((host.busy, self.planned), (node, true, occurrence));
             return Ok(());
         }
         let Some(input) = self.input(node, occurrence) else { return Ok(()) };
         self.step(node, input)?;
-        if self.now < self.calm && self.deaths_left > 0 && self.dice.one_in(60) {
-            self.die(node);
+        if self.now < self.calm && self.crashes_left > 0 && self.dice.one_in(60) {
+            self.crash(node);
         }
         Ok(())
     }
@@ -253,33 +257,33 @@ impl World {
                 Some(Input::Timer(timer))
             }
             Occurrence::Command { command, request } => {
-                let makes_sense = match command {
-                    Command::Acquire | Command::Try | Command::Share => host.user == User::Outside,
-                    Command::Cancel => host.user == User::Waiting,
-                    Command::Release => host.user == User::Inside,
+                let is_valid = match command {
+                    Command::Acquire | Command::Try | Command::Share => host.client == Client::Idle,
+                    Command::Cancel => host.client == Client::Waiting,
+                    Command::Release => host.client == Client::Inside,
                 };
-                if !makes_sense || host.requests != request {
+                if !is_valid || host.requests != request {
                     return None;
                 }
                 if let Command::Acquire | Command::Try | Command::Share = command {
                     host.requests += 1;
-                    host.user = User::Waiting;
+                    host.client = Client::Waiting;
                 }
                 Some(Input::Command(command))
             }
-            Occurrence::Death => None,
+            Occurrence::Crash => None,
         }
     }
 
-    /// One is always left.
-    fn die(&mut self, node: NodeId) {
-        if self.deaths_left == 0 || self.hosts.iter().filter(|host| host.alive).count() == 1 {
+    /// Crashes a node, unless it is the last live one.
+    fn crash(&mut self, node: NodeId) {
+        if self.crashes_left == 0 || self.hosts.iter().filter(|host| host.alive).count() == 1 {
             return;
         }
-        self.deaths_left -= 1;
-        self.tally.deaths += 1;
+        self.crashes_left -= 1;
+        self.tally.crashes += 1;
         let host = &mut self.hosts[node.index()];
-        self.tally.deaths_with_token += u64::from(host.node.hand.holds());
+        self.tally.crashes_with_token += u64::from(host.node.slot.has_token());
         host.alive = false;
     }
 
@@ -300,8 +304,10 @@ impl World {
                 Effect::CancelTimer(timer) => {
                     self.hosts[node.index()].timers.remove(&format!("{timer:?}"));
                 }
-                Effect::Emit { event, .. } => self.hear(node, event)?,
-                Effect::Multicast { .. } | Effect::Save(_) => return Err("what this algorithm never does".into()),
+                Effect::Emit { event, .. } => self.on_event(node, event)?,
+                Effect::Multicast { .. } | Effect::Save(_) => {
+                    return Err("the algorithm never multicasts or saves".into());
+                }
             }
         }
         match self.tokens() {
@@ -310,47 +316,48 @@ impl World {
         }
     }
 
-    /// In a hurry, tokens are fast and acknowledgements slow, so that a token comes round before these.
+    /// In hurried scenarios tokens are fast and acknowledgements slow, so that a token goes round
+    /// before they arrive.
     fn delay(&mut self, message: &Message) -> u64 {
         match message {
             Message::Pass { .. } if self.is_hurried => self.dice.below(2),
-            Message::Received(_) if self.is_hurried => self.weather.slowest,
-            Message::Pass { .. } | Message::Received(_) => self.dice.up_to(self.weather.slowest),
+            Message::Received(_) if self.is_hurried => self.scenario.slowest,
+            Message::Pass { .. } | Message::Received(_) => self.dice.up_to(self.scenario.slowest),
         }
     }
 
-    /// In the hands of those who are alive, or on the way to one of them.
+    /// Counts the tokens at live nodes or in transit to one of them.
     fn tokens(&self) -> usize {
-        let held = self.hosts.iter().filter(|host| host.alive && host.node.hand.holds()).count();
-        let under_way = self.agenda.values().filter(|(to, _, occurrence)| {
+        let held = self.hosts.iter().filter(|host| host.alive && host.node.slot.has_token()).count();
+        let in_transit = self.agenda.values().filter(|(to, _, occurrence)| {
             let is_token =
                 matches!(occurrence, Occurrence::Message { message: Message::Pass { cargo: Cargo::Token(_), .. }, .. });
             is_token && self.hosts[to.index()].alive
         });
-        held + under_way.count()
+        held + in_transit.count()
     }
 
-    fn hear(&mut self, node: NodeId, event: Event) -> Result<(), String> {
-        let user = match (self.hosts[node.index()].user, event) {
-            (User::Waiting, Event::Entered { fence, .. }) => {
+    fn on_event(&mut self, node: NodeId, event: Event) -> Result<(), String> {
+        let client = match (self.hosts[node.index()].client, event) {
+            (Client::Waiting, Event::Entered { fence, .. }) => {
                 self.admit(node, fence)?;
-                User::Inside
+                Client::Inside
             }
-            (User::Waiting, Event::Denied | Event::Cancelled) | (User::Inside, Event::Left) => User::Outside,
-            (user, event) => return Err(format!("{node}, which is {user:?}, says '{event}'")),
+            (Client::Waiting, Event::Denied | Event::Cancelled) | (Client::Inside, Event::Left) => Client::Idle,
+            (client, event) => return Err(format!("{node}, whose client is {client:?}, emits '{event}'")),
         };
-        self.hosts[node.index()].user = user;
-        match user {
-            User::Inside => self.plan_leave(node),
-            User::Outside => self.plan_request(node),
-            User::Waiting => {}
+        self.hosts[node.index()].client = client;
+        match client {
+            Client::Inside => self.plan_release(node),
+            Client::Idle => self.plan_request(node),
+            Client::Waiting => {}
         }
         Ok(())
     }
 
     fn admit(&mut self, node: NodeId, fence: Fence) -> Result<(), String> {
-        if let [other, ..] = self.users(User::Inside)[..] {
-            return Err(format!("{node} enters while {other} is inside"));
+        if let [other, ..] = self.clients_in(Client::Inside)[..] {
+            return Err(format!("{node} enters while {other} is in the critical section"));
         }
         if self.last.is_some_and(|last| fence <= last) {
             return Err(format!("{node} enters with {fence} after {:?}", self.last));

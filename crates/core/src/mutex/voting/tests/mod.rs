@@ -1,10 +1,11 @@
-//! The rules of voting, one script each and more for the nasty cases.
+//! Tests of the rules of voting, one script each and more for difficult cases.
 //!
-//! In a group of three, node 1 votes for replica 1, node 3 for replica 2 and node 2 for replica 3; two votes admit. In a
-//! group of four, node 1 votes for replica 1, node 2 for 2 and 4, node 4 for 3, and node 3 for none; three votes admit.
+//! In a group of three, node 1 votes for replica 1, node 3 for replica 2 and node 2 for replica 3;
+//! two votes admit. In a group of four, node 1 votes for replica 1, node 2 for 2 and 4, node 4 for
+//! 3, and node 3 for none; three votes admit.
 
-mod again;
-mod one_by_one;
+mod retries;
+mod sequential;
 
 use super::{Asks, Voting};
 use crate::bounds::Bounds;
@@ -19,22 +20,22 @@ fn node(me: NodeId, group: Group) -> Voting {
 }
 
 rules! { node, 3;
-    vo_1_asked_to_enter_a_node_asks_for_every_vote_and_for_its_own_first("2 acquire", expect![[r#"
-        2 acquire: VO-1 asks for 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
+    vo_1_a_requesting_node_asks_for_every_vote_and_for_its_own_first("2 acquire", expect![[r#"
+        2 acquire: VO-1 requests 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
     "#]]);
 
     vo_2_a_voter_votes_for_one_and_denies_the_others("1 acquire; 2 acquire | 1 > 3; 2 > 3", expect![[r#"
         3 hears request from 1: VO-2 gives (1, 1) the vote of replica 2; vote → 1
-        3 hears request from 2: VO-2 denies (1, 2) replica 2: (1, 1) has its vote; denied → 2
+        3 hears request from 2: VO-2 denies (1, 2) the vote of replica 2: (1, 1) has it; denied → 2
     "#]]);
 
-    /// Node 3 of four asks again, and that overtakes the votes that it gives back.
-    vo_2_a_later_request_of_the_same_node_has_the_vote_of_the_earlier_one(
+    /// Node 3 of four requests again, and the request overtakes the votes that it returns.
+    vo_2_a_later_request_of_the_same_node_takes_the_vote_of_the_earlier_one(
         of 4, "3 acquire; rest | 3 release; 3 acquire; 3 > 1 last; 3 > 1; rest", expect![[r#"
-            3 release: LEAVES; VO-4 gives every vote for (1, 3) back; release → 1; release → 2; release → 4; release → 2
-            3 acquire: VO-1 asks for 3 of 4 votes with (2, 3); request → 1; request → 2; request → 4; request → 2
+            3 release: LEAVES; VO-4 returns every vote for (1, 3); release → 1; release → 2; release → 4; release → 2
+            3 acquire: VO-1 requests 3 of 4 votes with (2, 3); request → 1; request → 2; request → 4; request → 2
             1 hears request from 3: VO-2 gives (2, 3) the vote of replica 1; vote → 3
-            1 hears release from 3: VO-5 ignores (1, 3): it has no vote of replica 1
+            1 hears release from 3: VO-5 ignores the return of (1, 3), which does not have the vote of replica 1
             2 hears release from 3: VO-5 has the vote of replica 2 back from (1, 3)
             4 hears release from 3: VO-5 has the vote of replica 3 back from (1, 3)
             2 hears release from 3: VO-5 has the vote of replica 4 back from (1, 3)
@@ -44,129 +45,131 @@ rules! { node, 3;
             3 hears vote from 4: VO-3 has enough votes for (2, 3); ENTERS (fence 0.2)
         "#]]);
 
-    /// The earlier request comes after the later one. It is denied, which nobody waits to hear.
-    vo_2_an_earlier_request_of_the_same_node_has_nothing_of_the_later_one(
+    /// The earlier request arrives after the later one. It is denied, and the denial has no effect.
+    vo_2_an_earlier_request_of_the_same_node_does_not_take_the_vote_of_the_later_one(
         "1 acquire; 1 cancel | 1 acquire; 1 > 3 last; 1 > 3; 3 > 1 last; 3 > 1", expect![[r#"
-            1 acquire: VO-1 asks for 2 of 3 votes with (2, 1); VO-2 gives (2, 1) the vote of replica 1; request → 3; request → 2
+            1 acquire: VO-1 requests 2 of 3 votes with (2, 1); VO-2 gives (2, 1) the vote of replica 1; request → 3; request → 2
             3 hears request from 1: VO-2 gives (2, 1) the vote of replica 2; vote → 1
-            3 hears request from 1: VO-2 denies (1, 1) replica 2: (2, 1) has its vote; denied → 1
+            3 hears request from 1: VO-2 denies (1, 1) the vote of replica 2: (2, 1) has it; denied → 1
             1 hears vote from 3: VO-3 has enough votes for (2, 1); ENTERS (fence 0.1)
         "#]]);
 
     vo_2_a_request_in_the_name_of_another_is_ignored("2 acquire; 2 > 1 as 3; 2 > 3; 3 > 2 as 1; 2 cancel", expect![[r#"
-        2 acquire: VO-1 asks for 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
-        1 hears request from 3: VO-2 ignores (1, 2), of which 3 speaks
+        2 acquire: VO-1 requests 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
+        1 hears request from 3: VO-2 ignores (1, 2), which came from 3
         3 hears request from 2: VO-2 gives (1, 2) the vote of replica 2; vote → 2
         2 hears vote from 1: VO-3 ignores 1, which does not vote for replica 2
-        2 cancel: cancelled; VO-7 gives every vote for (1, 2) back; VO-5 has the vote of replica 3 back from (1, 2)
+        2 cancel: cancelled; VO-7 returns every vote for (1, 2); VO-5 has the vote of replica 3 back from (1, 2)
     "#]]);
 
     vo_3_a_node_with_enough_votes_enters("1 acquire; 1 > 3; 3 > 1", expect![[r#"
-        1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
+        1 acquire: VO-1 requests 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
         3 hears request from 1: VO-2 gives (1, 1) the vote of replica 2; vote → 1
         1 hears vote from 3: VO-3 has enough votes for (1, 1); ENTERS (fence 0.1)
     "#]]);
 
-    /// The third vote comes when node 1 is inside. It goes back with the others.
-    vo_4_asked_to_leave_a_node_gives_every_vote_back(
+    /// The third vote arrives when node 1 is in the critical section. It is returned with the
+    /// others.
+    vo_4_a_release_returns_every_vote(
         "1 acquire; 1 > 3; 3 > 1; 1 > 2; 2 > 1 | 1 release; rest; 2 acquire; rest", expect![[r#"
-            1 release: LEAVES; VO-4 gives every vote for (1, 1) back; VO-5 has the vote of replica 1 back from (1, 1); release → 3; release → 2
+            1 release: LEAVES; VO-4 returns every vote for (1, 1); VO-5 has the vote of replica 1 back from (1, 1); release → 3; release → 2
             3 hears release from 1: VO-5 has the vote of replica 2 back from (1, 1)
             2 hears release from 1: VO-5 has the vote of replica 3 back from (1, 1)
-            2 acquire: VO-1 asks for 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
+            2 acquire: VO-1 requests 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
             1 hears request from 2: VO-2 gives (1, 2) the vote of replica 1; vote → 2
             3 hears request from 2: VO-2 gives (1, 2) the vote of replica 2; vote → 2
             2 hears vote from 1: VO-3 has enough votes for (1, 2); ENTERS (fence 0.2)
         "#]]);
 
-    vo_5_a_vote_that_comes_back_can_be_given_again(
+    vo_5_a_returned_vote_can_be_given_again(
         "1 acquire; 1 > 3; 1 cancel; 3 > 1 | 1 > 3; 2 acquire; 2 > 3", expect![[r#"
             3 hears release from 1: VO-5 has the vote of replica 2 back from (1, 1)
-            2 acquire: VO-1 asks for 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
+            2 acquire: VO-1 requests 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
             3 hears request from 2: VO-2 gives (1, 2) the vote of replica 2; vote → 2
         "#]]);
 
-    // Those who do not wait for ever: requests that are given up, and tries.
+    // Cancelled requests and tries.
 
-    vo_7_asked_to_give_up_a_node_gives_every_vote_back("1 acquire; 1 cancel; rest; 2 acquire; rest", expect![[r#"
-        1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
-        1 cancel: cancelled; VO-7 gives every vote for (1, 1) back; VO-5 has the vote of replica 1 back from (1, 1)
+    vo_7_a_cancellation_returns_every_vote("1 acquire; 1 cancel; rest; 2 acquire; rest", expect![[r#"
+        1 acquire: VO-1 requests 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; request → 3; request → 2
+        1 cancel: cancelled; VO-7 returns every vote for (1, 1); VO-5 has the vote of replica 1 back from (1, 1)
         3 hears request from 1: VO-2 gives (1, 1) the vote of replica 2; vote → 1
         2 hears request from 1: VO-2 gives (1, 1) the vote of replica 3; vote → 1
         1 hears vote from 3: VO-8 does not need the vote of replica 2 for (1, 1); release → 3
         1 hears vote from 2: VO-8 does not need the vote of replica 3 for (1, 1); release → 2
         3 hears release from 1: VO-5 has the vote of replica 2 back from (1, 1)
         2 hears release from 1: VO-5 has the vote of replica 3 back from (1, 1)
-        2 acquire: VO-1 asks for 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
+        2 acquire: VO-1 requests 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
         1 hears request from 2: VO-2 gives (1, 2) the vote of replica 1; vote → 2
         3 hears request from 2: VO-2 gives (1, 2) the vote of replica 2; vote → 2
         2 hears vote from 1: VO-3 has enough votes for (1, 2); ENTERS (fence 0.1)
     "#]]);
 
-    /// Whoever has given up does not ask again.
-    vo_7_who_gives_up_between_two_attempts_stops_waiting(
+    /// A node that has cancelled does not retry.
+    vo_7_a_cancellation_between_two_attempts_cancels_the_timer(
         "1 acquire; rest | 2 acquire; rest; 2 cancel; 1 release; rest; 2 acquire; rest", expect![[r#"
-            2 acquire: VO-1 asks for 2 of 3 votes with (1, 2); VO-2 denies (1, 2) replica 3: (1, 1) has its vote; request → 1; request → 3
-            1 hears request from 2: VO-2 denies (1, 2) replica 1: (1, 1) has its vote; denied → 2
-            3 hears request from 2: VO-2 denies (1, 2) replica 2: (1, 1) has its vote; denied → 2
-            2 hears denied from 1: VO-6 cannot have 2 votes for (1, 2); waits 2ms..4ms
-            2 cancel: cancelled; VO-7 gives every vote for (1, 2) back
-            1 release: LEAVES; VO-4 gives every vote for (1, 1) back; VO-5 has the vote of replica 1 back from (1, 1); release → 3; release → 2
+            2 acquire: VO-1 requests 2 of 3 votes with (1, 2); VO-2 denies (1, 2) the vote of replica 3: (1, 1) has it; request → 1; request → 3
+            1 hears request from 2: VO-2 denies (1, 2) the vote of replica 1: (1, 1) has it; denied → 2
+            3 hears request from 2: VO-2 denies (1, 2) the vote of replica 2: (1, 1) has it; denied → 2
+            2 hears denied from 1: VO-6 cannot get 2 votes for (1, 2); waits 2ms..4ms
+            2 cancel: cancelled; VO-7 returns every vote for (1, 2)
+            1 release: LEAVES; VO-4 returns every vote for (1, 1); VO-5 has the vote of replica 1 back from (1, 1); release → 3; release → 2
             3 hears release from 1: VO-5 has the vote of replica 2 back from (1, 1)
             2 hears release from 1: VO-5 has the vote of replica 3 back from (1, 1)
-            2 acquire: VO-1 asks for 2 of 3 votes with (2, 2); VO-2 gives (2, 2) the vote of replica 3; request → 1; request → 3
+            2 acquire: VO-1 requests 2 of 3 votes with (2, 2); VO-2 gives (2, 2) the vote of replica 3; request → 1; request → 3
             1 hears request from 2: VO-2 gives (2, 2) the vote of replica 1; vote → 2
             3 hears request from 2: VO-2 gives (2, 2) the vote of replica 2; vote → 2
             2 hears vote from 1: VO-3 has enough votes for (2, 2); ENTERS (fence 0.2)
         "#]]);
 
-    vo_9_a_try_that_cannot_have_enough_votes_is_denied(
+    vo_9_a_try_that_cannot_get_enough_votes_is_denied(
         "1 acquire; 1 > 3; 2 try; 2 > 1; 2 > 3; 1 > 2 | 3 > 2; rest", expect![[r#"
             1 hears vote from 3: VO-3 has enough votes for (1, 1); ENTERS (fence 0.1)
-            2 hears denied from 1: denied; VO-9 gives every vote for (1, 2) back; VO-5 has the vote of replica 3 back from (1, 2)
+            2 hears denied from 1: denied; VO-9 returns every vote for (1, 2); VO-5 has the vote of replica 3 back from (1, 2)
         "#]]);
 
     vo_9_a_try_that_has_enough_votes_enters("2 try; rest; 2 release; rest", expect![[r#"
-        2 try: VO-1 asks for 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
+        2 try: VO-1 requests 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
         1 hears request from 2: VO-2 gives (1, 2) the vote of replica 1; vote → 2
         3 hears request from 2: VO-2 gives (1, 2) the vote of replica 2; vote → 2
         2 hears vote from 1: VO-3 has enough votes for (1, 2); ENTERS (fence 0.1)
-        2 release: LEAVES; VO-4 gives every vote for (1, 2) back; release → 1; release → 3; VO-5 has the vote of replica 3 back from (1, 2)
+        2 release: LEAVES; VO-4 returns every vote for (1, 2); release → 1; release → 3; VO-5 has the vote of replica 3 back from (1, 2)
         1 hears release from 2: VO-5 has the vote of replica 1 back from (1, 2)
         3 hears release from 2: VO-5 has the vote of replica 2 back from (1, 2)
     "#]]);
 
-    /// All replicas of `lock` are with node 1 of three.
-    vo_1_a_node_that_has_most_votes_itself_asks_nobody(
+    /// All replicas of `lock` are at node 1 of three.
+    vo_1_a_node_with_a_majority_of_its_own_votes_sends_no_messages(
         by with_all_votes_at_one, "1 acquire; 2 acquire; rest; 1 release; 2 fires; rest", expect![[r#"
-            1 acquire: VO-1 asks for 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; VO-2 gives (1, 1) the vote of replica 2; VO-3 has enough votes for (1, 1); ENTERS (fence 0.1)
-            2 acquire: VO-1 asks for 2 of 3 votes with (1, 2); request → 1; request → 1; request → 1
-            1 hears request from 2: VO-2 denies (1, 2) replica 1: (1, 1) has its vote; denied → 2
-            1 hears request from 2: VO-2 denies (1, 2) replica 2: (1, 1) has its vote; denied → 2
+            1 acquire: VO-1 requests 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; VO-2 gives (1, 1) the vote of replica 2; VO-3 has enough votes for (1, 1); ENTERS (fence 0.1)
+            2 acquire: VO-1 requests 2 of 3 votes with (1, 2); request → 1; request → 1; request → 1
+            1 hears request from 2: VO-2 denies (1, 2) the vote of replica 1: (1, 1) has it; denied → 2
+            1 hears request from 2: VO-2 denies (1, 2) the vote of replica 2: (1, 1) has it; denied → 2
             1 hears request from 2: VO-2 gives (1, 2) the vote of replica 3; vote → 2
-            2 hears denied from 1: VO-6 cannot have 2 votes for (1, 2); waits 2ms..4ms
+            2 hears denied from 1: VO-6 cannot get 2 votes for (1, 2); waits 2ms..4ms
             2 hears vote from 1: VO-8 does not need the vote of replica 3 for (1, 2); release → 1
             1 hears release from 2: VO-5 has the vote of replica 3 back from (1, 2)
-            1 release: LEAVES; VO-4 gives every vote for (1, 1) back; VO-5 has the vote of replica 1 back from (1, 1); VO-5 has the vote of replica 2 back from (1, 1)
-            2 timer: VO-6 asks for 2 of 3 votes with (1, 2); request → 1; request → 1; request → 1
+            1 release: LEAVES; VO-4 returns every vote for (1, 1); VO-5 has the vote of replica 1 back from (1, 1); VO-5 has the vote of replica 2 back from (1, 1)
+            2 timer: VO-6 requests 2 of 3 votes with (1, 2); request → 1; request → 1; request → 1
             1 hears request from 2: VO-2 gives (1, 2) the vote of replica 1; vote → 2
             1 hears request from 2: VO-2 gives (1, 2) the vote of replica 2; vote → 2
             1 hears request from 2: VO-2 gives (1, 2) the vote of replica 3; vote → 2
             2 hears vote from 1: VO-3 has enough votes for (1, 2); ENTERS (fence 0.2)
         "#]]);
 
-    vo_1_a_group_of_one_asks_nobody(of 1, "1 acquire; 1 release; 1 try; 1 release", expect![[r#"
-        1 acquire: VO-1 asks for 1 of 1 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; VO-3 has enough votes for (1, 1); ENTERS (fence 0.1)
-        1 release: LEAVES; VO-4 gives every vote for (1, 1) back; VO-5 has the vote of replica 1 back from (1, 1)
-        1 try: VO-1 asks for 1 of 1 votes with (2, 1); VO-2 gives (2, 1) the vote of replica 1; VO-3 has enough votes for (2, 1); ENTERS (fence 0.2)
-        1 release: LEAVES; VO-4 gives every vote for (2, 1) back; VO-5 has the vote of replica 1 back from (2, 1)
+    vo_1_a_group_of_one_sends_no_messages(of 1, "1 acquire; 1 release; 1 try; 1 release", expect![[r#"
+        1 acquire: VO-1 requests 1 of 1 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; VO-3 has enough votes for (1, 1); ENTERS (fence 0.1)
+        1 release: LEAVES; VO-4 returns every vote for (1, 1); VO-5 has the vote of replica 1 back from (1, 1)
+        1 try: VO-1 requests 1 of 1 votes with (2, 1); VO-2 gives (2, 1) the vote of replica 1; VO-3 has enough votes for (2, 1); ENTERS (fence 0.2)
+        1 release: LEAVES; VO-4 returns every vote for (2, 1); VO-5 has the vote of replica 1 back from (2, 1)
     "#]]);
 
-    /// Node 3 is not of the group of the other two, in which replica 1 is with node 1 and replica 2 with node 2.
+    /// Node 3 is not in the group of the other two, in which replica 1 is at node 1 and replica 2
+    /// at node 2.
     vo_2_a_stranger_is_not_served(by with_a_stranger(node), "3 acquire; rest", expect![[r#"
-        3 acquire: VO-1 asks for 2 of 3 votes with (1, 3); VO-2 gives (1, 3) the vote of replica 2; request → 1; request → 2
-        1 hears request from 3: VO-2 ignores (1, 3), of which 3 speaks
-        2 hears request from 3: VO-2 ignores (1, 3), of which 3 speaks
+        3 acquire: VO-1 requests 2 of 3 votes with (1, 3); VO-2 gives (1, 3) the vote of replica 2; request → 1; request → 2
+        1 hears request from 3: VO-2 ignores (1, 3), which came from 3
+        2 hears request from 3: VO-2 ignores (1, 3), which came from 3
     "#]]);
 }
 

@@ -1,4 +1,4 @@
-//! Who truly waits for whom, kept from what users are told.
+//! The true wait-for graph, derived from events.
 
 use crate::deadlock::{Agent, Event, Graph, Need, Report, Spell, Wait};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,18 +9,19 @@ use std::vec::Vec;
 #[derive(Default)]
 pub(super) struct Truth {
     waits: BTreeMap<Agent, (Spell, Need<Agent>)>,
+    /// All waits so far.
     pub(super) history: BTreeSet<(Agent, Spell, Agent)>,
     latest: BTreeMap<Agent, Spell>,
-    /// The resources that are on their way to somebody who has given up: they come back by themselves.
+    /// The resources that are in transit to a process that has cancelled, and will be returned.
     returning: BTreeSet<Agent>,
     held: BTreeSet<(Agent, Agent, Spell)>,
-    /// Everyone's latest wait that was told as part of a deadlock.
-    told: BTreeSet<(Agent, Spell)>,
+    /// The waits that were reported as part of a deadlock.
+    reported: BTreeSet<(Agent, Spell)>,
 }
 
 impl Truth {
-    /// What a user is told changes the graph, or must agree with it.
-    pub(super) fn hear(&mut self, event: &Event) -> Result<(), String> {
+    /// Applies an event to the graph, or checks that it agrees with it.
+    pub(super) fn apply(&mut self, event: &Event) -> Result<(), String> {
         match event {
             Event::Waits { who, spell, need } => {
                 self.latest.insert(*who, *spell);
@@ -30,8 +31,8 @@ impl Truth {
                 }
             }
             Event::Answers { who, to, spell } => {
-                let is_waited_for = self.eases(*who, *to, *spell);
-                if who.is_resource() && !is_waited_for {
+                let is_awaited = self.release(*who, *to, *spell);
+                if who.is_resource() && !is_awaited {
                     self.returning.insert(*who);
                 }
             }
@@ -42,19 +43,19 @@ impl Truth {
             Event::GaveUp { who, .. } => {
                 self.waits.remove(who);
                 let held = &self.held;
-                let is_on_its_way = |resource: &Agent, spell: Spell, need: &Need<Agent>| {
+                let is_in_transit = |resource: &Agent, spell: Spell, need: &Need<Agent>| {
                     resource.is_resource() && need.on() == [*who] && !held.contains(&(*who, *resource, spell))
                 };
-                self.waits.retain(|resource, (spell, need)| !is_on_its_way(resource, *spell, need));
+                self.waits.retain(|resource, (spell, need)| !is_in_transit(resource, *spell, need));
             }
             Event::Deadlock(report) => {
-                self.must_hold(report)?;
-                self.told.extend(report.waits.iter().map(|wait| (wait.who, wait.spell)));
+                self.check_report(report)?;
+                self.reported.extend(report.waits.iter().map(|wait| (wait.who, wait.spell)));
             }
             Event::Victim { who, report } => {
-                self.must_hold(report)?;
+                self.check_report(report)?;
                 if report.victim != Some(*who) || report.spell(*who).is_none() {
-                    return Err(format!("{who} is no part of it: {report}"));
+                    return Err(format!("{who} is not part of the deadlock: {report}"));
                 }
             }
             Event::Withdrawn { .. } | Event::Refused(_) => {}
@@ -62,27 +63,28 @@ impl Truth {
         Ok(())
     }
 
-    /// One has let another go on. Tells whether that one waited for it.
-    fn eases(&mut self, who: Agent, to: Agent, spell: Spell) -> bool {
+    /// Applies that `who` has answered `to`. Returns whether that agent waited for it.
+    fn release(&mut self, who: Agent, to: Agent, spell: Spell) -> bool {
         let Some((_, need)) = self.waits.get_mut(&to).filter(|(current, _)| *current == spell) else { return false };
-        let is_waited_for = need.on().contains(&who);
+        let is_awaited = need.on().contains(&who);
         let is_met = match need {
             Need::All(on) => {
                 on.retain(|agent| *agent != who);
                 on.is_empty()
             }
-            Need::Any(_) => is_waited_for,
+            Need::Any(_) => is_awaited,
         };
         if is_met {
             self.waits.remove(&to);
         }
-        is_waited_for
+        is_awaited
     }
 
-    /// A report must be true at this instant: every wait that it names is there, nobody in it has a way out, and nobody else is to blame.
-    fn must_hold(&self, report: &Report) -> Result<(), String> {
+    /// Checks that a report is true at this instant: all its waits exist, no member has a way out,
+    /// and it has no needless members.
+    fn check_report(&self, report: &Report) -> Result<(), String> {
         let members: BTreeSet<Agent> = report.waits.iter().map(|wait| wait.who).collect();
-        let is_there = |wait: &Wait| {
+        let exists = |wait: &Wait| {
             let Some((_, need)) = self.waits.get(&wait.who).filter(|(spell, _)| *spell == wait.spell) else {
                 return false;
             };
@@ -90,9 +92,9 @@ impl Truth {
             let is_whole = !need.is_any() || need.on().len() == on.len();
             !on.is_empty() && is_whole && on.iter().all(|on| need.on().contains(on) && members.contains(on))
         };
-        match report.waits.iter().find(|wait| !is_there(wait)) {
-            Some(wait) => Err(format!("a phantom: {report}; but {} does not wait so", wait.who)),
-            None if members.is_empty() => Err("a deadlock of nobody".into()),
+        match report.waits.iter().find(|wait| !exists(wait)) {
+            Some(wait) => Err(format!("a phantom: {report}; but {} has no such wait", wait.who)),
+            None if members.is_empty() => Err("a deadlock without members".into()),
             None => Ok(()),
         }
     }
@@ -101,7 +103,7 @@ impl Truth {
         self.waits.get(&who).map(|(spell, _)| *spell)
     }
 
-    /// Somebody's latest time of waiting, whether or not it is over.
+    /// Returns the number of an agent's latest wait, whether or not it has ended.
     pub(super) fn latest(&self, who: Agent) -> Option<Spell> {
         self.latest.get(&who).copied()
     }
@@ -118,12 +120,12 @@ impl Truth {
         self.graph().stuck().into_iter().collect()
     }
 
-    /// A deadlock, or a cycle that alone would be one, of which no member's wait was ever told.
+    /// Returns a deadlock or a cycle of which no wait was ever reported, if there is one.
     pub(super) fn missed(&self) -> Option<Vec<Agent>> {
-        let is_told = |who: &Agent| self.spell(*who).is_some_and(|spell| self.told.contains(&(*who, spell)));
+        let is_reported = |who: &Agent| self.spell(*who).is_some_and(|spell| self.reported.contains(&(*who, spell)));
         let graph = self.graph();
         let cycles = self.waits.keys().filter_map(|who| graph.cycle(who));
         let deadlocks = graph.deadlocks().into_iter().map(|one| one.waits.into_iter().map(|(who, _)| who).collect());
-        deadlocks.chain(cycles).find(|members: &Vec<Agent>| !members.iter().any(is_told))
+        deadlocks.chain(cycles).find(|members: &Vec<Agent>| !members.iter().any(is_reported))
     }
 }

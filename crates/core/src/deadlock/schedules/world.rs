@@ -1,4 +1,4 @@
-//! Sites, links that keep the order of messages, and users.
+//! A simulation of sites, FIFO links and clients.
 
 use super::Dice;
 use super::truth::Truth;
@@ -13,66 +13,69 @@ use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
+/// The needs with which processes ask.
 #[derive(Clone, Copy)]
-pub(super) enum Asks {
+pub(super) enum Needs {
     One,
     All,
     Any,
     Either,
 }
 
-pub(super) enum Sight {
-    /// It follows a wait.
-    Onward { by: Agent, look: u64, who: Agent, on: Agent },
-    /// It goes back along one.
+/// The movement of a check along a wait.
+pub(super) enum CheckStep {
+    /// The message follows a wait.
+    Forward { by: Agent, look: u64, who: Agent, on: Agent },
+    /// The message returns along a wait.
     Back { by: Agent, look: u64, who: Agent, on: Agent },
 }
 
-pub(super) trait Seen {
-    fn seen(&self) -> Option<Sight>;
+/// A message that may belong to a check.
+pub(super) trait CheckMessage {
+    fn check_step(&self) -> Option<CheckStep>;
 }
 
-impl Seen for edge_chasing::Message {
-    fn seen(&self) -> Option<Sight> {
+impl CheckMessage for edge_chasing::Message {
+    fn check_step(&self) -> Option<CheckStep> {
         let Self::Probe(probe) = self else { return None };
         let (first, last) = (probe.way.first()?, probe.way.last()?);
-        Some(Sight::Onward { by: first.who, look: probe.look, who: last.who, on: *last.need.on().first()? })
+        Some(CheckStep::Forward { by: first.who, look: probe.look, who: last.who, on: *last.need.on().first()? })
     }
 }
 
-impl Seen for query_reply::Message {
-    fn seen(&self) -> Option<Sight> {
+impl CheckMessage for query_reply::Message {
+    fn check_step(&self) -> Option<CheckStep> {
         match self {
-            Self::Query(letter) => {
-                Some(Sight::Onward { by: letter.by, look: letter.look, who: letter.from, on: letter.to })
+            Self::Query(header) => {
+                Some(CheckStep::Forward { by: header.by, look: header.look, who: header.from, on: header.to })
             }
-            Self::Reply { letter, .. } => {
-                Some(Sight::Back { by: letter.by, look: letter.look, who: letter.to, on: letter.from })
+            Self::Reply { header, .. } => {
+                Some(CheckStep::Back { by: header.by, look: header.look, who: header.to, on: header.from })
             }
             Self::Ruling(_) => None,
         }
     }
 }
 
-impl Seen for central::Message {
-    fn seen(&self) -> Option<Sight> {
+impl CheckMessage for central::Message {
+    fn check_step(&self) -> Option<CheckStep> {
         None
     }
 }
 
-impl<M: Seen> Seen for requests::Message<M> {
-    fn seen(&self) -> Option<Sight> {
+impl<M: CheckMessage> CheckMessage for requests::Message<M> {
+    fn check_step(&self) -> Option<CheckStep> {
         match self {
-            Self::Detector(message) => message.seen(),
+            Self::Detector(message) => message.check_step(),
             Self::Request(_) | Self::Answer(_) | Self::Withdraw(_) => None,
         }
     }
 }
 
-impl<M: Seen> Seen for locks::Message<M> {
-    fn seen(&self) -> Option<Sight> {
+impl<M: CheckMessage> CheckMessage for locks::Message<M> {
+    fn check_step(&self) -> Option<CheckStep> {
         match self {
-            Self::Detector(message) => message.seen(),
+            Self::Detector(message) => message.check_step(),
             Self::Lock(_) => None,
         }
     }
@@ -80,7 +83,7 @@ impl<M: Seen> Seen for locks::Message<M> {
 
 pub(super) struct World<'a, P: Protocol> {
     plan: &'a Plan,
-    asks: Asks,
+    needs: Needs,
     sites: Vec<P>,
     links: BTreeMap<(NodeId, NodeId), VecDeque<P::Message>>,
     timers: Vec<(NodeId, P::Timer)>,
@@ -88,23 +91,26 @@ pub(super) struct World<'a, P: Protocol> {
     now: Time,
     steps: u64,
     waiting: BTreeSet<Agent>,
-    owing: BTreeSet<(Agent, Agent)>,
-    doomed: BTreeSet<Agent>,
-    /// What every look has cost so far, by the waits that it has followed and come back along.
-    onward: BTreeSet<(Agent, u64, Agent, Spell, Agent)>,
-    ways: BTreeMap<(Agent, u64, Agent, Agent), i64>,
-    /// What happened, if anybody wants to know.
+    /// The agents with those that wait for them.
+    waiters: BTreeSet<(Agent, Agent)>,
+    /// The victims that have not aborted yet.
+    victims: BTreeSet<Agent>,
+    /// The waits that each check has followed so far.
+    followed: BTreeSet<(Agent, u64, Agent, Spell, Agent)>,
+    /// How often each check has followed a wait without returning along it.
+    unreturned: BTreeMap<(Agent, u64, Agent, Agent), i64>,
+    /// The trace, if it is wanted.
     trace: Option<Vec<String>>,
 }
 
 impl<'a, P> World<'a, P>
 where
-    P: Protocol<Command = Command, Event = Event, Durable = (), Message: Seen + Debug, Timer: Debug>,
+    P: Protocol<Command = Command, Event = Event, Durable = (), Message: CheckMessage + Debug, Timer: Debug>,
 {
-    pub(super) fn new(plan: &'a Plan, asks: Asks, make: impl Fn(NodeId) -> P) -> Self {
+    pub(super) fn new(plan: &'a Plan, needs: Needs, make: impl Fn(NodeId) -> P) -> Self {
         Self {
             plan,
-            asks,
+            needs,
             sites: (0..plan.sites).map(|site| make(NodeId::from_index(site))).collect(),
             links: BTreeMap::new(),
             timers: Vec::new(),
@@ -112,28 +118,29 @@ where
             now: Time::ZERO,
             steps: 0,
             waiting: BTreeSet::new(),
-            owing: BTreeSet::new(),
-            doomed: BTreeSet::new(),
-            onward: BTreeSet::new(),
-            ways: BTreeMap::new(),
+            waiters: BTreeSet::new(),
+            victims: BTreeSet::new(),
+            followed: BTreeSet::new(),
+            unreturned: BTreeMap::new(),
             trace: None,
         }
     }
 
-    /// A storm, and the peace after it. Tells how many steps it took, or what went wrong and, if it is to tell, how it came to that.
-    pub(super) fn storm(mut self, dice: &mut Dice, gusts: usize, tells: bool) -> Result<u64, String> {
-        self.trace = tells.then(Vec::new);
-        let told = self.blow(dice, gusts).and_then(|()| self.calm(dice));
+    /// Runs the schedule and lets the sites come to rest. Returns the number of steps, or the first
+    /// violation with the trace if there is one.
+    pub(super) fn run(mut self, dice: &mut Dice, actions: usize, traced: bool) -> Result<u64, String> {
+        self.trace = traced.then(Vec::new);
+        let outcome = self.act(dice, actions).and_then(|()| self.rest(dice));
         let trace = self.trace.unwrap_or_default().join("\n");
-        told.map(|()| self.steps).map_err(|wrong| format!("{wrong}\n{trace}"))
+        outcome.map(|()| self.steps).map_err(|violation| format!("{violation}\n{trace}"))
     }
 
-    fn blow(&mut self, dice: &mut Dice, gusts: usize) -> Result<(), String> {
-        for _ in 0..gusts {
+    fn act(&mut self, dice: &mut Dice, actions: usize) -> Result<(), String> {
+        for _ in 0..actions {
             match dice.below(10) {
                 0 | 1 => self.ask(dice)?,
                 2 => self.answer(dice)?,
-                3 => self.obey(dice)?,
+                3 => self.abort(dice)?,
                 4 => self.fire(dice)?,
                 _ => self.deliver(dice)?,
             }
@@ -141,21 +148,22 @@ where
         Ok(())
     }
 
-    /// Nobody asks any more. Where nobody is to give up, whatever is stuck was told; else everyone gets what it waits for.
-    fn calm(&mut self, dice: &mut Dice) -> Result<(), String> {
+    /// Lets the sites come to rest without new requests. Without a victim policy, every deadlock
+    /// must have been reported; with one, every process must get what it waits for.
+    fn rest(&mut self, dice: &mut Dice) -> Result<(), String> {
         loop {
             while self.is_busy() {
                 self.deliver(dice)?;
                 self.fire(dice)?;
             }
-            if self.doomed.is_empty()
+            if self.victims.is_empty()
                 && let Some(missed) = self.truth.missed()
             {
-                return Err(format!("nobody has told that these are stuck: {missed:?}"));
+                return Err(format!("no detector has reported that these are stuck: {missed:?}"));
             }
             let before = self.steps;
-            for _ in 0..self.doomed.len() {
-                self.obey(dice)?;
+            for _ in 0..self.victims.len() {
+                self.abort(dice)?;
             }
             if dice.below(2) == 0 || before == self.steps {
                 self.answer(dice)?;
@@ -166,7 +174,7 @@ where
         }
         let stuck = self.truth.stuck();
         if self.plan.victim.is_some() && !(stuck.is_empty() && self.waiting.is_empty()) {
-            return Err(format!("{stuck:?} are stuck, and nobody does anything about it"));
+            return Err(format!("{stuck:?} are stuck, and no deadlock is resolved"));
         }
         Ok(())
     }
@@ -181,11 +189,11 @@ where
         let mut others: Vec<Agent> = if self.plan.resources.is_empty() {
             self.plan.all_processes().filter(|other| *other != who).collect()
         } else {
-            self.plan.resources().filter(|other| !self.owing.contains(&(who, *other))).collect()
+            self.plan.resources().filter(|other| !self.waiters.contains(&(who, *other))).collect()
         };
-        let most = match self.asks {
-            Asks::One => 1,
-            Asks::All | Asks::Any | Asks::Either => 1 + dice.below(3),
+        let most = match self.needs {
+            Needs::One => 1,
+            Needs::All | Needs::Any | Needs::Either => 1 + dice.below(3),
         };
         while others.len() > most {
             others.remove(dice.below(others.len()));
@@ -193,18 +201,18 @@ where
         if others.is_empty() {
             return Ok(());
         }
-        let is_any = match self.asks {
-            Asks::One | Asks::All => false,
-            Asks::Any => true,
-            Asks::Either => dice.below(2) == 0,
+        let is_any = match self.needs {
+            Needs::One | Needs::All => false,
+            Needs::Any => true,
+            Needs::Either => dice.below(2) == 0,
         };
         let need = if is_any { Need::Any(others) } else { Need::All(others) };
         self.command(who.site, Command::Ask { process: who.number, need })
     }
 
-    /// Somebody who runs lets somebody go on who waits for it.
+    /// A running process answers an agent that waits for it.
     fn answer(&mut self, dice: &mut Dice) -> Result<(), String> {
-        let able: Vec<_> = self.owing.iter().copied().filter(|(who, _)| self.is_able(*who)).collect();
+        let able: Vec<_> = self.waiters.iter().copied().filter(|(who, _)| self.is_able(*who)).collect();
         let Some((who, to)) = pick(&able, dice) else { return Ok(()) };
         self.command(who.site, Command::Answer { process: who.number, to })
     }
@@ -213,12 +221,12 @@ where
         !who.is_resource() && !self.waiting.contains(&who)
     }
 
-    fn obey(&mut self, dice: &mut Dice) -> Result<(), String> {
-        let doomed: Vec<_> = self.doomed.iter().copied().collect();
-        let Some(who) = pick(&doomed, dice) else { return Ok(()) };
-        self.doomed.remove(&who);
+    fn abort(&mut self, dice: &mut Dice) -> Result<(), String> {
+        let victims: Vec<_> = self.victims.iter().copied().collect();
+        let Some(who) = pick(&victims, dice) else { return Ok(()) };
+        self.victims.remove(&who);
         if !self.waiting.contains(&who) {
-            return Err(format!("{who} was told to give up, and does not wait"));
+            return Err(format!("{who} must abort, but does not wait"));
         }
         self.command(who.site, Command::GiveUp { process: who.number })
     }
@@ -268,14 +276,16 @@ where
                     self.timers.push((site, timer));
                 }
                 Effect::CancelTimer(timer) => self.timers.retain(|set| *set != (site, timer.clone())),
-                Effect::Emit { event, .. } => self.hear(&event)?,
-                Effect::Multicast { .. } | Effect::Save(_) => return Err("does what no detector does".into()),
+                Effect::Emit { event, .. } => self.on_event(&event)?,
+                Effect::Multicast { .. } | Effect::Save(_) => {
+                    return Err("a detector must not multicast or save".into());
+                }
             }
         }
         Ok(())
     }
 
-    fn hear(&mut self, event: &Event) -> Result<(), String> {
+    fn on_event(&mut self, event: &Event) -> Result<(), String> {
         if let Some(trace) = &mut self.trace {
             trace.push(format!("    {event}"));
         }
@@ -285,44 +295,45 @@ where
             }
             Event::Runs { who, .. } | Event::GaveUp { who, .. } => {
                 self.waiting.remove(who);
-                if matches!(event, Event::Runs { .. }) && self.doomed.remove(who) {
-                    return Err(format!("{who} was told to give up, and goes on"));
+                if matches!(event, Event::Runs { .. }) && self.victims.remove(who) {
+                    return Err(format!("{who} must abort, but continues"));
                 }
             }
             Event::Asked { who, by, .. } => {
-                self.owing.insert((*who, *by));
+                self.waiters.insert((*who, *by));
             }
             Event::Answers { who, to, .. } | Event::Withdrawn { who, by: to } => {
-                self.owing.remove(&(*who, *to));
+                self.waiters.remove(&(*who, *to));
             }
             Event::Victim { who, .. } => {
-                if !self.doomed.insert(*who) {
-                    return Err(format!("{who} is told twice to give up"));
+                if !self.victims.insert(*who) {
+                    return Err(format!("{who} is the victim twice"));
                 }
             }
             Event::Deadlock(_) => {}
             Event::Refused(refusal) => return Err(refusal.to_string()),
         }
-        self.truth.hear(event)
+        self.truth.apply(event)
     }
 
-    /// A look follows each wait between two sites once at most, and comes back along it once at most.
+    /// Checks that a check follows each wait between two sites at most once, and returns along it
+    /// at most once.
     fn count(&mut self, site: NodeId, message: &P::Message) -> Result<(), String> {
-        match message.seen() {
-            Some(Sight::Onward { by, look, who, on }) => {
+        match message.check_step() {
+            Some(CheckStep::Forward { by, look, who, on }) => {
                 let Some(spell) = self.truth.latest(who) else { return Err(format!("{who} never waited")) };
-                let is_new = self.onward.insert((by, look, who, spell, on));
-                *self.ways.entry((by, look, who, on)).or_default() += 1;
+                let is_new = self.followed.insert((by, look, who, spell, on));
+                *self.unreturned.entry((by, look, who, on)).or_default() += 1;
                 let is_wait = self.truth.history.contains(&(who, spell, on));
                 if !is_new || !is_wait || who.site != site || on.site == site {
-                    return Err(format!("look {look} of {by} follows {who}→{on} of {spell} again, or for nothing"));
+                    return Err(format!("check {look} of {by} follows {who}→{on} of {spell} again, or without need"));
                 }
             }
-            Some(Sight::Back { by, look, who, on }) => {
-                let left = self.ways.entry((by, look, who, on)).or_default();
+            Some(CheckStep::Back { by, look, who, on }) => {
+                let left = self.unreturned.entry((by, look, who, on)).or_default();
                 *left -= 1;
                 if *left < 0 || on.site != site || who.site == site {
-                    return Err(format!("look {look} of {by} comes back along {who}→{on} too often"));
+                    return Err(format!("check {look} of {by} returns along {who}→{on} too often"));
                 }
             }
             None => {}

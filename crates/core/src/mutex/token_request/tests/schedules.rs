@@ -1,9 +1,9 @@
-//! Storms, and peers that break every rule.
+//! Random schedules, and faulty peers that send any message.
 
 use super::super::Message;
 use crate::clock::VectorClock;
 use crate::mutex::prelude::*;
-use crate::mutex::storm::{GUSTS, storms, sunk, trips_over_nothing};
+use crate::mutex::random_schedule::{MAX_ACTIONS, assert_no_panic, schedules, test_error};
 use crate::mutex::{COMMANDS, Token, TokenRequest, token_request};
 use proptest::prelude::{Strategy, prop, prop_assert_eq, prop_oneof, proptest};
 
@@ -32,14 +32,14 @@ fn inputs() -> impl Strategy<Value = Input<TokenRequest>> {
 }
 
 #[test]
-fn nothing_that_a_peer_sends_trips_an_assertion() {
-    trips_over_nothing(4, TokenRequest::new, inputs());
+fn no_peer_message_fails_an_assertion() {
+    assert_no_panic(4, TokenRequest::new, inputs());
 }
 
 proptest! {
     #[test]
-    fn a_token_that_is_asked_for_stands_every_storm(storm in storms(GUSTS, &COMMANDS)) {
-        let nodes = storm.strike(TokenRequest::new, &token_request::FACTS).map_err(sunk)?;
-        prop_assert_eq!(nodes.iter().filter(|node| node.hand.holds()).count(), 1, "there is one token");
+    fn every_schedule_keeps_one_token(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
+        let nodes = schedule.run(TokenRequest::new, &token_request::FACTS).map_err(test_error)?;
+        prop_assert_eq!(nodes.iter().filter(|node| node.slot.has_token()).count(), 1, "there is one token");
     }
 }

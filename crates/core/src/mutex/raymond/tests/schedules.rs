@@ -1,8 +1,8 @@
-//! Storms, and peers that break every rule.
+//! Random schedules, and faulty peers that send any message.
 
 use super::super::Message;
 use crate::mutex::prelude::*;
-use crate::mutex::storm::{GUSTS, storms, sunk, trips_over_nothing};
+use crate::mutex::random_schedule::{MAX_ACTIONS, assert_no_panic, schedules, test_error};
 use crate::mutex::{COMMANDS, Raymond, Token, raymond};
 use proptest::prelude::{Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
@@ -22,24 +22,24 @@ fn inputs() -> impl Strategy<Value = Input<Raymond>> {
 }
 
 #[test]
-fn nothing_that_a_peer_sends_trips_an_assertion() {
-    trips_over_nothing(6, Raymond::new, inputs());
+fn no_peer_message_fails_an_assertion() {
+    assert_no_panic(6, Raymond::new, inputs());
 }
 
 proptest! {
-    /// In the end there is one token, and following the directions leads to it from everywhere.
+    /// At the end there is one token, and the directions of all nodes lead to it.
     #[test]
-    fn a_token_on_a_tree_stands_every_storm(storm in storms(GUSTS, &COMMANDS)) {
-        let nodes = storm.strike(Raymond::new, &raymond::FACTS).map_err(sunk)?;
-        prop_assert_eq!(nodes.iter().filter(|node| node.hand.holds()).count(), 1, "there is one token");
+    fn every_schedule_keeps_one_token_and_the_paths_to_it(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
+        let nodes = schedule.run(Raymond::new, &raymond::FACTS).map_err(test_error)?;
+        prop_assert_eq!(nodes.iter().filter(|node| node.slot.has_token()).count(), 1, "there is one token");
         for start in &nodes {
             let mut at = start;
             for _ in 0..nodes.len() {
                 at = &nodes[at.toward.index()];
             }
-            prop_assert!(at.hand.holds(), "{:?} does not find the token: {nodes:#?}", start.place);
+            prop_assert!(at.slot.has_token(), "{:?} does not find the token: {nodes:#?}", start.config);
         }
-        let at_root = nodes[0].hand.holds();
-        prop_assert_eq!(nodes.iter().all(Raymond::is_idle), at_root, "only the token's place is left behind");
+        let at_root = nodes[0].slot.has_token();
+        prop_assert_eq!(nodes.iter().all(Raymond::is_idle), at_root, "all nodes are idle just if the token is at the root");
     }
 }

@@ -1,0 +1,54 @@
+//! A site's knowledge of its own agents: their waits, and the waits of others for them.
+
+use super::{Agent, Need, Spell, Stake, Wait};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct SiteState {
+    waits: BTreeMap<Agent, Wait>,
+    /// The waits for agents here: the agent, the waiter, and the number of its wait.
+    waiters: BTreeSet<(Agent, Agent, Spell)>,
+}
+
+impl SiteState {
+    pub(super) fn block(&mut self, wait: Wait) {
+        self.waits.insert(wait.who, wait);
+    }
+
+    /// Records that one of the agents that `who` waits for has released, and the new cost of
+    /// aborting `who`.
+    pub(super) fn release_dependency(&mut self, who: Agent, by: Agent, stake: Stake) {
+        let Some(wait) = self.waits.get_mut(&who) else { return };
+        wait.stake = stake;
+        if let Need::All(on) = &mut wait.need {
+            on.retain(|agent| *agent != by);
+        }
+    }
+
+    /// Ends a wait and returns it, if there is one.
+    pub(super) fn unblock(&mut self, who: Agent) -> Option<Wait> {
+        self.waits.remove(&who)
+    }
+
+    pub(super) fn add_waiter(&mut self, who: Agent, waiter: Agent, spell: Spell) {
+        self.waiters.insert((who, waiter, spell));
+    }
+
+    pub(super) fn remove_waiter(&mut self, who: Agent, waiter: Agent, spell: Spell) {
+        self.waiters.remove(&(who, waiter, spell));
+    }
+
+    pub(super) fn has_waiter(&self, who: Agent, waiter: Agent, spell: Spell) -> bool {
+        self.waiters.contains(&(who, waiter, spell))
+    }
+
+    pub(super) fn wait(&self, who: Agent) -> Option<&Wait> {
+        self.waits.get(&who)
+    }
+
+    /// Returns the agents that `who` waits for.
+    pub(super) fn awaited_by(&self, who: Agent) -> Vec<Agent> {
+        self.waits.get(&who).map_or_else(Vec::new, |wait| wait.need.on().to_vec())
+    }
+}

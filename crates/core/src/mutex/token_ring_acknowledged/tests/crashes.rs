@@ -1,0 +1,58 @@
+//! Simulations of all that the synchronous model with crash-stop allows, and of late messages.
+
+use super::world::{MESSAGE, Scenario, Tally, World};
+
+const SEEDS: u64 = 1_500;
+
+fn run_all(scenario: Scenario) -> Tally {
+    let mut sum = Tally::default();
+    for seed in 0..SEEDS {
+        let tally = World::run(scenario, seed).unwrap_or_else(|violation| panic!("{violation}"));
+        sum.entries += tally.entries;
+        sum.crashes += tally.crashes;
+        sum.crashes_with_token += tally.crashes_with_token;
+        sum.generation = sum.generation.max(tally.generation);
+    }
+    sum
+}
+
+#[test]
+fn without_crashes_every_request_is_served() {
+    for nodes in 1..=6 {
+        let tally = run_all(Scenario { nodes, crashes: 0, slowest: MESSAGE, processing: 0 });
+        assert!(tally.entries > 5 * SEEDS, "{nodes} nodes: {tally:?}");
+        assert_eq!(tally.generation, 0, "no node creates a second token: {tally:?}");
+    }
+}
+
+#[test]
+fn with_any_number_of_crashes_the_live_nodes_are_served() {
+    for nodes in 2..=6 {
+        for crashes in [1, nodes / 2, nodes - 1] {
+            let tally = run_all(Scenario { nodes, crashes, slowest: MESSAGE, processing: 0 });
+            assert!(tally.crashes > SEEDS / 2, "some nodes crash: {tally:?}");
+            assert!(tally.crashes_with_token > SEEDS / 10, "some crash with the token: {tally:?}");
+            assert!(tally.generation >= 1, "some node creates a new one: {tally:?}");
+        }
+    }
+}
+
+#[test]
+fn with_busy_nodes_and_queued_inputs_the_live_nodes_are_served() {
+    for nodes in 2..=6 {
+        for processing in [1, 3, MESSAGE] {
+            run_all(Scenario { nodes, crashes: nodes - 1, slowest: MESSAGE, processing });
+        }
+    }
+}
+
+/// This shows that the simulations above can fail.
+#[test]
+fn a_message_that_takes_longer_than_the_bound_leads_to_two_tokens() {
+    let violations = |slowest, crashes| {
+        let scenario = Scenario { nodes: 4, crashes, slowest, processing: 0 };
+        (0..SEEDS).filter_map(|seed| World::run(scenario, seed).err()).collect::<std::vec::Vec<_>>()
+    };
+    assert!(violations(MESSAGE + 1, 0).iter().any(|violation| violation.contains("2 tokens")));
+    assert!(violations(2 * MESSAGE, 2).len() > SEEDS as usize / 20);
+}

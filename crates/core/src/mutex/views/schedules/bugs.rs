@@ -1,0 +1,49 @@
+//! Seeded bugs of the world in which a group has views. The schedules must find each.
+
+use super::world::ViewEnvelope;
+use crate::group::Epoch;
+use crate::mutex::Report;
+use crate::mutex::prelude::*;
+use crate::view::View;
+use crate::wrap::{Content, Envelope};
+
+/// One bug, which takes effect at every opportunity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bug {
+    /// A member begins a view without the reports of the others: it receives forged empty ones.
+    ForgesReports,
+    /// Reports omit that a node is in the critical section.
+    OmitsHolders,
+    /// Messages of older views count in the current one.
+    AcceptsOldViews,
+    /// The service does not wait for the end of a lease before it removes a member.
+    EvictsTooEarly,
+    /// A member receives a lease for a stay that it does not know yet.
+    RenewsUnknownStays,
+}
+
+impl Bug {
+    /// Returns the report of an idle node that knows nothing.
+    pub(super) fn empty_report<M>(epoch: Epoch) -> Envelope<M, Report> {
+        let floor = Floor { clock: Clock(0), fence: Fence { epoch: Epoch(0), counter: 0 } };
+        let content = Content::Report(Report { standing: Standing::Idle, floor, queue: Vec::new() });
+        Envelope { epoch, content }
+    }
+
+    /// Applies the bug to a message for a node that knows this view.
+    pub(super) fn apply<P: Succession>(self, message: ViewEnvelope<P>, known: Option<&View>) -> ViewEnvelope<P> {
+        match (self, message, known) {
+            (Self::OmitsHolders, Envelope { epoch, content: Content::Report(report) }, _) => {
+                let standing = match report.standing {
+                    Standing::Inside(_) => Standing::Idle,
+                    Standing::Idle | Standing::Waiting { .. } => report.standing,
+                };
+                Envelope { epoch, content: Content::Report(Report { standing, ..report }) }
+            }
+            (Self::AcceptsOldViews, Envelope { epoch, content: Content::Inner(message) }, Some(known)) => {
+                Envelope { epoch: epoch.max(known.epoch()), content: Content::Inner(message) }
+            }
+            (_, message, _) => message,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The state of the clients of a group with views, and the events they may receive.
+
+use crate::mutex::prelude::*;
+use crate::view::{Stay, View};
+use std::format;
+use std::string::String;
+
+/// The state of a client, derived from commands and events alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Idle,
+    Waiting(Patience, Access),
+    /// In the critical section since this stay of its node.
+    Inside(Access, Stay),
+}
+
+/// A node's client, and its unanswered cancel or release command.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Client {
+    pub(super) state: State,
+    unanswered: Option<Command>,
+}
+
+impl Client {
+    pub(super) const IDLE: Self = Self { state: State::Idle, unanswered: None };
+
+    /// Returns the next command by this random number: only valid commands, and none while an
+    /// answer is missing.
+    pub(super) const fn choose_command(&self, pick: usize) -> Option<Command> {
+        match (self.state, self.unanswered, pick % 4) {
+            (_, Some(_), _) => None,
+            (State::Idle, None, 0 | 1) => Some(Command::Acquire),
+            (State::Idle, None, 2) => Some(Command::Try),
+            (State::Idle, None, _) => Some(Command::Share),
+            (State::Waiting(..), None, 0) => Some(Command::Cancel),
+            (State::Inside(..), None, 0) => Some(Command::Release),
+            (State::Waiting(..) | State::Inside(..), None, _) => None,
+        }
+    }
+
+    pub(super) const fn give(&mut self, command: Command) {
+        match command {
+            Command::Acquire => self.state = State::Waiting(Patience::Wait, Access::Exclusive),
+            Command::Try => self.state = State::Waiting(Patience::Try, Access::Exclusive),
+            Command::Share => self.state = State::Waiting(Patience::Wait, Access::Shared),
+            Command::Cancel | Command::Release => self.unanswered = Some(command),
+        }
+    }
+
+    /// Returns whether the client is in the critical section and has not released.
+    pub(super) const fn holds_entry(&self) -> bool {
+        matches!((self.state, self.unanswered), (State::Inside(..), None))
+    }
+
+    pub(super) const fn is_inside(&self) -> bool {
+        matches!(self.state, State::Inside(..))
+    }
+
+    pub(super) const fn is_idle(&self) -> bool {
+        matches!((self.state, self.unanswered), (State::Idle, None))
+    }
+
+    /// Ends the entry, which also answers a pending release.
+    pub(super) const fn lose(&mut self) {
+        *self = Self::IDLE;
+    }
+
+    /// Checks an event of a node with this stay and this lease. Returns the access and fence of an
+    /// entry.
+    pub(super) fn check_event(
+        &mut self,
+        event: Event,
+        stay: Option<Stay>,
+        lease: Option<Time>,
+    ) -> Result<Option<(Access, Fence)>, String> {
+        match (self.state, event, self.unanswered, stay) {
+            (State::Waiting(_, access), Event::Entered { fence, until }, _, Some(stay)) if lease == Some(until) => {
+                self.state = State::Inside(access, stay);
+                return Ok(Some((access, fence)));
+            }
+            (State::Inside(..), Event::Extended { until }, ..) if lease == Some(until) => {}
+            (State::Waiting(Patience::Try, _), Event::Denied, ..) => self.state = State::Idle,
+            (State::Waiting(..), Event::Cancelled, Some(Command::Cancel), _)
+            | (State::Inside(..), Event::Left, Some(Command::Release), _) => *self = Self::IDLE,
+            // A node that was suspended when the client cancelled may enter or be denied before it
+            // handles the cancellation.
+            (State::Inside(..), Event::Refused(Refusal::AlreadyInside), Some(Command::Cancel), _)
+            | (State::Idle, Event::Refused(Refusal::NotWaiting), Some(Command::Cancel), _) => self.unanswered = None,
+            (state, event, unanswered, _) => {
+                return Err(format!("is {state:?} with the unanswered command {unanswered:?}, but receives '{event}'"));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// How often the interesting situations occurred.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    /// Entries in later views than the first.
+    pub(super) later_entries: u64,
+    /// Entries that continued in a new view.
+    pub(super) kept: u64,
+    pub(super) lost: u64,
+    /// Requests that waited when a view arrived that continues the stay of their node.
+    pub(super) waited: u64,
+    /// Requests that waited when a view arrived that does not continue the stay of their node.
+    pub(super) waited_outside: u64,
+    /// Views that a node received without the ones before.
+    pub(super) skipped: u64,
+}
+
+impl Counts {
+    /// Records that a node, whose client has this state, receives a view.
+    pub(super) fn record_view(&mut self, state: State, before: Option<View>, view: &View, id: NodeId) {
+        let Some(before) = before else { return };
+        let stays = before.stay(id).is_some() && before.stay(id) == view.stay(id);
+        self.skipped += u64::from(view.epoch().0 > before.epoch().0 + 1);
+        match (state, stays) {
+            (State::Idle, _) => {}
+            (State::Inside(..), true) => self.kept += 1,
+            (State::Inside(..), false) => self.lost += 1,
+            (State::Waiting(..), true) => self.waited += 1,
+            (State::Waiting(..), false) => self.waited_outside += 1,
+        }
+    }
+}
