@@ -206,7 +206,7 @@ impl std::fmt::Display for CheckError {
             Self::TooManyChanges { most } => write!(f, "A check of this group allows at most {most} view changes."),
             Self::TooManyWaits { sites, resources, rounds } => write!(
                 f,
-                "The state space is too large: a check allows at most {sites} nodes with one process each, {resources} resources on \\
+                "The state space is too large: a check allows at most {sites} nodes with one process each, {resources} resources on \
                  nodes of their own, and {rounds} rounds; with resources, {rounds} rounds of all nodes together."
             ),
             Self::TooManyMessages { most, of_one } => write!(

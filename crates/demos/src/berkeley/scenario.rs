@@ -194,7 +194,7 @@ pub enum BerkeleyError {
     #[error("--nodes must be at most {most}; got {nodes}.")]
     TooMany { nodes: usize, most: usize },
     #[error(
-        "--latency {latency} has no upper bound, but the election needs one to detect a late answer. Use for example \\
+        "--latency {latency} has no upper bound, but the election needs one to detect a late answer. Use for example \
          --latency uniform:1ms..2ms."
     )]
     NoBound { latency: Latency },

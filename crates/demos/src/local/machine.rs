@@ -35,8 +35,8 @@ pub struct Schedule(pub Vec<Thread>);
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (next_instruction, thread) in self.0.iter().enumerate() {
-            if next_instruction > 0 {
+        for (index, thread) in self.0.iter().enumerate() {
+            if index > 0 {
                 f.write_str(" ")?;
             }
             thread.fmt(f)?;

@@ -148,7 +148,7 @@ pub enum RiskError {
     #[error("--replicas must be at most {MAX_REPLICAS}; got {replicas}.")]
     TooManyReplicas { replicas: u64 },
     #[error(
-        "--majority must be at least {} of {replicas} replicas; got {majority}, which two nodes could have at the same time even if \\
+        "--majority must be at least {} of {replicas} replicas; got {majority}, which two nodes could have at the same time even if \
          no voter forgets.", replicas / 2 + 1
     )]
     NoMajority { replicas: u64, majority: u64 },
@@ -157,7 +157,7 @@ pub enum RiskError {
     #[error("--lifetime must be more than 0; use for example --lifetime 3h.")]
     NoLifetime,
     #[error(
-        "--interval must be at most --lifetime, {lifetime}; got {interval}, so that p = interval / lifetime would be more than 1. \\
+        "--interval must be at most --lifetime, {lifetime}; got {interval}, so that p = interval / lifetime would be more than 1. \
          Use --interval {lifetime} for voters that always forget."
     )]
     IntervalTooLong { interval: Length, lifetime: Length },

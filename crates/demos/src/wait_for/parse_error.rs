@@ -23,7 +23,7 @@ pub enum Problem {
     )]
     Mixed,
     #[error(
-        "'{}' is not a name: a name has letters, digits and -_.:;/, does not begin or end with one of .:; and is not 'and' or \\
+        "'{}' is not a name: a name has letters, digits and -_.:;/, does not begin or end with one of .:; and is not 'and' or \
          'or'.", .0.escape_debug()
     )]
     NoName(String),
@@ -36,7 +36,7 @@ pub enum Problem {
     #[error("{name} is a process (line {line}), which cannot be held or wanted; write 'waits for {name}'.")]
     NotAResource { name: Name, line: usize },
     #[error(
-        "{name} is a resource (line {line}), which cannot wait or hold anything; a process that needs it 'wants \\
+        "{name} is a resource (line {line}), which cannot wait or hold anything; a process that needs it 'wants \
          {name}'."
     )]
     NotAProcess { name: Name, line: usize },

@@ -196,12 +196,12 @@ fn bk_2_a_poll_is_answered_with_the_adjusted_clock() {
     harness.receive(12, 3, adjust(1, 1, -30));
     harness.receive(20, 3, poll(1, 2));
     expect![[r#"
-        10ms: BK-2 tells 3 that its clock shows 10ms
+        10ms: BK-2 answers 3: its clock shows 10ms
             clock 1.1: 10ms → 3
             Leader in 3s
-        12ms: BK-6 moves its clock by -30ms, as 3 says
+        12ms: BK-6 moves its clock by -30ms, as 3 requires
             its clock was moved by -30ms
-        20ms: BK-2 tells 3 that its clock shows -10ms
+        20ms: BK-2 answers 3: its clock shows -10ms
             clock 1.2: -10ms → 3
             Leader in 3s
     "#]]
@@ -223,7 +223,7 @@ fn bk_2_a_leader_of_an_older_epoch_gets_no_answer() {
     harness.receive(20, 3, poll(1, 7));
     harness.receive(21, 3, adjust(1, 7, 50));
     expect![[r#"
-        20ms: BK-2 does not answer 3: there is a leader in epoch 2
+        20ms: BK-2 does not answer 3: it knows a leader of epoch 2
         21ms: nothing
     "#]]
     .assert_eq(&harness.take_trace());
@@ -311,7 +311,7 @@ fn bk_6_an_adjustment_counts_once_and_only_for_the_last_answer() {
     expect![[r#"
         31ms: nothing
         32ms: nothing
-        33ms: BK-6 moves its clock by 50ms, as 3 says
+        33ms: BK-6 moves its clock by 50ms, as 3 requires
             its clock was moved by 50ms
         34ms: nothing
     "#]]
@@ -366,7 +366,7 @@ fn bk_8_a_follower_without_polls_campaigns() {
     let mut harness = follower();
     harness.fire_timer(3_000, Timer::Leader);
     expect![[r#"
-        3s: BK-8 misses the leader: no poll for 3s
+        3s: BK-8 suspects the leader: no poll for 3s
             knows no leader (epoch 2)
     "#]]
     .assert_eq(&harness.take_trace());

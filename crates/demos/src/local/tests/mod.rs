@@ -103,43 +103,43 @@ rules! { check;
         thread 1 loads 5
         thread 1 adds 1 and has 6
         thread 1 stores 6
-        thread 1 signals the semaphore, whose permit is back
+        thread 1 signals the semaphore and returns its permit
         thread 2 waits on the semaphore and has its permit
         thread 2 loads 6
         thread 2 subtracts 1 and has 5
         thread 2 stores 5
-        thread 2 signals the semaphore, whose permit is back
+        thread 2 signals the semaphore and returns its permit
         the counter is 5
     "#]]);
 
     lo_5_a_thread_that_finds_the_counter_in_use_sleeps_until_the_signal_and_tests_again(
         Locking::ConditionVariable, "1 1 1 1 2 2 1 1 1 1 1 1 1 2 2 2 2 2 2 2 2 2 2 2", expect![[r#"
-        thread 1 enters the monitor
-        thread 1 sees that nobody is busy
-        thread 1 is busy
-        thread 1 leaves the monitor
-        thread 2 enters the monitor
-        thread 2 sees that somebody is busy, leaves the monitor and sleeps
-        thread 1 loads 5
-        thread 1 adds 1 and has 6
-        thread 1 stores 6
-        thread 1 enters the monitor
-        thread 1 is busy no longer
-        thread 1 signals, and thread 2 wakes
-        thread 1 leaves the monitor
-        thread 2 enters the monitor
-        thread 2 sees that nobody is busy
-        thread 2 is busy
-        thread 2 leaves the monitor
-        thread 2 loads 6
-        thread 2 subtracts 1 and has 5
-        thread 2 stores 5
-        thread 2 enters the monitor
-        thread 2 is busy no longer
-        thread 2 signals, and nobody sleeps
-        thread 2 leaves the monitor
-        the counter is 5
-    "#]]);
+            thread 1 enters the monitor
+            thread 1 finds the counter free
+            thread 1 marks the counter as in use
+            thread 1 leaves the monitor
+            thread 2 enters the monitor
+            thread 2 finds the counter in use, leaves the monitor and sleeps
+            thread 1 loads 5
+            thread 1 adds 1 and has 6
+            thread 1 stores 6
+            thread 1 enters the monitor
+            thread 1 marks the counter as free
+            thread 1 signals, and thread 2 wakes
+            thread 1 leaves the monitor
+            thread 2 enters the monitor
+            thread 2 finds the counter free
+            thread 2 marks the counter as in use
+            thread 2 leaves the monitor
+            thread 2 loads 6
+            thread 2 subtracts 1 and has 5
+            thread 2 stores 5
+            thread 2 enters the monitor
+            thread 2 marks the counter as free
+            thread 2 signals, and no thread sleeps
+            thread 2 leaves the monitor
+            the counter is 5
+        "#]]);
 
     lo_5_a_monitor_admits_one_thread_at_a_time(Locking::ConditionVariable, "1 2", expect![[r#"
         thread 1 enters the monitor
@@ -148,11 +148,11 @@ rules! { check;
 
     lo_5_a_sleeping_thread_cannot_continue(Locking::ConditionVariable, "1 1 1 1 2 2 2", expect![[r#"
         thread 1 enters the monitor
-        thread 1 sees that nobody is busy
-        thread 1 is busy
+        thread 1 finds the counter free
+        thread 1 marks the counter as in use
         thread 1 leaves the monitor
         thread 2 enters the monitor
-        thread 2 sees that somebody is busy, leaves the monitor and sleeps
+        thread 2 finds the counter in use, leaves the monitor and sleeps
         thread 2 cannot continue
     "#]]);
 }
@@ -164,24 +164,24 @@ fn lo_5_a_woken_thread_finds_the_counter_in_use_and_sleeps_again() {
     let race = Race::of(Locking::ConditionVariable, 0, &[1, 2, 4]);
     expect![[r#"
         thread 1 enters the monitor
-        thread 1 sees that nobody is busy
-        thread 1 is busy
+        thread 1 finds the counter free
+        thread 1 marks the counter as in use
         thread 1 leaves the monitor
         thread 2 enters the monitor
-        thread 2 sees that somebody is busy, leaves the monitor and sleeps
+        thread 2 finds the counter in use, leaves the monitor and sleeps
         thread 1 loads 0
         thread 1 adds 1 and has 1
         thread 1 stores 1
         thread 1 enters the monitor
-        thread 1 is busy no longer
+        thread 1 marks the counter as free
         thread 1 signals, and thread 2 wakes
         thread 1 leaves the monitor
         thread 3 enters the monitor
-        thread 3 sees that nobody is busy
-        thread 3 is busy
+        thread 3 finds the counter free
+        thread 3 marks the counter as in use
         thread 3 leaves the monitor
         thread 2 enters the monitor
-        thread 2 sees that somebody is busy, leaves the monitor and sleeps
+        thread 2 finds the counter in use, leaves the monitor and sleeps
         thread 2 cannot continue
     "#]]
     .assert_eq(&trace(&race, "1 1 1 1 2 2 1 1 1 1 1 1 1 3 3 3 3 2 2 2"));
