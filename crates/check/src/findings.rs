@@ -28,7 +28,7 @@ pub struct Setup {
     /// Which parties are notified when a node crashes or restarts.
     pub deaths: Deaths,
     /// Whether a save is durable at once. If no node restarts, a slow disk only changes the order
-    /// of events, and options that make no difference cost states.
+    /// of events, and orders that make no difference cost states.
     pub prompt_disks: bool,
     /// Whether a crash may interrupt a step's sends: each message that the node has in flight when
     /// it crashes may be lost; on links that keep the order, only the latest ones.

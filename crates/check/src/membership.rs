@@ -5,10 +5,12 @@
 //! which the model keeps: a view removes a member only after that member crashed, or after its
 //! lease ended by its own clock. Everything else may happen in any order:
 //!
-//! a member's lease ends, or the member crashes: either costs one view change. Other leases stay
-//! valid; a lease that ended is renewed, as long as no view has removed its member; the next view,
-//! without that member, is decided: a fair run eventually does this; each node, also the removed
-//! one, receives the view at any later moment. A node may receive an older view after a newer one.
+//! - a member's lease ends, or the member crashes: either costs one view change. Other leases stay
+//!   valid;
+//! - a lease that ended is renewed, as long as no view has removed its member;
+//! - the next view, without that member, is decided: a fair run eventually does this;
+//! - each node, also the removed one, receives the view at any later moment. A node may receive an
+//!   older view after a newer one.
 //!
 //! A node that restarts is in no view, and is not admitted again.
 

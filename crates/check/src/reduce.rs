@@ -3,15 +3,16 @@
 //! Steps of different nodes commute. So it is enough to follow the steps of one node, and to leave
 //! the steps of the others for later, if
 //!
-//! no other node can send that node anything before it acts. To find out, the search lets the
-//! others take all their steps while this node takes none, and remembers the answer; no property
-//! can see its steps; no fault budget is left, since any fault anywhere draws on it; no message of
-//! a crashed node may still be lost; no view is due; and time is not modelled; a step leads to a
-//! state that is still to be expanded. Otherwise all nodes are followed, so that a cycle cannot
-//! postpone a node for ever.
+//! - no other node can send that node anything before it acts. To find out, the search lets the
+//!   others take all their steps while this node takes none, and remembers the answer;
+//! - no property can see its steps;
+//! - no fault budget is left, since any fault anywhere draws on it; no message of a crashed node
+//!   may still be lost; no view is due; and time is not modelled;
+//! - a step leads to a state that is still to be expanded. Otherwise all nodes are followed, so
+//!   that a cycle cannot postpone a node for ever.
 //!
-//! Messages to a node that is down always go first. Where such nodes are rare, the search soon
-//! stops looking for them.
+//! Messages to a node that is down always go first. Where no other node can go first, the search
+//! soon stops looking for one.
 //!
 //! The reduced search still finds every deadlock and every violation of a property of states or of
 //! the past, but perhaps not by a shortest path.

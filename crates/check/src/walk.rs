@@ -148,7 +148,7 @@ impl Walker<'_> {
             for property in self.shared.options.terminal.broken(self.found.summary) {
                 self.breach(property, number, &path);
             }
-            // Threads number states in different options, but fingerprints are the same everywhere.
+            // Threads number states in different orders, but fingerprints are the same everywhere.
             self.found.candidates.sort_by_key(|candidate| (candidate.fingerprint, candidate.action));
             if self.found.candidates.is_empty() {
                 break;

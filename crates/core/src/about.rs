@@ -131,12 +131,12 @@ mod tests {
     fn a_header_reads_as_title_idea_rules_and_sections() {
         let about = About::of_source(
             "//! Toy (1999).\n//!\n//! One\n//! idea.\n//!\n//! ```text\n//! TY-1  asked  → act\n//!       at once\n\
-             //! TY-2  told   → rest\n//! ```\n//!\n//! Cost: 2 messages: no\n//! more.\n\nuse nothing;\n//! not header\n",
+             //! TY-2  done   → rest\n//! ```\n//!\n//! Cost: 2 messages: no\n//! more.\n\nuse nothing;\n//! not header\n",
         );
         assert_eq!(about.title, "Toy (1999).");
         assert_eq!(about.idea, ["One idea."]);
         let rules: alloc::vec::Vec<_> = about.rules.iter().map(|rule| (&*rule.id, &*rule.text)).collect();
-        assert_eq!(rules, [("TY-1", "asked  → act at once"), ("TY-2", "told   → rest")]);
+        assert_eq!(rules, [("TY-1", "asked  → act at once"), ("TY-2", "done   → rest")]);
         assert_eq!(about.section("Cost"), Some("2 messages: no more."));
         assert_eq!(about.section("Assumes"), None);
     }

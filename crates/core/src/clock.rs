@@ -19,8 +19,8 @@ impl Clock {
     }
 
     /// Raises the clock to a reading that arrived with a message.
-    pub fn witness(&mut self, heard: Self) {
-        *self = (*self).max(heard);
+    pub fn witness(&mut self, other: Self) {
+        *self = (*self).max(other);
     }
 }
 

@@ -25,8 +25,8 @@ impl Fence {
     }
 
     /// Raises this fence to another one, if that is larger.
-    pub fn raise(&mut self, heard: Self) {
-        *self = (*self).max(heard);
+    pub fn raise(&mut self, other: Self) {
+        *self = (*self).max(other);
     }
 }
 

@@ -38,27 +38,27 @@ impl Users for Commanders {
         Commander { ordered: false, leader: None, attacked: None }
     }
 
-    fn offers(&self, user: &Commander) -> Vec<Offer<Command>> {
-        if user.ordered { Vec::new() } else { vec![Offer { command: Command::Attack, obliged: true }] }
+    fn offers(&self, client: &Commander) -> Vec<Offer<Command>> {
+        if client.ordered { Vec::new() } else { vec![Offer { command: Command::Attack, obliged: true }] }
     }
 
-    fn hear(&self, user: &mut Commander, news: News<'_, Command, Event>, story: &mut Story) {
+    fn hear(&self, client: &mut Commander, news: News<'_, Command, Event>, story: &mut Story) {
         match news {
-            News::Commands(Command::Attack) => user.ordered = true,
-            News::Told(Event::Leads { army }) => user.leader = Some(*army),
-            News::Told(Event::Attacks { .. }) => user.attacked = Some(story.now),
+            News::Commands(Command::Attack) => client.ordered = true,
+            News::Told(Event::Leads { army }) => client.leader = Some(*army),
+            News::Told(Event::Attacks { .. }) => client.attacked = Some(story.now),
             News::Crashed | News::Restarted | News::Gone(_) | News::Back(_) => {}
         }
     }
 
-    fn waits(&self, user: &Commander) -> bool {
-        user.attacked.is_none()
+    fn waits(&self, client: &Commander) -> bool {
+        client.attacked.is_none()
     }
 
     /// The two lowest bits are the leader, the others the time of the attack.
-    fn facet(&self, user: &Commander, _acts: bool) -> u64 {
-        let leader = user.leader.map_or(0, |leader| leader.index() as u64 + 1);
-        let attacked = user.attacked.map_or(0, |at| at.nanos().max(0).cast_unsigned() + 1);
+    fn facet(&self, client: &Commander, _acts: bool) -> u64 {
+        let leader = client.leader.map_or(0, |leader| leader.index() as u64 + 1);
+        let attacked = client.attacked.map_or(0, |at| at.nanos().max(0).cast_unsigned() + 1);
         leader & 3 | attacked << 2
     }
 

@@ -50,7 +50,7 @@ pub const NO_LOCK: &str = "no-lock";
 pub const LATENCY: Latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(5) };
 
 /// The default minimum number of nodes.
-pub const USUAL_NODES: usize = 3;
+pub const DEFAULT_NODES: usize = 3;
 
 /// No algorithm leaves larger gaps between its possible group sizes than this.
 const WIDEST_GAP: usize = 100;
@@ -106,7 +106,7 @@ pub fn group_size(terms: &Terms, lock: &MutexEntry, wanted: Option<usize>) -> Re
         Some(nodes) if nodes < least => Err(BankError::TooFewNodes { tellers: least, nodes }),
         Some(nodes) => Ok(nodes),
         None => {
-            let least = least.max(USUAL_NODES);
+            let least = least.max(DEFAULT_NODES);
             let fitting = (least..least + WIDEST_GAP).find(|nodes| (lock.facts.fits)(*nodes).is_ok());
             // If there is none, the run reports why.
             Ok(fitting.unwrap_or(least))

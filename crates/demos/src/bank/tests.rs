@@ -10,8 +10,8 @@ use quorate_lab::registry::{Entry, fixtures};
 use quorate_lab::{Algorithm, LabError, Spec, experiment};
 use std::io;
 
-fn decks() -> Terms {
-    Terms::new(2, 10_000, 1_000).expect("the deck's example")
+fn example() -> Terms {
+    Terms::new(2, 10_000, 1_000).expect("valid terms")
 }
 
 fn under(terms: &Terms, lock: &str, seed: u64) -> Spec<Mutex> {
@@ -24,7 +24,7 @@ fn state(terms: &Terms, lock: &str, seed: u64) -> Statement {
 
 #[test]
 fn without_a_lock_the_usual_seed_loses_a_deposit() {
-    let statement = state(&decks(), NO_LOCK, 1);
+    let statement = state(&example(), NO_LOCK, 1);
     assert_eq!((statement.balance, statement.expected, statement.lost, statement.made), (11_000, 21_000, 10_000, 2));
     assert!(!statement.is_right() && statement.ending == Ending::Done);
     let acts: Vec<_> = statement.history.iter().map(|posting| posting.act).collect();
@@ -43,7 +43,7 @@ fn without_a_lock_the_usual_seed_loses_a_deposit() {
 /// Most seeds lose money, and some do not: this makes the bug hard to find.
 #[test]
 fn without_a_lock_it_depends_on_the_seed() {
-    let count = count(&under(&decks(), NO_LOCK, 1), &decks(), 400, || true).expect("a count");
+    let count = count(&under(&example(), NO_LOCK, 1), &example(), 400, || true).expect("a count");
     assert_eq!((count.seeds, count.right + count.losing, count.most_lost), (400, 400, 10_000));
     assert!((200..380).contains(&count.losing), "{count:?}");
     assert_eq!(count.first_wrong, Some(1));
@@ -96,7 +96,7 @@ fn is_over(posting: &super::Posting) -> bool {
 /// A lock that never grants entry loses no money, but the balance is not the expected one.
 #[test]
 fn deposits_that_were_never_made_are_no_loss_and_not_right() {
-    let terms = decks();
+    let terms = example();
     let wrong = count(&under(&terms, "toy-embrace", 1), &terms, 200, || true).expect("a count");
     assert_eq!(wrong.losing, 0);
     let seed = wrong.first_wrong.expect("a seed in which both wait for ever");
@@ -121,9 +121,9 @@ fn invalid_settings_are_refused() {
     assert_eq!(Terms::new(1, 1, u64::MAX), Err(BankError::TooMuchMoney));
     assert_eq!(Terms::new(1, 0, u64::MAX).map(|terms| terms.expected()), Ok(u64::MAX));
     let lock = locks().next().expect("a lock");
-    let few = group_size(&decks(), lock, Some(1)).expect_err("two tellers, one node");
+    let few = group_size(&example(), lock, Some(1)).expect_err("two tellers, one node");
     assert_eq!(few.to_string(), "--nodes must be at least 2 for 2 tellers, one node each; got 1.");
-    assert_eq!(group_size(&decks(), lock, Some(2)), Ok(2));
+    assert_eq!(group_size(&example(), lock, Some(2)), Ok(2));
     let unknown = Algorithm::<Mutex>::named("unknown").expect_err("no such lock");
     assert!(unknown.to_string().contains("'unknown'"), "{unknown}");
 }
@@ -131,19 +131,19 @@ fn invalid_settings_are_refused() {
 #[test]
 fn the_caller_may_stop_the_count() {
     let mut looks = 0;
-    let stopped = count(&under(&decks(), NO_LOCK, 1), &decks(), u64::MAX, || {
+    let stopped = count(&under(&example(), NO_LOCK, 1), &example(), u64::MAX, || {
         looks += 1;
         looks <= 5
     });
     assert_eq!(stopped.expect("a count").seeds, 5);
-    assert_eq!(count(&under(&decks(), NO_LOCK, 1), &decks(), 0, || true).expect("a count"), Count::default());
+    assert_eq!(count(&under(&example(), NO_LOCK, 1), &example(), 0, || true).expect("a count"), Count::default());
 }
 
 /// The journal equals that of `quorate sim` with the printed command, so it replays and can be
 /// drawn.
 #[test]
 fn a_run_of_the_bank_is_a_run_like_any_other() {
-    let (terms, mut journal) = (decks(), Vec::new());
+    let (terms, mut journal) = (example(), Vec::new());
     let spec = under(&terms, "ricart-agrawala", 4);
     let (statement, ()) = run_before(&spec, &terms, &mut journal, ()).expect("a run");
     assert_eq!(statement, run(&spec, &terms).expect("a run"));

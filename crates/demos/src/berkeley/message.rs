@@ -92,8 +92,8 @@ pub enum Event {
     Election(election::Event),
     /// The node has moved its clock.
     Adjusted { by: Shift },
-    /// The leader has averaged the clocks. Nodes in `far` did not count, but are told to move their
-    /// clocks all the same.
+    /// The leader has averaged the clocks. Clocks in `far` did not count, but are moved all the
+    /// same.
     Averaged { round: Round, counted: Group, far: Group, silent: Group },
 }
 

@@ -136,18 +136,19 @@ impl Situation {
         let mut of: Vec<Name> = deadlock.waits.iter().map(|(who, _)| who.clone()).collect();
         of.sort();
         of.dedup();
-        let stakes = of.iter().map(|who| self.stake(policy, who, held)).collect::<Result<Vec<_>, _>>()?;
-        let Some(who) = policy.choose(of.iter().cloned().zip(stakes.iter().copied())) else { return Ok(None) };
-        let own = of.iter().position(|member| *member == who).and_then(|place| stakes.get(place));
-        let is_tied = |stake: &&Stake| own.is_some_and(|own| cost_value(policy, own) == cost_value(policy, stake));
-        let ties = stakes.iter().filter(is_tied).count();
+        let costs = of.iter().map(|who| self.abort_cost(policy, who, held)).collect::<Result<Vec<_>, _>>()?;
+        let Some(who) = policy.choose(of.iter().cloned().zip(costs.iter().copied())) else { return Ok(None) };
+        let own = of.iter().position(|member| *member == who).and_then(|place| costs.get(place));
+        let is_tied =
+            |abort_cost: &&Stake| own.is_some_and(|own| cost_value(policy, own) == cost_value(policy, abort_cost));
+        let ties = costs.iter().filter(is_tied).count();
         let why = own.map(|own| why(policy, own, ties, of.len())).unwrap_or_default();
         let lets_go = held.get(&who).into_iter().flatten().map(|name| Name::clone(name)).collect();
         Ok(Some(Victim { who, of, why, lets_go }))
     }
 
     /// The cost of aborting a process, as far as the policy needs it.
-    fn stake(&self, policy: Policy, who: &Name, held: &Held<'_>) -> Result<Stake, SearchError> {
+    fn abort_cost(&self, policy: Policy, who: &Name, held: &Held<'_>) -> Result<Stake, SearchError> {
         let known = self.processes.get(who).copied().unwrap_or_default();
         let is_known = match policy {
             Policy::Youngest => known.born.is_some(),
@@ -177,11 +178,11 @@ impl Situation {
     }
 }
 
-fn cost_value(policy: Policy, stake: &Stake) -> i64 {
+fn cost_value(policy: Policy, abort_cost: &Stake) -> i64 {
     match policy {
-        Policy::Youngest => stake.born.nanos(),
-        Policy::FewestLocks => i64::from(stake.locks),
-        Policy::LowestPriority => i64::from(stake.priority),
+        Policy::Youngest => abort_cost.born.nanos(),
+        Policy::FewestLocks => i64::from(abort_cost.locks),
+        Policy::LowestPriority => i64::from(abort_cost.priority),
     }
 }
 

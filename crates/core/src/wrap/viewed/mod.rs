@@ -92,7 +92,7 @@ pub trait InViews: Protocol<Durable = (), Event: Leased<<Self as Protocol>::Comm
     fn holds(&self) -> bool;
 
     /// Forgets what the client holds, because the stay has ended. Pending requests of the client
-    /// stay pending. `ends` is whether the client had already queued to release it.
+    /// stay pending. `ends` is whether the client had already asked to release it.
     fn forget(&mut self, me: NodeId, ends: bool);
 
     /// The event that tells the client that it lost what it held, because a view removed the node.

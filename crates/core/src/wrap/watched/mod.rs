@@ -174,7 +174,7 @@ impl<P: Protocol> Watched<P> {
     /// The value of φ for this peer at this instant, in thousandths; `None` with a fixed bound.
     pub fn level(&self, peer: NodeId, now: Time) -> Option<u32> {
         let pace = self.peers.get(&peer)?.pace.as_ref()?;
-        Some(pace.level(now.since(pace.heard), self.config.detector.period()))
+        Some(pace.level(now.since(pace.last_sign), self.config.detector.period()))
     }
 
     /// WA-1. An incarnation starts with trust in every peer, and without knowledge of their
@@ -263,7 +263,7 @@ impl<P: Protocol> Watched<P> {
                 let allowed = pace.allowed(threshold, period);
                 pace.learn(now, number, allowed, usize::from(window));
             }
-            pace.heard = now;
+            pace.last_sign = now;
         }
         let allowed = self.peers.get(&from).map(|peer| self.allowed(peer)).unwrap_or_default();
         out.set_timer(WatchedTimer::Silence(from), Span::exactly(allowed));

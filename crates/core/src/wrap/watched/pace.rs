@@ -40,7 +40,7 @@ pub(super) struct Pace {
     /// The number of the latest heartbeat, and its time.
     latest: Option<(u64, Time)>,
     /// The time of the latest sign of life of any kind.
-    pub(super) heard: Time,
+    pub(super) last_sign: Time,
 }
 
 impl Pace {
@@ -48,7 +48,7 @@ impl Pace {
     pub(super) fn new(now: Time, period: Duration) -> Self {
         let period = period.nanos().min(MAX_GAP / 2);
         let off = period / INITIAL_DEVIATION_DIVISOR;
-        let mut pace = Self { gaps: VecDeque::new(), sum: 0, squares: 0, latest: None, heard: now };
+        let mut pace = Self { gaps: VecDeque::new(), sum: 0, squares: 0, latest: None, last_sign: now };
         pace.push(period - off);
         pace.push(period + off);
         pace

@@ -164,7 +164,7 @@ impl Sink<ReliableWords> for StepRecorder {
             Note::Handed { from, parcel: Parcel { incarnation, number } } => {
                 format!("parcel {incarnation}.{number} of {from}")
             }
-            Note::Told(told) => format!("{told:?}"),
+            Note::Told(note) => format!("{note:?}"),
             Note::HoldBack { count, names } => format!("{count} wait: {names}"),
         });
     }

@@ -149,8 +149,8 @@ fn wa_7_only_new_heartbeats_count_for_the_pace() {
         harness.beat(2, 0, 3);
     }
     harness.wait(5);
-    let level = |node: &super::harness::WatchedReporter, heard: u64| {
-        node.level(number(2), Time::ZERO + Duration::from_millis(heard + 15)).expect("a level")
+    let level = |node: &super::harness::WatchedReporter, since: u64| {
+        node.level(number(2), Time::ZERO + Duration::from_millis(since + 15)).expect("a level")
     };
     assert_eq!(level(&before, 10), level(&harness.node, 30), "after the same silence the level is the same as before");
 }
