@@ -11,8 +11,8 @@
 //!                                  out, and may join again
 //! MB-3  a lease has expired      → the next view lacks its member
 //! MB-4  a member leaves          → the next view lacks it
-//! MB-5  a member is suspected    → note by whom and why; if its kernel closed its connection, and closing
-//!                                  counts as death, the next view lacks it
+//! MB-5  a member is suspected    → note by whom and why; if its kernel closed its connection, and
+//!                                  closing counts as death, the next view lacks it
 //! ```
 //!
 //! Assumes: a member trusts a lease for no longer than [`Terms::trusted`], counted on its own clock

@@ -6,15 +6,18 @@
 //! election finds the leader; when it crashes, the next leader continues where it stopped.
 //!
 //! ```text
-//! BK-1  this node is elected               → begin a round: poll every node, now and once in every period
-//! BK-2  a poll arrives                     → answer with the adjusted clock; ignore an epoch older than a known one
-//! BK-3  an answer to this round arrives    → note how far that clock is ahead, assuming half of the round trip
-//! BK-4  all have answered, or a timeout    → average the differences within the tolerance of the median, this
-//!                                            node's own included
-//! BK-5  the average is known               → tell each node that answered by how much to move its clock, including
-//!                                            those that did not count
-//! BK-6  an adjustment arrives              → apply it, if it is for the last poll that was answered, and the clock
-//!                                            was not set since
+//! BK-1  this node is elected               → begin a round: poll every node, now and once in every
+//!                                            period
+//! BK-2  a poll arrives                     → answer with the adjusted clock; ignore an epoch older
+//!                                            than a known one
+//! BK-3  an answer to this round arrives    → note how far that clock is ahead, assuming half of the
+//!                                            round trip
+//! BK-4  all have answered, or a timeout    → average the differences within the tolerance of the
+//!                                            median, this node's own included
+//! BK-5  the average is known               → tell each node that answered by how much to move its
+//!                                            clock, including those that did not count
+//! BK-6  an adjustment arrives              → apply it, if it is for the last poll that was answered,
+//!                                            and the clock was not set since
 //! BK-7  this node leads no longer          → stop: the current round is abandoned
 //! BK-8  a follower gets no poll in time    → campaign: the leader is missing
 //! ```

@@ -9,11 +9,15 @@
 //!
 //! ```text
 //! LO-1  counter++ or counter--  → load the counter, add, store the sum: three instructions
-//! LO-2  any thread may be next  → after each instruction, any thread that is not blocked and has not ended
-//! LO-3  test-and-set            → one instruction reads a flag and sets it; if it was set, try again; to release, clear it
-//! LO-4  semaphore               → wait: take the only permit, or block until it is there; to release, signal: put it back
-//! LO-5  condition variable      → enter a monitor; while the counter is in use, wait, which leaves the monitor and sleeps;
-//!                                 mark it as in use and exit; to release, enter, mark it as free, signal to wake a sleeper
+//! LO-2  any thread may be next  → after each instruction, any thread that is not blocked and has not
+//!                                 ended
+//! LO-3  test-and-set            → one instruction reads a flag and sets it; if it was set, try again;
+//!                                 to release, clear it
+//! LO-4  semaphore               → wait: take the only permit, or block until it is there; to release,
+//!                                 signal: put it back
+//! LO-5  condition variable      → enter a monitor; while the counter is in use, wait, which leaves the
+//!                                 monitor and sleeps; mark it as in use and exit; to release, enter,
+//!                                 mark it as free, signal to wake a sleeper
 //! ```
 //!
 //! Cost: 0 messages; 3 instructions unlocked, 5 with test-and-set or a semaphore, 11 with a

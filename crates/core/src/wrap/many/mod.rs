@@ -7,18 +7,21 @@
 //! node, and every later instance starts from it.
 //!
 //! ```text
-//! MA-1  the first command or message for a name     → create an instance: a copy of the template, which is given
-//!                                                     the node's start, its view, its suspicions and a full
-//!                                                     disk as inputs
-//! MA-2  an input for a name                         → its instance handles it; the effects carry the name
-//! MA-3  an instance is idle after a step            → raise the template to its floor and forget it, unless it
-//!                                                     has a timer set or ever saved something
-//! MA-4  an input about a peer, the view or the disk → pass it to every instance, and keep it for later ones
+//! MA-1  the first command or message for a name     → create an instance: a copy of the template,
+//!                                                     which is given the node's start, its view, its
+//!                                                     suspicions and a full disk as inputs
+//! MA-2  an input for a name                         → its instance handles it; the effects carry the
+//!                                                     name
+//! MA-3  an instance is idle after a step            → raise the template to its floor and forget it,
+//!                                                     unless it has a timer set or ever saved
+//!                                                     something
+//! MA-4  an input about a peer, the view or the disk → pass it to every instance, and keep it for later
+//!                                                     ones
 //! MA-5  saves become durable                        → pass to each instance how many of its own are
 //! MA-6  too many names, or too long a name          → refuse the command, drop the message
 //! MA-7  the node starts                             → create an instance for each name that ever saved
-//!                                                     something; if the disk was lost, every later instance
-//!                                                     starts as wiped
+//!                                                     something; if the disk was lost, every later
+//!                                                     instance starts as wiped
 //! ```
 //!
 //! Cost: no message of its own.

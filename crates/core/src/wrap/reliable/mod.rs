@@ -7,22 +7,27 @@
 //! restarted node are never mistaken for retransmissions.
 //!
 //! ```text
-//! RL-1   the inner protocol sends    → number the message, keep it and send it; start the timer if it is not
-//!                                      running
-//! RL-2   the timer fires             → retransmit what is unacknowledged, oldest first; wait twice as long
-//! RL-3   a message arrives           → if it is the next one, deliver it and all held back that follow it; if it
-//!                                      is early, hold it back
-//! RL-4   a duplicate arrives         → do not deliver it; acknowledge again
-//! RL-5   messages were delivered     → acknowledge every number so far, after all effects of the messages
-//! RL-6   an acknowledgement arrives  → forget what it covers; reset the timeout and wait for the rest, if any
-//! RL-7   a peer shows a new          → forget what the old one sent; retransmit what the old one did not
-//!        incarnation                   acknowledge, and its first number is the base of the new pair
-//! RL-8   a frame of a past           → drop it, and an acknowledgement to a past incarnation of ours too
-//!        incarnation
-//! RL-9   a message to our past       → do not deliver it; answer with an acknowledgement, which shows our new one
-//!        incarnation
-//! RL-10  an impossible frame         → drop it: it names a future incarnation of ours, covers what was never sent,
-//!                                      has a number below its base, or is too far ahead to be held back
+//! RL-1   the inner protocol sends          → number the message, keep it and send it; start the timer
+//!                                            if it is not running
+//! RL-2   the timer fires                   → retransmit what is unacknowledged, oldest first; wait
+//!                                            twice as long
+//! RL-3   a message arrives                 → if it is the next one, deliver it and all held back that
+//!                                            follow it; if it is early, hold it back
+//! RL-4   a duplicate arrives               → do not deliver it; acknowledge again
+//! RL-5   messages were delivered           → acknowledge every number so far, after all effects of the
+//!                                            messages
+//! RL-6   an acknowledgement arrives        → forget what it covers; reset the timeout and wait for the
+//!                                            rest, if any
+//! RL-7   a peer shows a new incarnation    → forget what the old one sent; retransmit what the old one
+//!                                            did not acknowledge, and its first number is the base of
+//!                                            the new pair
+//! RL-8   a frame of a past incarnation     → drop it, and an acknowledgement to a past incarnation of
+//!                                            ours too
+//! RL-9   a message to our past incarnation → do not deliver it; answer with an acknowledgement, which
+//!                                            shows our new one
+//! RL-10  an impossible frame               → drop it: it names a future incarnation of ours, covers
+//!                                            what was never sent, has a number below its base, or is
+//!                                            too far ahead to be held back
 //! ```
 //!
 //! Cost: one acknowledgement per message, and the retransmissions; no message waits for an

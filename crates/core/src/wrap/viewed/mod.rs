@@ -1,5 +1,4 @@
-//! Views with leases: makes a protocol for a fixed group fit for a group whose members crash, pause
-//! and are partitioned.
+//! Views with leases: runs a protocol for a fixed group in a group whose members change.
 //!
 //! A membership service numbers the views of a group, lists the members of each, and grants leases
 //! to members. Within a view the protocol runs unchanged, and silence is never evidence of a crash:
@@ -8,12 +7,15 @@
 //!
 //! ```text
 //! VW-1  the lease has ended      → freeze: handle no input until the lease is renewed; keep all inputs
-//! VW-2  a view has our stay      → stop acting in the previous view, and send our report to its other members
-//! VW-3  the reports are in       → from all members that were in an earlier view: start anew from them, and act;
-//!                                  a later view starts this over, and views may be skipped
-//! VW-4  a message arrives        → drop it if its view is older; hold it if its view is a later one, or one that
-//!                                  we do not act in yet
-//! VW-5  a view lacks our stay    → we are out: an entry ends; a pending request is made again in our next stay
+//! VW-2  a view has our stay      → stop acting in the previous view, and send our report to its other
+//!                                  members
+//! VW-3  the reports are in       → from all members that were in an earlier view: start anew from
+//!                                  them, and act; a later view starts this over, and views may be
+//!                                  skipped
+//! VW-4  a message arrives        → drop it if its view is older; hold it if its view is a later one,
+//!                                  or one that we do not act in yet
+//! VW-5  a view lacks our stay    → we are out: an entry ends; a pending request is made again in our
+//!                                  next stay
 //! VW-6  the lease is renewed     → act again; emit the new validity of what the client holds
 //! VW-7  we restart               → take no part until a view has this very incarnation
 //! VW-8  a command while frozen   → queue it, and handle it before anything else once we act
@@ -21,8 +23,8 @@
 //!
 //! Why it is safe: the service commits a view without a member only after that member left or died,
 //! or its lease has expired by the service's clock, which is later than by the member's own. So a
-//! node that acts in an older view than the latest one in use is a member of that one too, and will
-//! send it a report; and a node that has sent a report no longer acts in any earlier view. The
+//! node that acts in an older view than the latest one in use is a member of that one too, and has
+//! sent it a report; but a node that has sent a report no longer acts in any earlier view. The
 //! reports are therefore all that is left of the earlier views: at most one of them says that its
 //! node is in the critical section (or several, all with shared access), and every member starts
 //! from the same reports.

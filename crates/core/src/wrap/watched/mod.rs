@@ -6,17 +6,17 @@
 //! heartbeats so far make unlikely (the φ accrual detector of Hayashibara and others, 2004).
 //!
 //! ```text
-//! WA-1  a node starts              → send a heartbeat at once, and another one every period
-//! WA-2  a peer gives a sign        → wait for its next one from now on: for a period and the bound, or by its pace
-//! WA-3  the wait times out         → suspect the peer
-//! WA-4  a suspect gives a sign     → trust it again, before its message is delivered
-//! WA-5  a peer shows a new         → it crashed, noticed or not: suspect it unless it is suspected, then trust it
-//!       incarnation
-//! WA-6  a message of a past        → deliver it; it is no sign of life of the current one
-//!       incarnation
-//! WA-7  a heartbeat arrives        → with an accrual detector, learn the peer's pace from the gap since the last one
-//! WA-8  the driver reports a crash → believe it, and pass each change on only once
-//!       or a return
+//! WA-1  a node starts                        → send a heartbeat at once, and another one every period
+//! WA-2  a peer gives a sign of life          → wait for its next one from now on: for a period and the
+//!                                              bound, or by its pace
+//! WA-3  the wait times out                   → suspect the peer
+//! WA-4  a suspect gives a sign of life       → trust it again, before its message is delivered
+//! WA-5  a peer shows a new incarnation       → it crashed, noticed or not: suspect it unless it is
+//!                                              suspected, then trust it
+//! WA-6  a message of a past incarnation      → deliver it; it is no sign of life of the current one
+//! WA-7  a heartbeat arrives                  → with an accrual detector, learn the peer's pace from
+//!                                              the gap since the last one
+//! WA-8  the driver reports a crash or return → believe it, and pass each change on only once
 //! ```
 //!
 //! Cost: n−1 heartbeats per node and period, all counted as control. A crash is noticed within a
