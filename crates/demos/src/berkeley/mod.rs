@@ -131,7 +131,7 @@ where
                 self.record_answer(now, from, round, shows, out);
             }
             Input::Message { from, message: Message::Adjust { round, by } } => {
-                self.apply_adjustment(from, round, by, out)
+                self.apply_adjustment(from, round, by, out);
             }
             Input::Timer(Timer::Election(timer)) => self.pass(now, Input::Timer(timer), out),
             Input::Timer(Timer::Round) => self.begin_round(now, out),

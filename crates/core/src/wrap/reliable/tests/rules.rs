@@ -289,7 +289,7 @@ fn rl_10_the_last_number_in_the_window_is_held_and_no_later_one() {
         let effects = step(&mut node, Input::Message { from: NodeId::from_index(1), message: frame });
         match number {
             _ if number == base => {
-                assert_eq!(effects.len() as u64, 2 * WINDOW + 1, "one save and one event each, and one ack")
+                assert_eq!(effects.len() as u64, 2 * WINDOW + 1, "one save and one event each, and one ack");
             }
             _ => assert!(effects.is_empty(), "{number}"),
         }

@@ -101,7 +101,7 @@ impl Sink<WatchedReporter> for Recorder {
         let ahead = |order| if order == Order::Ahead { " ahead" } else { "" };
         match effect {
             Effect::Send { to, message, order } => {
-                self.0.push(format!("{}{} → {to}", signal_text(&message), ahead(order)))
+                self.0.push(format!("{}{} → {to}", signal_text(&message), ahead(order)));
             }
             Effect::Multicast { to, message, order } => {
                 self.0.push(format!("{}{} → {to}", signal_text(&message), ahead(order)));
