@@ -1,24 +1,24 @@
 //! One transition of the group, in sixteen bits.
 
-/// What happens next, told by its place in the state that it happens in.
+/// A transition, identified by its position in the source state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Deliver(usize),
-    /// A node makes this one of its own moves.
-    Own {
+    /// A node makes one of its moves.
+    Move {
         node: usize,
         index: usize,
     },
     Lose(usize),
     Duplicate(usize),
     Advance,
-    /// The group goes on without a member: the next view is decided.
+    /// The membership service removes a member: the next view is decided.
     Remove(usize),
 }
 
-pub(crate) const MOST_NODES: usize = 16;
-pub(crate) const MOST_UNDER_WAY: usize = 1 << 13;
-pub(crate) const MOST_MOVES: usize = 1 << 9;
+pub(crate) const MAX_NODES: usize = 16;
+pub(crate) const MAX_IN_FLIGHT: usize = 1 << 13;
+pub(crate) const MAX_MOVES: usize = 1 << 9;
 
 const KIND: u32 = 13;
 
@@ -26,7 +26,7 @@ impl Action {
     pub(crate) fn pack(self) -> u16 {
         let (kind, rest) = match self {
             Self::Deliver(place) => (0, place),
-            Self::Own { node, index } => (1, node << 9 | index),
+            Self::Move { node, index } => (1, node << 9 | index),
             Self::Lose(place) => (2, place),
             Self::Duplicate(place) => (3, place),
             Self::Advance => (4, 0),
@@ -39,7 +39,7 @@ impl Action {
         let rest = usize::from(packed) & ((1 << KIND) - 1);
         match packed >> KIND {
             0 => Self::Deliver(rest),
-            1 => Self::Own { node: rest >> 9, index: rest & 0x1ff },
+            1 => Self::Move { node: rest >> 9, index: rest & 0x1ff },
             2 => Self::Lose(rest),
             3 => Self::Duplicate(rest),
             4 => Self::Advance,
@@ -50,12 +50,12 @@ impl Action {
 
 #[cfg(test)]
 mod tests {
-    use super::{Action, MOST_MOVES, MOST_NODES, MOST_UNDER_WAY};
+    use super::{Action, MAX_IN_FLIGHT, MAX_MOVES, MAX_NODES};
 
     #[test]
     fn every_action_survives_packing() {
-        let place = MOST_UNDER_WAY - 1;
-        let own = Action::Own { node: MOST_NODES - 1, index: MOST_MOVES - 1 };
+        let place = MAX_IN_FLIGHT - 1;
+        let own = Action::Move { node: MAX_NODES - 1, index: MAX_MOVES - 1 };
         for action in [Action::Deliver(place), own, Action::Lose(place), Action::Duplicate(0), Action::Advance] {
             assert_eq!(Action::unpack(action.pack()), action);
         }

@@ -1,79 +1,82 @@
-//! Breadth-first search by levels: whatever is found first is found by a shortest path.
+//! Breadth-first search by levels, which finds shortest counterexamples.
 //!
-//! A level is expanded in batches. First, threads expand slices of the batch and sort what they find by shards; what
-//! needs a step that was never worked out is left to one thread, which works it out. Then, threads fill the shards
-//! and build the states that are new. Slices and shards are the same whatever the number of threads, so the states are
-//! found in the same order, and so are the counterexamples.
+//! A level is expanded in batches. First, threads expand slices of the batch and sort the
+//! candidates by shard. One thread alone expands the states that need outcomes not computed yet,
+//! and computes these. Then, threads fill the shards and build the new states. The number of slices
+//! and shards does not depend on the number of threads, so the search finds the same states and
+//! counterexamples in the same order.
 
 use crate::action::Action;
-use crate::expand::{Candidate, Found, Known, Learning, Lookup, Oracle, Sight, Unknown, expand};
+use crate::expand::{Candidate, Known, Learning, Lookup, StateSummary, Stepper, Successors, Unknown, expand};
 use crate::frontier::{Block, Run, id_at};
 use crate::memory;
 use crate::parallel;
-use crate::reduce::{Reducer, Reducers, Yield};
+use crate::reduce::{Reducer, Reducers, ReductionStats};
 use crate::system::System;
-use crate::visited::{Added, MOST_ORDINALS, SHARDS, Shard, StateId, shard_of};
+use crate::visited::{Added, MAX_ORDINALS, SHARDS, Shard, StateId, shard_of};
 
-/// How many states are expanded at once.
+/// Maximum number of states in a batch.
 const BATCH: usize = 32_768;
-/// How many words of states: where many messages are under way, a state leads to many others.
+/// Number of state words that ends a batch early: with many messages in flight, a state has many
+/// successors.
 const WORDS: usize = 1 << 19;
-/// How many states of a batch one piece of work expands.
+/// Number of states of a batch that one thread expands at a time.
 const SLICE: usize = 512;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Breach {
-    /// The state that breaks it, or from which the step that breaks it goes out.
+    /// The state that violates the property, or the source of the step that does.
     pub(crate) state: StateId,
-    /// That step.
+    /// The step that violates it, if it is not the state.
     pub(crate) action: Option<u16>,
-    /// How many steps lead there, that step included.
+    /// Number of steps that lead there, that step included.
     pub(crate) depth: u32,
 }
 
-/// What a search is to do besides finding all states.
+/// Options of a search.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Orders {
+pub(crate) struct SearchOptions {
     pub(crate) threads: usize,
     pub(crate) memory: u64,
     pub(crate) reduce: bool,
-    /// Stop at the first breach.
+    /// Whether to stop at the first violation.
     pub(crate) first: bool,
-    /// What states in which nothing happens any more break.
-    pub(crate) stops: Stops,
+    /// The properties that states violate in which nothing more happens.
+    pub(crate) terminal: TerminalChecks,
+    /// The level after which the search stops.
     pub(crate) deepest: Option<u32>,
 }
 
-/// The numbers of the properties that a state breaks in which somebody waits and nothing more happens.
+/// The numbers of the properties that a state violates if a client waits and nothing more happens.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Stops {
-    /// If nothing can happen.
+pub(crate) struct TerminalChecks {
+    /// Violated if nothing can happen.
     pub(crate) deadlock: Option<u8>,
-    /// If nothing need happen.
+    /// Violated if nothing is obliged to happen.
     pub(crate) end: Option<u8>,
 }
 
-impl Stops {
-    /// Those that a state breaks that looks like this.
-    pub(crate) fn broken(self, sight: Sight) -> impl Iterator<Item = u8> {
-        let deadlock = self.deadlock.filter(|_| sight.is_deadlock());
-        let end = self.end.filter(|_| sight.is_end());
-        let ends = (0..u32::BITS as u8).filter(move |number| sight.lacking >> number & 1 == 1);
+impl TerminalChecks {
+    /// Returns the properties that a state with this summary violates.
+    pub(crate) fn broken(self, summary: StateSummary) -> impl Iterator<Item = u8> {
+        let deadlock = self.deadlock.filter(|_| summary.is_deadlock());
+        let end = self.end.filter(|_| summary.is_end());
+        let ends = (0..u32::BITS as u8).filter(move |number| summary.unmet_at_end >> number & 1 == 1);
         deadlock.into_iter().chain(end).chain(ends)
     }
 }
 
-/// How a search is going.
+/// The progress of a search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
     pub states: u64,
     /// Transitions taken, and initial states.
     pub generated: u64,
-    /// The length of the paths under way.
+    /// The length of the paths that are being extended.
     pub depth: u64,
-    /// States found and not yet expanded.
+    /// Number of states found and not yet expanded.
     pub queue: u64,
-    /// Bytes of memory in use.
+    /// Memory in use, in bytes.
     pub memory: u64,
 }
 
@@ -85,26 +88,27 @@ pub enum End {
     FirstBreach,
     /// The memory limit was reached.
     Memory,
-    /// It grew beyond what can be numbered: local states, messages, instants, or states in all.
+    /// The search ran out of numbers for local states, messages, instants or states.
     Numbers,
     Stopped,
 }
 
-/// Tells how a search goes, and whether it may go on.
-pub(crate) type Watch<'a> = &'a mut dyn FnMut(Progress) -> bool;
+/// Receives the progress of a search; returns `false` to stop it.
+pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> bool;
 
 pub(crate) struct Explored {
     shards: Vec<Shard>,
     batches: Vec<Box<[Run]>>,
     pub(crate) progress: Progress,
     pub(crate) end: End,
-    /// The first breach of each property.
+    /// The first violation of each property.
     pub(crate) breaches: Vec<Option<Breach>>,
-    /// Every transition leads from one level to the next, so that no run comes back to where it was.
+    /// Whether every transition leads from one level to the next, so that no run returns to an
+    /// earlier state.
     pub(crate) graded: bool,
-    /// The most memory beyond the frontier.
+    /// Maximum memory use without the frontier, in bytes.
     pub(crate) kept_bytes: u64,
-    /// The initial states, as many as come first.
+    /// The distinct initial states.
     pub(crate) roots: Vec<(StateId, Vec<u32>)>,
 }
 
@@ -114,13 +118,13 @@ impl Explored {
         self.shards[shard].find(fingerprint).map(|ordinal| StateId::new(shard, ordinal))
     }
 
-    /// One more than the largest number of a state.
+    /// One more than the largest state number.
     pub(crate) fn numbers(&self) -> usize {
         let largest = self.shards.iter().map(|shard| shard.len() as usize).max().unwrap_or(0);
         largest * SHARDS
     }
 
-    /// The actions that lead to a state, from the initial state that they begin in.
+    /// Returns the initial state and the actions that lead from it to a state.
     pub(crate) fn path(&self, state: StateId) -> (StateId, Vec<u16>) {
         let mut actions = Vec::new();
         let mut state = state;
@@ -141,11 +145,11 @@ impl Explored {
 
 pub(crate) fn explore(
     system: &mut System,
-    oracle: &mut dyn Oracle,
+    stepper: &mut dyn Stepper,
     initial: &[Vec<u32>],
     properties: usize,
-    orders: Orders,
-    watch: Watch<'_>,
+    options: SearchOptions,
+    on_progress: OnProgress<'_>,
 ) -> Explored {
     let explored = Explored {
         shards: (0..SHARDS).map(|_| Shard::new()).collect(),
@@ -159,57 +163,58 @@ pub(crate) fn explore(
     };
     let mut search = Search {
         system,
-        oracle,
-        orders,
+        stepper,
+        options,
         explored,
         next: Vec::new(),
-        coming: Amount::default(),
+        next_size: FrontierSize::default(),
         next_starts: [0; SHARDS],
         reducers: Reducers::default(),
-        worth: Yield::default(),
+        stats: ReductionStats::default(),
         depth: 0,
     };
     search.begin(initial);
-    search.run(watch);
+    search.run(on_progress);
     search.explored
 }
 
 struct Search<'a> {
     system: &'a mut System,
-    oracle: &'a mut dyn Oracle,
-    orders: Orders,
+    stepper: &'a mut dyn Stepper,
+    options: SearchOptions,
     explored: Explored,
     /// The states of the next level.
     next: Vec<Block>,
-    coming: Amount,
-    /// How many states each shard had when the present level began.
+    next_size: FrontierSize,
+    /// Number of states in each shard when the current level began.
     next_starts: [u32; SHARDS],
     reducers: Reducers,
-    worth: Yield,
-    /// The length of the paths that the present level's transitions complete.
+    stats: ReductionStats,
+    /// The length of the paths that end with a transition of the current level.
     depth: u32,
 }
 
-/// How many states wait to be expanded, and their bytes.
+/// Number of states that wait to be expanded, and their bytes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Amount {
+struct FrontierSize {
     states: u64,
     bytes: u64,
 }
 
-struct Sliced {
+/// The result of expanding one slice of a batch.
+struct SliceResult {
     by_shard: Vec<Vec<Candidate>>,
     generated: u64,
-    /// Places of states that need steps that were never worked out.
+    /// Indices of states that need outcomes not computed yet.
     unknown: Vec<u16>,
-    /// Places of states of which only one node's actions were followed.
+    /// Indices of states of which only one node's actions were followed.
     reduced: Vec<u16>,
     breaches: Vec<(u8, u16, Option<u16>)>,
     overflow: bool,
-    worth: Yield,
+    stats: ReductionStats,
 }
 
-impl Sliced {
+impl SliceResult {
     fn new() -> Self {
         Self {
             by_shard: (0..SHARDS).map(|_| Vec::with_capacity(128)).collect(),
@@ -218,19 +223,19 @@ impl Sliced {
             reduced: Vec::new(),
             breaches: Vec::new(),
             overflow: false,
-            worth: Yield::default(),
+            stats: ReductionStats::default(),
         }
     }
 
-    /// Expands a state, all of it or as little as will do.
+    /// Expands a state, completely or reduced.
     fn expand<L: Lookup>(
         &mut self,
         lookup: &mut L,
         batch: &Block,
         place: u16,
-        reducer: Option<(&mut Reducer, Yield)>,
-        stops: Stops,
-        found: &mut Found,
+        reducer: Option<(&mut Reducer, ReductionStats)>,
+        terminal: TerminalChecks,
+        found: &mut Successors,
     ) -> Result<(), Unknown> {
         let (state, fingerprint) = (batch.state(usize::from(place)), batch.fingerprints[usize::from(place)]);
         expand(lookup, state, fingerprint, place, found)?;
@@ -238,9 +243,9 @@ impl Sliced {
             if reducer.reduce(lookup, state, fingerprint, so_far, found)? {
                 self.reduced.push(place);
             }
-            self.worth.add(std::mem::take(&mut reducer.fresh));
+            self.stats.add(std::mem::take(&mut reducer.fresh));
         }
-        self.breaches.extend(stops.broken(found.sight).map(|property| (property, place, None)));
+        self.breaches.extend(terminal.broken(found.summary).map(|property| (property, place, None)));
         self.overflow |= found.overflow;
         self.generated += found.candidates.len() as u64;
         for candidate in &found.candidates {
@@ -251,12 +256,13 @@ impl Sliced {
     }
 }
 
-struct Filled {
+/// The result of adding candidates to one shard.
+struct ShardResult {
     blocks: Vec<Block>,
     graded: bool,
     breaches: Vec<(u8, u32)>,
-    /// Places of parents that led to a state that is still to be expanded.
-    fruitful: Vec<u16>,
+    /// Indices of parents with a successor that is still to be expanded.
+    advanced: Vec<u16>,
 }
 
 impl Search<'_> {
@@ -278,20 +284,20 @@ impl Search<'_> {
                 fingerprints: vec![fingerprint],
                 runs: vec![Run { shard: shard as u8, first: ordinal, count: 1 }],
             };
-            self.coming.states += 1;
-            self.coming.bytes += block.bytes();
+            self.next_size.states += 1;
+            self.next_size.bytes += block.bytes();
             self.next.push(block);
         }
         self.explored.progress.states = self.explored.roots.len() as u64;
     }
 
-    fn run(&mut self, watch: Watch<'_>) {
+    fn run(&mut self, on_progress: OnProgress<'_>) {
         while !self.next.is_empty() {
-            if self.orders.deepest.is_some_and(|deepest| self.depth > deepest) {
+            if self.options.deepest.is_some_and(|deepest| self.depth > deepest) {
                 return;
             }
             let level = std::mem::take(&mut self.next);
-            let mut left = std::mem::take(&mut self.coming);
+            let mut left = std::mem::take(&mut self.next_size);
             self.depth += 1;
             for (start, shard) in self.next_starts.iter_mut().zip(&self.explored.shards) {
                 *start = shard.len();
@@ -307,8 +313,8 @@ impl Search<'_> {
                 let full = std::mem::take(&mut batch);
                 left.states -= full.len() as u64;
                 self.batch(&full);
-                let queue = left.states + self.coming.states;
-                if !self.account(queue, left.bytes + self.coming.bytes + full.bytes(), watch) {
+                let queue = left.states + self.next_size.states;
+                if !self.report_progress(queue, left.bytes + self.next_size.bytes + full.bytes(), on_progress) {
                     return;
                 }
             }
@@ -318,23 +324,24 @@ impl Search<'_> {
         }
     }
 
-    /// Reports, and tells whether to go on.
-    fn account(&mut self, queue: u64, frontier_bytes: u64, watch: Watch<'_>) -> bool {
+    /// Reports the progress, and returns whether to continue.
+    fn report_progress(&mut self, queue: u64, frontier_bytes: u64, on_progress: OnProgress<'_>) -> bool {
         let kept = self.explored.bytes();
         let progress = &mut self.explored.progress;
         progress.queue = queue;
-        // What the nodes' own collections take is not known here, but the system knows it.
+        // The memory of the nodes' own collections is not known here, but the operating system
+        // reports it.
         let counted = kept + frontier_bytes + self.system.tables.bytes();
         progress.memory = memory::resident().map_or(counted, |resident| resident.max(counted));
         self.explored.kept_bytes = kept;
-        let crowded = self.explored.shards.iter().any(|shard| shard.len() >= MOST_ORDINALS);
-        let end = if !watch(*progress) {
+        let over_limit = self.explored.shards.iter().any(|shard| shard.len() >= MAX_ORDINALS);
+        let end = if !on_progress(*progress) {
             End::Stopped
-        } else if self.orders.first && self.explored.breaches.iter().any(Option::is_some) {
+        } else if self.options.first && self.explored.breaches.iter().any(Option::is_some) {
             End::FirstBreach
-        } else if progress.memory > self.orders.memory {
+        } else if progress.memory > self.options.memory {
             End::Memory
-        } else if crowded || self.system.tables.is_full() || self.oracle.is_overrun() {
+        } else if over_limit || self.system.tables.is_full() || self.stepper.has_too_many_moves() {
             End::Numbers
         } else {
             return self.explored.end == End::Complete;
@@ -349,15 +356,16 @@ impl Search<'_> {
         }
         self.explored.batches.push(batch.runs.clone().into_boxed_slice());
         let every: Vec<u16> = (0..batch.len() as u32).map(|place| place as u16).collect();
-        let barren = self.pass(batch, &every, self.orders.reduce);
-        if !barren.is_empty() {
-            // What leads only to states expanded before might go round in a circle that leaves somebody out for ever.
-            self.pass(batch, &barren, false);
+        let needs_full_expansion = self.pass(batch, &every, self.options.reduce);
+        if !needs_full_expansion.is_empty() {
+            // A reduced expansion that leads only to states expanded before may be part of a cycle
+            // that postpones a node for ever.
+            self.pass(batch, &needs_full_expansion, false);
         }
     }
 
-    /// Expands these states of a batch. Tells which of those that were reduced led to nothing that is still to be
-    /// expanded.
+    /// Expands these states of a batch. Returns the states that were reduced and have no successor
+    /// that is still to be expanded.
     fn pass(&mut self, batch: &Block, places: &[u16], reduce: bool) -> Vec<u16> {
         let mut slices = self.expand_known(batch, places, reduce);
         let rest = self.expand_unknown(batch, &slices, reduce);
@@ -366,7 +374,7 @@ impl Search<'_> {
         for sliced in &slices {
             self.explored.progress.generated += sliced.generated;
             reduced.extend(&sliced.reduced);
-            self.worth.add(sliced.worth);
+            self.stats.add(sliced.stats);
             if sliced.overflow {
                 self.explored.end = End::Numbers;
             }
@@ -377,12 +385,12 @@ impl Search<'_> {
                 }
             }
         }
-        let fruitful = self.fill(batch, slices);
+        let advanced = self.fill(batch, slices);
         if reduced.is_empty() {
             return Vec::new();
         }
         let mut led_on = vec![false; batch.len()];
-        for place in fruitful {
+        for place in advanced {
             led_on[usize::from(place)] = true;
         }
         reduced.retain(|place| !led_on[usize::from(*place)]);
@@ -390,22 +398,22 @@ impl Search<'_> {
         reduced
     }
 
-    /// How many threads are worth their while for so many states.
+    /// The number of threads that pays off for this many states.
     fn threads(&self, states: usize) -> usize {
         const FEW: usize = 2_048;
-        if states < FEW { 1 } else { self.orders.threads }
+        if states < FEW { 1 } else { self.options.threads }
     }
 
-    fn expand_known(&mut self, batch: &Block, places: &[u16], reduce: bool) -> Vec<Sliced> {
-        let (system, reducers, stops, worth) = (&*self.system, &self.reducers, self.orders.stops, self.worth);
+    fn expand_known(&mut self, batch: &Block, places: &[u16], reduce: bool) -> Vec<SliceResult> {
+        let (system, reducers, terminal, stats) = (&*self.system, &self.reducers, self.options.terminal, self.stats);
         parallel::in_order(self.threads(places.len()), places.chunks(SLICE).collect(), |places| {
-            let mut sliced = Sliced::new();
-            let mut found = Found::default();
+            let mut sliced = SliceResult::new();
+            let mut found = Successors::default();
             let mut reducer = reduce.then(|| reducers.take());
             for place in places {
-                let reducer = reducer.as_mut().map(|reducer| (reducer, worth));
-                let told = sliced.expand(&mut Known(system), batch, *place, reducer, stops, &mut found);
-                if told.is_err() {
+                let reducer = reducer.as_mut().map(|reducer| (reducer, stats));
+                let expanded = sliced.expand(&mut Known(system), batch, *place, reducer, terminal, &mut found);
+                if expanded.is_err() {
                     sliced.unknown.push(*place);
                 }
             }
@@ -414,20 +422,20 @@ impl Search<'_> {
         })
     }
 
-    fn expand_unknown(&mut self, batch: &Block, slices: &[Sliced], reduce: bool) -> Sliced {
-        let mut rest = Sliced::new();
-        let mut found = Found::default();
-        let mut learning = Learning { system: self.system, oracle: self.oracle };
+    fn expand_unknown(&mut self, batch: &Block, slices: &[SliceResult], reduce: bool) -> SliceResult {
+        let mut rest = SliceResult::new();
+        let mut found = Successors::default();
+        let mut learning = Learning { system: self.system, stepper: self.stepper };
         for place in slices.iter().flat_map(|sliced| &sliced.unknown) {
-            let reducer = reduce.then_some((&mut self.reducers.own, self.worth));
-            // Whoever can learn knows everything.
-            let _ = rest.expand(&mut learning, batch, *place, reducer, self.orders.stops, &mut found);
+            let reducer = reduce.then_some((&mut self.reducers.own, self.stats));
+            // Computing missing outcomes never fails.
+            let _ = rest.expand(&mut learning, batch, *place, reducer, self.options.terminal, &mut found);
         }
         rest
     }
 
-    /// Puts what was found into the shards, and builds the states that are new.
-    fn fill(&mut self, batch: &Block, slices: Vec<Sliced>) -> Vec<u16> {
+    /// Adds the candidates to the shards, and builds the new states.
+    fn fill(&mut self, batch: &Block, slices: Vec<SliceResult>) -> Vec<u16> {
         let mut by_shard: Vec<Vec<Vec<Candidate>>> = (0..SHARDS).map(|_| Vec::with_capacity(slices.len())).collect();
         for sliced in slices {
             for (candidates, column) in sliced.by_shard.into_iter().zip(&mut by_shard) {
@@ -440,22 +448,22 @@ impl Search<'_> {
         let filled = parallel::in_order(threads, work, |(number, ((shard, column), start))| {
             fill_shard(system, batch, number as u8, shard, &column, start)
         });
-        let mut fruitful = Vec::new();
+        let mut advanced = Vec::new();
         for (shard, filled) in filled.into_iter().enumerate() {
             self.explored.graded &= filled.graded;
             for (property, ordinal) in filled.breaches {
                 let state = StateId::new(shard, ordinal);
                 self.breach(property, Breach { state, action: None, depth: self.depth });
             }
-            fruitful.extend(filled.fruitful);
+            advanced.extend(filled.advanced);
             for block in filled.blocks {
                 self.explored.progress.states += block.len() as u64;
-                self.coming.states += block.len() as u64;
-                self.coming.bytes += block.bytes();
+                self.next_size.states += block.len() as u64;
+                self.next_size.bytes += block.bytes();
                 self.next.push(block);
             }
         }
-        fruitful
+        advanced
     }
 
     fn breach(&mut self, property: u8, breach: Breach) {
@@ -473,8 +481,8 @@ fn fill_shard(
     shard: &mut Shard,
     column: &[Vec<Candidate>],
     next_start: u32,
-) -> Filled {
-    let mut filled = Filled { blocks: Vec::new(), graded: true, breaches: Vec::new(), fruitful: Vec::new() };
+) -> ShardResult {
+    let mut filled = ShardResult { blocks: Vec::new(), graded: true, breaches: Vec::new(), advanced: Vec::new() };
     let mut block = Block::default();
     block.words.reserve(batch.words.len() / SHARDS);
     let mut touched = 0;
@@ -484,25 +492,25 @@ fn fill_shard(
     std::hint::black_box(touched);
     for candidate in column.iter().flatten() {
         match shard.add(candidate.fingerprint, candidate.parent, candidate.action) {
-            Added::Old(ordinal) if ordinal >= next_start => filled.fruitful.push(candidate.parent),
+            Added::Old(ordinal) if ordinal >= next_start => filled.advanced.push(candidate.parent),
             Added::Old(_) => filled.graded = false,
             Added::New(ordinal) => {
                 let start = block.words.len();
                 let parent = batch.state(usize::from(candidate.parent));
                 let action = Action::unpack(candidate.action);
-                system.succeed(parent, action, candidate.outcome, &mut block.words);
+                system.apply_action(parent, action, candidate.outcome, &mut block.words);
                 debug_assert_eq!(
                     system.fingerprint(&block.words[start..]),
                     candidate.fingerprint,
                     "a fingerprint is that of its state"
                 );
-                if system.can_be_seen(action, candidate.outcome) {
+                if system.is_visible(action, candidate.outcome) {
                     let broken = system.broken(&block.words[start..]);
                     filled.breaches.extend(broken.map(|property| (property, ordinal)));
                 }
                 block.ends.push(block.words.len() as u32);
                 block.fingerprints.push(candidate.fingerprint);
-                filled.fruitful.push(candidate.parent);
+                filled.advanced.push(candidate.parent);
                 if block.len() == BATCH || block.words.len() > WORDS / 16 {
                     filled.blocks.push(std::mem::take(&mut block).of_shard(number, shard.len()));
                 }

@@ -1,36 +1,36 @@
-//! Checks a group: runs the searches that its properties need, and judges.
+//! Runs the searches that a group's properties need, and collects the verdicts.
 
-use crate::action::MOST_NODES;
-use crate::breadth::{Breach, End, Explored, Orders, Progress, Stops, explore};
-use crate::budgets::MOST_FAULTS;
-use crate::cast::{cast, troupe};
-use crate::depth::{Dug, dig};
+use crate::action::MAX_NODES;
+use crate::breadth::{Breach, End, Explored, Progress, SearchOptions, TerminalChecks, explore};
+use crate::budgets::MAX_FAULTS;
+use crate::clients::{Judged, Users};
+use crate::depth::{DepthResult, search_depth_first};
 use crate::fair;
 use crate::findings::{CheckError, Effort, Findings, Pass, Phase, Search, Setup};
-use crate::judgement::{Judgement, Open};
+use crate::initial_states::{initial_states, worker_group};
+use crate::judgement::{Judgement, Undecided};
 use crate::local::Checked;
-use crate::play::{Counterexample, play};
-use crate::stage::{Make, Stage};
+use crate::path::{PathGuide, Step};
+use crate::replay::{Counterexample, replay};
+use crate::step_table::{Make, StepTable};
 use crate::system::{LOCALS, MOST_ORDERED, Memory, System};
 use crate::tables::MoveKind;
-use crate::trail::{Guide, Step};
-use crate::troupe::Trace;
-use crate::users::{Judged, Users};
 use crate::walk::{Walks, walk};
+use crate::worker_group::Trace;
 use quorate_journal::moment::Observer;
 use std::time::Instant;
 
-/// Tells how a check goes, and whether it may go on.
+/// Receives the progress of a check; returns `false` to stop it.
 pub type Report<'a> = &'a mut dyn FnMut(Phase, Progress) -> bool;
 
-/// A group that is checked.
+/// A checker for one group: its nodes, its clients, and the faults it allows.
 pub struct Checker<P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
     make: Make<P>,
-    users: U,
+    clients: U,
     setup: Setup,
-    stage: Stage<P, U>,
+    step_table: StepTable<P, U>,
     system: System,
-    /// The initial states without memory, and the rates of the clocks in each.
+    /// The initial states without memory of the past, each with the nodes' clock rates.
     initial: Vec<(Vec<u32>, Vec<i32>)>,
 }
 
@@ -39,11 +39,13 @@ where
     P: Checked,
     U: Users<Command = P::Command, Event = P::Event> + Clone + Sync,
 {
-    /// A group of this kind.
-    pub fn new(make: Make<P>, users: U, setup: Setup) -> Result<Self, CheckError> {
+    /// Creates a checker for a group.
+    ///
+    /// Fails if the group is empty or exceeds the limits of the state encoding.
+    pub fn new(make: Make<P>, clients: U, setup: Setup) -> Result<Self, CheckError> {
         match setup.nodes {
             0 => return Err(CheckError::NoNodes),
-            nodes if nodes > MOST_NODES => return Err(CheckError::TooManyNodes { most: MOST_NODES }),
+            nodes if nodes > MAX_NODES => return Err(CheckError::TooManyNodes { most: MAX_NODES }),
             _ => {}
         }
         if setup.views.is_some() && setup.timing.is_some() {
@@ -51,24 +53,27 @@ where
         }
         let changes = setup.views.map_or(0, |views| views.changes);
         let faults = [setup.losses, setup.duplicates, setup.crashes, setup.restarts, setup.hasty_timers, changes];
-        if faults.iter().any(|budget| *budget > MOST_FAULTS) {
-            return Err(CheckError::TooManyFaults { most: MOST_FAULTS });
+        if faults.iter().any(|budget| *budget > MAX_FAULTS) {
+            return Err(CheckError::TooManyFaults { most: MAX_FAULTS });
         }
-        if let Some(most) = users.most_changes().filter(|most| changes > *most) {
+        if let Some(most) = clients.most_changes().filter(|most| changes > *most) {
             return Err(CheckError::TooManyChanges { most });
         }
-        let (stage, system, initial) = cast(&make, &users, &setup);
-        Ok(Self { make, users, setup, stage, system, initial })
+        let (step_table, system, initial) = initial_states(&make, &clients, &setup);
+        Ok(Self { make, clients, setup, step_table, system, initial })
     }
 
-    /// The names of the properties that can be judged.
+    /// The names of the properties that this group's clients define.
     pub fn properties(&self) -> Vec<&'static str> {
-        self.users.properties().iter().map(|property| property.name).collect()
+        self.clients.properties().iter().map(|property| property.name).collect()
     }
 
-    /// Searches, and judges.
+    /// Runs the searches that `effort` asks for and returns the verdicts.
+    ///
+    /// `report` is called with the progress every few thousand states; the check stops when it
+    /// returns `false`.
     pub fn run(&mut self, effort: &Effort, report: Report<'_>) -> Findings {
-        let properties = self.users.properties();
+        let properties = self.clients.properties();
         let mut judgement = Judgement::new(properties, effort);
         match effort.search {
             Search::Breadth => self.by_breadth(effort, &mut judgement, report),
@@ -79,20 +84,22 @@ where
         Findings { timers, ..judgement.conclude() }
     }
 
-    /// Shows a counterexample to an observer, step by step, with real nodes.
+    /// Replays a counterexample with real nodes in front of `observer`, step by step.
+    ///
+    /// Fails if a node does not reach the state that the search recorded.
     pub fn play<O: Observer<P::Command, P::Event>>(&self, example: &Counterexample, observer: O) -> Result<O, String> {
-        play(&self.stage, example, observer)
+        replay(&self.step_table, example, observer)
     }
 
-    fn orders(effort: &Effort, judgement: &Judgement) -> Orders {
-        Orders {
+    fn options(effort: &Effort, judgement: &Judgement) -> SearchOptions {
+        SearchOptions {
             threads: effort.threads.max(1),
             memory: effort.memory,
             reduce: effort.reduce,
             first: effort.first,
-            stops: Stops {
+            terminal: TerminalChecks {
                 deadlock: judgement.number(|judged| matches!(judged, Judged::ByDeadlock)),
-                // A run that ends while somebody waits starves that one too.
+                // A client that waits when a run ends is starved too.
                 end: judgement.number(|judged| matches!(judged, Judged::ByFairRuns)),
             },
             deepest: None,
@@ -100,24 +107,24 @@ where
     }
 
     fn by_breadth(&mut self, effort: &Effort, judgement: &mut Judgement, report: Report<'_>) {
-        let orders = Self::orders(effort, judgement);
+        let options = Self::options(effort, judgement);
         if judgement.any(|judged| !judged.is_about_the_past()) {
-            self.states_by_breadth(orders, judgement, report);
+            self.states_by_breadth(options, judgement, report);
         }
-        if !judgement.goes_on(effort) {
+        if !judgement.should_continue(effort) {
             judgement.end(End::FirstBreach, Judged::is_about_the_past);
         } else if let Some(memory) = self.memory(judgement) {
             let begin = Instant::now();
-            let orders = Orders { stops: Stops::default(), ..orders };
-            let explored = self.explore(Some(memory), orders, Phase::Past, judgement, report);
+            let options = SearchOptions { terminal: TerminalChecks::default(), ..options };
+            let explored = self.explore(Some(memory), options, Phase::Past, judgement, report);
             judgement.past = Some(pass(explored.end, explored.progress, explored.kept_bytes, begin));
             judgement.end(explored.end, Judged::is_about_the_past);
         }
     }
 
-    fn states_by_breadth(&mut self, orders: Orders, judgement: &mut Judgement, report: Report<'_>) {
+    fn states_by_breadth(&mut self, options: SearchOptions, judgement: &mut Judgement, report: Report<'_>) {
         let begin = Instant::now();
-        let explored = self.explore(None, orders, Phase::States, judgement, report);
+        let explored = self.explore(None, options, Phase::States, judgement, report);
         judgement.states = pass(explored.end, explored.progress, explored.kept_bytes, begin);
         judgement.end(explored.end, Judged::is_seen_at_once);
         let Some(served) = judgement.number(|judged| matches!(judged, Judged::ByFairRuns)) else { return };
@@ -125,98 +132,102 @@ where
             return;
         }
         if self.setup.timing.is_some() {
-            judgement.leave_open(served, Open::BoundedTime);
+            judgement.mark_undecided(served, Undecided::BoundedTime);
         } else if explored.end != End::Complete || explored.graded {
             judgement.end(explored.end, |judged| matches!(judged, Judged::ByFairRuns));
         } else {
-            self.fair_runs(served, orders, explored, judgement, report);
+            self.fair_runs(served, options, explored, judgement, report);
         }
     }
 
-    /// Runs that go in circles: every one that is fair must serve everybody.
+    /// Judges infinite runs: every fair cycle must serve every waiting client.
     fn fair_runs(
         &mut self,
         served: u8,
-        orders: Orders,
+        options: SearchOptions,
         explored: Explored,
         judgement: &mut Judgement,
         report: Report<'_>,
     ) {
         let begin = Instant::now();
         let mut explored = explored;
-        if orders.reduce {
-            // Fairness is between all actions, so all of them are needed.
-            let orders = Orders { reduce: false, stops: Stops::default(), ..orders };
-            explored = self.explore(None, orders, Phase::Fair, judgement, report);
+        if options.reduce {
+            // Fairness is defined over all actions, so the reduced graph is not enough.
+            let options = SearchOptions { reduce: false, terminal: TerminalChecks::default(), ..options };
+            explored = self.explore(None, options, Phase::Fair, judgement, report);
         }
-        let mut searched = fair::Searched { lasso: None, end: explored.end, bytes: explored.kept_bytes };
+        let mut searched = fair::FairnessResult { lasso: None, end: explored.end, bytes: explored.kept_bytes };
         if explored.end == End::Complete {
             let progress = explored.progress;
-            let mut goes_on = |memory| report(Phase::Fair, Progress { memory, queue: 0, ..progress });
-            searched = fair::search(&mut self.system, &mut self.stage, &explored, orders.memory, &mut goes_on);
+            let mut should_continue = |memory| report(Phase::Fair, Progress { memory, queue: 0, ..progress });
+            searched =
+                fair::search(&mut self.system, &mut self.step_table, &explored, options.memory, &mut should_continue);
         }
         judgement.fair = Some(pass(searched.end, explored.progress, searched.bytes, begin));
         if let Some(lasso) = searched.lasso {
             let cycle = Some(lasso.path.len());
             let steps = lasso.path.into_iter().chain(lasso.cycle).collect();
-            // Where time does not count, there is one initial state.
-            judgement.break_by(served, self.example(steps, cycle, 0));
+            // Without bounded time there is only one initial state.
+            judgement.record_counterexample(served, self.example(steps, cycle, 0));
         }
         judgement.end(searched.end, |judged| matches!(judged, Judged::ByFairRuns));
     }
 
-    /// One breadth-first search, and the shortest counterexamples to what it finds broken.
+    /// Runs one breadth-first search and records a shortest counterexample for each broken
+    /// property.
     fn explore(
         &mut self,
         memory: Option<Memory>,
-        orders: Orders,
+        options: SearchOptions,
         phase: Phase,
         judgement: &mut Judgement,
         report: Report<'_>,
     ) -> Explored {
-        let initial = self.equip(memory, judgement);
+        let initial = self.prepare(memory, judgement);
         let count = judgement.properties.len();
-        let mut explored = explore(&mut self.system, &mut self.stage, &initial, count, orders, &mut |progress| {
+        let mut explored = explore(&mut self.system, &mut self.step_table, &initial, count, options, &mut |progress| {
             report(phase, progress)
         });
         if phase != Phase::Fair {
-            let shorter = self.shorten(&mut explored, &initial, orders, report);
+            let shorter = self.shorten(&mut explored, &initial, options, report);
             let source = shorter.as_ref().unwrap_or(&explored);
             for (property, breach) in (0_u8..).zip(source.breaches.clone()) {
                 if let Some(breach) = breach
                     && !judgement.is_broken(property)
                 {
                     let example = self.retrace(source, breach);
-                    judgement.break_by(property, example);
+                    judgement.record_counterexample(property, example);
                 }
             }
         }
         explored
     }
 
-    /// A reduced search may find a longer path than there is, so the levels up to there are searched in full.
+    /// A reduced search may miss the shortest path, so this searches the levels up to the deepest
+    /// violation again without reduction.
     fn shorten(
         &mut self,
         explored: &mut Explored,
         initial: &[Vec<u32>],
-        orders: Orders,
+        options: SearchOptions,
         report: Report<'_>,
     ) -> Option<Explored> {
         let deepest = explored.breaches.iter().flatten().map(|breach| breach.depth).max()?;
-        if !orders.reduce {
+        if !options.reduce {
             return None;
         }
         let wanted = explored.breaches.clone();
-        let orders = Orders { reduce: false, first: false, deepest: Some(deepest), ..orders };
-        let full = explore(&mut self.system, &mut self.stage, initial, wanted.len(), orders, &mut |progress| {
+        let options = SearchOptions { reduce: false, first: false, deepest: Some(deepest), ..options };
+        let full = explore(&mut self.system, &mut self.step_table, initial, wanted.len(), options, &mut |progress| {
             report(Phase::Shortest, progress)
         });
         let all_found = wanted.iter().zip(&full.breaches).all(|(wanted, found)| wanted.is_none() || found.is_some());
         all_found.then_some(full)
     }
 
-    /// Sets the group up for a search, with or without memory of the past: its initial states.
-    fn equip(&mut self, memory: Option<Memory>, judgement: &Judgement) -> Vec<Vec<u32>> {
+    /// Prepares the system for a search, with or without memory of the past, and returns its
+    /// initial states.
+    fn prepare(&mut self, memory: Option<Memory>, judgement: &Judgement) -> Vec<Vec<u32>> {
         self.system.memory = memory;
         self.system.judges = if memory.is_some() { Vec::new() } else { judgement.judges() };
         self.system.watched = judgement.watched();
@@ -230,7 +241,7 @@ where
         let place = explored.roots.iter().position(|(id, _)| *id == root).unwrap_or(0);
         let mut state = explored.roots.get(place).map_or_else(Vec::new, |(_, state)| state.clone());
         let rates = self.rates_of(&state);
-        let steps = Guide::new(&mut self.system, &mut self.stage, &state).follow(&mut state, &actions);
+        let steps = PathGuide::new(&mut self.system, &mut self.step_table, &state).follow(&mut state, &actions);
         self.example(steps, None, rates)
     }
 
@@ -241,19 +252,19 @@ where
 
     fn example(&self, steps: Vec<Step>, cycle: Option<usize>, initial: usize) -> Counterexample {
         let rates = self.initial.get(initial).map_or_else(Vec::new, |(_, rates)| rates.clone());
-        // Time that passes is seen in what happens next.
+        // Steps that only advance time are visible in the time of the next step.
         let timed = self.setup.timing.is_some();
         Counterexample { steps, cycle, rates, timed, views: self.setup.views.is_some() }
     }
 
-    /// What properties about the past need to remember, if any of them can be judged.
+    /// Which properties about the past the state must carry memory for; `None` if there are none.
     fn memory(&self, judgement: &mut Judgement) -> Option<Memory> {
         let fences = judgement.number(|judged| matches!(judged, Judged::ByFences));
         let mut order = judgement.number(|judged| matches!(judged, Judged::ByOrder));
         if let Some(property) = order
             && self.setup.nodes > MOST_ORDERED
         {
-            judgement.leave_open(property, Open::TooLarge);
+            judgement.mark_undecided(property, Undecided::TooLarge);
             order = None;
         }
         let results = judgement.number(|judged| matches!(judged, Judged::ByResults));
@@ -261,75 +272,77 @@ where
     }
 
     fn by_depth(&mut self, effort: &Effort, judgement: &mut Judgement, report: Report<'_>) {
-        let orders = Self::orders(effort, judgement);
+        let options = Self::options(effort, judgement);
         let begin = Instant::now();
-        let initial = self.equip(None, judgement);
-        let dug = self.dig(None, judgement, orders, Phase::States, report);
-        judgement.states = pass(dug.end, dug.progress, dug.kept_bytes, begin);
-        self.retrace_all(&initial, &dug.breaches, judgement);
-        judgement.end(dug.end, Judged::is_seen_at_once);
-        if let Some(served) = orders.stops.end {
+        let initial = self.prepare(None, judgement);
+        let result = self.depth_pass(None, judgement, options, Phase::States, report);
+        judgement.states = pass(result.end, result.progress, result.kept_bytes, begin);
+        self.retrace_all(&initial, &result.breaches, judgement);
+        judgement.end(result.end, Judged::is_seen_at_once);
+        if let Some(served) = options.terminal.end {
             if self.setup.timing.is_some() {
-                judgement.leave_open(served, Open::BoundedTime);
-            } else if dug.end == End::Complete && !dug.graded {
-                judgement.leave_open(served, Open::NoGraph);
+                judgement.mark_undecided(served, Undecided::BoundedTime);
+            } else if result.end == End::Complete && !result.graded {
+                judgement.mark_undecided(served, Undecided::NoGraph);
             } else {
-                judgement.end(dug.end, |judged| matches!(judged, Judged::ByFairRuns));
+                judgement.end(result.end, |judged| matches!(judged, Judged::ByFairRuns));
             }
         }
-        if !judgement.goes_on(effort) {
+        if !judgement.should_continue(effort) {
             judgement.end(End::FirstBreach, Judged::is_about_the_past);
         } else if let Some(memory) = self.memory(judgement) {
             let begin = Instant::now();
-            let orders = Orders { stops: Stops::default(), ..orders };
-            let initial = self.equip(Some(memory), judgement);
-            let dug = self.dig(Some(memory), judgement, orders, Phase::Past, report);
-            judgement.past = Some(pass(dug.end, dug.progress, dug.kept_bytes, begin));
-            self.retrace_all(&initial, &dug.breaches, judgement);
-            judgement.end(dug.end, Judged::is_about_the_past);
+            let options = SearchOptions { terminal: TerminalChecks::default(), ..options };
+            let initial = self.prepare(Some(memory), judgement);
+            let result = self.depth_pass(Some(memory), judgement, options, Phase::Past, report);
+            judgement.past = Some(pass(result.end, result.progress, result.kept_bytes, begin));
+            self.retrace_all(&initial, &result.breaches, judgement);
+            judgement.end(result.end, Judged::is_about_the_past);
         }
     }
 
-    fn dig(
+    fn depth_pass(
         &self,
         memory: Option<Memory>,
         judgement: &Judgement,
-        orders: Orders,
+        options: SearchOptions,
         phase: Phase,
         report: Report<'_>,
-    ) -> Dug {
-        let (make, users, setup) = (&self.make, &self.users, &self.setup);
+    ) -> DepthResult {
+        let (make, clients, setup) = (&self.make, &self.clients, &self.setup);
         let (judges, watched) = (&self.system.judges, self.system.watched);
-        let casting = || troupe(make, users, setup, memory, judges, watched);
-        dig(&casting, judgement.properties.len(), orders, &mut |progress| report(phase, progress))
+        let make_group = || worker_group(make, clients, setup, memory, judges, watched);
+        search_depth_first(&make_group, judgement.properties.len(), options, &mut |progress| report(phase, progress))
     }
 
     fn by_walks(&mut self, walks: Walks, effort: &Effort, judgement: &mut Judgement, report: Report<'_>) {
-        let orders = Self::orders(effort, judgement);
+        let options = Self::options(effort, judgement);
         let begin = Instant::now();
         let memory = self.memory(judgement);
-        let initial = self.equip(memory, judgement);
-        // Walks see everything at once.
+        let initial = self.prepare(memory, judgement);
+        // Walks judge states and the past in one pass.
         self.system.judges = judgement.judges();
-        let walked = {
-            let (make, users, setup) = (&self.make, &self.users, &self.setup);
+        let result = {
+            let (make, clients, setup) = (&self.make, &self.clients, &self.setup);
             let (judges, watched) = (&self.system.judges, self.system.watched);
-            let casting = || troupe(make, users, setup, memory, judges, watched);
-            walk(&casting, judgement.properties.len(), walks, orders, &mut |progress| report(Phase::States, progress))
+            let make_group = || worker_group(make, clients, setup, memory, judges, watched);
+            walk(&make_group, judgement.properties.len(), walks, options, &mut |progress| {
+                report(Phase::States, progress)
+            })
         };
         judgement.states = Pass {
-            end: walked.end,
+            end: result.end,
             states: 0,
-            generated: walked.progress.generated,
-            depth: walked.progress.depth,
+            generated: result.progress.generated,
+            depth: result.progress.depth,
             seconds: begin.elapsed().as_secs_f64(),
             bytes_per_state: None,
         };
-        judgement.walks = Some(walked.walks);
-        self.retrace_all(&initial, &walked.breaches, judgement);
-        judgement.end(walked.end, |_| true);
+        judgement.walks = Some(result.walks);
+        self.retrace_all(&initial, &result.breaches, judgement);
+        judgement.end(result.end, |_| true);
         for property in (0_u8..).take(judgement.properties.len()) {
-            judgement.leave_open(property, Open::AtRandom);
+            judgement.mark_undecided(property, Undecided::AtRandom);
         }
     }
 
@@ -340,7 +353,7 @@ where
             let state = initial.iter().find(|state| Some(&self.system.fingerprint(state)) == root);
             let Some(mut state) = state.cloned() else { continue };
             let rates = self.rates_of(&state);
-            let mut guide = Guide::new(&mut self.system, &mut self.stage, &state);
+            let mut guide = PathGuide::new(&mut self.system, &mut self.step_table, &state);
             let mut steps = Vec::with_capacity(trace.len());
             for fingerprint in trace.fingerprints.iter().skip(1) {
                 let found = guide.candidates(&state).iter().find(|found| found.fingerprint == *fingerprint).copied();
@@ -348,7 +361,7 @@ where
                 steps.push(guide.take(&mut state, candidate));
             }
             let example = self.example(steps, None, rates);
-            judgement.break_by(property, example);
+            judgement.record_counterexample(property, example);
         }
     }
 }

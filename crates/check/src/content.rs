@@ -1,8 +1,9 @@
-//! Fingerprints of content: the same in every run, thread and order of discovery.
+//! Fingerprints of content: the same in every run, on every thread, in any order of discovery.
 
 use std::hash::{Hash, Hasher};
 
-/// Hashes what a value says. Each word is folded in by a full multiplication, so that every bit counts.
+/// Hashes the content of a value. Each word is folded in by a full multiplication, so that every
+/// bit counts.
 #[derive(Clone)]
 struct ContentHasher(u64);
 
@@ -10,14 +11,14 @@ const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 const FIRST: u64 = 0xd6e8_feb8_6659_fd93;
 const SECOND: u64 = 0xa076_1d64_78bd_642f;
 
-/// The fingerprint of a value's content.
+/// Returns the fingerprint of a value's content.
 pub(crate) fn content<T: Hash + ?Sized>(value: &T) -> u64 {
     let mut hasher = ContentHasher(SEED);
     value.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Spreads the bits of a word all over it; different words stay different.
+/// Mixes the bits of a word; different words stay different.
 pub(crate) fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -86,7 +87,7 @@ mod tests {
         }
     }
 
-    /// Sums of fingerprints are what states are told apart by, so they must not run into each other either.
+    /// States are distinguished by sums of fingerprints, so sums must not collide either.
     #[test]
     fn sums_of_fingerprints_differ() {
         let mut seen = HashSet::new();

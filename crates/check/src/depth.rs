@@ -1,26 +1,27 @@
-//! Depth-first search: little memory for large spaces, at the price of longer counterexamples.
+//! Depth-first search: little memory for large state spaces, but longer counterexamples.
 //!
-//! Of each state only the fingerprint and the depth are kept, some sixteen bytes. Threads search side by side from
-//! different states; one that runs out of work gets some of another's.
+//! The search keeps only the fingerprint and the depth of each state, about sixteen bytes. Threads
+//! search from different states; a thread that runs out of work takes some from another.
 
 use crate::action::Action;
-use crate::breadth::{End, Orders, Progress, Watch};
-use crate::expand::{Candidate, Found, Learning, expand};
+use crate::breadth::{End, OnProgress, Progress, SearchOptions};
+use crate::expand::{Candidate, Learning, Successors, expand};
 use crate::memory;
-use crate::reduce::{Reducer, Yield};
+use crate::reduce::{Reducer, ReductionStats};
 use crate::table::Table;
-use crate::troupe::{Casting, Trace, Troupe};
+use crate::worker_group::{MakeWorkerGroup, Trace, WorkerGroup};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-pub(crate) struct Dug {
+pub(crate) struct DepthResult {
     pub(crate) progress: Progress,
     pub(crate) end: End,
     pub(crate) breaches: Vec<Option<Trace>>,
-    /// Every path to a state has the same length, so that no run comes back to where it was.
+    /// Whether every path to a state has the same length, so that no run returns to an earlier
+    /// state.
     pub(crate) graded: bool,
     pub(crate) kept_bytes: u64,
 }
@@ -28,12 +29,12 @@ pub(crate) struct Dug {
 const SHARDS: usize = 64;
 
 struct Shared {
-    orders: Orders,
-    /// The states that were seen, each with its depth.
+    options: SearchOptions,
+    /// The visited states, each with its depth.
     seen: Vec<Mutex<Table>>,
-    /// Paths to states that nobody has expanded, each by its fingerprints.
+    /// Paths to states that no thread has expanded, each as its fingerprints.
     tasks: Mutex<VecDeque<Vec<u64>>>,
-    news: Condvar,
+    wake: Condvar,
     idle: AtomicUsize,
     states: AtomicU64,
     generated: AtomicU64,
@@ -54,7 +55,7 @@ impl Shared {
         self.seen.iter().map(|seen| lock(seen).bytes()).sum()
     }
 
-    /// The depth at which a state was seen before, if it was.
+    /// Returns the depth at which a state was seen before; `None` if it is new.
     fn add(&self, fingerprint: u64, depth: u32) -> Option<u32> {
         lock(&self.seen[fingerprint as usize % SHARDS]).add(fingerprint, depth)
     }
@@ -65,7 +66,7 @@ impl Shared {
             *first = end;
         }
         self.stop.store(true, Ordering::SeqCst);
-        self.news.notify_all();
+        self.wake.notify_all();
     }
 
     fn breach(&self, property: u8, fingerprints: Vec<u64>) {
@@ -74,12 +75,13 @@ impl Shared {
         if known.as_ref().is_none_or(|known| fingerprints.len() < known.fingerprints.len()) {
             *known = Some(Trace { fingerprints });
         }
-        if self.orders.first {
+        if self.options.first {
             self.finish(End::FirstBreach);
         }
     }
 
-    /// The next path to go on from; none when everybody is done.
+    /// Returns the next path to continue from; `None` when all threads are idle or the search
+    /// stops.
     fn task(&self, threads: usize) -> Option<Vec<u64>> {
         let mut tasks = lock(&self.tasks);
         self.idle.fetch_add(1, Ordering::SeqCst);
@@ -92,20 +94,25 @@ impl Shared {
                 return Some(task);
             }
             if self.idle.load(Ordering::SeqCst) == threads {
-                self.news.notify_all();
+                self.wake.notify_all();
                 return None;
             }
-            tasks = self.news.wait(tasks).unwrap_or_else(PoisonError::into_inner);
+            tasks = self.wake.wait(tasks).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
 
-pub(crate) fn dig(casting: Casting<'_>, properties: usize, orders: Orders, watch: Watch<'_>) -> Dug {
+pub(crate) fn search_depth_first(
+    make_group: MakeWorkerGroup<'_>,
+    properties: usize,
+    options: SearchOptions,
+    on_progress: OnProgress<'_>,
+) -> DepthResult {
     let shared = Shared {
-        orders,
+        options,
         seen: (0..SHARDS).map(|_| Mutex::new(Table::new())).collect(),
         tasks: Mutex::default(),
-        news: Condvar::new(),
+        wake: Condvar::new(),
         idle: AtomicUsize::new(0),
         states: AtomicU64::new(0),
         generated: AtomicU64::new(0),
@@ -116,16 +123,16 @@ pub(crate) fn dig(casting: Casting<'_>, properties: usize, orders: Orders, watch
         end: Mutex::new(End::Complete),
         breaches: Mutex::new(vec![None; properties]),
     };
-    begin(&shared, casting());
-    let running = AtomicUsize::new(orders.threads);
-    let keeper = thread::current();
+    begin(&shared, make_group());
+    let running = AtomicUsize::new(options.threads);
+    let main_thread = thread::current();
     let mut progress = Progress::default();
     thread::scope(|scope| {
-        for _ in 0..orders.threads {
+        for _ in 0..options.threads {
             let work = || {
-                Digger::new(&shared, casting()).work();
+                DepthWorker::new(&shared, make_group()).work();
                 running.fetch_sub(1, Ordering::SeqCst);
-                keeper.unpark();
+                main_thread.unpark();
             };
             if thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 running.fetch_sub(1, Ordering::SeqCst);
@@ -135,21 +142,21 @@ pub(crate) fn dig(casting: Casting<'_>, properties: usize, orders: Orders, watch
         while running.load(Ordering::SeqCst) > 0 {
             thread::park_timeout(Duration::from_millis(20));
             progress = measure(&shared);
-            if !watch(progress) {
+            if !on_progress(progress) {
                 shared.finish(End::Stopped);
             }
-            if progress.memory > orders.memory {
+            if progress.memory > options.memory {
                 shared.finish(End::Memory);
             }
         }
     });
     progress = measure(&shared);
-    watch(progress);
+    on_progress(progress);
     let kept_bytes = shared.bytes();
     let graded = !shared.ungraded.load(Ordering::SeqCst);
     let end = *lock(&shared.end);
     let breaches = std::mem::take(&mut *lock(&shared.breaches));
-    Dug { progress, end, breaches, graded, kept_bytes }
+    DepthResult { progress, end, breaches, graded, kept_bytes }
 }
 
 fn measure(shared: &Shared) -> Progress {
@@ -163,16 +170,16 @@ fn measure(shared: &Shared) -> Progress {
     }
 }
 
-/// About how much memory a state on a stack takes.
+/// Estimated memory of a state on a stack, in bytes.
 const FRAME: u64 = 400;
 
-fn begin(shared: &Shared, troupe: Troupe<'_>) {
-    for state in &troupe.initial {
-        let fingerprint = troupe.system.fingerprint(state);
+fn begin(shared: &Shared, worker_group: WorkerGroup<'_>) {
+    for state in &worker_group.initial {
+        let fingerprint = worker_group.system.fingerprint(state);
         shared.generated.fetch_add(1, Ordering::Relaxed);
         if shared.add(fingerprint, 0).is_none() {
             shared.states.fetch_add(1, Ordering::Relaxed);
-            for property in troupe.system.broken(state) {
+            for property in worker_group.system.broken(state) {
                 shared.breach(property, vec![fingerprint]);
             }
             lock(&shared.tasks).push_back(vec![fingerprint]);
@@ -180,41 +187,43 @@ fn begin(shared: &Shared, troupe: Troupe<'_>) {
     }
 }
 
-/// A state on the stack, and what is still to be followed from it.
+/// A state on the stack, and the candidates still to be followed from it.
 struct Frame {
     state: Vec<u32>,
     fingerprint: u64,
     left: Vec<Candidate>,
-    /// Only one node's actions are followed, and so far they led only to states that may be on the way here.
-    barren: bool,
+    /// Whether only one node's actions are followed, and all of them so far led to states that may
+    /// be on the current path.
+    needs_full_expansion: bool,
 }
 
-struct Digger<'a> {
+struct DepthWorker<'a> {
     shared: &'a Shared,
-    troupe: Troupe<'a>,
+    worker_group: WorkerGroup<'a>,
     reducer: Option<Reducer>,
-    worth: Yield,
-    found: Found,
-    /// The fingerprints that lead to the first state on the stack.
+    stats: ReductionStats,
+    found: Successors,
+    /// The fingerprints of the path that leads to the first state on the stack.
     prefix: Vec<u64>,
     stack: Vec<Frame>,
     deepest: u64,
-    /// States and transitions that the others do not know of yet.
+    /// States and transitions that are not in the shared counts yet.
     unreported: (u64, u64),
-    /// How much of the stack the others know of.
+    /// The part of the stack that is in the shared counts.
     reported: u64,
 }
 
-impl<'a> Digger<'a> {
-    fn new(shared: &'a Shared, troupe: Troupe<'a>) -> Self {
-        // What is left out depends on who comes first, and with several threads that is up to chance.
-        let reducer = (shared.orders.reduce && shared.orders.threads == 1).then(Reducer::default);
+impl<'a> DepthWorker<'a> {
+    fn new(shared: &'a Shared, worker_group: WorkerGroup<'a>) -> Self {
+        // With several threads, chance decides which thread reaches a state first, so a reduced
+        // search would not be reproducible.
+        let reducer = (shared.options.reduce && shared.options.threads == 1).then(Reducer::default);
         Self {
             shared,
-            troupe,
+            worker_group,
             reducer,
-            worth: Yield::default(),
-            found: Found::default(),
+            stats: ReductionStats::default(),
+            found: Successors::default(),
             prefix: Vec::new(),
             stack: Vec::new(),
             deepest: 0,
@@ -224,42 +233,42 @@ impl<'a> Digger<'a> {
     }
 
     fn work(mut self) {
-        while let Some(task) = self.shared.task(self.shared.orders.threads) {
+        while let Some(task) = self.shared.task(self.shared.options.threads) {
             if let Some(state) = self.reach(&task) {
                 let fingerprint = task.last().copied().unwrap_or_default();
                 self.prefix = task;
                 self.prefix.pop();
                 self.push(state, fingerprint);
-                self.dig();
+                self.search();
             }
             self.report();
         }
     }
 
-    /// Goes along a path that another thread found.
+    /// Follows a path that another thread found.
     fn reach(&mut self, path: &[u64]) -> Option<Vec<u32>> {
         let (root, rest) = path.split_first()?;
-        let system = &self.troupe.system;
-        let mut state = self.troupe.initial.iter().find(|state| system.fingerprint(state) == *root)?.clone();
+        let system = &self.worker_group.system;
+        let mut state = self.worker_group.initial.iter().find(|state| system.fingerprint(state) == *root)?.clone();
         let mut at = *root;
         for next in rest {
             self.expand(&state, at);
             let candidate = *self.found.candidates.iter().find(|candidate| candidate.fingerprint == *next)?;
-            state = self.succeed(&state, candidate);
+            state = self.apply_action(&state, candidate);
             at = *next;
         }
         Some(state)
     }
 
     fn expand(&mut self, state: &[u32], fingerprint: u64) {
-        let Troupe { system, oracle, .. } = &mut self.troupe;
-        // Whoever can learn knows everything.
-        let _ = expand(&mut Learning { system, oracle: &mut **oracle }, state, fingerprint, 0, &mut self.found);
+        let WorkerGroup { system, stepper, .. } = &mut self.worker_group;
+        // Computing missing outcomes never fails.
+        let _ = expand(&mut Learning { system, stepper: &mut **stepper }, state, fingerprint, 0, &mut self.found);
     }
 
-    fn succeed(&self, state: &[u32], candidate: Candidate) -> Vec<u32> {
+    fn apply_action(&self, state: &[u32], candidate: Candidate) -> Vec<u32> {
         let mut next = Vec::with_capacity(state.len() + 4);
-        self.troupe.system.succeed(state, Action::unpack(candidate.action), candidate.outcome, &mut next);
+        self.worker_group.system.apply_action(state, Action::unpack(candidate.action), candidate.outcome, &mut next);
         next
     }
 
@@ -269,30 +278,33 @@ impl<'a> Digger<'a> {
 
     fn push(&mut self, state: Vec<u32>, fingerprint: u64) {
         self.expand(&state, fingerprint);
-        let sight = self.found.sight;
+        let summary = self.found.summary;
         let breaches = std::mem::take(&mut self.found.breaches);
-        let mut barren = false;
+        let mut needs_full_expansion = false;
         if let Some(reducer) = &mut self.reducer {
-            let Troupe { system, oracle, .. } = &mut self.troupe;
-            let lookup = &mut Learning { system, oracle: &mut **oracle };
-            barren = reducer.reduce(lookup, &state, fingerprint, self.worth, &mut self.found).unwrap_or(false);
-            self.worth.add(std::mem::take(&mut reducer.fresh));
+            let WorkerGroup { system, stepper, .. } = &mut self.worker_group;
+            let lookup = &mut Learning { system, stepper: &mut **stepper };
+            needs_full_expansion =
+                reducer.reduce(lookup, &state, fingerprint, self.stats, &mut self.found).unwrap_or(false);
+            self.stats.add(std::mem::take(&mut reducer.fresh));
         }
         self.unreported.1 += self.found.candidates.len() as u64;
         let left = self.found.candidates.clone();
-        self.stack.push(Frame { state, fingerprint, left, barren });
+        self.stack.push(Frame { state, fingerprint, left, needs_full_expansion });
         self.deepest = self.deepest.max((self.prefix.len() + self.stack.len()) as u64 - 1);
-        for property in self.shared.orders.stops.broken(sight) {
+        for property in self.shared.options.terminal.broken(summary) {
             self.shared.breach(property, self.path());
         }
         self.judge_steps(&breaches);
-        let overrun = self.found.overflow || self.troupe.system.tables.is_full() || self.troupe.oracle.is_overrun();
+        let overrun = self.found.overflow
+            || self.worker_group.system.tables.is_full()
+            || self.worker_group.stepper.has_too_many_moves();
         if overrun {
             self.shared.finish(End::Numbers);
         }
     }
 
-    fn dig(&mut self) {
+    fn search(&mut self) {
         let mut steps = 0_u32;
         while let Some(frame) = self.stack.last_mut() {
             let Some(candidate) = frame.left.pop() else {
@@ -302,9 +314,9 @@ impl<'a> Digger<'a> {
             let depth = self.prefix.len() + self.stack.len();
             if self.enter(candidate, depth) {
                 let parent = &self.stack[self.stack.len() - 1].state;
-                let next = self.succeed(parent, candidate);
-                let seen = self.troupe.system.can_be_seen(Action::unpack(candidate.action), candidate.outcome);
-                let broken: Vec<u8> = if seen { self.troupe.system.broken(&next).collect() } else { Vec::new() };
+                let next = self.apply_action(parent, candidate);
+                let seen = self.worker_group.system.is_visible(Action::unpack(candidate.action), candidate.outcome);
+                let broken: Vec<u8> = if seen { self.worker_group.system.broken(&next).collect() } else { Vec::new() };
                 self.push(next, candidate.fingerprint);
                 for property in broken {
                     self.shared.breach(property, self.path());
@@ -323,7 +335,7 @@ impl<'a> Digger<'a> {
         }
     }
 
-    /// Whether nobody was in the state before.
+    /// Records a visit, and returns whether the state is new.
     fn enter(&mut self, candidate: Candidate, depth: usize) -> bool {
         match self.shared.add(candidate.fingerprint, depth as u32) {
             None => {
@@ -333,7 +345,7 @@ impl<'a> Digger<'a> {
             }
             Some(before) => {
                 if before == depth as u32 {
-                    // It is not on the way here, since every state on it is less deep.
+                    // The state is not on the current path, since every state there is less deep.
                     self.follow_on();
                 } else {
                     self.shared.ungraded.store(true, Ordering::Relaxed);
@@ -343,26 +355,27 @@ impl<'a> Digger<'a> {
         }
     }
 
-    /// What is followed from the last state leads on.
+    /// Records that an action of the last state leads to a state that is not on the path.
     fn follow_on(&mut self) {
         if let Some(frame) = self.stack.last_mut() {
-            frame.barren = false;
+            frame.needs_full_expansion = false;
         }
     }
 
-    /// All is followed from the last state, unless one node's actions alone may go in circles.
+    /// Removes the last state from the stack, unless it must be expanded fully because one node's
+    /// actions alone may form a cycle.
     fn leave(&mut self) {
         let Some(frame) = self.stack.pop() else { return };
-        if frame.barren {
+        if frame.needs_full_expansion {
             self.expand(&frame.state, frame.fingerprint);
             self.unreported.1 += self.found.candidates.len() as u64;
-            self.stack.push(Frame { left: self.found.candidates.clone(), barren: false, ..frame });
+            self.stack.push(Frame { left: self.found.candidates.clone(), needs_full_expansion: false, ..frame });
             let breaches = std::mem::take(&mut self.found.breaches);
             self.judge_steps(&breaches);
         }
     }
 
-    /// Tells of the steps from the last state that break a property, if they are followed.
+    /// Reports the steps from the last state that violate a property, if they are followed.
     fn judge_steps(&self, breaches: &[(u8, u16)]) {
         for (property, action) in breaches {
             let led_to = self.found.candidates.iter().find(|candidate| candidate.action == *action);
@@ -374,25 +387,25 @@ impl<'a> Digger<'a> {
         }
     }
 
-    /// Gives away what would be followed last.
+    /// Gives away the work that this thread would do last.
     fn share(&mut self) {
         let Some(place) = self.stack.iter().position(|frame| !frame.left.is_empty()) else { return };
-        // The last one is our own.
+        // This thread keeps the last candidate.
         if place + 1 == self.stack.len() && self.stack[place].left.len() < 2 {
             return;
         }
         let candidate = self.stack[place].left.remove(0);
         let depth = self.prefix.len() + place + 1;
-        let barren = self.stack[place].barren;
+        let needs_full_expansion = self.stack[place].needs_full_expansion;
         if self.enter_at(place, candidate, depth) {
             let mut path = self.prefix.clone();
             path.extend(self.stack[..=place].iter().map(|frame| frame.fingerprint));
             path.push(candidate.fingerprint);
             self.judge(place, candidate, &path);
             lock(&self.shared.tasks).push_back(path);
-            self.shared.news.notify_one();
+            self.shared.wake.notify_one();
         } else {
-            self.stack[place].barren = barren;
+            self.stack[place].needs_full_expansion = needs_full_expansion;
         }
     }
 
@@ -406,9 +419,9 @@ impl<'a> Digger<'a> {
 
     fn judge(&self, place: usize, candidate: Candidate, path: &[u64]) {
         let action = Action::unpack(candidate.action);
-        if self.troupe.system.can_be_seen(action, candidate.outcome) {
-            let next = self.succeed(&self.stack[place].state, candidate);
-            for property in self.troupe.system.broken(&next) {
+        if self.worker_group.system.is_visible(action, candidate.outcome) {
+            let next = self.apply_action(&self.stack[place].state, candidate);
+            for property in self.worker_group.system.broken(&next) {
                 self.shared.breach(property, path.to_vec());
             }
         }

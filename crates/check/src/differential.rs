@@ -1,37 +1,39 @@
-//! The checker's properties against those that observers judge: on random walks both must come to the same verdicts.
+//! Compares the checker's verdicts with those of observers: on random walks both must agree.
 //!
-//! A family judges a simulated run by observers that remember everything, and a check by a few words beside the state. Its tests hold one
-//! against the other here: every walk is played by real nodes before the family's observers.
+//! A family judges a simulated run by observers that remember everything, and a check by a few
+//! words in the state. This module tests one against the other: real nodes replay every walk in
+//! front of the family's observers.
 
-use crate::cast::cast;
+use crate::clients::{Judged, Property, Users};
 use crate::content::mix;
 use crate::findings::Setup;
+use crate::initial_states::initial_states;
 use crate::local::Checked;
-use crate::play::{Counterexample, play};
-use crate::stage::Make;
+use crate::path::PathGuide;
+use crate::replay::{Counterexample, replay};
+use crate::step_table::Make;
 use crate::system::{self, Criterion, Memory};
-use crate::trail::Guide;
-use crate::users::{Judged, Property, Users};
 use quorate_journal::moment::Observer;
 use quorate_journal::property::Verdict;
 use std::collections::BTreeSet;
 
-/// The largest group in which the order of requests is judged.
+/// Largest group in which the order of requests is judged.
 pub const MOST_ORDERED: usize = system::MOST_ORDERED;
 
-/// The number of the property that is judged so.
+/// Returns the number of the property that is judged this way.
 fn number(properties: &[Property], judged: fn(&Judged) -> bool) -> Option<u8> {
     properties.iter().position(|property| judged(&property.judged)).map(|number| number as u8)
 }
 
-/// The names of the properties that at least one of `walks` random walks breaks.
+/// Returns the names of the properties that at least one of `walks` random walks violates.
 ///
 /// # Panics
 ///
-/// If the verdicts of a fresh observer that watches a walk differ from the checker's, or if real nodes cannot follow a walk.
+/// If the verdicts of a fresh observer of a walk differ from the checker's, or if real nodes cannot
+/// follow a walk.
 pub fn broken_by_walks<P, U, O>(
     make: &Make<P>,
-    users: &U,
+    clients: &U,
     setup: &Setup,
     walks: u64,
     observer: impl Fn() -> O,
@@ -42,8 +44,8 @@ where
     U: Users<Command = P::Command, Event = P::Event> + Clone,
     O: Observer<P::Command, P::Event>,
 {
-    let (mut stage, mut system, initial) = cast(make, users, setup);
-    let properties = users.properties();
+    let (mut step_table, mut system, initial) = initial_states(make, clients, setup);
+    let properties = clients.properties();
     system.memory = Some(Memory {
         order: number(&properties, |judged| matches!(judged, Judged::ByOrder)).filter(|_| setup.nodes <= MOST_ORDERED),
         fences: number(&properties, |judged| matches!(judged, Judged::ByFences)),
@@ -54,7 +56,7 @@ where
         Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
         Judged::ByBound(judge, bound) => Some((number, Criterion::Bound(judge, bound))),
         Judged::ByEnds(judge) => Some((number, Criterion::AtEnds(judge))),
-        Judged::ByTerms => Some((number, Criterion::Terms)),
+        Judged::ByTerms => Some((number, Criterion::OneHolder)),
         _ => None,
     });
     system.judges = by_state.collect();
@@ -70,7 +72,7 @@ where
         let (first, rates) = &initial[mix(walk ^ 0x7365_6564) as usize % initial.len()];
         let mut state = system.with_memory(first);
         let mut steps = Vec::new();
-        let mut guide = Guide::new(&mut system, &mut stage, &state);
+        let mut guide = PathGuide::new(&mut system, &mut step_table, &state);
         for step in 0..120 {
             let candidates = guide.candidates(&state);
             let chance = mix(mix(walk) ^ step);
@@ -82,8 +84,8 @@ where
         }
         let timed = setup.timing.is_some();
         let example = Counterexample { steps, cycle: None, rates: rates.clone(), timed, views: false };
-        let played = play(&stage, &example, observer());
-        assert!(played.is_ok(), "real nodes cannot follow walk {walk}");
+        let played = replay(&step_table, &example, observer());
+        assert!(played.is_ok(), "real nodes cannot replay walk {walk}");
         let judged = played.map(&verdicts).unwrap_or_default();
         let simulated: BTreeSet<_> = judged
             .iter()

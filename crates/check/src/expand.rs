@@ -1,69 +1,70 @@
-//! Everything that can happen next in a state.
+//! Expands a state: finds every transition that can happen next.
 
-use crate::action::{Action, MOST_UNDER_WAY};
-use crate::budgets::{Budgets, Price};
-use crate::membership::{Removal, Roll};
+use crate::action::{Action, MAX_IN_FLIGHT};
+use crate::budgets::{Budgets, Cost};
+use crate::membership::{PackedView, Removal};
 use crate::system::{LOCALS, System, envelope_of};
-use crate::tables::{MoveKind, NOTHING, Tables};
+use crate::tables::{MoveKind, NONE, Tables};
 use quorate_core::Time;
 
-/// A transition that was found. The state that it leads to is built only if its fingerprint is new.
+/// A transition that was found. The successor state is built only if its fingerprint is new.
 #[derive(Clone, Copy)]
 pub(crate) struct Candidate {
     pub(crate) fingerprint: u64,
-    /// What it does, by its number; `NOTHING` if it changes no node.
+    /// The number of its outcome; `NONE` if no node changes.
     pub(crate) outcome: u32,
-    /// The place of the state it comes from in its batch.
+    /// The index of the source state in its batch.
     pub(crate) parent: u16,
     /// The packed action.
     pub(crate) action: u16,
 }
 
-/// What a search looks for in a state besides its successors.
+/// Facts about a state that a search needs besides its successors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sight {
-    /// Somebody waits, or all are astray.
+pub(crate) struct StateSummary {
+    /// A client waits, or the clients' common goal does not hold.
     pub(crate) waits: bool,
     /// Something other than a fault can happen.
     pub(crate) possible: bool,
-    /// Something must happen sooner or later.
+    /// Something must eventually happen.
     pub(crate) obliged: bool,
-    /// If nothing must, the properties of ends that do not hold, one bit each.
-    pub(crate) lacking: u32,
+    /// If nothing is obliged to happen: the end-state properties that do not hold, one bit each.
+    pub(crate) unmet_at_end: u32,
 }
 
-impl Sight {
-    /// Nothing can happen, though somebody waits.
+impl StateSummary {
+    /// Nothing can happen although a client waits.
     pub(crate) fn is_deadlock(self) -> bool {
         self.waits && !self.possible
     }
 
-    /// Nothing need ever happen, though somebody waits.
+    /// Nothing is obliged to happen although a client waits.
     pub(crate) fn is_end(self) -> bool {
         self.waits && !self.obliged
     }
 }
 
-/// Works out what inputs do to local states: it has the nodes themselves.
-pub(crate) trait Oracle {
+/// Computes what inputs do to local states, by stepping the nodes themselves.
+pub(crate) trait Stepper {
     fn deliver(&mut self, tables: &mut Tables, local: u32, envelope: u32, time: Time) -> u32;
-    fn own(&mut self, tables: &mut Tables, local: u32, number: u32, time: Time) -> u32;
-    /// Numbers a view, and what its nodes are told of it.
-    fn view(&mut self, tables: &mut Tables, roll: Roll) -> u32;
-    /// Whether a node had more moves to choose from than can be told apart.
-    fn is_overrun(&self) -> bool;
+    fn node_move(&mut self, tables: &mut Tables, local: u32, number: u32, time: Time) -> u32;
+    /// Numbers a view and the envelopes that announce it.
+    fn view(&mut self, tables: &mut Tables, packed: PackedView) -> u32;
+    /// Whether a node had more moves than an action can encode.
+    fn has_too_many_moves(&self) -> bool;
 }
 
+/// Looks up outcomes. A method returns `None` if the outcome has not been computed and the
+/// implementation does not compute it.
 pub(crate) trait Lookup {
     fn system(&self) -> &System;
-    /// Nothing if it is not known.
     fn delivery(&mut self, local: u32, envelope: u32, instant: u32) -> Option<u32>;
-    fn own(&mut self, local: u32, number: u32, instant: u32) -> Option<u32>;
+    fn node_move(&mut self, local: u32, number: u32, instant: u32) -> Option<u32>;
     fn instant(&mut self, time: Time) -> Option<u32>;
-    fn view(&mut self, roll: Roll) -> Option<u32>;
+    fn view(&mut self, packed: PackedView) -> Option<u32>;
 }
 
-/// Looks up what is known, and learns nothing. Many threads may do so at once.
+/// Looks up outcomes and computes none, so that many threads can share it.
 pub(crate) struct Known<'a>(pub(crate) &'a System);
 
 impl Lookup for Known<'_> {
@@ -76,21 +77,21 @@ impl Lookup for Known<'_> {
         self.0.tables.delivery(local, envelope, instant)
     }
     #[inline]
-    fn own(&mut self, _local: u32, number: u32, instant: u32) -> Option<u32> {
-        self.0.tables.own(number, instant)
+    fn node_move(&mut self, _local: u32, number: u32, instant: u32) -> Option<u32> {
+        self.0.tables.node_move(number, instant)
     }
     fn instant(&mut self, time: Time) -> Option<u32> {
         self.0.tables.instant(time)
     }
-    fn view(&mut self, roll: Roll) -> Option<u32> {
-        self.0.tables.view(roll)
+    fn view(&mut self, packed: PackedView) -> Option<u32> {
+        self.0.tables.view(packed)
     }
 }
 
-/// Works out what is not known yet.
+/// Looks up outcomes and computes those that are missing.
 pub(crate) struct Learning<'a> {
     pub(crate) system: &'a mut System,
-    pub(crate) oracle: &'a mut dyn Oracle,
+    pub(crate) stepper: &'a mut dyn Stepper,
 }
 
 impl Lookup for Learning<'_> {
@@ -101,41 +102,42 @@ impl Lookup for Learning<'_> {
         let tables = &mut self.system.tables;
         Some(tables.delivery(local, envelope, instant).unwrap_or_else(|| {
             let time = tables.instants[instant as usize];
-            let outcome = self.oracle.deliver(tables, local, envelope, time);
-            tables.learn_delivery(local, envelope, instant, outcome);
+            let outcome = self.stepper.deliver(tables, local, envelope, time);
+            tables.record_delivery(local, envelope, instant, outcome);
             outcome
         }))
     }
-    fn own(&mut self, local: u32, number: u32, instant: u32) -> Option<u32> {
+    fn node_move(&mut self, local: u32, number: u32, instant: u32) -> Option<u32> {
         let tables = &mut self.system.tables;
-        Some(tables.own(number, instant).unwrap_or_else(|| {
+        Some(tables.node_move(number, instant).unwrap_or_else(|| {
             let time = tables.instants[instant as usize];
-            let outcome = self.oracle.own(tables, local, number, time);
-            tables.learn_own(number, instant, outcome);
+            let outcome = self.stepper.node_move(tables, local, number, time);
+            tables.record_move(number, instant, outcome);
             outcome
         }))
     }
     fn instant(&mut self, time: Time) -> Option<u32> {
-        Some(self.system.tables.learn_instant(time))
+        Some(self.system.tables.record_instant(time))
     }
-    fn view(&mut self, roll: Roll) -> Option<u32> {
+    fn view(&mut self, packed: PackedView) -> Option<u32> {
         let tables = &mut self.system.tables;
-        Some(tables.view(roll).unwrap_or_else(|| self.oracle.view(tables, roll)))
+        Some(tables.view(packed).unwrap_or_else(|| self.stepper.view(tables, packed)))
     }
 }
 
-/// What the expansion of a state yields, kept from one state to the next to save allocations.
+/// The result of expanding a state, reused from one state to the next to save allocations.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct Successors {
     pub(crate) candidates: Vec<Candidate>,
-    /// Properties that transitions break, with the transitions' actions.
+    /// Properties that transitions violate, with the packed actions.
     pub(crate) breaches: Vec<(u8, u16)>,
-    pub(crate) sight: Sight,
-    /// More messages are under way than an action can tell apart.
+    pub(crate) summary: StateSummary,
+    /// Whether more messages are in flight than an action can encode.
     pub(crate) overflow: bool,
     words: Vec<u32>,
 }
 
+/// A needed outcome has not been computed yet.
 #[derive(Debug)]
 pub(crate) struct Unknown;
 
@@ -145,54 +147,55 @@ struct Expansion<'a, L> {
     budgets: Budgets,
     fingerprint: u64,
     parent: u16,
-    found: &'a mut Found,
+    found: &'a mut Successors,
 }
 
+/// Finds all transitions of a state. Fails only if `lookup` does not compute missing outcomes.
 pub(crate) fn expand<L: Lookup>(
     lookup: &mut L,
     state: &[u32],
     fingerprint: u64,
     parent: u16,
-    found: &mut Found,
+    found: &mut Successors,
 ) -> Result<(), Unknown> {
     found.candidates.clear();
     found.breaches.clear();
-    found.sight = Sight::default();
+    found.summary = StateSummary::default();
     let nodes = lookup.system().nodes;
-    found.sight.waits = lookup.system().is_astray(state);
+    found.summary.waits = lookup.system().is_goal_unmet(state);
     let mut expansion = Expansion { lookup, state, budgets: Budgets::unpack(state[0]), fingerprint, parent, found };
     for node in 0..nodes {
-        expansion.own_moves(node)?;
+        expansion.expand_moves(node)?;
     }
     expansion.deliveries(None)?;
     expansion.faults();
     expansion.removals()?;
     expansion.advance()?;
-    if !found.sight.obliged {
-        found.sight.lacking = lookup.system().broken_at_end(state);
+    if !found.summary.obliged {
+        found.summary.unmet_at_end = lookup.system().broken_at_end(state);
     }
     Ok(())
 }
 
-/// Finds what one node can do next: what arrives there, and its own moves.
+/// Finds the transitions of one node: deliveries to it, and its own moves.
 pub(crate) fn expand_node<L: Lookup>(
     lookup: &mut L,
     state: &[u32],
     fingerprint: u64,
     parent: u16,
     node: usize,
-    found: &mut Found,
+    found: &mut Successors,
 ) -> Result<(), Unknown> {
     found.candidates.clear();
     found.breaches.clear();
-    found.sight = Sight::default();
+    found.summary = StateSummary::default();
     let mut expansion = Expansion { lookup, state, budgets: Budgets::unpack(state[0]), fingerprint, parent, found };
-    expansion.own_moves(node)?;
+    expansion.expand_moves(node)?;
     expansion.deliveries(Some(node))
 }
 
 impl<L: Lookup> Expansion<'_, L> {
-    fn own_moves(&mut self, node: usize) -> Result<(), Unknown> {
+    fn expand_moves(&mut self, node: usize) -> Result<(), Unknown> {
         let local = self.state[LOCALS + node];
         let instant = self.state[1];
         let system = self.lookup.system();
@@ -200,31 +203,31 @@ impl<L: Lookup> Expansion<'_, L> {
         let budgets = self.budgets;
         let crashes = if budgets.crashes == 0 { info.crashes } else { 0 };
         let (first, count) = (info.first_move, info.moves.saturating_sub(crashes));
-        self.found.sight.waits |= info.waits;
+        self.found.summary.waits |= info.waits;
         for index in 0..u32::from(count) {
             let system = self.lookup.system();
             let offer = system.tables.moves[(first + index) as usize];
             let ready = offer.kind != MoveKind::Timer || system.is_ready(first + index, instant);
-            let price = system.price(offer.kind, node, self.state).filter(|_| ready);
-            self.found.sight.obliged |= offer.obliged;
-            let Some((price, left)) = price.and_then(|price| Some((price, budgets.after(price)?))) else { continue };
-            self.found.sight.possible |= !matches!(offer.kind, MoveKind::Crash | MoveKind::LeaseEnds);
-            let outcome = self.lookup.own(local, first + index, instant).ok_or(Unknown)?;
-            let action = Action::Own { node, index: index as usize };
-            let spent = if price == Price::Nothing { self.state[0] } else { left.pack() };
-            self.node_moves(action, outcome, spent, 0, self.lookup.system().is_told_of(offer.kind));
+            let cost = system.cost(offer.kind, node, self.state).filter(|_| ready);
+            self.found.summary.obliged |= offer.obliged;
+            let Some((cost, left)) = cost.and_then(|cost| Some((cost, budgets.after(cost)?))) else { continue };
+            self.found.summary.possible |= !matches!(offer.kind, MoveKind::Crash | MoveKind::LeaseEnds);
+            let outcome = self.lookup.node_move(local, first + index, instant).ok_or(Unknown)?;
+            let action = Action::Move { node, index: index as usize };
+            let spent = if cost == Cost::Free { self.state[0] } else { left.pack() };
+            self.node_moves(action, outcome, spent, 0, self.lookup.system().is_announced(offer.kind));
         }
         Ok(())
     }
 
     fn deliveries(&mut self, only: Option<usize>) -> Result<(), Unknown> {
         let body = self.lookup.system().body(self.state);
-        let under_way = self.state.len() - body;
-        if under_way >= MOST_UNDER_WAY {
+        let in_flight = self.state.len() - body;
+        if in_flight >= MAX_IN_FLIGHT {
             self.found.overflow = true;
             return Ok(());
         }
-        for place in 0..under_way {
+        for place in 0..in_flight {
             let system = self.lookup.system();
             let word = self.state[body + place];
             if place > 0 {
@@ -238,32 +241,33 @@ impl<L: Lookup> Expansion<'_, L> {
             if only.is_some_and(|node| node != usize::from(to)) {
                 continue;
             }
-            self.found.sight.obliged = true;
-            // Time goes on until it arrives.
+            self.found.summary.obliged = true;
+            // Time advances until the message may arrive.
             if !system.may_arrive(word, self.state[1]) {
                 continue;
             }
-            self.found.sight.possible = true;
+            self.found.summary.possible = true;
             let local = self.state[LOCALS + usize::from(to)];
             let taken = system.word_fingerprint(word);
             let outcome = if system.tables.locals[local as usize].up {
                 self.lookup.delivery(local, envelope_of(word), self.state[1]).ok_or(Unknown)?
             } else {
-                NOTHING
+                NONE
             };
             self.node_moves(Action::Deliver(place), outcome, self.state[0], taken, false);
         }
         Ok(())
     }
 
-    /// A node takes an input: what it does is known by its number. If others are told of it, more than that node changes.
+    /// Adds the transition in which a node takes an input with a known outcome. If others are
+    /// notified of it, more than that node changes.
     #[inline]
-    fn node_moves(&mut self, action: Action, outcome: u32, budgets: u32, taken: u64, is_told: bool) {
+    fn node_moves(&mut self, action: Action, outcome: u32, budgets: u32, taken: u64, is_announced: bool) {
         let system = self.lookup.system();
         let mut broken = 0;
-        let fingerprint = if system.is_additive() && !is_told {
+        let fingerprint = if system.is_additive() && !is_announced {
             let mut fingerprint = self.fingerprint.wrapping_sub(taken);
-            if outcome != NOTHING {
+            if outcome != NONE {
                 fingerprint = fingerprint.wrapping_add(system.tables.outcomes[outcome as usize].delta);
             }
             if budgets != self.state[0] {
@@ -274,10 +278,10 @@ impl<L: Lookup> Expansion<'_, L> {
             fingerprint
         } else {
             self.found.words.clear();
-            broken = system.succeed(self.state, action, outcome, &mut self.found.words);
+            broken = system.apply_action(self.state, action, outcome, &mut self.found.words);
             system.fingerprint(&self.found.words)
         };
-        let own_breach = if outcome == NOTHING { None } else { system.tables.outcomes[outcome as usize].breach() };
+        let own_breach = if outcome == NONE { None } else { system.tables.outcomes[outcome as usize].breach() };
         let packed = action.pack();
         broken |= own_breach.map_or(0, |property| 1 << property);
         broken &= system.watched;
@@ -295,25 +299,26 @@ impl<L: Lookup> Expansion<'_, L> {
         }
         let body = self.lookup.system().body(self.state);
         for place in 0..self.state.len() - body {
-            // The membership has ways of its own, on which nothing is lost.
-            if self.lookup.system().is_news(self.state[body + place]) {
+            // Notices of the membership service and the failure detector are never lost.
+            if self.lookup.system().is_notice(self.state[body + place]) {
                 continue;
             }
             let is_copy = place > 0 && self.state[body + place] == self.state[body + place - 1];
             if (budgets.losses > 0 && !is_copy) || self.may_be_cut_short(body + place, is_copy) {
-                self.push(Action::Lose(place), NOTHING);
+                self.push(Action::Lose(place), NONE);
             }
             if is_copy {
                 continue;
             }
             if budgets.duplicates > 0 {
-                self.push(Action::Duplicate(place), NOTHING);
+                self.push(Action::Duplicate(place), NONE);
             }
         }
     }
 
-    /// Whether the message at this place may be lost with its sender: where links keep the order, nothing that was sent after it arrives.
-    /// One of several copies is enough.
+    /// Whether the message at this index may be lost because its sender crashed while sending. On a
+    /// link that keeps the order, only the last message may be. Of several identical copies, one is
+    /// tried.
     fn may_be_cut_short(&self, at: usize, is_copy: bool) -> bool {
         let (system, word) = (self.lookup.system(), self.state[at]);
         let is_last = || self.state.get(at + 1).is_none_or(|next| system.link(*next) != system.link(word));
@@ -322,34 +327,35 @@ impl<L: Lookup> Expansion<'_, L> {
         counts && if system.fifo { is_last() } else { !is_copy }
     }
 
-    /// Views that lack one more member.
+    /// Adds the views that lack one more member.
     fn removals(&mut self) -> Result<(), Unknown> {
         if self.lookup.system().views.is_none() {
             return Ok(());
         }
         for node in 0..self.lookup.system().nodes {
-            let Some((removal, roll)) = self.lookup.system().removal(node, self.state) else { continue };
+            let Some((removal, packed)) = self.lookup.system().removal(node, self.state) else { continue };
             let due = removal == Removal::Due;
-            self.found.sight.obliged |= due;
-            self.found.sight.possible |= due;
-            let view = self.lookup.view(roll).ok_or(Unknown)?;
+            self.found.summary.obliged |= due;
+            self.found.summary.possible |= due;
+            let view = self.lookup.view(packed).ok_or(Unknown)?;
             self.push(Action::Remove(node), view);
         }
         Ok(())
     }
 
-    /// Something happens that no node takes as its input.
+    /// Adds a transition that no node takes as an input.
     fn push(&mut self, action: Action, outcome: u32) {
         let system = self.lookup.system();
         self.found.words.clear();
-        system.succeed(self.state, action, outcome, &mut self.found.words);
+        system.apply_action(self.state, action, outcome, &mut self.found.words);
         let fingerprint = system.fingerprint(&self.found.words);
         let action = action.pack();
         self.found.candidates.push(Candidate { fingerprint, outcome, parent: self.parent, action });
     }
 
-    /// Time passes to the next end of the span of a timer or of a message's way, unless a timer must fire or a message must arrive first.
-    /// Whoever is down gets its messages in time too, and they are lost on it.
+    /// Advances time to the next end of a timer's span or of a message's delivery window, unless a
+    /// timer must fire or a message must arrive first. A message to a node that is down also
+    /// arrives in time, and is lost.
     fn advance(&mut self) -> Result<(), Unknown> {
         let system = self.lookup.system();
         let Some(until) = system.until else { return Ok(()) };
@@ -357,19 +363,19 @@ impl<L: Lookup> Expansion<'_, L> {
         let mut next = None;
         let locals = self.state[LOCALS..LOCALS + system.nodes].iter();
         let timers = locals.flat_map(|local| &*system.tables.local_details[*local as usize].deadlines).copied();
-        let under_way = if system.dated { &self.state[system.body(self.state)..] } else { &[] };
-        for deadline in timers.chain(under_way.iter().filter_map(|word| system.due(*word))) {
+        let in_flight = if system.bounded_delays { &self.state[system.body(self.state)..] } else { &[] };
+        for deadline in timers.chain(in_flight.iter().filter_map(|word| system.due(*word))) {
             if deadline.latest <= now {
                 return Ok(());
             }
             let end = if deadline.earliest > now { deadline.earliest } else { deadline.latest };
             next = Some(next.map_or(end, |next: Time| next.min(end)));
         }
-        let last_instants = system.last_instants(self.state).filter(|last| *last > now && *last <= until);
-        let Some(next) = last_instants.chain(next).min() else { return Ok(()) };
-        // Time goes on beyond the horizon too, though nobody looks.
-        self.found.sight.obliged = true;
-        self.found.sight.possible = true;
+        let last_held_instants = system.last_held_instants(self.state).filter(|last| *last > now && *last <= until);
+        let Some(next) = last_held_instants.chain(next).min() else { return Ok(()) };
+        // Time also advances beyond the horizon, where the search does not follow.
+        self.found.summary.obliged = true;
+        self.found.summary.possible = true;
         if next > until {
             return Ok(());
         }

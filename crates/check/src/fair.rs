@@ -1,85 +1,89 @@
-//! Whether every fair run serves everyone who waits: builds the graph of states and looks for fair cycles.
+//! Judges whether every fair run serves every waiting client: builds the graph of states and
+//! searches it for fair cycles.
 //!
-//! The search keeps no states, so they are gone through once more from the beginning, and this time their edges are kept.
+//! The search does not keep the states, so this visits them once more from the beginning, and
+//! stores their edges.
 
-use crate::action::{Action, MOST_NODES};
+use crate::action::{Action, MAX_NODES};
 use crate::breadth::{End, Explored};
-use crate::expand::{Found, Known, Oracle, expand};
+use crate::expand::{Known, Stepper, Successors, expand};
 use crate::liveness::{Fairness, Graph, cyclic_components, fair_cycle};
 use crate::membership::{Removal, removal_obligation};
 use crate::memory;
-use crate::stage::delivery_obligation;
+use crate::path::{PathGuide, Step};
+use crate::step_table::delivery_obligation;
 use crate::system::{LOCALS, System, envelope_of};
-use crate::tables::NOTHING;
-use crate::trail::{Guide, Step};
+use crate::tables::NONE;
 use std::cell::RefCell;
 
-/// A way to a state, and a cycle from there back to it on which somebody waits for ever.
+/// A path to a state, and a cycle from there back to it on which a client waits for ever.
 pub(crate) struct Lasso {
     pub(crate) path: Vec<Step>,
     pub(crate) cycle: Vec<Step>,
 }
 
-pub(crate) struct Searched {
+/// The result of the search for fair cycles.
+pub(crate) struct FairnessResult {
     pub(crate) lasso: Option<Lasso>,
-    /// Why there is no answer.
+    /// Why the search ended.
     pub(crate) end: End,
-    /// How much memory it took at most, the states that were seen included.
+    /// Maximum memory use in bytes, including the visited states.
     pub(crate) bytes: u64,
 }
 
-/// Looks for a fair run on which somebody waits for ever, among all states that a search found.
+/// Searches all states that a search found for a fair run on which a client waits for ever.
 pub(crate) fn search(
     system: &mut System,
-    oracle: &mut dyn Oracle,
+    stepper: &mut dyn Stepper,
     explored: &Explored,
     memory: u64,
-    goes_on: &mut dyn FnMut(u64) -> bool,
-) -> Searched {
-    let charted = match chart(system, oracle, explored, memory, goes_on) {
-        Ok(charted) => charted,
-        Err((end, bytes)) => return Searched { lasso: None, end, bytes },
+    should_continue: &mut dyn FnMut(u64) -> bool,
+) -> FairnessResult {
+    let states = match build_graph(system, stepper, explored, memory, should_continue) {
+        Ok(states) => states,
+        Err((end, bytes)) => return FairnessResult { lasso: None, end, bytes },
     };
-    let bytes = charted.bytes() + explored.kept_bytes;
+    let bytes = states.bytes() + explored.kept_bytes;
     let mut best: Option<(usize, Lasso)> = None;
-    for cause in 0..=ASTRAY {
-        let waits = |state: u32| charted.waiting[state as usize] >> cause & 1 == 1;
-        for component in cyclic_components(&charted.graph, waits) {
+    for cause in 0..=GOAL_UNMET {
+        let waits = |state: u32| states.waiting[state as usize] >> cause & 1 == 1;
+        for component in cyclic_components(&states.graph, waits) {
             let start = component[0];
-            let Some(cycle) = fair_cycle(&charted.graph, &component, start, &charted.fairness(system)) else {
+            let Some(cycle) = fair_cycle(&states.graph, &component, start, &states.fairness(system)) else {
                 continue;
             };
-            let (root, actions) = explored.path(charted.ids[start as usize]);
+            let (root, actions) = explored.path(states.ids[start as usize]);
             let length = actions.len() + cycle.len();
             if best.as_ref().is_some_and(|(shortest, _)| *shortest <= length) {
                 continue;
             }
-            let lasso = tell(system, oracle, explored, root, &actions, &cycle);
+            let lasso = lasso_steps(system, stepper, explored, root, &actions, &cycle);
             best = Some((length, lasso));
         }
     }
-    Searched { lasso: best.map(|(_, lasso)| lasso), end: End::Complete, bytes }
+    FairnessResult { lasso: best.map(|(_, lasso)| lasso), end: End::Complete, bytes }
 }
 
-/// The bit for all nodes together, beside those of each.
-const ASTRAY: usize = MOST_NODES;
+/// The bit of the common goal, beside those of the nodes.
+const GOAL_UNMET: usize = MAX_NODES;
 
-/// The graph of all states, and of those in which somebody waits what they are.
-struct Chart {
+/// The graph of all states, with details of the states in which a client waits.
+struct StateGraph {
     graph: Graph,
-    /// Which nodes wait in each state, one bit each, and whether all are astray.
+    /// The nodes whose clients wait in each state, one bit each, and whether the common goal does
+    /// not hold.
     waiting: Vec<u32>,
     /// The number of each state in the search.
     ids: Vec<crate::visited::StateId>,
     words: Vec<u32>,
-    /// Where the words of each state end.
+    /// The end of each state's words.
     ends: Vec<u64>,
-    /// What is due in each state in which somebody waits.
+    /// The obligations due in each state in which a client waits.
     due: Vec<u64>,
     due_ends: Vec<u64>,
 }
 
-impl Chart {
+impl StateGraph {
     fn state(&self, state: u32) -> &[u32] {
         slice(&self.words, &self.ends, state)
     }
@@ -91,12 +95,12 @@ impl Chart {
             + self.waiting.capacity() as u64 * (4 + 4 + 8 + 8)
     }
 
-    fn fairness<'a>(&'a self, system: &'a System) -> Debts<'a> {
-        Debts { chart: self, system, cache: RefCell::new((NOTHING, Found::default())) }
+    fn fairness<'a>(&'a self, system: &'a System) -> Obligations<'a> {
+        Obligations { states: self, system, cache: RefCell::new((NONE, Successors::default())) }
     }
 
     fn add(&mut self, system: &System, state: &[u32]) {
-        let mut waiting = u32::from(system.is_astray(state)) << ASTRAY;
+        let mut waiting = u32::from(system.is_goal_unmet(state)) << GOAL_UNMET;
         for (node, local) in state[LOCALS..LOCALS + system.nodes].iter().enumerate() {
             waiting |= u32::from(system.tables.locals[*local as usize].waits) << node;
         }
@@ -137,15 +141,15 @@ fn slice<'a, T>(values: &'a [T], ends: &[u64], state: u32) -> &'a [T] {
     &values[start..ends[state as usize] as usize]
 }
 
-/// Goes through all states once more, in the order of their distance.
-fn chart(
+/// Visits all states once more, in order of their distance.
+fn build_graph(
     system: &mut System,
-    oracle: &mut dyn Oracle,
+    stepper: &mut dyn Stepper,
     explored: &Explored,
     memory: u64,
-    goes_on: &mut dyn FnMut(u64) -> bool,
-) -> Result<Chart, (End, u64)> {
-    let mut chart = Chart {
+    should_continue: &mut dyn FnMut(u64) -> bool,
+) -> Result<StateGraph, (End, u64)> {
+    let mut states = StateGraph {
         graph: Graph::new(),
         waiting: Vec::new(),
         ids: Vec::new(),
@@ -154,71 +158,71 @@ fn chart(
         due: Vec::new(),
         due_ends: Vec::new(),
     };
-    let mut numbers = vec![NOTHING; explored.numbers()];
-    let Some((_, first)) = explored.roots.first() else { return Ok(chart) };
-    let mut guide = Guide::new(system, oracle, first);
+    let mut numbers = vec![NONE; explored.numbers()];
+    let Some((_, first)) = explored.roots.first() else { return Ok(states) };
+    let mut guide = PathGuide::new(system, stepper, first);
     let mut level: Vec<Vec<u32>> = Vec::new();
     for (id, state) in &explored.roots {
-        numbers[id.0 as usize] = chart.ids.len() as u32;
-        chart.ids.push(*id);
+        numbers[id.0 as usize] = states.ids.len() as u32;
+        states.ids.push(*id);
         level.push(state.clone());
     }
     while !level.is_empty() {
         let mut next = Vec::new();
         for state in level {
-            chart.add(guide.lookup.system, &state);
+            states.add(guide.lookup.system, &state);
             let candidates = guide.candidates(&state).to_vec();
             let mut row = Vec::with_capacity(candidates.len());
             for candidate in candidates {
                 let Some(id) = explored.find(candidate.fingerprint) else { continue };
                 let number = &mut numbers[id.0 as usize];
-                if *number == NOTHING {
-                    *number = chart.ids.len() as u32;
-                    chart.ids.push(id);
+                if *number == NONE {
+                    *number = states.ids.len() as u32;
+                    states.ids.push(id);
                     let mut words = Vec::new();
                     let action = Action::unpack(candidate.action);
-                    guide.lookup.system.succeed(&state, action, candidate.outcome, &mut words);
+                    guide.lookup.system.apply_action(&state, action, candidate.outcome, &mut words);
                     next.push(words);
                 }
                 row.push(*number);
             }
-            chart.graph.push_row(row);
-            if chart.graph.states().is_multiple_of(65_536) {
-                let counted = chart.bytes() + explored.kept_bytes + numbers.len() as u64 * 4;
+            states.graph.push_row(row);
+            if states.graph.states().is_multiple_of(65_536) {
+                let counted = states.bytes() + explored.kept_bytes + numbers.len() as u64 * 4;
                 let bytes = memory::resident().map_or(counted, |resident| resident.max(counted));
                 if bytes > memory {
                     return Err((End::Memory, bytes));
                 }
-                if !goes_on(bytes) {
+                if !should_continue(bytes) {
                     return Err((End::Stopped, bytes));
                 }
             }
         }
         level = next;
     }
-    Ok(chart)
+    Ok(states)
 }
 
-/// What fair runs owe in the states of a chart.
-struct Debts<'a> {
-    chart: &'a Chart,
+/// The obligations of fair runs in the states of a graph.
+struct Obligations<'a> {
+    states: &'a StateGraph,
     system: &'a System,
-    /// What the last state that was asked about leads to.
-    cache: RefCell<(u32, Found)>,
+    /// The transitions of the state that was asked about last.
+    cache: RefCell<(u32, Successors)>,
 }
 
-impl Fairness for Debts<'_> {
+impl Fairness for Obligations<'_> {
     fn due(&self, state: u32) -> &[u64] {
-        slice(&self.chart.due, &self.chart.due_ends, state)
+        slice(&self.states.due, &self.states.due_ends, state)
     }
 
     fn meets(&self, source: u32, edge: usize, obligation: u64) -> bool {
         let mut cache = self.cache.borrow_mut();
-        let state = self.chart.state(source);
+        let state = self.states.state(source);
         if cache.0 != source {
             cache.0 = source;
             let fingerprint = self.system.fingerprint(state);
-            // All that was gone through is known.
+            // The outcomes of all visited states are known.
             let _ = expand(&mut Known(self.system), state, fingerprint, 0, &mut cache.1);
         }
         let Some(candidate) = cache.1.candidates.get(edge) else { return false };
@@ -229,7 +233,7 @@ impl Fairness for Debts<'_> {
                 let envelope = envelope_of(state[self.system.body(state) + place]);
                 Some(delivery_obligation(&tables.envelopes[envelope as usize]))
             }
-            Action::Own { node, index } => {
+            Action::Move { node, index } => {
                 let first = tables.locals[state[LOCALS + node] as usize].first_move as usize;
                 tables.move_details[first + index].obligation
             }
@@ -237,24 +241,25 @@ impl Fairness for Debts<'_> {
             Action::Lose(_) | Action::Duplicate(_) | Action::Advance => None,
         };
         let sets = || {
-            matches!(action, Action::Deliver(_) | Action::Own { .. })
-                && candidate.outcome != NOTHING
+            matches!(action, Action::Deliver(_) | Action::Move { .. })
+                && candidate.outcome != NONE
                 && tables.consequences[candidate.outcome as usize].sets.contains(&obligation)
         };
         own == Some(obligation) || sets()
     }
 }
 
-fn tell(
+/// Converts the path to a cycle, and the cycle, into steps.
+fn lasso_steps(
     system: &mut System,
-    oracle: &mut dyn Oracle,
+    stepper: &mut dyn Stepper,
     explored: &Explored,
     root: crate::visited::StateId,
     actions: &[u16],
     cycle: &[(u32, usize)],
 ) -> Lasso {
     let mut state = explored.roots.iter().find(|(id, _)| *id == root).map_or_else(Vec::new, |(_, words)| words.clone());
-    let mut guide = Guide::new(system, oracle, &state);
+    let mut guide = PathGuide::new(system, stepper, &state);
     let path = guide.follow(&mut state, actions);
     let mut steps = Vec::new();
     for (_, edge) in cycle {

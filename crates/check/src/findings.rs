@@ -1,42 +1,42 @@
-//! What a check is asked to do, and what it found.
+//! The input of a check (group, faults, effort) and its result.
 
 use crate::breadth::End;
-use crate::deaths::Deaths;
 use crate::membership::Views;
-use crate::play::Counterexample;
+use crate::notices::Deaths;
+use crate::replay::Counterexample;
 use crate::walk::Walks;
 use quorate_core::{Span, Time};
 use quorate_journal::property::Kind;
 
-/// The group and all that may happen to it.
+/// The group to check, and the faults that may occur.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
     pub nodes: usize,
-    /// Links keep the order of messages.
+    /// Whether links deliver messages in the order they were sent.
     pub fifo: bool,
     pub losses: u8,
     pub duplicates: u8,
     pub crashes: u8,
     pub restarts: u8,
-    /// How many timers may fire although messages are under way, where time does not count. All others wait until
-    /// nothing is.
+    /// How many timers may fire while messages are in flight, where time is not modelled. All other
+    /// timers fire only when no message is in flight.
     pub hasty_timers: u8,
-    /// What time is like, where it counts. Else it stands still, and a timer fires at any time.
+    /// The model of time. If `None`, time does not pass, and a timer may fire at any moment.
     pub timing: Option<Timing>,
-    /// How views change, if the group has views. Its nodes are then told of them, and of their leases.
+    /// How views change, if the group has views. Its nodes then receive views and leases as inputs.
     pub views: Option<Views>,
-    /// Who is told when a node goes down, and when it is back.
+    /// Which parties are notified when a node crashes or restarts.
     pub deaths: Deaths,
-    /// Whether what is saved is durable at once. Where nobody restarts, a slow disk changes nothing but the order of things, and orders
-    /// that make no difference cost states.
+    /// Whether a save is durable at once. If no node restarts, a slow disk only changes the order
+    /// of events, and orders that make no difference cost states.
     pub prompt_disks: bool,
-    /// Whether a crash may come in the middle of a step's sending: whatever the node has under way when it goes down may be lost, each
-    /// message by itself, or the latest ones of a link where links keep the order.
+    /// Whether a crash may interrupt a step's sends: each message that the node has in flight when
+    /// it crashes may be lost; on links that keep the order, only the latest ones.
     pub cut_short: bool,
 }
 
 impl Setup {
-    /// A group of this size to which nothing happens.
+    /// A group of this size without faults.
     pub fn new(nodes: usize) -> Self {
         Self {
             nodes,
@@ -55,59 +55,61 @@ impl Setup {
     }
 }
 
-/// Time that counts: timers fire at the ends of their spans, on clocks that are off.
+/// A model of time: timers fire at the ends of their spans, on clocks that drift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// By how much each clock runs too fast or too slow, in millionths. Both are tried for every node.
+    /// How much each clock runs too fast or too slow, in parts per million. The check tries both
+    /// for every node.
     pub drift_ppm: u32,
-    /// How far time is followed.
+    /// The instant at which the check stops advancing time.
     pub until: Time,
-    /// How long a message is under way: at least, and at most. Unless given, it may arrive at any instant, the one at which it was sent too.
+    /// The shortest and longest delay of a message. If `None`, a message may arrive at any instant,
+    /// also the one at which it was sent.
     pub delay: Option<Span>,
 }
 
 impl Timing {
-    /// Exact clocks, and messages that arrive whenever they like.
+    /// Exact clocks and unbounded message delays, up to this instant.
     pub const fn until(until: Time) -> Self {
         Self { drift_ppm: 0, until, delay: None }
     }
 }
 
-/// How to search.
+/// How to search, and within which limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effort {
     pub search: Search,
     pub threads: usize,
-    /// How many bytes it may take.
+    /// Memory limit in bytes.
     pub memory: u64,
-    /// Whether orders that make no difference are left out.
+    /// Whether to skip interleavings that differ only in the order of independent steps.
     pub reduce: bool,
-    /// Whether to stop at the first breach.
+    /// Whether to stop at the first violation.
     pub first: bool,
-    /// Which properties are judged; all if not given.
+    /// Names of the properties to judge; all if `None`.
     pub properties: Option<Vec<String>>,
 }
 
-/// In which order states are searched.
+/// The order in which states are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
     /// Level by level, for shortest counterexamples and liveness.
     Breadth,
-    /// Deep first, for little memory.
+    /// Deepest states first, which takes the least memory.
     Depth,
-    /// At random, for spaces too large to see all of.
+    /// Random walks, for state spaces too large to explore completely.
     Walks(Walks),
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug)]
 pub struct Findings {
     pub end: End,
-    /// The main search. It sees the group's states as they are.
+    /// The main search, over the group's states.
     pub states: Pass,
-    /// The search with memory of the past beside the states, if a property needs it.
+    /// The search with memory of the past in each state, if a property needs it.
     pub past: Option<Pass>,
-    /// The search for fair runs that go on for ever, if it was needed.
+    /// The search for infinite fair runs, if it was needed.
     pub fair: Option<Pass>,
     pub walks: Option<u64>,
     /// Whether the nodes set timers.
@@ -116,18 +118,19 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Whether every reachable state was seen, and every property judged that can be.
+    /// Whether the search saw every reachable state and judged every property that it can judge.
     pub fn is_complete(&self) -> bool {
         let settled = |verdict: &Verdict| verdict.holds.is_some() || verdict.out_of_scope;
         self.end == End::Complete && self.verdicts.iter().all(settled)
     }
 
-    /// Whether any property is broken.
+    /// Whether any property is violated.
     pub fn is_broken(&self) -> bool {
         self.verdicts.iter().any(|verdict| verdict.holds == Some(false))
     }
 
-    /// How likely it is at most that two states shared a fingerprint, so that one of them was not looked at.
+    /// Upper bound on the probability that two states shared a fingerprint, so that the search
+    /// skipped one of them.
     pub fn collision(&self) -> f64 {
         let passes = [Some(&self.states), self.past.as_ref(), self.fair.as_ref()];
         let odds = passes.into_iter().flatten().map(|pass| {
@@ -142,32 +145,32 @@ impl Findings {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pass {
     pub end: End,
-    /// Distinct states; none are told apart by random walks.
+    /// Number of distinct states; zero for random walks, which do not compare states.
     pub states: u64,
-    /// Transitions taken, and initial states.
+    /// Number of transitions taken, plus the initial states.
     pub generated: u64,
-    /// The longest of the shortest paths.
+    /// The length of the longest shortest path.
     pub depth: u64,
     pub seconds: f64,
-    /// What it kept for each state, beyond the states that waited to be expanded.
+    /// Bytes kept per state, without the frontier.
     pub bytes_per_state: Option<f64>,
 }
 
-/// What came of one property.
+/// The verdict on one property.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     pub name: &'static str,
     pub kind: Kind,
-    /// Whether it holds, if that is known.
+    /// Whether the property holds; `None` if the check could not decide.
     pub holds: Option<bool>,
-    /// Why it is not known.
+    /// Why the check could not decide.
     pub unknown: Option<&'static str>,
-    /// It is not known because no search of such a group can judge it, not because this one did not finish.
+    /// Whether no search of such a group can decide it, as opposed to a search that did not finish.
     pub out_of_scope: bool,
     pub counterexample: Option<Counterexample>,
 }
 
-/// What part of a check is under way.
+/// The part of a check that is running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The main search.
@@ -178,7 +181,7 @@ pub enum Phase {
     Shortest,
 }
 
-/// Why a group cannot be checked.
+/// The reason why a group cannot be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckError {
     NoNodes,
@@ -193,24 +196,24 @@ pub enum CheckError {
 impl std::fmt::Display for CheckError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NoNodes => f.write_str("A group needs at least one node; --nodes 3 is a good start."),
+            Self::NoNodes => f.write_str("--nodes must be at least 1; got 0 (3 is a good start)."),
             Self::TooManyNodes { most } => {
-                write!(f, "Checking all orders of so many nodes is hopeless: at most {most} can be told apart.")
+                write!(f, "--nodes must be at most {most} in a check.")
             }
             Self::TimedViews => f.write_str(
-                "Views are checked without time: a lease may end at any moment, whatever its length. Leave --drift, --delay and --until out.",
+                "Views are checked without time: a lease may end at any moment, whatever its length. Omit --drift, --delay and --until.",
             ),
-            Self::TooManyChanges { most } => write!(f, "The views of such a group can change at most {most} times in a check."),
+            Self::TooManyChanges { most } => write!(f, "A check of this group allows at most {most} view changes."),
             Self::TooManyWaits { sites, resources, rounds } => write!(
                 f,
-                "Checking all graphs of so many would never end: it takes at most {sites} nodes with one process each, {resources} resources on \
-                 nodes of their own, and {rounds} rounds; where there are resources, {rounds} of all nodes together."
+                "The state space is too large: a check allows at most {sites} nodes with one process each, {resources} resources on \
+                 nodes of their own, and {rounds} rounds; with resources, {rounds} rounds of all nodes together."
             ),
             Self::TooManyMessages { most, of_one } => write!(
                 f,
-                "Checking all orders of so many messages is hopeless: at most {most} are told apart, and at most {of_one} of one sender.",
+                "The state space is too large: a check allows at most {most} messages in all, and at most {of_one} from one sender.",
             ),
-            Self::TooManyFaults { most } => write!(f, "Each kind of fault can happen at most {most} times in a check."),
+            Self::TooManyFaults { most } => write!(f, "A check allows at most {most} faults of each kind."),
         }
     }
 }

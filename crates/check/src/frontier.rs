@@ -2,13 +2,13 @@
 
 use crate::visited::StateId;
 
-/// States one after the other, each as its words.
+/// States stored one after the other, each as its words.
 #[derive(Default)]
 pub(crate) struct Block {
     pub(crate) words: Vec<u32>,
     pub(crate) ends: Vec<u32>,
     pub(crate) fingerprints: Vec<u64>,
-    /// Whose they are: shard, first place, how many.
+    /// The shards that the states belong to, with their indices there.
     pub(crate) runs: Vec<Run>,
 }
 
@@ -34,7 +34,7 @@ impl Block {
         self.words.capacity() as u64 * 4 + self.ends.capacity() as u64 * 4 + self.fingerprints.capacity() as u64 * 8
     }
 
-    /// All of it is the last that this shard has, which now has so many.
+    /// Marks the states as the last ones of a shard with `len` states.
     pub(crate) fn of_shard(mut self, shard: u8, len: u32) -> Self {
         let count = self.len() as u32;
         self.runs = vec![Run { shard, first: len - count, count }];
@@ -50,7 +50,7 @@ impl Block {
     }
 }
 
-/// Which state of its shard is at this place of a batch with these runs.
+/// Returns the state at this index of a batch with these runs.
 pub(crate) fn id_at(runs: &[Run], place: usize) -> Option<StateId> {
     let mut place = place as u32;
     for run in runs {

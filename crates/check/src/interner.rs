@@ -1,13 +1,13 @@
-//! Small numbers for values: each distinct value is kept once.
+//! Interning: each distinct value is stored once and has a small number.
 
 use crate::content::content;
 use std::hash::Hash;
 
-/// Distinct values, numbered in the order in which they came.
+/// Distinct values, numbered in order of insertion.
 pub(crate) struct Interner<T> {
     values: Vec<T>,
     fingerprints: Vec<u64>,
-    /// Numbers of values by their fingerprints, at most half full; `EMPTY` elsewhere.
+    /// Numbers of values by fingerprint, at most half full; `EMPTY` in unused slots.
     slots: Vec<u32>,
 }
 
@@ -22,7 +22,7 @@ impl<T: Hash + Eq> Interner<T> {
         &self.values[number as usize]
     }
 
-    /// The number of a value, its fingerprint, and whether it is new.
+    /// Returns the number of a value, its fingerprint, and whether the value is new.
     pub(crate) fn intern(&mut self, value: T) -> (u32, u64, bool) {
         let fingerprint = content(&value);
         let mut slot = self.home(fingerprint);
@@ -59,13 +59,14 @@ impl<T: Hash + Eq> Interner<T> {
     }
 }
 
-/// A map from words to small numbers, for the hottest look-up of the search: a key and its number lie side by side.
+/// A map from words to small numbers, for the hottest look-up of the search: a key and its number
+/// are adjacent in memory.
 pub(crate) struct WordMap {
     slots: Vec<(u64, u32)>,
     len: usize,
 }
 
-/// No key is this word.
+/// Marks a free slot; no key has this value.
 const FREE: u64 = u64::MAX;
 
 impl WordMap {
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_map_keeps_what_it_is_given() {
+    fn a_word_map_finds_every_stored_key() {
         let mut map = WordMap::new();
         for key in 0..10_000_u64 {
             assert_eq!(map.get(key << 16), None);

@@ -1,14 +1,15 @@
-//! What is found of each property as the searches go, and the verdicts at the end.
+//! The findings about each property during the searches, and the verdicts at the end.
 
 use crate::breadth::End;
+use crate::clients::{Judged, Property};
 use crate::findings::{Effort, Findings, Pass, Verdict};
-use crate::play::Counterexample;
+use crate::replay::Counterexample;
 use crate::system::Criterion;
-use crate::users::{Judged, Property};
 use quorate_journal::property::Kind;
 
+/// Why a property is undecided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Open {
+pub(crate) enum Undecided {
     Unfinished,
     BoundedTime,
     NoGraph,
@@ -16,35 +17,35 @@ pub(crate) enum Open {
     TooLarge,
 }
 
-impl Open {
+impl Undecided {
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::Unfinished => "the search did not finish",
-            Self::BoundedTime => "time is followed only so far",
-            Self::NoGraph => "runs may go in circles, which only a breadth-first search can judge",
-            Self::AtRandom => "random walks do not see everything",
-            Self::TooLarge => "the group is too large to remember who knew of which request",
+            Self::BoundedTime => "the check bounds time, and an infinite run has no bound",
+            Self::NoGraph => "runs may contain cycles, which only a breadth-first search can judge",
+            Self::AtRandom => "random walks do not visit every state",
+            Self::TooLarge => "the group is too large to track which node knew of which request",
         }
     }
 
-    /// Whether no search of such a group can judge it.
+    /// Whether no search of such a group can decide the property.
     pub(crate) fn is_out_of_scope(self) -> bool {
         matches!(self, Self::BoundedTime | Self::TooLarge)
     }
 }
 
-/// What is found of each property as the searches go.
+/// The findings about each property so far.
 pub(crate) struct Judgement {
     pub(crate) properties: Vec<Property>,
     wanted: Vec<bool>,
-    open: Vec<Option<Open>>,
+    open: Vec<Option<Undecided>>,
     examples: Vec<Option<Counterexample>>,
     pub(crate) states: Pass,
     pub(crate) past: Option<Pass>,
     pub(crate) fair: Option<Pass>,
     pub(crate) walks: Option<u64>,
     ended: End,
-    /// Properties were asked for by name.
+    /// Whether the caller asked for properties by name.
     by_name: bool,
 }
 
@@ -68,7 +69,7 @@ impl Judgement {
         }
     }
 
-    /// The number of the wanted property that is judged so.
+    /// Returns the number of the wanted property that is judged this way.
     pub(crate) fn number(&self, judged: impl Fn(&Judged) -> bool) -> Option<u8> {
         let mut places = (0_u8..).zip(self.properties.iter().zip(&self.wanted));
         places.find(|(_, (property, wanted))| **wanted && judged(&property.judged)).map(|(number, _)| number)
@@ -84,7 +85,7 @@ impl Judgement {
             Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
             Judged::ByBound(judge, bound) => Some((number, Criterion::Bound(judge, bound))),
             Judged::ByEnds(judge) => Some((number, Criterion::AtEnds(judge))),
-            Judged::ByTerms => Some((number, Criterion::Terms)),
+            Judged::ByTerms => Some((number, Criterion::OneHolder)),
             Judged::ByStep
             | Judged::ByFences
             | Judged::ByOrder
@@ -104,15 +105,16 @@ impl Judgement {
         self.examples[usize::from(property)].is_some()
     }
 
-    pub(crate) fn break_by(&mut self, property: u8, example: Counterexample) {
+    pub(crate) fn record_counterexample(&mut self, property: u8, example: Counterexample) {
         self.examples[usize::from(property)] = Some(example);
     }
 
-    pub(crate) fn leave_open(&mut self, property: u8, why: Open) {
+    pub(crate) fn mark_undecided(&mut self, property: u8, why: Undecided) {
         self.open[usize::from(property)] = Some(why);
     }
 
-    /// A search that judges such properties has ended.
+    /// Records how a search ended. Unless it is complete, the properties that it judges stay
+    /// undecided.
     pub(crate) fn end(&mut self, end: End, judged: impl Fn(&Judged) -> bool) {
         if end == End::Complete {
             return;
@@ -122,13 +124,13 @@ impl Judgement {
         }
         for (open, property) in self.open.iter_mut().zip(&self.properties) {
             if judged(&property.judged) {
-                *open = Some(Open::Unfinished);
+                *open = Some(Undecided::Unfinished);
             }
         }
     }
 
-    /// Whether the next search is worth its while.
-    pub(crate) fn goes_on(&self, effort: &Effort) -> bool {
+    /// Whether the next search should run.
+    pub(crate) fn should_continue(&self, effort: &Effort) -> bool {
         let broken = self.examples.iter().any(Option::is_some);
         self.ended != End::Stopped && !(effort.first && broken)
     }
@@ -159,9 +161,10 @@ impl Judgement {
                 name: property.name,
                 kind,
                 holds,
-                unknown: open.map(Open::reason),
-                // Whoever asks for a property by name is not content with silence.
-                out_of_scope: !self.by_name && open.is_some_and(Open::is_out_of_scope),
+                unknown: open.map(Undecided::reason),
+                // A caller that asks for a property by name gets an answer even if it is out of
+                // scope.
+                out_of_scope: !self.by_name && open.is_some_and(Undecided::is_out_of_scope),
                 counterexample: example,
             });
         }

@@ -1,57 +1,59 @@
-//! The checker: every order in which a small group can do what it does.
+//! An exhaustive checker: it explores every interleaving of a small group of nodes.
 //!
-//! A [`Checker`] has the same nodes that the simulator and the runtime drive. It explores all interleavings of
-//! deliveries, commands, timers, losses, crashes, restarts and changes of views within bounds, and judges a family's properties: safety,
-//! deadlock, and liveness under fair delivery. Every counterexample is played again by real nodes before an observer, so
-//! it becomes a journal like that of any run.
+//! A [`Checker`] runs the same nodes as the simulator and the network runtime. It explores all
+//! interleavings of deliveries, commands, timers, losses, crashes, restarts and view changes within
+//! bounds, and judges a family's properties: safety, deadlock, and liveness under fair delivery.
+//! Real nodes replay every counterexample in front of an observer, so a counterexample becomes a
+//! journal like that of any run.
 //!
-//! What the nodes' clients may do, and the properties that are judged, are a [`Users`]; this crate knows no family of algorithms.
+//! A [`Users`] implementation defines what the nodes' clients may do and which properties are
+//! judged. This crate contains no family of algorithms.
 
 mod action;
 mod breadth;
 mod budgets;
-mod cast;
 mod checker;
+mod clients;
 mod content;
-mod deaths;
 mod depth;
 #[cfg(feature = "testing")]
 pub mod differential;
+mod executor;
 mod expand;
 mod fair;
 mod findings;
 mod frontier;
-mod hands;
+mod initial_states;
 mod interner;
 mod judgement;
 mod liveness;
 mod local;
 mod membership;
 mod memory;
+mod memory_of_past;
+mod notices;
 mod parallel;
-mod past;
-mod play;
+mod path;
 mod reduce;
-mod stage;
+mod replay;
+mod step_table;
 mod system;
 mod table;
 mod tables;
-mod trail;
-mod troupe;
-mod users;
 mod visited;
 mod walk;
+mod worker_group;
 
 pub use breadth::{End, Progress};
 pub use checker::{Checker, Report};
-pub use deaths::Deaths;
+pub use clients::{BoundedJudge, Judge, Judged, News, Offer, Property, Story, Users};
 pub use findings::{CheckError, Effort, Findings, Pass, Phase, Search, Setup, Timing, Verdict};
 pub use local::Checked;
 pub use membership::Views;
-pub use play::Counterexample;
-pub use stage::Make;
+pub use notices::Deaths;
+pub use replay::Counterexample;
+pub use step_table::Make;
 pub use tables::Past;
-pub use users::{BoundedJudge, Judge, Judged, News, Offer, Property, Story, Users};
 pub use walk::Walks;
 
 #[cfg(doctest)]

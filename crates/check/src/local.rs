@@ -1,4 +1,5 @@
-//! The local state of one node as the checker sees it: the protocol, what it runs on, and its user.
+//! The local state of one node as the checker sees it: the protocol, its disk and timers, and its
+//! client.
 
 use crate::membership::Lease;
 use quorate_core::{Describe, Durable, Incarnation, NodeId, Protocol, Time};
@@ -7,9 +8,10 @@ use quorate_journal::disk::Disk;
 use serde::Serialize;
 use std::hash::{Hash, Hasher};
 
-/// A protocol that can be checked: its states and parts can be copied, compared and hashed, and can enter a journal.
+/// A protocol that can be checked: its states and parts can be cloned, compared, hashed and
+/// recorded in a journal.
 ///
-/// Every protocol with such parts is one; nobody implements this by hand.
+/// Implemented for every protocol with such parts; no type needs to implement it by hand.
 pub trait Checked:
     Recordable
     + Protocol<
@@ -38,29 +40,29 @@ impl<P> Checked for P where
 {
 }
 
-/// One node with its disk, its timers, its clock's rate and its user.
+/// One node with its disk, its timers, its clock rate and its client.
 pub(crate) struct Local<P: Protocol, U> {
     pub(crate) node: NodeId,
-    /// None while it is down.
+    /// `None` while the node is down.
     pub(crate) protocol: Option<P>,
     pub(crate) incarnation: Incarnation,
-    /// In the order of their fingerprints, so that equal sets are equal.
+    /// Sorted by fingerprint, so that equal sets compare equal.
     pub(crate) timers: Vec<Armed<P::Timer>>,
     pub(crate) disk: Disk<P>,
-    /// How much faster than true time its clock runs, in millionths.
+    /// How much faster than true time the clock runs, in parts per million.
     pub(crate) rate: i32,
-    /// Whether it may act, where the group has views.
+    /// Whether the node may act, where the group has views.
     pub(crate) lease: Lease,
-    pub(crate) user: U,
+    pub(crate) client: U,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Armed<T> {
     pub(crate) fingerprint: u64,
     pub(crate) timer: T,
-    /// When it may fire by the node's own clock, where time counts.
+    /// Earliest time at which the timer may fire, by the node's own clock, where time is modelled.
     pub(crate) earliest: Time,
-    /// When it must have fired.
+    /// Latest time at which it must have fired.
     pub(crate) latest: Time,
 }
 
@@ -74,7 +76,7 @@ impl<P: Checked, U: Clone> Clone for Local<P, U> {
             disk: self.disk.clone(),
             rate: self.rate,
             lease: self.lease,
-            user: self.user.clone(),
+            client: self.client.clone(),
         }
     }
 }
@@ -82,7 +84,7 @@ impl<P: Checked, U: Clone> Clone for Local<P, U> {
 impl<P: Checked, U: Eq> PartialEq for Local<P, U> {
     fn eq(&self, other: &Self) -> bool {
         self.node == other.node
-            && self.user == other.user
+            && self.client == other.client
             && self.incarnation == other.incarnation
             && self.rate == other.rate
             && self.lease == other.lease
@@ -97,7 +99,7 @@ impl<P: Checked, U: Eq> Eq for Local<P, U> {}
 impl<P: Checked, U: Hash> Hash for Local<P, U> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.node.hash(state);
-        self.user.hash(state);
+        self.client.hash(state);
         self.incarnation.hash(state);
         self.rate.hash(state);
         self.lease.hash(state);
@@ -109,33 +111,33 @@ impl<P: Checked, U: Hash> Hash for Local<P, U> {
 
 const MILLION: i128 = 1_000_000;
 
-/// What a clock of this rate shows at a true instant; all show zero at zero.
-pub(crate) fn shown(time: Time, rate: i32) -> Time {
+/// Returns what a clock of this rate shows at a true instant; all clocks show zero at zero.
+pub(crate) fn local_time(time: Time, rate: i32) -> Time {
     let nanos = i128::from(time.nanos()) * (MILLION + i128::from(rate)) / MILLION;
     Time::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }
 
-/// The first true instant at which a clock of this rate shows at least this.
-pub(crate) fn reached(shown: Time, rate: i32) -> Time {
+/// Returns the first true instant at which a clock of this rate shows at least `local`.
+pub(crate) fn true_time(local_time: Time, rate: i32) -> Time {
     let pace = (MILLION + i128::from(rate)).max(1);
-    let nanos = (i128::from(shown.nanos()) * MILLION + pace - 1).div_euclid(pace);
+    let nanos = (i128::from(local_time.nanos()) * MILLION + pace - 1).div_euclid(pace);
     Time::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{reached, shown};
+    use super::{local_time, true_time};
     use quorate_core::Time;
 
     #[test]
-    fn a_clock_shows_its_timer_the_first_moment_it_is_due() {
+    fn true_time_is_the_first_instant_at_which_the_clock_shows_it() {
         for rate in [-1_000, -1, 0, 1, 1_000] {
             for nanos in [0, 1, 999_999, 1_000_000_000, 1_000_000_007] {
                 let due = Time::from_nanos(nanos);
-                let truly = reached(due, rate);
-                assert!(shown(truly, rate) >= due, "{rate} {nanos}");
-                let before = Time::from_nanos(truly.nanos() - 1);
-                assert!(nanos == 0 || shown(before, rate) < due, "{rate} {nanos}");
+                let instant = true_time(due, rate);
+                assert!(local_time(instant, rate) >= due, "{rate} {nanos}");
+                let before = Time::from_nanos(instant.nanos() - 1);
+                assert!(nanos == 0 || local_time(before, rate) < due, "{rate} {nanos}");
             }
         }
     }

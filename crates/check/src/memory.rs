@@ -1,6 +1,6 @@
-//! How much memory this process has.
+//! Memory use of this process.
 
-/// What is resident, as the system counts it; nothing where it does not say.
+/// Returns the resident set size in bytes; `None` where the system does not report it.
 pub(crate) fn resident() -> Option<u64> {
     let sizes = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = sizes.split_whitespace().nth(1)?.parse().ok()?;
@@ -11,9 +11,9 @@ pub(crate) fn resident() -> Option<u64> {
 mod tests {
     use super::resident;
 
-    /// Linux says the same in kilobytes elsewhere, so that a wrong size of a page shows as a factor.
+    /// Linux reports the same size in kilobytes elsewhere, so a wrong page size shows as a factor.
     #[test]
-    fn pages_are_as_large_as_the_system_says() {
+    fn resident_memory_matches_the_kernels_status_file() {
         let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse().unwrap();

@@ -1,9 +1,10 @@
-//! Work for several threads, with results in the order of the work.
+//! Runs work on several threads and returns the results in the order of the work.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Does every piece of work and gives the results back in order. The threads live as long as the call.
+/// Applies `act` to every piece of work and returns the results in order. The threads end with the
+/// call.
 pub(crate) fn in_order<T: Send, R: Send>(threads: usize, work: Vec<T>, act: impl Fn(T) -> R + Sync) -> Vec<R> {
     if threads < 2 || work.len() < 2 {
         return work.into_iter().map(act).collect();
@@ -19,7 +20,7 @@ pub(crate) fn in_order<T: Send, R: Send>(threads: usize, work: Vec<T>, act: impl
     };
     thread::scope(|scope| {
         for _ in 1..threads {
-            // Whoever cannot be had is not missed: the rest do its share.
+            // If a thread cannot be started, the others do its share.
             let _ = thread::Builder::new().spawn_scoped(scope, serve);
         }
         serve();

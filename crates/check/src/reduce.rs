@@ -1,66 +1,67 @@
-//! Partial-order reduction: where it makes no difference who goes first, one goes first.
+//! Partial-order reduction: explores one order of steps that commute, instead of all of them.
 //!
-//! What happens at different nodes commutes. So it is enough to follow what one node can do now, and to leave what the
-//! others can do for later, if
+//! Steps of different nodes commute. So it is enough to follow the steps of one node, and to leave
+//! the steps of the others for later, if
 //!
-//! - nobody else can send that node anything before it acts: this is found out by letting the others do all they can
-//!   while it stands still, and remembered;
-//! - no property can see what it does;
-//! - no fault budget is left, since faults anywhere draw on it, nothing that a dead node sent may still be lost, no view is due, and
-//!   time does not count;
-//! - it leads to a state that is still to be expanded: else all are followed, so that nobody is left out by runs that go
-//!   in circles.
+//! - no other node can send that node anything before it acts. To find out, the search lets the
+//!   others take all their steps while this node takes none, and remembers the answer;
+//! - no property can see its steps;
+//! - no fault budget is left, since any fault anywhere draws on it; no message of a crashed node
+//!   may still be lost; no view is due; and time is not modelled;
+//! - a step leads to a state that is still to be expanded. Otherwise all nodes are followed, so
+//!   that a cycle cannot postpone a node for ever.
 //!
-//! What reaches a node that is down always goes first. Where nobody else can, nobody is looked for after a while.
+//! Messages to a node that is down always go first. Where no other node can go first, the search
+//! soon stops looking for one.
 //!
-//! Every deadlock, and every breach of a property of states or of the past, is still found. It may be found by a path
-//! that is longer than the shortest.
+//! The reduced search still finds every deadlock and every violation of a property of states or of
+//! the past, but perhaps not by a shortest path.
 
-use crate::action::{Action, MOST_NODES};
+use crate::action::{Action, MAX_NODES};
 use crate::budgets::Budgets;
 use crate::content::mix;
-use crate::expand::{Candidate, Found, Lookup, Unknown, expand_node};
+use crate::expand::{Candidate, Lookup, Successors, Unknown, expand_node};
 use crate::system::{LOCALS, System};
-use crate::tables::{Beat, NOTHING};
+use crate::tables::{NONE, StepEvent};
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-/// How far the others are followed before the answer is taken for no.
-const MOST_FOLLOWED: usize = 64;
-/// How many answers one thread remembers.
-const REMEMBERED: usize = 1 << 16;
+/// Number of states of the other nodes to follow before the answer is assumed to be no.
+const MAX_FOLLOWED: usize = 64;
+/// Number of answers that one thread remembers.
+const ANSWER_SLOTS: usize = 1 << 16;
 
-/// Whether it pays to look for nodes that may go first: where they are rare, looking costs more than it saves. Every
-/// sixty-fourth state is tried all the same, so that better times are noticed. States are counted, never time, so that
-/// the same check always leaves out the same.
+/// How often looking for an independent node succeeded: where it rarely does, looking costs more
+/// than it saves. Every sixty-fourth state is tried in any case, to notice a change. The statistics
+/// count states, never time, so that the same check always skips the same states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Yield {
+pub(crate) struct ReductionStats {
     pub(crate) tried: u64,
-    pub(crate) won: u64,
+    pub(crate) succeeded: u64,
 }
 
-impl Yield {
+impl ReductionStats {
     pub(crate) fn is_worth_trying(self, fingerprint: u64) -> bool {
         const ENOUGH: u64 = 512;
-        self.tried < ENOUGH || 2 * self.won >= self.tried || fingerprint >> 32 & 63 == 0
+        self.tried < ENOUGH || 2 * self.succeeded >= self.tried || fingerprint >> 32 & 63 == 0
     }
 
     pub(crate) fn add(&mut self, other: Self) {
         const MEMORY: u64 = 1 << 14;
         self.tried += other.tried;
-        self.won += other.won;
+        self.succeeded += other.succeeded;
         while self.tried > MEMORY {
             self.tried /= 2;
-            self.won /= 2;
+            self.succeeded /= 2;
         }
     }
 }
 
-/// What each thread remembers of who can send what.
+/// The reducers of all threads, each with the answers it remembers.
 #[derive(Default)]
 pub(crate) struct Reducers {
     pool: Mutex<Vec<Reducer>>,
-    /// That of the thread that learns.
+    /// The reducer of the thread that computes missing outcomes.
     pub(crate) own: Reducer,
 }
 
@@ -74,25 +75,25 @@ impl Reducers {
     }
 }
 
-/// Finds nodes that may go first.
+/// Finds nodes whose steps may be followed alone.
 #[derive(Default)]
 pub(crate) struct Reducer {
     /// Answers, each in the slot of its question; the lowest bit is the answer.
     answers: Vec<u64>,
-    found: Found,
-    /// What came of trying since somebody last asked.
-    pub(crate) fresh: Yield,
+    found: Successors,
+    /// Attempts and successes since the last call.
+    pub(crate) fresh: ReductionStats,
 }
 
 impl Reducer {
-    /// Leaves only one node's actions of all that were found if that is enough, and tells whether it did.
+    /// Keeps only one node's actions if that is enough, and returns whether it did.
     pub(crate) fn reduce<L: Lookup>(
         &mut self,
         lookup: &mut L,
         state: &[u32],
         fingerprint: u64,
-        so_far: Yield,
-        found: &mut Found,
+        so_far: ReductionStats,
+        found: &mut Successors,
     ) -> Result<bool, Unknown> {
         let system = lookup.system();
         let budgets = Budgets::unpack(state[0]);
@@ -100,37 +101,37 @@ impl Reducer {
         if open || system.awaits_view(state) || system.may_cut_short(state) {
             return Ok(false);
         }
-        let Some(node) = self.who_goes_first(lookup, state, fingerprint, so_far, found)? else { return Ok(false) };
+        let Some(node) = self.independent_node(lookup, state, fingerprint, so_far, found)? else { return Ok(false) };
         let system = lookup.system();
         found.candidates.retain(|candidate| actor(system, state, candidate.action) == node);
-        // A breach is seen, so it is none of what is left.
+        // A violation is visible, so none of the remaining actions causes one.
         found.breaches.clear();
         Ok(true)
     }
 
-    fn who_goes_first<L: Lookup>(
+    fn independent_node<L: Lookup>(
         &mut self,
         lookup: &mut L,
         state: &[u32],
         fingerprint: u64,
-        so_far: Yield,
-        found: &Found,
+        so_far: ReductionStats,
+        found: &Successors,
     ) -> Result<Option<usize>, Unknown> {
         let system = lookup.system();
         let nodes = system.nodes;
         let down = |node: &usize| !system.tables.locals[state[LOCALS + node] as usize].up;
         let body = system.body(state);
-        // Nothing that reaches a node that is down makes a difference to anybody.
+        // A message to a node that is down is dropped and changes no node.
         let to_down = state[body..].iter().map(|word| usize::from(system.link(*word).1)).find(down);
         if to_down.is_some() || !so_far.is_worth_trying(fingerprint) {
             return Ok(to_down);
         }
-        let parts = Parts::of(system, state, &found.candidates);
+        let sets = NodeSets::of(system, state, &found.candidates);
         let mut first = None;
-        for node in (0..nodes).filter(|node| parts.may_go_first(*node)) {
+        for node in (0..nodes).filter(|node| sets.may_be_independent(*node)) {
             self.fresh.tried += 1;
-            if self.is_left_alone(lookup, state, fingerprint, node)? {
-                self.fresh.won += 1;
+            if self.is_isolated(lookup, state, fingerprint, node)? {
+                self.fresh.succeeded += 1;
                 first = Some(node);
                 break;
             }
@@ -138,8 +139,8 @@ impl Reducer {
         Ok(first)
     }
 
-    /// Whether nobody can send this node anything as long as it stands still.
-    fn is_left_alone<L: Lookup>(
+    /// Whether no other node can send this node anything as long as it takes no step.
+    fn is_isolated<L: Lookup>(
         &mut self,
         lookup: &mut L,
         state: &[u32],
@@ -147,10 +148,10 @@ impl Reducer {
         node: usize,
     ) -> Result<bool, Unknown> {
         if self.answers.is_empty() {
-            self.answers = vec![0; REMEMBERED];
+            self.answers = vec![0; ANSWER_SLOTS];
         }
         let question = question(lookup.system(), state, fingerprint, node);
-        let slot = (question >> 48) as usize % REMEMBERED;
+        let slot = (question >> 48) as usize % ANSWER_SLOTS;
         if self.answers[slot] | 1 == question | 1 {
             return Ok(self.answers[slot] & 1 == 1);
         }
@@ -162,16 +163,16 @@ impl Reducer {
                 expand_node(lookup, &state, fingerprint, 0, other, &mut self.found)?;
                 let system = lookup.system();
                 for candidate in &self.found.candidates {
-                    let sends = candidate.outcome != NOTHING
+                    let sends = candidate.outcome != NONE
                         && system.tables.outcomes[candidate.outcome as usize].receivers >> node & 1 == 1;
-                    if sends || seen.len() >= MOST_FOLLOWED {
+                    if sends || seen.len() >= MAX_FOLLOWED {
                         alone = false;
                         break 'follow;
                     }
                     let question = self::question(system, &state, candidate.fingerprint, node);
                     if seen.insert(question) {
                         let mut words = Vec::new();
-                        system.succeed(&state, Action::unpack(candidate.action), candidate.outcome, &mut words);
+                        system.apply_action(&state, Action::unpack(candidate.action), candidate.outcome, &mut words);
                         stack.push((words, candidate.fingerprint));
                     }
                 }
@@ -179,7 +180,7 @@ impl Reducer {
         }
         if alone {
             for question in seen {
-                self.answers[(question >> 48) as usize % REMEMBERED] = question | 1;
+                self.answers[(question >> 48) as usize % ANSWER_SLOTS] = question | 1;
             }
         } else {
             self.answers[slot] = question & !1;
@@ -188,53 +189,53 @@ impl Reducer {
     }
 }
 
-/// What the nodes can do next, each its part; one bit a node.
+/// The actions of a state by node; one bit per node.
 #[derive(Default)]
-struct Parts {
-    /// Who can do anything.
+struct NodeSets {
+    /// Nodes that can take any step.
     active: u16,
-    /// To whom something is under way.
-    expecting: u16,
-    /// Who can do something that a property sees.
-    seen: u16,
-    /// To whom each can send something with its next step.
-    sends: [u16; MOST_NODES],
+    /// Nodes with a message in flight to them.
+    receiving: u16,
+    /// Nodes with a step that a property can see.
+    visible: u16,
+    /// For each node, the nodes that its next steps may send to.
+    sends: [u16; MAX_NODES],
 }
 
-impl Parts {
+impl NodeSets {
     fn of(system: &System, state: &[u32], candidates: &[Candidate]) -> Self {
-        let mut parts = Self::default();
+        let mut sets = Self::default();
         for candidate in candidates {
             let node = actor(system, state, candidate.action);
             let action = Action::unpack(candidate.action);
-            parts.active |= 1 << node;
+            sets.active |= 1 << node;
             if matches!(action, Action::Deliver(_)) {
-                parts.expecting |= 1 << node;
+                sets.receiving |= 1 << node;
             }
-            if candidate.outcome == NOTHING {
+            if candidate.outcome == NONE {
                 continue;
             }
             let outcome = &system.tables.outcomes[candidate.outcome as usize];
-            parts.sends[node] |= outcome.receivers;
+            sets.sends[node] |= outcome.receivers;
             if outcome.visible || is_remembered(system, candidate.outcome) {
-                parts.seen |= 1 << node;
+                sets.visible |= 1 << node;
             }
         }
-        parts
+        sets
     }
 
-    /// Whether nothing speaks against following this node alone, as far as one step shows.
-    fn may_go_first(&self, node: usize) -> bool {
+    /// Whether the node's steps may be followed alone, as far as one step shows.
+    fn may_be_independent(&self, node: usize) -> bool {
         let bit = 1 << node;
-        let others_send = (0..MOST_NODES).filter(|other| *other != node).any(|other| self.sends[other] & bit != 0);
-        self.expecting & bit != 0 && self.seen & bit == 0 && self.active != bit && !others_send
+        let others_send = (0..MAX_NODES).filter(|other| *other != node).any(|other| self.sends[other] & bit != 0);
+        self.receiving & bit != 0 && self.visible & bit == 0 && self.active != bit && !others_send
     }
 }
 
-/// Whose action it is, where there are no faults.
+/// The node that an action belongs to, where there are no faults.
 fn actor(system: &System, state: &[u32], action: u16) -> usize {
     match Action::unpack(action) {
-        Action::Own { node, .. } => node,
+        Action::Move { node, .. } => node,
         Action::Deliver(place) | Action::Lose(place) | Action::Duplicate(place) => {
             usize::from(system.link(state[system.body(state) + place]).1)
         }
@@ -242,15 +243,15 @@ fn actor(system: &System, state: &[u32], action: u16) -> usize {
     }
 }
 
-/// Whether a property about the past remembers what an action did.
+/// Whether a property about the past remembers an outcome.
 fn is_remembered(system: &System, outcome: u32) -> bool {
     system.memory.is_some()
-        && outcome != NOTHING
-        && system.tables.consequences[outcome as usize].beats.iter().any(|beat| matches!(beat, Beat::Past(_)))
+        && outcome != NONE
+        && system.tables.consequences[outcome as usize].events.iter().any(|event| matches!(event, StepEvent::Past(_)))
 }
 
-/// The fingerprint of a state without the one node and what is on its way to it: these do not change while it stands
-/// still, and the answer does not depend on them.
+/// The fingerprint of a state without one node and the messages to it. These do not change while
+/// the node takes no step, and the answer does not depend on them.
 fn question(system: &System, state: &[u32], fingerprint: u64, node: usize) -> u64 {
     let local = system.tables.local_details[state[LOCALS + node] as usize].fingerprint;
     let mut rest = fingerprint.wrapping_sub(local);

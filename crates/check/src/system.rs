@@ -1,80 +1,83 @@
-//! The state of the whole group as a few words, and what each action makes of it.
+//! The state of the whole group as a few words, and the effect of each action on it.
 //!
 //! ```text
-//! word 0      what is left of the fault budgets
-//! word 1      the instant, where time counts
+//! word 0      the remaining fault budgets
+//! word 1      the instant, where time is modelled
 //! next n      the local state of each node
 //! 1 more      the latest view, where the group has views
-//! some more   what properties about the past remember, where they are judged
-//! the rest    the messages under way: sorted, or by links in the order of sending where links keep it
+//! some more   the memory of properties about the past, where they are judged
+//! the rest    the messages in flight: sorted, or by link in sending order where links are FIFO
 //! ```
 //!
-//! The fingerprint of a state is the sum of those of its words, each from its content and its place. So a transition's
-//! fingerprint is found by adding what it changes, without building the state.
+//! The fingerprint of a state is the sum of the fingerprints of its words, each computed from its
+//! content and its position. So the search finds the fingerprint of a successor by adding the
+//! difference, without building the state.
 
-use crate::action::{Action, MOST_NODES};
-use crate::budgets::{Budgets, Price};
+use crate::action::{Action, MAX_NODES};
+use crate::budgets::{Budgets, Cost};
+use crate::clients::{BoundedJudge, Judge};
 use crate::content::mix;
-use crate::deaths::Deaths;
 use crate::membership::Views;
-use crate::tables::{Deadline, MoveKind, NOTHING, Outcome, Tables};
-use crate::users::{BoundedJudge, Judge};
+use crate::notices::Deaths;
+use crate::tables::{Deadline, MoveKind, NONE, Outcome, Tables};
 use quorate_core::Time;
 
-/// What properties about the past remember, and which they are.
+/// The numbers of the properties about the past that are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Memory {
-    /// The number of the property that requests are served in happened-before order.
+    /// The property that requests are served in happened-before order.
     pub(crate) order: Option<u8>,
-    /// The number of the property that fences grow.
+    /// The property that fences increase.
     pub(crate) fences: Option<u8>,
-    /// The number of the property that there is one leader an epoch.
+    /// The property that each epoch has one leader.
     pub(crate) results: Option<u8>,
 }
 
-/// The largest group of which the order of requests is remembered: one bit a node in each message.
+/// Largest group whose request order is tracked: each message carries one bit per node.
 pub(crate) const MOST_ORDERED: usize = 8;
 
-/// What a property of states asks of a state.
+/// The condition of a state property.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Criterion {
-    /// That it holds by what the nodes show of themselves.
+    /// A condition on the clients' facets.
     Facets(Judge),
-    /// That it holds by what the nodes show of themselves, within this bound.
+    /// A condition on the clients' facets, within this bound.
     Bound(BoundedJudge, u64),
-    /// That it holds by what the nodes show of themselves, if nothing need happen any more.
+    /// A condition on the clients' facets in states in which nothing is obliged to happen.
     AtEnds(Judge),
-    /// That at most one node's term is not over.
-    Terms,
+    /// At most one client holds something exclusive.
+    OneHolder,
 }
 
-/// The group with its network.
+/// The group, its network, and the properties that the search judges.
 pub(crate) struct System {
     pub(crate) nodes: usize,
     pub(crate) fifo: bool,
-    /// Whether time counts, and until when.
+    /// The instant at which time stops, if time is modelled.
     pub(crate) until: Option<Time>,
-    /// Whether it is bounded when messages arrive.
-    pub(crate) dated: bool,
+    /// Whether message delays are bounded.
+    pub(crate) bounded_delays: bool,
     pub(crate) views: Option<Views>,
     pub(crate) deaths: Deaths,
-    /// Whether what a node has under way when it goes down may be lost.
+    /// Whether messages in flight from a crashed node may be lost.
     pub(crate) cut_short: bool,
-    /// What all users must come to together.
-    pub(crate) accord: Option<Judge>,
+    /// The goal that all clients must eventually reach together.
+    pub(crate) goal: Option<Judge>,
     pub(crate) memory: Option<Memory>,
-    /// Properties of states, with their numbers.
+    /// State properties, with their numbers.
     pub(crate) judges: Vec<(u8, Criterion)>,
-    /// The properties that steps may break, one bit each; others are not looked at.
+    /// The properties that steps may violate, one bit each; others are ignored.
     pub(crate) watched: u32,
     pub(crate) tables: Tables,
 }
 
+/// Index of the first local state in a group's state.
 pub(crate) const LOCALS: usize = 2;
-/// The part of a message's word that is its number; the rest is what its sender knew of requests under way.
+/// The bits of a message's word that are its number; the rest are the pending requests that its
+/// sender knew.
 const NUMBER: u32 = 0x00ff_ffff;
 
-/// The number of the message that a word stands for.
+/// The number of the message in a word.
 #[inline]
 pub(crate) fn envelope_of(word: u32) -> u32 {
     word & NUMBER
@@ -85,13 +88,13 @@ fn tag_of(word: u32) -> u32 {
 }
 
 impl System {
-    /// Where the messages under way begin.
+    /// The index of the first message in flight.
     #[inline]
     pub(crate) fn body(&self, state: &[u32]) -> usize {
         self.memory_at() + self.memory_len(state)
     }
 
-    /// Whether the fingerprint of a successor is the old one and what the outcome adds.
+    /// Whether a successor's fingerprint is the old one plus the outcome's delta.
     #[inline]
     pub(crate) fn is_additive(&self) -> bool {
         !self.fifo && self.memory.is_none()
@@ -147,24 +150,24 @@ impl System {
         (envelope.from, envelope.to)
     }
 
-    /// The numbers of the properties of states that a state breaks.
+    /// The numbers of the state properties that a state violates.
     pub(crate) fn broken(&self, state: &[u32]) -> impl Iterator<Item = u8> + '_ {
         let facets = self.facets(state);
-        let is_contested = self.judges_terms() && self.terms(state) > 1;
+        let is_contested = self.judges_exclusive_holds() && self.holders(state) > 1;
         let holds = move |criterion: &Criterion| match criterion {
             Criterion::Facets(judge) => judge(&facets[..self.nodes]),
             Criterion::Bound(judge, bound) => judge(&facets[..self.nodes], *bound),
             Criterion::AtEnds(_) => true,
-            Criterion::Terms => !is_contested,
+            Criterion::OneHolder => !is_contested,
         };
         self.judges.iter().filter(move |(_, criterion)| !holds(criterion)).map(|(number, _)| *number)
     }
 
-    /// The properties that a state breaks in which nothing need happen any more, one bit each.
+    /// The properties that a state violates if nothing is obliged to happen in it, one bit each.
     pub(crate) fn broken_at_end(&self, state: &[u32]) -> u32 {
         let judges = self.judges.iter().filter_map(|(number, criterion)| match criterion {
             Criterion::AtEnds(judge) => Some((*number, judge)),
-            Criterion::Facets(_) | Criterion::Bound(..) | Criterion::Terms => None,
+            Criterion::Facets(_) | Criterion::Bound(..) | Criterion::OneHolder => None,
         });
         judges.fold(0, |broken, (number, judge)| {
             let holds = judge(&self.facets(state)[..self.nodes]);
@@ -172,44 +175,45 @@ impl System {
         })
     }
 
-    fn facets(&self, state: &[u32]) -> [u64; MOST_NODES] {
-        let mut facets = [0; MOST_NODES];
+    fn facets(&self, state: &[u32]) -> [u64; MAX_NODES] {
+        let mut facets = [0; MAX_NODES];
         for (facet, local) in facets.iter_mut().zip(&state[LOCALS..LOCALS + self.nodes]) {
             *facet = self.tables.local_details[*local as usize].facet;
         }
         facets
     }
 
-    fn judges_terms(&self) -> bool {
-        self.judges.iter().any(|(_, criterion)| matches!(criterion, Criterion::Terms))
+    fn judges_exclusive_holds(&self) -> bool {
+        self.judges.iter().any(|(_, criterion)| matches!(criterion, Criterion::OneHolder))
     }
 
-    fn terms(&self, state: &[u32]) -> usize {
+    fn holders(&self, state: &[u32]) -> usize {
         let now = self.tables.instants[state[1] as usize];
-        state[LOCALS..LOCALS + self.nodes].iter().filter(|local| self.term(**local) > now).count()
+        state[LOCALS..LOCALS + self.nodes].iter().filter(|local| self.held_until(**local) > now).count()
     }
 
-    /// The true instant at which the term of a local state's user is over.
-    fn term(&self, local: u32) -> Time {
-        self.tables.local_details[local as usize].term
+    /// The true instant until which a local state's client holds something exclusive.
+    fn held_until(&self, local: u32) -> Time {
+        self.tables.local_details[local as usize].held_until
     }
 
-    /// Whether there is something that all users must come to together, and it does not hold.
+    /// Whether the clients have a common goal that does not hold.
     #[inline]
-    pub(crate) fn is_astray(&self, state: &[u32]) -> bool {
-        self.accord.is_some_and(|accord| !accord(&self.facets(state)[..self.nodes]))
+    pub(crate) fn is_goal_unmet(&self, state: &[u32]) -> bool {
+        self.goal.is_some_and(|goal| !goal(&self.facets(state)[..self.nodes]))
     }
 
-    /// The last instants of terms that are not over and that properties care for. Only there may the next one begin too early.
-    pub(crate) fn last_instants<'a>(&'a self, state: &'a [u32]) -> impl Iterator<Item = Time> + 'a {
-        let judged = self.judges_terms();
+    /// The last instants of exclusive holds, if a property judges them. A later hold can begin too
+    /// early only at such an instant.
+    pub(crate) fn last_held_instants<'a>(&'a self, state: &'a [u32]) -> impl Iterator<Item = Time> + 'a {
+        let judged = self.judges_exclusive_holds();
         let locals = state[LOCALS..LOCALS + self.nodes].iter().filter(move |_| judged);
-        locals.map(|local| Time::from_nanos(self.term(*local).nanos().saturating_sub(1)))
+        locals.map(|local| Time::from_nanos(self.held_until(*local).nanos().saturating_sub(1)))
     }
 
-    /// Appends the words of the state that an action leads to. Tells which properties about the past that
-    /// breaks, one bit each.
-    pub(crate) fn succeed(&self, state: &[u32], action: Action, outcome: u32, out: &mut Vec<u32>) -> u32 {
+    /// Appends the words of the state that an action leads to. Returns the properties about the
+    /// past that this violates, one bit each.
+    pub(crate) fn apply_action(&self, state: &[u32], action: Action, outcome: u32, out: &mut Vec<u32>) -> u32 {
         let start = out.len();
         let body = self.body(state);
         if let Action::Deliver(place) | Action::Lose(place) = action {
@@ -222,17 +226,17 @@ impl System {
             Action::Deliver(place) => {
                 let word = state[body + place];
                 let node = usize::from(self.link(word).1);
-                if outcome == NOTHING { 0 } else { self.apply(node, tag_of(word), outcome, out, start) }
+                if outcome == NONE { 0 } else { self.apply(node, tag_of(word), outcome, out, start) }
             }
-            Action::Own { node, index } => {
+            Action::Move { node, index } => {
                 let local = state[LOCALS + node];
                 let number = self.tables.locals[local as usize].first_move as usize + index;
                 let kind = self.tables.moves[number].kind;
-                if let Some(price) = self.price(kind, node, state) {
-                    pay(price, &mut out[start]);
+                if let Some(cost) = self.cost(kind, node, state) {
+                    spend(cost, &mut out[start]);
                 }
                 let broken = self.apply(node, 0, outcome, out, start);
-                self.pass_the_word(kind, node, out, start);
+                self.send_notices(kind, node, out, start);
                 broken
             }
             Action::Lose(place) => {
@@ -255,7 +259,7 @@ impl System {
             }
             Action::Remove(node) => {
                 if let Some((removal, _)) = self.removal(node, state) {
-                    pay(removal.price(), &mut out[start]);
+                    spend(removal.cost(), &mut out[start]);
                 }
                 self.announce(outcome, out, start);
                 0
@@ -263,13 +267,13 @@ impl System {
         }
     }
 
-    /// Whether a message may be lost because its sender went down before it was all sent.
+    /// Whether a message may be lost because its sender crashed while sending it.
     #[inline]
     pub(crate) fn is_cut_short(&self, word: u32, state: &[u32]) -> bool {
-        self.cut_short && !self.is_news(word) && !self.is_up(usize::from(self.link(word).0), state)
+        self.cut_short && !self.is_notice(word) && !self.is_up(usize::from(self.link(word).0), state)
     }
 
-    /// Whether a message under way to a node that is up may still be lost so.
+    /// Whether any message to a node that is up may still be lost that way.
     pub(crate) fn may_cut_short(&self, state: &[u32]) -> bool {
         let is_open =
             |word: &u32| self.is_cut_short(*word, state) && self.is_up(usize::from(self.link(*word).1), state);
@@ -287,38 +291,39 @@ impl System {
             || self.tables.move_details[number as usize].ready <= self.tables.instants[instant as usize]
     }
 
-    /// When a message may and must arrive, where that is bounded.
+    /// When a message may and must arrive, if delays are bounded.
     #[inline]
     pub(crate) fn due(&self, word: u32) -> Option<Deadline> {
-        if self.dated { self.tables.postmarks[envelope_of(word) as usize].due } else { None }
+        if self.bounded_delays { self.tables.timings[envelope_of(word) as usize].due } else { None }
     }
 
-    /// Whether a message has been under way for long enough to arrive. Of a link that keeps the order the first one has, if any has:
-    /// all take at least as long.
+    /// Whether a message may arrive at this instant. On a FIFO link this can be asked of the first
+    /// message alone, since all have the same minimum delay.
     #[inline]
     pub(crate) fn may_arrive(&self, word: u32, instant: u32) -> bool {
         self.due(word).is_none_or(|due| due.earliest <= self.tables.instants[instant as usize])
     }
 
-    /// Whether a move is a timer that fires although messages are under way.
+    /// Whether a move is a timer that fires while messages are in flight.
     #[inline]
     pub(crate) fn is_hasty(&self, kind: MoveKind, state: &[u32]) -> bool {
         kind == MoveKind::Timer && self.until.is_none() && state.len() > self.body(state)
     }
 
-    /// What a move of a node takes of the budgets; nothing at all if it cannot be made in this state.
-    pub(crate) fn price(&self, kind: MoveKind, node: usize, state: &[u32]) -> Option<Price> {
+    /// The budget that a node's move draws on; `None` if the move is impossible in this state.
+    pub(crate) fn cost(&self, kind: MoveKind, node: usize, state: &[u32]) -> Option<Cost> {
         let is_leased = || self.tables.locals[state[LOCALS + node] as usize].leased;
         Some(match kind {
-            MoveKind::Command | MoveKind::Sync => Price::Nothing,
-            MoveKind::Timer if self.is_hasty(kind, state) => Price::HastyTimer,
-            MoveKind::Timer => Price::Nothing,
-            // Of one whose lease has ended the group goes on without anyhow.
-            MoveKind::Crash if self.is_member(node, state) && is_leased() => Price::CrashOfMember,
-            MoveKind::Crash => Price::Crash,
-            MoveKind::Restart => Price::Restart,
-            MoveKind::LeaseEnds if self.is_member(node, state) => Price::Change,
-            MoveKind::LeaseRenewed if self.is_member(node, state) => Price::Nothing,
+            MoveKind::Command | MoveKind::Sync => Cost::Free,
+            MoveKind::Timer if self.is_hasty(kind, state) => Cost::HastyTimer,
+            MoveKind::Timer => Cost::Free,
+            // The group removes a member whose lease has ended in any case, so its crash costs no
+            // view change.
+            MoveKind::Crash if self.is_member(node, state) && is_leased() => Cost::MemberCrash,
+            MoveKind::Crash => Cost::Crash,
+            MoveKind::Restart => Cost::Restart,
+            MoveKind::LeaseEnds if self.is_member(node, state) => Cost::Change,
+            MoveKind::LeaseRenewed if self.is_member(node, state) => Cost::Free,
             MoveKind::LeaseEnds | MoveKind::LeaseRenewed => return None,
         })
     }
@@ -328,7 +333,7 @@ impl System {
         let consequences = &self.tables.consequences[outcome as usize];
         out[start + LOCALS + node] = next;
         if let Some(memory) = self.memory {
-            return self.remember(memory, node, tag, &consequences.beats, out, start);
+            return self.remember(memory, node, tag, &consequences.events, out, start);
         }
         for envelope in &*consequences.sends {
             self.send(*envelope, out, start);
@@ -337,37 +342,37 @@ impl System {
     }
 
     /// Adds a message to the initial state.
-    pub(crate) fn put_under_way(&self, envelope: u32, state: &mut Vec<u32>) {
+    pub(crate) fn add_in_flight(&self, envelope: u32, state: &mut Vec<u32>) {
         self.send(envelope, state, 0);
     }
 
     pub(crate) fn send(&self, word: u32, out: &mut Vec<u32>, start: usize) {
         let body = start + self.body(&out[start..]);
-        let under_way = &out[body..];
+        let in_flight = &out[body..];
         let place = if self.fifo {
             let link = self.link(word);
-            under_way.partition_point(|other| self.link(*other) <= link)
+            in_flight.partition_point(|other| self.link(*other) <= link)
         } else {
-            under_way.partition_point(|other| *other < word)
+            in_flight.partition_point(|other| *other < word)
         };
         out.insert(body + place, word);
     }
 }
 
-/// Pays, if there is enough.
-fn pay(price: Price, budgets: &mut u32) {
-    if let Some(left) = Budgets::unpack(*budgets).after(price) {
+/// Spends a budget, if enough of it is left.
+fn spend(cost: Cost, budgets: &mut u32) {
+    if let Some(left) = Budgets::unpack(*budgets).after(cost) {
         *budgets = left.pack();
     }
 }
 
 impl System {
-    /// Whether a property of states can tell the difference that an action makes.
+    /// Whether a state property can see the difference that an action makes.
     #[inline]
-    pub(crate) fn can_be_seen(&self, action: Action, outcome: u32) -> bool {
+    pub(crate) fn is_visible(&self, action: Action, outcome: u32) -> bool {
         match action {
-            Action::Deliver(_) | Action::Own { .. } => {
-                outcome != NOTHING && self.tables.outcomes[outcome as usize].visible
+            Action::Deliver(_) | Action::Move { .. } => {
+                outcome != NONE && self.tables.outcomes[outcome as usize].visible
             }
             Action::Lose(_) | Action::Duplicate(_) | Action::Advance | Action::Remove(_) => false,
         }

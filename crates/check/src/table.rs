@@ -1,21 +1,22 @@
-//! A table from fingerprints to small numbers, made for sets that only grow.
+//! A hash table from fingerprints to small numbers, for sets that only grow.
 //!
-//! Entries lie in the order of their fingerprints, each as near to its home as those before it allow, with gaps between
-//! them. So a search ends at the first larger fingerprint, and growing is one sweep through memory. Twelve bytes an
-//! entry, and between six and eight and a half tenths of the room is taken.
+//! Entries are sorted by fingerprint, each as near to its home slot as the entries before it allow,
+//! with gaps between them. So a look-up ends at the first larger fingerprint, and growing is one
+//! sweep through memory. An entry takes twelve bytes, and the table is 60 to 85 per cent full.
 
 /// Fingerprints, each with a number.
 pub(crate) struct Table {
-    /// The halves of a fingerprint, and its number; all zero where there is none.
+    /// The two halves of a fingerprint and its number; all zero in a free slot.
     entries: Vec<[u32; 3]>,
-    /// How many homes there are. Behind the last one is some room for what is pushed aside.
+    /// Number of home slots. Behind the last one, `MARGIN` slots hold entries that were pushed
+    /// aside.
     homes: usize,
     len: usize,
 }
 
-/// No state has this fingerprint; one that would have it gets the next.
+/// Marks a free slot. A state with this fingerprint gets the next one instead.
 const FREE: u64 = 0;
-/// The room behind the last home.
+/// Number of slots behind the last home slot.
 const MARGIN: usize = 64;
 
 #[inline]
@@ -42,13 +43,13 @@ impl Table {
         ((u128::from(fingerprint) * self.homes as u128) >> 64) as usize
     }
 
-    /// Reads where a fingerprint would be, so that it is in the cache when its turn comes.
+    /// Reads the slot of a fingerprint, so that it is in the cache for the look-up that follows.
     #[inline]
     pub(crate) fn touch(&self, fingerprint: u64) -> u32 {
         self.entries[self.home(fingerprint)][0]
     }
 
-    /// The place of a fingerprint, or the one that it would have.
+    /// Returns the slot of a fingerprint and its number, or the slot where it belongs.
     #[inline]
     fn place(&self, fingerprint: u64) -> (usize, Option<u32>) {
         let start = self.home(fingerprint);
@@ -68,7 +69,7 @@ impl Table {
         self.place(fingerprint.max(FREE + 1)).1
     }
 
-    /// Adds a fingerprint, unless it is there: then its number is told.
+    /// Adds a fingerprint and returns `None`; if it is present, returns its number instead.
     #[inline]
     pub(crate) fn add(&mut self, fingerprint: u64, number: u32) -> Option<u32> {
         let fingerprint = fingerprint.max(FREE + 1);
@@ -93,7 +94,7 @@ impl Table {
         None
     }
 
-    /// Makes room. The last entry may have found none.
+    /// Enlarges the table. `last` is an entry that found no slot.
     fn grow(&mut self, last: Option<[u32; 3]>) {
         let mut homes = self.homes;
         let entries = std::mem::take(&mut self.entries);
@@ -125,7 +126,7 @@ mod tests {
     use std::collections::HashMap;
 
     #[test]
-    fn it_keeps_what_it_is_given() {
+    fn it_finds_every_stored_fingerprint() {
         let mut table = Table::new();
         for number in 0..50_000_u32 {
             assert_eq!(table.add(mix(u64::from(number)), number), None);
@@ -138,9 +139,9 @@ mod tests {
         assert_eq!(table.len(), 50_000);
     }
 
-    /// Fingerprints that crowd at the ends, or everywhere at one spot, are kept too.
+    /// Fingerprints that cluster at the ends, or all at one spot, are stored too.
     #[test]
-    fn it_does_not_matter_how_fingerprints_are_spread() {
+    fn skewed_fingerprints_are_stored_too() {
         let spots = [0, 1, u64::MAX, u64::MAX / 2, 1 << 63];
         for spot in spots {
             let mut table = Table::new();
@@ -157,11 +158,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_no_fingerprint() {
+    fn fingerprint_zero_shares_an_entry_with_one() {
         let mut table = Table::new();
         assert_eq!(table.add(0, 5), None);
         assert_eq!(table.find(0), Some(5));
-        assert_eq!(table.add(1, 6), Some(5), "the two share a place, as two states may that share a fingerprint");
+        assert_eq!(table.add(1, 6), Some(5), "0 and 1 share an entry, like two states with the same fingerprint");
     }
 
     #[test]

@@ -1,67 +1,71 @@
-//! What is known of the group so far: local states, messages and what each input does, all by small numbers.
+//! The tables of a search: local states, messages, and the outcome of each input, all by small
+//! numbers.
 //!
-//! A node is pure, so what an input does to a local state is worked out once and remembered. A search then moves
-//! whole groups by looking numbers up, whatever collections an algorithm keeps its state in.
+//! A node is pure, so the checker computes once what an input does to a local state, and remembers
+//! it. A search then moves whole groups by looking numbers up, whatever collections an algorithm
+//! keeps its state in.
 
 use crate::interner::WordMap;
-use crate::membership::Roll;
+use crate::membership::PackedView;
 use quorate_core::Time;
 use quorate_core::mutex::Access;
 use std::collections::HashMap;
 
-pub(crate) const NOTHING: u32 = u32::MAX;
+/// Marks the absence of a number: no outcome, no envelope.
+pub(crate) const NONE: u32 = u32::MAX;
 
-/// How many local states, and how many messages, there can be: twenty-four bits, with room for those of the last batch.
-const MOST_NUMBERS: usize = (1 << 24) - (1 << 20);
-/// How many instants there can be: sixteen bits, with room for those of the last batch.
-const MOST_INSTANTS: usize = 1 << 15;
+/// Maximum number of local states, and of messages: 24 bits, with room for those of the last batch.
+const MAX_NUMBERS: usize = (1 << 24) - (1 << 20);
+/// Maximum number of instants: 16 bits, with room for those of the last batch.
+const MAX_INSTANTS: usize = 1 << 15;
 
-/// One local state of one node, with its user: the part that every expansion reads.
+/// One local state of one node and its client: the part that every expansion reads.
 #[derive(Clone, Copy)]
 pub(crate) struct LocalInfo {
-    /// Its own moves are these.
+    /// The first of its moves; they are consecutive.
     pub(crate) first_move: u32,
     pub(crate) moves: u16,
-    /// How many of them, the last ones, are crashes.
+    /// How many of the moves, counted from the last, are crashes.
     pub(crate) crashes: u16,
     pub(crate) waits: bool,
     pub(crate) up: bool,
-    /// Whether it has a lease that has not ended.
+    /// Whether the node has a lease that has not ended.
     pub(crate) leased: bool,
 }
 
+/// One local state of one node and its client: the part that only new states read.
 pub(crate) struct LocalDetail {
     pub(crate) fingerprint: u64,
-    /// What properties see of it.
+    /// The part of the client's state that properties inspect.
     pub(crate) facet: u64,
-    /// The true instant at which its user's term is over; the beginning of time if it has none.
-    pub(crate) term: Time,
-    /// When its timers may fire, in true time, where time counts.
+    /// The true instant until which the client holds something exclusive; zero if it holds nothing.
+    pub(crate) held_until: Time,
+    /// When its timers may fire, in true time, where time is modelled.
     pub(crate) deadlines: Box<[Deadline]>,
 }
 
-/// When a timer may fire, or a message may arrive, at the earliest, and when it must have done so at the latest. In true time.
+/// The earliest and latest true time at which a timer may fire or a message may arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Deadline {
     pub(crate) earliest: Time,
     pub(crate) latest: Time,
 }
 
-/// Something that a node can do by itself: the part that every expansion reads.
+/// A move that a node can make: the part that every expansion reads.
 #[derive(Clone, Copy)]
 pub(crate) struct MoveInfo {
     pub(crate) kind: MoveKind,
-    /// Whether a fair run owes it.
+    /// Whether a fair run must eventually make it.
     pub(crate) obliged: bool,
-    /// What it does, where time does not count.
+    /// The number of its outcome, where time is not modelled.
     outcome: u32,
 }
 
 #[derive(Clone, Copy)]
 pub(crate) struct MoveDetail {
-    /// What a fair run owes; nothing if it may be left undone for ever.
+    /// The obligation that the move meets; `None` if a fair run may omit it for ever.
     pub(crate) obligation: Option<u64>,
-    /// Not before this true time.
+    /// The earliest true time of the move.
     pub(crate) ready: Time,
 }
 
@@ -83,35 +87,37 @@ pub(crate) struct EnvelopeInfo {
     pub(crate) to: u8,
 }
 
-/// When a message arrives, and what it says whenever that is.
+/// The delivery window of a message, and its content apart from that window.
 #[derive(Clone, Copy)]
-pub(crate) struct Postmark {
-    /// When it may and must arrive, where that is bounded.
+pub(crate) struct EnvelopeTiming {
+    /// When it may and must arrive, if delays are bounded.
     pub(crate) due: Option<Deadline>,
-    /// The number that all messages share that say the same from the same node to the same node, whenever they were sent.
-    pub(crate) says: u32,
+    /// The number shared by all messages with the same sender, receiver and content, whenever they
+    /// were sent.
+    pub(crate) undated: u32,
 }
 
-/// What a message carries, as properties about the past see it.
+/// The part of a message that properties about the past use.
 #[derive(Clone, Copy)]
-pub(crate) struct Cargo {
-    /// Its arrival alone tells the algorithm nothing.
+pub(crate) struct PayloadInfo {
+    /// Whether its arrival alone tells the algorithm nothing, because a link delivers its parcel
+    /// later.
     pub(crate) wrapped: bool,
-    /// The parcel that it is the first copy of.
+    /// The parcel, if this message is the first to carry it.
     pub(crate) parcel: Option<u32>,
 }
 
-/// What an input does to a local state: the part that every transition reads.
+/// The outcome of an input in a local state: the part that every transition reads.
 #[derive(Clone, Copy)]
 pub(crate) struct Outcome {
-    /// What it adds to the fingerprint of the group's state, apart from what the input itself takes away.
+    /// The change of the group's fingerprint, without the part that the input itself removes.
     pub(crate) delta: u64,
     pub(crate) next: u32,
-    /// Whom it sends messages to, one bit a node.
+    /// The nodes that it sends messages to, one bit each.
     pub(crate) receivers: u16,
-    /// The number of the property that the step itself breaks, or `UNBROKEN`.
+    /// The number of the property that the step itself violates, or `UNBROKEN`.
     broken: u8,
-    /// Whether a property can see it.
+    /// Whether a state property can see the difference.
     pub(crate) visible: bool,
 }
 
@@ -128,65 +134,68 @@ impl Outcome {
     }
 }
 
-/// What an input does to a local state: the part that only new states read.
+/// The outcome of an input in a local state: the part that only new states read.
 pub(crate) struct Consequences {
     pub(crate) sends: Box<[u32]>,
-    /// All that properties about the past care for, the messages too, in order.
-    pub(crate) beats: Box<[Beat]>,
-    /// The obligations of the timers that it sets.
+    /// All events that properties about the past use, sends included, in order.
+    pub(crate) events: Box<[StepEvent]>,
+    /// The obligations of the timers that the step sets.
     pub(crate) sets: Box<[u64]>,
 }
 
-/// One thing that a step did, as properties about the past see it.
+/// One event of a step, as properties about the past see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beat {
-    /// It sent this message.
+pub(crate) enum StepEvent {
+    /// The node sent this message.
     Sent(u32),
-    /// A link handed this parcel on.
+    /// A link delivered this parcel to the algorithm.
     Handed(u32),
-    /// It did what they remember.
+    /// The client reported something that these properties remember.
     Past(Past),
 }
 
-/// Something that properties about the past remember.
+/// An event that properties about the past remember.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Past {
-    /// A request begins.
+    /// A client requests entry.
     Asks(Access),
-    /// It is served, with this fence: epoch in the upper half, counter in the lower.
+    /// The client enters, with this fence: the epoch in the upper half, the counter in the lower.
     Enters(u64, Access),
-    /// It ends unserved.
+    /// The request ends without an entry.
     Ends,
-    /// Somebody is told who was elected.
+    /// A node learns the result of an election.
     Elects {
         epoch: u32,
-        /// Who, counted from 0.
+        /// Index of the leader, counted from 0.
         leader: u32,
     },
 }
 
-/// What one node can be told of the life of another, by the numbers of the letters.
+/// The notices that one node can receive about the crash and restart of another, as envelope
+/// numbers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Obituary {
-    pub(crate) gone: u32,
-    pub(crate) back: u32,
+pub(crate) struct LifecycleNotices {
+    pub(crate) crashed: u32,
+    pub(crate) restarted: u32,
 }
 
+/// Everything that the search has numbered so far, and the outcomes it has computed.
 pub(crate) struct Tables {
     pub(crate) locals: Vec<LocalInfo>,
     pub(crate) local_details: Vec<LocalDetail>,
     pub(crate) moves: Vec<MoveInfo>,
     pub(crate) move_details: Vec<MoveDetail>,
     pub(crate) envelopes: Vec<EnvelopeInfo>,
-    pub(crate) cargo: Vec<Cargo>,
-    pub(crate) postmarks: Vec<Postmark>,
+    pub(crate) payloads: Vec<PayloadInfo>,
+    pub(crate) timings: Vec<EnvelopeTiming>,
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) consequences: Vec<Consequences>,
     pub(crate) instants: Vec<Time>,
-    /// Views that were decided, each with what its nodes are told.
-    pub(crate) views: Vec<(Roll, Box<[u32]>)>,
-    /// What each node can be told of the life of each, where nodes or users are told: by whom it is about and whom it is for.
-    pub(crate) obituaries: Vec<Obituary>,
+    /// Decided views, each with the envelopes that announce it to the nodes.
+    pub(crate) views: Vec<(PackedView, Box<[u32]>)>,
+    /// Notices about each node for each node, where notices are sent: subject times the number of
+    /// nodes, plus receiver.
+    pub(crate) notices: Vec<LifecycleNotices>,
     numbers_of_instants: HashMap<Time, u32>,
     deliveries: WordMap,
     timed_moves: WordMap,
@@ -200,47 +209,46 @@ impl Tables {
             moves: Vec::new(),
             move_details: Vec::new(),
             envelopes: Vec::new(),
-            cargo: Vec::new(),
-            postmarks: Vec::new(),
+            payloads: Vec::new(),
+            timings: Vec::new(),
             outcomes: Vec::new(),
             consequences: Vec::new(),
             instants: vec![Time::ZERO],
             views: Vec::new(),
-            obituaries: Vec::new(),
+            notices: Vec::new(),
             numbers_of_instants: HashMap::from([(Time::ZERO, 0)]),
             deliveries: WordMap::new(),
             timed_moves: WordMap::new(),
         }
     }
 
-    /// Whether the small numbers have run out.
+    /// Whether the numbers are exhausted.
     pub(crate) fn is_full(&self) -> bool {
-        self.locals.len() >= MOST_NUMBERS
-            || self.envelopes.len() >= MOST_NUMBERS
-            || self.instants.len() >= MOST_INSTANTS
+        self.locals.len() >= MAX_NUMBERS || self.envelopes.len() >= MAX_NUMBERS || self.instants.len() >= MAX_INSTANTS
     }
 
-    /// What the delivery of a message to a local state at an instant does, if that is known.
+    /// Returns the outcome of delivering a message to a local state at an instant; `None` if not
+    /// yet computed.
     #[inline]
     pub(crate) fn delivery(&self, local: u32, envelope: u32, instant: u32) -> Option<u32> {
         self.deliveries.get(delivery_key(local, envelope, instant))
     }
 
-    pub(crate) fn learn_delivery(&mut self, local: u32, envelope: u32, instant: u32, outcome: u32) {
+    pub(crate) fn record_delivery(&mut self, local: u32, envelope: u32, instant: u32, outcome: u32) {
         self.deliveries.insert(delivery_key(local, envelope, instant), outcome);
     }
 
-    /// What a node's own move at an instant does, if that is known.
+    /// Returns the outcome of a node's move at an instant; `None` if not yet computed.
     #[inline]
-    pub(crate) fn own(&self, number: u32, instant: u32) -> Option<u32> {
+    pub(crate) fn node_move(&self, number: u32, instant: u32) -> Option<u32> {
         if instant == 0 {
             let outcome = self.moves[number as usize].outcome;
-            return (outcome != NOTHING).then_some(outcome);
+            return (outcome != NONE).then_some(outcome);
         }
         self.timed_moves.get(move_key(number, instant))
     }
 
-    pub(crate) fn learn_own(&mut self, number: u32, instant: u32, outcome: u32) {
+    pub(crate) fn record_move(&mut self, number: u32, instant: u32, outcome: u32) {
         if instant == 0 {
             self.moves[number as usize].outcome = outcome;
         } else {
@@ -248,9 +256,9 @@ impl Tables {
         }
     }
 
-    /// Adds a move of the local state that comes next.
+    /// Adds a move of the local state that is added next.
     pub(crate) fn add_move(&mut self, kind: MoveKind, detail: MoveDetail) {
-        self.moves.push(MoveInfo { kind, obliged: detail.obligation.is_some(), outcome: NOTHING });
+        self.moves.push(MoveInfo { kind, obliged: detail.obligation.is_some(), outcome: NONE });
         self.move_details.push(detail);
     }
 
@@ -258,7 +266,7 @@ impl Tables {
         self.numbers_of_instants.get(&time).copied()
     }
 
-    pub(crate) fn learn_instant(&mut self, time: Time) -> u32 {
+    pub(crate) fn record_instant(&mut self, time: Time) -> u32 {
         self.instant(time).unwrap_or_else(|| {
             let number = self.instants.len() as u32;
             self.instants.push(time);
@@ -267,24 +275,24 @@ impl Tables {
         })
     }
 
-    /// The number of a view, if it has one. There are few.
-    pub(crate) fn view(&self, roll: Roll) -> Option<u32> {
-        self.views.iter().position(|(known, _)| *known == roll).map(|number| number as u32)
+    /// Returns the number of a view, if it has one. A linear search will do: views are few.
+    pub(crate) fn view(&self, packed: PackedView) -> Option<u32> {
+        self.views.iter().position(|(known, _)| *known == packed).map(|number| number as u32)
     }
 
-    pub(crate) fn learn_view(&mut self, roll: Roll, letters: Box<[u32]>) -> u32 {
-        self.views.push((roll, letters));
+    pub(crate) fn record_view(&mut self, packed: PackedView, envelopes: Box<[u32]>) -> u32 {
+        self.views.push((packed, envelopes));
         self.views.len() as u32 - 1
     }
 
-    /// Adds an outcome. Equal ones are not looked for: there are few.
+    /// Adds an outcome. Equal outcomes are rare, so they are not merged.
     pub(crate) fn add_outcome(&mut self, outcome: Outcome, consequences: Consequences) -> u32 {
         self.outcomes.push(outcome);
         self.consequences.push(consequences);
         self.outcomes.len() as u32 - 1
     }
 
-    /// About how much memory all this takes, values included as far as they can be seen from here.
+    /// Estimated memory use in bytes, including the values as far as they are visible from here.
     pub(crate) fn bytes(&self) -> u64 {
         const LOCAL: u64 = 400;
         const ENVELOPE: u64 = 200;

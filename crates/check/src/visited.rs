@@ -1,15 +1,15 @@
-//! The states that were seen, by their fingerprints, and how each was first reached.
+//! The set of visited states, by fingerprint, with the transition that first reached each.
 //!
-//! A shard holds the states whose fingerprints end in its number, so that threads can fill different shards at once and
-//! what comes out does not depend on how many threads there are. A state takes some sixteen bytes in the table, and four
-//! in the log that leads back to the beginning.
+//! A shard holds the states whose fingerprints end in its number, so that threads can fill
+//! different shards at once and the result does not depend on the number of threads. A state takes
+//! about sixteen bytes in the table, and four in the log that leads back to the initial state.
 
 use crate::table::Table;
 
-/// How many shards there are, whatever the number of threads.
+/// Number of shards, whatever the number of threads.
 pub(crate) const SHARDS: usize = 16;
 
-/// A state by the shard that holds it and its place among that shard's states.
+/// A state, identified by its shard and its index in that shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct StateId(pub(crate) u32);
 
@@ -27,8 +27,8 @@ impl StateId {
     }
 }
 
-/// How many states one shard can number, with room for those of the last batch.
-pub(crate) const MOST_ORDINALS: u32 = u32::MAX / SHARDS as u32 - (1 << 20);
+/// Maximum number of states in a shard, with room for those of the last batch.
+pub(crate) const MAX_ORDINALS: u32 = u32::MAX / SHARDS as u32 - (1 << 20);
 
 #[inline]
 pub(crate) fn shard_of(fingerprint: u64) -> usize {
@@ -37,9 +37,9 @@ pub(crate) fn shard_of(fingerprint: u64) -> usize {
 
 pub(crate) struct Shard {
     table: Table,
-    /// For each state, the place of its parent in its batch and the action that led from it.
+    /// For each state, the index of its parent in its batch, and the action that led from there.
     log: Vec<(u16, u16)>,
-    /// For each batch, how many states there were when it began.
+    /// For each batch, the number of states when it began.
     batches: Vec<u32>,
 }
 
@@ -58,7 +58,7 @@ impl Shard {
         self.table.len() as u32
     }
 
-    /// Reads where a fingerprint would be, so that it is in the cache when its turn comes.
+    /// Reads the slot of a fingerprint, so that it is in the cache for the look-up that follows.
     #[inline]
     pub(crate) fn touch(&self, fingerprint: u64) -> u32 {
         self.table.touch(fingerprint)
@@ -81,13 +81,13 @@ impl Shard {
         Added::New(ordinal)
     }
 
-    /// A batch of states is about to be expanded.
+    /// Records that the next batch of states is about to be expanded.
     pub(crate) fn begin_batch(&mut self) {
         self.batches.push(self.len());
     }
 
-    /// How a state was first reached: the batch in which its parent was expanded, the parent's place in it, the action.
-    /// Initial states come before the first batch.
+    /// Returns how a state was first reached: the batch in which its parent was expanded, the
+    /// parent's index in it, and the action. `None` for an initial state.
     pub(crate) fn origin(&self, ordinal: u32) -> Option<(usize, u16, u16)> {
         let batch = self.batches.partition_point(|start| *start <= ordinal).checked_sub(1)?;
         let (parent, action) = *self.log.get(ordinal as usize)?;

@@ -1,49 +1,57 @@
-//! Random walks: for spaces too large to see all of. Each walk follows from the seed and its number alone.
+//! Random walks, for state spaces too large to explore completely. The seed and a walk's number
+//! determine the walk.
 
 use crate::action::Action;
-use crate::breadth::{End, Orders, Progress, Watch};
+use crate::breadth::{End, OnProgress, Progress, SearchOptions};
 use crate::content::mix;
-use crate::expand::{Found, Learning, expand};
+use crate::expand::{Learning, Successors, expand};
 use crate::memory;
-use crate::troupe::{Casting, Trace, Troupe};
+use crate::worker_group::{MakeWorkerGroup, Trace, WorkerGroup};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How many walks to take, and how.
+/// The number and length of random walks, and their seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walks {
     pub count: u64,
-    /// How many steps each takes at most.
+    /// Maximum number of steps of each walk.
     pub steps: u64,
     pub seed: u64,
 }
 
-pub(crate) struct Walked {
+pub(crate) struct WalkResult {
     pub(crate) progress: Progress,
     pub(crate) end: End,
-    /// The shortest breach of each property; of equally short ones that of the first walk.
+    /// The shortest violation of each property; of equally short ones, that of the walk with the
+    /// lowest number.
     pub(crate) breaches: Vec<Option<Trace>>,
     pub(crate) walks: u64,
 }
 
 struct Shared {
-    orders: Orders,
+    options: SearchOptions,
     walks: Walks,
     next: AtomicU64,
     done: AtomicU64,
     steps: AtomicU64,
     deepest: AtomicU64,
     stop: AtomicBool,
-    /// Walks after this one are not wanted any more.
+    /// Walks with a higher number are not needed any more.
     last: AtomicU64,
     breaches: Mutex<Vec<Option<(usize, u64, Trace)>>>,
 }
 
-pub(crate) fn walk(casting: Casting<'_>, properties: usize, walks: Walks, orders: Orders, watch: Watch<'_>) -> Walked {
+pub(crate) fn walk(
+    make_group: MakeWorkerGroup<'_>,
+    properties: usize,
+    walks: Walks,
+    options: SearchOptions,
+    on_progress: OnProgress<'_>,
+) -> WalkResult {
     let shared = Shared {
-        orders,
+        options,
         walks,
         next: AtomicU64::new(0),
         done: AtomicU64::new(0),
@@ -53,16 +61,16 @@ pub(crate) fn walk(casting: Casting<'_>, properties: usize, walks: Walks, orders
         last: AtomicU64::new(u64::MAX),
         breaches: Mutex::new(vec![None; properties]),
     };
-    let running = AtomicUsize::new(orders.threads);
-    let keeper = thread::current();
-    let mut crowded = false;
+    let running = AtomicUsize::new(options.threads);
+    let main_thread = thread::current();
+    let mut over_limit = false;
     thread::scope(|scope| {
-        for _ in 0..orders.threads {
+        for _ in 0..options.threads {
             let work = || {
-                let mut walker = Walker { shared: &shared, troupe: casting(), found: Found::default() };
+                let mut walker = Walker { shared: &shared, worker_group: make_group(), found: Successors::default() };
                 walker.work();
                 running.fetch_sub(1, Ordering::SeqCst);
-                keeper.unpark();
+                main_thread.unpark();
             };
             if thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 running.fetch_sub(1, Ordering::SeqCst);
@@ -71,8 +79,8 @@ pub(crate) fn walk(casting: Casting<'_>, properties: usize, walks: Walks, orders
         while running.load(Ordering::SeqCst) > 0 {
             thread::park_timeout(Duration::from_millis(20));
             let progress = measure(&shared);
-            crowded |= progress.memory > orders.memory;
-            if !watch(progress) || crowded {
+            over_limit |= progress.memory > options.memory;
+            if !on_progress(progress) || over_limit {
                 shared.stop.store(true, Ordering::SeqCst);
             }
         }
@@ -80,13 +88,13 @@ pub(crate) fn walk(casting: Casting<'_>, properties: usize, walks: Walks, orders
     let progress = measure(&shared);
     let breaches = shared.breaches.into_inner().unwrap_or_else(PoisonError::into_inner);
     let breached = breaches.iter().any(Option::is_some);
-    let end = match (crowded, orders.first && breached) {
+    let end = match (over_limit, options.first && breached) {
         (true, _) => End::Memory,
         (false, true) => End::FirstBreach,
         (false, false) => End::Stopped,
     };
     let breaches = breaches.into_iter().map(|breach| breach.map(|(_, _, trace)| trace)).collect();
-    Walked { progress, end, breaches, walks: shared.done.load(Ordering::SeqCst) }
+    WalkResult { progress, end, breaches, walks: shared.done.load(Ordering::SeqCst) }
 }
 
 fn measure(shared: &Shared) -> Progress {
@@ -99,8 +107,8 @@ fn measure(shared: &Shared) -> Progress {
 
 struct Walker<'a> {
     shared: &'a Shared,
-    troupe: Troupe<'a>,
-    found: Found,
+    worker_group: WorkerGroup<'a>,
+    found: Successors,
 }
 
 impl Walker<'_> {
@@ -113,8 +121,8 @@ impl Walker<'_> {
             }
             self.walk(number);
             self.shared.done.fetch_add(1, Ordering::SeqCst);
-            let Troupe { system, oracle, .. } = &self.troupe;
-            if system.tables.is_full() || oracle.is_overrun() {
+            let WorkerGroup { system, stepper, .. } = &self.worker_group;
+            if system.tables.is_full() || stepper.has_too_many_moves() {
                 return;
             }
         }
@@ -126,21 +134,21 @@ impl Walker<'_> {
             chance = mix(chance.wrapping_add(0x9e37_79b9_7f4a_7c15));
             ((u128::from(chance) * among as u128) >> 64) as usize
         };
-        let mut state = self.troupe.initial[draw(self.troupe.initial.len())].clone();
-        let mut path = vec![self.troupe.system.fingerprint(&state)];
+        let mut state = self.worker_group.initial[draw(self.worker_group.initial.len())].clone();
+        let mut path = vec![self.worker_group.system.fingerprint(&state)];
         for step in 0..self.shared.walks.steps {
             if step.is_multiple_of(4_096) && self.shared.stop.load(Ordering::Relaxed) {
                 break;
             }
             let at = path.last().copied().unwrap_or_default();
-            let Troupe { system, oracle, .. } = &mut self.troupe;
-            let lookup = &mut Learning { system, oracle: &mut **oracle };
-            // Whoever can learn knows everything.
+            let WorkerGroup { system, stepper, .. } = &mut self.worker_group;
+            let lookup = &mut Learning { system, stepper: &mut **stepper };
+            // Computing missing outcomes never fails.
             let _ = expand(lookup, &state, at, 0, &mut self.found);
-            for property in self.shared.orders.stops.broken(self.found.sight) {
+            for property in self.shared.options.terminal.broken(self.found.summary) {
                 self.breach(property, number, &path);
             }
-            // Threads number things in different orders; fingerprints are the same everywhere.
+            // Threads number states in different orders, but fingerprints are the same everywhere.
             self.found.candidates.sort_by_key(|candidate| (candidate.fingerprint, candidate.action));
             if self.found.candidates.is_empty() {
                 break;
@@ -154,10 +162,10 @@ impl Walker<'_> {
             }
             let action = Action::unpack(candidate.action);
             let mut next = Vec::with_capacity(state.len() + 4);
-            self.troupe.system.succeed(&state, action, candidate.outcome, &mut next);
+            self.worker_group.system.apply_action(&state, action, candidate.outcome, &mut next);
             state = next;
-            if self.troupe.system.can_be_seen(action, candidate.outcome) {
-                let broken: Vec<u8> = self.troupe.system.broken(&state).collect();
+            if self.worker_group.system.is_visible(action, candidate.outcome) {
+                let broken: Vec<u8> = self.worker_group.system.broken(&state).collect();
                 for property in broken {
                     self.breach(property, number, &path);
                 }
@@ -170,8 +178,9 @@ impl Walker<'_> {
     fn breach(&self, property: u8, walk: u64, path: &[u64]) {
         let mut breaches = self.shared.breaches.lock().unwrap_or_else(PoisonError::into_inner);
         let known = &mut breaches[usize::from(property)];
-        let first = self.shared.orders.first;
-        // Whoever wants the first breach gets that of the first walk that has one, whichever thread took it.
+        let first = self.shared.options.first;
+        // With `first`, the violation of the walk with the lowest number wins, whichever thread
+        // took that walk.
         let rank = |length: usize, walk: u64| if first { (walk, length) } else { (length as u64, walk as usize) };
         let better = known.as_ref().is_none_or(|(length, number, _)| rank(path.len(), walk) < rank(*length, *number));
         if better {

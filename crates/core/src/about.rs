@@ -1,32 +1,36 @@
-//! An algorithm's header, read as data: what stands at the top of its file is what `quorate explain` prints.
+//! An algorithm's header as data: `quorate explain` prints the comment at the top of the
+//! algorithm's file.
 //!
-//! A header is the file's `//!` comment: a title line, the idea, a table of rules, then paragraphs that begin
-//! with `Cost:`, `Assumes:`, `When it fails:` and, if need be, `Try:`, `Many names:`, `In views:` or `Departs from the paper:`.
+//! A header is the file's `//!` comment: a title line, the idea, a table of rules, then paragraphs
+//! that begin with `Cost:`, `Assumes:`, `When it fails:` and, optionally, `Try:`, `Many names:`,
+//! `In views:` or `Departs from the paper:`.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// What every algorithm has, whatever its family: a name and an explanation.
+/// The name and the explanation that every algorithm of any family has.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
+    /// The name on the command line.
     pub name: &'static str,
     pub class: &'static str,
     pub summary: &'static str,
     pub source: &'static str,
-    /// What is wrong with it, if that is its purpose.
+    /// The seeded bug, if this is a faulty variant.
     pub flaw: Option<&'static str>,
-    /// Whether the checker can go through its states, which asks that its nodes can be copied, compared and hashed.
+    /// Whether the checker can explore its states, which requires nodes that can be cloned,
+    /// compared and hashed.
     pub checkable: bool,
 }
 
 impl Profile {
-    /// What its header explains.
+    /// Parses the header of the algorithm's source file.
     pub fn about(&self) -> About {
         About::of_source(self.source)
     }
 }
 
-/// What an algorithm's header says.
+/// The parsed header of an algorithm.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     pub title: String,
@@ -39,13 +43,14 @@ pub struct About {
 /// One rule of an algorithm.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
-    /// Its id, such as `RA-2`. The same id stands in the code, in the notes of a trace and in a test's name.
+    /// The rule's id, such as `RA-2`. The code, the notes in traces and the tests' names use the
+    /// same id.
     pub id: String,
     pub text: String,
 }
 
 impl About {
-    /// Reads the header of an algorithm's source file.
+    /// Parses the header of an algorithm's source file.
     pub fn of_source(source: &str) -> Self {
         let mut about = Self::default();
         let mut paragraph = Vec::new();
@@ -62,7 +67,7 @@ impl About {
         about
     }
 
-    /// The paragraph of this name.
+    /// Returns the paragraph with this name.
     pub fn section(&self, name: &str) -> Option<&str> {
         self.sections.iter().find(|(title, _)| title == name).map(|(_, text)| text.as_str())
     }
@@ -109,7 +114,7 @@ fn is_section(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && name.split(' ').count() <= 4
 }
 
-/// `RA-2  a request arrives → …`: letters, a dash, digits, two spaces, the rule.
+/// Parses `RA-2  a request arrives → …`: letters, a dash, digits, two spaces, the rule.
 fn rule_of(line: &str) -> Option<Rule> {
     let (id, text) = line.split_once("  ")?;
     let (letters, digits) = id.split_once('-')?;
@@ -126,18 +131,18 @@ mod tests {
     fn a_header_reads_as_title_idea_rules_and_sections() {
         let about = About::of_source(
             "//! Toy (1999).\n//!\n//! One\n//! idea.\n//!\n//! ```text\n//! TY-1  asked  → act\n//!       at once\n\
-             //! TY-2  told   → rest\n//! ```\n//!\n//! Cost: 2 messages: no\n//! more.\n\nuse nothing;\n//! not header\n",
+             //! TY-2  done   → rest\n//! ```\n//!\n//! Cost: 2 messages: no\n//! more.\n\nuse nothing;\n//! not header\n",
         );
         assert_eq!(about.title, "Toy (1999).");
         assert_eq!(about.idea, ["One idea."]);
         let rules: alloc::vec::Vec<_> = about.rules.iter().map(|rule| (&*rule.id, &*rule.text)).collect();
-        assert_eq!(rules, [("TY-1", "asked  → act at once"), ("TY-2", "told   → rest")]);
+        assert_eq!(rules, [("TY-1", "asked  → act at once"), ("TY-2", "done   → rest")]);
         assert_eq!(about.section("Cost"), Some("2 messages: no more."));
         assert_eq!(about.section("Assumes"), None);
     }
 
     #[test]
-    fn a_file_without_a_header_says_nothing() {
+    fn a_file_without_a_header_gives_the_default() {
         assert_eq!(About::of_source("fn main() {}"), About::default());
     }
 }

@@ -1,11 +1,13 @@
-//! How an adapter has to do with the protocol inside it: it passes inputs in, effects out, and hears what that one tells its user.
+//! Helpers for an adapter around an inner protocol: the adapter passes inputs in and effects out,
+//! and intercepts the inner protocol's events.
 
 use crate::effects::{Effect, Effects, Note, Sink};
 use crate::protocol::{Input, Protocol};
 use crate::time::Time;
 use alloc::vec::Vec;
 
-/// Lets the protocol inside take an input. What it does goes out, its messages wrapped; what it tells its user is returned.
+/// Steps the inner protocol with an input. Its effects go to `out`, with messages wrapped; its
+/// events are returned.
 pub(crate) fn pass<I, O>(
     inner: &mut I,
     now: Time,
@@ -20,7 +22,7 @@ where
     pass_with(inner, now, input, (wrap, |timer| timer), out)
 }
 
-/// The same with its timers wrapped too, where there is more than one protocol inside.
+/// Like [`pass`], but wraps timers too, for adapters around several protocols.
 pub(crate) fn pass_with<I, O>(
     inner: &mut I,
     now: Time,
@@ -32,18 +34,18 @@ where
     I: Protocol,
     O: Protocol<Durable = I::Durable>,
 {
-    let mut told = Vec::new();
-    inner.step(now, input, &mut Effects::new(&mut Passage { wrap, told: &mut told, out }));
-    told
+    let mut events = Vec::new();
+    inner.step(now, input, &mut Effects::new(&mut Passthrough { wrap, events: &mut events, out }));
+    events
 }
 
-struct Passage<'a, 'b, I: Protocol, O: Protocol, W> {
+struct Passthrough<'a, 'b, I: Protocol, O: Protocol, W> {
     wrap: W,
-    told: &'a mut Vec<I::Event>,
+    events: &'a mut Vec<I::Event>,
     out: &'a mut Effects<'b, O>,
 }
 
-impl<I, O, M, T> Sink<I> for Passage<'_, '_, I, O, (M, T)>
+impl<I, O, M, T> Sink<I> for Passthrough<'_, '_, I, O, (M, T)>
 where
     I: Protocol,
     M: Fn(I::Message) -> O::Message,
@@ -58,7 +60,7 @@ where
             Effect::Save(write) => Effect::Save(write),
             Effect::SetTimer { timer, span } => Effect::SetTimer { timer: timer_of(timer), span },
             Effect::CancelTimer(timer) => Effect::CancelTimer(timer_of(timer)),
-            Effect::Emit { event, .. } => return self.told.push(event),
+            Effect::Emit { event, .. } => return self.events.push(event),
         });
     }
 

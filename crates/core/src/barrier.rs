@@ -1,22 +1,24 @@
-//! What others see waits for the disk: the order between saves and everything visible.
+//! The order between saves and visible effects: a send or an event waits for the saves before it.
 
 use crate::effects::{Effect, Order};
 use crate::protocol::{Protocol, WriteOf};
 use alloc::collections::VecDeque;
 use core::hash::{Hash, Hasher};
 
-/// Holds sends and emits back until all that was saved before them is durable. Every driver uses it, one a node.
+/// Holds sends and events back until all saves before them are durable. Every driver uses one per
+/// node.
 ///
 /// ```text
 /// save a, send x, save b, send y      x leaves when a is durable, y when a and b are
 /// save a, send ahead z                z leaves at once
 /// ```
 pub struct Barrier<P: Protocol> {
-    /// How many saves the node asked for since it started.
+    /// Number of saves that the node requested since it started.
     asked: u64,
-    /// How many of them are durable.
+    /// Number of saves that are durable.
     durable: u64,
-    /// What waits, each with the number of saves that must be durable first. The numbers never decrease.
+    /// Effects that wait, each with the number of saves that must be durable first. The numbers
+    /// never decrease.
     held: VecDeque<(u64, Effect<P>)>,
 }
 
@@ -26,7 +28,8 @@ impl<P: Protocol> Default for Barrier<P> {
     }
 }
 
-// Written by hand, because a derive would ask these of the protocol itself. They are for the checker.
+// Written by hand, because a derive would require these traits of the protocol itself. The checker
+// needs them.
 impl<P: Protocol> Clone for Barrier<P>
 where
     P::Event: Clone,
@@ -58,7 +61,8 @@ where
 }
 
 impl<P: Protocol> Barrier<P> {
-    /// Takes an effect and gives it back if it may be carried out now.
+    /// Returns the effect if the driver may execute it now; holds it back and returns `None`
+    /// otherwise.
     pub fn admit(&mut self, effect: Effect<P>) -> Option<Effect<P>> {
         let order = match &effect {
             Effect::Save(_) => {
@@ -77,22 +81,23 @@ impl<P: Protocol> Barrier<P> {
         }
     }
 
-    /// How many saves the node asked for since it started.
+    /// Number of saves that the node requested since it started.
     pub fn asked(&self) -> u64 {
         self.asked
     }
 
-    /// How many effects wait.
+    /// Number of effects that are held back.
     pub fn held(&self) -> usize {
         self.held.len()
     }
 
-    /// The first `count` saves are durable. Call [`release`](Self::release) next, until it has nothing more.
+    /// Records that the first `count` saves are durable. Call [`release`](Self::release) afterwards
+    /// until it returns `None`.
     pub fn durable(&mut self, count: u64) {
         self.durable = self.durable.max(count.min(self.asked));
     }
 
-    /// The next effect that need not wait any longer.
+    /// Returns the next effect whose saves are durable; `None` if there is none.
     pub fn release(&mut self) -> Option<Effect<P>> {
         let (needs, _) = self.held.front()?;
         if *needs > self.durable {
@@ -110,30 +115,30 @@ mod tests {
     use crate::time::Time;
     use alloc::vec::Vec;
 
-    struct Clerk;
+    struct Writer;
 
     #[derive(Default)]
-    struct Ledger;
+    struct Disk;
 
-    impl Durable for Ledger {
+    impl Durable for Disk {
         type Write = u8;
         fn apply(&mut self, _write: u8) {}
     }
 
-    impl Protocol for Clerk {
+    impl Protocol for Writer {
         type Command = Never;
         type Message = Never;
         type Timer = Never;
         type Event = &'static str;
-        type Durable = Ledger;
+        type Durable = Disk;
         fn step(&mut self, _now: Time, _input: Input<Self>, _out: &mut Effects<'_, Self>) {}
     }
 
-    fn say(event: &'static str, order: Order) -> Effect<Clerk> {
+    fn emit(event: &'static str, order: Order) -> Effect<Writer> {
         Effect::Emit { event, order }
     }
 
-    fn released(barrier: &mut Barrier<Clerk>) -> Vec<&'static str> {
+    fn released(barrier: &mut Barrier<Writer>) -> Vec<&'static str> {
         let mut events = Vec::new();
         while let Some(Effect::Emit { event, .. }) = barrier.release() {
             events.push(event);
@@ -144,25 +149,25 @@ mod tests {
     #[test]
     fn each_effect_waits_for_the_saves_before_it_and_no_others() {
         let mut barrier = Barrier::default();
-        assert!(barrier.admit(say("before any save", Order::AfterSaves)).is_some());
+        assert!(barrier.admit(emit("before any save", Order::AfterSaves)).is_some());
         assert!(barrier.admit(Effect::Save(1)).is_some());
-        assert!(barrier.admit(say("after one", Order::AfterSaves)).is_none());
-        assert!(barrier.admit(say("ahead", Order::Ahead)).is_some());
+        assert!(barrier.admit(emit("after one", Order::AfterSaves)).is_none());
+        assert!(barrier.admit(emit("ahead", Order::Ahead)).is_some());
         assert!(barrier.admit(Effect::Save(2)).is_some());
-        assert!(barrier.admit(say("after two", Order::AfterSaves)).is_none());
+        assert!(barrier.admit(emit("after two", Order::AfterSaves)).is_none());
         assert_eq!(released(&mut barrier), [""; 0]);
         barrier.durable(1);
         assert_eq!(released(&mut barrier), ["after one"]);
         barrier.durable(2);
         assert_eq!(released(&mut barrier), ["after two"]);
-        assert!(barrier.admit(say("all is durable", Order::AfterSaves)).is_some());
+        assert!(barrier.admit(emit("all is durable", Order::AfterSaves)).is_some());
     }
 
     #[test]
-    fn a_disk_cannot_confirm_what_was_never_asked() {
-        let mut barrier = Barrier::<Clerk>::default();
+    fn a_disk_cannot_confirm_saves_that_were_never_requested() {
+        let mut barrier = Barrier::<Writer>::default();
         barrier.durable(9);
         assert!(barrier.admit(Effect::Save(1)).is_some());
-        assert!(barrier.admit(say("waits", Order::AfterSaves)).is_none());
+        assert!(barrier.admit(emit("waits", Order::AfterSaves)).is_none());
     }
 }

@@ -1,8 +1,9 @@
-//! How long things take, as far as those who set a group up know.
+//! Upper bounds on delays, as far as the operator of a group knows them.
 
 use crate::time::Duration;
 
-/// How long things take at most. Waits are multiples of these; an algorithm of the asynchronous model needs neither.
+/// Upper bounds on delays. Timeouts are multiples of these; an algorithm of the asynchronous model
+/// needs none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Bounds {
     pub message: Duration,
@@ -10,7 +11,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The longest that an answer can take: there, through the node that is asked, and back.
+    /// Maximum time until an answer arrives: two message delays and the processing at both ends.
     pub fn answer(&self) -> Duration {
         self.message.times(2) + self.processing.times(2)
     }

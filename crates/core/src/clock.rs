@@ -5,21 +5,22 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::fmt;
 
-/// Lamport's clock: if one event happened before another, its reading is smaller. The converse does not hold.
+/// Lamport's clock: if one event happened before another, its reading is smaller. The converse does
+/// not hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Clock(pub u64);
 
 impl Clock {
-    /// Advances for an event of one's own, and reads.
+    /// Advances the clock for a local event, and returns the reading.
     pub fn tick(&mut self) -> Self {
         self.0 = self.0.saturating_add(1);
         *self
     }
 
-    /// Takes note of a reading that came with a message.
-    pub fn witness(&mut self, heard: Self) {
-        *self = (*self).max(heard);
+    /// Raises the clock to a reading that arrived with a message.
+    pub fn witness(&mut self, other: Self) {
+        *self = (*self).max(other);
     }
 }
 
@@ -29,7 +30,8 @@ impl fmt::Display for Clock {
     }
 }
 
-/// A clock reading with the node that took it. Stamps are totally ordered: equal readings fall back on the node.
+/// A clock reading with the node that took it. Stamps are totally ordered: the node breaks ties
+/// between equal readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stamp {
@@ -45,20 +47,21 @@ impl fmt::Display for Stamp {
     }
 }
 
-/// How many events of each node an event knows of. It answers exactly whether one event happened before another.
+/// A vector clock: for each node, the number of its events that precede an event. It decides
+/// exactly whether one event happened before another.
 ///
-/// Trailing zeroes are not stored, so that a clock costs only as much as the highest node it knows of.
+/// Trailing zeroes are not stored, so the size depends on the highest node with an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VectorClock(Vec<u64>);
 
 impl VectorClock {
-    /// Knows of nothing.
+    /// A clock that knows no event.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many events of this node it knows of.
+    /// Returns the number of known events of this node.
     pub fn get(&self, node: NodeId) -> u64 {
         self.0.get(node.index()).copied().unwrap_or(0)
     }
@@ -74,7 +77,7 @@ impl VectorClock {
         }
     }
 
-    /// Knows of so many events of this node from now on, unless it knows of more.
+    /// Raises the number of known events of this node to `count`, unless it is larger already.
     pub fn raise(&mut self, node: NodeId, count: u64) {
         let index = node.index();
         if count > 0 && self.0.len() <= index {
@@ -85,7 +88,7 @@ impl VectorClock {
         }
     }
 
-    /// Learns all that another clock knows.
+    /// Raises every count to that of the other clock, where that is larger.
     pub fn merge(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
@@ -100,7 +103,7 @@ impl VectorClock {
         self.partial_cmp(other) == Some(Ordering::Less)
     }
 
-    /// Whether neither event can know of the other.
+    /// Whether neither event happened before the other.
     pub fn concurrent_with(&self, other: &Self) -> bool {
         self.partial_cmp(other).is_none()
     }
@@ -111,7 +114,7 @@ impl VectorClock {
     }
 }
 
-/// Happened-before is a partial order: less is before, greater is after, none is concurrent.
+/// Happened-before is a partial order: less is before, greater is after, `None` is concurrent.
 impl PartialOrd for VectorClock {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         let longest = self.0.len().max(other.0.len());
@@ -160,13 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn equal_readings_fall_back_on_the_node() {
+    fn the_node_breaks_ties_between_equal_readings() {
         let [one, two] = [0, 1].map(NodeId::from_index);
         assert!(Stamp { clock: Clock(4), node: one } < Stamp { clock: Clock(4), node: two });
         assert!(Stamp { clock: Clock(3), node: two } < Stamp { clock: Clock(4), node: one });
     }
 
-    /// The picture of every lecture: a send happens before its receipt, and what no message links is concurrent.
+    /// The standard example: a send happens before its receipt, and events that no message links
+    /// are concurrent.
     #[test]
     fn happened_before_follows_messages() {
         let [one, two, three] = [0, 1, 2].map(NodeId::from_index);

@@ -1,23 +1,24 @@
-//! Messages as bytes, for drivers that carry them between machines.
+//! Messages as bytes, for drivers that send them between machines.
 
 use crate::protocol::Protocol;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Turns a protocol's messages into bytes and back.
+/// Encodes a protocol's messages as bytes, and decodes them.
 ///
-/// What [`decode`](Self::decode) is given came over a network: it may be anything, and must never make it panic or
-/// take more memory than its length accounts for.
+/// The input of [`decode`](Self::decode) comes from the network and may be anything. It must not
+/// panic, nor allocate more memory than the length of the input justifies.
 pub trait Codec<P: Protocol> {
-    /// Appends the bytes of a message. If that fails, whatever was appended means nothing.
+    /// Appends the encoding of a message. On failure, the appended bytes are garbage.
     fn encode(&self, message: &P::Message, into: &mut Vec<u8>) -> Result<(), Malformed>;
 
-    /// The message that these bytes are, all of them.
+    /// Decodes a message from all of `bytes`. Fails if bytes are left over.
     fn decode(&self, bytes: &[u8]) -> Result<P::Message, Malformed>;
 }
 
-/// Why bytes are no message, or a message has no bytes, as a part of a sentence: `5 bytes follow its end`.
+/// Why bytes do not decode to a message, or a message cannot be encoded, as part of a sentence:
+/// `5 bytes follow its end`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed(pub String);
 

@@ -1,67 +1,69 @@
-//! What a message is called and how it is counted.
+//! Names and counts of messages, for journals, metrics and diagrams.
 
 use crate::effects::Parcel;
 use crate::node::NodeId;
 use crate::protocol::Never;
 use core::fmt;
 
-/// How a message presents itself to journals, metrics and diagrams.
+/// Describes a message for journals, metrics and diagrams.
 pub trait Describe {
-    /// The name of its kind, in lower case: `request`, `reply`.
+    /// The name of the message's kind, in lower case: `request`, `reply`.
     fn kind(&self) -> &'static str;
 
-    /// What it is called in a picture, where its kind alone would not tell it from others: `2#1 (0,1,0)`.
+    /// A label for pictures, where the kind alone does not distinguish messages: `2#1 (0,1,0)`.
     fn label(&self) -> Option<&dyn fmt::Display> {
         None
     }
 
-    /// How it is counted.
+    /// The class under which metrics count the message.
     fn class(&self) -> Class {
         Class::Algorithm
     }
 
-    /// The node whose request it serves, so that costs can be told apart by who caused them.
+    /// The node whose request this message serves, so that metrics can attribute its cost.
     fn on_behalf_of(&self) -> Option<NodeId> {
         None
     }
 
-    /// The payload it is a copy of, if a wrapper numbers payloads.
+    /// The identity of the payload that this message carries a copy of, if a wrapper numbers
+    /// payloads.
     fn parcel(&self) -> Option<Parcel> {
         None
     }
 
-    /// Whether the same was sent before.
+    /// Whether this is a retransmission.
     fn again(&self) -> bool {
         false
     }
 
-    /// Whether causality travels by parcels: then the arrival of a message alone tells the protocol nothing,
-    /// and only a handed parcel does.
+    /// Whether a wrapper delivers the payload separately. If so, the arrival of the message alone
+    /// tells the inner protocol nothing; causality follows from the delivery of its parcel.
     fn wrapped(&self) -> bool {
         false
     }
 }
 
-/// What carries a message to all.
+/// The kind of network that carries a message to all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// As many messages as there are receivers.
+    /// One message per receiver.
     Unicast,
-    /// One message that those hear whom it is for.
+    /// One message that only its receivers get.
     Multicast,
-    /// One message that everyone hears, as on a shared cable; those whom it is not for drop it.
+    /// One message that every node receives, as on a shared cable; nodes that it is not addressed
+    /// to drop it.
     Broadcast,
 }
 
-/// How a message is counted. The textbook's formulas count algorithm messages only.
+/// The class of a message in metrics. The formulas of the literature count algorithm messages only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Class {
     Algorithm,
-    /// The announcement of a result, which elections count apart.
+    /// The announcement of a result, which elections count separately.
     Announcement,
-    /// Acknowledgements of links, repetitions, heartbeats, stability traffic.
+    /// Acknowledgements, retransmissions, heartbeats and stability messages.
     Control,
 }
 

@@ -1,4 +1,4 @@
-//! What a step does to the world, as ordered data that a driver carries out.
+//! The effects of a step, as ordered data that a driver executes.
 
 use crate::group::Group;
 use crate::node::{Incarnation, NodeId};
@@ -10,68 +10,72 @@ use core::hash::{Hash, Hasher};
 
 /// One effect of a step.
 pub enum Effect<P: Protocol> {
-    /// A message to one node.
+    /// Sends a message to one node.
     Send { to: NodeId, message: P::Message, order: Order },
-    /// One message to every member of a group but the sender itself, as one effect: a driver may encode it once.
+    /// Sends one message to every member of a group but the sender, as one effect: a driver may
+    /// encode it once.
     Multicast { to: Group, message: P::Message, order: Order },
-    /// A write that must survive a crash.
+    /// Saves a write that must survive a crash.
     Save(WriteOf<P>),
-    /// Sets the timer of this name, in place of the one that was set before.
+    /// Sets this timer; replaces the previous setting.
     SetTimer {
         timer: P::Timer,
-        /// When it may fire, from now.
+        /// When the timer may fire, counted from now.
         span: Span,
     },
-    /// The timer of this name will not fire.
+    /// Cancels this timer.
     CancelTimer(P::Timer),
-    /// Tells the client something.
+    /// Emits an event to the client.
     Emit { event: P::Event, order: Order },
 }
 
-/// Whether an effect that others can see waits until everything saved before it is durable.
+/// Whether a visible effect waits until all saves before it are durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// It waits. This is what a promise needs: what others see must survive a crash.
+    /// It waits. A promise needs this: whatever other nodes see must survive a crash.
     AfterSaves,
-    /// It goes ahead of the disk. The protocol learns of durability by `Input::Saved` and answers for the rest.
+    /// It does not wait for the disk. The protocol learns of durability by `Input::Saved` and takes
+    /// care of the rest.
     Ahead,
 }
 
-/// What a step says for the journal alone. Notes change nothing, and cost nothing where nobody reads them.
+/// A note of a step for the journal. Notes change nothing, and cost nothing if no journal is
+/// written.
 #[derive(Clone, Copy, Debug)]
 pub enum Note<'a> {
-    /// A rule of the algorithm was applied.
+    /// The step applied a rule of the algorithm.
     Rule {
-        /// Its id as in the algorithm's header, such as `RA-2`.
+        /// The rule's id as in the algorithm's header, such as `RA-2`.
         rule: &'static str,
         text: fmt::Arguments<'a>,
     },
-    /// A wrapper hands a message on to the protocol inside it, perhaps long after the network brought it.
+    /// A wrapper delivers a payload to the protocol inside it, perhaps long after the network
+    /// delivered the message.
     Handed { from: NodeId, parcel: Parcel },
-    /// The part of a node that keeps the membership tells the rest of it something.
+    /// The membership part of a node informs the rest of the node.
     Told(Told<'a>),
-    /// What waits in a node's hold-back queue has changed.
+    /// The content of a node's hold-back queue has changed.
     HoldBack { count: usize, names: fmt::Arguments<'a> },
 }
 
-/// What a node learns of its membership.
+/// News about the membership, from one part of a node to the rest.
 #[derive(Clone, Copy, Debug)]
 pub enum Told<'a> {
     View(&'a View),
-    /// It may act in its view up to this instant of its clock.
+    /// The node may act in its view until this instant of its clock.
     Lease(Time),
 }
 
-/// The identity of a payload on a link, whatever number of copies of it the network carries.
+/// The identity of a payload on a link, whatever the number of copies that the network carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Parcel {
     pub incarnation: Incarnation,
-    /// Its number among the sender's parcels to the same receiver.
+    /// The number of the payload among the sender's payloads to the same receiver.
     pub number: u64,
 }
 
-/// Where effects go. A driver implements it, and so does a wrapper, for the protocol inside it.
+/// Receives effects. A driver implements it, and a wrapper does for the protocol inside it.
 pub trait Sink<P: Protocol> {
     /// Takes the next effect.
     fn effect(&mut self, effect: Effect<P>);
@@ -87,13 +91,13 @@ impl<P: Protocol> Sink<P> for alloc::vec::Vec<Effect<P>> {
     fn note(&mut self, _note: Note<'_>) {}
 }
 
-/// The effects of the step under way, in the order the protocol asks for them.
+/// The effects of the current step, in the order in which the protocol requests them.
 pub struct Effects<'a, P: Protocol> {
     sink: &'a mut dyn Sink<P>,
 }
 
 impl<'a, P: Protocol> Effects<'a, P> {
-    /// Effects that go into this sink.
+    /// Creates effects that go into this sink.
     pub fn new(sink: &'a mut dyn Sink<P>) -> Self {
         Self { sink }
     }
@@ -123,58 +127,58 @@ impl<'a, P: Protocol> Effects<'a, P> {
         self.put(Effect::Save(write));
     }
 
-    /// Sets a timer, in place of the one of the same name.
+    /// Sets a timer; replaces the previous setting of the same timer.
     pub fn set_timer(&mut self, timer: P::Timer, span: Span) {
         self.put(Effect::SetTimer { timer, span });
     }
 
-    /// Cancels a timer. It does not matter whether it was set.
+    /// Cancels a timer. Has no effect if it is not set.
     pub fn cancel_timer(&mut self, timer: P::Timer) {
         self.put(Effect::CancelTimer(timer));
     }
 
-    /// Tells the user something once everything saved so far is durable.
+    /// Emits an event to the client once all saves so far are durable.
     pub fn emit(&mut self, event: P::Event) {
         self.put(Effect::Emit { event, order: Order::AfterSaves });
     }
 
-    /// Tells the user something without waiting for the disk.
+    /// Emits an event to the client without waiting for the disk.
     pub fn emit_ahead(&mut self, event: P::Event) {
         self.put(Effect::Emit { event, order: Order::Ahead });
     }
 
-    /// Notes for the journal which rule was applied and what it did: `out.note("RA-2", format_args!("…"))`.
+    /// Notes which rule was applied and its result: `out.note("RA-2", format_args!("…"))`.
     pub fn note(&mut self, rule: &'static str, text: fmt::Arguments<'_>) {
         self.sink.note(Note::Rule { rule, text });
     }
 
-    /// Notes for the journal that a wrapper hands a parcel on.
+    /// Notes that a wrapper delivers a payload to the protocol inside it.
     pub fn note_handed(&mut self, from: NodeId, parcel: Parcel) {
         self.sink.note(Note::Handed { from, parcel });
     }
 
-    /// Notes for the journal what the part of a node that keeps the membership tells the rest.
+    /// Notes what the membership part of a node tells the rest.
     pub fn note_told(&mut self, told: Told<'_>) {
         self.sink.note(Note::Told(told));
     }
 
-    /// Notes for the journal what waits in the hold-back queue now.
+    /// Notes the content of the hold-back queue.
     pub fn note_hold_back(&mut self, count: usize, names: fmt::Arguments<'_>) {
         self.sink.note(Note::HoldBack { count, names });
     }
 
-    /// Passes on a note that came from further inside.
+    /// Passes on a note of the protocol inside a wrapper.
     pub fn pass_note(&mut self, note: Note<'_>) {
         self.sink.note(note);
     }
 
-    /// Asks for an effect that is already data.
+    /// Adds an effect that is already data.
     pub fn put(&mut self, effect: Effect<P>) {
         self.sink.effect(effect);
     }
 }
 
-// Written by hand, because a derive would ask Clone and Debug of the protocol itself.
+// Written by hand, because a derive would require Clone and Debug of the protocol itself.
 impl<P: Protocol> Clone for Effect<P>
 where
     P::Event: Clone,
@@ -219,7 +223,7 @@ where
     }
 }
 
-// The checker compares and hashes what waits for a disk.
+// The checker compares and hashes effects that wait for a disk.
 impl<P: Protocol> PartialEq for Effect<P>
 where
     P::Message: PartialEq,

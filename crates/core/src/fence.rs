@@ -1,31 +1,32 @@
-//! Fences: the numbers by which a resource tells a late holder from the present one.
+//! Fencing tokens, by which a resource distinguishes a late holder from the current one.
 
 use crate::group::Epoch;
 use core::fmt;
 
-/// A number in every grant that only grows.
+/// A fencing token: every grant carries one, and they only increase.
 ///
-/// No lock and no lease protects a resource from a holder that slept through the end of its entry. A resource
-/// that remembers the largest fence it has seen, and refuses anything smaller, is protected.
+/// No lock and no lease protects a resource from a holder that was paused beyond the end of its
+/// entry. A resource is protected if it remembers the largest fence it has seen and rejects smaller
+/// ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fence {
-    /// The view in which it was given; the first one in a textbook group.
+    /// The view in which the fence was issued; the first view in a group without views.
     pub epoch: Epoch,
-    /// The count of entries, as far as those who admitted the entry knew.
+    /// The number of entries, as far as the nodes that granted the entry knew.
     pub counter: u64,
 }
 
 impl Fence {
-    /// The fence of the next entry: larger than every one that those who admit it know of.
+    /// The fence of the next entry: larger than every fence known to the nodes that grant it.
     #[must_use]
     pub const fn next(self) -> Self {
         Self { epoch: self.epoch, counter: self.counter.saturating_add(1) }
     }
 
-    /// Remembers a fence heard of, if it is the largest so far.
-    pub fn raise(&mut self, heard: Self) {
-        *self = (*self).max(heard);
+    /// Raises this fence to another one, if that is larger.
+    pub fn raise(&mut self, other: Self) {
+        *self = (*self).max(other);
     }
 }
 

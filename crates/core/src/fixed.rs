@@ -5,14 +5,15 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::ops::Deref;
 
-/// A value that is set once and shared by all clones: a node's id, its peers, its configuration.
+/// A value that is set once and shared by all clones, such as a node's id, its peers or its
+/// configuration.
 ///
-/// It neither hashes nor compares. Two states of the same node always agree on it, so the checker need not
-/// look at it.
+/// All values compare equal and hash alike. Two states of the same node always agree on it, so the
+/// checker can ignore it.
 pub struct Fixed<T>(Arc<T>);
 
 impl<T> Fixed<T> {
-    /// Fixes a value.
+    /// Wraps a value that never changes.
     pub fn new(value: T) -> Self {
         Self(Arc::new(value))
     }

@@ -17,12 +17,12 @@ impl Group {
         Self((0..size).map(NodeId::from_index).collect())
     }
 
-    /// A group of nobody.
+    /// A group without members.
     pub fn nobody() -> Self {
         Self::of_size(0)
     }
 
-    /// How many members there are.
+    /// Number of members.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -42,7 +42,7 @@ impl Group {
         self.0.iter().copied()
     }
 
-    /// The members in order, without this one.
+    /// The members in order, without `node`.
     pub fn others(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         self.iter().filter(move |&member| member != node)
     }
@@ -57,19 +57,20 @@ impl Group {
         self.0.last().copied()
     }
 
-    /// The next member round the ring, which is the node itself in a group of one.
+    /// The next member on the ring; the node itself in a group of one. `None` if the node is no
+    /// member.
     pub fn successor(&self, node: NodeId) -> Option<NodeId> {
         let place = self.place_of(node)?;
         self.0.get((place + 1) % self.0.len()).copied()
     }
 
-    /// The member before it round the ring.
+    /// The previous member on the ring. `None` if the node is no member.
     pub fn predecessor(&self, node: NodeId) -> Option<NodeId> {
         let place = self.place_of(node)?;
         self.0.get((place + self.0.len() - 1) % self.0.len()).copied()
     }
 
-    /// How many members are more than half of all: any two majorities share one.
+    /// The smallest number of members that is more than half. Any two majorities share a member.
     pub fn majority(&self) -> usize {
         majority(self.0.len())
     }
@@ -84,7 +85,7 @@ impl Group {
     }
 }
 
-/// More than half of so many.
+/// The smallest number that is more than half of `size`.
 pub const fn majority(size: usize) -> usize {
     size / 2 + 1
 }
@@ -127,13 +128,14 @@ impl fmt::Display for Group {
     }
 }
 
-/// The number of a view. It only grows.
+/// The number of a view. It only increases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Epoch(pub u64);
 
 impl Epoch {
-    /// No group counts so far. What claims to be later is a mistake or a lie, and nobody follows it.
+    /// Upper bound that no group reaches. Nodes ignore a larger epoch, which can only come from a
+    /// faulty or malicious peer.
     pub const LARGEST: Self = Self(1 << 62);
 }
 

@@ -1,19 +1,20 @@
 //! Coordination algorithms as pure state machines.
 //!
 //! A node of any algorithm is a [`Protocol`]: [`step`](Protocol::step) takes one [`Input`] and puts
-//! [`Effect`]s into a sink. It never asks the time, throws dice, waits or talks to the outside. Whoever drives
-//! it does that:
+//! [`Effect`]s into a sink. It never reads a clock, draws random numbers, blocks or does IO. The
+//! driver does that:
 //!
 //! 1. Build one node per member of the group.
 //! 2. Feed each of them `Input::Start` once.
 //! 3. Feed commands, messages, timers and everything else that happens, one at a time.
-//! 4. Carry out the effects of each step in order; hold back what must wait for the disk (see [`Barrier`]).
+//! 4. Execute the effects of each step in order; delay those that must wait for the disk (see
+//!    [`Barrier`]).
 //!
 //! ```
 //! use quorate_core::mutex::{Command, Event, RicartAgrawala};
 //! use quorate_core::{Effect, Effects, Group, Input, NodeId, Protocol, Time};
 //!
-//! // A group of one needs nobody's permission.
+//! // A group of one needs no other node's permission.
 //! let group = Group::of_size(1);
 //! let mut node = RicartAgrawala::new(NodeId::from_index(0), group);
 //! let mut effects: Vec<Effect<RicartAgrawala>> = Vec::new();
@@ -21,8 +22,9 @@
 //! assert!(matches!(effects[..], [Effect::Emit { event: Event::Entered { .. }, .. }]));
 //! ```
 //!
-//! The algorithms live in one module per family ([`mutex`], [`election`], [`multicast`], [`deadlock`]), one file each. Wrappers are
-//! protocols too: [`Reliable`](wrap::Reliable) for links that lose, repeat and reorder, [`Watched`](wrap::Watched) for heartbeats,
+//! The algorithms are in one module per family ([`mutex`], [`election`], [`multicast`],
+//! [`deadlock`]), one file each. Wrappers are protocols too: [`Reliable`](wrap::Reliable) for links
+//! that lose, duplicate and reorder messages, [`Watched`](wrap::Watched) for heartbeats,
 //! [`Viewed`](wrap::Viewed) for changing groups.
 #![no_std]
 

@@ -1,19 +1,23 @@
-//! Who is in a group: a small state machine that numbers its views.
+//! Group membership: a small state machine that numbers the views of a group.
 //!
-//! It says nothing about who keeps it. In the simulator an oracle does; between real processes it is replicated by a log, and its time is
-//! the log's. Members hold leases from it, and it takes nobody's silence for death before the lease has run out.
+//! It does not fix where it runs. In the simulator an oracle runs it; between real processes a
+//! replicated log does, and its time is the log's time. Members hold leases from it, and it removes
+//! a silent member only after that member's lease has expired.
 //!
 //! ```text
-//! MB-1  a node joins             → it is in from the next view on, with a lease; a new life of a member ends the stay of the old one
-//! MB-2  a member renews          → its lease runs from now; who is out is told so, and may join again
-//! MB-3  a lease has run out      → the next view lacks its member
+//! MB-1  a node joins             → it belongs to the next view, with a lease; a new incarnation of a
+//!                                  member ends the stay of the old one
+//! MB-2  a member renews          → its lease runs from now; a node that is no member learns that it is
+//!                                  out, and may join again
+//! MB-3  a lease has expired      → the next view lacks its member
 //! MB-4  a member leaves          → the next view lacks it
-//! MB-5  a member is suspected    → note by whom and why; if its kernel closed its connection, and closing counts as death, the next view
-//!                                  lacks it
+//! MB-5  a member is suspected    → note by whom and why; if its kernel closed its connection, and
+//!                                  closing counts as death, the next view lacks it
 //! ```
 //!
-//! Assumes: a lease that was asked for at some instant of a member's clock is trusted by that member for no longer than
-//! [`Terms::trusted`] from then on; who keeps this machine counts time no faster than the drift bound allows.
+//! Assumes: a member trusts a lease for no longer than [`Terms::trusted`], counted on its own clock
+//! from when it requested the lease; the host of this machine counts time no faster than the drift
+//! bound allows.
 
 use crate::group::{Epoch, Group};
 use crate::node::{Incarnation, NodeId};
@@ -21,28 +25,28 @@ use crate::time::Duration;
 use crate::view::{Stay, View};
 use alloc::collections::{BTreeMap, VecDeque};
 
-/// On what terms members hold their leases.
+/// The terms of members' leases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Terms {
     pub lease: Duration,
-    /// How long after a renewal the next one is asked for.
+    /// The time from one renewal to the next request.
     pub keepalive: Duration,
-    /// How much faster or slower than true time any clock runs at most, in millionths.
+    /// Maximum drift of any clock from true time, in parts per million.
     pub drift_ppm: u32,
-    /// What is made of a connection that a member's kernel has closed.
+    /// The reaction to a connection that a member's kernel closed.
     pub on_close: OnClose,
 }
 
-/// What is made of a connection that a member's kernel has closed.
+/// The reaction to a connection that a member's kernel closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum OnClose {
-    /// The process is dead, and out at once.
+    /// Consider the process dead, and remove it at once.
     #[default]
     Evict,
-    /// Nothing: it is out when its lease has run out.
+    /// Do nothing: remove it when its lease expires.
     Lease,
 }
 
@@ -58,11 +62,12 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// For how long a member trusts a lease, on its own clock, from the instant before it asked.
+    /// How long a member trusts a lease, on its own clock, from the instant before it requested it.
     ///
-    /// Let L be the lease and ρ the drift bound. Who keeps the membership counts L from when it granted, on a clock that is fast by ρ
-    /// at most, so the lease has not run out before L/(1+ρ) of true time. The member's clock is slow by ρ at most, so that what takes
-    /// L(1−ρ)/(1+ρ) on it is over by then.
+    /// Let L be the lease and ρ the drift bound. The host of the membership counts L from when it
+    /// granted the lease, on a clock that is fast by at most ρ, so the lease does not expire before
+    /// L/(1+ρ) of true time. The member's clock is slow by at most ρ, so L(1−ρ)/(1+ρ) on that clock
+    /// have passed by then.
     pub fn trusted(&self) -> Duration {
         let million = 1_000_000_u128;
         let drift = u128::from(self.drift_ppm).min(million);
@@ -71,12 +76,12 @@ impl Terms {
     }
 }
 
-/// What is asked of a membership.
+/// A request to a membership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Request {
-    /// Let this life of a node in.
+    /// Admit this incarnation of a node.
     Join { node: NodeId, incarnation: Incarnation },
     /// Renew the lease of a member.
     Renew { node: NodeId, stay: Stay },
@@ -84,7 +89,7 @@ pub enum Request {
     Leave { node: NodeId, stay: Stay },
     /// Record that one member suspects another.
     Suspect { node: NodeId, stay: Stay, by: NodeId, why: Suspicion },
-    /// Nothing; time has passed.
+    /// Do nothing but advance time.
     Tick,
 }
 
@@ -95,44 +100,44 @@ pub enum Request {
 pub enum Suspicion {
     /// Its kernel closed or refused a connection.
     Closed,
-    /// Nothing was heard of it.
+    /// No sign of life arrived from it.
     Silent,
 }
 
-/// Why a member is out.
+/// Why a member was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Reason {
-    /// It asked to leave.
+    /// The member asked to leave.
     Left,
-    /// Its lease ran out.
+    /// The member's lease expired.
     Expired,
-    /// Another life of it joined.
+    /// A later incarnation of the node joined.
     Restarted,
-    /// Its kernel closed its connection to this node.
+    /// The member's kernel closed its connection to this node.
     Closed { by: NodeId },
 }
 
-/// A removal, so that "why am I out?" has an answer.
+/// A removal, kept to answer why a node is out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Removal {
-    /// The first view without it.
+    /// The first view without the member.
     pub epoch: Epoch,
     pub node: NodeId,
     pub stay: Stay,
     pub why: Reason,
-    /// Who suspected it last, if anybody did, and why.
+    /// The last node that suspected the member, and why; `None` if no node did.
     pub suspected: Option<(NodeId, Suspicion)>,
 }
 
-/// How a node stands after it asked.
+/// The status of a node after its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Answer {
-    /// In, with a lease from now on.
+    /// The node is a member, with a lease from now on.
     In(Stay),
     Out,
     Noted,
@@ -140,7 +145,7 @@ pub enum Answer {
 
 const REMOVALS: usize = 64;
 
-/// Who is in, and until when each one's lease runs.
+/// The members of a group, and when the lease of each expires.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Membership {
@@ -154,13 +159,14 @@ pub struct Membership {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Member {
     stay: Stay,
-    /// When its lease runs out, in the time of whoever keeps this.
+    /// When the lease expires, in the time of the machine's host.
     expires: Duration,
     suspected: Option<(NodeId, Suspicion)>,
 }
 
 impl Membership {
-    /// The membership of a group that begins with these members, all in their first life and with a lease.
+    /// The membership of a group that starts with these members, all in their first incarnation and
+    /// with a lease.
     pub fn founding(group: &Group, terms: Terms) -> Self {
         let view = View::founding(group.clone());
         let member = |stay| Member { stay, expires: terms.lease, suspected: None };
@@ -168,32 +174,33 @@ impl Membership {
         Self { terms, epoch: view.epoch(), members, removals: VecDeque::new() }
     }
 
-    /// The terms of its leases.
+    /// The terms of the leases.
     pub const fn terms(&self) -> &Terms {
         &self.terms
     }
 
-    /// The present view.
+    /// The current view.
     pub fn view(&self) -> View {
         View::new(self.epoch, self.members.iter().map(|(node, member)| (*node, member.stay)))
     }
 
-    /// The number of the present view.
+    /// The number of the current view.
     pub const fn epoch(&self) -> Epoch {
         self.epoch
     }
 
-    /// Who was removed lately, the last one last.
+    /// The latest removals, oldest first.
     pub fn removals(&self) -> impl DoubleEndedIterator<Item = &Removal> + '_ {
         self.removals.iter()
     }
 
-    /// When the next lease runs out.
+    /// When the next lease expires; `None` if there are no members.
     pub fn next_expiry(&self) -> Option<Duration> {
         self.members.values().map(|member| member.expires).min()
     }
 
-    /// Does what is asked at this instant, which is never before an earlier one. Leases that have run out end first.
+    /// Applies a request at this instant, which must not be earlier than the previous one. Expired
+    /// leases end first.
     pub fn apply(&mut self, at: Duration, request: Request) -> Answer {
         self.expire(at);
         match request {
@@ -205,7 +212,7 @@ impl Membership {
         }
     }
 
-    /// MB-3. All that have run out end with one view.
+    /// MB-3. All leases that have expired end with one view.
     fn expire(&mut self, at: Duration) {
         let over: VecDeque<_> =
             self.members.iter().filter(|(_, member)| member.expires <= at).map(|(node, _)| *node).collect();
@@ -216,7 +223,7 @@ impl Membership {
         over.into_iter().for_each(|node| self.remove(node, Reason::Expired));
     }
 
-    /// MB-1. An older life than the one that is in is none of the living.
+    /// MB-1. An incarnation older than the member's must be dead.
     fn join(&mut self, at: Duration, node: NodeId, incarnation: Incarnation) -> Answer {
         match self.members.get(&node).map(|member| member.stay) {
             Some(stay) if stay.incarnation == incarnation => return self.renew(at, node, stay),
@@ -323,19 +330,19 @@ mod tests {
     }
 
     #[test]
-    fn mb_1_a_new_life_takes_the_place_of_the_old_one_and_an_old_one_does_not_come_back() {
+    fn mb_1_a_new_incarnation_replaces_the_old_one_and_an_old_one_is_not_admitted() {
         let mut group = founded(OnClose::Lease);
         let join = |incarnation| Request::Join { node: node(2), incarnation: Incarnation(incarnation) };
         assert_eq!(group.apply(at(1), join(1)), Answer::In(stay(1, 2)));
         assert_eq!(members(&group), (2, [1, 2, 3].into()));
         assert_eq!(group.apply(at(2), join(0)), Answer::Out);
-        assert_eq!(group.apply(at(3), join(1)), Answer::In(stay(1, 2)), "asked twice");
+        assert_eq!(group.apply(at(3), join(1)), Answer::In(stay(1, 2)), "a repeated request");
         assert_eq!(members(&group).0, 2);
         assert_eq!(group.removals().last().map(|removal| removal.why), Some(Reason::Restarted));
     }
 
     #[test]
-    fn mb_2_a_lease_runs_from_its_renewal_and_who_is_out_is_told() {
+    fn mb_2_a_lease_runs_from_its_renewal_and_a_removed_node_learns_that_it_is_out() {
         let mut group = founded(OnClose::Lease);
         for number in 1..=3 {
             let renew = Request::Renew { node: node(number), stay: stay(0, 1) };
@@ -350,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn mb_3_leases_that_run_out_together_end_with_one_view() {
+    fn mb_3_leases_that_expire_together_end_with_one_view() {
         let mut group = founded(OnClose::Lease);
         group.apply(at(500), Request::Renew { node: node(3), stay: stay(0, 1) });
         group.apply(at(LEASE), Request::Tick);
@@ -359,16 +366,16 @@ mod tests {
     }
 
     #[test]
-    fn mb_4_who_leaves_is_out_at_once() {
+    fn mb_4_a_member_that_leaves_is_out_at_once() {
         let mut group = founded(OnClose::Lease);
         assert_eq!(group.apply(at(1), Request::Leave { node: node(1), stay: stay(0, 1) }), Answer::Out);
         assert_eq!(members(&group), (2, [2, 3].into()));
         group.apply(at(1), Request::Leave { node: node(1), stay: stay(0, 1) });
-        assert_eq!(members(&group).0, 2, "once is enough");
+        assert_eq!(members(&group).0, 2, "leaving twice changes nothing");
     }
 
     #[test]
-    fn mb_5_a_closed_connection_is_death_only_where_it_counts_as_that() {
+    fn mb_5_a_closed_connection_removes_a_member_only_with_on_close_evict() {
         let closed = Request::Suspect { node: node(1), stay: stay(0, 1), by: node(2), why: Suspicion::Closed };
         let mut strict = founded(OnClose::Lease);
         strict.apply(at(1), closed);
@@ -378,7 +385,7 @@ mod tests {
         assert_eq!(removal.and_then(|removal| removal.suspected), Some((node(2), Suspicion::Closed)));
         let mut quick = founded(OnClose::Evict);
         quick.apply(at(1), Request::Suspect { node: node(1), stay: stay(7, 1), by: node(2), why: Suspicion::Closed });
-        assert_eq!(members(&quick).0, 1, "it was another life");
+        assert_eq!(members(&quick).0, 1, "the suspicion is about another incarnation");
         quick.apply(at(1), closed);
         assert_eq!(members(&quick), (2, [2, 3].into()));
     }
@@ -388,7 +395,8 @@ mod tests {
         for drift_ppm in [0, 1, 500, 10_000, 999_999, 2_000_000] {
             let terms = Terms { drift_ppm, ..Terms::default() };
             let (million, drift) = (1_000_000_u128, u128::from(drift_ppm.min(1_000_000)));
-            // At the slowest, so many millionths of a nanosecond pass truly; at the fastest, the lease takes these.
+            // Both in true time, scaled by a million: how long the slowest clock trusts the lease,
+            // and how soon the fastest clock expires it.
             let held = u128::from(terms.trusted().nanos()) * (million + drift);
             let granted = u128::from(terms.lease.nanos()) * (million - drift);
             assert!(held <= granted, "{drift_ppm}");

@@ -1,19 +1,20 @@
-//! What algorithms ask of the world that they run in.
+//! The network and timing models that algorithms assume.
 
-/// What an algorithm asks of links.
+/// The links that an algorithm assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
-    /// Nothing but that everything arrives.
+    /// Links deliver every message, in any order.
     AnyOrder,
-    /// What one node sends another arrives in the order in which it was sent.
+    /// Links deliver every message, in the order in which it was sent.
     Fifo,
 }
 
-/// What an algorithm asks of time.
+/// The timing model that an algorithm assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
-    /// Nothing: things take as long as they take.
+    /// Delays are unbounded.
     Asynchronous,
-    /// That nothing takes longer than the [`Bounds`](crate::Bounds) say. Else what it promises may not hold.
+    /// No delay exceeds the [`Bounds`](crate::Bounds). Otherwise the algorithm's guarantees may not
+    /// hold.
     Synchronous,
 }

@@ -1,18 +1,18 @@
-//! Who a process is: its address in the group, and which of its lives this one is.
+//! The identity of a process: its id in the group, and its incarnation.
 
 use core::fmt;
 use core::num::NonZeroU32;
 
-/// A node's address in its group, numbered from 1 as in the textbooks.
+/// A node's id in its group, numbered from 1 as in the literature.
 ///
-/// The address says where a node is (its place on a ring, its line in a diagram). What an election
-/// compares is its rank, which is another thing.
+/// The id says where a node is (its position on a ring, its lane in a diagram). An election
+/// compares ranks, which are independent of ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NodeId(NonZeroU32);
 
 impl NodeId {
-    /// The node with this number, or nothing for the number 0, which no node has.
+    /// The node with this number; `None` for 0, which is no node.
     pub const fn new(number: u32) -> Option<Self> {
         match NonZeroU32::new(number) {
             Some(number) => Some(Self(number)),
@@ -20,7 +20,7 @@ impl NodeId {
         }
     }
 
-    /// The node at this place in a table that starts at 0. Places beyond the last number share the last node.
+    /// The node at this index, counted from 0. Indices beyond the last number give the last node.
     pub const fn from_index(index: usize) -> Self {
         let number = if index < u32::MAX as usize { index as u32 + 1 } else { u32::MAX };
         match NonZeroU32::new(number) {
@@ -29,12 +29,12 @@ impl NodeId {
         }
     }
 
-    /// The number people call it by, from 1.
+    /// The node's number, from 1.
     pub const fn number(self) -> u32 {
         self.0.get()
     }
 
-    /// Its place in a table that starts at 0.
+    /// The node's index, from 0.
     pub const fn index(self) -> usize {
         self.0.get() as usize - 1
     }
@@ -52,16 +52,16 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// Which life of a node this is: every restart is a new one.
+/// One life of a node, from its start to its crash: every restart begins a new incarnation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Incarnation(pub u64);
 
 impl Incarnation {
-    /// The life that begins when a node boots for the first time.
+    /// The incarnation of a node that starts for the first time.
     pub const FIRST: Self = Self(0);
 
-    /// The life after this one.
+    /// The incarnation after this one.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.saturating_add(1))

@@ -1,4 +1,4 @@
-//! Values as bytes, in the format of `postcard`.
+//! Values as bytes, in the `postcard` format.
 
 use crate::codec::{Codec, Malformed};
 use crate::protocol::Protocol;
@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The codec of every protocol whose messages serde can read and write.
+/// A codec for every protocol whose messages implement serde's traits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Postcard;
 
@@ -22,12 +22,12 @@ impl<P: Protocol<Message: Serialize + DeserializeOwned>> Codec<P> for Postcard {
     }
 }
 
-/// Appends the bytes of a value.
+/// Appends the encoding of a value.
 pub fn pack(value: &impl Serialize, into: &mut Vec<u8>) -> Result<(), Malformed> {
     postcard::serialize_with_flavor(value, Appending(into)).map_err(|error| Malformed(error.to_string()))
 }
 
-/// The value that these bytes are, all of them.
+/// Decodes a value from all of `bytes`. Fails if bytes are left over.
 pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
@@ -37,7 +37,7 @@ pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
     }
 }
 
-/// Writes to the end of bytes that are somebody else's, who keeps what was there if this fails.
+/// Writes to the end of a buffer. If encoding fails, the caller discards the appended bytes.
 struct Appending<'a>(&'a mut Vec<u8>);
 
 impl postcard::ser_flavors::Flavor for Appending<'_> {

@@ -1,4 +1,4 @@
-//! Maps written down as lists of pairs, because not every form of writing has maps whose keys are more than words.
+//! Serializes maps as lists of pairs, because some formats allow only strings as keys of maps.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

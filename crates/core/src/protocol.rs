@@ -1,4 +1,4 @@
-//! The one trait: a protocol is a state machine that turns an input into effects.
+//! The trait `Protocol`: a state machine that turns inputs into effects.
 
 use crate::effects::Effects;
 use crate::node::{Incarnation, NodeId};
@@ -8,39 +8,41 @@ use core::fmt;
 
 /// One node of a distributed algorithm, as a pure state machine.
 ///
-/// The same state, time and input always give the same effects in the same order. A protocol has no clock,
-/// no dice, no threads and no IO: a driver feeds it inputs and carries out its effects. The simulator, the
-/// checker and the runtime are three such drivers, so what is watched and checked is what runs.
+/// The same state, time and input always give the same effects in the same order. A protocol has no
+/// clock, no randomness, no threads and no IO: a driver feeds it inputs and executes its effects.
+/// The simulator, the checker and the runtime are three such drivers, so the code that is simulated
+/// and checked is the code that runs.
 ///
-/// Where a protocol lacks something (it sets no timer, saves nothing), its type for that is [`Never`], and
-/// the arm for it vanishes: `Input::Timer(never) => match never {}`.
+/// If a protocol has no timers, or saves nothing, its type for that is [`Never`], and the match arm
+/// is empty: `Input::Timer(never) => match never {}`.
 pub trait Protocol: Sized {
-    /// What its user asks of it. A family of algorithms shares one command type.
+    /// Commands of the client. A family of algorithms shares one command type.
     type Command;
-    /// What nodes send each other.
+    /// Messages between nodes.
     type Message: Clone;
-    /// The names of its timers. Setting a timer replaces the one of the same name.
+    /// The protocol's timers. Setting a timer replaces its previous setting.
     type Timer: Clone + Eq;
-    /// What it tells its user. A family of algorithms shares one event type.
+    /// Events for the client. A family of algorithms shares one event type.
     type Event;
-    /// What survives a crash, as a fold of the writes it saved.
+    /// The state that survives a crash, as a fold of the saved writes.
     type Durable: Durable;
 
-    /// Takes one input at the instant `now` of this node's own clock.
+    /// Handles one input at the instant `now` of this node's own clock.
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>);
 }
 
-/// What survives a crash: an empty start, and writes applied to it one by one in the order they were saved.
+/// The state that survives a crash: the default value, with the saved writes applied in order.
 pub trait Durable: Default {
-    /// The version of the form in which this and its writes are kept. A store refuses a newer one.
+    /// The version of the stored format. A store refuses a newer one.
     const VERSION: u32 = 1;
-    /// One change to what is kept.
+    /// One change of the durable state.
     type Write;
-    /// Adds one write.
+    /// Applies one write.
     fn apply(&mut self, write: Self::Write);
 
-    /// What a node finds whose disk was lost: by default what one finds that never lived. A protocol that promised
-    /// its peers to remember something tells the two apart here, so that it does not break that promise unawares.
+    /// The state of a node whose disk was lost; by default the same as that of a new node. A
+    /// protocol that promised its peers to remember something distinguishes the two here, so that
+    /// it does not break that promise.
     fn wiped() -> Self {
         Self::default()
     }
@@ -53,40 +55,41 @@ impl Durable for () {
     }
 }
 
-/// The write that a protocol saves.
+/// The type of a protocol's writes.
 pub type WriteOf<P> = <<P as Protocol>::Durable as Durable>::Write;
 
-/// Everything that can happen to a node.
+/// An event that a node must handle.
 pub enum Input<P: Protocol> {
-    /// The node boots, or boots again, with what was durable when it went down.
+    /// The node starts or restarts, with the state that was durable when it went down.
     Start {
         /// The fold of all writes that survived.
         durable: P::Durable,
         incarnation: Incarnation,
     },
-    /// Its user asks something of it.
+    /// The client gives a command.
     Command(P::Command),
     /// A message arrives.
     Message { from: NodeId, message: P::Message },
-    /// A timer that was set, and neither replaced nor cancelled since, fires.
+    /// A timer fires that was set, and neither replaced nor cancelled since.
     Timer(P::Timer),
-    /// The first so many saves since `Start` are durable now.
+    /// The first n saves since `Start` are durable.
     Saved(u64),
-    /// The failure detector takes this node for dead.
+    /// The failure detector suspects this node.
     Suspect(NodeId),
-    /// The failure detector takes it back, or finds that it has begun another life.
+    /// The failure detector trusts this node again, or reports a new incarnation of it.
     Trust(NodeId),
-    /// The disk takes no more writes; what was saved since waits, and nothing is lost.
+    /// The disk accepts no more writes. Pending saves wait, and none is lost.
     DiskFull,
-    /// The disk takes writes again, and those that waited first.
+    /// The disk accepts writes again, the pending ones first.
     DiskFree,
     /// The group has a new view.
     View(View),
-    /// It may act in its view up to this instant of its own clock. An instant that has passed says: no longer.
+    /// The node may act in its view until this instant of its own clock. An instant in the past
+    /// ends the lease.
     Lease(Time),
 }
 
-// Written by hand, because a derive would ask Clone and Debug of the protocol itself.
+// Written by hand, because a derive would require Clone and Debug of the protocol itself.
 impl<P: Protocol> Clone for Input<P>
 where
     P::Command: Clone,
@@ -137,7 +140,7 @@ where
     }
 }
 
-/// The type of what a protocol does not have. No value of it exists.
+/// The type of something that a protocol does not have. It has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Never {}

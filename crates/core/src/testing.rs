@@ -1,11 +1,13 @@
-//! Scripted tests of protocols: a script in a small language goes in, a readable trace comes out.
+//! Scripted tests of protocols: a test runs a script in a small language and checks the resulting
+//! trace.
 //!
-//! A script says what happens to a group of nodes, one step at a time: which node gets which command, which
-//! message arrives next, which timer fires. [`run_script`] carries it out and returns a line per step: what
-//! happened, which rules the node applied ([`Effects::note`](crate::Effects::note)), what it sent and what it told
-//! its client. A test compares that trace with the expected one.
+//! A script lists what happens to a group of nodes, one step at a time: which node gets which
+//! command, which message arrives next, which timer fires. [`run_script`] executes it and returns a
+//! line per step: the cause, the rules that the node applied
+//! ([`Effects::note`](crate::Effects::note)), the messages it sent and the events it emitted. A
+//! test compares that trace with the expected one.
 //!
-//! Steps stand on lines of their own, or on one line with `;` between them. Nodes are numbered from 1.
+//! Steps are on lines of their own, or on one line separated by `;`. Nodes are numbered from 1.
 //!
 //! | step | what happens |
 //! |---|---|
@@ -13,19 +15,19 @@
 //! | `1 > 2` | the oldest message in flight from 1 to 2 arrives |
 //! | `1 > 2 overtakes 1` | the message behind that many older ones arrives before them |
 //! | `1 > 2 last` | the newest message from 1 to 2 arrives before all others |
-//! | `1 > 2 as 3` | the oldest message from 1 to 2 arrives, but node 3, which may be a stranger, appears as its sender |
+//! | `1 > 2 as 3` | the oldest message from 1 to 2 arrives, but with node 3 as its sender, which may be outside the group |
 //! | `lose 1 > 2` | the oldest message from 1 to 2 is lost |
 //! | `1 fires` | the timer fires that node 1 set first of those still set |
 //! | `1 suspects 2` | the failure detector of node 1 reports that node 2 has crashed |
 //! | `1 trusts 2` | it withdraws that report |
 //! | `rest` | every message in flight arrives, oldest first, until none is left |
 //!
-//! Nothing else happens: time stands still, no message arrives and no timer fires unless the script says so.
-//! What a node saves is durable at once.
+//! Nothing else happens: time does not pass, and no message arrives and no timer fires unless the
+//! script says so. Saves are durable at once.
 //!
 //! # Example
 //!
-//! A protocol of one message, its command, and a test of it:
+//! A protocol with one message and one command, and a test of it:
 //!
 //! ```
 //! use quorate_core::testing::{ScriptCommand, run_script};
@@ -92,7 +94,8 @@
 //! );
 //! ```
 //!
-//! The commands of this crate's families have their words already, so a test of one of its algorithms is one line:
+//! The commands of this crate's families implement [`ScriptCommand`] already, so a test of one of
+//! its algorithms is one line:
 //!
 //! ```
 //! use quorate_core::mutex::RicartAgrawala;
@@ -121,19 +124,20 @@ const STEPS: &str =
 
 /// A command that scripts can give to a node. Its [`Display`] form appears in the trace.
 pub trait ScriptCommand: Display + Sized {
-    /// The words that [`from_word`](Self::from_word) knows, for error messages.
+    /// The words that [`from_word`](Self::from_word) accepts, for error messages.
     const WORDS: &'static str;
 
-    /// The command of this name. A word has no spaces and no `;`.
+    /// Returns the command with this name; `None` if there is none. A word has no spaces and no
+    /// `;`.
     fn from_word(word: &str) -> Option<Self>;
 }
 
-/// Runs a script on a fresh group and returns the trace, a line for each step.
+/// Runs a script on a fresh group and returns the trace, one line per step.
 ///
 /// # Panics
 ///
-/// If a step of the script is malformed or impossible. The message names the step, says what is wrong with it and shows
-/// the trace up to it.
+/// If a step of the script is malformed or impossible. The message names the step, says what is
+/// wrong with it and shows the trace up to it.
 #[track_caller]
 pub fn run_script<P>(nodes: usize, make: impl Fn(NodeId, Group) -> P, script: &str) -> String
 where
@@ -144,13 +148,14 @@ where
     group.trace
 }
 
-/// A group of nodes and the messages in flight between them, for tests that look into nodes or choose steps themselves.
+/// A group of nodes and the messages in flight between them, for tests that inspect nodes or choose
+/// steps themselves.
 ///
-/// Methods that take a place count messages or timers from the oldest, which is at place 0; they panic if there is none at
-/// that place.
+/// Methods that take a `place` count messages or timers from the oldest, which has place 0; they
+/// panic if there is none at that place.
 pub struct ScriptGroup<P: Protocol> {
     pub nodes: Vec<P>,
-    /// What each step did, a line each.
+    /// The trace: one line per step.
     pub trace: String,
     /// Oldest first.
     in_flight: Vec<InFlight<P>>,
@@ -160,7 +165,7 @@ pub struct ScriptGroup<P: Protocol> {
 }
 
 struct InFlight<P: Protocol> {
-    /// How many were sent before it.
+    /// How many messages were sent before it.
     number: u64,
     from: NodeId,
     to: NodeId,
@@ -173,28 +178,30 @@ impl<P: Protocol> InFlight<P> {
     }
 }
 
-/// A timer that is set. In the synchronous model it fires when a message and its answer have had the time to arrive.
+/// A timer that is set. In the synchronous model it fires once a message and its answer have had
+/// time to arrive.
 struct SetTimer<P: Protocol> {
     node: NodeId,
     timer: P::Timer,
     /// How many messages had been sent when it was set.
     set: u64,
-    /// How many had been sent when the last of those had arrived, if it has.
+    /// How many messages had been sent when the last message from before the setting arrived;
+    /// `None` until then.
     answered: Option<u64>,
 }
 
 /// Collects the effects of one step, and its part of the trace.
 struct Recorder<P: Protocol> {
     effects: Vec<Effect<P>>,
-    said: Vec<String>,
+    parts: Vec<String>,
 }
 
 impl<P: Protocol<Event: Display, Message: Describe>> Sink<P> for Recorder<P> {
     fn effect(&mut self, effect: Effect<P>) {
         match &effect {
-            Effect::Send { to, message, .. } => self.said.push(format!("{} → {to}", message.kind())),
-            Effect::Multicast { message, .. } => self.said.push(format!("{} → all", message.kind())),
-            Effect::Emit { event, .. } => self.said.push(event.to_string()),
+            Effect::Send { to, message, .. } => self.parts.push(format!("{} → {to}", message.kind())),
+            Effect::Multicast { message, .. } => self.parts.push(format!("{} → all", message.kind())),
+            Effect::Emit { event, .. } => self.parts.push(event.to_string()),
             Effect::Save(_) | Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
         }
         self.effects.push(effect);
@@ -202,7 +209,7 @@ impl<P: Protocol<Event: Display, Message: Describe>> Sink<P> for Recorder<P> {
 
     fn note(&mut self, note: Note<'_>) {
         if let Note::Rule { rule, text } = note {
-            self.said.push(format!("{rule} {text}"));
+            self.parts.push(format!("{rule} {text}"));
         }
     }
 }
@@ -211,7 +218,7 @@ impl<P> ScriptGroup<P>
 where
     P: Protocol<Command: ScriptCommand, Event: Display, Message: Describe>,
 {
-    /// A group of `nodes` nodes that have started. The trace does not contain what they did on start.
+    /// Creates a group of `nodes` started nodes. The trace does not contain their start.
     pub fn new(nodes: usize, make: impl Fn(NodeId, Group) -> P) -> Self {
         let group = Group::of_size(nodes);
         let nodes = group.iter().map(|me| make(me, group.clone())).collect();
@@ -224,20 +231,21 @@ where
         started
     }
 
-    /// Starts a node again in its second life: `fresh` replaces it and finds `durable` on its disk. Returns what it tells its client.
+    /// Restarts a node in its second incarnation: `fresh` replaces it and finds `durable` on its
+    /// disk. Returns the events it emits.
     pub fn restart(&mut self, node: NodeId, fresh: P, durable: P::Durable) -> Vec<P::Event> {
         self.nodes[node.index()] = fresh;
         let start = Input::Start { durable, incarnation: Incarnation::FIRST.next() };
         self.step(node, &format!("{node} boots again"), start)
     }
 
-    /// Runs a script on the group and appends what happens to the trace.
+    /// Runs a script on the group and appends to the trace.
     ///
     /// # Panics
     ///
     /// As [`run_script`] does.
     #[track_caller]
-    #[allow(clippy::panic, reason = "a wrong script is a mistake in a test, and a test fails by panicking")]
+    #[allow(clippy::panic, reason = "an invalid script is an error in a test, and a test fails by panicking")]
     pub fn run(&mut self, script: &str) {
         for (place, step) in steps(script).enumerate() {
             if let Err(problem) = self.run_step(step) {
@@ -257,37 +265,37 @@ where
         self.timers.len()
     }
 
-    /// Gives a command to a node. Returns what the node tells its client.
+    /// Gives a command to a node. Returns the events that the node emits.
     pub fn command(&mut self, node: NodeId, command: P::Command) -> Vec<P::Event> {
         self.step(node, &format!("{node} {command}"), Input::Command(command))
     }
 
-    /// Delivers the message at this place. Returns the receiver and what it tells its client.
+    /// Delivers the message at this place. Returns the receiver and the events it emits.
     pub fn deliver(&mut self, place: usize) -> (NodeId, Vec<P::Event>) {
         let InFlight { from, to, message, .. } = self.in_flight.remove(place);
         let cause = format!("{to} hears {} from {from}", message.kind());
         (to, self.step(to, &cause, Input::Message { from, message }))
     }
 
-    /// Delivers a message that no node has sent. Returns what the receiver tells its client.
+    /// Delivers a message that no node has sent. Returns the events that the receiver emits.
     pub fn forge(&mut self, from: NodeId, to: NodeId, message: P::Message) -> Vec<P::Event> {
         self.step(to, &format!("{to} hears a forged {} from {from}", message.kind()), Input::Message { from, message })
     }
 
-    /// Fires the timer at this place. Returns its node and what that node tells its client.
+    /// Fires the timer at this place. Returns its node and the events that the node emits.
     pub fn fire(&mut self, place: usize) -> (NodeId, Vec<P::Event>) {
         let SetTimer { node, timer, .. } = self.timers.remove(place);
         (node, self.step(node, &format!("{node} timer"), Input::Timer(timer)))
     }
 
-    /// The node whose timer is at this place, if that node has set no older one.
+    /// The node of the timer at this place, if it is that node's oldest; `None` otherwise.
     pub fn oldest_timer(&self, place: usize) -> Option<NodeId> {
         let node = self.timers[place].node;
         self.timers[..place].iter().all(|older| older.node != node).then_some(node)
     }
 
-    /// Whether the timer at this place may fire in the synchronous model: all messages sent before it was set have arrived,
-    /// and all answers to them too.
+    /// Whether the timer at this place may fire in the synchronous model: all messages sent before
+    /// it was set have arrived, and all answers to them too.
     pub fn is_due(&self, place: usize) -> bool {
         self.timers[place].answered.is_some_and(|answered| self.has_arrived_below(answered))
     }
@@ -296,14 +304,14 @@ where
         self.in_flight.iter().all(|message| message.number >= number)
     }
 
-    /// The place of the oldest message with the sender and receiver of the one at this place: the next that a FIFO link
-    /// delivers.
+    /// The place of the oldest message with the sender and receiver of the message at this place:
+    /// the next one that a FIFO link delivers.
     pub fn oldest_on_link(&self, place: usize) -> usize {
         let InFlight { from, to, .. } = self.in_flight[place];
         self.in_flight.iter().position(|message| message.is_between(from, to)).unwrap_or(place)
     }
 
-    /// The script's step that delivers the message at this place.
+    /// The script step that delivers the message at this place.
     pub fn step_to_deliver(&self, place: usize) -> String {
         let InFlight { from, to, .. } = self.in_flight[place];
         match self.in_flight[..place].iter().filter(|older| older.is_between(from, to)).count() {
@@ -375,7 +383,8 @@ where
         Ok(between.map(|(place, _)| place).collect())
     }
 
-    /// The place of the message in flight from one node to another that has so many older ones before it.
+    /// The place of the message in flight from one node to another with `older` older ones before
+    /// it.
     fn place(&self, from: &str, to: &str, older: usize) -> Result<usize, String> {
         let places = self.places(from, to)?;
         let count = match places.len() {
@@ -387,10 +396,10 @@ where
     }
 
     fn step(&mut self, node: NodeId, cause: &str, input: Input<P>) -> Vec<P::Event> {
-        let mut recorder = Recorder { effects: Vec::new(), said: Vec::new() };
+        let mut recorder = Recorder { effects: Vec::new(), parts: Vec::new() };
         self.nodes[node.index()].step(Time::ZERO, input, &mut Effects::new(&mut recorder));
-        let said = if recorder.said.is_empty() { "nothing".into() } else { recorder.said.join("; ") };
-        self.trace += &format!("{cause}: {said}\n");
+        let parts = if recorder.parts.is_empty() { "nothing".into() } else { recorder.parts.join("; ") };
+        self.trace += &format!("{cause}: {parts}\n");
         let mut events = Vec::new();
         for effect in recorder.effects {
             match effect {
@@ -424,12 +433,12 @@ where
     }
 }
 
-/// Any node's id, also one outside the group: a test may let a stranger speak.
+/// Parses the id of any node, also one outside the group: a test may forge messages of such a node.
 fn id(word: &str) -> Result<NodeId, String> {
     word.parse().ok().and_then(NodeId::new).ok_or_else(|| format!("`{word}` is not a node's number"))
 }
 
-/// The steps of a script: one a line, or several in a line with `;` between them.
+/// The steps of a script: one per line, or several in a line separated by `;`.
 pub(crate) fn steps(script: &str) -> impl Iterator<Item = &str> {
     script.split(['\n', ';']).map(str::trim).filter(|step| !step.is_empty())
 }

@@ -1,14 +1,14 @@
-//! Time as an argument: instants on some clock, lengths, and the spans that timers are set with.
+//! Time as an argument: instants on some clock, durations, and the spans of timers.
 //!
-//! Nothing here can ask what time it is. A driver tells.
+//! Nothing here can read a clock. The driver passes the time.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 
 /// An instant on one clock, in nanoseconds from that clock's zero.
 ///
-/// Zero is arbitrary, and another node's clock has another one, so an instant may be negative and two
-/// instants compare only if they were read off the same clock.
+/// Zero is arbitrary and differs between nodes, so an instant may be negative, and two instants are
+/// comparable only if they come from the same clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Time(i64);
@@ -16,21 +16,21 @@ pub struct Time(i64);
 impl Time {
     /// The clock's zero.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that will happen.
+    /// Later than any event.
     pub const NEVER: Self = Self(i64::MAX);
 
-    /// Later than anything that will happen, for what is left out where it is written down.
+    /// The serde default of a field that is omitted when it is [`Time::NEVER`].
     #[cfg(feature = "serde")]
     pub(crate) const fn never() -> Self {
         Self::NEVER
     }
 
-    /// Whether it is later than anything that will happen.
+    /// Whether it is [`Time::NEVER`].
     pub const fn is_never(&self) -> bool {
         self.0 == Self::NEVER.0
     }
 
-    /// The instant that many nanoseconds after the clock's zero.
+    /// The instant `nanos` nanoseconds after the clock's zero.
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
@@ -40,7 +40,7 @@ impl Time {
         self.0
     }
 
-    /// How long ago `earlier` was; nothing at all if it is still to come.
+    /// The time from `earlier` to this instant; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         let nanos = self.0.saturating_sub(earlier.0);
         Duration(if nanos < 0 { 0 } else { nanos as u64 })
@@ -82,35 +82,35 @@ impl fmt::Display for Time {
 pub struct Duration(u64);
 
 impl Duration {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Self = Self(0);
 
-    /// That many nanoseconds.
+    /// A duration in nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// That many microseconds.
+    /// A duration in microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros.saturating_mul(1_000))
     }
 
-    /// That many milliseconds.
+    /// A duration in milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// That many seconds.
+    /// A duration in seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1_000_000_000))
     }
 
-    /// Its length in nanoseconds.
+    /// The duration in nanoseconds.
     pub const fn nanos(self) -> u64 {
         self.0
     }
 
-    /// This length so many times over.
+    /// The duration multiplied by `factor`.
     #[must_use]
     pub const fn times(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
@@ -124,7 +124,7 @@ impl Add for Duration {
     }
 }
 
-/// Written in the largest unit that keeps it exact to three places: `1.5ms`, `250µs`, `2s`.
+/// Printed in the largest unit that keeps it exact to three decimal places: `1.5ms`, `250µs`, `2s`.
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, name) = match self.0 {
@@ -146,25 +146,25 @@ impl fmt::Display for Duration {
     }
 }
 
-/// When a timer may fire: no earlier and no later than these lengths from now.
+/// When a timer may fire: no earlier and no later than these durations from now.
 ///
-/// This is all the chance the core ever gets. The simulator draws inside the span by its seed, the checker
-/// tries both ends, and a real node draws at random.
+/// This is the only nondeterminism of the core. The simulator draws from the span by its seed, the
+/// checker tries both ends, and a real node draws at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Span {
     pub earliest: Duration,
-    /// The longest wait, never shorter than `earliest`.
+    /// Never shorter than `earliest`.
     pub latest: Duration,
 }
 
 impl Span {
-    /// Fires after exactly this long.
+    /// A span of exactly this duration.
     pub const fn exactly(length: Duration) -> Self {
         Self { earliest: length, latest: length }
     }
 
-    /// Fires somewhere between the two, whichever comes first in the call.
+    /// The span between two durations, in either order.
     pub fn between(one: Duration, other: Duration) -> Self {
         Self { earliest: one.min(other), latest: one.max(other) }
     }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn since_the_future_is_nothing() {
+    fn since_a_later_instant_is_zero() {
         assert_eq!(Time::ZERO.since(Time::from_nanos(5)), Duration::ZERO);
     }
 

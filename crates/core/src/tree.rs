@@ -3,47 +3,49 @@
 use crate::group::Group;
 use crate::node::NodeId;
 
-/// The members of a group as a balanced binary tree, row by row in the order of their numbers: the lowest one is the
-/// root, the next two are its children, and so on.
+/// The members of a group as a balanced binary tree, row by row in the order of their numbers: the
+/// lowest is the root, the next two are its children, and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree(Group);
 
 impl Tree {
-    /// The tree of this group.
+    /// Creates the tree of a group.
     pub const fn of(group: Group) -> Self {
         Self(group)
     }
 
-    /// The root.
+    /// The root; `None` in an empty group.
     pub fn root(&self) -> Option<NodeId> {
         self.0.first()
     }
 
-    /// The next node on the way to the root; nothing for the root itself and for strangers.
+    /// The parent of a node; `None` for the root and for a node outside the group.
     pub fn parent(&self, node: NodeId) -> Option<NodeId> {
         let place = self.0.place_of(node)?.checked_sub(1)? / 2;
         self.0.as_slice().get(place).copied()
     }
 
-    /// The next nodes away from the root.
+    /// The children of a node.
     pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let place = self.0.place_of(node);
         let places = place.into_iter().flat_map(|place| [2 * place + 1, 2 * place + 2]);
         places.filter_map(|place| self.0.as_slice().get(place).copied())
     }
 
-    /// Whether an edge joins the two.
+    /// Whether the two nodes are parent and child.
     pub fn joins(&self, one: NodeId, other: NodeId) -> bool {
         self.parent(one) == Some(other) || self.parent(other) == Some(one)
     }
 
-    /// The next node on the way from one member to another; nothing if they are the same or one is a stranger.
+    /// The next node on the path from one member to another; `None` if they are the same or one is
+    /// outside the group.
     pub fn toward(&self, from: NodeId, to: NodeId) -> Option<NodeId> {
         let (start, mut place) = (self.0.place_of(from)?, self.0.place_of(to)?);
         if start == place {
             return None;
         }
-        // Climbs from the end of the way. Where that never comes to its start, the way begins by climbing as well.
+        // Climbs from the destination. If that does not lead to the start, the path begins by
+        // climbing as well.
         while place > start {
             let above = (place - 1) / 2;
             if above == start {
@@ -54,11 +56,11 @@ impl Tree {
         self.parent(from)
     }
 
-    /// How many edges are between the two members; nothing if one is a stranger.
+    /// The number of edges between two members; `None` if one is outside the group.
     pub fn distance(&self, one: NodeId, other: NodeId) -> Option<u64> {
         let (mut one, mut other) = (self.0.place_of(one)?, self.0.place_of(other)?);
         let mut edges = 0;
-        // The one further down the tree, which has the larger place, climbs until they meet.
+        // The lower one, which has the larger index, climbs until they meet.
         while one != other {
             let lower = if one > other { &mut one } else { &mut other };
             *lower = (*lower - 1) / 2;
@@ -67,11 +69,11 @@ impl Tree {
         Some(edges)
     }
 
-    /// How many edges are between the two members that are furthest apart.
+    /// The number of edges between the two members that are furthest apart.
     pub fn diameter(&self) -> u64 {
         let Some(depth) = self.0.len().checked_ilog2() else { return 0 };
         let lowest_row = 1 << depth;
-        // Whether the lowest row has a node below the root's second child, too.
+        // Whether the lowest row reaches below the root's second child.
         let reaches_over = self.0.len() - lowest_row >= lowest_row / 2;
         match depth {
             0 => 0,
@@ -109,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn places_count_and_not_numbers() {
+    fn the_tree_depends_on_indices_and_not_on_numbers() {
         let members = [3, 7, 20].map(|number| NodeId::new(number).expect("a node"));
         let tree = Tree::of(members.into_iter().collect());
         assert_eq!(numbers(tree.children(members[0])), [7, 20]);
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn every_step_towards_a_member_is_over_an_edge_and_brings_us_nearer() {
+    fn every_step_towards_a_member_follows_an_edge_and_shortens_the_distance() {
         for size in 0..=20 {
             let group = Group::of_size(size);
             let tree = Tree::of(group.clone());

@@ -1,4 +1,4 @@
-//! Views: who is in a group, from one change to the next.
+//! Views: the members of a group between two changes of membership.
 
 use crate::group::{Epoch, Group};
 use crate::node::{Incarnation, NodeId};
@@ -6,19 +6,19 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// One stay of a node in a group: which life of the node, and from which view on.
+/// One stay of a node in a group: its incarnation, and the view in which the stay began.
 ///
-/// A node that restarts begins a new life, and one that was removed and let in again begins a new stay. Nothing of an
-/// earlier stay counts in a later one.
+/// A node that restarts begins a new incarnation, and a node that was removed and admitted again
+/// begins a new stay. Nothing of an earlier stay counts in a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stay {
     pub incarnation: Incarnation,
-    /// The first view that has it.
+    /// The first view that contains it.
     pub since: Epoch,
 }
 
-/// Who is in, from this epoch on until the next view.
+/// The members of a group from this epoch until the next view.
 #[derive(Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(from = "Listed", into = "Listed"))]
@@ -30,16 +30,17 @@ pub struct View {
 }
 
 impl View {
-    /// The number of the first view that a group has.
+    /// The epoch of a group's first view.
     pub const FIRST: Epoch = Epoch(1);
 
-    /// The first view of a group, whose members have all just begun.
+    /// The first view of a group, with all members in their first incarnation.
     pub fn founding(members: Group) -> Self {
         let stay = Stay { incarnation: Incarnation::FIRST, since: Self::FIRST };
         Self::new(Self::FIRST, members.iter().map(|node| (node, stay)))
     }
 
-    /// The view of this number with these members. Of a node that is named twice the later stay counts.
+    /// The view with this epoch and these members. If a node is listed twice, the later stay
+    /// counts.
     pub fn new(epoch: Epoch, members: impl IntoIterator<Item = (NodeId, Stay)>) -> Self {
         let mut named: Vec<_> = members.into_iter().collect();
         named.sort_unstable();
@@ -50,7 +51,7 @@ impl View {
         Self { epoch, members, stays: named.into_iter().map(|(_, stay)| stay).collect() }
     }
 
-    /// Its number.
+    /// The view's number.
     pub const fn epoch(&self) -> Epoch {
         self.epoch
     }
@@ -60,7 +61,7 @@ impl View {
         &self.members
     }
 
-    /// The stay of a node in it, if it is a member.
+    /// The stay of a node in this view; `None` if it is no member.
     pub fn stay(&self, node: NodeId) -> Option<Stay> {
         self.stays.get(self.members.place_of(node)?).copied()
     }
@@ -70,7 +71,7 @@ impl View {
         self.members.iter().zip(self.stays.iter().copied())
     }
 
-    /// The members who were in an earlier view already, and have something to report.
+    /// The members that belonged to an earlier view, and so have something to report.
     pub fn veterans(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.stays().filter(|(_, stay)| stay.since < self.epoch).map(|(node, _)| node)
     }
@@ -88,7 +89,7 @@ impl fmt::Display for View {
     }
 }
 
-/// A view as it is written down: a member with its stay at a time.
+/// The serialized form of a view: a list of members with their stays.
 #[cfg(feature = "serde")]
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Listed {
@@ -118,7 +119,7 @@ mod tests {
     use alloc::vec::Vec;
 
     #[test]
-    fn those_who_were_in_before_have_something_to_report() {
+    fn members_of_an_earlier_view_are_veterans() {
         let [one, two, three] = [0, 1, 2].map(NodeId::from_index);
         let stay = |since| Stay { incarnation: Incarnation::FIRST, since: Epoch(since) };
         let view = View::new(Epoch(3), [(three, stay(1)), (one, stay(2)), (two, stay(3))]);
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_stays_of_a_node_the_later_one_counts() {
+    fn the_later_of_two_stays_of_a_node_counts() {
         let one = NodeId::from_index(0);
         let stay = |since| Stay { incarnation: Incarnation::FIRST, since: Epoch(since) };
         let view = View::new(Epoch(3), [(one, stay(3)), (one, stay(1))]);

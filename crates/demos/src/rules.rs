@@ -1,4 +1,5 @@
-//! Tests of rules: each has a name that begins with its rule's id, what is played, and the trace that must come of it.
+//! Tests of rules: each has a name that begins with its rule's id, a script, and the expected
+//! trace.
 
 macro_rules! rules {
     ($check:path; $($(#[$meta:meta])* $name:ident($($argument:expr),+);)*) => {$(

@@ -1,11 +1,12 @@
-//! Distributed coordination you can watch, prove and run: the front door to Quorate's crates.
+//! Distributed coordination that you can watch, check and run: the entry point to Quorate's crates.
 //!
-//! A node of any algorithm is a [`Protocol`]: a pure state machine with one method, [`step`](Protocol::step), that takes an
-//! [`Input`] and asks for [`Effect`]s. It has no clock, no randomness, no threads and no IO. A *driver* feeds it inputs
-//! and carries out its effects. The simulator, the checker and the runtime are drivers, so the code that you simulate
-//! and check is the code that runs.
+//! A node of any algorithm is a [`Protocol`]: a pure state machine with one method,
+//! [`step`](Protocol::step), that takes an [`Input`] and returns [`Effect`]s. It has no clock, no
+//! randomness, no threads and no IO. A *driver* feeds it inputs and executes its effects. The
+//! simulator, the checker and the runtime are drivers, so the code that you simulate and check is
+//! the code that runs.
 //!
-//! | module | what is in it | feature |
+//! | module | content | feature |
 //! |---|---|---|
 //! | `core` | the trait and the algorithms: mutual exclusion, elections, multicast, deadlock detection | always |
 //! | `journal` | observers, journals, replay, properties, workloads and settings that drivers share | always |
@@ -16,12 +17,13 @@
 //! | `net` | nodes in processes of their own, over TCP and TLS | `net` |
 //! | `replica` | a replicated log around raft | `replica` |
 //!
-//! `full` turns all of them on.
+//! `full` enables all of them.
 //!
 //! # A protocol, and the loop that drives it
 //!
-//! In this protocol a node that hears a rumour for the first time passes it on to everybody. The driver is the loop at the
-//! end: it takes the next input, steps the node, and turns each effect into whatever must happen next.
+//! In this protocol a node that receives a rumour for the first time multicasts it to all others.
+//! The driver is the loop at the end: it takes the next input, steps the node, and turns each
+//! effect into an input or an output.
 //!
 //! ```
 //! use quorate::{Effect, Effects, Group, Input, Never, NodeId, Protocol, Time};
@@ -46,7 +48,7 @@
 //!         if matches!(input, Input::Command(()) | Input::Message { .. }) && !self.knows {
 //!             self.knows = true;
 //!             out.multicast(&self.group, Rumour);
-//!             out.emit("heard");
+//!             out.emit("received");
 //!         }
 //!     }
 //! }
@@ -54,7 +56,7 @@
 //! let group = Group::of_size(3);
 //! let mut nodes: Vec<_> = group.iter().map(|_| Gossip { group: group.clone(), knows: false }).collect();
 //! let mut inputs = VecDeque::from([(NodeId::from_index(0), Input::Command(()))]);
-//! let mut heard = Vec::new();
+//! let mut events = Vec::new();
 //!
 //! while let Some((node, input)) = inputs.pop_front() {
 //!     let mut effects: Vec<Effect<Gossip>> = Vec::new();
@@ -66,21 +68,22 @@
 //!                 let each = |peer| (peer, Input::Message { from: node, message: message.clone() });
 //!                 inputs.extend(to.others(node).map(each));
 //!             }
-//!             Effect::Emit { event, .. } => heard.push((node.number(), event)),
-//!             // This protocol saves nothing and sets no timers. Where one does, `Barrier` says what waits for the disk.
+//!             Effect::Emit { event, .. } => events.push((node.number(), event)),
+//!             // This protocol saves nothing and sets no timers. For one that does, `Barrier` orders effects after saves.
 //!             Effect::Save(never) => match never {},
 //!             Effect::SetTimer { timer: never, .. } | Effect::CancelTimer(never) => match never {},
 //!         }
 //!     }
 //! }
-//! assert_eq!(heard, [(1, "heard"), (2, "heard"), (3, "heard")]);
+//! assert_eq!(events, [(1, "received"), (2, "received"), (3, "received")]);
 //! ```
 //!
 //! # The same protocol with faults
 //!
-//! A [`World`] is that loop with a network, clocks and disks around it. All chance comes from one seed, so a run repeats
-//! exactly. To be recorded, messages say what they are called ([`Describe`]) and how they are serialised. An [`Observer`]
-//! sees everything that happens; this one counts the messages that never arrived.
+//! A [`World`] is that loop with a network, clocks and disks around it. All randomness comes from
+//! one seed, so a run repeats exactly. Messages must name their kind ([`Describe`]) and be
+//! serialisable, so that a run can be recorded. An [`Observer`] sees everything that happens; this
+//! one counts the messages that were lost.
 //!
 //! ```
 //! use quorate::journal::moment::Happening;
@@ -113,7 +116,7 @@
 //! #         if matches!(input, Input::Command(()) | Input::Message { .. }) && !self.knows {
 //! #             self.knows = true;
 //! #             out.multicast(&self.group, Rumour);
-//! #             out.emit("heard");
+//! #             out.emit("received");
 //! #         }
 //! #     }
 //! # }
@@ -152,12 +155,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `sim::run` lets a [`Workload`] play the clients of a group, and `check::Checker` tries every order of a small one.
+//! `sim::run` lets a [`Workload`] act as the clients of a group, and `check::Checker` tries every
+//! interleaving of a small one.
 //!
 //! # An algorithm on real threads
 //!
-//! `drive::local` is the smallest driver that runs for real: each node has a thread, a clock and, if you give it one, a disk.
-//! Here Ricart and Agrawala's algorithm grants one of three nodes its critical section.
+//! `drive::local` is the smallest driver with real time: each node has a thread, a clock and, if
+//! you give it one, a disk. Here Ricart and Agrawala's algorithm grants one of three nodes the
+//! critical section.
 //!
 #![cfg_attr(feature = "drive", doc = "```")]
 #![cfg_attr(not(feature = "drive"), doc = "```ignore")]
@@ -169,26 +174,27 @@
 //! use std::sync::mpsc::channel;
 //! use std::time::Duration;
 //!
-//! let group = Group::of_size(3);
-//! let (events, heard) = channel();
-//! let mailboxes: Vec<_> = group.iter().map(|me| (me, mailbox::<RicartAgrawala>())).collect();
-//! let peers: BTreeMap<NodeId, Address<_>> = mailboxes.iter().map(|(me, (address, _))| (*me, address.clone())).collect();
+//! let group = Group::of_size(3); let (sender, events) = channel(); let mailboxes: Vec<_> =
+//! group.iter().map(|me| (me, mailbox::<RicartAgrawala>())).collect(); let peers: BTreeMap<NodeId,
+//! Address<_>> = mailboxes.iter().map(|(me, (address, _))| (*me, address.clone())).collect();
 //!
 //! let mut nodes = Vec::new();
 //! for (me, mailbox) in mailboxes {
-//!     let (group, events) = (group.clone(), events.clone());
+//!     let (group, sender) = (group.clone(), sender.clone());
 //!     let setup =
-//!         Start { me, durable: (), incarnation: Incarnation::FIRST, disk: Disk::None, peers: peers.clone() };
-//!     let hear = move |told: Vec<Event>| told.into_iter().for_each(|event| drop(events.send((me, event))));
-//!     nodes.push(start(setup, mailbox, move || RicartAgrawala::new(me, group), hear)?);
+//!         Start { me, durable: (), incarnation: Incarnation::FIRST, disk: Disk::None, peers:
+//!         peers.clone() };
+//!     let on_events = move |emitted: Vec<Event>| emitted.into_iter().for_each(|event|
+//!     drop(sender.send((me, event)))); nodes.push(start(setup, mailbox, move ||
+//!     RicartAgrawala::new(me, group), on_events)?);
 //! }
 //!
 //! nodes[1].address().command(vec![Command::Acquire]);
-//! let (who, event) = heard.recv_timeout(Duration::from_secs(10))?;
-//! assert!(who.number() == 2 && matches!(event, Event::Entered { .. }));
+//! let (node, event) = events.recv_timeout(Duration::from_secs(10))?;
+//! assert!(node.number() == 2 && matches!(event, Event::Entered { .. }));
 //!
 //! nodes[1].address().command(vec![Command::Release]);
-//! let (_, event) = heard.recv_timeout(Duration::from_secs(10))?;
+//! let (_, event) = events.recv_timeout(Duration::from_secs(10))?;
 //! assert_eq!(event, Event::Left);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

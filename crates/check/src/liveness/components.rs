@@ -1,21 +1,24 @@
-//! Where a run can go round: strongly connected components, by Tarjan's algorithm (1972).
+//! Strongly connected components, by Tarjan's algorithm (1972): where a run can cycle.
 //!
-//! One search in depth keeps two stacks: the path from a root to the state at hand, and the open states, which are
-//! those whose component is not complete. A state that cannot get back to any open state below itself is the lowest of
-//! its component, and the component is all that lies above it on the open stack.
+//! One depth-first search keeps two stacks: the path from a root to the current state, and the open
+//! states, which are those whose component is not complete. A state that cannot reach any open
+//! state below itself is the lowest of its component, and the component is everything above it on
+//! the open stack.
 //!
-//! Two departures from the paper. The path is a vector, not the call stack: graphs of states are millions of steps
-//! deep. And a state's number is its place on the open stack, which orders open states as the time of discovery does;
-//! the lowest number it gets back to is only needed while it is on the path, and is kept there. So the search takes
-//! 4 bytes for each state of the graph, 4 more while a state is open, and 16 more while it is on the path.
+//! Two departures from the paper. The path is a vector, not the call stack: graphs of states are
+//! millions of steps deep. And a state's number is its index on the open stack, which orders open
+//! states as the time of discovery does; the lowest number that it reaches is only needed while it
+//! is on the path, and is kept there. So the search takes 4 bytes for each state of the graph, 4
+//! more while a state is open, and 16 more while it is on the path.
 
 use super::Graph;
 
-/// The strongly connected components of the subgraph of member states in which a run can go round for ever.
+/// Returns the strongly connected components of the subgraph of member states in which a run can
+/// cycle.
 ///
-/// A state alone is one of them only if it has an edge to itself. Each component's states are sorted, and components
-/// come in the order of their smallest states. The time is linear in states and edges, but for that sorting; `member`
-/// is asked at most once about each state.
+/// A single state is one of them only if it has an edge to itself. Each component's states are
+/// sorted, and components are in order of their smallest states. The time is linear in states and
+/// edges, apart from that sorting; `member` is called at most once for each state.
 pub(crate) fn cyclic_components(graph: &Graph, member: impl Fn(u32) -> bool) -> Vec<Vec<u32>> {
     let mut components: Vec<_> = Search::new(graph, member).collect();
     for component in &mut components {
@@ -25,19 +28,21 @@ pub(crate) fn cyclic_components(graph: &Graph, member: impl Fn(u32) -> bool) -> 
     components
 }
 
-/// The mark of a state that the search has not come to.
+/// The mark of a state that the search has not reached.
 const UNSEEN: u32 = 0;
-/// The mark of a state that is no member, or whose component is complete. It is above the number of every open state,
-/// so an edge to such a state never lowers anything.
+/// The mark of a state that is no member, or whose component is complete. It is above the number of
+/// every open state, so an edge to such a state never lowers `lowest`.
 const CLOSED: u32 = u32::MAX;
 
-/// The search, halted after each component with a cycle. It hands them out in the order in which they are complete.
+/// The search as an iterator. It returns components with a cycle in the order in which they are
+/// completed.
 struct Search<'a, M> {
     graph: &'a Graph,
     member: M,
-    /// Every state below it is seen.
+    /// Every state below it has been seen.
     next_root: u32,
-    /// For each state `UNSEEN`, `CLOSED`, or its number: how many states were open when it was opened, itself included.
+    /// For each state `UNSEEN`, `CLOSED`, or its number: how many states were open when it was
+    /// opened, itself included.
     marks: Vec<u32>,
     open: Vec<u32>,
     path: Vec<Visit>,
@@ -45,9 +50,9 @@ struct Search<'a, M> {
 
 struct Visit {
     state: u32,
-    /// The smallest number of an open state that the search got to from here.
+    /// The smallest number of an open state that the search reached from here.
     lowest: u32,
-    /// The position of the edge to be followed next.
+    /// The position of the edge to follow next.
     next_edge: usize,
 }
 
@@ -57,7 +62,8 @@ impl<'a, M: Fn(u32) -> bool> Search<'a, M> {
         Self { graph, member, next_root: 0, marks, open: Vec::new(), path: Vec::new() }
     }
 
-    /// Comes to a state, by an edge of the last state on the path or, if the path is empty, as a root.
+    /// Visits a state, by an edge of the last state on the path or, if the path is empty, as a
+    /// root.
     fn come_to(&mut self, state: u32) {
         let Some(mark) = self.marks.get_mut(state as usize) else { return };
         if *mark != UNSEEN {
@@ -73,8 +79,8 @@ impl<'a, M: Fn(u32) -> bool> Search<'a, M> {
         }
     }
 
-    /// Leaves the last state on the path, all of whose edges were followed. If that completes a component in which a
-    /// run can go round, here it is.
+    /// Removes the last state from the path, after all its edges were followed. Returns its
+    /// component if that is now complete and contains a cycle.
     fn leave(&mut self) -> Option<Vec<u32>> {
         let visit = self.path.pop()?;
         let number = *self.marks.get(visit.state as usize)?;

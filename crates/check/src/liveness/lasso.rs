@@ -1,19 +1,23 @@
-//! A cycle that a fair run can follow for ever, or the certainty that there is none.
+//! Finds a cycle that a fair run can follow for ever, or proves that there is none.
 //!
-//! Fairness is weak: what is due in every state from some point on must be met again and again; what is now due and
-//! now not may be left undone. A run that stays in a component for ever visits some of its states and edges again and
-//! again. The more it visits, the fewer obligations are due in all those states and the more are met by those edges;
-//! so the run that visits everything is the fairest one. It follows that a fair run can stay in a component if and
-//! only if each obligation that is due in all of the component's states is met by one of the component's edges. No
-//! part of the component need be looked at by itself, which strong fairness would ask for.
+//! Fairness is weak: an obligation that is due in every state from some point on must be met again
+//! and again; an obligation that is due only now and then may stay unmet. A run that stays in a
+//! component for ever visits some of its states and edges again and again. The more it visits, the
+//! fewer obligations are due in all those states and the more are met by those edges; so the run
+//! that visits everything is the fairest one. It follows that a fair run can stay in a component if
+//! and only if each obligation that is due in all of the component's states is met by one of the
+//! component's edges. There is no need to examine parts of the component, as strong fairness would
+//! require.
 //!
-//! The run that visits everything is no good to a reader, though. Hence the cycle is as short as it easily gets: the
-//! shortest one through its start, if that is fair; else a walk from one way of settling an obligation to the nearest
-//! next way, and then back. That is not always the shortest fair cycle: to find it is as hard as to plan a tour.
+//! A run that visits everything makes a poor counterexample, though. Hence the cycle is as short as
+//! is easy to find: the shortest one through its start, if that is fair; otherwise a walk from one
+//! edge that settles an obligation to the nearest next one, and then back. That is not always the
+//! shortest fair cycle: finding that one is as hard as the travelling salesman problem.
 
 use super::Graph;
 
-/// Weak fairness: an obligation that is due in every state from some point on must be met again and again.
+/// Weak fairness: an obligation that is due in every state from some point on must be met again and
+/// again.
 pub(crate) trait Fairness {
     /// The obligations that are due in a state, sorted and distinct.
     fn due(&self, state: u32) -> &[u64];
@@ -22,13 +26,16 @@ pub(crate) trait Fairness {
     fn meets(&self, source: u32, edge: usize, obligation: u64) -> bool;
 }
 
-/// A cycle inside a component that a fair run can follow for ever, or `None` if no fair run stays in the component.
+/// Returns a cycle inside a component that a fair run can follow for ever, or `None` if no fair run
+/// stays in the component.
 ///
-/// The cycle begins and ends at `start`. Its steps are edges, each as its source and its position there. It keeps
-/// fairness by itself: what is due in all of its states is met by one of its edges.
+/// The cycle begins and ends at `start`. Its steps are edges, each as its source and its position
+/// there. The cycle alone is fair: an obligation that is due in all of its states is met by one of
+/// its edges.
 ///
-/// The component is one of [`cyclic_components`](super::cyclic_components), or any strongly connected set of states
-/// in order; `start` is one of its states. Memory: 17 bytes for each of the component's states, at the worst.
+/// The component is one of [`cyclic_components`](super::cyclic_components), or any strongly
+/// connected set of states in order; `start` is one of its states. Memory: at most 17 bytes for
+/// each of the component's states.
 pub(crate) fn fair_cycle(
     graph: &Graph,
     component: &[u32],
@@ -44,7 +51,8 @@ pub(crate) fn fair_cycle(
     if shortest.pending.is_empty() {
         return Some(shortest.steps);
     }
-    // Begun anew, not continued: what the shortest cycle settled may as well lie on the way to the rest.
+    // Start a new walk instead of continuing: the obligations that the shortest cycle settled may
+    // also be settled on the way to the others.
     let mut walk = Walk::new(graph, fairness, start);
     while !walk.pending.is_empty() {
         let settling = |source, edge, target| walk.pending.iter().any(|due| walk.settles(source, edge, target, *due));
@@ -56,9 +64,9 @@ pub(crate) fn fair_cycle(
     Some(walk.steps)
 }
 
-/// Whether a fair run can stay in a component for ever. A walk would find out as well, but only after it has searched
-/// the whole component for one obligation after the other, and a component that nobody can stay in is what a correct
-/// algorithm has.
+/// Whether a fair run can stay in a component for ever. A walk would find out as well, but only
+/// after it has searched the whole component for each obligation in turn, and in a correct
+/// algorithm no component has a fair run.
 pub(super) fn has_fair_run(graph: &Graph, component: &[u32], fairness: &impl Fairness) -> bool {
     let mut pending = component.first().map(|state| fairness.due(*state).to_vec()).unwrap_or_default();
     for state in component {
@@ -80,11 +88,11 @@ pub(super) fn has_fair_run(graph: &Graph, component: &[u32], fairness: &impl Fai
     pending.is_empty()
 }
 
-/// A walk along edges, with what it leaves undone.
+/// A walk along edges, with the obligations that it leaves unmet.
 struct Walk<'a, F> {
     graph: &'a Graph,
     fairness: &'a F,
-    /// The state it has come to.
+    /// The last state of the walk.
     at: u32,
     steps: Vec<(u32, usize)>,
     /// The obligations that were due in all states so far and were met by no edge.
@@ -96,7 +104,7 @@ impl<'a, F: Fairness> Walk<'a, F> {
         Self { graph, fairness, at: start, steps: Vec::new(), pending: fairness.due(start).to_vec() }
     }
 
-    /// Whether nobody can complain of this obligation any more once the walk has taken this edge.
+    /// Whether the walk is fair to this obligation once it has taken this edge.
     fn settles(&self, source: u32, edge: usize, target: u32, obligation: u64) -> bool {
         self.fairness.meets(source, edge, obligation) || self.fairness.due(target).binary_search(&obligation).is_err()
     }
@@ -113,17 +121,18 @@ impl<'a, F: Fairness> Walk<'a, F> {
     }
 }
 
-/// A state that the search in breadth came to.
+/// A state that the breadth-first search reached.
 #[derive(Clone, Copy)]
 struct Visit {
     state: u32,
-    /// Which visit it was come from, and by which edge. The first visit came from nowhere.
+    /// The visit and the edge that led here; unused for the first visit.
     previous: u32,
     edge: usize,
 }
 
-/// The shortest path inside a component whose last edge is a goal, given as source, position and target; of several
-/// the one whose edges come first. It has at least one step, also if the state it begins at would do.
+/// Returns the shortest path inside a component whose last edge is a goal, given as source,
+/// position and target; of several, the one whose edges come first. It has at least one step, even
+/// if the first state would satisfy the goal.
 fn shortest_path(
     graph: &Graph,
     component: &[u32],
@@ -151,7 +160,7 @@ fn shortest_path(
     None
 }
 
-/// The steps that led to a visit, and one more.
+/// Returns the steps that led to a visit, and one more.
 fn path_to(visits: &[Visit], visit: usize, last: (u32, usize)) -> Vec<(u32, usize)> {
     let mut steps = vec![last];
     let mut at = visit;

@@ -1,13 +1,15 @@
-//! Can a run go on for ever without what must happen? The answer, on the graph of all states.
+//! Liveness on the graph of all states: can a run continue for ever without reaching its goal?
 //!
-//! What must happen fails to happen in one of two ways: a run ends without it, which shows on the state where it ends,
-//! or a run goes round for ever without it. In a finite graph the second kind is a lasso: a way to a state, and from
-//! there a cycle back to it, all of whose states still lack what must happen. Not every such cycle counts. A run that
-//! goes round while a message lies ready all the time, and never takes it, is no fault of the algorithm: it is unfair.
+//! A run can miss its goal in one of two ways: it ends without it, which is visible in its last
+//! state, or it cycles for ever without it. In a finite graph the second kind is a lasso: a path to
+//! a state, and from there a cycle back to it, none of whose states reaches the goal. Not every
+//! such cycle counts. A run that cycles while a message could be delivered all the time, and never
+//! delivers it, is unfair, and shows no fault of the algorithm.
 //!
-//! So a search has two steps. [`cyclic_components`] finds where runs can go round among the states that lack it;
-//! [`fair_cycle`] finds a cycle there that is fair, or shows that there is none. Every answer depends on the graph
-//! alone, never on chance, so that a counterexample is the same on every machine.
+//! So a search has two steps. [`cyclic_components`] finds where runs can cycle among the states
+//! without the goal; [`fair_cycle`] finds a fair cycle there, or proves that there is none. Every
+//! answer depends on the graph alone, never on chance, so that a counterexample is the same on
+//! every machine.
 
 mod components;
 mod graph;

@@ -1,4 +1,4 @@
-//! Liveness on graphs small enough to see through, on one too deep for the call stack, and against brute force.
+//! Tests liveness on small graphs, on one too deep for the call stack, and against brute force.
 
 use super::lasso::has_fair_run;
 use super::{Fairness, Graph, cyclic_components, fair_cycle};
@@ -23,9 +23,9 @@ fn components(rows: &[&[u32]]) -> Vec<Vec<u32>> {
 /// Obligations as two tables.
 #[derive(Debug, Default)]
 struct Rules {
-    /// For each state, what is due there. Nothing is due in states that it leaves out.
+    /// For each state, the obligations due there. No obligation is due in states beyond the end.
     due: Vec<Vec<u64>>,
-    /// Source, position and obligation of the edges that meet something.
+    /// Source, position and obligation of the edges that meet an obligation.
     meets: BTreeSet<(u32, usize, u64)>,
 }
 
@@ -43,15 +43,15 @@ fn rules(due: &[&[u64]], meets: &[(u32, usize, u64)]) -> Rules {
     Rules { due: due.iter().map(|due| due.to_vec()).collect(), meets: meets.iter().copied().collect() }
 }
 
-/// Fails unless the steps go round inside the component, from the start to the start, and are fair by themselves.
+/// Fails unless the steps form a fair cycle inside the component, from the start to the start.
 fn assert_fair(graph: &Graph, component: &[u32], start: u32, rules: &Rules, steps: &[(u32, usize)]) {
     let mut at = start;
     for (source, edge) in steps {
-        assert_eq!(*source, at, "a step begins where no step has led: {steps:?}");
+        assert_eq!(*source, at, "a step does not begin where the previous one ended: {steps:?}");
         at = graph.edges(*source)[*edge];
-        assert!(component.binary_search(&at).is_ok(), "it leaves the component: {steps:?}");
+        assert!(component.binary_search(&at).is_ok(), "the cycle leaves the component: {steps:?}");
     }
-    assert!(!steps.is_empty() && at == start, "it does not come back: {steps:?}");
+    assert!(!steps.is_empty() && at == start, "the cycle does not return to its start: {steps:?}");
     for due in rules.due(start) {
         let is_always_due = steps.iter().all(|(state, _)| rules.due(*state).contains(due));
         let is_met = steps.iter().any(|(source, edge)| rules.meets(*source, *edge, *due));
@@ -59,10 +59,10 @@ fn assert_fair(graph: &Graph, component: &[u32], start: u32, rules: &Rules, step
     }
 }
 
-// ------------------------------------------------------------------------------------------------------ the graph
+// ------------------------------------------------------------ the graph
 
 #[test]
-fn a_graph_gives_back_its_rows_and_numbers_their_edges() {
+fn a_graph_returns_its_rows_and_numbers_their_edges() {
     let graph = graph(&[&[2, 1], &[], &[0, 0, 9]]);
     assert_eq!(graph.states(), 3);
     assert_eq!([graph.edges(0), graph.edges(1), graph.edges(2)], [&[2, 1][..], &[], &[0, 0, 9]]);
@@ -71,7 +71,7 @@ fn a_graph_gives_back_its_rows_and_numbers_their_edges() {
 }
 
 #[test]
-fn what_has_no_row_has_no_edges() {
+fn a_state_without_a_row_has_no_edges() {
     let graph = graph(&[&[7]]);
     assert!(graph.edges(7).is_empty() && graph.edges(1).is_empty() && graph.edges(u32::MAX).is_empty());
     assert!(is_acyclic(&graph) && cyclic_components(&graph, |_| true).is_empty());
@@ -79,7 +79,7 @@ fn what_has_no_row_has_no_edges() {
     assert!(is_acyclic(&Graph::new()));
 }
 
-// ------------------------------------------------------------------------------------------------- the components
+// ------------------------------------------------------------ the components
 
 #[test]
 fn a_diamond_that_joins_is_no_cycle() {
@@ -91,27 +91,27 @@ fn a_diamond_that_joins_is_no_cycle() {
 
 #[test]
 fn an_edge_into_a_complete_component_joins_nothing() {
-    // 0 → 1 ⇄ 2, and 3 ⇄ 4 → 2: the second pair is found later, and gets to the first.
+    // 0 → 1 ⇄ 2, and 3 ⇄ 4 → 2: the search finds the second pair later, and it leads to the first.
     assert_eq!(components(&[&[1], &[2], &[1], &[4], &[2, 3]]), [[1, 2], [3, 4]]);
     // The same in one search: 0 goes to both pairs.
     assert_eq!(components(&[&[1, 3], &[2], &[1], &[4], &[2, 3]]), [[1, 2], [3, 4]]);
 }
 
 #[test]
-fn a_cycle_that_leaves_the_members_is_none() {
+fn a_cycle_through_a_state_that_is_no_member_does_not_count() {
     let ring = graph(&[&[1], &[2], &[0]]);
     assert_eq!(cyclic_components(&ring, |_| true), [[0, 1, 2]]);
     assert!(!is_acyclic(&ring));
     for outside in 0..3 {
         assert!(cyclic_components(&ring, |state| state != outside).is_empty(), "without {outside}");
     }
-    // Without state 3 the large cycle is gone, the small one inside it stays.
+    // Without state 3 the large cycle is gone; the small one inside it remains.
     let nested = graph(&[&[1], &[2], &[1, 3], &[0]]);
     assert_eq!(cyclic_components(&nested, |state| state != 3), [[1, 2]]);
 }
 
 #[test]
-fn a_state_alone_goes_round_only_by_an_edge_to_itself() {
+fn a_single_state_is_cyclic_only_with_an_edge_to_itself() {
     assert_eq!(components(&[&[1], &[1, 2], &[]]), [[1]]);
     assert!(!is_acyclic(&graph(&[&[1], &[1, 2], &[]])));
     assert!(cyclic_components(&graph(&[&[0]]), |_| false).is_empty());
@@ -127,7 +127,7 @@ fn cycles_inside_cycles_are_one_component() {
 
 #[test]
 fn a_bridge_joins_no_components_and_belongs_to_none() {
-    // 4 ⇄ 5 → 3 → 0 → 2 → 1 → 0. They are found in another order than they are told.
+    // 4 ⇄ 5 → 3 → 0 → 2 → 1 → 0. The search finds them in another order than it returns them.
     assert_eq!(components(&[&[2], &[0], &[1], &[0], &[5], &[4, 3]]), [vec![0, 1, 2], vec![4, 5]]);
     assert_eq!(components(&[&[4], &[3], &[1], &[2], &[5, 1], &[0]]), [[0, 4, 5], [1, 2, 3]]);
 }
@@ -151,10 +151,10 @@ fn a_million_states_in_a_row_overflow_nothing() {
     assert_eq!(cyclic_components(&chain(&[STATES - 3]), |_| true), [[STATES - 3, STATES - 2, STATES - 1]]);
 }
 
-// ------------------------------------------------------------------------------------------------------ the lasso
+// ------------------------------------------------------------ the lasso
 
 #[test]
-fn where_nothing_is_due_the_shortest_cycle_will_do() {
+fn without_obligations_the_shortest_cycle_is_chosen() {
     let graph = graph(&[&[1, 3], &[2, 0], &[0], &[0]]);
     let cycle = |start| fair_cycle(&graph, &[0, 1, 2, 3], start, &Rules::default());
     assert_eq!(cycle(0), Some(vec![(0, 0), (1, 1)]));
@@ -170,16 +170,16 @@ fn a_state_outside_the_component_begins_no_cycle() {
 }
 
 #[test]
-fn what_is_always_due_and_never_met_makes_a_cycle_unfair() {
+fn an_obligation_always_due_and_never_met_makes_a_cycle_unfair() {
     let ring = graph(&[&[1], &[0]]);
     assert_eq!(fair_cycle(&ring, &[0, 1], 0, &rules(&[&[5], &[5]], &[])), None);
-    // Another one is met, and it is met itself only on the way out of the component.
+    // Obligation 6 is met, but 5 only on the way out of the component.
     let leaving = graph(&[&[1, 2], &[0], &[]]);
     assert_eq!(fair_cycle(&leaving, &[0, 1], 0, &rules(&[&[5, 6], &[5, 6]], &[(1, 0, 6), (0, 1, 5)])), None);
 }
 
 #[test]
-fn what_is_always_due_and_met_makes_it_fair() {
+fn an_obligation_always_due_and_met_makes_a_cycle_fair() {
     let ring = graph(&[&[1], &[0]]);
     let met = rules(&[&[5, 6], &[5, 6]], &[(1, 0, 5), (0, 0, 6)]);
     assert_eq!(fair_cycle(&ring, &[0, 1], 0, &met), Some(vec![(0, 0), (1, 0)]));
@@ -187,7 +187,7 @@ fn what_is_always_due_and_met_makes_it_fair() {
 }
 
 #[test]
-fn of_edges_between_the_same_states_the_one_that_meets_is_taken() {
+fn of_parallel_edges_the_one_that_meets_the_obligation_is_taken() {
     let twins = graph(&[&[0, 0]]);
     assert_eq!(fair_cycle(&twins, &[0], 0, &rules(&[&[5]], &[(0, 1, 5)])), Some(vec![(0, 1)]));
 }
@@ -199,14 +199,14 @@ fn a_short_cycle_is_left_for_a_state_where_nothing_is_due() {
     let relieved = rules(&[&[5], &[5], &[5], &[]], &[]);
     assert_eq!(fair_cycle(&graph, &[0, 1, 2, 3], 0, &relieved), Some(vec![(0, 1), (2, 0), (3, 0)]));
     assert_eq!(fair_cycle(&graph, &[0, 1, 2, 3], 3, &relieved), Some(vec![(3, 0), (0, 1), (2, 0)]));
-    // The short cycle is a component too when the rest is no member, and then it is unfair.
+    // The short cycle is a component too if the other states are no members, and then it is unfair.
     assert_eq!(fair_cycle(&graph, &[0, 1], 0, &relieved), None);
 }
 
 #[test]
 fn an_obligation_met_only_far_away_is_met_there() {
-    // A row of states that can be walked both ways, too long to try every walk. Only the edge to itself at the far end
-    // meets anything.
+    // A row of states with edges in both directions, too long to try every walk. Only the edge to
+    // itself at the far end meets an obligation.
     const LAST: u32 = 99;
     let mut graph = Graph::new();
     graph.push_row([1]);
@@ -216,22 +216,26 @@ fn an_obligation_met_only_far_away_is_met_there() {
     let far = Rules { due: vec![vec![5]; LAST as usize + 1], meets: BTreeSet::from([(LAST, 0, 5)]) };
     let steps = fair_cycle(&graph, &component, 0, &far).unwrap();
     assert_fair(&graph, &component, 0, &far, &steps);
-    assert_eq!(steps.len(), 2 * LAST as usize + 1, "there, round once, and back: {steps:?}");
+    assert_eq!(
+        steps.len(),
+        2 * LAST as usize + 1,
+        "to the far end, once round its edge to itself, and back: {steps:?}"
+    );
 }
 
 #[test]
 fn obligations_settled_in_different_places_are_settled_one_after_the_other() {
-    // Four petals around state 0: three settle one obligation each, two by a state and one by an edge; the fourth
-    // and shortest, an edge to itself, settles none.
+    // Four petals around state 0: three settle one obligation each, two by a state and one by an
+    // edge; the fourth and shortest, an edge to itself, settles none.
     let flower = graph(&[&[0, 1, 2, 3], &[0], &[0], &[0]]);
     let petals = rules(&[&[5, 6, 7], &[6, 7], &[5, 7], &[5, 6, 7]], &[(3, 0, 7)]);
     let steps = fair_cycle(&flower, &[0, 1, 2, 3], 0, &petals).unwrap();
     assert_eq!(steps, [(0, 1), (1, 0), (0, 2), (2, 0), (0, 3), (3, 0)]);
 }
 
-// --------------------------------------------------------------------------------------------------- brute force
+// ------------------------------------------------------------ brute force
 
-/// Marsaglia's xorshift: chance enough to draw small graphs.
+/// Marsaglia's xorshift, a random generator good enough to draw small graphs.
 struct Chance(u64);
 
 impl Chance {
@@ -251,8 +255,8 @@ impl Chance {
     }
 }
 
-/// Up to nine states and four obligations, now sparse, now dense. An edge may lead to where another one leads, or to
-/// a state that has no row.
+/// Draws up to nine states and four obligations, sometimes sparse, sometimes dense. Edges may be
+/// parallel, or lead to a state that has no row.
 fn draw(chance: &mut Chance) -> (Graph, Rules) {
     let states = 1 + chance.below(9);
     let rowless = u64::from(chance.percent(20));
@@ -271,7 +275,8 @@ fn draw(chance: &mut Chance) -> (Graph, Rules) {
     (graph, rules)
 }
 
-/// For each pair of states in the set, the length of the shortest path of at least one step inside the set.
+/// For each pair of states in the set, the length of the shortest path of at least one step inside
+/// the set.
 fn distances(graph: &Graph, inside: impl Fn(u32) -> bool) -> Vec<Vec<Option<usize>>> {
     let states = graph.states() as usize;
     let mut distances = vec![vec![None::<usize>; states]; states];
@@ -307,7 +312,8 @@ fn components_by_force(graph: &Graph, inside: impl Fn(u32) -> bool) -> Vec<Vec<u
         .collect()
 }
 
-/// Whether some set of the component's states hangs together and, visited with all its edges, leaves nobody waiting.
+/// Whether some strongly connected subset of the component, visited with all its edges, meets every
+/// obligation always due in it.
 fn fair_by_force(graph: &Graph, component: &[u32], rules: &Rules) -> bool {
     (1u32..1 << component.len()).any(|chosen| {
         let set: Vec<_> = (0..component.len()).filter(|at| chosen >> at & 1 == 1).map(|at| component[at]).collect();
@@ -355,6 +361,6 @@ fn brute_force_finds_the_same_components_and_the_same_verdicts() {
             seen[3] += usize::from(component.len() > 4);
         }
     }
-    // Unfair, fair at once, fair after a detour, and large: the draw must show enough of each.
+    // Unfair, fair at once, fair after a detour, and large: the draws must contain enough of each.
     assert!(seen.iter().all(|times| *times > 1_000), "{seen:?}");
 }

@@ -1,4 +1,4 @@
-//! How a script names the commands of each family.
+//! The names of each family's commands in scripts.
 
 use super::ScriptCommand;
 use crate::deadlock::{Agent, Need};
@@ -57,7 +57,7 @@ fn need(words: &str) -> Option<Need<Agent>> {
     words.split('+').filter(|word| !word.is_empty()).map(agent).collect::<Option<_>>().map(Need::All)
 }
 
-/// `P2`, `P2.1`, `R3`.
+/// Parses `P2`, `P2.1` or `R3`.
 fn agent(word: &str) -> Option<Agent> {
     let (kind, place) = word.split_at_checked(1)?;
     let (site, which) = place.split_once('.').unwrap_or((place, "0"));

@@ -1,4 +1,4 @@
-//! What scripts can say, and what a wrong one is told.
+//! Tests of the script language and of its error messages.
 
 use super::{ScriptGroup, run_script};
 use crate::mutex::RicartAgrawala;
@@ -7,17 +7,17 @@ use std::format;
 use std::panic::catch_unwind;
 use std::string::{String, ToString};
 
-fn complaint(script: &str) -> String {
+fn panic_message(script: &str) -> String {
     let run = || run_script(2, RicartAgrawala::new, script);
     let panic = catch_unwind(run).expect_err("this script is wrong");
     panic.downcast_ref::<String>().expect("a message").to_string()
 }
 
 #[test]
-fn a_wrong_step_is_named_with_what_the_language_knows() {
+fn an_invalid_step_is_named_with_the_valid_ones() {
     let wrong =
         ["1 enter", "1 acquires 2", "3 acquire", "one acquire", "2 > 1", "2 fires", "1 acquire; 1 > 2 overtakes x"];
-    let complaints: String = wrong.map(|script| format!("{}\n\n", complaint(script))).concat();
+    let messages: String = wrong.map(|script| format!("{}\n\n", panic_message(script))).concat();
     expect![[r#"
         step 1 of the script, `1 enter`: `enter` is not a command; the commands are acquire, try, share, cancel, release
         what happened before it:
@@ -54,12 +54,12 @@ fn a_wrong_step_is_named_with_what_the_language_knows() {
         1 acquire: RA-1 asks everyone with (1, 1); request → all
 
 
-    "#]].assert_eq(&complaints);
+    "#]].assert_eq(&messages);
 }
 
 #[test]
-fn a_step_that_overtakes_more_than_there_is_says_how_much_there_is() {
-    let text = complaint("1 acquire\n1 > 2 overtakes 2");
+fn a_step_that_overtakes_too_many_messages_says_how_many_there_are() {
+    let text = panic_message("1 acquire\n1 > 2 overtakes 2");
     expect![[r#"
         step 2 of the script, `1 > 2 overtakes 2`: only 1 message is in flight from 1 to 2
         what happened before it:
@@ -69,7 +69,7 @@ fn a_step_that_overtakes_more_than_there_is_says_how_much_there_is() {
 }
 
 #[test]
-fn a_delivery_has_a_step_that_does_it_again() {
+fn a_delivery_has_a_script_step_that_repeats_it() {
     let mut group = ScriptGroup::new(2, RicartAgrawala::new);
     group.run("1 acquire; 1 cancel; 1 acquire");
     assert_eq!(group.in_flight(), 2);

@@ -1,4 +1,4 @@
-//! Protocols around protocols.
+//! Wrappers: protocols around protocols.
 
 mod many;
 pub(crate) mod prelude;
@@ -6,7 +6,7 @@ mod reliable;
 mod viewed;
 mod watched;
 
-// Not part of the documented interface until the lock table, which it was written for, uses it and has settled its form.
+// Hidden until the lock table, for which it was written, uses it and settles its interface.
 #[doc(hidden)]
 pub use many::{Limits, Many, ManyDurable, ManyEvent, Named, OneOfMany};
 pub use reliable::{Copy, Frame, Pair, Reliable, ReliableTimer, Retransmission, about as about_reliable};

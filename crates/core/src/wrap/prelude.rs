@@ -1,4 +1,4 @@
-//! What every wrapper is written with.
+//! Imports that every wrapper needs.
 
 pub(crate) use crate::bounds::Bounds;
 pub(crate) use crate::describe::{Class, Describe};

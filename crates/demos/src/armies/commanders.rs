@@ -1,22 +1,24 @@
-//! The two armies: their commanders, and what is asked of them.
+//! The commanders of the two armies, and the properties that the armies must have.
 //!
-//! | property | what it says |
+//! | property | meaning |
 //! |---|---|
-//! | `who` | the armies that know who leads name the same one |
-//! | `both-know` | in the end both know |
+//! | `who` | the armies that know the leader name the same one |
+//! | `both-know` | in the end both know the leader |
 //! | `both-attack` | in the end both attack |
-//! | `when` | the second one attacks at most so long after the first, where a bound is given |
+//! | `when` | the second army attacks within the given bound after the first, if there is a bound |
 //!
-//! Every run of the armies ends: they send three messages and set one timer. So what holds at every end holds in the end of every run.
+//! Every run of the armies ends: they send three messages and set one timer. So a property of every
+//! end state is a liveness property.
 
 use super::{Command, Event};
 use quorate_check::{Judged, News, Offer, Property, Story, Users};
 use quorate_core::{Duration, NodeId, Time};
 
-/// The commanders of the two armies, who tell them to attack, each when it likes.
+/// The commanders of the two armies, which order the attack at any time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Commanders {
-    /// By how much the second attack may come after the first, if that is judged. Only where time counts can it be.
+    /// Maximum delay of the second attack after the first, if that is judged. It requires modelled
+    /// time.
     pub(super) within: Option<Duration>,
 }
 
@@ -36,27 +38,27 @@ impl Users for Commanders {
         Commander { ordered: false, leader: None, attacked: None }
     }
 
-    fn offers(&self, user: &Commander) -> Vec<Offer<Command>> {
-        if user.ordered { Vec::new() } else { vec![Offer { command: Command::Attack, obliged: true }] }
+    fn offers(&self, client: &Commander) -> Vec<Offer<Command>> {
+        if client.ordered { Vec::new() } else { vec![Offer { command: Command::Attack, obliged: true }] }
     }
 
-    fn hear(&self, user: &mut Commander, news: News<'_, Command, Event>, story: &mut Story) {
+    fn hear(&self, client: &mut Commander, news: News<'_, Command, Event>, story: &mut Story) {
         match news {
-            News::Commands(Command::Attack) => user.ordered = true,
-            News::Told(Event::Leads { army }) => user.leader = Some(*army),
-            News::Told(Event::Attacks { .. }) => user.attacked = Some(story.now),
+            News::Commands(Command::Attack) => client.ordered = true,
+            News::Told(Event::Leads { army }) => client.leader = Some(*army),
+            News::Told(Event::Attacks { .. }) => client.attacked = Some(story.now),
             News::Crashed | News::Restarted | News::Gone(_) | News::Back(_) => {}
         }
     }
 
-    fn waits(&self, user: &Commander) -> bool {
-        user.attacked.is_none()
+    fn waits(&self, client: &Commander) -> bool {
+        client.attacked.is_none()
     }
 
-    /// The two lowest bits tell who leads, the others when it attacked.
-    fn facet(&self, user: &Commander, _acts: bool) -> u64 {
-        let leader = user.leader.map_or(0, |leader| leader.index() as u64 + 1);
-        let attacked = user.attacked.map_or(0, |at| at.nanos().max(0).cast_unsigned() + 1);
+    /// The two lowest bits are the leader, the others the time of the attack.
+    fn facet(&self, client: &Commander, _acts: bool) -> u64 {
+        let leader = client.leader.map_or(0, |leader| leader.index() as u64 + 1);
+        let attacked = client.attacked.map_or(0, |at| at.nanos().max(0).cast_unsigned() + 1);
         leader & 3 | attacked << 2
     }
 
@@ -77,7 +79,7 @@ fn is_one_leader(facets: &[u64]) -> bool {
     known.next().is_none_or(|first| known.all(|leader| leader == first))
 }
 
-/// Whether all who attacked did so within so many nanoseconds.
+/// Whether all attacks happened within this many nanoseconds.
 fn are_close(facets: &[u64], within: u64) -> bool {
     let attacks = || facets.iter().map(|facet| facet >> 2).filter(|at| *at != 0);
     let (first, last) = (attacks().min().unwrap_or(0), attacks().max().unwrap_or(0));

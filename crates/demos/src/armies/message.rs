@@ -1,4 +1,4 @@
-//! What armies are told, tell each other, wait for and show.
+//! The commands, messages, timers and events of the armies.
 
 use quorate_core::{Describe, NodeId, Time};
 use std::fmt;
@@ -12,7 +12,8 @@ impl fmt::Display for Strength {
     }
 }
 
-/// What the commander asks of an army. Both are told, each whenever it is; it makes a difference to the one that leads.
+/// The commander's order to an army. Both armies get it, at any time; it has an effect only on the
+/// leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Command {
@@ -31,7 +32,7 @@ impl fmt::Display for Command {
 #[serde(rename_all = "lowercase")]
 pub enum Message {
     Strength(Strength),
-    /// The word: it leads, and the attack begins.
+    /// The order to attack, sent by the leader.
     Attack,
 }
 

@@ -1,28 +1,33 @@
-//! The two armies, which must agree on who leads the attack and on when to attack.
+//! The two armies, which must agree on the leader of the attack and on the time of the attack.
 //!
-//! Two armies lie on either side of an enemy, and only together do they win. All they have is messengers, who always get through, some
-//! sooner and some later. Who leads is easily agreed on: each tells the other how strong it is, and the stronger one leads. It makes no
-//! difference how long the messengers take. When to attack is another matter: the one who leads sends word and attacks, and the other one
-//! attacks when the word arrives. If nothing bounds how long that takes, nothing bounds how long the first one fights alone. If it takes at
-//! least *min* and at most *max*, the leader waits for *min*, and then the other one is at most *max − min* behind.
+//! Two armies are on either side of an enemy, and win only together. They can only send messengers,
+//! who always arrive, some sooner and some later. It is easy to agree on the leader: each army
+//! sends its strength to the other, and the stronger one leads, however long the messengers take.
+//! The time of the attack is harder: the leader sends an order and attacks, and the other army
+//! attacks when the order arrives. If the delay is unbounded, so is the time for which the leader
+//! fights alone. If the delay is at least *min* and at most *max*, the leader waits for *min*, and
+//! then the other army attacks at most *max − min* later.
 //!
 //! ```text
-//! AR-1  an army boots                   → tell the other one how strong it is
+//! AR-1  an army starts                  → send its strength to the other one
 //! AR-2  a strength arrives              → the stronger one leads; the first one if both are equally strong
-//! AR-3  told to attack, and known to
-//!       lead, whichever is later        → send the word, and wait for as long as it takes at least
+//! AR-3  ordered to attack, and known to
+//!       lead, whichever is later        → send the order, and wait for the minimum delay of a message
 //! AR-4  the leader has waited           → attack
-//! AR-5  the word arrives                → attack, even if the word was faster than the strength of whoever sent it
+//! AR-5  the order arrives               → attack, even if the order was faster than the strength of its sender
 //! ```
 //!
-//! Cost: 3 messages: two strengths and the word.
+//! Cost: 3 messages: two strengths and the order.
 //!
-//! Assumes: every message arrives, once, in any order. For *who* nothing else. For *when*, a message takes at least *min* and at most
-//! *max*, a step takes no time, and the leader's clock runs right: with one that is off by r it waits for *min*/(1+r) to *min*/(1−r).
+//! Assumes: every message arrives, once, in any order. To agree on the leader, nothing else. To
+//! agree on the time, a message takes at least *min* and at most *max*, a step takes no time, and
+//! the leader's clock is accurate: with a clock that is off by r it waits for *min*/(1+r) to
+//! *min*/(1−r).
 //!
-//! When it fails: a message that takes longer than *max* lets the leader fight alone for as long as it is late, and nobody can tell. One
-//! that takes less than *min* lets the other one begin first. One that is lost is a disaster, and no number of messengers sent back to
-//! confirm helps: whoever sent the last one does not know whether it got through.
+//! When it fails: if a message takes longer than *max*, the leader fights alone for as long as it
+//! is late, and no army can detect that. If it takes less than *min*, the other army attacks first.
+//! If a message is lost, one army attacks alone, and no number of confirmations helps: the sender
+//! of the last one does not know whether it arrived.
 
 mod commanders;
 mod message;
@@ -38,7 +43,7 @@ pub use war::{ArmiesError, Breach, Judged, Outcome, War, check, simulate};
 use quorate_core::about::Profile;
 use quorate_core::{Duration, Effects, Fixed, Input, NodeId, Protocol, Span, Time};
 
-/// What the scenario is called, and where it is explained.
+/// The scenario's name, and the source of its explanation.
 pub const PROFILE: Profile = Profile {
     name: "armies",
     class: "two armies",
@@ -52,38 +57,39 @@ pub const ARMIES: [NodeId; 2] = [NodeId::from_index(0), NodeId::from_index(1)];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Army {
-    place: Fixed<Place>,
-    /// Who leads, once that is known.
+    config: Fixed<Config>,
+    /// The leader, once it is known.
     leader: Option<NodeId>,
     ordered: bool,
-    stance: Stance,
+    phase: Phase,
 }
 
-/// What never changes.
+/// The parts of the state that never change.
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     strength: Strength,
-    /// How long a message takes at least, as far as the army knows.
+    /// The minimum delay of a message, as far as the army knows.
     least: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Stance {
-    Encamped,
-    Poised,
-    Fighting,
+enum Phase {
+    Idle,
+    OrderSent,
+    Attacking,
 }
 
 impl Army {
-    /// One of the two armies, of this strength. As far as it knows, messages take at least so long.
+    /// One of the two armies, with this strength. `least` is the minimum delay of a message, as far
+    /// as it knows.
     pub fn new(me: NodeId, strength: Strength, least: Duration) -> Self {
-        let place = Fixed::new(Place { me, strength, least });
-        Self { place, leader: None, ordered: false, stance: Stance::Encamped }
+        let config = Fixed::new(Config { me, strength, least });
+        Self { config, leader: None, ordered: false, phase: Phase::Idle }
     }
 
     fn me(&self) -> NodeId {
-        self.place.me
+        self.config.me
     }
 
     fn other(&self) -> NodeId {
@@ -91,16 +97,16 @@ impl Army {
         if self.me() == first { second } else { first }
     }
 
-    /// AR-1. However late it is heard, it is true.
-    fn introduce(&self, out: &mut Effects<'_, Self>) {
-        let Place { strength, .. } = &*self.place;
-        out.note("AR-1", format_args!("is {strength} strong and says so"));
+    /// AR-1. The strength never changes, so it does not matter when it arrives.
+    fn send_strength(&self, out: &mut Effects<'_, Self>) {
+        let Config { strength, .. } = &*self.config;
+        out.note("AR-1", format_args!("sends its strength, {strength}"));
         out.send(self.other(), Message::Strength(*strength));
     }
 
-    /// AR-2. Both compare the same two numbers, so that both come to the same.
+    /// AR-2. Both armies compare the same two numbers, so both come to the same result.
     fn compare(&mut self, theirs: Strength, out: &mut Effects<'_, Self>) {
-        let ours = self.place.strength;
+        let ours = self.config.strength;
         let leader = if ours == theirs {
             ARMIES[0]
         } else if ours > theirs {
@@ -112,42 +118,42 @@ impl Army {
             return;
         }
         self.leader = Some(leader);
-        out.note("AR-2", format_args!("compares {ours} here with {theirs} there"));
+        out.note("AR-2", format_args!("compares its strength {ours} with {theirs}"));
         out.emit(Event::Leads { army: leader });
-        self.send_word(out);
+        self.send_order(out);
     }
 
-    /// AR-3. Only the one who leads, and only if it was told to.
-    fn send_word(&mut self, out: &mut Effects<'_, Self>) {
+    /// AR-3. Only the leader sends the order, and only once it has been ordered to attack.
+    fn send_order(&mut self, out: &mut Effects<'_, Self>) {
         let leads = self.leader == Some(self.me());
-        if !(leads && self.ordered && self.stance == Stance::Encamped) {
+        if !(leads && self.ordered && self.phase == Phase::Idle) {
             return;
         }
-        let least = self.place.least;
-        self.stance = Stance::Poised;
-        out.note("AR-3", format_args!("sends the word and waits for {least}"));
+        let least = self.config.least;
+        self.phase = Phase::OrderSent;
+        out.note("AR-3", format_args!("sends the order and waits for {least}"));
         out.send(self.other(), Message::Attack);
         out.set_timer(Timer::Word, Span::exactly(least));
     }
 
-    /// AR-4. No sooner than the other one can have heard.
+    /// AR-4. The other army cannot have received the order earlier.
     fn lead(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        if self.stance == Stance::Poised {
+        if self.phase == Phase::OrderSent {
             out.note("AR-4", format_args!("has waited and attacks"));
             self.attack(now, out);
         }
     }
 
-    /// AR-5. Who sends the word leads, whatever else is still under way.
+    /// AR-5. The sender of the order is the leader, whatever messages are still in flight.
     fn follow(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        if self.stance == Stance::Encamped {
-            out.note("AR-5", format_args!("has the word and attacks"));
+        if self.phase == Phase::Idle {
+            out.note("AR-5", format_args!("has received the order and attacks"));
             self.attack(now, out);
         }
     }
 
     fn attack(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        self.stance = Stance::Fighting;
+        self.phase = Phase::Attacking;
         out.emit(Event::Attacks { at: now });
     }
 }
@@ -161,17 +167,17 @@ impl Protocol for Army {
 
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Start { .. } => self.introduce(out),
+            Input::Start { .. } => self.send_strength(out),
             Input::Command(Command::Attack) => {
                 self.ordered = true;
-                self.send_word(out);
+                self.send_order(out);
             }
             Input::Message { from, message } if from == self.other() => match message {
                 Message::Strength(theirs) => self.compare(theirs, out),
                 Message::Attack => self.follow(now, out),
             },
             Input::Timer(Timer::Word) => self.lead(now, out),
-            // Nobody else is there, and armies keep nothing on disks.
+            // There are no other nodes, and armies save nothing.
             Input::Message { .. }
             | Input::Saved(_)
             | Input::Suspect(_)

@@ -1,4 +1,4 @@
-//! A run of the armies, told by the clock on the wall.
+//! A run of the armies, as a timeline in true time.
 
 use super::{ARMIES, Command, Event};
 use quorate_core::{Duration, NodeId, Time};
@@ -7,7 +7,7 @@ use quorate_journal::settings::Length;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What happened when, in true time.
+/// The events of a run, in true time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
     pub entries: Vec<Entry>,
@@ -33,8 +33,8 @@ pub enum What {
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.what {
-            What::Ordered => f.write_str("is told to attack"),
-            What::Heard { kind, sent } => write!(f, "hears '{kind}' after {}", Length(self.time.since(*sent))),
+            What::Ordered => f.write_str("is ordered to attack"),
+            What::Heard { kind, sent } => write!(f, "receives '{kind}' after {}", Length(self.time.since(*sent))),
             What::Did { rule, text } => write!(f, "{rule} {text}"),
             What::Leads(army) => write!(f, "knows that army {army} leads"),
             What::Attacks => f.write_str("attacks"),
@@ -51,20 +51,20 @@ impl Timeline {
         ARMIES.map(attack)
     }
 
-    /// How long the second attack came after the first, if both attacked.
+    /// The time between the two attacks; `None` unless both armies attacked.
     pub fn gap(&self) -> Option<Duration> {
         let [Some(one), Some(other)] = self.attacks() else { return None };
         Some(one.max(other).since(one.min(other)))
     }
 
     pub fn leaders(&self) -> [Option<NodeId>; 2] {
-        let told = |army: NodeId| {
+        let leader_of = |army: NodeId| {
             self.entries.iter().find_map(|entry| match entry.what {
                 What::Leads(leader) if entry.army == army => Some(leader),
                 _ => None,
             })
         };
-        ARMIES.map(told)
+        ARMIES.map(leader_of)
     }
 
     fn add(&mut self, time: Time, army: NodeId, what: What) {

@@ -1,12 +1,14 @@
-//! The two armies: every run of them is checked, in either model of time, and one run is told.
+//! Checks every run of the two armies, in either timing model, and simulates one run.
 //!
-//! In the synchronous model a message takes between a least and a most. The check then tries the ends of that span for every message, in
-//! every order that they allow. What is judged is the difference of two sums of delays and waits, which is largest and smallest at ends.
+//! In the synchronous model, message delays have a minimum and a maximum. The check then tries both
+//! for every message, in every order that they allow. The judged quantity is the difference of two
+//! sums of delays and waits, which is extreme at these ends.
 //!
-//! In the asynchronous model a message takes any finite time. Who leads is judged without any time at all: every order is tried in which
-//! messages can arrive. When they attack is judged against a bound, and it is enough to let messages take nothing at all or longer than
-//! that bound: each such run is one of the asynchronous model, and one that exceeds the bound refutes it. Because this can be done
-//! for every bound, none holds.
+//! In the asynchronous model, message delays are finite but unbounded. The leader is judged without
+//! time: the check tries every order in which messages can arrive. The time of the attacks is
+//! judged against a bound, and it is enough to let messages take no time or longer than that bound:
+//! each such run is one of the asynchronous model, and a run that exceeds the bound refutes it.
+//! Because this works for every bound, none holds.
 //!
 //! ```
 //! use quorate_core::{Duration, Span};
@@ -30,33 +32,33 @@ use quorate_journal::settings::{Chance, Latency};
 use quorate_sim::{Setup as WorldSetup, Wire, World};
 use std::sync::Arc;
 
-/// The armies, and how long their messengers take.
+/// The armies, and the delays of their messengers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct War {
     pub strengths: [Strength; 2],
-    /// How long a message takes, at least and at most. Unless given, that is any time.
+    /// The minimum and maximum delay of a message; unbounded if `None`.
     pub delay: Option<Span>,
-    /// By how much clocks may be off, in millionths.
+    /// Maximum drift of the clocks, in parts per million.
     pub drift_ppm: u32,
-    /// Whether messengers on the same way never overtake each other.
+    /// Whether messengers never overtake each other.
     pub fifo: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArmiesError {
-    #[error("A time of more than ten years is more than armies wait for.")]
+    #[error("Delays and bounds must be at most ten years.")]
     TooLong,
-    #[error("Clocks that are off by {0}ppm stand still or run backwards; at most 999999ppm make sense.")]
+    #[error("--drift must be at most 999999ppm; got {0}ppm, at which a clock stands still or runs backwards.")]
     NoClock(u32),
     #[error(transparent)]
     Check(#[from] CheckError),
-    #[error("The run that was found cannot be shown: {0}.")]
+    #[error("Cannot replay the run that the check found: {0}.")]
     Play(String),
 }
 
-/// What is awaited at most.
+/// Maximum delay and maximum bound.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
-/// What a run may exceed a bound by at least, so that people see it.
+/// Minimum excess of a run over a bound, so that it is visible.
 const NOTICEABLE: Duration = Duration::from_millis(1);
 
 const MILLION: u128 = 1_000_000;
@@ -66,14 +68,15 @@ impl War {
         Self { strengths, delay: None, drift_ppm: 0, fifo: false }
     }
 
-    /// How long the leader waits by its clock: as long as a message takes at least, as far as anything is known of that.
+    /// How long the leader waits by its clock: the minimum delay of a message, if it is known.
     pub fn wait(&self) -> Duration {
         self.delay.map_or(Duration::ZERO, |span| span.earliest)
     }
 
-    /// How long the second attack comes after the first at most, if anything bounds that: *max − min* where clocks are exact. A leader
-    /// whose clock is fast waits for less than *min*; if its clock is slow and the word is quick, it is the second itself. Clocks show
-    /// whole nanoseconds, which costs one where they are off.
+    /// Maximum time between the two attacks; `None` if delays are unbounded. It is *max − min* if
+    /// clocks are exact. A leader with a fast clock waits for less than *min*; if its clock is slow
+    /// and the order is quick, the leader itself is second. Clocks show whole nanoseconds, which
+    /// costs one nanosecond if they drift.
     pub fn guarantee(&self) -> Option<Duration> {
         let Span { earliest, latest } = self.delay?;
         let (min, max, off) = (u128::from(earliest.nanos()), u128::from(latest.nanos()), u128::from(self.drift_ppm));
@@ -102,7 +105,7 @@ impl War {
 
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Each property by its name, and whether it holds, if that is known.
+    /// The verdict on each property.
     pub verdicts: Vec<Judged>,
     pub states: u64,
     pub complete: bool,
@@ -121,7 +124,7 @@ pub struct Breach {
 }
 
 impl Outcome {
-    /// Whether everything was seen, and nothing is broken.
+    /// Whether the search is complete and no property is violated.
     pub fn holds(&self) -> bool {
         self.complete && self.breach().is_none()
     }
@@ -131,16 +134,17 @@ impl Outcome {
     }
 }
 
-/// Goes through every run, and judges who leads; and when they attack, if it is said by how much the second one may be late.
+/// Checks every run: judges the leader and, if `within` is given, the time between the attacks.
 pub fn check(war: &War, within: Option<Duration>) -> Result<Outcome, ArmiesError> {
     war.validate(within)?;
     let Some(delay) = war.delay else { return check_anytime(war, within) };
     timed(war, delay, within, None)
 }
 
-/// Any finite delay: who by orders alone, and when by messages that take no time or longer than the bound.
+/// Unbounded delays: judges the leader by orders alone, and the time by messages that take no time
+/// or longer than the bound.
 fn check_anytime(war: &War, within: Option<Duration>) -> Result<Outcome, ArmiesError> {
-    // Timers fire whenever they like here, as soon as they are set if need be.
+    // Timers fire at any time here, also as soon as they are set.
     let setup = Setup { fifo: war.fifo, hasty_timers: 2, ..Setup::new(ARMIES.len()) };
     let mut outcome = run(war, Commanders::default(), setup, None)?;
     if let Some(within) = within {
@@ -153,7 +157,8 @@ fn check_anytime(war: &War, within: Option<Duration>) -> Result<Outcome, ArmiesE
     Ok(outcome)
 }
 
-/// Delays within a span. Nothing of it is longer than three messages and a wait, so that time is followed to the end.
+/// Delays within a span. A run takes no longer than three messages and a wait, so time needs no
+/// limit.
 fn timed(war: &War, delay: Span, within: Option<Duration>, only: Option<&str>) -> Result<Outcome, ArmiesError> {
     let timing = Timing { drift_ppm: war.drift_ppm, until: Time::NEVER, delay: Some(delay) };
     let setup = Setup { fifo: war.fifo, timing: Some(timing), ..Setup::new(ARMIES.len()) };
@@ -185,7 +190,8 @@ fn run(war: &War, commanders: Commanders, setup: Setup, only: Option<&str>) -> R
     Ok(Outcome { verdicts, states: states.states, complete: findings.is_complete() })
 }
 
-/// One run: the seed draws how long each message takes, from the span, or from a law without a longest.
+/// Simulates one run: the seed draws the delay of each message, from the span or from an unbounded
+/// distribution.
 pub fn simulate(war: &War, seed: u64) -> Result<Timeline, ArmiesError> {
     war.validate(None)?;
     let latency = match war.delay {
@@ -202,7 +208,7 @@ pub fn simulate(war: &War, seed: u64) -> Result<Timeline, ArmiesError> {
         world.command(Time::ZERO, army, Command::Attack);
     }
     while world.advance() {
-        // Nobody listens: all that matters is observed.
+        // No client reacts: the observer records all that matters.
         while world.next_news().is_some() {}
     }
     Ok(world.into_observer())

@@ -1,4 +1,4 @@
-//! The account in its store: what tellers read from it and write to it.
+//! The account in its store: the reads and writes of the tellers.
 
 use super::Terms;
 use quorate_core::mutex::{Command, Event};
@@ -25,7 +25,7 @@ pub enum Act {
     },
     Writes {
         balance: u64,
-        /// What stood there meanwhile, if that is not what it read.
+        /// The balance that the write overwrites, if it is not the one that the teller read.
         #[serde(skip_serializing_if = "Option::is_none")]
         over: Option<u64>,
     },
@@ -35,13 +35,15 @@ fn nanos<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_i64(time.nanos())
 }
 
-/// Watches a run, and does with the account what its tellers do: each reads when it is inside, and writes when it leaves.
+/// Observes a run, and applies the tellers' deposits to the account: a teller reads when it enters
+/// the critical section, and writes when it leaves.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     deposit: u64,
     balance: u64,
     version: u64,
-    /// What tellers read who have not written yet, and how often the account had been written then.
+    /// For each teller that has not written yet: the balance that it read, and the number of writes
+    /// at that time.
     open: BTreeMap<NodeId, (u64, u64)>,
     history: Vec<Posting>,
 }
@@ -83,7 +85,7 @@ impl Observer<Command, Event> for Ledger {
         match change {
             Change::Enters { .. } => self.reads(time, node),
             Change::Leaves => self.writes(time, node),
-            // Whoever goes down or is out has not written: the customer has the money still.
+            // A teller that crashes or is removed has not written: the customer keeps the money.
             Change::Dies | Change::Loses => drop(self.open.remove(&node)),
             Change::Asks(..) | Change::Extends { .. } | Change::GivesUp => {}
         }

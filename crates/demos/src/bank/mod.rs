@@ -1,11 +1,13 @@
-//! The bank of the lectures: tellers at different nodes deposit into one account at about the same time.
+//! A bank: tellers at different nodes deposit into one account at about the same time.
 //!
-//! The account lives in a store outside the group, which knows no locks. A deposit reads the balance, takes its time, and writes the
-//! sum; a teller asks for the lock before it reads, and leaves after it has written. If two deposits overlap, the second write hides
-//! the first, and money is lost. A lock that lets one in at a time loses none.
+//! The account is in a store outside the group, which has no locks. A deposit reads the balance,
+//! takes some time, and writes the sum; a teller acquires the lock before it reads, and releases it
+//! after it has written. If two deposits overlap, the second write overwrites the first, and money
+//! is lost. A lock with one holder at a time loses none.
 //!
-//! The tellers are the users of any mutual exclusion, so a run of the bank is a run like any other: it has a journal, it replays, and it
-//! can be drawn. The account is an observer of it, the [`Ledger`].
+//! The tellers are clients of any mutual exclusion algorithm, so a run of the bank is a run like
+//! any other: it has a journal, it replays, and it can be drawn. The account is an observer of it,
+//! the [`Ledger`].
 //!
 //! ```
 //! use quorate_demos::bank::{self, NO_LOCK, Terms};
@@ -41,16 +43,16 @@ use quorate_lab::{Algorithm, FamilyTypes, LabError, Spec};
 use serde::Serialize;
 use std::io::Write;
 
-/// What stands in the place of a lock where there is none.
+/// The name to use in place of a lock's if there is none.
 pub const NO_LOCK: &str = "no-lock";
 
-/// How long messages take, unless somebody says otherwise; deposits take their time by it.
+/// The default message delay; the length of deposits depends on it.
 pub const LATENCY: Latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(5) };
 
-/// The smallest group that a bank has, unless somebody says otherwise.
-pub const USUAL_NODES: usize = 3;
+/// The default minimum number of nodes.
+pub const DEFAULT_NODES: usize = 3;
 
-/// No algorithm leaves larger gaps between the sizes of its groups than this.
+/// No algorithm leaves larger gaps between its possible group sizes than this.
 const WIDEST_GAP: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -73,7 +75,7 @@ impl Terms {
         }
     }
 
-    /// How many tellers there are, each at a node of its own.
+    /// Number of tellers, each at a node of its own.
     pub const fn tellers(&self) -> usize {
         self.tellers
     }
@@ -86,7 +88,7 @@ impl Terms {
         self.opening
     }
 
-    /// What the account must hold after all deposits.
+    /// The balance after all deposits, if none is lost.
     pub const fn expected(&self) -> u64 {
         self.opening + self.deposit * self.tellers as u64
     }
@@ -96,26 +98,26 @@ pub fn locks() -> impl Iterator<Item = &'static MutexEntry> {
     all().iter().filter_map(Mutex::entry)
 }
 
-/// How large the group is in which this lock is used: as large as somebody wants it, or the smallest that has a place for
-/// every teller. Some algorithms have groups of a few sizes only.
+/// The size of the group for this lock: as requested, or the smallest with a node for every teller.
+/// Some algorithms only support a few sizes.
 pub fn group_size(terms: &Terms, lock: &MutexEntry, wanted: Option<usize>) -> Result<usize, BankError> {
     let least = terms.tellers;
     match wanted {
         Some(nodes) if nodes < least => Err(BankError::TooFewNodes { tellers: least, nodes }),
         Some(nodes) => Ok(nodes),
         None => {
-            let least = least.max(USUAL_NODES);
+            let least = least.max(DEFAULT_NODES);
             let fitting = (least..least + WIDEST_GAP).find(|nodes| (lock.facts.fits)(*nodes).is_ok());
-            // If there is none, the run says why.
+            // If there is none, the run reports why.
             Ok(fitting.unwrap_or(least))
         }
     }
 }
 
-/// The run in which the tellers do their work under this lock.
+/// The experiment in which the tellers make their deposits under this lock.
 ///
-/// Customers come within a few message times, and a deposit takes one to three of them, so that without a lock most seeds lose money
-/// and some do not.
+/// Customers arrive within a few message delays, and a deposit takes one to three of them, so that
+/// without a lock most seeds lose money and some do not.
 pub fn spec(terms: &Terms, lock: Algorithm<Mutex>, nodes: usize, seed: u64, latency: Latency) -> Spec<Mutex> {
     let typical = latency.typical();
     let settings = Settings {
@@ -143,12 +145,13 @@ pub struct Statement {
 impl Statement {
     fn of(terms: &Terms, ending: Ending, ledger: Ledger) -> Self {
         let (balance, made) = (ledger.balance(), ledger.made());
-        // Each write adds one deposit to a balance that was once read, so no more is there than was deposited.
+        // Each write adds one deposit to a balance that was read before, so the balance is at most
+        // the sum of all deposits.
         let lost = (terms.opening + terms.deposit * made).saturating_sub(balance);
         Self { balance, expected: terms.expected(), made, lost, ending, history: ledger.into_history() }
     }
 
-    /// Whether all deposits were made, and all of the money is there.
+    /// Whether all deposits were made and none was lost.
     pub fn is_right(&self) -> bool {
         self.balance == self.expected
     }
@@ -159,7 +162,7 @@ pub fn run(spec: &Spec<Mutex>, terms: &Terms) -> Result<Statement, LabError> {
     Ok(state(spec, terms))
 }
 
-/// Runs it once, writes the journal and shows it to one more observer.
+/// Runs it once, writes the journal and passes the run to one more observer.
 pub fn run_before<O>(
     spec: &Spec<Mutex>,
     terms: &Terms,
@@ -187,7 +190,7 @@ pub struct Count {
     pub first_wrong: Option<u64>,
 }
 
-/// Runs so many seeds, beginning with that of the experiment, for as long as `goes_on` says so.
+/// Runs `seeds` seeds, starting with that of the experiment, as long as `goes_on` returns true.
 pub fn count(
     spec: &Spec<Mutex>,
     terms: &Terms,
@@ -213,10 +216,10 @@ pub fn count(
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BankError {
-    #[error("A bank without tellers takes no deposits: use --tellers 2.")]
+    #[error("--tellers must be at least 1; got 0.")]
     NoTellers,
-    #[error("So much money does not fit: the balance and all deposits together are at most {}.", u64::MAX)]
+    #[error("--balance plus all deposits must be at most {}.", u64::MAX)]
     TooMuchMoney,
-    #[error("{tellers} tellers need a node each, and there are only {nodes}: use --nodes {tellers} or more.")]
+    #[error("--nodes must be at least {tellers} for {tellers} tellers, one node each; got {nodes}.")]
     TooFewNodes { tellers: usize, nodes: usize },
 }

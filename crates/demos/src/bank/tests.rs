@@ -1,4 +1,5 @@
-//! Without a lock money is lost, with any lock it is not, and nothing is lost that nobody overwrote.
+//! Without a lock money is lost, with any lock it is not, and money is lost only if a write was
+//! overwritten.
 
 use super::{
     Act, BankError, Count, LATENCY, NO_LOCK, Statement, Terms, count, group_size, locks, run, run_before, spec,
@@ -9,8 +10,8 @@ use quorate_lab::registry::{Entry, fixtures};
 use quorate_lab::{Algorithm, LabError, Spec, experiment};
 use std::io;
 
-fn decks() -> Terms {
-    Terms::new(2, 10_000, 1_000).expect("the deck's example")
+fn example() -> Terms {
+    Terms::new(2, 10_000, 1_000).expect("valid terms")
 }
 
 fn under(terms: &Terms, lock: &str, seed: u64) -> Spec<Mutex> {
@@ -23,7 +24,7 @@ fn state(terms: &Terms, lock: &str, seed: u64) -> Statement {
 
 #[test]
 fn without_a_lock_the_usual_seed_loses_a_deposit() {
-    let statement = state(&decks(), NO_LOCK, 1);
+    let statement = state(&example(), NO_LOCK, 1);
     assert_eq!((statement.balance, statement.expected, statement.lost, statement.made), (11_000, 21_000, 10_000, 2));
     assert!(!statement.is_right() && statement.ending == Ending::Done);
     let acts: Vec<_> = statement.history.iter().map(|posting| posting.act).collect();
@@ -39,10 +40,10 @@ fn without_a_lock_the_usual_seed_loses_a_deposit() {
     assert!(statement.history.is_sorted_by_key(|posting| posting.time));
 }
 
-/// Most seeds lose money, and some do not: that is what makes the mistake hard to find.
+/// Most seeds lose money, and some do not: this makes the bug hard to find.
 #[test]
 fn without_a_lock_it_depends_on_the_seed() {
-    let count = count(&under(&decks(), NO_LOCK, 1), &decks(), 400, || true).expect("a count");
+    let count = count(&under(&example(), NO_LOCK, 1), &example(), 400, || true).expect("a count");
     assert_eq!((count.seeds, count.right + count.losing, count.most_lost), (400, 400, 10_000));
     assert!((200..380).contains(&count.losing), "{count:?}");
     assert_eq!(count.first_wrong, Some(1));
@@ -61,9 +62,10 @@ fn under_every_lock_every_deposit_is_there() {
     }
 }
 
-/// Money is lost if and only if two were inside, whatever is wrong with the lock.
+/// Money is lost if and only if two nodes were in the critical section, whatever is wrong with the
+/// lock.
 #[test]
-fn money_is_lost_exactly_when_two_are_inside() {
+fn money_is_lost_exactly_when_exclusion_is_violated() {
     let terms = Terms::new(3, 500, 7).expect("terms");
     let mut losing = 0;
     for entry in fixtures() {
@@ -91,10 +93,10 @@ fn is_over(posting: &super::Posting) -> bool {
     matches!(posting.act, Act::Writes { over: Some(_), .. })
 }
 
-/// A lock that lets nobody in loses no money, but the balance is not what it must be.
+/// A lock that never grants entry loses no money, but the balance is not the expected one.
 #[test]
 fn deposits_that_were_never_made_are_no_loss_and_not_right() {
-    let terms = decks();
+    let terms = example();
     let wrong = count(&under(&terms, "toy-embrace", 1), &terms, 200, || true).expect("a count");
     assert_eq!(wrong.losing, 0);
     let seed = wrong.first_wrong.expect("a seed in which both wait for ever");
@@ -104,7 +106,7 @@ fn deposits_that_were_never_made_are_no_loss_and_not_right() {
 }
 
 #[test]
-fn an_account_of_nothing_and_deposits_of_nothing_are_no_trouble() {
+fn an_empty_account_and_empty_deposits_work() {
     for (deposit, opening) in [(0, 0), (0, 1_000), (u64::MAX / 2, 1), (1, 0)] {
         let terms = Terms::new(2, deposit, opening).expect("terms");
         assert!(state(&terms, "central", 1).is_right(), "{terms:?}");
@@ -113,34 +115,35 @@ fn an_account_of_nothing_and_deposits_of_nothing_are_no_trouble() {
 }
 
 #[test]
-fn what_makes_no_sense_is_told() {
+fn invalid_settings_are_refused() {
     assert_eq!(Terms::new(0, 1, 1), Err(BankError::NoTellers));
     assert_eq!(Terms::new(2, u64::MAX / 2 + 1, 0), Err(BankError::TooMuchMoney));
     assert_eq!(Terms::new(1, 1, u64::MAX), Err(BankError::TooMuchMoney));
     assert_eq!(Terms::new(1, 0, u64::MAX).map(|terms| terms.expected()), Ok(u64::MAX));
     let lock = locks().next().expect("a lock");
-    let few = group_size(&decks(), lock, Some(1)).expect_err("two tellers, one node");
-    assert_eq!(few.to_string(), "2 tellers need a node each, and there are only 1: use --nodes 2 or more.");
-    assert_eq!(group_size(&decks(), lock, Some(2)), Ok(2));
-    let nobody = Algorithm::<Mutex>::named("nobody").expect_err("no such lock");
-    assert!(nobody.to_string().contains("There is no algorithm 'nobody'"), "{nobody}");
+    let few = group_size(&example(), lock, Some(1)).expect_err("two tellers, one node");
+    assert_eq!(few.to_string(), "--nodes must be at least 2 for 2 tellers, one node each; got 1.");
+    assert_eq!(group_size(&example(), lock, Some(2)), Ok(2));
+    let unknown = Algorithm::<Mutex>::named("unknown").expect_err("no such lock");
+    assert!(unknown.to_string().contains("'unknown'"), "{unknown}");
 }
 
 #[test]
-fn somebody_may_stop_the_count() {
+fn the_caller_may_stop_the_count() {
     let mut looks = 0;
-    let stopped = count(&under(&decks(), NO_LOCK, 1), &decks(), u64::MAX, || {
+    let stopped = count(&under(&example(), NO_LOCK, 1), &example(), u64::MAX, || {
         looks += 1;
         looks <= 5
     });
     assert_eq!(stopped.expect("a count").seeds, 5);
-    assert_eq!(count(&under(&decks(), NO_LOCK, 1), &decks(), 0, || true).expect("a count"), Count::default());
+    assert_eq!(count(&under(&example(), NO_LOCK, 1), &example(), 0, || true).expect("a count"), Count::default());
 }
 
-/// The journal is that of the same run as 'quorate sim' with the printed command, so it replays and can be drawn.
+/// The journal equals that of `quorate sim` with the printed command, so it replays and can be
+/// drawn.
 #[test]
 fn a_run_of_the_bank_is_a_run_like_any_other() {
-    let (terms, mut journal) = (decks(), Vec::new());
+    let (terms, mut journal) = (example(), Vec::new());
     let spec = under(&terms, "ricart-agrawala", 4);
     let (statement, ()) = run_before(&spec, &terms, &mut journal, ()).expect("a run");
     assert_eq!(statement, run(&spec, &terms).expect("a run"));

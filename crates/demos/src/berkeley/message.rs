@@ -1,4 +1,4 @@
-//! What a leader that averages clocks says, waits for and tells, beside what its election does.
+//! The messages, timers and events of clock averaging, around those of the election.
 
 use super::Shift;
 use quorate_core::election;
@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Round {
     pub epoch: Epoch,
-    /// Which of its rounds it is, from 1.
+    /// The number of the round in its epoch, from 1.
     pub number: u64,
 }
 
@@ -18,7 +18,7 @@ impl fmt::Display for Round {
     }
 }
 
-/// What nodes send each other; `M` is what their election does.
+/// The messages between nodes; `M` are those of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Message<M> {
@@ -75,7 +75,7 @@ impl<M> Message<M> {
     }
 }
 
-/// What a node waits for; `T` is what its election does.
+/// The timers of a node; `T` are those of the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timer<T> {
@@ -88,11 +88,12 @@ pub enum Timer<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Event {
-    /// What the election tells.
+    /// An event of the election.
     Election(election::Event),
     /// The node has moved its clock.
     Adjusted { by: Shift },
-    /// The leader has averaged the clocks. It tells nodes whose clocks are too `far` off to move them all the same.
+    /// The leader has averaged the clocks. Clocks in `far` did not count, but are moved all the
+    /// same.
     Averaged { round: Round, counted: Group, far: Group, silent: Group },
 }
 

@@ -1,4 +1,4 @@
-//! What the clocks of a group are like, and how they are kept together.
+//! The parameters of a scenario: the clocks of a group, and how they are averaged.
 
 use super::{Shift, Terms};
 use quorate_core::{Bounds, Duration, NodeId};
@@ -10,21 +10,23 @@ use serde::Serialize;
 pub struct Scenario {
     pub nodes: usize,
     pub seed: u64,
-    /// How long a message takes. It has a longest time, which the election needs.
+    /// The message delay. It must be bounded, because the election needs a bound.
     pub latency: Latency,
-    /// By how much each clock is off at the beginning, at most, either way.
+    /// Maximum initial skew of each clock, in either direction.
     #[serde(rename = "skew_ns")]
     pub skew: Duration,
-    /// By how much each clock runs too fast or too slow, at most.
+    /// Maximum drift of each clock, in either direction.
     pub drift: Ppm,
     #[serde(rename = "every_ns")]
     pub every: Duration,
     #[serde(rename = "length_ns")]
     pub length: Duration,
-    /// How far a clock may be from the middle one to count; as far as clocks can be apart at the beginning unless given.
+    /// Maximum distance from the median at which a clock counts; by default, the maximum initial
+    /// distance of two clocks.
     #[serde(rename = "tolerance_ns")]
     pub tolerance: Option<Duration>,
-    /// How long followers go without a poll before they miss the leader; three rounds unless given.
+    /// How long followers wait for a poll before they consider the leader missing; three rounds by
+    /// default.
     #[serde(rename = "patience_ns")]
     pub patience: Option<Duration>,
     pub faults: Vec<TimedFault>,
@@ -49,32 +51,32 @@ impl Default for Scenario {
 
 const LATENCY: Latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(2) };
 
-/// In message times: a round, from its first message to its last.
+/// The length of a round, in message delays.
 const ROUND: u64 = 3;
 
-/// In rounds: who hears nothing for as long misses the leader.
+/// The default wait for a poll, in rounds.
 const PATIENCE: u64 = 3;
 
-/// A group beyond that has nothing to show that a smaller one has not.
-const MOST_NODES: usize = 1_000;
+/// Maximum number of nodes; larger groups show nothing new.
+const MAX_NODES: usize = 1_000;
 
-/// More rounds than that take too long to watch.
-const MOST_ROUNDS: u64 = 100_000;
+/// Maximum number of rounds.
+const MAX_ROUNDS: u64 = 100_000;
 
-/// A clock that is off by more is off by a hundred years.
-const MOST_SKEW: Duration = Duration::from_secs(100 * 365 * 24 * 3_600);
+/// Maximum skew: a hundred years.
+const MAX_SKEW: Duration = Duration::from_secs(100 * 365 * 24 * 3_600);
 
 const MILLION: u128 = 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct ClockOf {
+pub struct NodeClock {
     pub node: NodeId,
     #[serde(rename = "ahead_ns")]
     pub ahead: Shift,
     pub drift: Ppm,
 }
 
-impl ClockOf {
+impl NodeClock {
     pub(super) fn faults(&self) -> [TimedFault; 2] {
         let Self { node, ahead, drift } = *self;
         let skew = Fault::Skew { node, by: Offset::from_nanos(ahead.nanos()) };
@@ -94,8 +96,8 @@ impl Scenario {
         if self.drift.parts() < 0 {
             return Err(BerkeleyError::NegativeDrift { drift: self.drift });
         }
-        if self.skew > MOST_SKEW {
-            return Err(BerkeleyError::TooFarOff { skew: Length(self.skew), most: Length(MOST_SKEW) });
+        if self.skew > MAX_SKEW {
+            return Err(BerkeleyError::TooFarOff { skew: Length(self.skew), most: Length(MAX_SKEW) });
         }
         self.validate_pace()?;
         self.faults.iter().try_for_each(|fault| fault.validate(self.nodes)).map_err(BerkeleyError::from)
@@ -104,19 +106,19 @@ impl Scenario {
     fn validate_size(&self) -> Result<(), BerkeleyError> {
         match self.nodes {
             0 | 1 => Err(BerkeleyError::TooFew { nodes: self.nodes }),
-            nodes if nodes > MOST_NODES => Err(BerkeleyError::TooMany { nodes, most: MOST_NODES }),
+            nodes if nodes > MAX_NODES => Err(BerkeleyError::TooMany { nodes, most: MAX_NODES }),
             _ => Ok(()),
         }
     }
 
-    /// Rounds do not overlap, and followers have the time to hear of the next one.
+    /// Rounds must not overlap, and followers must have the time to receive the next poll.
     fn validate_pace(&self) -> Result<(), BerkeleyError> {
         let least = self.bounds().message.times(ROUND);
         if self.every < least {
             return Err(BerkeleyError::Hasty { every: Length(self.every), least: Length(least) });
         }
-        if self.length.nanos() / self.every.nanos().max(1) > MOST_ROUNDS {
-            return Err(BerkeleyError::TooLong { most: Length(self.every.times(MOST_ROUNDS)) });
+        if self.length.nanos() / self.every.nanos().max(1) > MAX_ROUNDS {
+            return Err(BerkeleyError::TooLong { most: Length(self.every.times(MAX_ROUNDS)) });
         }
         let least = self.every.times(2);
         match self.patience {
@@ -127,10 +129,10 @@ impl Scenario {
         }
     }
 
-    pub fn clocks(&self) -> Vec<ClockOf> {
+    pub fn clocks(&self) -> Vec<NodeClock> {
         let mut dice = Dice::new(self.seed, Stream::Faults);
         let mut either_way = |most: u64| dice.below(2 * most + 1) as i64 - most as i64;
-        let clock = |index| ClockOf {
+        let clock = |index| NodeClock {
             node: NodeId::from_index(index),
             ahead: Shift::from_nanos(either_way(self.skew.nanos())),
             drift: Ppm::new(either_way(self.drift.parts().unsigned_abs().into()) as i32).unwrap_or_default(),
@@ -138,7 +140,7 @@ impl Scenario {
         (0..self.nodes).map(clock).collect()
     }
 
-    /// How long things take at most, on any clock: a fast one sees a message take longer.
+    /// Upper bounds on delays, as measured by any clock: a fast clock measures longer delays.
     pub fn bounds(&self) -> Bounds {
         let message = self.latency.typical();
         let gained = part(message, self.fastest());
@@ -155,7 +157,8 @@ impl Scenario {
         }
     }
 
-    /// How far two clocks can be apart after a round: as much as messages differ, and what clocks drift while it lasts.
+    /// Maximum difference of two clocks after a round: the difference between message delays, and
+    /// the drift during the round.
     pub fn uncertainty(&self) -> Duration {
         let (least, most) = match self.latency {
             Latency::Fixed(length) | Latency::LongTail { median: length } => (length, length),
@@ -165,7 +168,7 @@ impl Scenario {
         differ + part(most.times(ROUND + 1), self.fastest()).times(2) + ROUNDING
     }
 
-    /// In millionths: by how much any clock runs too fast, at most.
+    /// Maximum rate by which any clock runs too fast, in parts per million.
     fn fastest(&self) -> u128 {
         let by_fault = self.faults.iter().map(|timed| match timed.fault {
             Fault::Drift { by, .. } => by.parts(),
@@ -175,10 +178,10 @@ impl Scenario {
     }
 }
 
-/// What whole numbers leave out, in the halves of round trips, in averages and in what clocks show.
+/// Upper bound on the rounding errors of round trips, averages and clocks.
 const ROUNDING: Duration = Duration::from_nanos(20);
 
-/// So many millionths of a length, rounded up, and one more for what clocks round.
+/// This many millionths of a duration, rounded up, plus one for the rounding of clocks.
 fn part(length: Duration, millionths: u128) -> Duration {
     let nanos = (u128::from(length.nanos()) * millionths).div_ceil(MILLION) + 1;
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
@@ -186,30 +189,30 @@ fn part(length: Duration, millionths: u128) -> Duration {
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BerkeleyError {
-    #[error("A group of {nodes} has no clocks to compare: use --nodes 2 or more.")]
+    #[error("--nodes must be at least 2; got {nodes}.")]
     TooFew { nodes: usize },
-    #[error("{nodes} nodes are too many here: at most {most} fit.")]
+    #[error("--nodes must be at most {most}; got {nodes}.")]
     TooMany { nodes: usize, most: usize },
     #[error(
-        "With --latency {latency} a message can take as long as it likes, but the election must know when an answer is late: use for \
-         example --latency uniform:1ms..2ms."
+        "--latency {latency} has no upper bound, but the election needs one to detect a late answer. Use for example \
+         --latency uniform:1ms..2ms."
     )]
     NoBound { latency: Latency },
-    #[error("A latency of zero leaves no round trip to measure: give messages some time, such as --latency fixed:1ms.")]
+    #[error(
+        "--latency must be more than 0, so that there is a round trip to measure; use for example --latency fixed:1ms."
+    )]
     NoLatency,
-    #[error("--drift {drift} has a direction, but clocks are off either way: give {}ppm instead.", drift.parts().unsigned_abs())]
+    #[error("--drift must not be negative, since it is a maximum in either direction; got {drift}. Use {}ppm.", drift.parts().unsigned_abs())]
     NegativeDrift { drift: Ppm },
-    #[error("--skew {skew} does not fit: at most {most}.")]
+    #[error("--skew must be at most {most}; got {skew}.")]
     TooFarOff { skew: Length, most: Length },
     #[error(
-        "A round takes {least}, so there cannot be one every {every}: use --every {least} or more, or a shorter --latency."
+        "--every must be at least {least}, the length of a round; got {every}. Use a longer --every or a shorter --latency."
     )]
     Hasty { every: Length, least: Length },
-    #[error("That is more than can be watched: use --for {most} or less, or a longer --every.")]
+    #[error("--for must be at most {most} with this --every. Use a shorter --for or a longer --every.")]
     TooLong { most: Length },
-    #[error(
-        "A follower that waits {patience} for a poll misses leaders that are there: use --patience {least} or more."
-    )]
+    #[error("--patience must be at least {least}, or followers suspect live leaders; got {patience}.")]
     Impatient { patience: Length, least: Length },
     #[error(transparent)]
     Setting(#[from] SettingError),

@@ -1,21 +1,21 @@
-//! A length with a direction.
+//! A signed duration.
 
 use quorate_core::{Duration, Time};
 use std::fmt;
 
-/// By how much a clock is moved, or is ahead of another: a length in nanoseconds, negative if it is back or behind.
+/// A signed duration in nanoseconds: the adjustment of a clock, or how far it is ahead of another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Shift(i64);
 
 impl Shift {
     pub const ZERO: Self = Self(0);
 
-    /// So many nanoseconds forward, or back if negative.
+    /// A shift of `nanos` nanoseconds forward, or back if negative.
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
 
-    /// As many nanoseconds as fit.
+    /// A shift of `nanos` nanoseconds, clamped to the range.
     pub(super) fn saturated(nanos: i128) -> Self {
         Self(nanos.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
     }
@@ -28,7 +28,7 @@ impl Shift {
         Duration::from_nanos(self.0.unsigned_abs())
     }
 
-    /// By how much one clock is ahead of another that shows this.
+    /// How far a clock that shows `one` is ahead of a clock that shows `other`.
     pub fn between(other: Time, one: Time) -> Self {
         Self::saturated(i128::from(one.nanos()) - i128::from(other.nanos()))
     }

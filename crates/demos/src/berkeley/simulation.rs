@@ -1,9 +1,10 @@
-//! A leader at work: a group elects a leader, and the leader keeps everyone's clock together.
+//! Simulates clock averaging: a group elects a leader, and the leader keeps all clocks together.
 //!
-//! Clocks are off by up to the skew and drift by up to the drift, each by its own amount, which the seed draws. The leader that the bully
-//! algorithm finds averages them, round after round. What is measured is the spread: the largest difference between the clocks of any
-//! two nodes that are up, as they are set, at one true instant. It falls with the first round, grows with the drift while there is
-//! no leader, and falls again when the next one is at work.
+//! Each clock has a skew and a drift of its own, which the seed draws. The leader that the bully
+//! algorithm finds averages the clocks, round after round. The measured quantity is the spread: the
+//! largest difference between the adjusted clocks of any two nodes that are up, at one true
+//! instant. It falls with the first round, grows with the drift while there is no leader, and falls
+//! again with the first round of the next leader.
 //!
 //! ```
 //! use quorate_demos::berkeley::{self, Scenario};
@@ -16,8 +17,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::watch::Watch;
-use super::{Berkeley, BerkeleyError, ClockOf, Report, Scenario};
+use super::observer::SpreadObserver;
+use super::{Berkeley, BerkeleyError, NodeClock, Report, Scenario};
 use quorate_core::election::{Bully, Command, Plan};
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_journal::settings::{Chance, Fault, Latency};
@@ -29,9 +30,9 @@ pub fn run(scenario: &Scenario) -> Result<Report, BerkeleyError> {
     let plan = Arc::new(Plan { absent: absent(scenario), ..Plan::new(scenario.nodes, scenario.bounds()) });
     let (group, terms) = (plan.group.clone(), scenario.terms());
     let make = move |me| Berkeley::new(me, plan.group.clone(), terms, Bully::new(me, Arc::clone(&plan)));
-    let mut world = World::new(&setup(scenario), make, Watch::new(scenario));
+    let mut world = World::new(&setup(scenario), make, SpreadObserver::new(scenario));
     let clocks = scenario.clocks();
-    let off = clocks.iter().flat_map(ClockOf::faults);
+    let off = clocks.iter().flat_map(NodeClock::faults);
     for fault in off.chain(scenario.faults.iter().cloned()) {
         world.schedule(fault);
     }
@@ -41,7 +42,7 @@ pub fn run(scenario: &Scenario) -> Result<Report, BerkeleyError> {
     }
     let end = Time::ZERO + scenario.length;
     while world.next_time().is_some_and(|next| next <= end) && world.advance() {
-        // Nobody listens: all that matters is observed.
+        // No client reacts: the observer records all that matters.
         while world.next_news().is_some() {}
     }
     Ok(world.into_observer().report(end, clocks))

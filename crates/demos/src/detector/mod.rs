@@ -1,8 +1,10 @@
-//! How good failure detectors are: how soon they notice a crash, against how often they suspect the living.
+//! The quality of failure detectors: how soon they notice a crash, against how often they suspect
+//! live nodes.
 //!
-//! The very component that elections use ([`Watched`]) runs in the simulator around a protocol that does nothing but tell what it
-//! hears. Nodes crash and come back by the seed, and every detector is put to the same crashes. What is measured is what Chen, Toueg and
-//! Aguilera call the quality of service of a detector (2002): detection time, mistakes, and how long these last.
+//! The same component that elections use ([`Watched`]) runs in the simulator around a protocol that
+//! only reports suspicions. The seed determines when nodes crash and restart, and every detector
+//! faces the same crashes. The measured figures are the quality of service of Chen, Toueg and
+//! Aguilera (2002): detection time, mistakes, and how long these last.
 //!
 //! ```
 //! use quorate_core::Duration;
@@ -12,19 +14,20 @@
 //! let conditions = Conditions { length: Duration::from_secs(120), ..Conditions::new(3) };
 //! let period = conditions.period();
 //! let quality = measure(&conditions, Detector::FixedBound { period, bound: conditions.latency.typical() })?;
-//! assert_eq!((quality.mistakes, quality.missed), (0, 0)); // perfect, since nothing takes longer than the bound
+//! assert_eq!((quality.mistakes, quality.missed), (0, 0)); // perfect, since no delay exceeds the bound
 //! # Ok::<(), quorate_demos::detector::DetectorError>(())
 //! ```
 
+mod observer;
 mod quality;
-mod sentry;
+mod reporter;
 #[cfg(test)]
 mod tests;
-mod watcher;
 
 pub use quality::Quality;
-pub use sentry::Heard;
+pub use reporter::DetectorEvent;
 
+use observer::QualityObserver;
 use quorate_core::wrap::{Detector, Threshold, Watched};
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
@@ -33,19 +36,19 @@ use quorate_journal::workload::News;
 use quorate_journal::workload::{Plan, Workload};
 use quorate_sim::run::{self, Limits};
 use quorate_sim::{Setup, Wire, World};
-use sentry::Sentry;
-use watcher::Watcher;
+use reporter::Reporter;
 
-/// More nodes than anybody would let watch each other, each every other.
-pub const MOST_NODES: usize = 1_000;
+/// Maximum number of nodes, all of which watch all others.
+pub const MAX_NODES: usize = 1_000;
 
-/// In message times: from one heartbeat to the next, unless given.
+/// The default time from one heartbeat to the next, in message delays.
 const PERIOD: u64 = 10;
 
-/// In heartbeats: how long a node that crashed stays down. Whoever has not noticed by then never would in time to be of use.
+/// How long a crashed node stays down, in heartbeats. A detection after that would be of no use.
 const DOWN: u64 = 40;
 
-/// In heartbeats: from a node's return to the next crash at the earliest, so that its pace is known again.
+/// Minimum time from a node's restart to the next crash, in heartbeats, so that its pace is known
+/// again.
 const REST: u64 = 20;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +59,7 @@ pub struct Conditions {
     pub processing: Latency,
     pub loss: Chance,
     pub duplicate: Chance,
-    /// From one heartbeat to the next; ten message times unless given.
+    /// The time from one heartbeat to the next; ten message delays by default.
     pub heartbeat: Option<Length>,
     pub crashes: u64,
     pub faults: Vec<TimedFault>,
@@ -64,7 +67,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// So many nodes on a network that loses nothing, for ten minutes with twenty crashes.
+    /// A group of this size on a network without loss, for ten minutes with twenty crashes.
     pub fn new(nodes: usize) -> Self {
         let millis = Duration::from_millis;
         Self {
@@ -89,7 +92,7 @@ impl Conditions {
         let Self { nodes, crashes, length, .. } = *self;
         match nodes {
             0 | 1 => return Err(DetectorError::TooFew { nodes }),
-            2..=MOST_NODES => {}
+            2..=MAX_NODES => {}
             _ => return Err(DetectorError::TooMany { nodes }),
         }
         let period = self.period();
@@ -108,8 +111,8 @@ impl Conditions {
         self.period().times(DOWN + 2 * REST)
     }
 
-    /// One crash in each equal part of the time, at an instant and of a node that the seed chooses. The first part is for getting to know
-    /// each other.
+    /// One crash in each equal part of the time, at an instant and of a node that the seed chooses.
+    /// The first part has no crash, so that the detectors learn the pace.
     fn crashes(&self) -> Vec<TimedFault> {
         let mut dice = Dice::new(self.seed, Stream::Faults);
         let part = self.length.nanos() / (self.crashes + 1);
@@ -134,8 +137,8 @@ impl Conditions {
 pub fn measure(conditions: &Conditions, detector: Detector) -> Result<Quality, DetectorError> {
     conditions.validate()?;
     let group = Group::of_size(conditions.nodes);
-    let make = move |me| Watched::new(me, group.clone(), Sentry, detector);
-    let mut world = World::new(&conditions.setup(), make, Watcher::new(conditions.nodes));
+    let make = move |me| Watched::new(me, group.clone(), Reporter, detector);
+    let mut world = World::new(&conditions.setup(), make, QualityObserver::new(conditions.nodes));
     for fault in conditions.crashes().into_iter().chain(conditions.faults.iter().cloned()) {
         world.schedule(fault);
     }
@@ -143,28 +146,30 @@ pub fn measure(conditions: &Conditions, detector: Detector) -> Result<Quality, D
     let end = Time::ZERO + conditions.length;
     let limits =
         Limits { until: Some(end), events: u64::MAX, settle: Duration::ZERO, patience: Duration::from_nanos(u64::MAX) };
-    run::run(&mut world, &mut Nobody, limits);
+    run::run(&mut world, &mut NoWorkload, limits);
     Ok(world.into_observer().finish(end))
 }
 
-/// Detectors with a fixed bound, from one that is soon wrong to one that is slow: the silence that each allows.
+/// The silences that a series of detectors with a fixed bound allow, from one that is often wrong
+/// to one that is slow.
 pub fn usual_silences(period: Duration) -> Vec<Duration> {
     let percent = |percent: u64| Duration::from_nanos(period.nanos() / 100 * percent);
     [102, 105, 110, 125, 150, 200, 225, 300, 400, 600].into_iter().map(percent).collect()
 }
 
-/// The same of accrual detectors: the level at which each suspects.
+/// The thresholds of a series of accrual detectors, from one that is often wrong to one that is
+/// slow.
 pub fn usual_thresholds() -> Vec<Threshold> {
     let thousandths = [500, 1_000, 1_500, 2_000, 3_000, 5_000, 8_000, 12_000, 16_000, 20_000];
     thousandths.into_iter().filter_map(Threshold::from_thousandths).collect()
 }
 
-struct Nobody;
+struct NoWorkload;
 
-impl Workload<quorate_core::Never, Heard> for Nobody {
+impl Workload<quorate_core::Never, DetectorEvent> for NoWorkload {
     fn begin(&mut self, _plan: &mut Plan<quorate_core::Never>) {}
 
-    fn hear(&mut self, _now: Time, _node: NodeId, _news: &News<Heard>, _plan: &mut Plan<quorate_core::Never>) {}
+    fn hear(&mut self, _now: Time, _node: NodeId, _news: &News<DetectorEvent>, _plan: &mut Plan<quorate_core::Never>) {}
 
     fn is_done(&self) -> bool {
         false
@@ -173,14 +178,14 @@ impl Workload<quorate_core::Never, Heard> for Nobody {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DetectorError {
-    #[error("{nodes} node has nobody to watch: detectors need at least --nodes 2.")]
+    #[error("--nodes must be at least 2; got {nodes}.")]
     TooFew { nodes: usize },
-    #[error("{nodes} nodes are too many to watch each other, each every other: at most {MOST_NODES}.")]
+    #[error("--nodes must be at most {MAX_NODES}; got {nodes}.")]
     TooMany { nodes: usize },
-    #[error("A heartbeat every 0ms leaves no time for anything else: give it some, such as --heartbeat 50ms.")]
+    #[error("--heartbeat must be more than 0; use for example --heartbeat 50ms.")]
     NoHeartbeat,
     #[error(
-        "{length} are too short for {crashes} crashes that are to be noticed: simulate at least --length {least}, or let fewer nodes crash."
+        "--length must be at least {least} for {crashes} crashes; got {length}. Use a longer --length or fewer --crashes."
     )]
     TooShort { length: Length, crashes: u64, least: Length },
     #[error(transparent)]

@@ -1,21 +1,22 @@
-//! What was measured of a detector.
+//! The measured quality of a detector.
 
 use quorate_core::Duration;
 use serde::{Serialize, Serializer};
 
-/// How good a detector was. Sums are in whole nanoseconds; only what is printed is divided.
+/// The quality of a detector. Sums are in whole nanoseconds; only printed figures are divided.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Quality {
-    /// How many times a node noticed the crash of another, for good, before that one was back.
+    /// How often a node noticed the crash of another and still suspected it when that node
+    /// restarted.
     pub detections: u64,
     pub missed: u64,
     #[serde(rename = "detection_most_ns", serialize_with = "nanos")]
     pub detection_most: Duration,
     pub mistakes: u64,
-    /// The time that all nodes were up, added up.
+    /// The sum of the times for which each node was up.
     #[serde(rename = "watched_ns")]
     pub(super) watched: u64,
-    /// The time that pairs of nodes, the one and the other, were both up, added up.
+    /// The sum of the times for which both nodes of each ordered pair were up.
     #[serde(skip)]
     pub(super) pairs: u128,
     #[serde(skip)]
@@ -35,17 +36,17 @@ impl Quality {
         mean(self.detection_sum, self.detections)
     }
 
-    /// How often a node suspects another that is up, in an hour.
+    /// How often a node suspects another that is up, per hour.
     pub fn mistakes_per_node_hour(&self) -> Option<f64> {
         (self.watched > 0).then(|| self.mistakes as f64 * HOUR / self.watched as f64)
     }
 
-    /// How long it takes on average until a mistake is taken back.
+    /// The mean time until a mistake is corrected.
     pub fn mistake_mean(&self) -> Option<Duration> {
         mean(self.mistake_sum, self.mistakes)
     }
 
-    /// The share of the time in which a node trusts another that is up: the accuracy of a question asked at any time.
+    /// The share of the time in which a node trusts another that is up (query accuracy).
     pub fn accuracy(&self) -> Option<f64> {
         (self.pairs > 0).then(|| 1.0 - self.mistake_sum as f64 / self.pairs as f64)
     }
@@ -63,6 +64,6 @@ impl Quality {
 }
 
 fn mean(sum: u128, count: u64) -> Option<Duration> {
-    // A mean is no longer than the longest of what it is the mean of, which fits.
+    // A mean is not longer than the longest value, so it fits.
     sum.checked_div(u128::from(count)).map(|nanos| Duration::from_nanos(nanos as u64))
 }

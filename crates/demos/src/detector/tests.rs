@@ -1,7 +1,7 @@
-//! What must hold of detectors whatever the seed, and how they are counted.
+//! Properties of detectors that hold for any seed, and how their quality is counted.
 
-use super::watcher::Watcher;
-use super::{Conditions, DetectorError, Heard, Quality, measure, usual_silences, usual_thresholds};
+use super::observer::QualityObserver;
+use super::{Conditions, DetectorError, DetectorEvent, Quality, measure, usual_silences, usual_thresholds};
 use quorate_core::wrap::{Detector, Threshold};
 use quorate_core::{Bounds, Duration, Incarnation, NodeId, Time};
 use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
@@ -20,7 +20,8 @@ fn bounds(conditions: &Conditions) -> Bounds {
     Bounds { message: most(conditions.latency), processing: most(conditions.processing) }
 }
 
-/// Completeness and accuracy at once: in the synchronous model everyone who dies is suspected in time, and nobody else ever is.
+/// Completeness and accuracy at once: in the synchronous model every crashed node is suspected in
+/// time, and no other node ever is.
 #[test]
 fn a_fixed_bound_is_perfect_in_the_synchronous_model() {
     for seed in 0..40 {
@@ -34,14 +35,15 @@ fn a_fixed_bound_is_perfect_in_the_synchronous_model() {
             assert_eq!((missed, mistakes), (0, 0), "seed {seed}, {nodes} nodes");
             assert_eq!(detections, 4 * (nodes as u64 - 1), "seed {seed}");
             let Detector::FixedBound { bound, .. } = detector else { unreachable!("it has a bound") };
-            // A sign that left just before the crash arrives a bound later, and then the wait begins.
+            // A message that was sent just before the crash arrives a bound later, and then the
+            // timeout starts.
             let slack = bounds(&conditions).processing.times(nodes as u64);
             assert!(detection_most <= period + bound + bound + slack, "seed {seed}: noticed after {detection_most}");
         }
     }
 }
 
-/// The bound of the model is sharp: a little less, and the living are suspected.
+/// The bound of the model is tight: with a little less, live nodes are suspected.
 #[test]
 fn a_bound_that_is_too_short_makes_mistakes() {
     let conditions = Conditions { latency: Latency::Uniform { least: ms(1), most: ms(5) }, ..short(3, 7) };
@@ -52,7 +54,7 @@ fn a_bound_that_is_too_short_makes_mistakes() {
 }
 
 #[test]
-fn nobody_who_is_dead_is_trusted_for_long_whatever_is_lost() {
+fn crashed_nodes_are_suspected_despite_message_loss() {
     for seed in 0..20 {
         let conditions =
             Conditions { loss: "20%".parse().unwrap(), latency: Latency::LongTail { median: ms(2) }, ..short(4, seed) };
@@ -66,9 +68,9 @@ fn nobody_who_is_dead_is_trusted_for_long_whatever_is_lost() {
     }
 }
 
-/// The whole point: whoever waits longer is wrong less often.
+/// A longer timeout makes fewer mistakes.
 #[test]
-fn patience_buys_accuracy_by_either_rule() {
+fn a_longer_timeout_makes_either_detector_more_accurate() {
     let conditions = Conditions { loss: "5%".parse().unwrap(), length: Duration::from_secs(300), ..short(4, 3) };
     let period = conditions.period();
     let fixed = usual_silences(period)
@@ -95,7 +97,7 @@ fn the_same_seed_measures_the_same() {
 }
 
 #[test]
-fn a_pause_is_a_mistake_of_those_who_suspect_and_no_crash() {
+fn a_suspicion_of_a_paused_node_is_a_mistake() {
     let faults = vec!["pause 2 at 30s for 5s".parse().unwrap()];
     let conditions = Conditions { crashes: 0, faults, ..short(3, 1) };
     let detector = Detector::perfect(conditions.period(), &bounds(&conditions), 3);
@@ -106,16 +108,17 @@ fn a_pause_is_a_mistake_of_those_who_suspect_and_no_crash() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused_with_a_sentence() {
-    let told = |conditions: Conditions| {
+fn invalid_conditions_are_refused_with_a_message() {
+    let message = |conditions: Conditions| {
         measure(&conditions, Detector::accrual(ms(50), Threshold::USUAL)).unwrap_err().to_string()
     };
-    assert_eq!(told(Conditions::new(1)), "1 node has nobody to watch: detectors need at least --nodes 2.");
-    assert!(told(Conditions::new(1_001)).contains("at most 1000"));
+    assert_eq!(message(Conditions::new(1)), "--nodes must be at least 2; got 1.");
+    assert!(message(Conditions::new(1_001)).contains("at most 1000"));
     assert!(
-        told(Conditions { heartbeat: Some(Length(Duration::ZERO)), ..Conditions::new(3) }).contains("--heartbeat 50ms")
+        message(Conditions { heartbeat: Some(Length(Duration::ZERO)), ..Conditions::new(3) })
+            .contains("--heartbeat 50ms")
     );
-    assert!(told(Conditions { length: ms(10), ..Conditions::new(3) }).contains("too short for 20 crashes"));
+    assert!(message(Conditions { length: ms(10), ..Conditions::new(3) }).contains("for 20 crashes"));
     let faults = vec!["crash 9 at 1s".parse().unwrap()];
     assert!(matches!(
         measure(&Conditions { faults, ..Conditions::new(3) }, Detector::accrual(ms(50), Threshold::USUAL)),
@@ -123,40 +126,41 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
     ));
 }
 
-/// A tale told by hand, in milliseconds.
-struct Tale(Watcher);
+/// A sequence of observed moments, with times in milliseconds.
+struct Timeline(QualityObserver);
 
-impl Tale {
+impl Timeline {
     fn new(nodes: u32) -> Self {
-        (1..=nodes).fold(Self(Watcher::new(nodes as usize)), |tale, node| tale.boots(0, node))
+        (1..=nodes).fold(Self(QualityObserver::new(nodes as usize)), |timeline, node| timeline.starts(0, node))
     }
 
-    fn boots(mut self, millis: i64, node: u32) -> Self {
+    fn starts(mut self, millis: i64, node: u32) -> Self {
         let input = Taken::Start { incarnation: Incarnation(1), blank: false };
         self.0.observe(&Moment::Input { time: at(millis), now: at(millis), node: number(node), input });
         self
     }
 
-    fn dies(mut self, millis: i64, node: u32) -> Self {
+    fn crashes(mut self, millis: i64, node: u32) -> Self {
         let what = Happening::Crashed { node: number(node), lost_writes: 0 };
         self.0.observe(&Moment::World { time: at(millis), what });
         self
     }
 
-    fn hears(mut self, millis: i64, node: u32, heard: Heard) -> Self {
-        self.0.observe(&Moment::Effect { time: at(millis), node: number(node), effect: Done::Emit(&heard) });
+    fn emits(mut self, millis: i64, node: u32, event: DetectorEvent) -> Self {
+        self.0.observe(&Moment::Effect { time: at(millis), node: number(node), effect: Done::Emit(&event) });
         self
     }
 
     fn suspects(self, millis: i64, node: u32, of: u32) -> Self {
-        self.hears(millis, node, Heard::Suspect(number(of)))
+        self.emits(millis, node, DetectorEvent::Suspect(number(of)))
     }
 
     fn trusts(self, millis: i64, node: u32, of: u32) -> Self {
-        self.hears(millis, node, Heard::Trust(number(of)))
+        self.emits(millis, node, DetectorEvent::Trust(number(of)))
     }
 
-    /// Detections with their mean, what was missed, mistakes with their mean.
+    /// Returns detections with their mean time, missed crashes, and mistakes with their mean
+    /// length.
     fn ends(self, millis: i64) -> (u64, Option<Duration>, u64, u64, Option<Duration>) {
         let quality = self.0.finish(at(millis));
         let Quality { detections, missed, mistakes, .. } = quality;
@@ -174,45 +178,52 @@ fn number(number: u32) -> NodeId {
 
 #[test]
 fn a_crash_is_noticed_when_it_is_suspected_for_good() {
-    let tale = Tale::new(3).dies(10, 3).suspects(25, 1, 3).trusts(27, 1, 3).suspects(50, 1, 3).suspects(30, 2, 3);
-    assert_eq!(tale.ends(100), (2, Some(ms(30)), 0, 0, None));
+    let timeline =
+        Timeline::new(3).crashes(10, 3).suspects(25, 1, 3).trusts(27, 1, 3).suspects(50, 1, 3).suspects(30, 2, 3);
+    assert_eq!(timeline.ends(100), (2, Some(ms(30)), 0, 0, None));
 }
 
 #[test]
-fn a_crash_that_is_noticed_by_the_return_alone_was_missed() {
-    let tale = Tale::new(2).dies(10, 2).boots(20, 2).suspects(22, 1, 2).trusts(22, 1, 2);
-    assert_eq!(tale.ends(100), (0, None, 1, 0, None));
+fn a_crash_noticed_only_at_the_restart_was_missed() {
+    let timeline = Timeline::new(2).crashes(10, 2).starts(20, 2).suspects(22, 1, 2).trusts(22, 1, 2);
+    assert_eq!(timeline.ends(100), (0, None, 1, 0, None));
 }
 
 #[test]
-fn who_is_back_and_not_trusted_yet_is_no_mistake() {
-    let tale = Tale::new(2).dies(10, 2).suspects(15, 1, 2).boots(20, 2).trusts(24, 1, 2);
-    assert_eq!(tale.ends(100), (1, Some(ms(5)), 0, 0, None));
+fn a_restarted_node_that_is_not_trusted_yet_is_no_mistake() {
+    let timeline = Timeline::new(2).crashes(10, 2).suspects(15, 1, 2).starts(20, 2).trusts(24, 1, 2);
+    assert_eq!(timeline.ends(100), (1, Some(ms(5)), 0, 0, None));
 }
 
 #[test]
-fn a_mistake_lasts_until_it_is_taken_back_or_becomes_true() {
-    let taken_back = Tale::new(2).suspects(10, 1, 2).trusts(14, 1, 2);
+fn a_mistake_lasts_until_it_is_corrected_or_becomes_true() {
+    let taken_back = Timeline::new(2).suspects(10, 1, 2).trusts(14, 1, 2);
     assert_eq!(taken_back.ends(100), (0, None, 0, 1, Some(ms(4))));
-    let became_true = Tale::new(2).suspects(10, 1, 2).dies(16, 2).boots(50, 2).trusts(52, 1, 2);
+    let became_true = Timeline::new(2).suspects(10, 1, 2).crashes(16, 2).starts(50, 2).trusts(52, 1, 2);
     assert_eq!(became_true.ends(100), (1, Some(ms(0)), 0, 1, Some(ms(6))));
-    let died_wrong = Tale::new(2).suspects(10, 1, 2).dies(13, 1);
+    let died_wrong = Timeline::new(2).suspects(10, 1, 2).crashes(13, 1);
     assert_eq!(died_wrong.ends(100), (0, None, 1, 1, Some(ms(3))));
-    let lasts = Tale::new(2).suspects(10, 1, 2);
+    let lasts = Timeline::new(2).suspects(10, 1, 2);
     assert_eq!(lasts.ends(100), (0, None, 0, 1, Some(ms(90))));
 }
 
 #[test]
-fn who_boots_after_a_death_has_nothing_to_notice() {
-    let tale = Tale::new(3).dies(5, 1).suspects(9, 2, 1).dies(10, 3).boots(20, 1).suspects(25, 2, 3).suspects(40, 1, 3);
-    let (detections, _, missed, mistakes, _) = tale.ends(100);
-    // Node 2 noticed the death of 3, and that of 1 before it was back.
+fn a_node_that_starts_after_a_crash_need_not_notice_it() {
+    let timeline = Timeline::new(3)
+        .crashes(5, 1)
+        .suspects(9, 2, 1)
+        .crashes(10, 3)
+        .starts(20, 1)
+        .suspects(25, 2, 3)
+        .suspects(40, 1, 3);
+    let (detections, _, missed, mistakes, _) = timeline.ends(100);
+    // Node 2 noticed the crash of 3, and that of 1 before its restart.
     assert_eq!((detections, missed, mistakes), (2, 0, 0));
 }
 
 #[test]
 fn rates_are_of_the_time_that_nodes_were_up() {
-    let quality = Tale::new(2).suspects(0, 1, 2).trusts(900, 1, 2).dies(1_800, 2).0.finish(at(3_600));
+    let quality = Timeline::new(2).suspects(0, 1, 2).trusts(900, 1, 2).crashes(1_800, 2).0.finish(at(3_600));
     // Node 1 was up for 3.6 seconds and node 2 for 1.8.
     assert_eq!(quality.mistakes_per_node_hour(), Some(1.0 / (5.4 / 3_600.0)));
     assert_eq!(quality.accuracy(), Some(0.75));

@@ -1,4 +1,4 @@
-//! Every order in which threads can take their steps.
+//! Explores every interleaving of the threads.
 
 use super::machine::{Race, Schedule, State, Thread};
 use std::collections::BTreeMap;
@@ -6,30 +6,34 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcomes {
     pub endings: BTreeMap<i64, Ending>,
-    /// A shortest schedule after which two are between loading and storing, if there is one.
+    /// A shortest schedule after which two threads are between loading and storing, if there is
+    /// one.
     pub two_inside: Option<Schedule>,
-    /// A shortest schedule after which nobody can go on though some have not ended, if there is one.
+    /// A shortest schedule after which no thread can continue although some have not ended, if
+    /// there is one.
     pub stuck: Option<Schedule>,
     pub states: usize,
-    /// How many steps lead from one state to another. A step that changes nothing leads nowhere.
+    /// Number of steps that lead from one state to another. A step that changes nothing does not
+    /// count.
     pub transitions: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// How many interleavings lead to it. Steps that change nothing are left out.
+    /// Number of interleavings that lead to it. Steps that change nothing are left out.
     pub interleavings: u64,
     pub schedule: Schedule,
 }
 
 impl Outcomes {
-    /// Whether the counter has this one value at every end, two are never inside, and nobody is ever stuck.
+    /// Whether every run ends with this value of the counter, never has two threads in the critical
+    /// section, and never gets stuck.
     pub fn are_only(&self, right: i64) -> bool {
         self.endings.keys().eq([&right]) && self.two_inside.is_none() && self.stuck.is_none()
     }
 }
 
-/// LO-2. Goes through all states, nearest ones first, so that the schedules it gives are shortest.
+/// LO-2. Explores all states breadth-first, so that the schedules in the result are shortest.
 pub fn explore(race: &Race) -> Outcomes {
     let mut map = Map::default();
     map.reach(race.begin(), None);
@@ -40,7 +44,7 @@ pub fn explore(race: &Race) -> Outcomes {
             let mut next = state.clone();
             if race.step(&mut next, thread).is_some() && next != state {
                 let next = map.reach(next, Some((place, thread)));
-                map.lead(place, next);
+                map.add_edge(place, next);
             }
         }
         place += 1;
@@ -48,7 +52,7 @@ pub fn explore(race: &Race) -> Outcomes {
     map.outcomes(race)
 }
 
-/// The states found so far, in the order of finding them.
+/// The states found so far, in order of discovery.
 #[derive(Default)]
 struct Map {
     found: Vec<Found>,
@@ -63,7 +67,7 @@ struct Found {
 }
 
 impl Map {
-    /// The place of this state, which is new or not.
+    /// Returns the index of this state, and adds it if it is new.
     fn reach(&mut self, state: State, parent: Option<(usize, Thread)>) -> usize {
         let place = *self.places.entry(state.clone()).or_insert(self.found.len());
         if place == self.found.len() {
@@ -72,7 +76,7 @@ impl Map {
         place
     }
 
-    fn lead(&mut self, from: usize, to: usize) {
+    fn add_edge(&mut self, from: usize, to: usize) {
         if let Some(found) = self.found.get_mut(from) {
             found.next.push(to);
         }
@@ -84,14 +88,15 @@ impl Map {
     fn outcomes(&self, race: &Race) -> Outcomes {
         let interleavings = self.interleavings();
         let mut endings: BTreeMap<i64, Ending> = BTreeMap::new();
-        for ((place, found), ways) in self.found.iter().enumerate().zip(&interleavings) {
+        for ((place, found), paths) in self.found.iter().enumerate().zip(&interleavings) {
             if race.is_over(&found.state) {
                 let ending = endings.entry(found.state.memory().counter);
-                let ending = ending.or_insert_with(|| Ending { interleavings: 0, schedule: self.way_to(place) });
-                ending.interleavings = ending.interleavings.saturating_add(*ways);
+                let ending = ending.or_insert_with(|| Ending { interleavings: 0, schedule: self.schedule_to(place) });
+                ending.interleavings = ending.interleavings.saturating_add(*paths);
             }
         }
-        let first = |fits: &dyn Fn(&Found) -> bool| self.found.iter().position(fits).map(|place| self.way_to(place));
+        let first =
+            |fits: &dyn Fn(&Found) -> bool| self.found.iter().position(fits).map(|place| self.schedule_to(place));
         Outcomes {
             endings,
             two_inside: first(&|found| race.inside(&found.state) > 1),
@@ -101,7 +106,7 @@ impl Map {
         }
     }
 
-    fn way_to(&self, place: usize) -> Schedule {
+    fn schedule_to(&self, place: usize) -> Schedule {
         let parent = |place: usize| self.found.get(place).and_then(|found| found.parent);
         let steps = core::iter::successors(parent(place), |(from, _)| parent(*from));
         let mut threads: Vec<_> = steps.map(|(_, thread)| thread).collect();
@@ -109,17 +114,18 @@ impl Map {
         Schedule(threads)
     }
 
-    /// How many ways lead to each state. No way passes a state twice, because every step brings some thread nearer to
-    /// its end, or to sleep until another one's does; so each state is counted once all that lead to it are.
+    /// Counts the paths to each state. No path visits a state twice, because every step brings some
+    /// thread nearer to its end, or to sleep until another thread's step; so each state is counted
+    /// once all its predecessors are.
     fn interleavings(&self) -> Vec<u64> {
-        let mut ways: Vec<u64> = self.found.iter().map(|found| u64::from(found.parent.is_none())).collect();
+        let mut paths: Vec<u64> = self.found.iter().map(|found| u64::from(found.parent.is_none())).collect();
         let mut awaited: Vec<usize> = self.found.iter().map(|found| found.arrivals).collect();
         let mut ready: Vec<usize> = (0..self.found.len()).filter(|place| awaited.get(*place) == Some(&0)).collect();
         while let Some(place) = ready.pop() {
-            let (Some(found), Some(here)) = (self.found.get(place), ways.get(place).copied()) else { continue };
+            let (Some(found), Some(here)) = (self.found.get(place), paths.get(place).copied()) else { continue };
             for next in &found.next {
-                if let (Some(ways), Some(awaited)) = (ways.get_mut(*next), awaited.get_mut(*next)) {
-                    *ways = ways.saturating_add(here);
+                if let (Some(paths), Some(awaited)) = (paths.get_mut(*next), awaited.get_mut(*next)) {
+                    *paths = paths.saturating_add(here);
                     *awaited = awaited.saturating_sub(1);
                     if *awaited == 0 {
                         ready.push(*next);
@@ -127,6 +133,6 @@ impl Map {
                 }
             }
         }
-        ways
+        paths
     }
 }

@@ -1,16 +1,16 @@
-//! Threads and the memory that they share: what one instruction makes of it, and whole runs.
+//! Threads and the memory that they share: the effect of one instruction, and whole runs.
 
 use super::Locking;
 use super::program::{Instruction, Program};
 use std::collections::VecDeque;
 use std::fmt;
 
-/// One of the threads. Users count from 1.
+/// One of the threads, printed as a number from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Thread(usize);
 
 impl Thread {
-    /// The thread with this place in the list of all, from 0.
+    /// The thread with this index, from 0.
     pub const fn from_index(index: usize) -> Self {
         Self(index)
     }
@@ -35,8 +35,8 @@ pub struct Schedule(pub Vec<Thread>);
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, thread) in self.0.iter().enumerate() {
-            if place > 0 {
+        for (index, thread) in self.0.iter().enumerate() {
+            if index > 0 {
                 f.write_str(" ")?;
             }
             thread.fmt(f)?;
@@ -53,11 +53,11 @@ pub struct Race {
     programs: Vec<Program>,
 }
 
-/// Where all threads stand, and what is in the memory.
+/// The state of all threads and of the memory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct State {
     memory: Memory,
-    threads: Vec<Standing>,
+    threads: Vec<ThreadState>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,15 +66,15 @@ pub struct Memory {
     pub flag: bool,
     pub permit: bool,
     pub monitor: Option<Thread>,
-    /// What the monitor protects: whether somebody is busy with the counter.
+    /// The condition that the monitor protects: whether a thread uses the counter.
     pub busy: bool,
-    /// Who waits on the condition, in the order of falling asleep.
+    /// The threads that wait on the condition, in the order in which they fell asleep.
     pub sleepers: VecDeque<Thread>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Standing {
-    place: usize,
+struct ThreadState {
+    next_instruction: usize,
     register: i64,
 }
 
@@ -87,7 +87,7 @@ pub struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     Loads(i64),
-    /// Changed the register by so much, to so much.
+    /// Added the first number to the register, which is now the second.
     Adds(i64, i64),
     Stores(i64),
     TestsAndSets,
@@ -99,11 +99,11 @@ pub enum Act {
     SignalsSemaphore,
     Enters,
     FindsFree,
-    /// Saw that somebody is busy, left the monitor and fell asleep.
+    /// Found the counter in use, left the monitor and fell asleep.
     Sleeps,
     Occupies,
     Vacates,
-    /// Woke this one, if anyone slept.
+    /// Woke this thread, if any slept.
     Wakes(Option<Thread>),
     Exits,
 }
@@ -127,32 +127,32 @@ impl fmt::Display for Act {
             Self::Sets => f.write_str("sets the flag"),
             Self::Clears => f.write_str("clears the flag"),
             Self::TakesPermit => f.write_str("waits on the semaphore and has its permit"),
-            Self::SignalsSemaphore => f.write_str("signals the semaphore, whose permit is back"),
+            Self::SignalsSemaphore => f.write_str("signals the semaphore and returns its permit"),
             Self::Enters => f.write_str("enters the monitor"),
-            Self::FindsFree => f.write_str("sees that nobody is busy"),
-            Self::Sleeps => f.write_str("sees that somebody is busy, leaves the monitor and sleeps"),
-            Self::Occupies => f.write_str("is busy"),
-            Self::Vacates => f.write_str("is busy no longer"),
+            Self::FindsFree => f.write_str("finds the counter free"),
+            Self::Sleeps => f.write_str("finds the counter in use, leaves the monitor and sleeps"),
+            Self::Occupies => f.write_str("marks the counter as in use"),
+            Self::Vacates => f.write_str("marks the counter as free"),
             Self::Wakes(Some(sleeper)) => write!(f, "signals, and thread {sleeper} wakes"),
-            Self::Wakes(None) => f.write_str("signals, and nobody sleeps"),
+            Self::Wakes(None) => f.write_str("signals, and no thread sleeps"),
             Self::Exits => f.write_str("leaves the monitor"),
         }
     }
 }
 
 impl Race {
-    /// The race of the decks: the counter is 5, one thread adds 1, the other one takes 1 away.
+    /// The standard race: the counter is 5, one thread adds 1, the other one subtracts 1.
     pub fn new(locking: Locking) -> Self {
         Self::of(locking, 5, &[1, -1])
     }
 
-    /// A counter that is this much at first, and a thread for each change.
+    /// A race with this initial value of the counter, and a thread for each change.
     pub fn of(locking: Locking, start: i64, changes: &[i64]) -> Self {
         let right = changes.iter().fold(start, |sum, change| sum.wrapping_add(*change));
         Self { start, right, programs: changes.iter().map(|change| Program::new(locking, *change)).collect() }
     }
 
-    /// What the counter is at the end if nothing is lost.
+    /// The value of the counter at the end if no update is lost.
     pub const fn right(&self) -> i64 {
         self.right
     }
@@ -170,7 +170,7 @@ impl Race {
             busy: false,
             sleepers: VecDeque::new(),
         };
-        State { memory, threads: vec![Standing::default(); self.programs.len()] }
+        State { memory, threads: vec![ThreadState::default(); self.programs.len()] }
     }
 
     pub fn is_over(&self, state: &State) -> bool {
@@ -178,17 +178,18 @@ impl Race {
     }
 
     pub fn inside(&self, state: &State) -> usize {
-        let standings = self.programs.iter().zip(&state.threads);
-        standings.filter(|(program, standing)| program.is_inside(standing.place)).count()
+        let thread_states = self.programs.iter().zip(&state.threads);
+        thread_states.filter(|(program, thread_state)| program.is_inside(thread_state.next_instruction)).count()
     }
 
-    /// LO-2. Who can take the next step.
+    /// LO-2. The threads that can take the next step.
     pub fn ready<'a>(&'a self, state: &'a State) -> impl Iterator<Item = Thread> + 'a {
-        self.threads().filter(|thread| self.can_go_on(state, *thread))
+        self.threads().filter(|thread| self.can_continue(state, *thread))
     }
 
-    /// LO-4, LO-5. A thread is blocked while there is no permit, while another one is in the monitor, and in its sleep.
-    fn can_go_on(&self, state: &State, thread: Thread) -> bool {
+    /// LO-4, LO-5. A thread is blocked while there is no permit, while another thread is in the
+    /// monitor, and while it sleeps.
+    fn can_continue(&self, state: &State, thread: Thread) -> bool {
         let Memory { permit, monitor, sleepers, .. } = &state.memory;
         match self.next(state, thread) {
             None => false,
@@ -199,27 +200,27 @@ impl Race {
     }
 
     fn next(&self, state: &State, thread: Thread) -> Option<Instruction> {
-        let place = state.threads.get(thread.index())?.place;
-        self.programs.get(thread.index())?.at(place)
+        let next_instruction = state.threads.get(thread.index())?.next_instruction;
+        self.programs.get(thread.index())?.at(next_instruction)
     }
 
-    /// One instruction of this thread; nothing if it has ended or is blocked.
+    /// Executes one instruction of this thread; `None` if it has ended or is blocked.
     pub fn step(&self, state: &mut State, thread: Thread) -> Option<Step> {
-        let instruction = self.next(state, thread).filter(|_| self.can_go_on(state, thread))?;
+        let instruction = self.next(state, thread).filter(|_| self.can_continue(state, thread))?;
         let State { memory, threads } = state;
-        let standing = threads.get_mut(thread.index())?;
-        let act = memory.take(thread, instruction, &mut standing.register);
+        let thread_state = threads.get_mut(thread.index())?;
+        let act = memory.take(thread, instruction, &mut thread_state.register);
         match act {
             Act::Spins => {}
-            // When it wakes, it enters the monitor again and looks again.
-            Act::Sleeps => standing.place = standing.place.saturating_sub(1),
-            _ => standing.place += 1,
+            // When it wakes, it enters the monitor again and tests the condition again.
+            Act::Sleeps => thread_state.next_instruction = thread_state.next_instruction.saturating_sub(1),
+            _ => thread_state.next_instruction += 1,
         }
         Some(Step { thread, act })
     }
 
-    /// A run in which somebody else says who is next, of so many steps at most. The choice is among those who can go on,
-    /// by their place in the list.
+    /// A run of at most `most` steps. `choose` picks the next thread by its index among those that
+    /// can continue.
     pub fn run(&self, mut choose: impl FnMut(&[Thread]) -> usize, most: usize) -> Run {
         let mut state = self.begin();
         let (mut steps, mut schedule) = (Vec::new(), Vec::new());
@@ -236,12 +237,13 @@ impl Race {
         Run { schedule: Schedule(schedule), steps, end, counter: state.memory.counter }
     }
 
-    /// The run with this schedule. It ends early where the schedule names a thread that cannot go on.
+    /// The run with this schedule. It ends early if the schedule names a thread that cannot
+    /// continue.
     pub fn play(&self, schedule: &Schedule) -> Run {
         let mut next = schedule.0.iter();
-        let nobody = usize::MAX;
+        let none = usize::MAX;
         let choose = |ready: &[Thread]| {
-            next.next().and_then(|thread| ready.iter().position(|one| one == thread)).unwrap_or(nobody)
+            next.next().and_then(|thread| ready.iter().position(|one| one == thread)).unwrap_or(none)
         };
         self.run(choose, schedule.0.len())
     }
@@ -254,7 +256,7 @@ impl State {
 }
 
 impl Memory {
-    /// LO-1, LO-3, LO-4 and LO-5. What one instruction does, once the thread can go on.
+    /// LO-1, LO-3, LO-4 and LO-5. Executes one instruction of a thread that can continue.
     fn take(&mut self, thread: Thread, instruction: Instruction, register: &mut i64) -> Act {
         match instruction {
             Instruction::Load => {

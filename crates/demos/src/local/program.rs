@@ -1,20 +1,21 @@
-//! What a thread runs: the three instructions that change the counter, with those of a lock around them.
+//! The program of a thread: the three instructions that change the counter, with those of a lock
+//! around them.
 
 use super::Locking;
 use std::ops::Range;
 
-/// What a thread does at a time. No other thread can interrupt it.
+/// One atomic instruction of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Instruction {
-    /// The counter goes into the thread's register.
+    /// Loads the counter into the thread's register.
     Load,
-    /// The register changes by so much.
+    /// Adds this change to the register.
     Add(i64),
-    /// The register goes into the counter.
+    /// Stores the register into the counter.
     Store,
-    /// Sets the flag, and goes on if it was clear; else the same again.
+    /// Sets the flag, and continues if it was clear; otherwise repeats the instruction.
     TestAndSet,
-    /// Goes on if the flag is clear; else the same again.
+    /// Continues if the flag is clear; otherwise repeats the instruction.
     Test,
     Set,
     Clear,
@@ -23,11 +24,12 @@ pub enum Instruction {
     Signal,
     /// Enters the monitor; blocks while another thread is in it.
     Enter,
-    /// Goes on if nobody is busy; else leaves the monitor, sleeps, and when it wakes begins with the instruction before.
+    /// Continues if the counter is free; otherwise leaves the monitor and sleeps. When it wakes,
+    /// the thread repeats the instruction before.
     AwaitFree,
     Occupy,
     Vacate,
-    /// Wakes the one that has slept longest, if any sleeps.
+    /// Wakes the thread that has slept longest, if any sleeps.
     Wake,
     Exit,
 }
@@ -36,16 +38,16 @@ use Instruction::{
     Add, AwaitFree, Clear, Enter, Exit, Load, Occupy, Set, Signal, Store, Test, TestAndSet, Vacate, Wait, Wake,
 };
 
-/// What one thread runs, from its first instruction to its last.
+/// The program of one thread, from its first instruction to its last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     instructions: Vec<Instruction>,
-    /// Where the three instructions stand that must not be interrupted.
+    /// The three instructions that must not be interrupted.
     critical: Range<usize>,
 }
 
 impl Program {
-    /// LO-1. Changes the counter by so much under this lock.
+    /// LO-1. Changes the counter by `change` under this lock.
     pub fn new(locking: Locking, change: i64) -> Self {
         let (before, after) = brackets(locking);
         let critical = [Load, Add(change), Store];
@@ -55,18 +57,19 @@ impl Program {
         }
     }
 
-    /// The instruction at this place; nothing if that is the end.
+    /// The instruction at this index; `None` at the end.
     pub fn at(&self, place: usize) -> Option<Instruction> {
         self.instructions.get(place).copied()
     }
 
-    /// Whether a thread whose next instruction is at this place has loaded the counter, and not stored it yet.
+    /// Whether a thread whose next instruction has this index has loaded the counter, and not
+    /// stored it yet.
     pub fn is_inside(&self, place: usize) -> bool {
         self.critical.start < place && place < self.critical.end
     }
 }
 
-/// LO-3, LO-4 and LO-5. What stands before and after the critical instructions.
+/// LO-3, LO-4 and LO-5. The instructions before and after the critical ones.
 const fn brackets(locking: Locking) -> (&'static [Instruction], &'static [Instruction]) {
     match locking {
         Locking::None => (&[], &[]),

@@ -1,8 +1,10 @@
-//! The tail of a binomial distribution, in logarithms, because its values do not fit where it matters.
+//! The tail of a binomial distribution, in logarithms, because the values themselves may be too
+//! small for floating point.
 
 use super::likelihood::Likelihood;
 
-/// How likely something happens, and how likely it does not. Both are kept, because near 1 the one says nothing of the other.
+/// The probabilities of an event and of its complement. Both are kept, because near 1 one cannot be
+/// computed from the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Odds {
     happens: f64,
@@ -20,10 +22,12 @@ impl Odds {
     }
 }
 
-/// How likely something happens at least so often in so many draws, for 0 < `least` ≤ `draws`.
+/// The probability that an event happens at least `least` times in `draws` draws, for 0 < `least` ≤
+/// `draws`.
 ///
-/// Of the two tails the one is summed up whose terms fall from its first, largest term on, so that nothing is added up from small
-/// differences of large numbers. The other is what it leaves of 1, and that is about a half or more.
+/// Of the two tails, this sums the one whose terms decrease from its first, largest term on, to
+/// avoid small differences of large numbers. The other is its complement, which is about a half or
+/// more.
 pub(super) fn at_least(least: u64, draws: u64, odds: Odds) -> Likelihood {
     let Odds { happens, fails } = odds;
     if happens == 0.0 {
@@ -45,7 +49,8 @@ pub(super) fn at_least(least: u64, draws: u64, odds: Odds) -> Likelihood {
     }
 }
 
-/// The sum of a tail whose first term is 1, from the ratios of each term to the one before. It ends where more would change nothing.
+/// The sum of a tail whose first term is 1, from the ratios of successive terms. It ends when
+/// further terms would change nothing.
 fn falling(ratios: impl Iterator<Item = f64>) -> f64 {
     let (mut term, mut sum) = (1.0, 1.0);
     for ratio in ratios {
@@ -58,10 +63,10 @@ fn falling(ratios: impl Iterator<Item = f64>) -> f64 {
     sum
 }
 
-/// The logarithm of how likely it happens exactly so often.
+/// The logarithm of the probability of exactly `count` events.
 fn ln_exactly(count: u64, draws: u64, odds: Odds) -> f64 {
     let mut sum = Sum::default();
-    // C(draws, count), as the product of ratios that it is.
+    // C(draws, count) as a product of ratios.
     let fewer = count.min(draws - count);
     for place in 1..=fewer {
         sum.add(ratio(draws - fewer + place, place).ln());
@@ -71,7 +76,7 @@ fn ln_exactly(count: u64, draws: u64, odds: Odds) -> f64 {
     sum.total()
 }
 
-/// The logarithm of a share, by what it leaves of 1 if that is the smaller part.
+/// The logarithm of a share, computed from its complement if that is smaller.
 fn ln_of(share: f64, rest: f64) -> f64 {
     if share <= 0.5 { share.ln() } else { (-rest).ln_1p() }
 }
@@ -80,7 +85,7 @@ fn ratio(of: u64, to: u64) -> f64 {
     of as f64 / to as f64
 }
 
-/// A sum that remembers what rounding took from it.
+/// A compensated sum, which keeps the rounding error.
 #[derive(Default)]
 struct Sum {
     sum: f64,

@@ -18,32 +18,32 @@ impl Likelihood {
         Self::from_ln(value.ln())
     }
 
-    /// The one with this natural logarithm; 1 at the most.
+    /// The probability with this natural logarithm, at most 1.
     pub const fn from_ln(ln: f64) -> Self {
-        // No 0 is negative: somebody would print its sign.
+        // Avoids a negative zero, whose sign would be printed.
         Self { ln: ln.min(0.0) + 0.0 }
     }
 
-    /// Its natural logarithm; negative infinity if it is 0.
+    /// The natural logarithm; negative infinity if the probability is 0.
     pub const fn ln(self) -> f64 {
         self.ln
     }
 
-    /// Its decimal logarithm, unless it is 0.
+    /// The decimal logarithm; `None` if the probability is 0.
     pub fn log10(self) -> Option<f64> {
         (self != Self::NEVER).then(|| self.ln / LN_10)
     }
 
-    /// The probability as a number: 0 if it is below some 1e-323.
+    /// The probability as a number: 0 if it is below about 1e-323.
     pub fn value(self) -> f64 {
         self.ln.exp()
     }
 }
 
-/// Below this, numbers lose places, or are 0.
+/// Below this, floating-point numbers lose precision or are 0.
 const LEAST_NORMAL_LN: f64 = -700.0;
 
-/// With four places that count, such as `0.3086`, `2.132e-43` or `1.022e-15170`.
+/// Printed with four significant digits, such as `0.3086`, `2.132e-43` or `1.022e-15170`.
 impl fmt::Display for Likelihood {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = self.value();
@@ -52,7 +52,7 @@ impl fmt::Display for Likelihood {
         } else if *self == Self::ALWAYS {
             "1".into()
         } else if value >= 0.99995 {
-            // Rounded, it would be the 1 that it is not.
+            // Rounding would print 1.
             format!("1 − {:.3e}", -self.ln.exp_m1())
         } else if value >= 0.1 {
             format!("{value:.4}")
@@ -67,11 +67,11 @@ impl fmt::Display for Likelihood {
     }
 }
 
-/// A number by its decimal logarithm, where the number itself is too small to be one.
+/// Formats a number by its decimal logarithm, if it is too small for floating point.
 fn tiny(log10: f64) -> String {
     let exponent = log10.floor();
     let thousandths = (1_000.0 * 10_f64.powf(log10 - exponent)).round();
-    // 9.9996 is 10.00, which nobody writes.
+    // 9.9996 would be printed as 10.00.
     let (thousandths, exponent) =
         if thousandths < 10_000.0 { (thousandths, exponent) } else { (1_000.0, exponent + 1.0) };
     format!("{:.3}e{exponent:.0}", thousandths / 1_000.0)
@@ -83,7 +83,7 @@ mod tests {
     use std::f64::consts::LN_10;
 
     #[test]
-    fn a_likelihood_prints_four_places_that_count_however_small_it_is() {
+    fn a_likelihood_prints_four_significant_digits_however_small_it_is() {
         let of = |value: f64| Likelihood::of(value).to_string();
         let texts = [1.0, 0.5, 0.99994, 0.1, 0.0123456, 0.001, 2.132e-43, 1e-300, 0.0].map(of);
         assert_eq!(texts, ["1", "0.5000", "0.9999", "0.1000", "0.01235", "1.000e-3", "2.132e-43", "1.000e-300", "0"]);
@@ -91,15 +91,15 @@ mod tests {
         assert_eq!(by_log(-15_170.0 + 0.009_45), "1.022e-15170");
         assert_eq!(by_log(-400.0 - 1e-6), "1.000e-400", "9.99998e-401 rounds up");
         assert_eq!(Likelihood::from_ln(-1e-12).to_string(), "1 − 1.000e-12");
-        assert_eq!(Likelihood::from_ln(1e-12), Likelihood::ALWAYS, "rounding makes nothing likelier than certain");
+        assert_eq!(Likelihood::from_ln(1e-12), Likelihood::ALWAYS, "rounding must not exceed 1");
     }
 
     #[test]
-    fn what_never_happens_has_no_logarithm() {
+    fn a_likelihood_of_zero_has_no_logarithm() {
         assert_eq!((Likelihood::NEVER.log10(), Likelihood::NEVER.value()), (None, 0.0));
         assert_eq!((Likelihood::ALWAYS.log10(), Likelihood::ALWAYS.value()), (Some(0.0), 1.0));
         let tiny = Likelihood::from_ln(-40_000.0);
-        assert_eq!(tiny.value(), 0.0, "no number is as small");
+        assert_eq!(tiny.value(), 0.0, "too small for floating point");
         assert!(tiny.log10().is_some_and(|log10| (log10 + 17_371.779).abs() < 1e-3));
     }
 }

@@ -1,16 +1,18 @@
-//! How likely voting lets two in because voters forgot.
+//! The probability that voting grants entry to two nodes because voters forgot their votes.
 //!
-//! In the voting of Lin and others (`quorate explain voting`) a resource has n replicas, each with a voter that lends its one vote
-//! to one node at a time; m > n/2 votes let a node in. A voter that crashes comes back at once, but has forgotten whom it
-//! voted for. While a node is inside with m votes, a rival finds n−m voters who never voted and those who forgot, so it gets in as
-//! soon as 2m−n of the m have forgotten:
+//! In the voting of Lin and others (`quorate explain voting`) a resource has n replicas, each with
+//! a voter that gives its one vote to one node at a time; a node enters with m > n/2 votes. A voter
+//! that crashes restarts at once, but has forgotten its vote. While a node holds the lock with m
+//! votes, a rival gets the votes of the n−m voters that never voted and of those that forgot, so it
+//! enters as soon as 2m−n of the m have forgotten:
 //!
 //! ```text
 //! P_v = Σ C(m,k) p^k (1−p)^(m−k)   for k from 2m−n to m,   p = Δt/T
 //! ```
 //!
-//! Here T is how long a voter lives on average and Δt how long the vote is needed. [`violation`] computes it, however small it is;
-//! [`simulate`] counts what happens in [`Trial`]s.
+//! Here T is the mean lifetime of a voter and Δt the time for which the vote is needed.
+//! [`violation`] computes the probability, however small it is; [`simulate`] counts violations in
+//! [`Trial`]s.
 //!
 //! ```
 //! use quorate_core::Duration;
@@ -40,8 +42,8 @@ use quorate_core::Duration;
 use quorate_journal::dice::Dice;
 use quorate_journal::settings::Length;
 
-/// More replicas than anybody has, and as many as are summed up in a moment.
-pub const MOST_REPLICAS: u64 = 1_000_000;
+/// Maximum number of replicas, which keeps the sum fast.
+pub const MAX_REPLICAS: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ballot {
@@ -50,12 +52,13 @@ pub struct Ballot {
 }
 
 impl Ballot {
-    /// So many votes of so many are enough. Two such majorities have a voter in common.
+    /// A ballot that needs `majority` of `replicas` votes. Fails unless any two majorities share a
+    /// voter.
     pub const fn new(replicas: u64, majority: u64) -> Result<Self, RiskError> {
         if replicas == 0 {
             return Err(RiskError::NoReplicas);
         }
-        if replicas > MOST_REPLICAS {
+        if replicas > MAX_REPLICAS {
             return Err(RiskError::TooManyReplicas { replicas });
         }
         if majority > replicas {
@@ -75,13 +78,14 @@ impl Ballot {
         self.majority
     }
 
-    /// How many of those who voted must have forgotten it before a second node gets a majority.
+    /// How many voters of a majority must forget before a second node gets a majority.
     pub const fn overlap(self) -> u64 {
         2 * self.majority - self.replicas
     }
 }
 
-/// How voters forget: each crashes once in its lifetime, and the vote is needed for an interval of it.
+/// How voters forget: each crashes once in its lifetime, and the vote is needed for an interval of
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forgetting {
     interval: Duration,
@@ -107,13 +111,14 @@ impl Forgetting {
         self.lifetime
     }
 
-    /// How likely a voter forgets while its vote is needed: p.
+    /// The probability p that a voter forgets while its vote is needed.
     pub fn chance(self) -> f64 {
         self.odds().happens()
     }
 
-    /// Whether a voter forgets. Whole numbers only, so that a seed draws the same on every machine.
-    fn strikes(self, dice: &mut Dice) -> bool {
+    /// Draws whether a voter forgets. Integers only, so that a seed draws the same on every
+    /// machine.
+    fn occurs(self, dice: &mut Dice) -> bool {
         dice.below(self.lifetime.nanos()) < self.interval.nanos()
     }
 
@@ -122,36 +127,37 @@ impl Forgetting {
     }
 }
 
-/// How likely a second node gets in while the first is inside.
+/// The probability that a second node enters while the first holds the lock.
 pub fn violation(ballot: Ballot, forgetting: Forgetting) -> Likelihood {
     binomial::at_least(ballot.overlap(), ballot.majority, forgetting.odds())
 }
 
-/// The natural logarithm of what the deck's formula gives as it is printed: Σ C(m,k) p^k p^(m−k) for k from 2m−n to n. It is no
-/// probability: where p is more than a half, it may be more than 1.
+/// The natural logarithm of the formula as printed in the lecture slides: Σ C(m,k) p^k p^(m−k) for
+/// k from 2m−n to n. It is no probability: if p is more than a half, it may be more than 1.
 pub fn ln_as_printed(ballot: Ballot, forgetting: Forgetting) -> f64 {
-    // p^m times the sum of C(m,k), and that is 2^m times how likely so many of m coins show heads.
+    // p^m times the sum of C(m,k), and that is 2^m times the probability of that many heads among m
+    // coins.
     let heads = binomial::at_least(ballot.overlap(), ballot.majority, Odds::new(1, 2));
     heads.ln() + ballot.majority as f64 * (2.0 * forgetting.chance()).ln()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RiskError {
-    #[error("A resource needs at least one replica: --replicas 32 is the deck's example.")]
+    #[error("--replicas must be at least 1; got 0 (the standard example has 32).")]
     NoReplicas,
-    #[error("{replicas} replicas are too many: at most {MOST_REPLICAS} are summed up.")]
+    #[error("--replicas must be at most {MAX_REPLICAS}; got {replicas}.")]
     TooManyReplicas { replicas: u64 },
     #[error(
-        "{majority} of {replicas} votes are no majority: two nodes could have as many at the same time, with nobody forgetting \
-         anything. It takes at least --majority {}.", replicas / 2 + 1
+        "--majority must be at least {} of {replicas} replicas; got {majority}, which two nodes could have at the same time even if \
+         no voter forgets.", replicas / 2 + 1
     )]
     NoMajority { replicas: u64, majority: u64 },
-    #[error("{majority} votes of {replicas} replicas cannot be had: --majority is at most {replicas}.")]
+    #[error("--majority must be at most {replicas}, the number of replicas; got {majority}.")]
     MoreVotesThanVoters { replicas: u64, majority: u64 },
-    #[error("Voters that live for no time never vote: give them some, such as --lifetime 3h.")]
+    #[error("--lifetime must be more than 0; use for example --lifetime 3h.")]
     NoLifetime,
     #[error(
-        "An interval of {interval} is longer than voters live, which is {lifetime}: p = interval / lifetime would be more than 1. \
+        "--interval must be at most --lifetime, {lifetime}; got {interval}, so that p = interval / lifetime would be more than 1. \
          Use --interval {lifetime} for voters that always forget."
     )]
     IntervalTooLong { interval: Length, lifetime: Length },

@@ -1,4 +1,5 @@
-//! The same with real nodes of the algorithm, in the simulator: voters that restart are all that is wrong.
+//! The same trial with real nodes of the algorithm in the simulator; restarts of voters are the
+//! only faults.
 
 use super::trial::Trial;
 use super::{Ballot, Forgetting};
@@ -12,13 +13,14 @@ use quorate_journal::workload::{Plan, Workload};
 use quorate_sim::run::{self, Limits};
 use quorate_sim::{Setup, Wire, World};
 
-/// Every message takes as long.
+/// The delay of every message.
 const MESSAGE: Duration = Duration::from_millis(1);
 
 /// Real nodes: one for each voter, one that enters, and its rival.
 ///
-/// The one that enters asks voter after voter until it has a majority, so that it has no more votes than that. The voters that forget
-/// crash and come back while it is inside. Then the rival asks all of them at once.
+/// The first node asks voter after voter until it has a majority, so that it has no more votes than
+/// that. The voters that forget crash and restart while it holds the lock. Then the rival asks all
+/// of them at once.
 pub struct Nodes {
     ballot: Ballot,
     forgetting: Forgetting,
@@ -34,12 +36,12 @@ impl Nodes {
 impl Trial for Nodes {
     fn violates(&mut self) -> bool {
         let voters = Group::of_size(self.ballot.replicas as usize);
-        let forgetful: Vec<_> = voters.iter().filter(|_| self.forgetting.strikes(&mut self.dice)).collect();
-        let_in_two(self.ballot, &forgetful)
+        let forgetful: Vec<_> = voters.iter().filter(|_| self.forgetting.occurs(&mut self.dice)).collect();
+        violates_exclusion(self.ballot, &forgetful)
     }
 }
 
-pub(super) fn let_in_two(ballot: Ballot, forgetful: &[NodeId]) -> bool {
+pub(super) fn violates_exclusion(ballot: Ballot, forgetful: &[NodeId]) -> bool {
     let Ballot { replicas, majority } = ballot;
     let (voters, needed) = (replicas as usize, majority as usize);
     let (first, rival) = (NodeId::from_index(voters), NodeId::from_index(voters + 1));
@@ -47,57 +49,62 @@ pub(super) fn let_in_two(ballot: Ballot, forgetful: &[NodeId]) -> bool {
     let group = Group::of_size(voters + 2);
     let nodes = group.len();
     let make = move |me: NodeId| {
-        let asks = if me == first { Asks::Sequential } else { Asks::All };
+        let rival_asks = if me == first { Asks::Sequential } else { Asks::All };
         let bounds = Bounds { message: MESSAGE, processing: Duration::ZERO };
-        Voting::with_hosts(me, group.clone(), hosts.clone(), needed, asks, bounds)
+        Voting::with_hosts(me, group.clone(), hosts.clone(), needed, rival_asks, bounds)
     };
     let latency = Latency::Fixed(MESSAGE);
     let wire = Wire { latency, loss: Chance::NEVER, duplicate: Chance::NEVER, fifo: false };
     let instant = Latency::Fixed(Duration::ZERO);
     let mut world = World::new(&Setup { nodes, seed: 1, wire, processing: instant, sync: instant }, make, ());
-    // The first one has asked a majority, one after the other.
-    let inside = MESSAGE.times(2 * majority + 1);
+    // By then the first node has asked a majority, one voter after the other.
+    let entered = MESSAGE.times(2 * majority + 1);
     for node in forgetful {
         let fault = Fault::Crash { node: *node, unsynced: Unsynced::Lost };
-        world.schedule(TimedFault { fault, at: inside, lasts: Some(MESSAGE) });
+        world.schedule(TimedFault { fault, at: entered, lasts: Some(MESSAGE) });
     }
     world.start();
-    let mut rivalry =
-        Rivalry { first, rival, asks: Time::ZERO + inside + MESSAGE.times(2), inside: [false; 2], over: false };
-    run::run(&mut world, &mut rivalry, LIMITS);
-    rivalry.inside == [true; 2]
+    let mut clients = TwoClients {
+        first,
+        rival,
+        rival_asks: Time::ZERO + entered + MESSAGE.times(2),
+        entered: [false; 2],
+        rival_answered: false,
+    };
+    run::run(&mut world, &mut clients, LIMITS);
+    clients.entered == [true; 2]
 }
 
-/// Nothing here takes long.
+/// Runs are short, so these limits are never reached.
 const LIMITS: Limits =
     Limits { until: None, events: u64::MAX, settle: Duration::ZERO, patience: Duration::from_secs(3_600) };
 
-/// The two users: one enters and stays, the other tries.
-struct Rivalry {
+/// The two clients: one enters and stays, the other tries.
+struct TwoClients {
     first: NodeId,
     rival: NodeId,
-    asks: Time,
-    inside: [bool; 2],
-    over: bool,
+    rival_asks: Time,
+    entered: [bool; 2],
+    rival_answered: bool,
 }
 
-impl Workload<Command, Event> for Rivalry {
+impl Workload<Command, Event> for TwoClients {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         plan.command(Time::ZERO, self.first, Command::Acquire);
-        plan.command(self.asks, self.rival, Command::Try);
+        plan.command(self.rival_asks, self.rival, Command::Try);
     }
 
     fn hear(&mut self, _now: Time, node: NodeId, news: &News<Event>, _plan: &mut Plan<Command>) {
-        let is_in = matches!(news, News::Told(Event::Entered { .. }));
+        let is_entry = matches!(news, News::Told(Event::Entered { .. }));
         if node == self.first {
-            self.inside[0] |= is_in;
+            self.entered[0] |= is_entry;
         } else if node == self.rival {
-            self.inside[1] |= is_in;
-            self.over = true;
+            self.entered[1] |= is_entry;
+            self.rival_answered = true;
         }
     }
 
     fn is_done(&self) -> bool {
-        self.over
+        self.rival_answered
     }
 }

@@ -1,11 +1,11 @@
-//! How often something was seen, and what that says of how likely it is.
+//! Counts of violations, and the confidence interval of their probability.
 
 use serde::Serialize;
 
-/// How sure one may be that the truth lies in the interval of a [`Tally`].
+/// The confidence level of the interval of a [`Tally`].
 pub const LEVEL: f64 = 0.99;
 
-/// So many standard deviations to either side hold 99 % of a normal distribution.
+/// Number of standard deviations to either side that contain 99 % of a normal distribution.
 const DEVIATIONS: f64 = 2.575_829_303_548_900_4;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,13 +26,14 @@ impl Tally {
         self.violations += u64::from(is_violation);
     }
 
-    /// The share of the trials in which two were inside; 0 if there was none.
+    /// The share of the trials with a violation; 0 if there were no trials.
     pub fn frequency(self) -> f64 {
         if self.trials == 0 { 0.0 } else { self.violations as f64 / self.trials as f64 }
     }
 
-    /// Where the probability lies that these trials come from, by Wilson's interval: it is honest when nothing was seen at all,
-    /// and its ends are probabilities, neither of which is so of the frequency plus or minus its deviation.
+    /// The confidence interval of the probability, by Wilson's formula: it is valid even if there
+    /// was no violation, and its ends are probabilities. Neither holds for the frequency plus or
+    /// minus its deviation.
     pub fn interval(self) -> Interval {
         let Self { trials, violations } = self;
         if trials == 0 {
@@ -42,7 +43,7 @@ impl Tally {
         let middle = share + square / (2.0 * count);
         let spread = DEVIATIONS * (share * (1.0 - share) / count + square / (4.0 * count * count)).sqrt();
         let whole = 1.0 + square / count;
-        // At either end the two terms are the same number, which rounding must not hide.
+        // At either end the two terms are equal, and rounding must not hide that.
         let low = if violations == 0 { 0.0 } else { ((middle - spread) / whole).max(0.0) };
         let high = if violations == trials { 1.0 } else { ((middle + spread) / whole).min(1.0) };
         Interval { low, high }
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn no_trial_says_nothing() {
+    fn without_trials_the_interval_is_everything() {
         let none = Tally::default();
         assert_eq!((none.frequency(), none.interval().low, none.interval().high), (0.0, 0.0, 1.0));
     }

@@ -1,14 +1,16 @@
-//! What is simulated beside the formula: somebody is inside, voters forget, a rival asks.
+//! Trials to compare with the formula: a node holds the lock, voters forget, a rival asks for
+//! votes.
 
 use super::{Ballot, Forgetting, Tally};
 use quorate_journal::dice::{Dice, Stream};
 
 pub trait Trial {
-    /// A node enters, voters forget as they do, and a rival asks everyone: whether both are inside.
+    /// Runs one trial: a node enters, voters forget at random, and a rival asks all voters. Returns
+    /// whether both hold the lock.
     fn violates(&mut self) -> bool;
 }
 
-/// Plays it through so many times, or until `goes_on` says otherwise, which is asked now and then.
+/// Runs `trials` trials, or fewer if `goes_on`, which is called now and then, returns false.
 pub fn simulate(trial: &mut impl Trial, trials: u64, mut goes_on: impl FnMut(Tally) -> bool) -> Tally {
     let mut tally = Tally::default();
     while tally.trials < trials {
@@ -20,10 +22,11 @@ pub fn simulate(trial: &mut impl Trial, trials: u64, mut goes_on: impl FnMut(Tal
     tally
 }
 
-/// Between two looks at whether to go on.
+/// Number of trials between two calls of `goes_on`.
 const PAUSE: u64 = 256;
 
-/// Draws alone: who forgets, and how many votes that leaves a rival. Nobody sends anything.
+/// Random draws alone: which voters forget, and how many votes the rival gets. No messages are
+/// sent.
 pub struct Draws {
     ballot: Ballot,
     forgetting: Forgetting,
@@ -39,8 +42,8 @@ impl Draws {
 impl Trial for Draws {
     fn violates(&mut self) -> bool {
         let Ballot { replicas, majority } = self.ballot;
-        let forgot = (0..majority).filter(|_| self.forgetting.strikes(&mut self.dice)).count() as u64;
-        // The rival has the votes of all who never gave theirs, and of all who forgot.
+        let forgot = (0..majority).filter(|_| self.forgetting.occurs(&mut self.dice)).count() as u64;
+        // The rival gets the votes of all voters that never voted, and of all that forgot.
         (replicas - majority) + forgot >= majority
     }
 }

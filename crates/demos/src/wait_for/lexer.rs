@@ -1,19 +1,19 @@
-//! A line in pieces: names, words, and the signs between them.
+//! Splits a line into tokens: names, words, and the signs between them.
 
-use super::name::is_of_name;
+use super::name::is_name_character;
 
-/// A piece of a line, and where it begins.
+/// A token of a line, and where it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token<'a> {
     pub(super) kind: Kind,
     pub(super) text: &'a str,
-    /// From 1 on, in characters.
+    /// In characters, from 1.
     pub(super) column: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Letters, digits and what else a name may have.
+    /// Letters, digits and the other characters of a name.
     Word,
     /// `->`
     Arrow,
@@ -21,7 +21,8 @@ pub(super) enum Kind {
     Comma,
     /// `|`
     Bar,
-    Stranger,
+    /// A character that is not part of the language.
+    UnknownCharacter,
 }
 
 pub(super) fn tokens(line: &str) -> Vec<Token<'_>> {
@@ -41,22 +42,22 @@ pub(super) fn tokens(line: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// What a line goes on with, and how many bytes of it that is.
+/// The kind of the next token, and its length in bytes.
 fn piece(rest: &str, first: char) -> (Option<Kind>, usize) {
     let (kind, length) = match first {
         ',' => (Kind::Comma, 1),
         '|' => (Kind::Bar, 1),
         '→' => (Kind::Arrow, first.len_utf8()),
         '-' if rest.starts_with("->") => (Kind::Arrow, 2),
-        _ if is_of_name(first) => (Kind::Word, word(rest)),
-        _ => (Kind::Stranger, first.len_utf8()),
+        _ if is_name_character(first) => (Kind::Word, word(rest)),
+        _ => (Kind::UnknownCharacter, first.len_utf8()),
     };
     (Some(kind), length)
 }
 
-/// How far a word goes. An arrow ends it, so that `P1->P2` is what it looks like.
+/// The length of a word. An arrow ends it, so that `P1->P2` is read as expected.
 fn word(rest: &str) -> usize {
-    let end = rest.find(|character| !is_of_name(character)).unwrap_or(rest.len());
+    let end = rest.find(|character| !is_name_character(character)).unwrap_or(rest.len());
     let (word, after) = rest.split_at(end);
     if after.starts_with('>') && word.ends_with('-') { end - 1 } else { end }
 }

@@ -1,11 +1,11 @@
-//! What processes and resources are called.
+//! Names of processes and resources.
 
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-/// The name of a process or a resource. Names are sorted as people do it: P2 comes before P10.
+/// The name of a process or a resource. Names sort in natural order: P2 comes before P10.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Name(Arc<str>);
 
@@ -18,20 +18,20 @@ impl Name {
         &self.0
     }
 
-    /// The same name, if the text is one: letters, digits and `-_.:;/`, at least one of them a letter or a digit, and no `.`, `:` or `;` at
-    /// either end.
+    /// The name with this text; `None` unless it has only letters, digits and `-_.:;/`, at least
+    /// one of them a letter or a digit, and no `.`, `:` or `;` at either end.
     pub fn of(text: &str) -> Option<Self> {
         let stops = ['.', ':', ';'];
         let is_whole = !text.starts_with(stops) && !text.ends_with(stops);
-        let is_fit = text.chars().all(is_of_name) && text.chars().any(char::is_alphanumeric);
+        let is_fit = text.chars().all(is_name_character) && text.chars().any(char::is_alphanumeric);
         (is_fit && is_whole && !RESERVED.contains(&text)).then(|| Self::new(text))
     }
 }
 
-/// What joins names is no name.
+/// Words that join names, and so cannot be names.
 pub(super) const RESERVED: [&str; 2] = ["and", "or"];
 
-pub(super) fn is_of_name(character: char) -> bool {
+pub(super) fn is_name_character(character: char) -> bool {
     character.is_alphanumeric() || "-_.:;/".contains(character)
 }
 
@@ -59,10 +59,10 @@ impl Ord for Name {
     }
 }
 
-/// What a name is made of, for its place among others.
+/// A part of a name, for natural order.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Piece<'a> {
-    /// A number: shorter ones are smaller, once the zeros before them are gone.
+    /// A number without leading zeros: fewer digits are smaller.
     Number(usize, &'a str),
     Letter(char),
 }

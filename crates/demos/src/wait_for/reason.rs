@@ -19,7 +19,7 @@ pub struct Wait {
     pub who: Name,
     #[serde(rename = "for")]
     pub need: Need<Name>,
-    /// What for, if it is about a resource.
+    /// The resource that it waits for, if it is not a process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<Name>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -44,7 +44,7 @@ impl Wait {
         Self { who, need, resource: Some(name), held_by, behind, is_permit }
     }
 
-    /// What it waits for, without who it is: `waits for printer, which P1 holds`.
+    /// The reason without the waiting process: `waits for printer, which P1 holds`.
     pub fn what(&self) -> String {
         let Some(resource) = &self.resource else {
             let joint = if self.need.is_any() { "or" } else { "and" };
@@ -72,10 +72,10 @@ impl fmt::Display for Wait {
     }
 }
 
-/// Names as people list them: `P1, P2 and P3`.
+/// Formats a list of names: `P1, P2 and P3`.
 pub(super) fn list(names: &[Name], joint: &str) -> String {
     match names {
-        [] => "nobody".to_owned(),
+        [] => "no process".to_owned(),
         [only] => only.to_string(),
         [others @ .., last] => {
             let others: Vec<_> = others.iter().map(Name::as_str).collect();

@@ -1,8 +1,8 @@
-//! What was found: the deadlocks, who is stuck behind them, and who has to give up.
+//! The result of a search: the deadlocks, the processes stuck behind them, and the victims.
 
 use super::name::Name;
 use super::reason::{Wait, list};
-use super::search::{Search, Unanswerable};
+use super::search::{Search, SearchError};
 use super::situation::Situation;
 use quorate_core::Time;
 use quorate_core::deadlock::{Deadlock, Need, Policy, Shape, Stake};
@@ -15,12 +15,13 @@ type Held<'a> = BTreeMap<&'a Name, Vec<&'a Name>>;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     pub deadlocks: Vec<Found>,
-    /// Those who are in no deadlock, and will wait for ever all the same.
+    /// Processes that are in no deadlock but wait for ever, because they wait for one that is.
     pub stuck_behind: Vec<Wait>,
     pub waiting: Vec<Wait>,
     pub free: Vec<Name>,
     pub policy: Policy,
-    /// Who gives up, so that all go on: those of the first search, those of what a second one still finds, and so on.
+    /// The victims, whose abort lets all others continue: those of the first search, those of what
+    /// a second one still finds, and so on.
     pub rounds: Vec<Round>,
     pub notes: Vec<String>,
 }
@@ -28,15 +29,16 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Found {
     pub shape: Shape,
-    /// Who is in it, and why; a cycle in its order.
+    /// Its members and their waits; a cycle in its order.
     pub waits: Vec<Wait>,
 }
 
-/// How often a graph is searched again: a crafted one could hide each of its deadlocks behind the one before.
-const MOST_ROUNDS: usize = 100;
+/// Maximum number of searches: a malicious graph could hide each of its deadlocks behind the
+/// previous one.
+const MAX_ROUNDS: usize = 100;
 
 impl Found {
-    /// Who is in it, each once.
+    /// Its members, each once.
     pub fn members(&self) -> Vec<&Name> {
         let mut members: Vec<&Name> = self.waits.iter().map(|wait| &wait.who).collect();
         members.dedup();
@@ -44,11 +46,11 @@ impl Found {
     }
 }
 
-/// One search, and what it took to break the deadlocks that it found.
+/// One search, and the victims that break the deadlocks that it found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Round {
     pub victims: Vec<Victim>,
-    /// Who can go on after it, the victims aside: a new search says so.
+    /// The processes that can continue afterwards, without the victims, as a new search confirms.
     pub freed: Vec<Name>,
     pub left: usize,
 }
@@ -62,8 +64,8 @@ pub struct Victim {
 }
 
 impl Situation {
-    /// Searches it, and chooses victims until nobody is stuck.
-    pub fn report(&self, policy: Policy) -> Result<Report, Unanswerable> {
+    /// Searches the graph, and chooses victims until no process is stuck.
+    pub fn report(&self, policy: Policy) -> Result<Report, SearchError> {
         let search = Search::of(self)?;
         let stuck = search.graph.stuck();
         let deadlocks: Vec<Found> =
@@ -79,14 +81,14 @@ impl Situation {
     }
 
     fn found(&self, search: &Search, Deadlock { shape, waits }: Deadlock<Name>) -> Found {
-        let told = |(who, need): (Name, Need<Name>)| {
+        let explain = |(who, need): (Name, Need<Name>)| {
             let reason = search.reason(&who, &need);
             Wait::new(who, need, reason, self)
         };
-        Found { shape, waits: waits.into_iter().map(told).collect() }
+        Found { shape, waits: waits.into_iter().map(explain).collect() }
     }
 
-    /// The first reason why somebody waits, of those whom this tells.
+    /// The first wait of a process, restricted to the processes that `is_one` accepts.
     fn wait(&self, search: &Search, who: &Name, is_one: impl Fn(&Name) -> bool) -> Option<Wait> {
         let needs = search.graph.needs(who);
         let all = needs.iter().filter(|need| !need.is_any()).map(|need| {
@@ -100,25 +102,26 @@ impl Situation {
         Some(Wait::new(who.clone(), need, reason, self))
     }
 
-    /// Victims of every deadlock, until there is none, or for so many searches. Whoever gives up is stuck no more, so that it comes to an end.
-    fn rounds(&self, policy: Policy, first: Search) -> Result<Vec<Round>, Unanswerable> {
+    /// Chooses a victim of every deadlock until there is none, or for at most `MAX_ROUNDS`
+    /// searches. Each round makes progress, because its victims are no longer stuck.
+    fn rounds(&self, policy: Policy, first: Search) -> Result<Vec<Round>, SearchError> {
         let (mut now, mut search) = (self.clone(), first);
         let mut rounds = Vec::new();
         loop {
             let deadlocks = search.graph.deadlocks();
-            if deadlocks.is_empty() || rounds.len() == MOST_ROUNDS {
+            if deadlocks.is_empty() || rounds.len() == MAX_ROUNDS {
                 return Ok(rounds);
             }
             let stuck = search.graph.stuck();
             let held = now.held();
             let victims =
                 deadlocks.iter().map(|deadlock| now.victim(policy, deadlock, &held)).filter_map(Result::transpose);
-            let victims = victims.collect::<Result<Vec<Victim>, Unanswerable>>()?;
-            let given_up: BTreeSet<&Name> = victims.iter().map(|victim| &victim.who).collect();
-            now.give_up(|who| given_up.contains(who));
+            let victims = victims.collect::<Result<Vec<Victim>, SearchError>>()?;
+            let aborted: BTreeSet<&Name> = victims.iter().map(|victim| &victim.who).collect();
+            now.abort(|who| aborted.contains(who));
             search = Search::of(&now)?;
             let still = search.graph.stuck();
-            let freed = stuck.iter().filter(|who| !still.contains(*who) && !given_up.contains(who)).cloned().collect();
+            let freed = stuck.iter().filter(|who| !still.contains(*who) && !aborted.contains(who)).cloned().collect();
             let left = search.graph.deadlocks().len();
             rounds.push(Round { victims, freed, left });
         }
@@ -129,22 +132,23 @@ impl Situation {
         policy: Policy,
         deadlock: &Deadlock<Name>,
         held: &Held<'_>,
-    ) -> Result<Option<Victim>, Unanswerable> {
+    ) -> Result<Option<Victim>, SearchError> {
         let mut of: Vec<Name> = deadlock.waits.iter().map(|(who, _)| who.clone()).collect();
         of.sort();
         of.dedup();
-        let stakes = of.iter().map(|who| self.stake(policy, who, held)).collect::<Result<Vec<_>, _>>()?;
-        let Some(who) = policy.choose(of.iter().cloned().zip(stakes.iter().copied())) else { return Ok(None) };
-        let own = of.iter().position(|member| *member == who).and_then(|place| stakes.get(place));
-        let is_tied = |stake: &&Stake| own.is_some_and(|own| worth(policy, own) == worth(policy, stake));
-        let ties = stakes.iter().filter(is_tied).count();
+        let costs = of.iter().map(|who| self.abort_cost(policy, who, held)).collect::<Result<Vec<_>, _>>()?;
+        let Some(who) = policy.choose(of.iter().cloned().zip(costs.iter().copied())) else { return Ok(None) };
+        let own = of.iter().position(|member| *member == who).and_then(|place| costs.get(place));
+        let is_tied =
+            |abort_cost: &&Stake| own.is_some_and(|own| cost_value(policy, own) == cost_value(policy, abort_cost));
+        let ties = costs.iter().filter(is_tied).count();
         let why = own.map(|own| why(policy, own, ties, of.len())).unwrap_or_default();
         let lets_go = held.get(&who).into_iter().flatten().map(|name| Name::clone(name)).collect();
         Ok(Some(Victim { who, of, why, lets_go }))
     }
 
-    /// What somebody would lose, as far as the policy looks at it.
-    fn stake(&self, policy: Policy, who: &Name, held: &Held<'_>) -> Result<Stake, Unanswerable> {
+    /// The cost of aborting a process, as far as the policy needs it.
+    fn abort_cost(&self, policy: Policy, who: &Name, held: &Held<'_>) -> Result<Stake, SearchError> {
         let known = self.processes.get(who).copied().unwrap_or_default();
         let is_known = match policy {
             Policy::Youngest => known.born.is_some(),
@@ -152,14 +156,14 @@ impl Situation {
             Policy::FewestLocks => true,
         };
         if !is_known {
-            return Err(Unanswerable::Unknown { policy, who: who.clone() });
+            return Err(SearchError::Unknown { policy, who: who.clone() });
         }
         let locks = u32::try_from(held.get(who).map_or(0, Vec::len)).unwrap_or(u32::MAX);
         let born = Time::from_nanos(i64::from(known.born.unwrap_or_default()));
         Ok(Stake { born, locks, priority: known.priority.unwrap_or_default() })
     }
 
-    /// Resources that somebody wants and nobody has, with a name like that of another.
+    /// Notes on wanted resources without a holder whose name resembles another one's.
     fn notes(&self) -> Vec<String> {
         let is_known = |name: &Name| {
             self.resources.get(name).is_some_and(|resource| !resource.holders.is_empty() || resource.permits.is_some())
@@ -168,23 +172,23 @@ impl Situation {
         let note = |(name, _)| {
             let others = self.resources.keys().filter(|other| is_known(other)).map(Name::as_str);
             let meant = nearest(Name::as_str(name), others)?;
-            Some(format!("Nobody holds {name}. Did you mean '{meant}'?"))
+            Some(format!("No process holds {name}. Did you mean '{meant}'?"))
         };
         strange.filter_map(note).collect()
     }
 }
 
-fn worth(policy: Policy, stake: &Stake) -> i64 {
+fn cost_value(policy: Policy, abort_cost: &Stake) -> i64 {
     match policy {
-        Policy::Youngest => stake.born.nanos(),
-        Policy::FewestLocks => i64::from(stake.locks),
-        Policy::LowestPriority => i64::from(stake.priority),
+        Policy::Youngest => abort_cost.born.nanos(),
+        Policy::FewestLocks => i64::from(abort_cost.locks),
+        Policy::LowestPriority => i64::from(abort_cost.priority),
     }
 }
 
-/// Why it is this one, of so many that are as good, in a deadlock of so many.
+/// Explains the choice of this victim, given the number of ties and of members.
 fn why(policy: Policy, own: &Stake, ties: usize, members: usize) -> String {
-    let value = worth(policy, own);
+    let value = cost_value(policy, own);
     let reason = match policy {
         Policy::Youngest => format!("began last, at {value}"),
         Policy::FewestLocks if value == 0 => "holds no locks".to_owned(),
@@ -192,10 +196,10 @@ fn why(policy: Policy, own: &Stake, ties: usize, members: usize) -> String {
         Policy::LowestPriority => format!("has the lowest priority: {value}"),
     };
     match (ties, members) {
-        (_, 1) => "is all alone in it".to_owned(),
+        (_, 1) => "is the only member".to_owned(),
         (1, _) => reason,
-        (ties, members) if ties == members => format!("{reason}, as all do, and is the last by name"),
-        (ties, _) => format!("{reason}, as {ties} do, and is the last of these by name"),
+        (ties, members) if ties == members => format!("{reason}; all are tied, and its name sorts last"),
+        (ties, _) => format!("{reason}; {ties} are tied, and its name sorts last among them"),
     }
 }
 
@@ -208,7 +212,7 @@ impl Report {
 impl Victim {
     pub fn lets_go(&self) -> String {
         match &self.lets_go[..] {
-            [] => "all that others wait for".to_owned(),
+            [] => "everything that others wait for".to_owned(),
             held => list(held, "and"),
         }
     }

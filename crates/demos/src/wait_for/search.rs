@@ -1,10 +1,13 @@
-//! From what is held and wanted to who waits for whom.
+//! Builds the wait-for graph from the holders and queues of resources.
 //!
-//! A lock is given to one at a time, first come, first served: who wants it waits for all who hold it and for all who wanted it before. Who shares
-//! it with others and wants it alone waits for the others; who has it alone and wants it once more waits for itself.
+//! A lock is granted to one process at a time, first come, first served: a process that wants it
+//! waits for all holders and for all processes before it in the queue. A process that shares it
+//! with others and wants it exclusively waits for the others; a process that holds it exclusively
+//! and wants it again waits for itself.
 //!
-//! Of a semaphore with p permits, who wants one waits until no more than p − 1 of those who hold one or wanted one before have it. Of any p of them,
-//! then, one must let go. With one permit that is a lock; with no queue, a wait for any of the holders.
+//! For a semaphore with p permits, a process that wants one waits until at most p − 1 of the
+//! holders and of the processes before it in the queue hold one. So of any p of them, one must
+//! release. With one permit that is a lock; without a queue, it is a wait for any of the holders.
 
 use super::name::Name;
 use super::reason::Reason;
@@ -13,15 +16,13 @@ use quorate_core::deadlock::{Graph, Need, Policy};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
-const MOST_WAITS: usize = 1_000_000;
+const MAX_WAITS: usize = 1_000_000;
 
 #[derive(Debug, Error)]
-pub enum Unanswerable {
-    #[error(
-        "The queue for {resource} is too long: who waits for whom in it comes to more than {MOST_WAITS} single waits."
-    )]
+pub enum SearchError {
+    #[error("The queue for {resource} is too long: it gives more than {MAX_WAITS} single waits.")]
     TooLarge { resource: Name },
-    #[error("The victim cannot be chosen by '{policy}': nobody says {}.", missing(*policy, who))]
+    #[error("The victim cannot be chosen by '{policy}': the text does not say {}.", missing(*policy, who))]
     Unknown { policy: Policy, who: Name },
 }
 
@@ -35,18 +36,18 @@ fn missing(policy: Policy, who: &Name) -> String {
 
 pub(super) struct Search {
     pub(super) graph: Graph<Name>,
-    /// The needs of each in the order in which the graph has them.
+    /// The needs of each process, in the order in which the graph has them.
     reasons: BTreeMap<Name, Vec<(Need<Name>, Reason)>>,
     waits: usize,
 }
 
 impl Search {
-    pub(super) fn of(situation: &Situation) -> Result<Self, Unanswerable> {
+    pub(super) fn of(situation: &Situation) -> Result<Self, SearchError> {
         let mut search = Self { graph: Graph::new(), reasons: BTreeMap::new(), waits: 0 };
         for (name, resource) in &situation.resources {
             for (place, who) in resource.queue.iter().enumerate() {
-                let too_large = || Unanswerable::TooLarge { resource: name.clone() };
-                let left = MOST_WAITS.saturating_sub(search.waits);
+                let too_large = || SearchError::TooLarge { resource: name.clone() };
+                let left = MAX_WAITS.saturating_sub(search.waits);
                 let needs = needs(resource, place, who, left).ok_or_else(too_large)?;
                 for need in needs {
                     search.add(who, need, Reason::Resource(name.clone()));
@@ -77,7 +78,8 @@ impl Search {
     }
 }
 
-/// What somebody at a place in the queue waits for, unless that is more than so many single waits.
+/// The needs of the process at a place in the queue; `None` if they are more than `most` single
+/// waits.
 fn needs(resource: &Resource, place: usize, who: &Name, most: usize) -> Option<Vec<Need<Name>>> {
     let Some(permits) = resource.permits else {
         let shares = resource.holders.len() > 1;
@@ -102,7 +104,7 @@ fn needs(resource: &Resource, place: usize, who: &Name, most: usize) -> Option<V
     Some(choices(&ahead, permits).into_iter().map(any).collect())
 }
 
-/// One of these, each named once.
+/// A need for any one of these, each named once.
 fn any(names: Vec<&Name>) -> Need<Name> {
     let mut several: Vec<Name> = Vec::new();
     for name in names {
@@ -113,7 +115,7 @@ fn any(names: Vec<&Name>) -> Need<Name> {
     if several.len() == 1 { Need::All(several) } else { Need::Any(several) }
 }
 
-/// In how many ways so many of several can be chosen, unless that is more than this.
+/// The number of ways to choose `chosen` of `of`; `None` if it is more than `most`.
 fn binomial(of: usize, chosen: usize, most: usize) -> Option<usize> {
     let fewer = chosen.min(of - chosen.min(of));
     let mut ways: usize = 1;
@@ -128,7 +130,7 @@ fn binomial(of: usize, chosen: usize, most: usize) -> Option<usize> {
 
 fn choices<'a>(of: &[&'a Name], chosen: usize) -> Vec<Vec<&'a Name>> {
     let mut ways: Vec<Vec<&Name>> = Vec::new();
-    // Places in ascending order, counted on like the digits of a number.
+    // Indices in ascending order, counted up like the digits of a number.
     let mut places: Vec<usize> = (0..chosen).collect();
     loop {
         ways.push(places.iter().filter_map(|place| of.get(*place).copied()).collect());

@@ -1,32 +1,33 @@
-//! Who holds what, who wants what and who waits for whom, at one instant.
+//! Which process holds, wants and waits for what, at one instant.
 
 use super::name::Name;
 use quorate_core::deadlock::Need;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// All that a text says. It prints as a text that says the same.
+/// The content of a text. It prints as an equivalent text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Situation {
     pub processes: BTreeMap<Name, Process>,
     pub resources: BTreeMap<Name, Resource>,
-    /// Who waits for whom, resources aside, in the order of the lines.
+    /// Waits for processes, without resources, in the order of the lines.
     pub waits: Vec<(Name, Need<Name>)>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Process {
     pub born: Option<u32>,
-    /// How much it matters, if anybody says; more is more.
+    /// The process's priority, if the text gives one; higher is more important.
     pub priority: Option<u32>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resource {
-    /// Who holds it, in the order of the lines.
+    /// The holders, in the order of the lines.
     pub holders: Vec<Name>,
     pub queue: Vec<Name>,
-    /// How many may hold it at once, if it is a semaphore. Otherwise it is a lock: several may share it, and who wants it wants it alone.
+    /// How many processes may hold it at once, if it is a semaphore. Otherwise it is a lock:
+    /// several processes may share it, but a process in the queue wants it exclusively.
     pub permits: Option<u32>,
 }
 
@@ -39,14 +40,15 @@ impl Situation {
         held
     }
 
-    /// These give up: they wait for nothing any more, want nothing, and let go of all that they hold.
-    pub fn give_up(&mut self, is_victim: impl Fn(&Name) -> bool) {
+    /// Aborts the victims: they wait for nothing, want nothing, and release everything.
+    pub fn abort(&mut self, is_victim: impl Fn(&Name) -> bool) {
         self.waits.retain(|(who, _)| !is_victim(who));
         for resource in self.resources.values_mut() {
             let shared = resource.holders.len() > 1;
             resource.holders.retain(|who| !is_victim(who));
             resource.queue.retain(|who| !is_victim(who));
-            // Whoever shared it and wanted it alone has got that, now that it is the only one left.
+            // A process that shared the lock and wanted it exclusively has it now, since it is the
+            // only holder left.
             if let (true, [alone]) = (shared, &resource.holders[..])
                 && resource.permits.is_none()
             {
@@ -57,7 +59,7 @@ impl Situation {
 }
 
 impl Resource {
-    /// How many of those before a place in the queue hold it once all who can have got it have; for a lock those who share it count too.
+    /// The holders, and the processes before this place in the queue.
     pub(super) fn ahead(&self, place: usize) -> impl Iterator<Item = &Name> {
         self.holders.iter().chain(self.queue.iter().take(place))
     }

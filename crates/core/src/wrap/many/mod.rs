@@ -1,32 +1,38 @@
 //! Many resources side by side: one instance of a protocol per name.
 //!
-//! Every command, message, timer and write bears the name of the instance it belongs to. An instance comes into
-//! being when its name is first heard of and is forgotten when it is idle, so that a name costs something only
-//! while it is in use. What must outlive the forgotten ones, such as the largest clock reading and the largest
-//! fence, is one floor for the whole node, and every later instance starts from it.
+//! Every command, message, timer and write carries the name of the instance it belongs to. A node
+//! creates an instance when it first needs its name and forgets the instance when it is idle, so
+//! that a name costs memory only while it is in use. The state that must outlive forgotten
+//! instances, such as the largest clock reading and the largest fence, is one floor for the whole
+//! node, and every later instance starts from it.
 //!
 //! ```text
-//! MA-1  a command or a message, first for its name  → an instance is born: a copy of the template, which is told
-//!                                                     of the node's start, its view, whom it suspects
-//!                                                     and of a full disk
-//! MA-2  an input for a name                         → its instance takes it; what that causes bears the name
-//! MA-3  an instance is idle after a step            → raise the template to its floor and forget it, unless it
-//!                                                     has a timer set or ever saved something
-//! MA-4  news of a peer, of the view or of the disk  → tell every instance, and remember it for those to be born
-//! MA-5  saves become durable                        → tell each instance how many of its own
-//! MA-6  a name too many or too long                 → refuse the command, drop the message
-//! MA-7  the node starts                             → each name that ever saved something is born with that;
-//!                                                     if the disk was lost, any other is told so at its birth
+//! MA-1  the first command or message for a name     → create an instance: a copy of the template,
+//!                                                     which is given the node's start, its view, its
+//!                                                     suspicions and a full disk as inputs
+//! MA-2  an input for a name                         → its instance handles it; the effects carry the
+//!                                                     name
+//! MA-3  an instance is idle after a step            → raise the template to its floor and forget it,
+//!                                                     unless it has a timer set or ever saved
+//!                                                     something
+//! MA-4  an input about a peer, the view or the disk → pass it to every instance, and keep it for later
+//!                                                     ones
+//! MA-5  saves become durable                        → pass to each instance how many of its own are
+//! MA-6  too many names, or too long a name          → refuse the command, drop the message
+//! MA-7  the node starts                             → create an instance for each name that ever saved
+//!                                                     something; if the disk was lost, every later
+//!                                                     instance starts as wiped
 //! ```
 //!
 //! Cost: no message of its own.
 //!
-//! Assumes: what the protocol inside assumes. All nodes have the same limits. A peer may bring to life twice as many
-//! instances as it may have names in use, since what it has done with may still be under way; if it can have more
-//! than that under way, messages are lost.
+//! Assumes: what the inner protocol assumes. All nodes have the same limits. A peer may cause twice
+//! as many instances as it may have names in use, since messages of names that it is done with may
+//! still be in flight; if it can have more than that in flight, messages are lost.
 //!
-//! When it fails: the floor is not durable, so after a restart only names that saved something know of their past.
-//! These are never forgotten: a protocol that saves needs room for every name it is ever used with.
+//! When it fails: the floor is not durable, so after a restart only names that saved something know
+//! their past. These are never forgotten: a protocol that saves needs room for every name it is
+//! ever used with.
 
 mod named;
 #[cfg(test)]
@@ -36,53 +42,54 @@ pub use named::{ManyDurable, ManyEvent, Named};
 
 use crate::wrap::prelude::*;
 
-/// How many times as many instances a peer may bring to life as it may have names in use itself.
-const UNDER_WAY: usize = 2;
+/// How many times more instances a peer may cause than it may have names in use itself.
+const PEER_FACTOR: usize = 2;
 
-/// What a protocol offers to be one of many: its idle instances can be forgotten.
+/// A protocol that can be one of many: its idle instances can be forgotten.
 pub trait OneOfMany: Protocol + Clone {
-    /// What must outlive a forgotten instance, such as the largest clock reading and the largest fence.
+    /// State that must outlive a forgotten instance, such as the largest clock reading and the
+    /// largest fence.
     type Floor: Clone + Default;
 
-    /// Whether forgetting this instance now, all but its floor, changes nothing that anyone can see.
+    /// Whether forgetting this instance now, except for its floor, has no visible effect.
     fn is_idle(&self) -> bool;
 
-    /// What a later instance must not fall below.
+    /// The floor that a later instance must start from.
     fn floor(&self) -> Self::Floor;
 
-    /// Lifts this instance to at least that floor.
+    /// Raises this instance to at least that floor.
     fn raise(&mut self, floor: &Self::Floor);
 }
 
-/// One node of as many instances of a protocol as there are names in use.
+/// One node with an instance of a protocol for each name in use.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Many<Name, P: OneOfMany> {
     limits: Fixed<Limits>,
-    /// What an instance is when it is born. It has the floor of all that were forgotten.
+    /// The initial state of an instance. It has the floor of all forgotten instances.
     template: P,
     instances: BTreeMap<Name, Instance<P, P::Timer>>,
-    /// How many instances each maker has.
-    made: BTreeMap<Maker, usize>,
-    life: Option<Incarnation>,
+    /// Number of instances that count for each owner.
+    counts: BTreeMap<Owner, usize>,
+    incarnation: Option<Incarnation>,
     view: Option<View>,
-    /// Up to when the node may act in its view.
+    /// The instant until which the node may act in its view.
     lease: Option<Time>,
     suspected: BTreeSet<NodeId>,
     disk_is_full: bool,
-    /// Whether an earlier life's disk was lost, and with it what any instance may have saved.
+    /// Whether the disk of an earlier incarnation was lost, and with it the saves of any instance.
     was_wiped: bool,
-    /// Whose saves are not durable yet, in the order they were asked for.
+    /// The names of saves that are not durable yet, in the order of the saves.
     unsaved: VecDeque<Name>,
-    /// How many saves since the start are durable.
+    /// Number of saves since the start that are durable.
     saved: u64,
 }
 
-/// How much a node takes on.
+/// Limits of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many names the commands of one node may have in use at a time.
+    /// Maximum number of names that the commands of one node may have in use at a time.
     pub names: usize,
-    /// How long a name may be, in bytes.
+    /// Maximum length of a name, in bytes.
     pub name_bytes: usize,
 }
 
@@ -92,23 +99,23 @@ impl Default for Limits {
     }
 }
 
-/// One instance, with what it has under way outside.
+/// One instance, with its timers and saves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Instance<P, T> {
     protocol: P,
-    maker: Maker,
+    owner: Owner,
     timers: Vec<T>,
-    /// Whether it ever saved something, in this life or in an earlier one.
-    keeps: bool,
-    /// How many of its saves since the start are durable.
+    /// Whether it ever saved something, in this incarnation or an earlier one.
+    has_saved: bool,
+    /// Number of its saves since the start that are durable.
     saved: u64,
 }
 
-/// Whose limit an instance counts for.
+/// The node whose limit an instance counts for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Maker {
-    Us,
-    /// The peer's whose message brought it to life.
+enum Owner {
+    Local,
+    /// The peer whose message created the instance.
     Peer(NodeId),
 }
 
@@ -124,31 +131,31 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Protocol for Many<Name, P> {
             Input::Start { durable, incarnation } => self.start(now, durable, incarnation, out),
             Input::Command(Named { name, inner }) => self.command(now, name, inner, out),
             Input::Message { from, message: Named { name, inner } } => self.receive(now, from, name, inner, out),
-            Input::Timer(Named { name, inner }) => self.wake(now, name, inner, out),
-            Input::Saved(count) => self.confirm(now, count, out),
+            Input::Timer(Named { name, inner }) => self.fire_timer(now, name, inner, out),
+            Input::Saved(count) => self.saves_durable(now, count, out),
             Input::Suspect(node) => {
                 self.suspected.insert(node);
-                self.tell_all(now, || Input::Suspect(node), out);
+                self.pass_to_all(now, || Input::Suspect(node), out);
             }
             Input::Trust(node) => {
                 self.suspected.remove(&node);
-                self.tell_all(now, || Input::Trust(node), out);
+                self.pass_to_all(now, || Input::Trust(node), out);
             }
             Input::DiskFull => {
                 self.disk_is_full = true;
-                self.tell_all(now, || Input::DiskFull, out);
+                self.pass_to_all(now, || Input::DiskFull, out);
             }
             Input::DiskFree => {
                 self.disk_is_full = false;
-                self.tell_all(now, || Input::DiskFree, out);
+                self.pass_to_all(now, || Input::DiskFree, out);
             }
             Input::View(view) => {
                 self.view = Some(view.clone());
-                self.tell_all(now, || Input::View(view.clone()), out);
+                self.pass_to_all(now, || Input::View(view.clone()), out);
             }
             Input::Lease(until) => {
                 self.lease = Some(until);
-                self.tell_all(now, || Input::Lease(until), out);
+                self.pass_to_all(now, || Input::Lease(until), out);
             }
         }
         self.assert_invariants();
@@ -156,14 +163,14 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Protocol for Many<Name, P> {
 }
 
 impl<Name, P: OneOfMany> Many<Name, P> {
-    /// A node with no name in use, whose instances are all born like this template.
+    /// Creates a node without names in use, whose instances all start from this template.
     pub fn new(template: P, limits: Limits) -> Self {
         Self {
             limits: Fixed::new(limits),
             template,
             instances: BTreeMap::new(),
-            made: BTreeMap::new(),
-            life: None,
+            counts: BTreeMap::new(),
+            incarnation: None,
             view: None,
             lease: None,
             suspected: BTreeSet::new(),
@@ -174,12 +181,12 @@ impl<Name, P: OneOfMany> Many<Name, P> {
         }
     }
 
-    /// How many instances there are at present.
+    /// Number of instances.
     pub fn live(&self) -> usize {
         self.instances.len()
     }
 
-    /// The instance with this name, if there is one at present.
+    /// The instance with this name, if there is one.
     pub fn get(&self, name: &Name) -> Option<&P>
     where
         Name: Ord,
@@ -189,7 +196,7 @@ impl<Name, P: OneOfMany> Many<Name, P> {
 }
 
 impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
-    /// MA-7. A life begins with what was durable and nothing else.
+    /// MA-7. An incarnation starts with the durable state and nothing else.
     fn start(
         &mut self,
         now: Time,
@@ -198,50 +205,57 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
         out: &mut Effects<'_, Self>,
     ) {
         let ManyDurable { parts, was_wiped } = durable;
-        *self = Self { life: Some(incarnation), was_wiped, ..Self::new(self.template.clone(), *self.limits) };
+        *self = Self { incarnation: Some(incarnation), was_wiped, ..Self::new(self.template.clone(), *self.limits) };
         for (name, part) in parts {
-            self.bear(now, &name, Maker::Us, Some(part), out);
+            self.create(now, &name, Owner::Local, Some(part), out);
         }
     }
 
-    /// MA-1. A newborn instance is told what it missed.
-    fn bear(&mut self, now: Time, name: &Name, maker: Maker, durable: Option<P::Durable>, out: &mut Effects<'_, Self>) {
-        let keeps = durable.is_some();
+    /// MA-1. The new instance first receives the inputs that it missed.
+    fn create(
+        &mut self,
+        now: Time,
+        name: &Name,
+        owner: Owner,
+        durable: Option<P::Durable>,
+        out: &mut Effects<'_, Self>,
+    ) {
+        let has_saved = durable.is_some();
         let protocol = self.template.clone();
-        let mut newborn = Instance { protocol, maker, timers: Vec::new(), keeps, saved: 0 };
-        if let Some(incarnation) = self.life {
+        let mut instance = Instance { protocol, owner, timers: Vec::new(), has_saved, saved: 0 };
+        if let Some(incarnation) = self.incarnation {
             let durable = durable.unwrap_or_else(|| named::unsaved(self.was_wiped));
             let start = Input::Start { durable, incarnation };
-            newborn.step(now, name, start, &mut self.unsaved, out);
+            instance.step(now, name, start, &mut self.unsaved, out);
         }
         if let Some(view) = &self.view {
-            newborn.step(now, name, Input::View(view.clone()), &mut self.unsaved, out);
+            instance.step(now, name, Input::View(view.clone()), &mut self.unsaved, out);
         }
         if let Some(until) = self.lease {
-            newborn.step(now, name, Input::Lease(until), &mut self.unsaved, out);
+            instance.step(now, name, Input::Lease(until), &mut self.unsaved, out);
         }
         for node in &self.suspected {
-            newborn.step(now, name, Input::Suspect(*node), &mut self.unsaved, out);
+            instance.step(now, name, Input::Suspect(*node), &mut self.unsaved, out);
         }
         if self.disk_is_full {
-            newborn.step(now, name, Input::DiskFull, &mut self.unsaved, out);
+            instance.step(now, name, Input::DiskFull, &mut self.unsaved, out);
         }
-        self.instances.insert(name.clone(), newborn);
-        self.count(maker);
+        self.instances.insert(name.clone(), instance);
+        self.count(owner);
     }
 
-    /// MA-2, MA-6. A name that a peer brought to life counts for us too once we use it.
+    /// MA-2, MA-6. A name that a peer's message created counts for us too once we use it.
     fn command(&mut self, now: Time, name: Name, command: P::Command, out: &mut Effects<'_, Self>) {
         if self.is_too_long(&name) {
             return out.emit(ManyEvent::BadName { name });
         }
-        let maker = self.instances.get(&name).map(|instance| instance.maker);
-        if maker != Some(Maker::Us) && !self.has_room(Maker::Us) {
+        let owner = self.instances.get(&name).map(|instance| instance.owner);
+        if owner != Some(Owner::Local) && !self.has_room(Owner::Local) {
             return out.emit(ManyEvent::Full { name });
         }
-        match maker {
-            None => self.bear(now, &name, Maker::Us, None, out),
-            Some(maker) => self.hand_over(&name, maker, Maker::Us),
+        match owner {
+            None => self.create(now, &name, Owner::Local, None, out),
+            Some(owner) => self.transfer(&name, owner, Owner::Local),
         }
         self.pass(now, &name, Input::Command(command), out);
     }
@@ -252,16 +266,16 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
             return out.note("MA-6", format_args!("drops a message from {from}: its name is too long"));
         }
         if !self.instances.contains_key(&name) {
-            if !self.has_room(Maker::Peer(from)) {
+            if !self.has_room(Owner::Peer(from)) {
                 return out.note("MA-6", format_args!("drops a message from {from} for one name too many"));
             }
-            self.bear(now, &name, Maker::Peer(from), None, out);
+            self.create(now, &name, Owner::Peer(from), None, out);
         }
         self.pass(now, &name, Input::Message { from, message }, out);
     }
 
-    /// MA-2. A timer that its instance has not set, or not any more, is nobody's.
-    fn wake(&mut self, now: Time, name: Name, timer: P::Timer, out: &mut Effects<'_, Self>) {
+    /// MA-2. A timer that is not set is ignored.
+    fn fire_timer(&mut self, now: Time, name: Name, timer: P::Timer, out: &mut Effects<'_, Self>) {
         let Some(instance) = self.instances.get_mut(&name) else { return };
         let Some(place) = instance.timers.iter().position(|set| *set == timer) else { return };
         instance.timers.swap_remove(place);
@@ -269,8 +283,8 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
     }
 
     /// MA-5.
-    fn confirm(&mut self, now: Time, count: u64, out: &mut Effects<'_, Self>) {
-        let mut whose = BTreeSet::new();
+    fn saves_durable(&mut self, now: Time, count: u64, out: &mut Effects<'_, Self>) {
+        let mut names = BTreeSet::new();
         while self.saved < count
             && let Some(name) = self.unsaved.pop_front()
         {
@@ -278,28 +292,28 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
             if let Some(instance) = self.instances.get_mut(&name) {
                 instance.saved += 1;
             }
-            whose.insert(name);
+            names.insert(name);
         }
-        for name in whose {
+        for name in names {
             let Some(instance) = self.instances.get(&name) else { continue };
             self.pass(now, &name, Input::Saved(instance.saved), out);
         }
     }
 
-    /// MA-2. The instance takes an input, and is forgotten if nothing keeps it any longer.
+    /// MA-2. Steps the instance, and forgets it if nothing requires it any longer.
     fn pass(&mut self, now: Time, name: &Name, input: Input<P>, out: &mut Effects<'_, Self>) {
         let Some(instance) = self.instances.get_mut(name) else { return };
         instance.step(now, name, input, &mut self.unsaved, out);
         if instance.is_forgettable() {
             self.template.raise(&instance.protocol.floor());
-            let maker = instance.maker;
+            let owner = instance.owner;
             self.instances.remove(name);
-            self.discount(maker);
+            self.discount(owner);
         }
     }
 
     /// MA-4.
-    fn tell_all(&mut self, now: Time, input: impl Fn() -> Input<P>, out: &mut Effects<'_, Self>) {
+    fn pass_to_all(&mut self, now: Time, input: impl Fn() -> Input<P>, out: &mut Effects<'_, Self>) {
         let names: Vec<_> = self.instances.keys().cloned().collect();
         for name in names {
             self.pass(now, &name, input(), out);
@@ -310,39 +324,46 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
         name.as_ref().len() > self.limits.name_bytes
     }
 
-    fn has_room(&self, maker: Maker) -> bool {
-        let most = match maker {
-            Maker::Us => self.limits.names,
-            Maker::Peer(_) => self.limits.names.saturating_mul(UNDER_WAY),
+    fn has_room(&self, owner: Owner) -> bool {
+        let most = match owner {
+            Owner::Local => self.limits.names,
+            Owner::Peer(_) => self.limits.names.saturating_mul(PEER_FACTOR),
         };
-        self.made.get(&maker).is_none_or(|count| *count < most)
+        self.counts.get(&owner).is_none_or(|count| *count < most)
     }
 
-    fn hand_over(&mut self, name: &Name, from: Maker, to: Maker) {
+    fn transfer(&mut self, name: &Name, from: Owner, to: Owner) {
         if let Some(instance) = self.instances.get_mut(name) {
-            instance.maker = to;
+            instance.owner = to;
             self.discount(from);
             self.count(to);
         }
     }
 
-    fn count(&mut self, maker: Maker) {
-        *self.made.entry(maker).or_default() += 1;
+    fn count(&mut self, owner: Owner) {
+        *self.counts.entry(owner).or_default() += 1;
     }
 
-    fn discount(&mut self, maker: Maker) {
-        if let Some(count) = self.made.get_mut(&maker) {
+    fn discount(&mut self, owner: Owner) {
+        if let Some(count) = self.counts.get_mut(&owner) {
             *count -= 1;
             if *count == 0 {
-                self.made.remove(&maker);
+                self.counts.remove(&owner);
             }
         }
     }
 
     fn assert_invariants(&self) {
-        debug_assert_eq!(self.made.values().sum::<usize>(), self.instances.len(), "every instance counts for someone");
-        debug_assert!(self.made.values().all(|count| *count > 0), "whoever has no instance leaves no trace");
-        debug_assert!(self.unsaved.iter().all(|name| self.instances.contains_key(name)), "who saved is not forgotten");
+        debug_assert_eq!(
+            self.counts.values().sum::<usize>(),
+            self.instances.len(),
+            "every instance counts for one owner"
+        );
+        debug_assert!(self.counts.values().all(|count| *count > 0), "an owner without instances has no entry");
+        debug_assert!(
+            self.unsaved.iter().all(|name| self.instances.contains_key(name)),
+            "an instance that saved is not forgotten"
+        );
     }
 }
 
@@ -355,38 +376,38 @@ impl<P: OneOfMany> Instance<P, P::Timer> {
         unsaved: &mut VecDeque<Name>,
         out: &mut Effects<'_, Many<Name, P>>,
     ) {
-        let mut label = Label { name, timers: &mut self.timers, keeps: &mut self.keeps, unsaved, out };
-        self.protocol.step(now, input, &mut Effects::new(&mut label));
+        let mut sink = NamingSink { name, timers: &mut self.timers, has_saved: &mut self.has_saved, unsaved, out };
+        self.protocol.step(now, input, &mut Effects::new(&mut sink));
     }
 
-    /// MA-3. What was saved outlives this life, so whoever saved something stays to answer for it.
+    /// MA-3. Saves outlive this incarnation, so an instance that saved something is kept.
     fn is_forgettable(&self) -> bool {
-        self.timers.is_empty() && !self.keeps && self.protocol.is_idle()
+        self.timers.is_empty() && !self.has_saved && self.protocol.is_idle()
     }
 }
 
-/// Where the effects of an instance go: they get its name.
-struct Label<'a, 'b, Name: Ord + Clone + AsRef<str>, P: OneOfMany> {
+/// Receives the effects of an instance, and adds its name to them.
+struct NamingSink<'a, 'b, Name: Ord + Clone + AsRef<str>, P: OneOfMany> {
     name: &'a Name,
     timers: &'a mut Vec<P::Timer>,
-    keeps: &'a mut bool,
+    has_saved: &'a mut bool,
     unsaved: &'a mut VecDeque<Name>,
     out: &'a mut Effects<'b, Many<Name, P>>,
 }
 
-impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Label<'_, '_, Name, P> {
+impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> NamingSink<'_, '_, Name, P> {
     fn named<T>(&self, inner: T) -> Named<Name, T> {
         Named { name: self.name.clone(), inner }
     }
 }
 
-impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Sink<P> for Label<'_, '_, Name, P> {
+impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Sink<P> for NamingSink<'_, '_, Name, P> {
     fn effect(&mut self, effect: Effect<P>) {
         let effect = match effect {
             Effect::Send { to, message, order } => Effect::Send { to, message: self.named(message), order },
             Effect::Multicast { to, message, order } => Effect::Multicast { to, message: self.named(message), order },
             Effect::Save(write) => {
-                *self.keeps = true;
+                *self.has_saved = true;
                 self.unsaved.push_back(self.name.clone());
                 Effect::Save(self.named(write))
             }

@@ -1,9 +1,9 @@
-//! Commands, messages, timers, events and writes that say whose they are.
+//! Commands, messages, timers, events and writes with the name of their instance.
 
 use crate::wrap::prelude::*;
 use core::fmt;
 
-/// Something of the instance with this name.
+/// A value that belongs to the instance with this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Named<Name, T> {
@@ -17,7 +17,7 @@ impl<Name: fmt::Display, T: fmt::Display> fmt::Display for Named<Name, T> {
     }
 }
 
-/// A message is counted and drawn as what it is, whatever its name.
+/// A message is counted and drawn like the inner one, whatever its name.
 impl<Name, M: Describe> Describe for Named<Name, M> {
     fn kind(&self) -> &'static str {
         self.inner.kind()
@@ -48,15 +48,15 @@ impl<Name, M: Describe> Describe for Named<Name, M> {
     }
 }
 
-/// What a node of many tells its user.
+/// The events of a node with many instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ManyEvent<Name, E> {
-    /// The instance with this name tells something.
+    /// An event of the instance with this name.
     Of { name: Name, event: E },
-    /// The command was refused, for this node has as many names in use as it may; nothing changed.
+    /// The command was refused, because the node has too many names in use; nothing changed.
     Full { name: Name },
-    /// The command was refused, for its name is too long; nothing changed.
+    /// The command was refused, because its name is too long; nothing changed.
     BadName { name: Name },
 }
 
@@ -70,7 +70,7 @@ impl<Name: fmt::Display, E: fmt::Display> fmt::Display for ManyEvent<Name, E> {
     }
 }
 
-/// What survives a crash: of each name what its instance saved.
+/// The durable state: for each name, the state that its instance saved.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -78,13 +78,14 @@ impl<Name: fmt::Display, E: fmt::Display> fmt::Display for ManyEvent<Name, E> {
     serde(bound(deserialize = "Name: Ord + serde::Deserialize<'de>, D: serde::Deserialize<'de>"))
 )]
 pub struct ManyDurable<Name, D> {
-    /// The part of each name that ever saved something.
+    /// The state of each name that ever saved something.
     pub parts: BTreeMap<Name, D>,
-    /// Whether the disk was lost at some time, so that a name without a part may have saved something before.
+    /// Whether the disk was lost at some time, so that a name without a part may have saved
+    /// something before.
     pub was_wiped: bool,
 }
 
-// Written by hand, because a derive would ask Default of the name.
+// Written by hand, because a derive would require Default of the name.
 impl<Name, D> Default for ManyDurable<Name, D> {
     fn default() -> Self {
         Self { parts: BTreeMap::new(), was_wiped: false }
@@ -104,7 +105,7 @@ impl<Name: Ord, D: Durable> Durable for ManyDurable<Name, D> {
     }
 }
 
-/// What an instance finds that has saved nothing since the disk was new or lost.
+/// The durable state of an instance that has saved nothing since the disk was new or lost.
 pub(super) fn unsaved<D: Durable>(was_wiped: bool) -> D {
     if was_wiped { D::wiped() } else { D::default() }
 }

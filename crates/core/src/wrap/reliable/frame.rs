@@ -1,38 +1,40 @@
-//! What reliable nodes send each other: numbered messages and acknowledgements.
+//! Frames between reliable nodes: numbered messages and acknowledgements.
 
 use crate::wrap::prelude::*;
 use core::fmt;
 
-/// A message of the protocol inside with what makes it reliable, or an acknowledgement.
+/// A numbered message of the inner protocol, or an acknowledgement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Frame<M> {
     Data {
         pair: Pair,
-        /// The first number ever sent between these lives: where a receiver that knows nothing begins.
+        /// The first number ever sent between these incarnations: where a receiver without state
+        /// begins.
         base: u64,
-        /// Its number. Numbers are those of one life of the sender to one peer, in order, without gap.
+        /// The message's number. Numbers are consecutive for one incarnation of the sender and one
+        /// peer.
         number: u64,
-        /// Whether the network has carried it before.
+        /// Whether this is the first copy or a retransmission.
         copy: Copy,
         message: M,
     },
-    /// What has been handed up so far.
+    /// Acknowledges delivered messages.
     Ack {
-        /// Between which lives it travels; `mine` is the life of the one who acknowledges.
+        /// The two incarnations; `mine` is that of the acknowledging node.
         pair: Pair,
-        /// Every number below this one.
+        /// Every number below this one is acknowledged.
         below: u64,
     },
 }
 
-/// The two lives that a frame travels between, named by its sender.
+/// The incarnations of a frame's sender and receiver, as seen by the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pair {
-    /// The life of the frame's sender.
+    /// The incarnation of the frame's sender.
     pub mine: Incarnation,
-    /// The life of its receiver, as far as the sender knows.
+    /// The incarnation of its receiver, as far as the sender knows.
     pub yours: Incarnation,
 }
 
@@ -42,18 +44,18 @@ impl fmt::Display for Pair {
     }
 }
 
-/// Which copy of a message a frame carries.
+/// Whether a frame carries a message for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Copy {
-    /// The first one, which the textbook's formulas count.
+    /// The first copy, which the formulas of the literature count.
     First,
-    /// A repetition.
+    /// A retransmission.
     Again,
 }
 
 impl<M> Frame<M> {
-    /// The two lives that it travels between.
+    /// The incarnations of the frame's sender and receiver.
     pub fn pair(&self) -> Pair {
         match self {
             Self::Data { pair, .. } | Self::Ack { pair, .. } => *pair,

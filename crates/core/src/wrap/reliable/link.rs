@@ -1,29 +1,31 @@
-//! One node's end of one link: what it sent and has no acknowledgement for, what it expects and holds back.
+//! One node's end of a link: its unacknowledged messages, the next expected number, and messages
+//! held back.
 
 use super::Retransmission;
 use crate::wrap::prelude::*;
 
-/// How far ahead of the next number a message may be and still be held back. What is further ahead is dropped,
-/// and arrives again when its turn is nearer.
+/// How far ahead of the next number a message may be and still be held back. A message further
+/// ahead is dropped, and retransmitted later.
 pub(super) const WINDOW: u64 = 1024;
 
-/// How many messages are repeated at a time.
+/// Number of messages that are retransmitted at a time.
 pub(super) const BATCH: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Link<M> {
-    /// The life of the peer at the other end. It is taken for the first one until a frame tells otherwise.
+    /// The incarnation of the peer. It is assumed to be the first until a frame shows another.
     pub(super) life: Incarnation,
     pub(super) outgoing: Outgoing<M>,
     pub(super) incoming: Incoming<M>,
 }
 
 impl<M> Link<M> {
-    pub(super) fn new(life: Incarnation, first_wait: Span) -> Self {
-        Self { life, outgoing: Outgoing::new(first_wait), incoming: Incoming::default() }
+    pub(super) fn new(life: Incarnation, first_timeout: Span) -> Self {
+        Self { life, outgoing: Outgoing::new(first_timeout), incoming: Incoming::default() }
     }
 
-    /// The peer lives anew: what the former life sent is over, and what it did not acknowledge is for the new one.
+    /// The peer has a new incarnation: forgets what the former one sent, and keeps what it did not
+    /// acknowledge for the new one.
     pub(super) fn renew(&mut self, life: Incarnation) {
         self.life = life;
         self.incoming = Incoming::default();
@@ -31,62 +33,69 @@ impl<M> Link<M> {
     }
 
     pub(super) fn assert_invariants(&self) {
-        let Outgoing { base, oldest, catching_up, .. } = &self.outgoing;
-        debug_assert!(base <= oldest, "nothing from before the base waits");
-        let something_left = |catching_up: &CatchingUp| catching_up.next.max(*oldest) < catching_up.end;
-        debug_assert!(catching_up.as_ref().is_none_or(something_left), "what is repeated is not all acknowledged");
+        let Outgoing { base, oldest, retransmitting, .. } = &self.outgoing;
+        debug_assert!(base <= oldest, "no message from before the base is unacknowledged");
+        let something_left = |retransmitting: &Retransmitting| retransmitting.next.max(*oldest) < retransmitting.end;
+        debug_assert!(
+            retransmitting.as_ref().is_none_or(something_left),
+            "a retransmission ends when everything is acknowledged"
+        );
         let Some(expected) = self.incoming.expected else {
-            return debug_assert!(self.incoming.held.is_empty(), "nothing is held before the base is known");
+            return debug_assert!(self.incoming.held.is_empty(), "no message is held back before the base is known");
         };
         let in_the_window =
             |number: &u64| number.checked_sub(expected).is_some_and(|ahead| 0 < ahead && ahead < WINDOW);
-        debug_assert!(self.incoming.held.keys().all(in_the_window), "what is held back is early, and not too early");
+        debug_assert!(
+            self.incoming.held.keys().all(in_the_window),
+            "messages held back are ahead of the next one, within the window"
+        );
     }
 }
 
 /// The messages to the peer that it has not acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Outgoing<M> {
-    /// The first number of the present pair of lives.
+    /// The first number of the current pair of incarnations.
     pub(super) base: u64,
-    /// The number of the first letter in the queue, or of the next one if there is none.
+    /// The number of the first message in the queue, or of the next one if the queue is empty.
     oldest: u64,
-    /// What is unacknowledged, in the order of the numbers, which have no gap.
-    queue: VecDeque<Letter<M>>,
-    /// How long to wait for the next acknowledgement.
-    pub(super) wait: Span,
-    catching_up: Option<CatchingUp>,
+    /// The unacknowledged messages, with consecutive numbers.
+    queue: VecDeque<Unacknowledged<M>>,
+    /// The timeout for the next acknowledgement.
+    pub(super) timeout: Span,
+    retransmitting: Option<Retransmitting>,
 }
 
-/// A message with the order it was sent in, which its repetitions keep.
+/// An unacknowledged message with its order relative to saves, which retransmissions keep.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Letter<M> {
+pub(super) struct Unacknowledged<M> {
     pub(super) message: M,
     pub(super) order: Order,
 }
 
-/// What is being sent again, in batches.
+/// A retransmission in progress, in batches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct CatchingUp {
-    /// The first number that was not sent again yet.
+struct Retransmitting {
+    /// The first number that was not retransmitted yet.
     next: u64,
-    /// The first number that had not been sent at all when the repeating began.
+    /// The first number that had not been sent at all when the retransmission began.
     end: u64,
 }
 
+/// The effect of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Settled {
-    /// Nothing new.
+pub(super) enum AckOutcome {
+    /// It covers nothing new.
     Stale,
-    /// Some messages need no more care.
+    /// It covers messages that were unacknowledged.
     Progress,
     /// It covers a number that was never sent.
     Impossible,
 }
 
 impl<M> Outgoing<M> {
-    fn new(first_wait: Span) -> Self {
-        Self { base: 0, oldest: 0, queue: VecDeque::new(), wait: first_wait, catching_up: None }
+    fn new(first_timeout: Span) -> Self {
+        Self { base: 0, oldest: 0, queue: VecDeque::new(), timeout: first_timeout, retransmitting: None }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -101,50 +110,50 @@ impl<M> Outgoing<M> {
         self.oldest + self.queue.len() as u64
     }
 
-    pub(super) fn push(&mut self, letter: Letter<M>) -> u64 {
+    pub(super) fn push(&mut self, unacknowledged: Unacknowledged<M>) -> u64 {
         let number = self.next();
-        self.queue.push_back(letter);
+        self.queue.push_back(unacknowledged);
         number
     }
 
-    pub(super) fn settle(&mut self, below: u64) -> Settled {
+    pub(super) fn settle(&mut self, below: u64) -> AckOutcome {
         if below > self.next() {
-            return Settled::Impossible;
+            return AckOutcome::Impossible;
         }
         let Some(count) = below.checked_sub(self.oldest).filter(|count| *count > 0) else {
-            return Settled::Stale;
+            return AckOutcome::Stale;
         };
-        // The count is no larger than the queue is long, so it fits.
+        // The count is at most the length of the queue, so it fits.
         self.queue.drain(..count as usize);
         self.oldest = below;
-        self.catching_up.take_if(|catching_up| catching_up.end <= below);
-        Settled::Progress
+        self.retransmitting.take_if(|retransmitting| retransmitting.end <= below);
+        AckOutcome::Progress
     }
 
-    /// The wait ended in vain: the next one is twice as long, unless that would be too long.
+    /// Doubles the timeout, unless that would exceed the maximum.
     pub(super) fn back_off(&mut self, retransmission: &Retransmission) {
-        let doubled = Span { earliest: self.wait.earliest.times(2), latest: self.wait.latest.times(2) };
+        let doubled = Span { earliest: self.timeout.earliest.times(2), latest: self.timeout.latest.times(2) };
         if doubled.latest <= retransmission.longest {
-            self.wait = doubled;
+            self.timeout = doubled;
         }
     }
 
-    /// All that is unacknowledged now is to be sent again, batch by batch.
-    pub(super) fn start_repeating(&mut self) {
-        self.catching_up = Some(CatchingUp { next: self.oldest, end: self.next() });
+    /// Starts to retransmit everything that is unacknowledged now, batch by batch.
+    pub(super) fn start_retransmitting(&mut self) {
+        self.retransmitting = Some(Retransmitting { next: self.oldest, end: self.next() });
     }
 
-    /// The next batch to send again, once the one before is acknowledged. It ends at what was sent since the
-    /// repeating began: that need not be lost.
-    pub(super) fn next_batch(&mut self) -> impl Iterator<Item = (u64, &Letter<M>)> {
+    /// The next batch to retransmit, once the previous one is acknowledged. It does not include
+    /// messages sent since the retransmission began: these need not be lost.
+    pub(super) fn next_batch(&mut self) -> impl Iterator<Item = (u64, &Unacknowledged<M>)> {
         let mut count = 0;
-        if let Some(CatchingUp { next, end }) = &mut self.catching_up
+        if let Some(Retransmitting { next, end }) = &mut self.retransmitting
             && *next <= self.oldest
         {
             count = end.saturating_sub(self.oldest).min(BATCH as u64);
             *next = self.oldest + count;
             if *next >= *end {
-                self.catching_up = None;
+                self.retransmitting = None;
             }
         }
         (self.oldest..).zip(self.queue.iter().take(count as usize))
@@ -153,20 +162,22 @@ impl<M> Outgoing<M> {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Incoming<M> {
-    /// The number to hand up next; unknown until the first message between the present lives arrives.
+    /// The number to deliver next; `None` until the first message between the current incarnations
+    /// arrives.
     expected: Option<u64>,
     held: BTreeMap<u64, M>,
 }
 
+/// How a message relates to the next expected number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Arrival<M> {
     Next(M),
     Early,
-    /// One that was handed up before.
-    Repeated,
-    /// One too far ahead to be held back.
+    /// It was delivered before.
+    Duplicate,
+    /// It is too far ahead to be held back.
     TooFar,
-    /// One that no peer in its senses sends.
+    /// No correct peer sends it.
     Impossible,
 }
 
@@ -177,7 +188,7 @@ impl<M> Default for Incoming<M> {
 }
 
 impl<M> Incoming<M> {
-    /// Every number below this one was handed up.
+    /// Every number below this one was delivered.
     pub(super) fn below(&self) -> u64 {
         self.expected.unwrap_or(0)
     }
@@ -188,7 +199,7 @@ impl<M> Incoming<M> {
         };
         let expected = *self.expected.get_or_insert(base);
         match number.checked_sub(expected) {
-            None => Arrival::Repeated,
+            None => Arrival::Duplicate,
             Some(0) => {
                 self.expected = Some(after);
                 Arrival::Next(message)
@@ -201,11 +212,11 @@ impl<M> Incoming<M> {
         }
     }
 
-    /// The next one, if it is among those held back.
+    /// Removes and returns the next message, if it is held back.
     pub(super) fn take_held(&mut self) -> Option<(u64, M)> {
         let number = self.expected?;
         let message = self.held.remove(&number)?;
-        // Only numbers that have a successor are held.
+        // Only numbers that have a successor are held back.
         self.expected = number.checked_add(1);
         Some((number, message))
     }

@@ -1,38 +1,49 @@
-//! Reliable links: from links that lose, repeat and reorder to links that deliver exactly once and in order.
+//! Reliable links: exactly-once, in-order delivery over links that lose, duplicate and reorder
+//! messages.
 //!
-//! Every message to a peer gets the next number. The receiver hands messages up in the order of their numbers
-//! and acknowledges them; the sender repeats what is not acknowledged. Numbers belong to a life of the sender
-//! and are read within a pair of lives, so a node that restarted is never mistaken for one that repeats itself.
+//! Every message to a peer gets the next number. The receiver delivers messages in the order of
+//! their numbers and acknowledges them; the sender retransmits what is not acknowledged. Numbers
+//! belong to an incarnation of the sender and to a pair of incarnations, so the messages of a
+//! restarted node are never mistaken for retransmissions.
 //!
 //! ```text
-//! RL-1   the protocol sends          → number the message, keep it and send it; begin to wait if nothing waited
-//! RL-2   the wait ends               → send again what is unacknowledged, oldest first; wait twice as long
-//! RL-3   a message arrives           → if it is the next one, hand it up and all held back that follow it; if it
-//!                                      is early, hold it back
-//! RL-4   a repetition arrives        → hand nothing up; acknowledge again
-//! RL-5   messages were handed up     → acknowledge every number so far, after all that they caused
-//! RL-6   an acknowledgement arrives  → forget what it covers; wait the first time again for the rest, if any
-//! RL-7   a peer shows a new life     → forget what the old one sent; what the old one did not acknowledge is sent
-//!                                      again, and its first number is the base of the new pair
-//! RL-8   a frame of a past life      → drop it, and an acknowledgement to a past life of ours too
-//! RL-9   a message to our past life  → do not hand it up; answer with an acknowledgement, which shows our new one
-//! RL-10  a frame that cannot be      → drop it: it names a life of ours to come, covers what was never sent, has a
-//!                                      number below its base, or is too far ahead to be held back
+//! RL-1   the inner protocol sends          → number the message, keep it and send it; start the timer
+//!                                            if it is not running
+//! RL-2   the timer fires                   → retransmit what is unacknowledged, oldest first; wait
+//!                                            twice as long
+//! RL-3   a message arrives                 → if it is the next one, deliver it and all held back that
+//!                                            follow it; if it is early, hold it back
+//! RL-4   a duplicate arrives               → do not deliver it; acknowledge again
+//! RL-5   messages were delivered           → acknowledge every number so far, after all effects of the
+//!                                            messages
+//! RL-6   an acknowledgement arrives        → forget what it covers; reset the timeout and wait for the
+//!                                            rest, if any
+//! RL-7   a peer shows a new incarnation    → forget what the old one sent; retransmit what the old one
+//!                                            did not acknowledge, and its first number is the base of
+//!                                            the new pair
+//! RL-8   a frame of a past incarnation     → drop it, and an acknowledgement to a past incarnation of
+//!                                            ours too
+//! RL-9   a message to our past incarnation → do not deliver it; answer with an acknowledgement, which
+//!                                            shows our new one
+//! RL-10  an impossible frame               → drop it: it names a future incarnation of ours, covers
+//!                                            what was never sent, has a number below its base, or is
+//!                                            too far ahead to be held back
 //! ```
 //!
-//! Cost: one acknowledgement a message, and the repetitions; no message waits for an acknowledgement. A message
-//! that comes after a lost one waits for its repetition.
+//! Cost: one acknowledgement per message, and the retransmissions; no message waits for an
+//! acknowledgement. A message that follows a lost one waits for its retransmission.
 //!
-//! Assumes: a link that carries infinitely many frames delivers infinitely many; every life of a node has a larger
-//! incarnation than the one before; the network tells truly who sent a frame.
+//! Assumes: a link that carries infinitely many frames delivers infinitely many; every incarnation
+//! of a node is larger than the one before; the network names the true sender of a frame.
 //!
-//! When it fails: a link that is down for good, or a peer that never comes back, costs one repetition of a batch per
-//! longest wait and keeps all that is unacknowledged in memory. A node that crashes takes its unacknowledged
-//! messages with it. What a node handed up but had not acknowledged when it crashed is handed up to its next life
-//! again; what it acknowledged was durable, since the acknowledgement waits for the saves before it. A node whose
-//! incarnation goes back is heard by nobody until it has caught up.
+//! When it fails: a link that is down for good, or a peer that never restarts, costs one
+//! retransmission of a batch per longest timeout, and keeps all unacknowledged messages in memory.
+//! A node that crashes loses its unacknowledged messages. A message that a node delivered but had
+//! not acknowledged when it crashed is delivered to its next incarnation again; acknowledged
+//! messages were durable, since the acknowledgement waits for the saves before it. If the
+//! incarnation of a node decreases, its peers drop its frames until it has caught up.
 //!
-//! A message sent ahead of the disk still arrives after those sent before it that wait for the disk.
+//! A message sent ahead of the disk still arrives after earlier messages that wait for the disk.
 
 mod frame;
 mod link;
@@ -44,34 +55,34 @@ pub use frame::{Copy, Frame, Pair};
 use crate::about::About;
 use crate::wrap::prelude::*;
 use core::cmp::Ordering;
-use link::{Arrival, Letter, Link, Settled};
+use link::{AckOutcome, Arrival, Link, Unacknowledged};
 
-/// What reliable links do and by which rules: the header of this file.
+/// Parses the header of this file: how reliable links work, and by which rules.
 pub fn about() -> About {
     About::of_source(include_str!("mod.rs"))
 }
 
-/// A protocol that assumes reliable first-in-first-out links, made fit for links that are not.
+/// Runs a protocol that assumes reliable first-in-first-out links over links that are not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reliable<P: Protocol> {
-    place: Fixed<Place>,
-    life: Incarnation,
+    config: Fixed<Config>,
+    incarnation: Incarnation,
     inner: P,
     links: BTreeMap<NodeId, Link<P::Message>>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     retransmission: Retransmission,
 }
 
-/// How long to wait for an acknowledgement before sending again.
+/// How long to wait for an acknowledgement before retransmitting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmission {
-    /// The first wait, and the one after each acknowledgement that brings something new.
+    /// The first timeout, and the one after each acknowledgement that covers something new.
     pub first: Span,
-    /// Each wait in vain doubles the next one as long as that is no longer than this.
+    /// Each timeout doubles the next one, as long as that does not exceed this maximum.
     pub longest: Duration,
 }
 
@@ -87,7 +98,7 @@ impl Default for Retransmission {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum ReliableTimer<T> {
-    /// The wait for an acknowledgement of this peer.
+    /// The wait for an acknowledgement from this peer.
     Retransmit(NodeId),
     Inner(T),
 }
@@ -103,7 +114,7 @@ impl<P: Protocol> Protocol for Reliable<P> {
         match input {
             Input::Start { durable, incarnation } => self.start(now, durable, incarnation, out),
             Input::Message { from, message } => self.receive(now, from, message, out),
-            Input::Timer(ReliableTimer::Retransmit(peer)) => self.wait_in_vain(peer, out),
+            Input::Timer(ReliableTimer::Retransmit(peer)) => self.retransmit_on_timeout(peer, out),
             Input::Timer(ReliableTimer::Inner(timer)) => self.pass(now, Input::Timer(timer), out),
             Input::Command(command) => self.pass(now, Input::Command(command), out),
             Input::Saved(count) => self.pass(now, Input::Saved(count), out),
@@ -123,47 +134,48 @@ impl<P: Protocol> Protocol for Reliable<P> {
 impl<P: Protocol> Reliable<P> {
     /// The node `me` with reliable links around the protocol `inner`.
     pub fn new(me: NodeId, inner: P, retransmission: Retransmission) -> Self {
-        let place = Fixed::new(Place { me, retransmission });
-        Self { place, life: Incarnation::FIRST, inner, links: BTreeMap::new() }
+        let config = Fixed::new(Config { me, retransmission });
+        Self { config, incarnation: Incarnation::FIRST, inner, links: BTreeMap::new() }
     }
 
-    /// The protocol inside.
+    /// The inner protocol.
     pub fn inner(&self) -> &P {
         &self.inner
     }
 
-    /// How many messages to this peer are not acknowledged yet.
+    /// Number of messages to this peer that are not acknowledged yet.
     pub fn unacknowledged(&self, peer: NodeId) -> usize {
         self.links.get(&peer).map_or(0, |link| link.outgoing.len())
     }
 
-    /// A life begins without links.
+    /// A new incarnation starts without links.
     fn start(&mut self, now: Time, durable: P::Durable, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
-        self.life = incarnation;
+        self.incarnation = incarnation;
         self.links.clear();
         self.pass(now, Input::Start { durable, incarnation }, out);
     }
 
-    /// The protocol inside takes an input; what it sends goes through RL-1.
+    /// Steps the inner protocol; its sends go through RL-1.
     fn pass(&mut self, now: Time, input: Input<P>, out: &mut Effects<'_, Self>) {
-        let mut post = Post { place: &self.place, life: self.life, links: &mut self.links, out };
-        self.inner.step(now, input, &mut Effects::new(&mut post));
+        let mut sink =
+            ReliableSink { config: &self.config, incarnation: self.incarnation, links: &mut self.links, out };
+        self.inner.step(now, input, &mut Effects::new(&mut sink));
     }
 
-    /// RL-8, RL-9, RL-10. Sorts frames by the lives that they travel between, and by what they are.
+    /// RL-8, RL-9, RL-10. Sorts frames by the incarnations that they name, and by kind.
     fn receive(&mut self, now: Time, from: NodeId, frame: Frame<P::Message>, out: &mut Effects<'_, Self>) {
         let pair = frame.pair();
-        if pair.yours > self.life {
-            return out.note("RL-10", format_args!("drops a frame from {from}: {pair} is a life to come"));
+        if pair.yours > self.incarnation {
+            return out.note("RL-10", format_args!("drops a frame from {from}: {pair} names a future incarnation"));
         }
         match pair.mine.cmp(&self.link(from).life) {
             Ordering::Less => {
-                return out.note("RL-8", format_args!("drops a frame of {from}'s past life {}", pair.mine));
+                return out.note("RL-8", format_args!("drops a frame of {from}'s past incarnation {}", pair.mine));
             }
             Ordering::Equal => {}
-            Ordering::Greater => self.renew(from, pair.mine, out),
+            Ordering::Greater => self.restart_link(from, pair.mine, out),
         }
-        let present = pair.yours == self.life;
+        let present = pair.yours == self.incarnation;
         match frame {
             Frame::Data { base, number, message, .. } if present => {
                 self.accept(now, from, base, number, message, out);
@@ -171,24 +183,27 @@ impl<P: Protocol> Reliable<P> {
             Frame::Data { number, .. } => {
                 out.note(
                     "RL-9",
-                    format_args!("does not take {number} from {from}: it is for our past life {}", pair.yours),
+                    format_args!(
+                        "does not deliver {number} from {from}: it is for our past incarnation {}",
+                        pair.yours
+                    ),
                 );
                 self.acknowledge(from, out);
             }
             Frame::Ack { below, .. } if present => self.settle(from, below, out),
             Frame::Ack { .. } => {
-                out.note("RL-8", format_args!("drops what {from} acknowledges to a past life of ours"));
+                out.note("RL-8", format_args!("drops an acknowledgement of {from} to a past incarnation of ours"));
             }
         }
     }
 
     /// RL-2.
-    fn wait_in_vain(&mut self, peer: NodeId, out: &mut Effects<'_, Self>) {
+    fn retransmit_on_timeout(&mut self, peer: NodeId, out: &mut Effects<'_, Self>) {
         let Some(link) = self.links.get_mut(&peer).filter(|link| !link.outgoing.is_empty()) else { return };
-        link.outgoing.back_off(&self.place.retransmission);
-        link.outgoing.start_repeating();
-        self.repeat(peer, "RL-2", out);
-        self.wait(peer, out);
+        link.outgoing.back_off(&self.config.retransmission);
+        link.outgoing.start_retransmitting();
+        self.retransmit(peer, "RL-2", out);
+        self.set_timer(peer, out);
     }
 
     /// RL-3, RL-4.
@@ -205,14 +220,14 @@ impl<P: Protocol> Reliable<P> {
             Arrival::Next(message) => {
                 let mut next = Some((number, message));
                 while let Some((number, message)) = next {
-                    self.hand_up(now, from, number, message, out);
+                    self.deliver(now, from, number, message, out);
                     next = self.link(from).incoming.take_held();
                 }
                 self.acknowledge(from, out);
             }
             Arrival::Early => out.note("RL-3", format_args!("holds {number} from {from} back")),
-            Arrival::Repeated => {
-                out.note("RL-4", format_args!("has had {number} from {from}"));
+            Arrival::Duplicate => {
+                out.note("RL-4", format_args!("has received {number} from {from} before"));
                 self.acknowledge(from, out);
             }
             Arrival::TooFar => out.note("RL-10", format_args!("drops {number} from {from}: it is too far ahead")),
@@ -220,106 +235,114 @@ impl<P: Protocol> Reliable<P> {
         }
     }
 
-    fn hand_up(&mut self, now: Time, from: NodeId, number: u64, message: P::Message, out: &mut Effects<'_, Self>) {
+    fn deliver(&mut self, now: Time, from: NodeId, number: u64, message: P::Message, out: &mut Effects<'_, Self>) {
         let incarnation = self.link(from).life;
         out.note_handed(from, Parcel { incarnation, number });
         self.pass(now, Input::Message { from, message }, out);
     }
 
-    /// RL-5. It comes after the effects of what was handed up, so it waits for what they save.
+    /// RL-5. The acknowledgement follows the effects of the delivered messages, so it waits for
+    /// their saves.
     fn acknowledge(&mut self, peer: NodeId, out: &mut Effects<'_, Self>) {
-        let mine = self.life;
+        let mine = self.incarnation;
         let link = self.link(peer);
         let pair = Pair { mine, yours: link.life };
         out.send(peer, Frame::Ack { pair, below: link.incoming.below() });
     }
 
-    /// RL-6. Whoever acknowledges is reached again, so the waits are short again; a whole batch that is
-    /// acknowledged brings the next one.
+    /// RL-6. An acknowledgement shows that the peer is reachable, so the timeout is short again;
+    /// once a whole batch is acknowledged, the next one is sent.
     fn settle(&mut self, from: NodeId, below: u64, out: &mut Effects<'_, Self>) {
-        let first = self.place.retransmission.first;
+        let first = self.config.retransmission.first;
         let link = self.link(from);
         match link.outgoing.settle(below) {
-            Settled::Stale => {}
-            Settled::Progress => {
-                link.outgoing.wait = first;
+            AckOutcome::Stale => {}
+            AckOutcome::Progress => {
+                link.outgoing.timeout = first;
                 if link.outgoing.is_empty() {
                     return out.cancel_timer(ReliableTimer::Retransmit(from));
                 }
-                self.repeat(from, "RL-6", out);
-                self.wait(from, out);
+                self.retransmit(from, "RL-6", out);
+                self.set_timer(from, out);
             }
-            Settled::Impossible => {
-                out.note("RL-10", format_args!("{from} acknowledges all below {below}, which was never sent"));
+            AckOutcome::Impossible => {
+                out.note(
+                    "RL-10",
+                    format_args!(
+                        "ignores an acknowledgement of {from}: it covers all below {below}, which was never sent"
+                    ),
+                );
             }
         }
     }
 
-    /// RL-7. The numbers stay as they are: the base tells the new life where to begin.
-    fn renew(&mut self, peer: NodeId, life: Incarnation, out: &mut Effects<'_, Self>) {
-        let first = self.place.retransmission.first;
+    /// RL-7. The numbers stay as they are: the base tells the new incarnation where to begin.
+    fn restart_link(&mut self, peer: NodeId, life: Incarnation, out: &mut Effects<'_, Self>) {
+        let first = self.config.retransmission.first;
         let link = self.link(peer);
-        out.note("RL-7", format_args!("meets life {life} of {peer}, after {}", link.life));
+        out.note("RL-7", format_args!("learns of incarnation {life} of {peer}, after {}", link.life));
         link.renew(life);
         if link.outgoing.is_empty() {
             return;
         }
-        link.outgoing.wait = first;
-        link.outgoing.start_repeating();
-        self.repeat(peer, "RL-7", out);
-        self.wait(peer, out);
+        link.outgoing.timeout = first;
+        link.outgoing.start_retransmitting();
+        self.retransmit(peer, "RL-7", out);
+        self.set_timer(peer, out);
     }
 
-    /// Sends the next batch again, if there is one to send.
-    fn repeat(&mut self, peer: NodeId, rule: &'static str, out: &mut Effects<'_, Self>) {
-        let mine = self.life;
+    /// Retransmits the next batch, if there is one.
+    fn retransmit(&mut self, peer: NodeId, rule: &'static str, out: &mut Effects<'_, Self>) {
+        let mine = self.incarnation;
         let link = self.link(peer);
         let (pair, base) = (Pair { mine, yours: link.life }, link.outgoing.base);
-        for (number, letter) in link.outgoing.next_batch() {
+        for (number, unacknowledged) in link.outgoing.next_batch() {
             out.note(rule, format_args!("sends {number} to {peer} again"));
-            let message = letter.message.clone();
+            let message = unacknowledged.message.clone();
             let message = Frame::Data { pair, base, number, copy: Copy::Again, message };
-            out.put(Effect::Send { to: peer, message, order: letter.order });
+            out.put(Effect::Send { to: peer, message, order: unacknowledged.order });
         }
     }
 
-    fn wait(&mut self, peer: NodeId, out: &mut Effects<'_, Self>) {
-        let span = self.link(peer).outgoing.wait;
+    fn set_timer(&mut self, peer: NodeId, out: &mut Effects<'_, Self>) {
+        let span = self.link(peer).outgoing.timeout;
         out.set_timer(ReliableTimer::Retransmit(peer), span);
     }
 
     fn link(&mut self, peer: NodeId) -> &mut Link<P::Message> {
-        link_of(&self.place, self.life, &mut self.links, peer)
+        link_to(&self.config, self.incarnation, &mut self.links, peer)
     }
 }
 
-/// The link to a peer. Only of ourselves do we know which life it is before we hear of it.
-fn link_of<'a, M>(
-    place: &Place,
-    life: Incarnation,
+/// The link to a peer. Until a frame shows a peer's incarnation, it is assumed to be the first; our
+/// own is known.
+fn link_to<'a, M>(
+    config: &Config,
+    incarnation: Incarnation,
     links: &'a mut BTreeMap<NodeId, Link<M>>,
     peer: NodeId,
 ) -> &'a mut Link<M> {
-    let guess = if peer == place.me { life } else { Incarnation::FIRST };
-    links.entry(peer).or_insert_with(|| Link::new(guess, place.retransmission.first))
+    let guess = if peer == config.me { incarnation } else { Incarnation::FIRST };
+    links.entry(peer).or_insert_with(|| Link::new(guess, config.retransmission.first))
 }
 
-struct Post<'a, 'b, P: Protocol> {
-    place: &'a Place,
-    life: Incarnation,
+/// Receives the inner protocol's effects, and sends its messages over the links.
+struct ReliableSink<'a, 'b, P: Protocol> {
+    config: &'a Config,
+    incarnation: Incarnation,
     links: &'a mut BTreeMap<NodeId, Link<P::Message>>,
     out: &'a mut Effects<'b, Reliable<P>>,
 }
 
-impl<P: Protocol> Post<'_, '_, P> {
+impl<P: Protocol> ReliableSink<'_, '_, P> {
     /// RL-1.
     fn send(&mut self, to: NodeId, message: P::Message, order: Order) {
-        let link = link_of(self.place, self.life, self.links, to);
+        let link = link_to(self.config, self.incarnation, self.links, to);
         let nothing_waited = link.outgoing.is_empty();
-        let number = link.outgoing.push(Letter { message: message.clone(), order });
-        let pair = Pair { mine: self.life, yours: link.life };
+        let number = link.outgoing.push(Unacknowledged { message: message.clone(), order });
+        let pair = Pair { mine: self.incarnation, yours: link.life };
         let message = Frame::Data { pair, base: link.outgoing.base, number, copy: Copy::First, message };
-        let span = link.outgoing.wait;
+        let span = link.outgoing.timeout;
         self.out.put(Effect::Send { to, message, order });
         if nothing_waited {
             self.out.set_timer(ReliableTimer::Retransmit(to), span);
@@ -327,12 +350,12 @@ impl<P: Protocol> Post<'_, '_, P> {
     }
 }
 
-impl<P: Protocol> Sink<P> for Post<'_, '_, P> {
+impl<P: Protocol> Sink<P> for ReliableSink<'_, '_, P> {
     fn effect(&mut self, effect: Effect<P>) {
         match effect {
             Effect::Send { to, message, order } => self.send(to, message, order),
             Effect::Multicast { to, message, order } => {
-                for peer in to.others(self.place.me) {
+                for peer in to.others(self.config.me) {
                     self.send(peer, message.clone(), order);
                 }
             }

@@ -1,9 +1,9 @@
-//! What members of a view send each other, and what they wait for.
+//! Messages and timers of a member of a view.
 
 use crate::wrap::prelude::*;
 use core::fmt;
 
-/// A message with the number of the view that it belongs to.
+/// A message with the epoch of its view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Envelope<M, R> {
@@ -11,13 +11,13 @@ pub struct Envelope<M, R> {
     pub content: Content<M, R>,
 }
 
-/// What is in an envelope.
+/// The content of an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Content<M, R> {
-    /// A message of the protocol inside.
+    /// A message of the inner protocol.
     Inner(M),
-    /// What the sender brings along from the views before this one.
+    /// The sender's report on the views before this one.
     Report(R),
 }
 
@@ -72,11 +72,12 @@ impl<M: Describe, R> Describe for Envelope<M, R> {
     }
 }
 
-/// What a member waits for.
+/// The timers of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum ViewedTimer<T> {
+    /// The lease ends.
     Lease,
-    /// A timer that the protocol inside set in this view.
+    /// A timer that the inner protocol set in this view.
     Inner(Epoch, T),
 }

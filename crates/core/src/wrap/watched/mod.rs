@@ -1,34 +1,41 @@
-//! Failure detection: heartbeats around a protocol, which is told whom to take for dead.
+//! Failure detection: heartbeats around a protocol, which learns which peers are suspected.
 //!
-//! Every node sends a heartbeat to all others once a period, and any message is a sign of life. Who gives no sign for too long is suspected;
-//! who gives one again is trusted again. What is too long is the detector's choice: a fixed bound, or what a peer's own pace so far makes
-//! unlikely (the φ accrual of Hayashibara and others, 2004).
+//! Every node sends a heartbeat to all others once a period, and any message is a sign of life. A
+//! peer that gives no sign for too long is suspected; when it gives one again, it is trusted again.
+//! The detector determines how long is too long: a fixed bound, or a silence that the peer's
+//! heartbeats so far make unlikely (the φ accrual detector of Hayashibara and others, 2004).
 //!
 //! ```text
-//! WA-1  a life begins              → send a heartbeat at once, and another one every period
-//! WA-2  a peer gives a sign        → wait for its next one from now on: for a period and the bound, or by its pace
-//! WA-3  the wait ends in silence   → suspect the peer
-//! WA-4  a suspect gives a sign     → trust it again, before what it says is handed on
-//! WA-5  a peer shows a new life    → it was dead, whether we noticed or not: suspect it unless we do, then trust it
-//! WA-6  a message of a past life   → hand it on; it is no sign of the present one
-//! WA-7  a heartbeat comes          → by an accrual detector, the gap since the last one tells the peer's pace
-//! WA-8  somebody else suspects     → a driver that knows of a death or a return is believed, and nothing is told twice
+//! WA-1  a node starts                        → send a heartbeat at once, and another one every period
+//! WA-2  a peer gives a sign of life          → wait for its next one from now on: for a period and the
+//!                                              bound, or by its pace
+//! WA-3  the wait times out                   → suspect the peer
+//! WA-4  a suspect gives a sign of life       → trust it again, before its message is delivered
+//! WA-5  a peer shows a new incarnation       → it crashed, noticed or not: suspect it unless it is
+//!                                              suspected, then trust it
+//! WA-6  a message of a past incarnation      → deliver it; it is no sign of life of the current one
+//! WA-7  a heartbeat arrives                  → with an accrual detector, learn the peer's pace from
+//!                                              the gap since the last one
+//! WA-8  the driver reports a crash or return → believe it, and pass each change on only once
 //! ```
 //!
-//! Cost: n−1 heartbeats a node and period, all counted as control. A crash is noticed within a period and the wait: with a fixed bound no
-//! later than twice the period and the bound after it.
+//! Cost: n−1 heartbeats per node and period, all counted as control. A crash is noticed within a
+//! period and the wait: with a fixed bound, at most twice the period plus the bound after it.
 //!
-//! Assumes: with a fixed bound, that no message takes longer than the bound, none is lost, and nodes are as fast as they are taken to be.
-//! Then it is perfect: whoever is suspected is dead and will not be heard of again, and whoever is dead is suspected. An accrual detector
-//! assumes only that a living peer's beats go on to come, and makes mistakes at a rate that its threshold sets. Either needs incarnations
-//! that grow.
+//! Assumes: with a fixed bound, that no message takes longer than the bound, none is lost, and
+//! nodes are as fast as the bound supposes. Then the detector is perfect: a suspected node is dead
+//! and sends nothing more, and a dead node is suspected. An accrual detector assumes only that the
+//! heartbeats of a live peer keep arriving, and makes mistakes at a rate that its threshold sets.
+//! Either needs incarnations that increase.
 //!
-//! When it fails: a bound that is too short makes suspects of the living (it is not accurate), again and again; one that is too long
-//! notices late. The accrual detector learns from every mistake, so with beats that arrive at all it makes fewer and fewer. In a partition each side
-//! suspects the other, and is right to for as long as it lasts.
+//! When it fails: a bound that is too short makes the detector suspect live nodes again and again
+//! (it is not accurate); one that is too long makes it slow. The accrual detector learns from every
+//! mistake, so as long as heartbeats arrive at all it makes fewer and fewer. In a partition each
+//! side suspects the other, rightly for as long as the partition lasts.
 //!
-//! Departs from the paper: a gap that was taken for death counts as no more than twice the silence that was allowed, so that one long outage
-//! does not make the detector blind; and the deviation is never taken for less than a tenth of the period.
+//! Departs from the paper: a gap that led to a suspicion counts as at most twice the silence that
+//! was allowed, so that one long outage does not blind the detector; and the deviation is at least
+//! a tenth of the period.
 
 mod pace;
 mod signal;
@@ -44,48 +51,49 @@ use crate::wrap::prelude::*;
 use core::cmp::Ordering;
 use pace::Pace;
 
-/// What failure detection does and by which rules: the header of this file.
+/// Parses the header of this file: how failure detection works, and by which rules.
 pub fn about() -> About {
     About::of_source(include_str!("mod.rs"))
 }
 
-/// How silence becomes suspicion.
+/// When silence becomes suspicion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Detector {
     /// After a period and this bound.
     FixedBound {
-        /// From one heartbeat to the next.
+        /// The time from one heartbeat to the next.
         period: Duration,
-        /// By how much later than that a heartbeat may come.
+        /// How much later than that a heartbeat may arrive.
         bound: Duration,
     },
-    /// When silence is as unlikely as this, by the latest gaps between heartbeats.
+    /// When a live peer would be silent for so long only with this probability, judged by the
+    /// latest gaps between heartbeats.
     Accrual {
         period: Duration,
         threshold: Threshold,
-        /// How many gaps are remembered, from 2 up to 1024.
+        /// Number of gaps to remember, from 2 to 1024.
         window: u16,
     },
 }
 
 impl Detector {
-    /// How many gaps an accrual detector usually remembers.
+    /// The default number of gaps that an accrual detector remembers.
     pub const USUAL_WINDOW: u16 = 200;
 
-    /// The detector that makes no mistake in a group of this size in which nothing takes longer than this. A node may have one input
-    /// of each other node to see to before it comes to its own heartbeat.
+    /// The detector that makes no mistake in a group of this size with these bounds. A node may
+    /// have to handle one input of every other node before it sends its own heartbeat.
     pub fn perfect(period: Duration, bounds: &Bounds, nodes: usize) -> Self {
         let bound = bounds.message + bounds.processing.times(nodes as u64 + 1);
         Self::FixedBound { period, bound }
     }
 
-    /// An accrual detector that suspects at this level.
+    /// An accrual detector with this threshold.
     pub const fn accrual(period: Duration, threshold: Threshold) -> Self {
         Self::Accrual { period, threshold, window: Self::USUAL_WINDOW }
     }
 
-    /// From one heartbeat to the next.
+    /// The time from one heartbeat to the next.
     pub const fn period(&self) -> Duration {
         match self {
             Self::FixedBound { period, .. } | Self::Accrual { period, .. } => *period,
@@ -93,19 +101,19 @@ impl Detector {
     }
 }
 
-/// A protocol whose peers are watched.
+/// A protocol with a failure detector for its peers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Watched<P> {
-    place: Fixed<Place>,
-    life: Incarnation,
+    config: Fixed<Config>,
+    incarnation: Incarnation,
     inner: P,
-    /// How many heartbeats of this life were sent, where that is counted.
+    /// Number of heartbeats that this incarnation has sent; always 0 with a fixed bound.
     beats: u64,
     peers: BTreeMap<NodeId, Peer>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Config {
     me: NodeId,
     group: Group,
     detector: Detector,
@@ -113,10 +121,10 @@ struct Place {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Peer {
-    /// Its latest life that was heard of.
-    life: Option<Incarnation>,
+    /// The latest known incarnation of the peer.
+    incarnation: Option<Incarnation>,
     is_suspected: bool,
-    /// How its heartbeats come, where the detector asks.
+    /// The pace of its heartbeats; `None` with a fixed bound.
     pace: Option<Pace>,
 }
 
@@ -130,11 +138,11 @@ impl<P: Protocol> Protocol for Watched<P> {
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Start { durable, incarnation } => self.start(now, durable, incarnation, out),
-            Input::Message { from, message } => self.hear(now, from, message, out),
+            Input::Message { from, message } => self.receive(now, from, message, out),
             Input::Timer(WatchedTimer::Beat) => self.beat(out),
-            Input::Timer(WatchedTimer::Silence(peer)) => self.doubt(now, peer, out),
-            Input::Suspect(node) => self.believe_death(now, node, out),
-            Input::Trust(node) => self.believe_return(now, node, out),
+            Input::Timer(WatchedTimer::Silence(peer)) => self.timed_out(now, peer, out),
+            Input::Suspect(node) => self.crash_reported(now, node, out),
+            Input::Trust(node) => self.return_reported(now, node, out),
             Input::Timer(WatchedTimer::Inner(timer)) => self.pass(now, Input::Timer(timer), out),
             Input::Command(command) => self.pass(now, Input::Command(command), out),
             Input::Saved(count) => self.pass(now, Input::Saved(count), out),
@@ -147,34 +155,35 @@ impl<P: Protocol> Protocol for Watched<P> {
 }
 
 impl<P: Protocol> Watched<P> {
-    /// The node `me` of this group, which watches all others by this detector.
+    /// Creates the node `me` of this group, which watches all other members with this detector.
     pub fn new(me: NodeId, group: Group, inner: P, detector: Detector) -> Self {
-        let place = Fixed::new(Place { me, group, detector });
-        Self { place, life: Incarnation::FIRST, inner, beats: 0, peers: BTreeMap::new() }
+        let config = Fixed::new(Config { me, group, detector });
+        Self { config, incarnation: Incarnation::FIRST, inner, beats: 0, peers: BTreeMap::new() }
     }
 
-    /// The protocol inside.
+    /// The inner protocol.
     pub const fn inner(&self) -> &P {
         &self.inner
     }
 
-    /// Whether it takes this peer for dead.
+    /// Whether this node suspects the peer.
     pub fn suspects(&self, peer: NodeId) -> bool {
         self.peers.get(&peer).is_some_and(|peer| peer.is_suspected)
     }
 
-    /// How high φ is for this peer at this instant, in thousandths. A detector with a fixed bound knows no levels.
+    /// The value of φ for this peer at this instant, in thousandths; `None` with a fixed bound.
     pub fn level(&self, peer: NodeId, now: Time) -> Option<u32> {
         let pace = self.peers.get(&peer)?.pace.as_ref()?;
-        Some(pace.level(now.since(pace.heard), self.place.detector.period()))
+        Some(pace.level(now.since(pace.last_sign), self.config.detector.period()))
     }
 
-    /// WA-1. A life begins with trust in everyone, and knows nobody's life or pace. Who is alone has nobody to tell.
+    /// WA-1. An incarnation starts with trust in every peer, and without knowledge of their
+    /// incarnations or pace. A node that is alone sends no heartbeats.
     fn start(&mut self, now: Time, durable: P::Durable, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
-        self.life = incarnation;
+        self.incarnation = incarnation;
         self.beats = 0;
-        let fresh = Peer { life: None, is_suspected: false, pace: self.fresh_pace(now) };
-        self.peers = self.place.group.others(self.place.me).map(|peer| (peer, fresh.clone())).collect();
+        let fresh = Peer { incarnation: None, is_suspected: false, pace: self.initial_pace(now) };
+        self.peers = self.config.group.others(self.config.me).map(|peer| (peer, fresh.clone())).collect();
         self.pass(now, Input::Start { durable, incarnation }, out);
         if self.peers.is_empty() {
             return;
@@ -185,20 +194,20 @@ impl<P: Protocol> Watched<P> {
         }
     }
 
-    /// WA-1. A heartbeat promises nothing, so it waits for no disk. Only pace asks which beat it is; otherwise all are alike, and a
-    /// checker sees that nothing has changed.
+    /// WA-1. A heartbeat promises nothing, so it does not wait for the disk. Only the pace needs
+    /// numbered heartbeats; otherwise all are equal, so that the checker sees no new state.
     fn beat(&mut self, out: &mut Effects<'_, Self>) {
-        out.multicast_ahead(&self.place.group, Signal::Beat { life: self.life, number: self.beats });
-        if matches!(self.place.detector, Detector::Accrual { .. }) {
+        out.multicast_ahead(&self.config.group, Signal::Beat { life: self.incarnation, number: self.beats });
+        if matches!(self.config.detector, Detector::Accrual { .. }) {
             self.beats += 1;
         }
-        out.set_timer(WatchedTimer::Beat, Span::exactly(self.place.detector.period()));
+        out.set_timer(WatchedTimer::Beat, Span::exactly(self.config.detector.period()));
     }
 
-    /// What it says is handed on after what it tells of its sender.
-    fn hear(&mut self, now: Time, from: NodeId, signal: Signal<P::Message>, out: &mut Effects<'_, Self>) {
-        if self.is_present(now, from, signal.life(), out) {
-            self.take_sign(now, from, signal.beat(), out);
+    /// Delivers a message after it has counted as a sign of life of its sender.
+    fn receive(&mut self, now: Time, from: NodeId, signal: Signal<P::Message>, out: &mut Effects<'_, Self>) {
+        if self.is_current(now, from, signal.life(), out) {
+            self.sign_of_life(now, from, signal.beat(), out);
         }
         match signal {
             Signal::Beat { .. } => {}
@@ -206,20 +215,23 @@ impl<P: Protocol> Watched<P> {
         }
     }
 
-    /// WA-6. Whether this life of a peer is its present one, as far as anybody knows. Nobody outside of the group is watched, nor is
-    /// the node itself.
-    fn is_present(&mut self, now: Time, from: NodeId, life: Incarnation, out: &mut Effects<'_, Self>) -> bool {
+    /// WA-6. Whether this is the current incarnation of a peer, as far as this node knows. Nodes
+    /// outside the group are not watched, nor is the node itself.
+    fn is_current(&mut self, now: Time, from: NodeId, life: Incarnation, out: &mut Effects<'_, Self>) -> bool {
         let Some(peer) = self.peers.get_mut(&from) else { return false };
-        let is_first = peer.life.is_none();
-        match life.cmp(peer.life.get_or_insert(life)) {
-            // Whoever is back does not know whether this one was away meanwhile, and what was sent to it lost.
-            Ordering::Equal if is_first && self.life > Incarnation::FIRST => {
-                out.note("WA-5", format_args!("meets {from} for the first time since it is back"));
+        let is_first = peer.incarnation.is_none();
+        match life.cmp(peer.incarnation.get_or_insert(life)) {
+            // A restarted node cannot know whether the peer restarted meanwhile and lost messages.
+            Ordering::Equal if is_first && self.incarnation > Incarnation::FIRST => {
+                out.note("WA-5", format_args!("receives a message from {from} for the first time since it restarted"));
                 self.pass(now, Input::Trust(from), out);
                 true
             }
             Ordering::Less => {
-                out.note("WA-6", format_args!("takes a message of {from}'s past life {life} for no sign"));
+                out.note(
+                    "WA-6",
+                    format_args!("ignores a message of {from}'s past incarnation {life} as a sign of life"),
+                );
                 false
             }
             Ordering::Equal => true,
@@ -230,58 +242,60 @@ impl<P: Protocol> Watched<P> {
         }
     }
 
-    /// WA-5. It has forgotten what it did not save, and so whoever counts on that must hear of it. What was known of its pace is over too.
+    /// WA-5. The peer has lost all unsaved state, so the inner protocol must learn of the restart.
+    /// Its former pace no longer counts.
     fn renew(&mut self, now: Time, from: NodeId, life: Incarnation, out: &mut Effects<'_, Self>) {
-        let pace = self.fresh_pace(now);
+        let pace = self.initial_pace(now);
         let Some(peer) = self.peers.get_mut(&from) else { return };
-        peer.life = Some(life);
+        peer.incarnation = Some(life);
         peer.pace = pace;
-        out.note("WA-5", format_args!("meets life {life} of {from}"));
+        out.note("WA-5", format_args!("learns of incarnation {life} of {from}"));
         self.suspect(now, from, out);
     }
 
-    /// WA-2, WA-4 and WA-7. Any sign postpones suspicion, but only heartbeats tell of pace: what the protocol inside says comes in bursts.
-    fn take_sign(&mut self, now: Time, from: NodeId, beat: Option<u64>, out: &mut Effects<'_, Self>) {
-        let detector = self.place.detector;
+    /// WA-2, WA-4 and WA-7. Any message postpones suspicion, but only heartbeats determine the
+    /// pace: messages of the inner protocol arrive in bursts.
+    fn sign_of_life(&mut self, now: Time, from: NodeId, beat: Option<u64>, out: &mut Effects<'_, Self>) {
+        let detector = self.config.detector;
         let Some(peer) = self.peers.get_mut(&from) else { return };
         if let (Some(pace), Detector::Accrual { period, threshold, window }) = (&mut peer.pace, detector) {
             if let Some(number) = beat {
                 let allowed = pace.allowed(threshold, period);
                 pace.learn(now, number, allowed, usize::from(window));
             }
-            pace.heard = now;
+            pace.last_sign = now;
         }
         let allowed = self.peers.get(&from).map(|peer| self.allowed(peer)).unwrap_or_default();
         out.set_timer(WatchedTimer::Silence(from), Span::exactly(allowed));
         if self.suspects(from) {
-            out.note("WA-4", format_args!("hears of {from}, and trusts it again"));
+            out.note("WA-4", format_args!("has a sign of life of {from}, and trusts it again"));
             self.trust(now, from, out);
         }
     }
 
     /// WA-3.
-    fn doubt(&mut self, now: Time, peer: NodeId, out: &mut Effects<'_, Self>) {
-        out.note("WA-3", format_args!("has heard nothing of {peer} for too long"));
+    fn timed_out(&mut self, now: Time, peer: NodeId, out: &mut Effects<'_, Self>) {
+        out.note("WA-3", format_args!("has received nothing from {peer} for too long"));
         self.suspect(now, peer, out);
     }
 
-    /// WA-8. Whom we do not watch, others may.
-    fn believe_death(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
+    /// WA-8. Reports on nodes that are not watched are passed on.
+    fn crash_reported(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
         if !self.peers.contains_key(&node) {
             return self.pass(now, Input::Suspect(node), out);
         }
-        out.note("WA-8", format_args!("is told that {node} is dead"));
+        out.note("WA-8", format_args!("learns from the driver that {node} is dead"));
         out.cancel_timer(WatchedTimer::Silence(node));
         self.suspect(now, node, out);
     }
 
-    /// WA-8. It is as good as a sign.
-    fn believe_return(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
+    /// WA-8. The report counts as a sign of life.
+    fn return_reported(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
         if !self.peers.contains_key(&node) {
             return self.pass(now, Input::Trust(node), out);
         }
-        out.note("WA-8", format_args!("is told that {node} lives"));
-        self.take_sign(now, node, None, out);
+        out.note("WA-8", format_args!("learns from the driver that {node} is alive"));
+        self.sign_of_life(now, node, None, out);
     }
 
     fn suspect(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
@@ -296,37 +310,38 @@ impl<P: Protocol> Watched<P> {
         self.pass(now, Input::Trust(node), out);
     }
 
-    /// For how long this peer may be silent.
+    /// How long this peer may be silent.
     fn allowed(&self, peer: &Peer) -> Duration {
-        match (self.place.detector, &peer.pace) {
+        match (self.config.detector, &peer.pace) {
             (Detector::FixedBound { period, bound }, _) => period + bound,
             (Detector::Accrual { period, threshold, .. }, Some(pace)) => pace.allowed(threshold, period),
             (Detector::Accrual { period, .. }, None) => period,
         }
     }
 
-    fn fresh_pace(&self, now: Time) -> Option<Pace> {
-        match self.place.detector {
+    fn initial_pace(&self, now: Time) -> Option<Pace> {
+        match self.config.detector {
             Detector::FixedBound { .. } => None,
             Detector::Accrual { period, .. } => Some(Pace::new(now, period)),
         }
     }
 
-    /// The protocol inside takes an input; what it sends says which life of ours it is of.
+    /// Steps the inner protocol; its messages carry our incarnation.
     fn pass(&mut self, now: Time, input: Input<P>, out: &mut Effects<'_, Self>) {
-        let mut outward = Outward { life: self.life, out };
-        self.inner.step(now, input, &mut Effects::new(&mut outward));
+        let mut sink = WatchedSink { incarnation: self.incarnation, out };
+        self.inner.step(now, input, &mut Effects::new(&mut sink));
     }
 }
 
-struct Outward<'a, 'b, P: Protocol> {
-    life: Incarnation,
+/// Receives the inner protocol's effects, and adds the incarnation to its messages.
+struct WatchedSink<'a, 'b, P: Protocol> {
+    incarnation: Incarnation,
     out: &'a mut Effects<'b, Watched<P>>,
 }
 
-impl<P: Protocol> Sink<P> for Outward<'_, '_, P> {
+impl<P: Protocol> Sink<P> for WatchedSink<'_, '_, P> {
     fn effect(&mut self, effect: Effect<P>) {
-        let signal = |message| Signal::Inner { life: self.life, message };
+        let signal = |message| Signal::Inner { life: self.incarnation, message };
         let effect = match effect {
             Effect::Send { to, message, order } => Effect::Send { to, message: signal(message), order },
             Effect::Multicast { to, message, order } => Effect::Multicast { to, message: signal(message), order },

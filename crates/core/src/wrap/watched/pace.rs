@@ -1,63 +1,68 @@
-//! How a peer's heartbeats use to come, and how long it may be silent by that: the accrual detector of Hayashibara and others (2004).
+//! The pace of a peer's heartbeats, and the silence it allows: the accrual detector of Hayashibara
+//! and others (2004).
 //!
-//! The paper takes the gaps between a peer's heartbeats for normally distributed and calls φ = −log₁₀ P(a gap is longer than the present
-//! silence) the level of suspicion. Whoever suspects at φ = Φ suspects after *mean* + z(Φ)·*deviation* of silence, where z(Φ) is where
-//! the normal tail is 10^−Φ. So nothing has to be computed while a peer is silent, and one timer will do. Everything is in whole numbers:
-//! mean and variance from running sums of nanoseconds, z from a table.
+//! The paper assumes that the gaps between a peer's heartbeats are normally distributed, and calls
+//! φ = −log₁₀ P(a gap is longer than the current silence) the level of suspicion. A detector with
+//! threshold Φ suspects after *mean* + z(Φ)·*deviation* of silence, where z(Φ) is the point at
+//! which the normal tail is 10^−Φ. So nothing has to be computed while a peer is silent, and one
+//! timer is enough. All arithmetic is in integers: mean and variance from running sums of
+//! nanoseconds, z from a table.
 
 use super::Threshold;
 use crate::time::{Duration, Time};
 use alloc::collections::VecDeque;
 
-/// A gap counts as no more than this, some thirteen days: squares of a whole window of them can then be added up.
-const LONGEST: u64 = 1 << 50;
+/// Maximum length of a gap, about thirteen days, so that the sum of squares over a window does not
+/// overflow.
+const MAX_GAP: u64 = 1 << 50;
 
-/// Windows hold no more than this, for the same reason.
-pub(super) const MOST_GAPS: usize = 1 << 10;
+/// Maximum number of gaps in a window, for the same reason.
+pub(super) const MAX_GAPS: usize = 1 << 10;
 
-/// The deviation is never taken for less than this part of the period. Otherwise a link that never varies would make a suspect of
-/// whoever is late by a moment.
-const LEAST_DEVIATION: u64 = 10;
+/// The deviation is at least this fraction of the period. Otherwise a peer on a link without jitter
+/// would be suspected if it is late by a moment.
+const MIN_DEVIATION_DIVISOR: u64 = 10;
 
-/// The first gaps are taken to be off by this part of the period, until there are others.
-const FIRST_DEVIATION: u64 = 4;
+/// Until there are real gaps, the deviation is assumed to be this fraction of the period.
+const INITIAL_DEVIATION_DIVISOR: u64 = 4;
 
-/// A gap that was taken for death counts as no more than so many times the silence that was allowed: who learns of nothing longer
-/// would suspect again and again, and who believes all of a long outage would suspect nobody for as long.
-const MOST_NEWS: u64 = 2;
+/// Maximum length of a gap that led to a suspicion, as a multiple of the silence that was allowed.
+/// If such gaps did not count, the detector would suspect again and again; if they counted in full,
+/// a long outage would blind it for as long.
+const OUTAGE_FACTOR: u64 = 2;
 
-/// The latest gaps between the heartbeats of one life of a peer.
+/// The latest gaps between the heartbeats of one incarnation of a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pace {
     gaps: VecDeque<u64>,
     sum: u128,
     squares: u128,
-    /// The latest beat: its number, and when it came.
+    /// The number of the latest heartbeat, and its time.
     latest: Option<(u64, Time)>,
-    /// The latest sign of any kind.
-    pub(super) heard: Time,
+    /// The time of the latest sign of life of any kind.
+    pub(super) last_sign: Time,
 }
 
 impl Pace {
-    /// What is taken for granted before anything is known: a beat a period, more or less.
+    /// The pace assumed at first: one heartbeat per period, with some deviation.
     pub(super) fn new(now: Time, period: Duration) -> Self {
-        let period = period.nanos().min(LONGEST / 2);
-        let off = period / FIRST_DEVIATION;
-        let mut pace = Self { gaps: VecDeque::new(), sum: 0, squares: 0, latest: None, heard: now };
+        let period = period.nanos().min(MAX_GAP / 2);
+        let off = period / INITIAL_DEVIATION_DIVISOR;
+        let mut pace = Self { gaps: VecDeque::new(), sum: 0, squares: 0, latest: None, last_sign: now };
         pace.push(period - off);
         pace.push(period + off);
         pace
     }
 
-    /// A beat came. A repetition, or one that was overtaken, is a sign of life but tells nothing of gaps.
+    /// Records a heartbeat. A duplicate or overtaken one is a sign of life, but gives no gap.
     pub(super) fn learn(&mut self, now: Time, number: u64, allowed: Duration, window: usize) {
         if self.latest.is_some_and(|(latest, _)| number <= latest) {
             return;
         }
         let before = self.latest.replace((number, now));
         let Some((_, then)) = before else { return };
-        self.push(now.since(then).min(allowed.times(MOST_NEWS)).nanos().min(LONGEST));
-        while self.gaps.len() > window.clamp(2, MOST_GAPS) {
+        self.push(now.since(then).min(allowed.times(OUTAGE_FACTOR)).nanos().min(MAX_GAP));
+        while self.gaps.len() > window.clamp(2, MAX_GAPS) {
             self.pop();
         }
     }
@@ -79,30 +84,31 @@ impl Pace {
         self.gaps.len()
     }
 
-    /// The mean of the gaps, in nanoseconds.
+    /// The mean gap, in nanoseconds.
     pub(super) fn mean(&self) -> u64 {
         let count = self.gaps.len().max(1) as u128;
-        // A mean is no longer than the longest gap.
+        // A mean is not longer than the longest gap, so it fits.
         (self.sum / count) as u64
     }
 
-    /// Their standard deviation, in nanoseconds, but never less than a part of the period.
+    /// The standard deviation of the gaps, in nanoseconds, but at least a fraction of the period.
     pub(super) fn deviation(&self, period: Duration) -> u64 {
         let count = self.gaps.len().max(1) as u128;
         let spread = (count * self.squares).saturating_sub(self.sum.pow(2));
         let deviation = spread.isqrt() / count;
-        (deviation as u64).max(period.nanos() / LEAST_DEVIATION)
+        (deviation as u64).max(period.nanos() / MIN_DEVIATION_DIVISOR)
     }
 
-    /// For how long the peer may be silent before φ is as high as this.
+    /// How long the peer may be silent before φ reaches the threshold.
     pub(super) fn allowed(&self, threshold: Threshold, period: Duration) -> Duration {
         let deviations = u128::from(threshold.deviations());
         let slack = u128::from(self.deviation(period)) * deviations / 1_000;
         Duration::from_nanos(self.mean().saturating_add(u64::try_from(slack).unwrap_or(u64::MAX)))
     }
 
-    /// How high φ is after this silence, in thousandths. [`allowed`](Self::allowed) drops a part of a nanosecond, so this rounds up:
-    /// otherwise the level after the silence that a threshold allows would lie below that threshold, and after the least one at 0.
+    /// The value of φ after this silence, in thousandths. [`allowed`](Self::allowed) rounds down to
+    /// nanoseconds, so this rounds up: otherwise the level after the silence that a threshold
+    /// allows would be below that threshold, and 0 for the lowest one.
     pub(super) fn level(&self, silence: Duration, period: Duration) -> u32 {
         let beyond = u128::from(silence.nanos().saturating_sub(self.mean()));
         let deviations = (beyond * 1_000).div_ceil(u128::from(self.deviation(period).max(1)));

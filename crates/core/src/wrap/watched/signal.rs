@@ -1,32 +1,34 @@
-//! What watched nodes send each other, and what they wait for.
+//! Messages and timers of watched nodes.
 
 use crate::wrap::prelude::*;
 use core::fmt;
 
-/// A heartbeat, or a message of the protocol inside. Either says which life of its sender it is of, and is a sign of that life.
+/// A heartbeat, or a message of the inner protocol. Either carries its sender's incarnation, and is
+/// a sign of life of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Signal<M> {
-    /// The sender lives.
+    /// A heartbeat: the sender is alive.
     Beat {
-        /// Which life of it.
+        /// The sender's incarnation.
         life: Incarnation,
-        /// Which beat of that life, where that is counted: so a repetition is none that teaches anything.
+        /// The number of the heartbeat in that incarnation, where they are counted, to recognize
+        /// duplicates.
         number: u64,
     },
-    /// A message of the protocol inside.
+    /// A message of the inner protocol.
     Inner { life: Incarnation, message: M },
 }
 
 impl<M> Signal<M> {
-    /// Which life of its sender it is of.
+    /// The sender's incarnation.
     pub const fn life(&self) -> Incarnation {
         match self {
             Self::Beat { life, .. } | Self::Inner { life, .. } => *life,
         }
     }
 
-    /// Which beat it is, if it is one.
+    /// The number of the heartbeat; `None` if it is none.
     pub const fn beat(&self) -> Option<u64> {
         match self {
             Self::Beat { number, .. } => Some(*number),
@@ -78,7 +80,7 @@ impl<M: Describe> Describe for Signal<M> {
         }
     }
 
-    /// A beat tells the protocol inside nothing that it could pass on.
+    /// A heartbeat gives the inner protocol no information that it could pass on.
     fn wrapped(&self) -> bool {
         match self {
             Self::Beat { .. } => true,
@@ -87,12 +89,13 @@ impl<M: Describe> Describe for Signal<M> {
     }
 }
 
-/// What a watched node waits for.
+/// The timers of a watched node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum WatchedTimer<T> {
+    /// The next heartbeat is due.
     Beat,
-    /// The next sign of this peer.
+    /// No sign of life of this peer arrived in time.
     Silence(NodeId),
     Inner(T),
 }

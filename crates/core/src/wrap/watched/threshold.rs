@@ -1,14 +1,16 @@
-//! How sure an accrual detector has to be: φ, and where the normal tail is as thin as that.
+//! The threshold of an accrual detector: φ, and the number of deviations at which the normal tail
+//! is 10^−φ.
 
 use core::fmt;
 
-/// The level φ of suspicion at which a peer is taken for dead, in thousandths: 8 means that a living peer is silent for so long once
-/// in 10⁸ times, if its heartbeats go on to come as they did.
+/// The level φ at which a peer is suspected, in thousandths: 8 means that a live peer is silent for
+/// so long once in 10⁸ times, if its heartbeats keep their pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Threshold(u32);
 
-/// Where the normal tail is 10^−φ, in thousandths of the deviation: for φ of 0.5, 0.75, 1 and so on up to 20.
+/// The number of deviations, in thousandths, at which the normal tail is 10^−φ: for φ of 0.5, 0.75,
+/// 1 and so on up to 20.
 const DEVIATIONS: [u64; 79] = [
     478, 924, 1_282, 1_587, 1_857, 2_102, 2_326, 2_535, 2_730, 2_915, 3_090, 3_257, 3_417, 3_571, 3_719, 3_862, 4_000,
     4_135, 4_265, 4_392, 4_515, 4_636, 4_753, 4_868, 4_981, 5_091, 5_199, 5_305, 5_409, 5_512, 5_612, 5_711, 5_808,
@@ -20,25 +22,25 @@ const FIRST: u32 = 500;
 const STEP: u32 = 250;
 
 impl Threshold {
-    /// The lowest there is: silence is suspicious as soon as it is longer than usual.
+    /// The lowest threshold: any silence longer than the mean gap is suspicious.
     pub const LEAST: Self = Self(FIRST);
-    /// The highest there is.
+    /// The highest threshold.
     pub const MOST: Self = Self(FIRST + STEP * (DEVIATIONS.len() as u32 - 1));
-    /// What is usual for groups on one network.
+    /// The default threshold, for groups on one network.
     pub const USUAL: Self = Self(8_000);
 
-    /// So many thousandths, if there is such a level.
+    /// The threshold in thousandths; `None` if it is out of range.
     pub const fn from_thousandths(thousandths: u32) -> Option<Self> {
         if thousandths < Self::LEAST.0 || thousandths > Self::MOST.0 { None } else { Some(Self(thousandths)) }
     }
 
-    /// It in thousandths.
+    /// The threshold in thousandths.
     pub const fn thousandths(self) -> u32 {
         self.0
     }
 
-    /// By how many deviations, in thousandths, a silence is longer than usual when it is reached. Between two places of the table
-    /// it is taken to lie on a line.
+    /// How many deviations, in thousandths, a silence must exceed the mean by to reach this
+    /// threshold. Values between two table entries are interpolated linearly.
     pub(super) fn deviations(self) -> u64 {
         let beyond = self.0.saturating_sub(FIRST);
         let (place, rest) = ((beyond / STEP) as usize, u64::from(beyond % STEP));
@@ -47,8 +49,8 @@ impl Threshold {
         at(place) + (at(place + 1) - at(place)) * rest / u64::from(STEP)
     }
 
-    /// Which level is reached by a silence that is so many thousandths of a deviation longer than usual: nothing to speak of below
-    /// the lowest, and the highest beyond it.
+    /// The level of a silence that exceeds the mean by this many thousandths of a deviation: 0
+    /// below the lowest threshold, and the highest threshold beyond the table.
     pub(super) fn reached(deviations: u64) -> u32 {
         let above = DEVIATIONS.partition_point(|known| *known <= deviations);
         let (Some(&low), Some(&high)) =
@@ -57,7 +59,7 @@ impl Threshold {
             return if above == 0 { 0 } else { Self::MOST.0 };
         };
         let part = (deviations - low) * u64::from(STEP) / (high - low);
-        // Both are small: there are 79 places, and the part is less than a step.
+        // Both casts are safe: there are 79 entries, and `part` is less than a step.
         FIRST + STEP * (above as u32 - 1) + part as u32
     }
 }

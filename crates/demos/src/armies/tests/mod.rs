@@ -1,4 +1,4 @@
-//! The rules of the armies by hand, and whole wars in either model of time.
+//! Tests of the armies' rules, and of whole runs in either timing model.
 
 mod rules;
 mod wars;

@@ -24,14 +24,14 @@ fn check(strengths: [u32; 2], script: &str, expected: Expect) {
     expected.assert_eq(&run_script(2, armies(strengths), script));
 }
 
-/// Gives one army an input at an instant, and tells what it does.
+/// Gives one army an input at an instant, and returns its effects.
 fn step(army: &mut Army, now: Time, input: Input<Army>) -> Vec<Effect<Army>> {
     let mut effects = Vec::new();
     army.step(now, input, &mut Effects::new(&mut effects));
     effects
 }
 
-fn boot(strength: u32) -> Army {
+fn start(strength: u32) -> Army {
     let mut army = Army::new(ARMIES[0], Strength(strength), LEAST);
     let start = Input::Start { durable: (), incarnation: Incarnation::FIRST };
     let effects = step(&mut army, Time::ZERO, start);
@@ -41,62 +41,62 @@ fn boot(strength: u32) -> Army {
 }
 
 #[test]
-fn ar_1_an_army_that_boots_tells_how_strong_it_is() {
-    boot(3);
-    let stage = ScriptGroup::new(2, armies([3, 5]));
-    assert_eq!((stage.in_flight(), stage.timers()), (2, 0));
+fn ar_1_an_army_that_starts_sends_its_strength() {
+    start(3);
+    let group = ScriptGroup::new(2, armies([3, 5]));
+    assert_eq!((group.in_flight(), group.timers()), (2, 0));
 }
 
 rules! { check;
     ar_2_the_stronger_one_leads([3, 5], "2 > 1\n1 > 2", expect![[r#"
-        1 hears strength from 2: AR-2 compares 3 here with 5 there; army 2 leads
-        2 hears strength from 1: AR-2 compares 5 here with 3 there; army 2 leads
+        1 hears strength from 2: AR-2 compares its strength 3 with 5; army 2 leads
+        2 hears strength from 1: AR-2 compares its strength 5 with 3; army 2 leads
     "#]]);
 
     ar_2_the_first_one_leads_if_both_are_equally_strong([4, 4], "1 > 2\n2 > 1", expect![[r#"
-        2 hears strength from 1: AR-2 compares 4 here with 4 there; army 1 leads
-        1 hears strength from 2: AR-2 compares 4 here with 4 there; army 1 leads
+        2 hears strength from 1: AR-2 compares its strength 4 with 4; army 1 leads
+        1 hears strength from 2: AR-2 compares its strength 4 with 4; army 1 leads
     "#]]);
 
-    ar_3_the_leader_sends_the_word_when_it_is_told_and_knows([5, 3], "1 attack\n2 attack\n2 > 1", expect![[r#"
+    ar_3_the_leader_sends_the_order_once_it_is_ordered_and_known([5, 3], "1 attack\n2 attack\n2 > 1", expect![[r#"
         1 attack: nothing
         2 attack: nothing
-        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads; AR-3 sends the word and waits for 3ms; attack → 2
+        1 hears strength from 2: AR-2 compares its strength 5 with 3; army 1 leads; AR-3 sends the order and waits for 3ms; attack → 2
     "#]]);
 
-    ar_3_the_leader_sends_the_word_once([5, 3], "2 > 1\n1 attack\n1 attack", expect![[r#"
-        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
-        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
+    ar_3_the_leader_sends_the_order_once([5, 3], "2 > 1\n1 attack\n1 attack", expect![[r#"
+        1 hears strength from 2: AR-2 compares its strength 5 with 3; army 1 leads
+        1 attack: AR-3 sends the order and waits for 3ms; attack → 2
         1 attack: nothing
     "#]]);
 
     ar_4_the_leader_attacks_when_it_has_waited([5, 3], "2 > 1\n1 attack\n1 fires", expect![[r#"
-        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
-        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
+        1 hears strength from 2: AR-2 compares its strength 5 with 3; army 1 leads
+        1 attack: AR-3 sends the order and waits for 3ms; attack → 2
         1 timer: AR-4 has waited and attacks; attacks
     "#]]);
 
-    ar_5_the_other_one_attacks_when_the_word_arrives([5, 3], "rest\n1 attack\nrest\n1 fires", expect![[r#"
-        2 hears strength from 1: AR-2 compares 3 here with 5 there; army 1 leads
-        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
-        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
-        2 hears attack from 1: AR-5 has the word and attacks; attacks
+    ar_5_the_other_army_attacks_when_the_order_arrives([5, 3], "rest\n1 attack\nrest\n1 fires", expect![[r#"
+        2 hears strength from 1: AR-2 compares its strength 3 with 5; army 1 leads
+        1 hears strength from 2: AR-2 compares its strength 5 with 3; army 1 leads
+        1 attack: AR-3 sends the order and waits for 3ms; attack → 2
+        2 hears attack from 1: AR-5 has received the order and attacks; attacks
         1 timer: AR-4 has waited and attacks; attacks
     "#]]);
 
-    ar_5_a_word_that_overtakes_the_strength_is_heard_all_the_same(
+    ar_5_an_order_that_overtakes_the_strength_counts(
         [5, 3], "2 > 1\n1 attack\n1 > 2 overtakes 1\n1 > 2", expect![[r#"
-        1 hears strength from 2: AR-2 compares 5 here with 3 there; army 1 leads
-        1 attack: AR-3 sends the word and waits for 3ms; attack → 2
-        2 hears attack from 1: AR-5 has the word and attacks; attacks
-        2 hears strength from 1: AR-2 compares 3 here with 5 there; army 1 leads
-    "#]]);
+            1 hears strength from 2: AR-2 compares its strength 5 with 3; army 1 leads
+            1 attack: AR-3 sends the order and waits for 3ms; attack → 2
+            2 hears attack from 1: AR-5 has received the order and attacks; attacks
+            2 hears strength from 1: AR-2 compares its strength 3 with 5; army 1 leads
+        "#]]);
 }
 
 #[test]
-fn ar_2_a_strength_that_is_told_twice_changes_nothing() {
-    let mut army = boot(3);
-    let strength = |told| Input::Message { from: ARMIES[1], message: Message::Strength(Strength(told)) };
+fn ar_2_a_second_strength_changes_nothing() {
+    let mut army = start(3);
+    let strength = |value| Input::Message { from: ARMIES[1], message: Message::Strength(Strength(value)) };
     assert_eq!(step(&mut army, Time::ZERO, strength(5)).len(), 1);
     let before = army.clone();
     assert!(step(&mut army, Time::ZERO, strength(1)).is_empty());
@@ -104,8 +104,8 @@ fn ar_2_a_strength_that_is_told_twice_changes_nothing() {
 }
 
 #[test]
-fn ar_3_the_leader_waits_as_long_as_a_message_takes_at_least() {
-    let mut army = boot(5);
+fn ar_3_the_leader_waits_for_the_minimum_delay() {
+    let mut army = start(5);
     let theirs = Input::Message { from: ARMIES[1], message: Message::Strength(Strength(3)) };
     step(&mut army, Time::ZERO, theirs);
     let effects = step(&mut army, Time::ZERO, Input::Command(Command::Attack));
@@ -117,40 +117,41 @@ fn ar_3_the_leader_waits_as_long_as_a_message_takes_at_least() {
 }
 
 #[test]
-fn an_attack_bears_the_instant_of_the_clock() {
-    let mut army = boot(3);
+fn an_attack_carries_the_time_of_the_clock() {
+    let mut army = start(3);
     let now = Time::ZERO + Duration::from_millis(7);
     let word = |from| Input::Message { from, message: Message::Attack };
-    assert!(step(&mut army, now, word(ARMIES[0])).is_empty(), "nobody hears itself");
+    assert!(step(&mut army, now, word(ARMIES[0])).is_empty(), "an army ignores its own messages");
     let effects = step(&mut army, now, word(ARMIES[1]));
     assert!(matches!(effects[..], [Effect::Emit { event: Event::Attacks { at }, .. }] if at == now));
     assert!(step(&mut army, now, word(ARMIES[1])).is_empty(), "it attacks once");
 }
 
-/// Whatever the order of commands and messages, and whenever the timer fires, both name the same leader and both attack, once.
+/// Whatever the order of commands and messages, and whenever the timer fires, both armies name the
+/// same leader and attack once.
 #[test]
 fn every_order_leads_to_one_leader_and_two_attacks() {
     for strengths in [[3, 5], [5, 3], [4, 4], [0, 0], [0, u32::MAX]] {
         let mut orders = 0;
-        let stage = || ScriptGroup::new(2, armies(strengths));
+        let group = || ScriptGroup::new(2, armies(strengths));
         follow(&mut Vec::new(), &mut |choices| {
-            let mut stage = stage();
-            let mut told = [false; 2];
+            let mut group = group();
+            let mut ordered = [false; 2];
             let mut events = Vec::new();
             for choice in choices {
-                let under_way = stage.in_flight();
-                let timers = stage.timers();
+                let in_flight = group.in_flight();
+                let timers = group.timers();
                 match *choice {
-                    place if place < under_way => events.push(stage.deliver(place)),
-                    place if place < under_way + timers => events.push(stage.fire(place - under_way)),
+                    place if place < in_flight => events.push(group.deliver(place)),
+                    place if place < in_flight + timers => events.push(group.fire(place - in_flight)),
                     place => {
-                        let army = (0..2).filter(|army| !told[*army]).nth(place - under_way - timers).unwrap();
-                        told[army] = true;
-                        events.push((ARMIES[army], stage.command(ARMIES[army], Command::Attack)));
+                        let army = (0..2).filter(|army| !ordered[*army]).nth(place - in_flight - timers).unwrap();
+                        ordered[army] = true;
+                        events.push((ARMIES[army], group.command(ARMIES[army], Command::Attack)));
                     }
                 }
             }
-            let left = stage.in_flight() + stage.timers() + told.iter().filter(|told| !**told).count();
+            let left = group.in_flight() + group.timers() + ordered.iter().filter(|ordered| !**ordered).count();
             if left == 0 {
                 orders += 1;
                 let of = |army| events.iter().filter(move |(of, _)| *of == army).flat_map(|(_, events)| events);
@@ -167,7 +168,7 @@ fn every_order_leads_to_one_leader_and_two_attacks() {
     }
 }
 
-/// Goes through every row of choices, each among as many as there are after those before it.
+/// Enumerates every sequence of choices; `play` returns the number of choices after a sequence.
 fn follow(choices: &mut Vec<usize>, play: &mut impl FnMut(&[usize]) -> usize) {
     for choice in 0..play(choices) {
         choices.push(choice);

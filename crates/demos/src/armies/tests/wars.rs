@@ -1,4 +1,5 @@
-//! The two armies: who leads is agreed on in either model, and when to attack as far as delays are bounded.
+//! Whole runs: the armies agree on the leader in either model, and on the time of the attack as far
+//! as delays are bounded.
 
 use crate::armies::{ARMIES, ArmiesError, Outcome, Strength, Timeline, War, What, check, simulate};
 use quorate_core::{Duration, Span};
@@ -23,7 +24,7 @@ fn checked(war: &War, within: Option<Duration>) -> Outcome {
     outcome
 }
 
-/// The run that breaks this property, of which no other is broken.
+/// The run that violates this property, which must be the only one violated.
 fn only_breach<'a>(outcome: &'a Outcome, name: &str) -> &'a Timeline {
     let broken: Vec<_> = outcome.verdicts.iter().filter(|judged| judged.breach.is_some()).collect();
     assert_eq!(broken.iter().map(|judged| judged.name).collect::<Vec<_>>(), [name]);
@@ -63,7 +64,7 @@ fn for_each_bound_some_run_without_bounds_on_delay_exceeds_it() {
                 let timeline = only_breach(&outcome, "when");
                 let gap = timeline.gap().unwrap();
                 assert!(gap > within, "{gap} {within}");
-                // It is as the run says: the word took longer than the bound.
+                // The run shows the cause: the order took longer than the bound.
                 let waits = timeline.entries.iter().filter_map(|entry| match &entry.what {
                     What::Heard { kind, sent } if kind == "attack" => Some(entry.time.since(*sent)),
                     _ => None,
@@ -93,18 +94,19 @@ fn with_bounds_the_second_attacks_at_most_max_minus_min_after_the_first() {
 }
 
 #[test]
-fn clocks_that_are_off_cost_what_the_leader_waits_too_little_or_too_long() {
+fn drifting_clocks_cost_the_error_of_the_leaders_wait() {
     let exact = War { delay: Some(Span::between(ms(200), ms(500))), ..war([3, 5]) };
     for drift_ppm in [1, 1_000, 100_000, 900_000] {
         let off = War { drift_ppm, ..exact };
         let guarantee = off.guarantee().unwrap();
         assert!(guarantee > exact.guarantee().unwrap());
         assert!(checked(&off, Some(guarantee)).holds(), "{drift_ppm}");
-        // What exact clocks promise, these do not keep; and what is promised is not far from what happens.
+        // Drifting clocks exceed the bound of exact clocks, and the guarantee is nearly tight.
         only_breach(&checked(&off, exact.guarantee()), "when");
         only_breach(&checked(&off, Some(ns(guarantee.nanos() - 3))), "when");
     }
-    // If all messages take the same time, a slow leader is the second one, and is as late as its clock is slow.
+    // If all messages take the same time, a leader with a slow clock is second, and late by the
+    // error of its clock.
     let same = War { delay: Some(Span::exactly(ms(100))), drift_ppm: 500_000, ..war([3, 5]) };
     assert_eq!(same.guarantee(), Some(ms(100) + ns(1)));
     let outcome = checked(&same, Some(ms(99)));
@@ -113,7 +115,7 @@ fn clocks_that_are_off_cost_what_the_leader_waits_too_little_or_too_long() {
 }
 
 #[test]
-fn one_run_of_a_seed_is_always_the_same_and_keeps_the_promise() {
+fn a_seed_determines_the_run_and_the_guarantee_holds() {
     let delay = Span::between(ms(2), ms(5));
     for seed in 1..=200 {
         for strengths in STRENGTHS {
@@ -132,11 +134,11 @@ fn one_run_of_a_seed_is_always_the_same_and_keeps_the_promise() {
         }
     }
     let gaps: Vec<_> = (1..=200).map(|seed| simulate(&war([3, 5]), seed).unwrap().gap().unwrap()).collect();
-    assert!(gaps.iter().any(|gap| *gap > ms(10)), "now and then a message takes very long");
+    assert!(gaps.iter().any(|gap| *gap > ms(10)), "some messages take very long");
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_settings_are_refused() {
     let years = Duration::from_secs(11 * 365 * 24 * 60 * 60);
     assert_eq!(check(&war([3, 5]), Some(years)).unwrap_err(), ArmiesError::TooLong);
     let slow = War { delay: Some(Span::between(Duration::ZERO, years)), ..war([3, 5]) };

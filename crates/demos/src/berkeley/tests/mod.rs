@@ -1,4 +1,4 @@
-//! The rules by hand, and whole scenarios.
+//! Tests of the rules on one node, and of whole scenarios.
 
 mod rules;
 mod scenarios;

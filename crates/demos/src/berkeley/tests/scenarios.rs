@@ -1,4 +1,4 @@
-//! What a leader makes of clocks that are off, with and without trouble.
+//! Whole scenarios: clocks that are off, with and without faults.
 
 use crate::berkeley::{BerkeleyError, Milestone, Report, RoundSeen, Scenario, What, run};
 use quorate_core::{Duration, NodeId, Time};
@@ -19,7 +19,7 @@ fn node(number: usize) -> NodeId {
     NodeId::from_index(number - 1)
 }
 
-/// What two clocks can gain on each other in that time, and what rounding adds.
+/// How far two clocks can drift apart in that time, plus rounding.
 fn gained(scenario: &Scenario, length: Duration) -> Duration {
     let nanos = u128::from(length.nanos()) * 2 * scenario.drift.parts().unsigned_abs() as u128 / 1_000_000;
     Duration::from_nanos(nanos as u64 + 10)
@@ -46,7 +46,7 @@ fn after_one_round_all_clocks_are_within_the_round_trips_uncertainty() {
 }
 
 #[test]
-fn with_even_messages_and_right_rates_nothing_is_left_but_rounding() {
+fn with_equal_delays_and_no_drift_only_rounding_errors_remain() {
     let even = Scenario {
         latency: Latency::Fixed(Duration::from_millis(1)),
         drift: Ppm::default(),
@@ -59,7 +59,7 @@ fn with_even_messages_and_right_rates_nothing_is_left_but_rounding() {
 }
 
 #[test]
-fn a_round_costs_three_messages_for_each_of_the_others() {
+fn a_round_costs_three_messages_per_other_node() {
     let (scenario, report) = of_seed(1, &Scenario { length: Duration::from_millis(10_500), ..Scenario::default() });
     assert_eq!(report.rounds.len(), 11);
     assert_eq!(report.messages.rounds, 11 * 3 * (scenario.nodes as u64 - 1));
@@ -73,10 +73,10 @@ fn a_clock_that_is_off_by_an_hour_does_not_move_the_others() {
         let first = &report.rounds[0];
         assert_eq!(first.far.as_slice(), [node(2)], "seed {seed}");
         assert_eq!(first.counted.len(), 4);
-        // It is set right all the same, so that it counts from the second round on.
+        // Its clock is adjusted all the same, so that it counts from the second round on.
         assert!(first.after.is_some_and(|after| after <= scenario.uncertainty()), "seed {seed}: {first:?}");
         assert!(report.rounds[1..].iter().all(|round| round.far.is_empty() && round.counted.len() == 5));
-        // The others move as far as clocks that are off by less than a second can make them, not by minutes.
+        // The other clocks move by less than a second, not by minutes.
         assert!(calm.rounds[0].far.is_empty() && calm.rounds[0].before < Duration::from_secs(2));
     }
 }
@@ -89,7 +89,7 @@ fn without_a_leader_the_spread_grows_no_faster_than_clocks_drift_apart() {
         let next = find(&report, |what| matches!(what, What::Elected { without: Some(_), .. }));
         let What::Elected { leader, without: Some(without), .. } = next.what else { panic!("{next:?}") };
         assert_eq!(leader, node(4), "seed {seed}");
-        assert!(without > Duration::from_secs(1), "seed {seed}: missed after {without} already");
+        assert!(without > Duration::from_secs(1), "seed {seed}: the leader was missed after only {without}");
         assert!(next.spread <= died.spread + gained(&scenario, without), "seed {seed}: {died:?} then {next:?}");
         let inside = |at: Time| died.at < at && at < next.at;
         for sample in report.samples.iter().filter(|sample| inside(sample.at)) {
@@ -101,7 +101,7 @@ fn without_a_leader_the_spread_grows_no_faster_than_clocks_drift_apart() {
 
 #[test]
 fn the_next_leader_brings_the_spread_down_again() {
-    // Clocks that drift so fast apart that it shows, and messages that all take as long.
+    // Clocks that drift apart fast enough to be visible, and equal message delays.
     let fast = Scenario {
         drift: Ppm::new(20_000).expect("a drift"),
         latency: Latency::Fixed(Duration::from_millis(1)),
@@ -119,7 +119,7 @@ fn the_next_leader_brings_the_spread_down_again() {
 }
 
 #[test]
-fn a_leader_that_comes_back_leads_again_and_begins_with_its_own_clock() {
+fn a_leader_that_restarts_leads_again_and_begins_with_its_own_clock() {
     for seed in 1..=20 {
         let (scenario, report) = of_seed(seed, &with_faults(&["crash 5 at 8s for 6s"]));
         let back = find(&report, |what| *what == What::Returns { node: node(5) });
@@ -135,7 +135,7 @@ fn a_leader_that_comes_back_leads_again_and_begins_with_its_own_clock() {
 }
 
 #[test]
-fn the_clocks_come_together_again_after_a_pause_of_the_leader() {
+fn the_clocks_converge_again_after_a_pause_of_the_leader() {
     for seed in 1..=20 {
         let (scenario, report) = of_seed(seed, &with_faults(&["pause 5 at 8s for 6s"]));
         let last = report.rounds.last().expect("a round");
@@ -146,7 +146,7 @@ fn the_clocks_come_together_again_after_a_pause_of_the_leader() {
 }
 
 #[test]
-fn a_clock_that_jumps_is_back_with_the_others_after_a_round() {
+fn a_clock_that_jumps_is_corrected_by_the_next_round() {
     let (scenario, report) = of_seed(5, &with_faults(&["skew 3 by -40s at 5500ms"]));
     let sample = |at: u64| report.samples.iter().find(|sample| sample.at >= Time::ZERO + Duration::from_millis(at));
     assert!(sample(5_600).is_some_and(|sample| sample.spread > Duration::from_secs(39)));
@@ -163,30 +163,30 @@ fn the_same_seed_gives_the_same_bytes() {
 }
 
 #[test]
-fn what_makes_no_sense_is_told() {
+fn invalid_scenarios_are_refused() {
     let usual = Scenario::default();
-    let told = |scenario: Scenario| run(&scenario).map(|_| ()).expect_err("it makes no sense").to_string();
+    let message = |scenario: Scenario| run(&scenario).map(|_| ()).expect_err("an invalid scenario").to_string();
     for (scenario, words) in [
-        (Scenario { nodes: 1, ..usual.clone() }, "use --nodes 2 or more"),
-        (Scenario { nodes: 1_001, ..usual.clone() }, "at most 1000 fit"),
-        (Scenario { latency: "long-tail:2ms".parse().expect("a latency"), ..usual.clone() }, "when an answer is late"),
+        (Scenario { nodes: 1, ..usual.clone() }, "--nodes must be at least 2"),
+        (Scenario { nodes: 1_001, ..usual.clone() }, "--nodes must be at most 1000"),
+        (Scenario { latency: "long-tail:2ms".parse().expect("a latency"), ..usual.clone() }, "has no upper bound"),
         (Scenario { latency: Latency::Fixed(Duration::ZERO), ..usual.clone() }, "--latency fixed:1ms"),
-        (Scenario { drift: Ppm::new(-7).expect("a drift"), ..usual.clone() }, "give 7ppm instead"),
-        (Scenario { skew: Duration::from_nanos(u64::MAX), ..usual.clone() }, "does not fit"),
-        (Scenario { every: Duration::from_millis(2), ..usual.clone() }, "there cannot be one every 2ms"),
-        (Scenario { every: Duration::ZERO, ..usual.clone() }, "there cannot be one every 0ms"),
-        (Scenario { length: Duration::from_secs(200_000), ..usual.clone() }, "use --for 100000s or less"),
-        (Scenario { patience: Some(Duration::from_secs(1)), ..usual.clone() }, "use --patience 2s or more"),
+        (Scenario { drift: Ppm::new(-7).expect("a drift"), ..usual.clone() }, "Use 7ppm"),
+        (Scenario { skew: Duration::from_nanos(u64::MAX), ..usual.clone() }, "--skew must be at most"),
+        (Scenario { every: Duration::from_millis(2), ..usual.clone() }, "got 2ms"),
+        (Scenario { every: Duration::ZERO, ..usual.clone() }, "got 0ms"),
+        (Scenario { length: Duration::from_secs(200_000), ..usual.clone() }, "--for must be at most 100000s"),
+        (Scenario { patience: Some(Duration::from_secs(1)), ..usual.clone() }, "--patience must be at least 2s"),
         (with_faults(&["crash 9 at 1s"]), "9"),
     ] {
-        let told = told(scenario);
-        assert!(told.contains(words), "no '{words}' in: {told}");
+        let message = message(scenario);
+        assert!(message.contains(words), "no '{words}' in: {message}");
     }
     assert_eq!(Scenario { nodes: 0, ..usual }.validate(), Err(BerkeleyError::TooFew { nodes: 0 }));
 }
 
 #[test]
-fn nobody_up_is_no_reason_to_fail() {
+fn a_run_without_live_nodes_succeeds() {
     let (_, report) = of_seed(1, &with_faults(&["crash 1", "crash 2", "crash 3", "crash 4", "crash 5"]));
     assert!(report.rounds.is_empty() && report.samples.iter().all(|sample| sample.spread == Duration::ZERO));
 }

@@ -1,31 +1,31 @@
-//! The explorer against a second one that is slower and simpler: it follows every schedule to its end, and remembers
-//! nothing of where others have been.
+//! Compares the explorer with a slower and simpler one, which follows every schedule to its end and
+//! remembers no visited states.
 
 use super::super::{End, LOCKINGS, Locking, Race, Run, Schedule, State, Thread, explore};
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What becomes of a race, found by following every schedule.
+/// The outcomes of a race, found by following every schedule.
 #[derive(Default)]
-struct Wanderer {
-    /// How many schedules lead to each value, and how long the shortest is.
+struct BruteForce {
+    /// For each value, the number of schedules that lead to it and the length of the shortest.
     endings: BTreeMap<i64, (u64, usize)>,
     states: BTreeSet<State>,
     two_inside: Option<usize>,
     stuck: Option<usize>,
 }
 
-impl Wanderer {
+impl BruteForce {
     fn follow(&mut self, race: &Race, state: &State, steps: usize) {
         self.states.insert(state.clone());
         if race.inside(state) > 1 {
             self.two_inside = Some(self.two_inside.map_or(steps, |least| least.min(steps)));
         }
-        let mut goes_on = false;
+        let mut can_continue = false;
         for thread in race.threads() {
             let mut next = state.clone();
             if race.step(&mut next, thread).is_some() && next != *state {
-                goes_on = true;
+                can_continue = true;
                 self.follow(race, &next, steps + 1);
             }
         }
@@ -33,7 +33,7 @@ impl Wanderer {
             let (count, least) = self.endings.entry(state.memory().counter).or_insert((0, steps));
             *count += 1;
             *least = (*least).min(steps);
-        } else if !goes_on {
+        } else if !can_continue {
             self.stuck = Some(self.stuck.map_or(steps, |least| least.min(steps)));
         }
     }
@@ -49,15 +49,15 @@ fn the_explorer_finds_what_following_every_schedule_finds() {
     let three =
         [Locking::None, Locking::TestAndSet, Locking::Semaphore].map(|locking| Race::of(locking, 0, &[1, 2, 4]));
     for race in two.chain(three) {
-        let mut wanderer = Wanderer::default();
-        wanderer.follow(&race, &race.begin(), 0);
+        let mut brute_force = BruteForce::default();
+        brute_force.follow(&race, &race.begin(), 0);
         let outcomes = explore(&race);
         let endings = outcomes.endings.iter();
         let endings = endings.map(|(value, ending)| (*value, (ending.interleavings, ending.schedule.0.len())));
-        assert_eq!(endings.collect::<BTreeMap<_, _>>(), wanderer.endings);
-        assert_eq!(outcomes.states, wanderer.states.len());
-        assert_eq!(length(&outcomes.two_inside), wanderer.two_inside);
-        assert_eq!(length(&outcomes.stuck), wanderer.stuck);
+        assert_eq!(endings.collect::<BTreeMap<_, _>>(), brute_force.endings);
+        assert_eq!(outcomes.states, brute_force.states.len());
+        assert_eq!(length(&outcomes.two_inside), brute_force.two_inside);
+        assert_eq!(length(&outcomes.stuck), brute_force.stuck);
     }
 }
 
@@ -73,10 +73,10 @@ fn every_schedule_replays_to_its_ending() {
 }
 
 #[test]
-fn the_schedule_to_two_inside_leads_there() {
+fn the_schedule_to_a_violation_leads_there() {
     for locking in [Locking::None, Locking::TestThenSet] {
         let race = Race::new(locking);
-        let schedule = explore(&race).two_inside.expect("nothing keeps them apart");
+        let schedule = explore(&race).two_inside.expect("two threads in the critical section");
         let mut state = race.begin();
         for thread in schedule.0 {
             assert!(race.step(&mut state, thread).is_some(), "{locking}");
@@ -87,13 +87,13 @@ fn the_schedule_to_two_inside_leads_there() {
 
 proptest! {
     #[test]
-    fn a_run_by_chance_ends_as_the_explorer_says(
+    fn a_random_run_ends_as_the_explorer_predicts(
         locking in prop::sample::select(&LOCKINGS[..]),
         choices in prop::collection::vec(any::<usize>(), 400),
     ) {
         let race = Race::new(locking);
         let mut choices = choices.into_iter();
-        // When the choices are used up, threads take turns, so that nobody spins for ever.
+        // When the choices are used up, threads take turns, so that no thread spins for ever.
         let mut turn = 0;
         let run = race.run(|ready| { turn += 1; choices.next().unwrap_or(turn) % ready.len() }, 1_000);
         prop_assert_eq!(run.end, End::Over);
@@ -101,7 +101,7 @@ proptest! {
         prop_assert_eq!(race.play(&run.schedule), run);
     }
 
-    /// A schedule that makes no sense ends the run where it stops making sense.
+    /// An invalid schedule ends the run at its first invalid step.
     #[test]
     fn any_schedule_can_be_played(
         locking in prop::sample::select(&LOCKINGS[..]),

@@ -1,4 +1,4 @@
-//! The rules of the race, one schedule each, and what all schedules together lead to.
+//! The rules of the race, one schedule each, and the outcomes of all schedules together.
 
 mod exhaustive;
 
@@ -6,12 +6,12 @@ use super::{End, LOCKINGS, Locking, Outcomes, Race, Schedule, Thread, explore};
 use crate::rules::rules;
 use expect_test::{Expect, expect};
 
-/// Plays a schedule such as `1 1 2`, and tells each step in words.
+/// Runs a schedule such as `1 1 2`, and prints each step.
 fn check(locking: Locking, schedule: &str, expected: Expect) {
-    expected.assert_eq(&told(&Race::new(locking), schedule));
+    expected.assert_eq(&trace(&Race::new(locking), schedule));
 }
 
-fn told(race: &Race, schedule: &str) -> String {
+fn trace(race: &Race, schedule: &str) -> String {
     let numbers = schedule.split_whitespace().map(|word| word.parse::<usize>().expect("a thread's number"));
     let schedule = Schedule(numbers.map(|number| Thread::from_index(number - 1)).collect());
     let run = race.play(&schedule);
@@ -19,14 +19,14 @@ fn told(race: &Race, schedule: &str) -> String {
     let left = schedule.0.len() - run.steps.len();
     let end = match run.end {
         End::Over => format!("the counter is {}", run.counter),
-        End::Stuck => "nobody can go on".into(),
-        End::Open if left > 0 => format!("thread {} cannot go on", schedule.0[run.steps.len()]),
+        End::Stuck => "no thread can continue".into(),
+        End::Open if left > 0 => format!("thread {} cannot continue", schedule.0[run.steps.len()]),
         End::Open => "and so on".into(),
     };
     format!("{steps}{end}\n")
 }
 
-/// What the counter can be in the end, and how many interleavings lead to it.
+/// The possible final values of the counter, and the number of interleavings that lead to each.
 fn values(outcomes: &Outcomes) -> Vec<(i64, u64)> {
     outcomes.endings.iter().map(|(value, ending)| (*value, ending.interleavings)).collect()
 }
@@ -52,14 +52,14 @@ rules! { check;
         the counter is 4
     "#]]);
 
-    lo_2_a_thread_that_has_ended_cannot_go_on(Locking::None, "1 1 1 1", expect![[r#"
+    lo_2_a_thread_that_has_ended_cannot_continue(Locking::None, "1 1 1 1", expect![[r#"
         thread 1 loads 5
         thread 1 adds 1 and has 6
         thread 1 stores 6
-        thread 1 cannot go on
+        thread 1 cannot continue
     "#]]);
 
-    lo_3_whoever_finds_the_flag_set_tries_again(Locking::TestAndSet, "1 2 1 1 2 1 1 2 2 2 2 2", expect![[r#"
+    lo_3_a_thread_that_finds_the_flag_set_tries_again(Locking::TestAndSet, "1 2 1 1 2 1 1 2 2 2 2 2", expect![[r#"
         thread 1 finds the flag clear and sets it at once
         thread 2 finds the flag set and tries again
         thread 1 loads 5
@@ -95,95 +95,96 @@ rules! { check;
     lo_4_a_thread_is_blocked_while_the_permit_is_taken(Locking::Semaphore, "1 1 2", expect![[r#"
         thread 1 waits on the semaphore and has its permit
         thread 1 loads 5
-        thread 2 cannot go on
+        thread 2 cannot continue
     "#]]);
 
-    lo_4_a_thread_goes_on_when_the_permit_is_back(Locking::Semaphore, "1 1 1 1 1 2 2 2 2 2", expect![[r#"
+    lo_4_a_blocked_thread_continues_when_the_permit_is_back(Locking::Semaphore, "1 1 1 1 1 2 2 2 2 2", expect![[r#"
         thread 1 waits on the semaphore and has its permit
         thread 1 loads 5
         thread 1 adds 1 and has 6
         thread 1 stores 6
-        thread 1 signals the semaphore, whose permit is back
+        thread 1 signals the semaphore and returns its permit
         thread 2 waits on the semaphore and has its permit
         thread 2 loads 6
         thread 2 subtracts 1 and has 5
         thread 2 stores 5
-        thread 2 signals the semaphore, whose permit is back
+        thread 2 signals the semaphore and returns its permit
         the counter is 5
     "#]]);
 
-    lo_5_whoever_sees_somebody_busy_sleeps_until_the_signal_and_looks_again(
+    lo_5_a_thread_that_finds_the_counter_in_use_sleeps_until_the_signal_and_tests_again(
         Locking::ConditionVariable, "1 1 1 1 2 2 1 1 1 1 1 1 1 2 2 2 2 2 2 2 2 2 2 2", expect![[r#"
+            thread 1 enters the monitor
+            thread 1 finds the counter free
+            thread 1 marks the counter as in use
+            thread 1 leaves the monitor
+            thread 2 enters the monitor
+            thread 2 finds the counter in use, leaves the monitor and sleeps
+            thread 1 loads 5
+            thread 1 adds 1 and has 6
+            thread 1 stores 6
+            thread 1 enters the monitor
+            thread 1 marks the counter as free
+            thread 1 signals, and thread 2 wakes
+            thread 1 leaves the monitor
+            thread 2 enters the monitor
+            thread 2 finds the counter free
+            thread 2 marks the counter as in use
+            thread 2 leaves the monitor
+            thread 2 loads 6
+            thread 2 subtracts 1 and has 5
+            thread 2 stores 5
+            thread 2 enters the monitor
+            thread 2 marks the counter as free
+            thread 2 signals, and no thread sleeps
+            thread 2 leaves the monitor
+            the counter is 5
+        "#]]);
+
+    lo_5_a_monitor_admits_one_thread_at_a_time(Locking::ConditionVariable, "1 2", expect![[r#"
         thread 1 enters the monitor
-        thread 1 sees that nobody is busy
-        thread 1 is busy
-        thread 1 leaves the monitor
-        thread 2 enters the monitor
-        thread 2 sees that somebody is busy, leaves the monitor and sleeps
-        thread 1 loads 5
-        thread 1 adds 1 and has 6
-        thread 1 stores 6
-        thread 1 enters the monitor
-        thread 1 is busy no longer
-        thread 1 signals, and thread 2 wakes
-        thread 1 leaves the monitor
-        thread 2 enters the monitor
-        thread 2 sees that nobody is busy
-        thread 2 is busy
-        thread 2 leaves the monitor
-        thread 2 loads 6
-        thread 2 subtracts 1 and has 5
-        thread 2 stores 5
-        thread 2 enters the monitor
-        thread 2 is busy no longer
-        thread 2 signals, and nobody sleeps
-        thread 2 leaves the monitor
-        the counter is 5
+        thread 2 cannot continue
     "#]]);
 
-    lo_5_a_monitor_lets_one_in_at_a_time(Locking::ConditionVariable, "1 2", expect![[r#"
+    lo_5_a_sleeping_thread_cannot_continue(Locking::ConditionVariable, "1 1 1 1 2 2 2", expect![[r#"
         thread 1 enters the monitor
-        thread 2 cannot go on
-    "#]]);
-
-    lo_5_a_sleeper_cannot_go_on(Locking::ConditionVariable, "1 1 1 1 2 2 2", expect![[r#"
-        thread 1 enters the monitor
-        thread 1 sees that nobody is busy
-        thread 1 is busy
+        thread 1 finds the counter free
+        thread 1 marks the counter as in use
         thread 1 leaves the monitor
         thread 2 enters the monitor
-        thread 2 sees that somebody is busy, leaves the monitor and sleeps
-        thread 2 cannot go on
+        thread 2 finds the counter in use, leaves the monitor and sleeps
+        thread 2 cannot continue
     "#]]);
 }
 
-/// Thread 2 is woken, but thread 3 is quicker. Without a second look, two would be inside.
+/// Thread 2 is woken, but thread 3 is quicker. Without a second test, both would be in the critical
+/// section.
 #[test]
-fn lo_5_a_woken_thread_finds_another_one_busy_and_sleeps_again() {
+fn lo_5_a_woken_thread_finds_the_counter_in_use_and_sleeps_again() {
     let race = Race::of(Locking::ConditionVariable, 0, &[1, 2, 4]);
     expect![[r#"
         thread 1 enters the monitor
-        thread 1 sees that nobody is busy
-        thread 1 is busy
+        thread 1 finds the counter free
+        thread 1 marks the counter as in use
         thread 1 leaves the monitor
         thread 2 enters the monitor
-        thread 2 sees that somebody is busy, leaves the monitor and sleeps
+        thread 2 finds the counter in use, leaves the monitor and sleeps
         thread 1 loads 0
         thread 1 adds 1 and has 1
         thread 1 stores 1
         thread 1 enters the monitor
-        thread 1 is busy no longer
+        thread 1 marks the counter as free
         thread 1 signals, and thread 2 wakes
         thread 1 leaves the monitor
         thread 3 enters the monitor
-        thread 3 sees that nobody is busy
-        thread 3 is busy
+        thread 3 finds the counter free
+        thread 3 marks the counter as in use
         thread 3 leaves the monitor
         thread 2 enters the monitor
-        thread 2 sees that somebody is busy, leaves the monitor and sleeps
-        thread 2 cannot go on
+        thread 2 finds the counter in use, leaves the monitor and sleeps
+        thread 2 cannot continue
     "#]]
-    .assert_eq(&told(&race, "1 1 1 1 2 2 1 1 1 1 1 1 1 3 3 3 3 2 2 2"));
+    .assert_eq(&trace(&race, "1 1 1 1 2 2 1 1 1 1 1 1 1 3 3 3 3 2 2 2"));
 }
 
 #[test]
@@ -195,7 +196,7 @@ fn unlocked_the_counter_can_be_4_5_or_6() {
 }
 
 #[test]
-fn with_any_lock_it_is_5_two_are_never_inside_and_nobody_is_stuck() {
+fn with_any_lock_the_counter_is_5_and_threads_exclude_each_other() {
     for locking in LOCKINGS.into_iter().filter(|locking| locking.protects()) {
         let race = Race::new(locking);
         let outcomes = explore(&race);
@@ -205,13 +206,13 @@ fn with_any_lock_it_is_5_two_are_never_inside_and_nobody_is_stuck() {
 }
 
 #[test]
-fn a_flag_that_is_tested_and_then_set_lets_stores_be_lost() {
+fn with_a_flag_that_is_tested_and_then_set_stores_are_lost() {
     let outcomes = explore(&Race::new(Locking::TestThenSet));
     assert_eq!(outcomes.endings.keys().copied().collect::<Vec<_>>(), [4, 5, 6]);
     assert!(outcomes.two_inside.is_some() && !outcomes.are_only(5));
 }
 
-/// Also with a third thread, which can be quicker than one that was woken.
+/// A third thread can be quicker than one that was woken.
 #[test]
 fn locks_hold_for_three_threads() {
     for locking in LOCKINGS {
@@ -223,7 +224,7 @@ fn locks_hold_for_three_threads() {
 }
 
 #[test]
-fn one_thread_has_nobody_to_race_with() {
+fn one_thread_alone_has_one_outcome() {
     for locking in LOCKINGS.into_iter().chain([Locking::TestThenSet]) {
         let outcomes = explore(&Race::of(locking, 5, &[1]));
         assert!(outcomes.are_only(6), "{locking}: {outcomes:?}");
@@ -231,7 +232,7 @@ fn one_thread_has_nobody_to_race_with() {
     }
 }
 
-/// Nobody changes anything: there is one state, and it is the end.
+/// Without threads there is one state, and it is the end.
 #[test]
 fn a_race_without_threads_is_over() {
     let outcomes = explore(&Race::of(Locking::None, 5, &[]));

@@ -1,6 +1,7 @@
-//! Natural numbers of any size, as far as the formula needs them: an oracle that shares nothing with what it judges.
+//! Natural numbers of any size, as far as the formula needs them: a reference implementation that
+//! shares no code with the tested one.
 
-/// A natural number, in digits of 32 bits, the lowest first, the highest never 0.
+/// A natural number in digits of 32 bits, lowest first; the highest digit is never 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Natural(Vec<u32>);
 
@@ -24,7 +25,7 @@ impl Natural {
         self.trim();
     }
 
-    /// Divides by a number that it is a multiple of.
+    /// Divides by a divisor of the number.
     pub(super) fn divide(&mut self, divisor: u64) {
         let mut rest = 0_u128;
         for digit in self.0.iter_mut().rev() {
@@ -62,7 +63,7 @@ impl Natural {
 }
 
 #[test]
-fn naturals_count() {
+fn naturals_multiply_divide_and_add() {
     let mut factorial = Natural::one();
     (1..=60).for_each(|factor| factorial.multiply(factor));
     // 60! by its Stirling series: ln 60! = 188.628173423671591…

@@ -1,15 +1,15 @@
-//! The formula against exact arithmetic, at its ends, and against draws.
+//! Compares the formula with exact arithmetic, at its limits, and with random trials.
 
 mod exact;
 
-use super::nodes::let_in_two;
+use super::nodes::violates_exclusion;
 use super::{
-    Ballot, Draws, Forgetting, Likelihood, MOST_REPLICAS, Nodes, RiskError, Trial, ln_as_printed, simulate, violation,
+    Ballot, Draws, Forgetting, Likelihood, MAX_REPLICAS, Nodes, RiskError, Trial, ln_as_printed, simulate, violation,
 };
 use exact::Natural;
 use quorate_core::{Duration, NodeId};
 
-/// A ballot and a chance of `parts` in `whole`, which may be any two numbers.
+/// The probability for a ballot and a chance of `parts` in `whole`, which may be any two numbers.
 fn risk(replicas: u64, majority: u64, parts: u64, whole: u64) -> Likelihood {
     violation(ballot(replicas, majority), forgetting(parts, whole))
 }
@@ -22,10 +22,12 @@ fn forgetting(parts: u64, whole: u64) -> Forgetting {
     Forgetting::new(Duration::from_nanos(parts), Duration::from_nanos(whole)).expect("a chance")
 }
 
-/// The sum of the formula in whole numbers, over the common denominator `whole` to the power m; its natural logarithm.
+/// The natural logarithm of the formula's sum in integers, over the common denominator `whole` to
+/// the power m.
 fn exact_ln(replicas: u64, majority: u64, parts: u64, whole: u64) -> f64 {
     let (least, rest) = (2 * majority - replicas, whole - parts);
-    // C(m, 2m−n) · parts^(2m−n) · rest^(n−m), then each term from the one before by small factors, with no remainder.
+    // C(m, 2m−n) · parts^(2m−n) · rest^(n−m), then each term from the previous one by small
+    // factors, without remainder.
     let mut term = Natural::one();
     for place in 1..=least {
         term.multiply(majority - least + place);
@@ -46,32 +48,34 @@ fn exact_ln(replicas: u64, majority: u64, parts: u64, whole: u64) -> f64 {
     sum.ln() - denominator.ln()
 }
 
-/// By how much of itself the formula is off. A difference of logarithms is that, where it is small.
+/// The relative error of the formula, from the difference of logarithms.
 fn error(replicas: u64, majority: u64, parts: u64, whole: u64) -> f64 {
     let ours = risk(replicas, majority, parts, whole).ln();
     assert!(ours.is_finite() && ours <= 0.0, "{majority} of {replicas} at {parts}/{whole}: ln P = {ours}");
     (ours - exact_ln(replicas, majority, parts, whole)).exp_m1().abs()
 }
 
-/// The deck's example: n = 32, m = 24, 10 s of 3 h. Python's fractions say 2.13184888219617824123785041539e-43.
+/// The standard example: n = 32, m = 24, 10 s of 3 h. Python's fractions give
+/// 2.13184888219617824123785041539e-43.
 #[test]
-fn the_decks_example_is_right_at_1e_43() {
+fn the_standard_example_is_right_at_1e_43() {
     let likelihood = risk(32, 24, 1, 1080);
     assert!((likelihood.value() / 2.131_848_882_196_178e-43 - 1.0).abs() < 1e-13, "{:e}", likelihood.value());
     assert_eq!(likelihood.to_string(), "2.132e-43");
     assert!(error(32, 24, 1, 1080) < 1e-13);
-    // Lengths as users give them, with the same ratio.
+    // Durations as on the command line, with the same ratio.
     let lengths = Forgetting::new(Duration::from_secs(10), Duration::from_secs(3 * 60 * 60)).unwrap();
     assert_eq!(violation(ballot(32, 24), lengths), likelihood);
 }
 
-/// As it is printed, the example gives 2.00534577501011886835108855773e-67 (Python's fractions), and the deck says 1e-40: the
-/// formula that is meant agrees with the deck, the printed one does not.
+/// As printed in the lecture slides, the formula gives 2.00534577501011886835108855773e-67
+/// (Python's fractions) for the example, and the slides say 1e-40: the corrected formula agrees
+/// with that, the printed one does not.
 #[test]
-fn the_decks_formula_has_a_slip() {
+fn the_printed_formula_has_an_error() {
     let printed = ln_as_printed(ballot(32, 24), forgetting(1, 1080));
     assert!((printed.exp() / 2.005_345_775_010_119e-67 - 1.0).abs() < 1e-12, "{:e}", printed.exp());
-    assert!(ln_as_printed(ballot(32, 24), forgetting(9, 10)) > 0.0, "a probability above 1");
+    assert!(ln_as_printed(ballot(32, 24), forgetting(9, 10)) > 0.0, "the printed formula exceeds 1");
     // By hand: C(3,2) p³ + C(3,3) p³ with p = 1/10 is 4/1000, and right is 3·0.01·0.9 + 0.001.
     assert!((ln_as_printed(ballot(4, 3), forgetting(1, 10)).exp() - 0.004).abs() < 1e-15);
     assert!((risk(4, 3, 1, 10).value() - 0.028).abs() < 1e-15);
@@ -116,27 +120,27 @@ fn far_beyond_floating_point_it_still_has_a_logarithm() {
     // All must forget: 1080^-5000, whose decimal logarithm is −5000·lg 1080.
     assert!(likelihood.log10().is_some_and(|log10| (log10 + 5_000.0 * 1080_f64.log10()).abs() < 1e-9));
     assert_eq!(likelihood.to_string(), "7.607e-15168");
-    let most = risk(MOST_REPLICAS, MOST_REPLICAS / 2 + 1, 1, 1080);
-    assert_eq!(most.to_string(), "1 − 3.244e-199", "of so many voters two surely forget");
-    assert!(risk(MOST_REPLICAS, MOST_REPLICAS * 3 / 4, 1, 1080).ln().is_finite());
+    let most = risk(MAX_REPLICAS, MAX_REPLICAS / 2 + 1, 1, 1080);
+    assert_eq!(most.to_string(), "1 − 3.244e-199", "of a million voters, two almost surely forget");
+    assert!(risk(MAX_REPLICAS, MAX_REPLICAS * 3 / 4, 1, 1080).ln().is_finite());
 }
 
 #[test]
-fn who_never_forgets_is_safe_and_who_always_does_is_not() {
+fn voters_that_never_forget_are_safe_and_voters_that_always_do_are_not() {
     for (replicas, majority) in [(1, 1), (2, 2), (3, 2), (32, 24), (32, 32), (5_000, 2_501)] {
         assert_eq!(risk(replicas, majority, 0, 1080), Likelihood::NEVER, "{majority} of {replicas}");
         assert_eq!(risk(replicas, majority, 1080, 1080), Likelihood::ALWAYS, "{majority} of {replicas}");
     }
 }
 
-/// Near p = 1 the formula is 1 minus something, and that something is exact too.
+/// Near p = 1 the probability is 1 minus a small number, and that number is exact too.
 #[test]
-fn near_certainty_what_is_left_is_right() {
+fn near_certainty_the_complement_is_exact() {
     // One voter of one: P = p.
     let whole = 1_000_000_000_000_000_000;
     let likelihood = risk(1, 1, whole - 1, whole);
     assert!((-likelihood.ln().exp_m1() / 1e-18 - 1.0).abs() < 1e-12, "{likelihood:?}");
-    // Three of four must not all but one remember: 1 − P = (1−p)³ + 3p(1−p)².
+    // At most one of three forgets: 1 − P = (1−p)³ + 3p(1−p)².
     let likelihood = risk(4, 3, 999, 1_000);
     assert!((-likelihood.ln().exp_m1() / (1e-9 + 3.0 * 0.999 * 1e-6) - 1.0).abs() < 1e-9, "{likelihood:?}");
 }
@@ -153,21 +157,25 @@ fn a_larger_majority_is_safer_and_a_worse_memory_is_not() {
 }
 
 #[test]
-fn what_makes_no_sense_is_told() {
-    let told = |replicas, majority| Ballot::new(replicas, majority).expect_err("no ballot").to_string();
-    assert!(told(32, 16).starts_with("16 of 32 votes are no majority") && told(32, 16).ends_with("--majority 17."));
-    assert!(told(5, 0).ends_with("--majority 3."));
-    assert_eq!(told(32, 33), "33 votes of 32 replicas cannot be had: --majority is at most 32.");
+fn invalid_settings_are_refused() {
+    let message = |replicas, majority| Ballot::new(replicas, majority).expect_err("no ballot").to_string();
+    assert_eq!(
+        message(32, 16),
+        "--majority must be at least 17 of 32 replicas; got 16, which two nodes could have at the same time even if no voter forgets."
+    );
+    assert!(message(5, 0).starts_with("--majority must be at least 3 of 5"));
+    assert_eq!(message(32, 33), "--majority must be at most 32, the number of replicas; got 33.");
     assert_eq!(Ballot::new(0, 0), Err(RiskError::NoReplicas));
-    assert!(told(u64::MAX, u64::MAX).contains("at most 1000000"));
+    assert!(message(u64::MAX, u64::MAX).contains("at most 1000000"));
     let second = Duration::from_secs(1);
     assert_eq!(Forgetting::new(second, Duration::ZERO), Err(RiskError::NoLifetime));
     let long = Forgetting::new(Duration::from_secs(2), second).expect_err("too long").to_string();
-    assert!(long.starts_with("An interval of 2s is longer than voters live, which is 1s"), "{long}");
+    assert!(long.starts_with("--interval must be at most --lifetime, 1s; got 2s"), "{long}");
     assert!(Forgetting::new(second, second).is_ok() && Forgetting::new(Duration::ZERO, second).is_ok());
 }
 
-/// The interval is one of 99 %, so one in a hundred seeds may miss; the seed is fixed, and what it says is looked at here.
+/// The interval has a confidence level of 99 %, so one in a hundred seeds may miss; the seed is
+/// fixed.
 fn come_at_the_predicted_rate<T: Trial>(
     make: impl Fn(Ballot, Forgetting, u64) -> T,
     trials: u64,
@@ -190,25 +198,30 @@ fn draws_come_at_the_predicted_rate() {
     come_at_the_predicted_rate(Draws::new, 20_000, &cases);
 }
 
-/// Whoever forgets, and whatever the majority: real nodes let two in exactly if enough of those who voted forgot.
+/// Real nodes violate exclusion exactly if enough of the voters that voted forgot, whichever they
+/// are.
 #[test]
-fn real_voters_let_two_in_exactly_if_enough_forget() {
+fn real_voters_grant_twice_exactly_if_enough_forget() {
     for (replicas, majority) in [(1, 1), (2, 2), (3, 2), (3, 3), (4, 3), (5, 3), (5, 4), (5, 5), (6, 4)] {
         let ballot = ballot(replicas, majority);
         for memory in 0..1_u64 << replicas {
             let forgot = |voter: &u64| memory >> voter & 1 == 1;
             let forgetful: Vec<_> =
                 (0..replicas).filter(forgot).map(|voter| NodeId::from_index(voter as usize)).collect();
-            // The one inside has the votes of the first ones, because it asked in their order.
+            // The first node has the votes of the first voters, because it asked them in order.
             let gone = (0..majority).filter(forgot).count() as u64;
             let expected = gone >= ballot.overlap();
-            assert_eq!(let_in_two(ballot, &forgetful), expected, "{majority} of {replicas}, {forgetful:?} forgot");
+            assert_eq!(
+                violates_exclusion(ballot, &forgetful),
+                expected,
+                "{majority} of {replicas}, {forgetful:?} forgot"
+            );
         }
     }
 }
 
 #[test]
-fn real_voters_let_two_in_at_the_predicted_rate() {
+fn real_voters_grant_twice_at_the_predicted_rate() {
     let cases = [(3, 2, 1, 10), (5, 4, 1, 3), (9, 7, 1, 3), (32, 17, 1, 50)];
     come_at_the_predicted_rate(Nodes::new, 2_000, &cases);
 }
@@ -224,9 +237,9 @@ fn the_same_seed_draws_the_same_and_another_does_not() {
 }
 
 #[test]
-fn somebody_may_stop_the_trials() {
+fn the_caller_may_stop_the_trials() {
     let mut draws = Draws::new(ballot(9, 5), forgetting(1, 7), 1);
     let tally = simulate(&mut draws, u64::MAX, |tally| tally.trials < 1_000);
-    assert_eq!(tally.trials, 1_024, "the first look at or beyond a thousand");
+    assert_eq!(tally.trials, 1_024, "the first call at or beyond a thousand trials");
     assert_eq!(simulate(&mut draws, 0, |_| true).trials, 0);
 }

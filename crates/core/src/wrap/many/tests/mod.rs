@@ -1,6 +1,6 @@
-//! Tests of many resources side by side: one a rule, and properties on a stage of their own.
+//! Tests of many named instances: one per rule, and properties of a group of named locks.
 
-mod clerk;
+mod harness;
+mod lock_group;
 mod properties;
 mod rules;
-mod table;

@@ -1,7 +1,7 @@
 //! One test per rule.
 
-use super::clerk::{Book, Desk, Task};
-use super::table::Table;
+use super::harness::{Harness, SavedWrites, Task};
+use super::lock_group::LockGroup;
 use crate::fence::Fence;
 use crate::mutex::ricart_agrawala::Message;
 use crate::mutex::{Central, Command, Event, RicartAgrawala};
@@ -10,120 +10,120 @@ use crate::wrap::{Limits, Many, ManyDurable, Named, OneOfMany, Reliable};
 use expect_test::expect;
 use std::string::String;
 
-fn desk() -> Desk {
-    let mut desk = Desk::new(Limits { names: 2, name_bytes: 4 });
-    desk.start(0, &[]);
-    desk.said.clear();
-    desk
+fn harness() -> Harness {
+    let mut harness = Harness::new(Limits { names: 2, name_bytes: 4 });
+    harness.start(0, &[]);
+    harness.lines.clear();
+    harness
 }
 
 #[test]
-fn ma_1_a_newborn_instance_is_told_what_it_missed() {
-    let mut desk = Desk::new(Limits::default());
-    desk.start(5, &[]);
-    desk.view(1, 2);
-    desk.view(2, 3);
-    desk.step(Input::Suspect(NodeId::from_index(1)));
-    desk.step(Input::Suspect(NodeId::from_index(2)));
-    desk.step(Input::Trust(NodeId::from_index(1)));
-    desk.command("a", Task::Work);
-    desk.message(2, "b", Task::Work);
-    desk.command("a", Task::Work);
-    desk.says(expect![[r#"
-        a starts life 5 with []
-        a views 2 of 1,2,3
+fn ma_1_a_new_instance_receives_the_inputs_that_it_missed() {
+    let mut harness = Harness::new(Limits::default());
+    harness.start(5, &[]);
+    harness.view(1, 2);
+    harness.view(2, 3);
+    harness.step(Input::Suspect(NodeId::from_index(1)));
+    harness.step(Input::Suspect(NodeId::from_index(2)));
+    harness.step(Input::Trust(NodeId::from_index(1)));
+    harness.command("a", Task::Work);
+    harness.message(2, "b", Task::Work);
+    harness.command("a", Task::Work);
+    harness.expect_lines(expect![[r#"
+        a starts incarnation 5 with []
+        a has view 2 of 1,2,3
         a suspects 3
-        clerk a: is 1 old
-        b starts life 5 with []
-        b views 2 of 1,2,3
+        step a: 1 so far
+        b starts incarnation 5 with []
+        b has view 2 of 1,2,3
         b suspects 3
-        clerk b: is 1 old
-        clerk a: is 2 old
+        step b: 1 so far
+        step a: 2 so far
     "#]]);
 }
 
 #[test]
-fn ma_1_a_newborn_instance_is_told_of_a_full_disk_while_it_is_full() {
-    let mut desk = desk();
-    desk.step(Input::DiskFull);
-    desk.command("a", Task::Work);
-    desk.step(Input::DiskFree);
-    desk.message(2, "b", Task::Work);
-    desk.says(expect![[r#"
-        a starts life 0 with []
-        a has no room
-        clerk a: is 1 old
-        a has room again
-        b starts life 0 with []
-        clerk b: is 1 old
+fn ma_1_a_new_instance_learns_of_a_full_disk() {
+    let mut harness = harness();
+    harness.step(Input::DiskFull);
+    harness.command("a", Task::Work);
+    harness.step(Input::DiskFree);
+    harness.message(2, "b", Task::Work);
+    harness.expect_lines(expect![[r#"
+        a starts incarnation 0 with []
+        a disk is full
+        step a: 1 so far
+        a disk has room
+        b starts incarnation 0 with []
+        step b: 1 so far
     "#]]);
-    // A new life knows nothing of the disk until it is told.
-    desk.step(Input::DiskFull);
-    desk.start(1, &[("c", &[7])]);
-    desk.said.clear();
-    desk.command("a", Task::Work);
-    desk.says(expect![[r#"
-        a starts life 1 with []
-        clerk a: is 1 old
+    // A new incarnation assumes that the disk has room until an input says otherwise.
+    harness.step(Input::DiskFull);
+    harness.start(1, &[("c", &[7])]);
+    harness.lines.clear();
+    harness.command("a", Task::Work);
+    harness.expect_lines(expect![[r#"
+        a starts incarnation 1 with []
+        step a: 1 so far
     "#]]);
 }
 
 #[test]
-fn ma_2_what_an_instance_does_bears_its_name() {
-    let mut desk = desk();
-    desk.command("a", Task::Send);
-    desk.command("a", Task::SetTimer);
-    desk.command("b", Task::SetTimer);
-    desk.timer("a", 7);
-    desk.command("b", Task::CancelTimer);
-    desk.says(expect![[r#"
-        a starts life 0 with []
-        clerk a: is 1 old
+fn ma_2_the_effects_of_an_instance_carry_its_name() {
+    let mut harness = harness();
+    harness.command("a", Task::Send);
+    harness.command("a", Task::SetTimer);
+    harness.command("b", Task::SetTimer);
+    harness.timer("a", 7);
+    harness.command("b", Task::CancelTimer);
+    harness.expect_lines(expect![[r#"
+        a starts incarnation 0 with []
+        step a: 1 so far
         sends Named { name: "a", inner: Rest } to 2 Ahead
         sends Named { name: "a", inner: Rest } to all of 1,2,3 AfterSaves
-        a starts life 0 with []
-        clerk a: is 2 old
+        a starts incarnation 0 with []
+        step a: 2 so far
         a sets 7 to 1ms
-        b starts life 0 with []
-        clerk b: is 2 old
+        b starts incarnation 0 with []
+        step b: 2 so far
         b sets 7 to 1ms
-        a wakes by 7
-        clerk b: is 3 old
+        a timer 7 fires
+        step b: 3 so far
         b cancels 7
     "#]]);
 }
 
 #[test]
-fn ma_2_a_timer_that_is_not_set_is_nobodys() {
-    let mut desk = desk();
-    desk.timer("a", 7);
-    desk.command("a", Task::Work);
-    desk.said.clear();
-    desk.timer("a", 7);
-    desk.timer("a", 8);
-    assert_eq!(desk.said(), "\n");
-    assert_eq!(desk.node.live(), 1);
+fn ma_2_a_timer_that_is_not_set_is_ignored() {
+    let mut harness = harness();
+    harness.timer("a", 7);
+    harness.command("a", Task::Work);
+    harness.lines.clear();
+    harness.timer("a", 7);
+    harness.timer("a", 8);
+    assert_eq!(harness.take_lines(), "\n");
+    assert_eq!(harness.node.live(), 1);
 }
 
 fn names_do_not_disturb_each_other<P>(make: impl Fn(NodeId, Group) -> P)
 where
     P: OneOfMany<Command = Command, Event = Event>,
 {
-    let mut table = Table::new(2, make);
-    let entered = |table: &Table<P>| table.inside.keys().copied().collect::<Vec<_>>();
-    table.ask(2, Command::Acquire, "a");
-    table.deliver_all(|_| true);
-    table.ask(1, Command::Acquire, "a");
-    table.ask(1, Command::Acquire, "b");
-    table.deliver_all(|_| true);
-    assert_eq!(entered(&table), ["a", "b"], "whoever waits for one may enter the other");
-    assert_eq!(table.inside["b"], NodeId::from_index(0));
-    assert_eq!(table.waiting.len(), 1);
-    table.ask(1, Command::Release, "b");
-    assert_eq!(table.waiting.len(), 1, "leaving the one does not admit to the other");
-    table.ask(2, Command::Release, "a");
-    table.deliver_all(|_| true);
-    assert_eq!(table.inside["a"], NodeId::from_index(0));
+    let mut locks = LockGroup::new(2, make);
+    let entered = |locks: &LockGroup<P>| locks.holders.keys().copied().collect::<Vec<_>>();
+    locks.command(2, Command::Acquire, "a");
+    locks.deliver_all(|_| true);
+    locks.command(1, Command::Acquire, "a");
+    locks.command(1, Command::Acquire, "b");
+    locks.deliver_all(|_| true);
+    assert_eq!(entered(&locks), ["a", "b"], "a node that waits for one lock may enter the other");
+    assert_eq!(locks.holders["b"], NodeId::from_index(0));
+    assert_eq!(locks.waiting.len(), 1);
+    locks.command(1, Command::Release, "b");
+    assert_eq!(locks.waiting.len(), 1, "a release of one lock does not grant the other");
+    locks.command(2, Command::Release, "a");
+    locks.deliver_all(|_| true);
+    assert_eq!(locks.holders["a"], NodeId::from_index(0));
 }
 
 #[test]
@@ -134,172 +134,172 @@ fn ma_2_names_do_not_disturb_each_other() {
 
 #[test]
 fn ma_3_an_idle_instance_is_forgotten_and_its_floor_is_not() {
-    let mut desk = desk();
-    desk.command("a", Task::Work);
-    desk.command("a", Task::Work);
-    assert_eq!(desk.node.live(), 1);
-    desk.command("a", Task::Rest);
-    assert_eq!(desk.node.live(), 0);
-    desk.said.clear();
-    desk.command("b", Task::Work);
-    desk.command("a", Task::Rest);
-    desk.says(expect![[r#"
-        b starts life 0 with []
-        clerk b: is 4 old
-        a starts life 0 with []
-        clerk a: is 4 old
+    let mut harness = harness();
+    harness.command("a", Task::Work);
+    harness.command("a", Task::Work);
+    assert_eq!(harness.node.live(), 1);
+    harness.command("a", Task::Rest);
+    assert_eq!(harness.node.live(), 0);
+    harness.lines.clear();
+    harness.command("b", Task::Work);
+    harness.command("a", Task::Rest);
+    harness.expect_lines(expect![[r#"
+        b starts incarnation 0 with []
+        step b: 4 so far
+        a starts incarnation 0 with []
+        step a: 4 so far
     "#]]);
 }
 
 #[test]
 fn ma_3_a_lower_floor_does_not_lower_the_others() {
-    let mut desk = desk();
-    desk.command("a", Task::Work);
-    (0..5).for_each(|_| desk.command("b", Task::Work));
-    desk.command("b", Task::Rest);
-    desk.command("a", Task::Rest);
-    desk.said.clear();
-    desk.command("a", Task::Work);
-    desk.says(expect![[r#"
-        a starts life 0 with []
-        clerk a: is 7 old
+    let mut harness = harness();
+    harness.command("a", Task::Work);
+    (0..5).for_each(|_| harness.command("b", Task::Work));
+    harness.command("b", Task::Rest);
+    harness.command("a", Task::Rest);
+    harness.lines.clear();
+    harness.command("a", Task::Work);
+    harness.expect_lines(expect![[r#"
+        a starts incarnation 0 with []
+        step a: 7 so far
     "#]]);
 }
 
 #[test]
 fn ma_3_a_timer_or_a_save_keeps_an_idle_instance() {
-    let mut desk = desk();
-    desk.command("a", Task::SetTimer);
-    desk.command("a", Task::SetTimer);
-    assert_eq!(desk.node.live(), 1);
-    desk.timer("a", 7);
-    assert_eq!(desk.node.live(), 0);
-    desk.command("a", Task::SetTimer);
-    desk.command("a", Task::CancelTimer);
-    assert_eq!(desk.node.live(), 0);
-    desk.command("a", Task::Save(1));
-    desk.step(Input::Saved(1));
-    desk.command("a", Task::Rest);
-    assert_eq!(desk.node.live(), 1);
+    let mut harness = harness();
+    harness.command("a", Task::SetTimer);
+    harness.command("a", Task::SetTimer);
+    assert_eq!(harness.node.live(), 1);
+    harness.timer("a", 7);
+    assert_eq!(harness.node.live(), 0);
+    harness.command("a", Task::SetTimer);
+    harness.command("a", Task::CancelTimer);
+    assert_eq!(harness.node.live(), 0);
+    harness.command("a", Task::Save(1));
+    harness.step(Input::Saved(1));
+    harness.command("a", Task::Rest);
+    assert_eq!(harness.node.live(), 1);
 }
 
 #[test]
-fn ma_3_instances_that_all_come_to_rest_at_once_are_all_forgotten() {
-    let mut desk = desk();
-    desk.command("a", Task::Work);
-    desk.command("b", Task::Work);
-    desk.message(2, "c", Task::Work);
-    // To trust again lets a clerk rest.
-    desk.step(Input::Trust(NodeId::from_index(1)));
-    assert_eq!(desk.node.live(), 0);
-    desk.said.clear();
-    desk.command("a", Task::Work);
-    desk.command("b", Task::Work);
-    desk.says(expect![[r#"
-        a starts life 0 with []
-        clerk a: is 2 old
-        b starts life 0 with []
-        clerk b: is 2 old
+fn ma_3_instances_that_become_idle_together_are_all_forgotten() {
+    let mut harness = harness();
+    harness.command("a", Task::Work);
+    harness.command("b", Task::Work);
+    harness.message(2, "c", Task::Work);
+    // The input `Trust` makes an instance idle.
+    harness.step(Input::Trust(NodeId::from_index(1)));
+    assert_eq!(harness.node.live(), 0);
+    harness.lines.clear();
+    harness.command("a", Task::Work);
+    harness.command("b", Task::Work);
+    harness.expect_lines(expect![[r#"
+        a starts incarnation 0 with []
+        step a: 2 so far
+        b starts incarnation 0 with []
+        step b: 2 so far
     "#]]);
 }
 
-/// The stamp of the request under way from node 1, and the fence of its entry.
-fn stamp_and_fence(table: &mut Table<RicartAgrawala>, name: &'static str) -> (u64, Fence) {
-    table.ask(1, Command::Acquire, name);
-    let Message::Request { stamp, .. } = table.under_way[0].message.inner else {
-        panic!("a request is under way first");
+/// The stamp of node 1's request in flight, and the fence of its entry.
+fn stamp_and_fence(locks: &mut LockGroup<RicartAgrawala>, name: &'static str) -> (u64, Fence) {
+    locks.command(1, Command::Acquire, name);
+    let Message::Request { stamp, .. } = locks.in_flight[0].message.inner else {
+        panic!("the first message in flight is a request");
     };
-    table.deliver_all(|_| true);
-    table.ask(1, Command::Release, name);
-    assert!(table.nodes.iter().all(|node| node.live() == 0), "all is idle and forgotten");
-    (stamp.clock.0, *table.fences[name].last().expect("a fence"))
+    locks.deliver_all(|_| true);
+    locks.command(1, Command::Release, name);
+    assert!(locks.nodes.iter().all(|node| node.live() == 0), "all instances are idle and forgotten");
+    (stamp.clock.0, *locks.fences[name].last().expect("a fence"))
 }
 
 #[test]
-fn ma_3_stamps_and_fences_of_a_name_grow_though_its_instances_were_forgotten() {
-    let mut table = Table::new(2, RicartAgrawala::new);
+fn ma_3_stamps_and_fences_increase_although_instances_were_forgotten() {
+    let mut locks = LockGroup::new(2, RicartAgrawala::new);
     let fence = |counter| Fence { epoch: Epoch(0), counter };
-    assert_eq!(stamp_and_fence(&mut table, "a"), (1, fence(1)));
-    assert_eq!(stamp_and_fence(&mut table, "a"), (2, fence(2)));
-    assert_eq!(stamp_and_fence(&mut table, "b"), (3, fence(3)), "one floor for all names");
-    assert_eq!(stamp_and_fence(&mut table, "a"), (4, fence(4)));
+    assert_eq!(stamp_and_fence(&mut locks, "a"), (1, fence(1)));
+    assert_eq!(stamp_and_fence(&mut locks, "a"), (2, fence(2)));
+    assert_eq!(stamp_and_fence(&mut locks, "b"), (3, fence(3)), "one floor for all names");
+    assert_eq!(stamp_and_fence(&mut locks, "a"), (4, fence(4)));
 }
 
 #[test]
-fn ma_4_every_instance_is_told_of_suspicions_and_views() {
-    let mut desk = desk();
-    desk.command("a", Task::Work);
-    desk.message(2, "b", Task::Work);
-    desk.said.clear();
-    desk.step(Input::Suspect(NodeId::from_index(1)));
-    desk.view(4, 2);
-    desk.step(Input::Trust(NodeId::from_index(1)));
-    desk.says(expect![[r#"
+fn ma_4_every_instance_receives_suspicions_and_views() {
+    let mut harness = harness();
+    harness.command("a", Task::Work);
+    harness.message(2, "b", Task::Work);
+    harness.lines.clear();
+    harness.step(Input::Suspect(NodeId::from_index(1)));
+    harness.view(4, 2);
+    harness.step(Input::Trust(NodeId::from_index(1)));
+    harness.expect_lines(expect![[r#"
         a suspects 2
         b suspects 2
-        a views 4 of 1,2
-        b views 4 of 1,2
+        a has view 4 of 1,2
+        b has view 4 of 1,2
         a trusts 2
         b trusts 2
     "#]]);
 }
 
 #[test]
-fn ma_4_every_instance_is_told_of_the_disk() {
-    let mut desk = desk();
-    desk.command("a", Task::Work);
-    desk.message(2, "b", Task::Work);
-    desk.said.clear();
-    desk.step(Input::DiskFull);
-    desk.step(Input::DiskFree);
-    desk.says(expect![[r#"
-        a has no room
-        b has no room
-        a has room again
-        b has room again
+fn ma_4_every_instance_learns_of_a_full_disk() {
+    let mut harness = harness();
+    harness.command("a", Task::Work);
+    harness.message(2, "b", Task::Work);
+    harness.lines.clear();
+    harness.step(Input::DiskFull);
+    harness.step(Input::DiskFree);
+    harness.expect_lines(expect![[r#"
+        a disk is full
+        b disk is full
+        a disk has room
+        b disk has room
     "#]]);
 }
 
-/// Where the disk was lost, nobody knows which names had saved something, so every one of them is told so, those
-/// that save again and those that do not. A disk that never was lost tells nothing of the kind.
+/// If the disk was lost, the node cannot know which names had saved something, so every instance
+/// starts as wiped, whether it saves again or not. Instances on a disk that was never lost do not.
 #[test]
-fn ma_7_every_name_is_told_that_the_disk_was_lost() {
-    let mut durable = ManyDurable::<&'static str, Book>::wiped();
+fn ma_7_every_instance_learns_that_the_disk_was_lost() {
+    let mut durable = ManyDurable::<&'static str, SavedWrites>::wiped();
     durable.apply(Named { name: "a", inner: 1 });
     durable.apply(Named { name: "a", inner: 2 });
-    assert_eq!(durable.parts["a"], Book([u8::MAX, 1, 2].into()));
-    assert_ne!(ManyDurable::<&str, Book>::wiped(), ManyDurable::default());
-    let mut desk = desk();
-    desk.step(Input::Start { durable, incarnation: Incarnation(3) });
-    desk.command("b", Task::Work);
-    desk.message(2, "c", Task::Work);
-    desk.start(4, &[]);
-    desk.command("b", Task::Work);
-    desk.says(expect![[r#"
-        a starts life 3 with [255, 1, 2]
-        b starts life 3 with [255]
-        clerk b: is 1 old
-        c starts life 3 with [255]
-        clerk c: is 1 old
-        b starts life 4 with []
-        clerk b: is 1 old
+    assert_eq!(durable.parts["a"], SavedWrites([u8::MAX, 1, 2].into()));
+    assert_ne!(ManyDurable::<&str, SavedWrites>::wiped(), ManyDurable::default());
+    let mut harness = harness();
+    harness.step(Input::Start { durable, incarnation: Incarnation(3) });
+    harness.command("b", Task::Work);
+    harness.message(2, "c", Task::Work);
+    harness.start(4, &[]);
+    harness.command("b", Task::Work);
+    harness.expect_lines(expect![[r#"
+        a starts incarnation 3 with [255, 1, 2]
+        b starts incarnation 3 with [255]
+        step b: 1 so far
+        c starts incarnation 3 with [255]
+        step c: 1 so far
+        b starts incarnation 4 with []
+        step b: 1 so far
     "#]]);
 }
 
 #[test]
-fn ma_5_each_instance_hears_how_many_of_its_own_saves_are_durable() {
-    let mut desk = desk();
+fn ma_5_each_instance_learns_how_many_of_its_own_saves_are_durable() {
+    let mut harness = harness();
     for (name, write) in [("a", 1), ("b", 2), ("b", 3), ("a", 4), ("b", 5)] {
-        desk.command(name, Task::Save(write));
+        harness.command(name, Task::Save(write));
     }
-    desk.said.clear();
+    harness.lines.clear();
     for count in [1, 1, 4, 0, 5, 99] {
-        desk.step(Input::Saved(count));
-        desk.said.push("--".into());
+        harness.step(Input::Saved(count));
+        harness.lines.push("--".into());
     }
-    desk.command("a", Task::Save(6));
-    desk.step(Input::Saved(6));
-    desk.says(expect![[r#"
+    harness.command("a", Task::Save(6));
+    harness.step(Input::Saved(6));
+    harness.expect_lines(expect![[r#"
         a has saved 1
         --
         --
@@ -310,116 +310,116 @@ fn ma_5_each_instance_hears_how_many_of_its_own_saves_are_durable() {
         b has saved 3
         --
         --
-        clerk a: is 3 old
+        step a: 3 so far
         a saves 6
         a has saved 3
     "#]]);
 }
 
 #[test]
-fn ma_6_too_many_names_of_ones_own_are_refused() {
-    let mut desk = desk();
-    desk.command("a", Task::Work);
-    desk.command("b", Task::Work);
-    desk.said.clear();
-    let before = desk.node.clone();
-    desk.command("c", Task::Work);
-    assert_eq!(desk.node, before, "nothing changed");
-    assert_eq!(desk.said(), "c: refused: too many names are in use\n");
-    desk.command("b", Task::Rest);
-    desk.command("c", Task::Work);
-    assert!(desk.node.get(&"c").is_some(), "there is room again");
+fn ma_6_commands_for_too_many_names_are_refused() {
+    let mut harness = harness();
+    harness.command("a", Task::Work);
+    harness.command("b", Task::Work);
+    harness.lines.clear();
+    let before = harness.node.clone();
+    harness.command("c", Task::Work);
+    assert_eq!(harness.node, before, "nothing changed");
+    assert_eq!(harness.take_lines(), "c: refused: too many names are in use\n");
+    harness.command("b", Task::Rest);
+    harness.command("c", Task::Work);
+    assert!(harness.node.get(&"c").is_some(), "there is room again");
 }
 
 #[test]
-fn ma_6_each_peer_has_room_of_its_own() {
-    let mut desk = desk();
+fn ma_6_each_peer_has_a_limit_of_its_own() {
+    let mut harness = harness();
     for name in ["a", "b", "c", "d"] {
-        desk.message(2, name, Task::Work);
+        harness.message(2, name, Task::Work);
     }
-    desk.said.clear();
-    let before = desk.node.clone();
-    desk.message(2, "e", Task::Work);
-    assert_eq!(desk.node, before);
-    assert_eq!(desk.said(), "MA-6 drops a message from 2 for one name too many\n");
-    desk.message(2, "a", Task::Work);
-    desk.message(3, "e", Task::Work);
-    desk.command("f", Task::Work);
-    assert_eq!(desk.node.live(), 6);
-    desk.message(3, "a", Task::Rest);
-    desk.message(2, "g", Task::Work);
-    assert!(desk.node.get(&"g").is_some(), "whoever ends an instance, its maker has room again");
+    harness.lines.clear();
+    let before = harness.node.clone();
+    harness.message(2, "e", Task::Work);
+    assert_eq!(harness.node, before);
+    assert_eq!(harness.take_lines(), "MA-6 drops a message from 2 for one name too many\n");
+    harness.message(2, "a", Task::Work);
+    harness.message(3, "e", Task::Work);
+    harness.command("f", Task::Work);
+    assert_eq!(harness.node.live(), 6);
+    harness.message(3, "a", Task::Rest);
+    harness.message(2, "g", Task::Work);
+    assert!(harness.node.get(&"g").is_some(), "the owner has room again, whichever node ends the instance");
 }
 
 #[test]
-fn ma_6_a_name_that_a_peer_made_counts_for_us_once_we_use_it() {
-    let mut desk = desk();
-    desk.message(2, "a", Task::Work);
-    desk.command("a", Task::Work);
-    desk.command("b", Task::Work);
-    desk.message(2, "c", Task::Work);
-    desk.said.clear();
-    desk.command("c", Task::Work);
-    assert_eq!(desk.said(), "c: refused: too many names are in use\n");
+fn ma_6_a_name_created_by_a_peer_counts_for_us_once_we_use_it() {
+    let mut harness = harness();
+    harness.message(2, "a", Task::Work);
+    harness.command("a", Task::Work);
+    harness.command("b", Task::Work);
+    harness.message(2, "c", Task::Work);
+    harness.lines.clear();
+    harness.command("c", Task::Work);
+    assert_eq!(harness.take_lines(), "c: refused: too many names are in use\n");
     for name in ["d", "e", "f"] {
-        desk.message(2, name, Task::Work);
+        harness.message(2, name, Task::Work);
     }
-    assert!(desk.node.get(&"f").is_some(), "what we use does not count for the peer");
+    assert!(harness.node.get(&"f").is_some(), "a name that we use does not count for the peer");
 }
 
 #[test]
 fn ma_6_names_too_long_are_refused() {
-    let mut desk = desk();
-    let before = desk.node.clone();
-    desk.command("fünf", Task::Work);
-    desk.message(2, "fünf", Task::Work);
-    assert_eq!(desk.node, before, "nothing changed");
-    desk.says(expect![[r#"
+    let mut harness = harness();
+    let before = harness.node.clone();
+    harness.command("fünf", Task::Work);
+    harness.message(2, "fünf", Task::Work);
+    assert_eq!(harness.node, before, "nothing changed");
+    harness.expect_lines(expect![[r#"
         fünf: refused: the name is too long
         MA-6 drops a message from 2: its name is too long
     "#]]);
-    desk.command("four", Task::Work);
-    assert_eq!(desk.node.live(), 1);
+    harness.command("four", Task::Work);
+    assert_eq!(harness.node.live(), 1);
 }
 
 #[test]
 fn ma_7_each_name_that_saved_something_starts_with_it() {
-    let mut desk = desk();
-    desk.command("a", Task::Work);
-    desk.command("d", Task::Work);
-    desk.view(9, 9);
-    desk.step(Input::Suspect(NodeId::from_index(1)));
-    desk.said.clear();
-    desk.start(1, &[("c", &[3]), ("a", &[1, 2]), ("b", &[2])]);
-    desk.command("b", Task::Save(4));
-    desk.step(Input::Saved(1));
-    desk.command("a", Task::Rest);
-    assert_eq!(desk.node.live(), 3, "more than the limit, but all that was promised is kept");
-    desk.command("d", Task::Work);
-    desk.says(expect![[r#"
-        a starts life 1 with [1, 2]
-        b starts life 1 with [2]
-        c starts life 1 with [3]
-        clerk b: is 1 old
+    let mut harness = harness();
+    harness.command("a", Task::Work);
+    harness.command("d", Task::Work);
+    harness.view(9, 9);
+    harness.step(Input::Suspect(NodeId::from_index(1)));
+    harness.lines.clear();
+    harness.start(1, &[("c", &[3]), ("a", &[1, 2]), ("b", &[2])]);
+    harness.command("b", Task::Save(4));
+    harness.step(Input::Saved(1));
+    harness.command("a", Task::Rest);
+    assert_eq!(harness.node.live(), 3, "instances with saves are kept even beyond the limit");
+    harness.command("d", Task::Work);
+    harness.expect_lines(expect![[r#"
+        a starts incarnation 1 with [1, 2]
+        b starts incarnation 1 with [2]
+        c starts incarnation 1 with [3]
+        step b: 1 so far
         b saves 4
         b has saved 1
-        clerk a: is 1 old
+        step a: 1 so far
         d: refused: too many names are in use
     "#]]);
 }
 
 #[test]
-fn what_is_durable_is_a_fold_by_name() {
-    let mut durable = ManyDurable::<&str, Book>::default();
+fn the_durable_state_is_a_fold_per_name() {
+    let mut durable = ManyDurable::<&str, SavedWrites>::default();
     for (name, inner) in [("a", 1), ("b", 2), ("a", 3)] {
         durable.apply(Named { name, inner });
     }
-    assert_eq!(durable.parts["a"], Book([1, 3].into()));
-    assert_eq!(durable.parts["b"], Book([2].into()));
+    assert_eq!(durable.parts["a"], SavedWrites([1, 3].into()));
+    assert_eq!(durable.parts["b"], SavedWrites([2].into()));
 }
 
 #[test]
-fn a_named_message_is_described_as_what_it_is() {
+fn a_named_message_is_described_like_the_inner_one() {
     struct Odd;
     impl Describe for Odd {
         fn kind(&self) -> &'static str {
@@ -445,7 +445,7 @@ fn a_named_message_is_described_as_what_it_is() {
 
 #[cfg(feature = "serde")]
 #[test]
-fn all_that_leaves_a_node_can_be_written_and_read() {
+fn messages_timers_events_and_durable_state_can_be_serialized() {
     use crate::wrap::{Frame, ManyEvent, ReliableTimer};
     fn writable<T: serde::Serialize + serde::de::DeserializeOwned>() {}
     writable::<Frame<Named<String, Message>>>();

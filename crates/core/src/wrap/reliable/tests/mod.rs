@@ -1,5 +1,5 @@
-//! Tests of reliable links: one a rule, and properties on a stage of their own.
+//! Tests of reliable links: one per rule, and properties on a small faulty network.
 
+mod network;
 mod properties;
 mod rules;
-mod world;

@@ -1,17 +1,18 @@
-//! What holds under every schedule of losses, repetitions, reorderings and crashes.
+//! Properties that hold under every schedule of losses, duplicates, reorderings and crashes.
 
-use super::world::{Action, Envelope, Node, Word, World};
+use super::network::{Action, Envelope, Network, Node, Word};
 use crate::wrap::prelude::*;
 use crate::wrap::{Copy, Frame, Pair};
 use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
 
-/// Every life of a receiver hears the words of every life of a sender in order, without gap or repetition, from
-/// one on before which former lives have kept every word.
-fn assert_order(world: &World) {
-    for receiver in &world.nodes {
-        for heard in receiver.heard.values() {
-            for sender in &world.nodes {
-                let words: Vec<_> = words_of(heard, sender.me).collect();
+/// Every incarnation of a receiver receives the words of every incarnation of a sender in order,
+/// without gap or duplicate. All words before the first one have been saved by former incarnations
+/// of the receiver.
+fn assert_order(network: &Network) {
+    for receiver in &network.nodes {
+        for received in receiver.received.values() {
+            for sender in &network.nodes {
+                let words: Vec<_> = words_of(received, sender.me).collect();
                 assert_run(&words, receiver, sender.me);
             }
         }
@@ -23,63 +24,68 @@ fn assert_run(words: &[Word], receiver: &Node, sender: NodeId) {
     for run in words.chunk_by(|one, next| one.life == next.life) {
         let [first, ..] = run else { continue };
         for (serial, word) in (first.serial..).zip(run) {
-            assert_eq!(word.serial, serial, "a gap or a repetition in what {sender} said: {words:?}");
+            assert_eq!(word.serial, serial, "a gap or a duplicate in the words of {sender}: {words:?}");
         }
         let earlier = (0..first.serial).map(|serial| Word { life: first.life, serial });
         for word in earlier {
             assert!(kept.contains(&word), "{word:?} of {sender} was acknowledged and is lost");
         }
     }
-    assert!(words.is_sorted(), "a past life of {sender} was heard after a later one: {words:?}");
+    assert!(
+        words.is_sorted(),
+        "words of a past incarnation of {sender} were delivered after those of a later one: {words:?}"
+    );
 }
 
-/// Everything that a living sender said, a living receiver has heard, in this life or in one that kept it.
-fn assert_all_arrived(world: &World) {
-    for receiver in &world.nodes {
-        for sender in &world.nodes {
+/// Every word of a sender's current incarnation has reached the receiver's current incarnation, or
+/// one that saved it.
+fn assert_all_arrived(network: &Network) {
+    for receiver in &network.nodes {
+        for sender in &network.nodes {
             let mut known: BTreeSet<_> = words_of(&receiver.durable.0, sender.me).collect();
-            known.extend(words_of(&receiver.heard[&receiver.life.0], sender.me));
-            let said = sender.said.get(&(sender.life.0, receiver.me)).copied().unwrap_or(0);
-            for serial in 0..said {
+            known.extend(words_of(&receiver.received[&receiver.life.0], sender.me));
+            let sent_words = sender.sent_words.get(&(sender.life.0, receiver.me)).copied().unwrap_or(0);
+            for serial in 0..sent_words {
                 let word = Word { life: sender.life.0, serial };
-                assert!(known.contains(&word), "{} never heard {word:?} of {}", receiver.me, sender.me);
+                assert!(known.contains(&word), "{} never received {word:?} of {}", receiver.me, sender.me);
             }
         }
     }
 }
 
-fn words_of(heard: &[(NodeId, Word)], sender: NodeId) -> impl Iterator<Item = Word> + '_ {
-    heard.iter().filter(move |(from, _)| *from == sender).map(|(_, word)| *word)
+fn words_of(received: &[(NodeId, Word)], sender: NodeId) -> impl Iterator<Item = Word> + '_ {
+    received.iter().filter(move |(from, _)| *from == sender).map(|(_, word)| *word)
 }
 
-fn all_heard(world: &World) -> Vec<Vec<(NodeId, Word)>> {
-    world.nodes.iter().flat_map(|node| node.heard.values().cloned()).collect()
+fn all_received(network: &Network) -> Vec<Vec<(NodeId, Word)>> {
+    network.nodes.iter().flat_map(|node| node.received.values().cloned()).collect()
 }
 
 fn assert_reliable(actions: impl IntoIterator<Item = Action>) {
-    let mut world = World::new(2);
+    let mut network = Network::new(2);
     for action in actions {
-        world.act(action);
-        assert_order(&world);
+        network.act(action);
+        assert_order(&network);
     }
-    world.settle();
-    assert_order(&world);
-    assert_all_arrived(&world);
-    assert_deaf_to_the_past(&mut world);
+    network.settle();
+    assert_order(&network);
+    assert_all_arrived(&network);
+    assert_late_copies_are_ignored(&mut network);
 }
 
-/// Late copies of all that ever arrived, in present and past lives, change nothing. What arrives for the first
-/// time only now may be the last words of a past life: they come in order too.
-fn assert_deaf_to_the_past(world: &mut World) {
-    let before = all_heard(world);
-    for envelope in world.arrived.clone().into_iter().rev() {
-        world.arrive(envelope);
+/// Late copies of all frames that ever arrived, of current and past incarnations, change nothing. A
+/// frame that arrives for the first time only now may carry the last words of a past incarnation:
+/// these are in order too.
+fn assert_late_copies_are_ignored(network: &mut Network) {
+    let before = all_received(network);
+    for envelope in network.arrived.clone().into_iter().rev() {
+        network.arrive(envelope);
     }
-    world.settle();
-    assert_eq!(all_heard(world), before);
-    for envelope in world.sent.clone().into_iter().rev() {
-        world.arrive(envelope);
-        assert_order(world);
+    network.settle();
+    assert_eq!(all_received(network), before);
+    for envelope in network.sent.clone().into_iter().rev() {
+        network.arrive(envelope);
+        assert_order(network);
     }
 }
 
@@ -90,9 +96,9 @@ fn order() -> impl Strategy<Value = Order> {
 fn action() -> impl Strategy<Value = Action> {
     let place = || any::<usize>();
     prop_oneof![
-        6 => (place(), place(), order()).prop_map(|(from, to, order)| Action::Say { from, to, order }),
+        6 => (place(), place(), order()).prop_map(|(from, to, order)| Action::Send { from, to, order }),
         8 => place().prop_map(Action::Deliver),
-        2 => place().prop_map(Action::Repeat),
+        2 => place().prop_map(Action::Duplicate),
         3 => place().prop_map(Action::Lose),
         3 => (place(), place()).prop_map(|(node, timer)| Action::Fire { node, timer }),
         4 => place().prop_map(Action::Sync),
@@ -100,12 +106,12 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// Without crashes, so that runs grow long.
-fn action_of_the_living() -> impl Strategy<Value = Action> {
-    action().prop_filter("nobody crashes", |action| !matches!(action, Action::Crash(_)))
+/// Actions without crashes, so that runs grow long.
+fn action_without_crash() -> impl Strategy<Value = Action> {
+    action().prop_filter("no crashes", |action| !matches!(action, Action::Crash(_)))
 }
 
-/// A frame with numbers at every edge, from someone the others know or nobody knows.
+/// A frame with numbers at every edge, from a node outside the group.
 fn hostile() -> impl Strategy<Value = Envelope> {
     let edge = || prop_oneof![0..4_u64, 1_020..1_030_u64, u64::MAX - 3..=u64::MAX, any::<u64>()];
     let pair = (edge(), edge()).prop_map(|(mine, yours)| Pair { mine: Incarnation(mine), yours: Incarnation(yours) });
@@ -129,64 +135,65 @@ proptest! {
 
     #[test]
     fn without_crashes_every_word_is_heard_exactly_once(
-        actions in prop::collection::vec(action_of_the_living(), 0..200),
+        actions in prop::collection::vec(action_without_crash(), 0..200),
     ) {
-        let mut world = World::new(3);
+        let mut network = Network::new(3);
         for action in actions {
-            world.act(action);
+            network.act(action);
         }
-        world.settle();
-        for receiver in &world.nodes {
-            for sender in &world.nodes {
-                let heard: Vec<_> = words_of(&receiver.heard[&0], sender.me).map(|word| word.serial).collect();
-                let said = sender.said.get(&(0, receiver.me)).copied().unwrap_or(0);
-                prop_assert_eq!(heard, (0..said).collect::<Vec<_>>());
+        network.settle();
+        for receiver in &network.nodes {
+            for sender in &network.nodes {
+                let received: Vec<_> = words_of(&receiver.received[&0], sender.me).map(|word| word.serial).collect();
+                let sent_words = sender.sent_words.get(&(0, receiver.me)).copied().unwrap_or(0);
+                prop_assert_eq!(received, (0..sent_words).collect::<Vec<_>>());
             }
         }
     }
 
-    /// Longer runs by dice, from no crash at all to one in nine steps. The seed replays a run.
+    /// Longer runs with a random generator, from no crash at all to one in nine steps. The seed
+    /// replays a run.
     #[test]
     fn links_are_reliable_whatever_the_seed(seed in 1_u64.., crashes in 0..12_u64) {
-        let mut dice = Dice(seed);
-        assert_reliable((0..400).map(|_| dice.action(crashes)));
+        let mut random = Random(seed);
+        assert_reliable((0..400).map(|_| random.action(crashes)));
     }
 
-    /// An impostor may only speak for himself.
+    /// A malicious node outside the group can only forge its own messages.
     #[test]
-    fn hostile_frames_disturb_nobody_else(
+    fn hostile_frames_do_not_disturb_other_links(
         steps in prop::collection::vec(prop_oneof![action().prop_map(Ok), hostile().prop_map(Err)], 0..120),
     ) {
-        let mut world = World::new(2);
+        let mut network = Network::new(2);
         for step in steps {
             match step {
-                Ok(action) => world.act(action),
-                Err(envelope) => world.arrive(envelope),
+                Ok(action) => network.act(action),
+                Err(envelope) => network.arrive(envelope),
             }
-            assert_order(&world);
+            assert_order(&network);
         }
-        world.settle();
-        assert_order(&world);
-        assert_all_arrived(&world);
+        network.settle();
+        assert_order(&network);
+        assert_all_arrived(&network);
     }
 
-    /// A peer that has lost its senses can hurt what it says itself, and nothing else.
+    /// A faulty peer can harm its own messages, and nothing else.
     #[test]
     fn no_frame_makes_a_node_panic(envelopes in prop::collection::vec((hostile(), any::<bool>()), 0..60)) {
-        let mut world = World::new(2);
-        world.play("1 says 2, 1 says 2, 2 says 1, 1 crashes, 1 says 2");
+        let mut network = Network::new(2);
+        network.run("1 says 2, 1 says 2, 2 says 1, 1 crashes, 1 says 2");
         for (envelope, of_a_peer) in envelopes {
             let from = if of_a_peer { NodeId::from_index(1) } else { envelope.from };
-            world.arrive(Envelope { from, to: NodeId::from_index(0), ..envelope });
+            network.arrive(Envelope { from, to: NodeId::from_index(0), ..envelope });
         }
     }
 }
 
-/// Marsaglia's xorshift: dice that a seed determines.
-struct Dice(u64);
+/// Marsaglia's xorshift, a random generator that a seed determines.
+struct Random(u64);
 
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+impl Random {
+    fn below(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -194,14 +201,14 @@ impl Dice {
     }
 
     fn action(&mut self, crashes: u64) -> Action {
-        let place = self.roll(1 << 16) as usize;
-        match self.roll(100) {
-            roll if roll < crashes => Action::Crash(place),
-            0..25 => Action::Say { from: place, to: self.roll(2) as usize, order: Order::AfterSaves },
+        let place = self.below(1 << 16) as usize;
+        match self.below(100) {
+            below if below < crashes => Action::Crash(place),
+            0..25 => Action::Send { from: place, to: self.below(2) as usize, order: Order::AfterSaves },
             25..65 => Action::Deliver(place),
-            65..72 => Action::Repeat(place),
+            65..72 => Action::Duplicate(place),
             72..80 => Action::Lose(place),
-            80..90 => Action::Fire { node: place, timer: self.roll(8) as usize },
+            80..90 => Action::Fire { node: place, timer: self.below(8) as usize },
             90.. => Action::Sync(place),
         }
     }

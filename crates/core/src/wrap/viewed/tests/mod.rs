@@ -1,6 +1,7 @@
-//! One member of a group, told views and leases by hand: one test a rule and more.
+//! Tests of one member of a group that receives views and leases from the test: one test per rule
+//! and more.
 
 mod changes;
-mod desk;
+mod harness;
 mod leases;
 mod stays;

@@ -1,6 +1,6 @@
-//! VW-5, VW-7: out, in again, and in another life.
+//! VW-5, VW-7: removed, admitted again, and restarted.
 
-use super::desk::{Desk, NOTHING, grant, holder, node, request, stay, view};
+use super::harness::{Harness, NO_EFFECTS, grant, holder, node, request, stay, view};
 use crate::mutex::{Central, Command, Standing, Succession, TokenRequest};
 use crate::wrap::prelude::*;
 
@@ -8,34 +8,34 @@ use crate::wrap::prelude::*;
 fn vw_5_an_entry_is_lost_once_when_a_view_lacks_our_stay() {
     let mut holder = holder();
     assert_eq!(holder.view(&view(2, [(1, 1), (3, 1)])), ["LOSES its entry", "has no lease"]);
-    assert_eq!(holder.view(&view(3, [(1, 1), (3, 1)])), NOTHING);
-    assert_eq!(holder.view(&view(4, [(1, 1), (2, 4), (3, 1)])), NOTHING);
+    assert_eq!(holder.view(&view(3, [(1, 1), (3, 1)])), NO_EFFECTS);
+    assert_eq!(holder.view(&view(4, [(1, 1), (2, 4), (3, 1)])), NO_EFFECTS);
     assert_eq!(holder.member.inner().standing(), Standing::Idle);
 }
 
 #[test]
-fn vw_5_an_entry_is_lost_as_well_when_that_view_was_skipped() {
+fn vw_5_an_entry_is_lost_even_if_that_view_was_skipped() {
     let mut holder = holder();
     assert_eq!(holder.view(&view(3, [(1, 1), (2, 3), (3, 1)])), ["LOSES its entry", "has no lease"]);
     assert_eq!(holder.lease(20), ["has a lease for 20ms"]);
     holder.report(1, 3, Standing::Idle);
     holder.report(3, 3, Standing::Idle);
-    assert_eq!(holder.ask(Command::Release), ["refused: not inside"]);
+    assert_eq!(holder.command(Command::Release), ["refused: not inside"]);
 }
 
 #[test]
-fn vw_5_an_entry_is_lost_as_well_by_one_who_does_not_act_in_the_latest_view_yet() {
+fn vw_5_a_member_that_does_not_act_in_the_latest_view_yet_loses_its_entry_too() {
     let mut holder = holder();
     holder.view(&view(2, [(1, 1), (2, 1), (3, 1)]));
     assert_eq!(holder.view(&view(3, [(1, 1), (3, 1)])), ["LOSES its entry", "has no lease"]);
 }
 
 #[test]
-fn vw_5_who_asked_to_leave_and_lost_its_entry_is_not_refused_later() {
+fn vw_5_a_pending_release_of_a_lost_entry_is_not_refused_later() {
     let mut holder = holder();
-    assert_eq!(holder.at(10).ask(Command::Release), NOTHING);
+    assert_eq!(holder.at(10).command(Command::Release), NO_EFFECTS);
     assert_eq!(holder.view(&view(2, [(1, 1), (3, 1)])), ["LOSES its entry", "has no lease"]);
-    assert_eq!(holder.ask(Command::Acquire), NOTHING);
+    assert_eq!(holder.command(Command::Acquire), NO_EFFECTS);
     holder.view(&view(3, [(1, 1), (2, 3), (3, 1)]));
     holder.report(1, 3, Standing::Idle);
     holder.report(3, 3, Standing::Idle);
@@ -43,58 +43,58 @@ fn vw_5_who_asked_to_leave_and_lost_its_entry_is_not_refused_later() {
 }
 
 #[test]
-fn vw_5_a_request_that_waits_is_made_again_in_our_next_stay() {
-    let mut member = Desk::acting(2, 3, TokenRequest::new);
-    assert_eq!(member.ask(Command::Acquire), ["request of view 1 to all of 1,2,3"]);
+fn vw_5_a_pending_request_is_made_again_in_the_next_stay() {
+    let mut member = Harness::acting(2, 3, TokenRequest::new);
+    assert_eq!(member.command(Command::Acquire), ["request of view 1 to all of 1,2,3"]);
     assert_eq!(member.view(&view(2, [(1, 1), (3, 1)])), ["has no lease"]);
-    assert_eq!(member.view(&view(4, [(1, 1), (2, 4)])), NOTHING);
+    assert_eq!(member.view(&view(4, [(1, 1), (2, 4)])), NO_EFFECTS);
     assert_eq!(member.lease(20), ["has a lease for 20ms"]);
     assert_eq!(member.report(1, 4, Standing::Idle), ["request of view 4 to all of 1,2"]);
 }
 
 #[test]
-fn vw_5_who_is_out_does_nothing_and_keeps_what_it_is_asked() {
-    let mut member = Desk::acting(1, 3, Central::new);
+fn vw_5_a_removed_node_does_nothing_and_queues_commands() {
+    let mut member = Harness::acting(1, 3, Central::new);
     member.view(&view(2, [(2, 1), (3, 1)]));
-    assert_eq!(member.lease(20), NOTHING);
-    assert_eq!(member.hear(2, 1, request(2, 1)), NOTHING);
-    assert_eq!(member.hear(2, 2, request(2, 1)), NOTHING);
-    assert_eq!(member.ask(Command::Acquire), NOTHING);
+    assert_eq!(member.lease(20), NO_EFFECTS);
+    assert_eq!(member.receive(2, 1, request(2, 1)), NO_EFFECTS);
+    assert_eq!(member.receive(2, 2, request(2, 1)), NO_EFFECTS);
+    assert_eq!(member.command(Command::Acquire), NO_EFFECTS);
     assert!(!member.acts());
     member.view(&view(3, [(1, 3)]));
     assert_eq!(member.lease(20), ["has a lease for 20ms", "ENTERS (fence 3.1, until 20ms of its clock)"]);
 }
 
 #[test]
-fn vw_7_a_new_life_takes_no_part_until_a_view_has_it() {
-    let mut restarted = Desk::in_life(1, 1, Central::new);
-    assert_eq!(restarted.view(&view(1, [(1, 1), (2, 1)])), NOTHING);
-    assert_eq!(restarted.lease(10), NOTHING);
-    assert_eq!(restarted.hear(2, 1, request(2, 1)), NOTHING);
-    assert_eq!(restarted.ask(Command::Acquire), NOTHING);
+fn vw_7_a_new_incarnation_takes_no_part_until_a_view_has_it() {
+    let mut restarted = Harness::in_incarnation(1, 1, Central::new);
+    assert_eq!(restarted.view(&view(1, [(1, 1), (2, 1)])), NO_EFFECTS);
+    assert_eq!(restarted.lease(10), NO_EFFECTS);
+    assert_eq!(restarted.receive(2, 1, request(2, 1)), NO_EFFECTS);
+    assert_eq!(restarted.command(Command::Acquire), NO_EFFECTS);
     assert!(!restarted.acts());
     let with_it = View::new(Epoch(2), [(node(1), stay(1, 2)), (node(2), stay(0, 1))]);
-    assert_eq!(restarted.view(&with_it), NOTHING, "it has nothing to report");
+    assert_eq!(restarted.view(&with_it), NO_EFFECTS, "a joiner has nothing to report");
     restarted.lease(10);
     let begins = restarted.report(2, 2, Standing::Idle);
     assert_eq!(begins, ["ENTERS (fence 2.8, until 10ms of its clock)"]);
 }
 
 #[test]
-fn vw_7_a_view_that_still_has_our_former_life_gets_no_report_of_ours() {
-    let mut restarted = Desk::in_life(2, 1, Central::new);
-    assert_eq!(restarted.view(&view(5, [(1, 1), (2, 1)])), NOTHING);
+fn vw_7_a_view_with_the_former_incarnation_gets_no_report() {
+    let mut restarted = Harness::in_incarnation(2, 1, Central::new);
+    assert_eq!(restarted.view(&view(5, [(1, 1), (2, 1)])), NO_EFFECTS);
     assert_eq!(restarted.rules(Input::View(view(6, [(1, 1), (2, 1)]))), ["VW-5"]);
-    assert_eq!(restarted.report(1, 6, Standing::Idle), NOTHING);
+    assert_eq!(restarted.report(1, 6, Standing::Idle), NO_EFFECTS);
     assert!(!restarted.acts());
 }
 
 #[test]
-fn vw_7_what_was_granted_to_a_former_life_admits_nobody() {
-    let mut restarted = Desk::in_life(2, 1, Central::new);
-    restarted.ask(Command::Acquire);
+fn vw_7_a_grant_to_a_former_incarnation_is_ignored() {
+    let mut restarted = Harness::in_incarnation(2, 1, Central::new);
+    restarted.command(Command::Acquire);
     restarted.view(&view(1, [(1, 1), (2, 1)]));
-    assert_eq!(restarted.hear(1, 1, grant(2, 1, 1, 1)), NOTHING);
+    assert_eq!(restarted.receive(1, 1, grant(2, 1, 1, 1)), NO_EFFECTS);
     restarted.view(&View::new(Epoch(2), [(node(1), stay(0, 1)), (node(2), stay(1, 2))]));
     restarted.lease(10);
     assert_eq!(restarted.report(1, 2, Standing::Idle), ["request of view 2 to 1"]);

@@ -1,5 +1,5 @@
-//! Tests of failure detection: one a rule, and the figures of pace beside the paper's formula.
+//! Tests of failure detection: one per rule, and the pace compared with the paper's formula.
 
+mod harness;
 mod pace;
 mod rules;
-mod stage;

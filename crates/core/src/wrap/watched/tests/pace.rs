@@ -1,8 +1,9 @@
-//! The figures of pace: beside the paper's formula in floating point, and at their ends.
+//! The figures of the pace: compared with the paper's formula in floating point, and at their
+//! limits.
 
 use crate::time::{Duration, Time};
 use crate::wrap::Threshold;
-use crate::wrap::watched::pace::{MOST_GAPS, Pace};
+use crate::wrap::watched::pace::{MAX_GAPS, Pace};
 use proptest::prelude::*;
 use std::string::ToString;
 use std::vec::Vec;
@@ -21,7 +22,8 @@ fn after(gaps: &[u64]) -> Pace {
     pace
 }
 
-/// −log₁₀ of the normal tail, by a continued fraction far out and by a series near the middle: nothing of the table is in it.
+/// −log₁₀ of the normal tail, by a continued fraction far out and by a series near the middle:
+/// independent of the table.
 fn phi(deviations: f64) -> f64 {
     let density = (-deviations * deviations / 2.0).exp() / (2.0 * core::f64::consts::PI).sqrt();
     let tail = if deviations < 3.0 {
@@ -39,7 +41,7 @@ fn phi(deviations: f64) -> f64 {
 }
 
 #[test]
-fn the_formula_is_the_normal_tail() {
+fn the_reference_formula_is_the_normal_tail() {
     // From a table of the normal distribution.
     for (deviations, tail) in [(1.0, 0.158_655_25), (2.0, 0.022_750_13), (4.0, 3.167_124e-5), (6.0, 9.865_876e-10)] {
         assert!((phi(deviations) + f64::log10(tail)).abs() < 1e-6, "{deviations}");
@@ -47,7 +49,7 @@ fn the_formula_is_the_normal_tail() {
 }
 
 #[test]
-fn the_table_is_the_tail_of_the_paper() {
+fn the_table_matches_the_normal_tail() {
     let mut thousandths = Threshold::LEAST.thousandths();
     while let Some(threshold) = Threshold::from_thousandths(thousandths) {
         let found = phi(threshold.deviations() as f64 / 1_000.0);
@@ -78,7 +80,8 @@ fn thresholds_print_as_people_write_them() {
     assert_eq!(Threshold::from_thousandths(20_001), None);
 }
 
-/// The deviation is 10,000,001 ns, so that the silence for a threshold is no whole number of nanoseconds.
+/// The deviation is 10,000,001 ns, so that the silence for a threshold is not a whole number of
+/// nanoseconds.
 #[test]
 fn the_level_of_the_least_threshold_is_reached_after_the_silence_it_allows() {
     let pace = after(&[1_000_015, 21_000_017]);
@@ -88,7 +91,7 @@ fn the_level_of_the_least_threshold_is_reached_after_the_silence_it_allows() {
 }
 
 #[test]
-fn a_window_forgets_what_is_older() {
+fn a_window_forgets_older_gaps() {
     let mut gaps: Vec<_> = core::iter::repeat_n(900_000_000, 50).collect();
     gaps.extend(core::iter::repeat_n(100_000_000, 8));
     let mut pace = Pace::new(Time::ZERO, PERIOD);
@@ -107,12 +110,13 @@ fn memory_is_bounded_whatever_window_is_asked_for() {
     for number in 0..5_000_u64 {
         pace.learn(Time::ZERO + PERIOD.times(number), number, PERIOD.times(9), usize::MAX);
     }
-    assert_eq!(pace.len(), MOST_GAPS);
+    assert_eq!(pace.len(), MAX_GAPS);
 }
 
-/// An outage counts as twice what was allowed; and a network that is slow for good is believed in the end.
+/// A single outage counts as twice the silence that was allowed; a network that is slow for good is
+/// learnt in the end.
 #[test]
-fn one_outage_makes_nobody_blind_and_many_are_believed() {
+fn one_outage_does_not_blind_the_detector_and_a_slow_network_is_learnt() {
     let mut pace = after(&[100_000_000; 20]);
     let hour = Duration::from_secs(3_600);
     let allowed = pace.allowed(Threshold::USUAL, PERIOD);
@@ -130,9 +134,9 @@ fn one_outage_makes_nobody_blind_and_many_are_believed() {
 }
 
 proptest! {
-    /// Mean, deviation, patience and level, beside the same in floating point.
+    /// Mean, deviation, allowed silence and level, compared with the same in floating point.
     #[test]
-    fn whole_numbers_come_to_what_the_paper_has(
+    fn integer_results_match_the_papers_formula(
         gaps in prop::collection::vec(1_000_000_u64..1_000_000_000, 2..60),
         thousandths in 500_u32..20_000,
     ) {
@@ -150,7 +154,7 @@ proptest! {
         prop_assert!(pace.level(allowed, PERIOD).abs_diff(thousandths) <= 10);
     }
 
-    /// Nothing that a peer does makes a sum overflow.
+    /// No behaviour of a peer makes a sum overflow.
     #[test]
     fn no_gap_is_too_long(gaps in prop::collection::vec(0_u64..=u64::MAX, 1..200), window in 0_usize..3_000, period in 0_u64..=u64::MAX) {
         let mut pace = Pace::new(Time::ZERO, Duration::from_nanos(period));

@@ -1,226 +1,227 @@
 //! One script or more per rule.
 
-use super::stage::{Command, Stage, Word, accrual, bounded, number};
+use super::harness::{Command, Harness, Text, accrual, bounded, number};
 use crate::wrap::prelude::*;
 use crate::wrap::{Detector, Signal, WatchedTimer, about_watched};
 use std::string::String;
 
 #[test]
-fn wa_1_a_life_begins_with_a_beat_and_goes_on_to_beat() {
-    let mut stage = Stage::new(3, bounded());
+fn wa_1_an_incarnation_starts_with_a_heartbeat_and_repeats_it() {
+    let mut harness = Harness::new(3, bounded());
     assert_eq!(
-        stage.start(4),
-        "STARTS life 4, 2 pages; [beat 0 of life 4] ahead → 1,2,3; beats in 10ms; doubts 2 in 15ms; doubts 3 in 15ms"
+        harness.start(4),
+        "STARTS incarnation 4, 2 writes; [beat 0 of incarnation 4] ahead → 1,2,3; beats in 10ms; timeout of 2 in 15ms; timeout of 3 in 15ms"
     );
-    let beats: Vec<_> = stage.wait(30).into_iter().filter(|line| line.contains("beat ")).collect();
+    let beats: Vec<_> = harness.wait(30).into_iter().filter(|line| line.contains("beat ")).collect();
     assert_eq!(
         beats,
-        ["10ms", "20ms", "30ms"].map(|at| std::format!("{at}: [beat 0 of life 4] ahead → 1,2,3; beats in 10ms"))
+        ["10ms", "20ms", "30ms"].map(|at| std::format!("{at}: [beat 0 of incarnation 4] ahead → 1,2,3; beats in 10ms"))
     );
 }
 
 #[test]
-fn wa_1_beats_are_numbered_where_pace_asks_and_begin_anew_with_a_life() {
-    let mut stage = Stage::started(2, accrual(4));
+fn wa_1_an_accrual_detector_numbers_heartbeats_from_0_in_each_incarnation() {
+    let mut harness = Harness::started(2, accrual(4));
     let numbers = |lines: Vec<String>| {
         lines
             .into_iter()
             .filter(|line| line.contains("[beat"))
             .map(|line| line[line.find('[').unwrap_or(0)..][..7].into())
     };
-    assert_eq!(numbers(stage.wait(30)).collect::<Vec<String>>(), ["[beat 1", "[beat 2", "[beat 3"]);
-    assert!(stage.start(1).contains("[beat 0 of life 1]"));
+    assert_eq!(numbers(harness.wait(30)).collect::<Vec<String>>(), ["[beat 1", "[beat 2", "[beat 3"]);
+    assert!(harness.start(1).contains("[beat 0 of incarnation 1]"));
 }
 
 #[test]
-fn wa_1_who_is_alone_has_nobody_to_tell_and_nothing_to_wait_for() {
-    let mut stage = Stage::new(1, bounded());
-    assert_eq!(stage.start(0), "STARTS life 0, 2 pages");
-    assert!(stage.timers.is_empty());
+fn wa_1_a_node_that_is_alone_sends_nothing_and_sets_no_timer() {
+    let mut harness = Harness::new(1, bounded());
+    assert_eq!(harness.start(0), "STARTS incarnation 0, 2 writes");
+    assert!(harness.timers.is_empty());
 }
 
 #[test]
-fn wa_2_every_sign_makes_the_wait_begin_anew() {
-    let mut stage = Stage::started(2, bounded());
+fn wa_2_every_sign_of_life_restarts_the_timeout() {
+    let mut harness = Harness::started(2, bounded());
     for millis in [7, 7, 7] {
-        stage.wait(millis);
-        assert_eq!(stage.word(2, 0), "doubts 2 in 15ms; HEARS 2");
-        stage.wait(millis);
-        assert_eq!(stage.beat(2, 0, 0), "doubts 2 in 15ms");
+        harness.wait(millis);
+        assert_eq!(harness.text(2, 0), "timeout of 2 in 15ms; RECEIVES from 2");
+        harness.wait(millis);
+        assert_eq!(harness.beat(2, 0, 0), "timeout of 2 in 15ms");
     }
-    assert!(!stage.node.suspects(number(2)));
+    assert!(!harness.node.suspects(number(2)));
 }
 
 #[test]
-fn wa_3_silence_beyond_the_bound_makes_a_suspect_and_says_so_once() {
-    let mut stage = Stage::started(3, bounded());
-    stage.wait(14);
-    stage.beat(2, 0, 0);
-    let lines = stage.wait(40);
+fn wa_3_silence_beyond_the_bound_is_reported_as_one_suspicion() {
+    let mut harness = Harness::started(3, bounded());
+    harness.wait(14);
+    harness.beat(2, 0, 0);
+    let lines = harness.wait(40);
     let suspicions: Vec<_> = lines.iter().filter(|line| line.contains("SUSPECTS")).collect();
     assert_eq!(suspicions, ["15ms: WA-3; SUSPECTS 3", "29ms: WA-3; SUSPECTS 2"]);
-    assert!(stage.node.suspects(number(2)) && stage.node.suspects(number(3)) && !stage.node.suspects(number(1)));
+    assert!(harness.node.suspects(number(2)) && harness.node.suspects(number(3)) && !harness.node.suspects(number(1)));
 }
 
-/// The simulator lets messages go before timers of the same instant, so a beat that takes as long as it may is in time.
+/// The simulator delivers messages before timers of the same instant, so a heartbeat with the
+/// maximum delay is in time.
 #[test]
-fn wa_3_the_wait_is_exactly_a_period_and_the_bound() {
-    let mut stage = Stage::started(2, bounded());
-    stage.wait(14);
-    assert_eq!(stage.timers[&WatchedTimer::Silence(number(2))], Time::ZERO + Duration::from_millis(15));
-}
-
-#[test]
-fn wa_4_a_suspect_that_gives_a_sign_is_trusted_before_it_is_heard() {
-    let mut stage = Stage::started(2, bounded());
-    stage.wait(20);
-    assert_eq!(stage.word(2, 0), "doubts 2 in 15ms; WA-4; TRUSTS 2; HEARS 2");
-    assert!(!stage.node.suspects(number(2)));
-    assert!(stage.wait(20).iter().any(|line| line.contains("SUSPECTS 2")), "it is watched again");
-    assert_eq!(stage.beat(2, 0, 0), "doubts 2 in 15ms; WA-4; TRUSTS 2");
+fn wa_3_the_timeout_is_exactly_a_period_and_the_bound() {
+    let mut harness = Harness::started(2, bounded());
+    harness.wait(14);
+    assert_eq!(harness.timers[&WatchedTimer::Silence(number(2))], Time::ZERO + Duration::from_millis(15));
 }
 
 #[test]
-fn wa_5_a_new_life_is_a_death_and_a_return_before_anything_it_says() {
-    let mut stage = Stage::started(2, bounded());
-    assert_eq!(stage.beat(2, 3, 0), "doubts 2 in 15ms", "the first life that is heard of is no new one");
-    assert_eq!(stage.word(2, 4), "WA-5; SUSPECTS 2; doubts 2 in 15ms; WA-4; TRUSTS 2; HEARS 2");
-    assert_eq!(stage.beat(2, 5, 0), "WA-5; SUSPECTS 2; doubts 2 in 15ms; WA-4; TRUSTS 2");
-    assert_eq!(stage.beat(2, 5, 0), "doubts 2 in 15ms", "the same life again");
+fn wa_4_a_suspect_that_sends_is_trusted_before_its_message_is_delivered() {
+    let mut harness = Harness::started(2, bounded());
+    harness.wait(20);
+    assert_eq!(harness.text(2, 0), "timeout of 2 in 15ms; WA-4; TRUSTS 2; RECEIVES from 2");
+    assert!(!harness.node.suspects(number(2)));
+    assert!(harness.wait(20).iter().any(|line| line.contains("SUSPECTS 2")), "it is watched again");
+    assert_eq!(harness.beat(2, 0, 0), "timeout of 2 in 15ms; WA-4; TRUSTS 2");
 }
 
 #[test]
-fn wa_5_the_new_life_of_a_suspect_is_only_a_return() {
-    let mut stage = Stage::started(2, bounded());
-    stage.beat(2, 0, 0);
-    stage.wait(20);
-    assert_eq!(stage.beat(2, 1, 0), "WA-5; doubts 2 in 15ms; WA-4; TRUSTS 2");
+fn wa_5_a_new_incarnation_is_a_suspicion_and_a_return_before_its_message() {
+    let mut harness = Harness::started(2, bounded());
+    assert_eq!(harness.beat(2, 3, 0), "timeout of 2 in 15ms", "the first known incarnation is not a new one");
+    assert_eq!(harness.text(2, 4), "WA-5; SUSPECTS 2; timeout of 2 in 15ms; WA-4; TRUSTS 2; RECEIVES from 2");
+    assert_eq!(harness.beat(2, 5, 0), "WA-5; SUSPECTS 2; timeout of 2 in 15ms; WA-4; TRUSTS 2");
+    assert_eq!(harness.beat(2, 5, 0), "timeout of 2 in 15ms", "the same incarnation again");
 }
 
 #[test]
-fn wa_6_what_a_past_life_said_is_heard_but_is_no_sign() {
-    let mut stage = Stage::started(2, bounded());
-    stage.beat(2, 2, 0);
-    stage.wait(14);
-    assert_eq!(stage.word(2, 1), "WA-6; HEARS 2");
-    assert_eq!(stage.beat(2, 1, 9), "WA-6");
-    assert!(stage.wait(2).iter().any(|line| line.contains("SUSPECTS 2")), "nothing was postponed");
-    assert_eq!(stage.word(2, 1), "WA-6; HEARS 2");
-    assert!(stage.node.suspects(number(2)));
+fn wa_5_the_new_incarnation_of_a_suspect_is_only_a_return() {
+    let mut harness = Harness::started(2, bounded());
+    harness.beat(2, 0, 0);
+    harness.wait(20);
+    assert_eq!(harness.beat(2, 1, 0), "WA-5; timeout of 2 in 15ms; WA-4; TRUSTS 2");
 }
 
 #[test]
-fn wa_6_who_is_no_peer_is_heard_and_not_watched() {
-    let mut stage = Stage::started(2, bounded());
-    assert_eq!(stage.word(9, 0), "HEARS 9");
-    assert_eq!(stage.word(1, 0), "HEARS 1");
-    assert_eq!(stage.beat(9, 0, 0), "");
-    assert!(!stage.timers.contains_key(&WatchedTimer::Silence(number(9))));
+fn wa_6_a_message_of_a_past_incarnation_is_delivered_but_is_no_sign_of_life() {
+    let mut harness = Harness::started(2, bounded());
+    harness.beat(2, 2, 0);
+    harness.wait(14);
+    assert_eq!(harness.text(2, 1), "WA-6; RECEIVES from 2");
+    assert_eq!(harness.beat(2, 1, 9), "WA-6");
+    assert!(harness.wait(2).iter().any(|line| line.contains("SUSPECTS 2")), "the suspicion was not postponed");
+    assert_eq!(harness.text(2, 1), "WA-6; RECEIVES from 2");
+    assert!(harness.node.suspects(number(2)));
 }
 
 #[test]
-fn wa_7_what_comes_regularly_is_soon_missed_and_what_does_not_is_waited_for() {
+fn wa_6_messages_of_strangers_are_delivered_and_strangers_are_not_watched() {
+    let mut harness = Harness::started(2, bounded());
+    assert_eq!(harness.text(9, 0), "RECEIVES from 9");
+    assert_eq!(harness.text(1, 0), "RECEIVES from 1");
+    assert_eq!(harness.beat(9, 0, 0), "");
+    assert!(!harness.timers.contains_key(&WatchedTimer::Silence(number(9))));
+}
+
+#[test]
+fn wa_7_regular_heartbeats_give_a_short_timeout_and_irregular_ones_a_long_one() {
     let missed_after = |gaps: [u64; 4]| {
-        let mut stage = Stage::started(2, accrual(8));
-        stage.beat(2, 0, 0);
+        let mut harness = Harness::started(2, accrual(8));
+        harness.beat(2, 0, 0);
         for (beat, gap) in (1..).zip(gaps.into_iter().cycle().take(40)) {
-            stage.wait(gap);
-            stage.beat(2, 0, beat);
+            harness.wait(gap);
+            harness.beat(2, 0, beat);
         }
-        stage.timers[&WatchedTimer::Silence(number(2))].since(stage.now).nanos() / 1_000
+        harness.timers[&WatchedTimer::Silence(number(2))].since(harness.now).nanos() / 1_000
     };
-    // The mean, and 5.612 deviations: of a tenth of the period at least.
+    // The mean plus 5.612 deviations, where a deviation is at least a tenth of the period.
     assert_eq!(missed_after([10, 10, 10, 10]), 15_612);
     assert_eq!(missed_after([2, 18, 2, 18]), 10_000 + 8 * 5_612);
 }
 
 #[test]
-fn wa_7_only_beats_that_are_new_tell_of_pace() {
-    let mut stage = Stage::started(2, accrual(8));
-    stage.beat(2, 0, 5);
-    stage.wait(10);
-    stage.beat(2, 0, 6);
-    let before = stage.node.clone();
+fn wa_7_only_new_heartbeats_count_for_the_pace() {
+    let mut harness = Harness::started(2, accrual(8));
+    harness.beat(2, 0, 5);
+    harness.wait(10);
+    harness.beat(2, 0, 6);
+    let before = harness.node.clone();
     for _ in 0..20 {
-        stage.wait(1);
-        stage.word(2, 0);
-        stage.beat(2, 0, 6);
-        stage.beat(2, 0, 3);
+        harness.wait(1);
+        harness.text(2, 0);
+        harness.beat(2, 0, 6);
+        harness.beat(2, 0, 3);
     }
-    stage.wait(5);
-    let level = |node: &super::stage::Subject, heard: u64| {
-        node.level(number(2), Time::ZERO + Duration::from_millis(heard + 15)).expect("a level")
+    harness.wait(5);
+    let level = |node: &super::harness::WatchedReporter, since: u64| {
+        node.level(number(2), Time::ZERO + Duration::from_millis(since + 15)).expect("a level")
     };
-    assert_eq!(level(&before, 10), level(&stage.node, 30), "after the same silence it is as suspicious as before");
+    assert_eq!(level(&before, 10), level(&harness.node, 30), "after the same silence the level is the same as before");
 }
 
 #[test]
-fn wa_7_a_new_life_has_a_pace_of_its_own() {
-    let mut stage = Stage::started(2, accrual(8));
+fn wa_7_a_new_incarnation_has_a_pace_of_its_own() {
+    let mut harness = Harness::started(2, accrual(8));
     for beat in 0..20 {
-        stage.wait(40);
-        stage.beat(2, 0, beat);
+        harness.wait(40);
+        harness.beat(2, 0, beat);
     }
-    let patient = stage.timers[&WatchedTimer::Silence(number(2))].since(stage.now);
-    stage.beat(2, 1, 0);
-    let fresh = stage.timers[&WatchedTimer::Silence(number(2))].since(stage.now);
+    let patient = harness.timers[&WatchedTimer::Silence(number(2))].since(harness.now);
+    harness.beat(2, 1, 0);
+    let fresh = harness.timers[&WatchedTimer::Silence(number(2))].since(harness.now);
     assert!(fresh < patient, "{fresh} is not less than {patient}");
 }
 
 #[test]
-fn wa_8_a_driver_that_knows_of_a_death_is_believed_until_the_next_sign() {
-    let mut stage = Stage::started(3, bounded());
-    assert_eq!(stage.step(Input::Suspect(number(2))), "WA-8; no doubts 2; SUSPECTS 2");
-    assert_eq!(stage.step(Input::Suspect(number(2))), "WA-8; no doubts 2", "nothing is told twice");
-    assert_eq!(stage.step(Input::Trust(number(2))), "WA-8; doubts 2 in 15ms; WA-4; TRUSTS 2");
-    assert_eq!(stage.step(Input::Trust(number(2))), "WA-8; doubts 2 in 15ms");
-    stage.step(Input::Suspect(number(2)));
-    assert_eq!(stage.beat(2, 0, 0), "doubts 2 in 15ms; WA-4; TRUSTS 2");
-    assert_eq!(stage.step(Input::Suspect(number(9))), "SUSPECTS 9");
-    assert_eq!(stage.step(Input::Trust(number(9))), "TRUSTS 9");
+fn wa_8_a_crash_reported_by_the_driver_is_believed_until_the_next_sign_of_life() {
+    let mut harness = Harness::started(3, bounded());
+    assert_eq!(harness.step(Input::Suspect(number(2))), "WA-8; no timeout of 2; SUSPECTS 2");
+    assert_eq!(harness.step(Input::Suspect(number(2))), "WA-8; no timeout of 2", "a repeated report changes nothing");
+    assert_eq!(harness.step(Input::Trust(number(2))), "WA-8; timeout of 2 in 15ms; WA-4; TRUSTS 2");
+    assert_eq!(harness.step(Input::Trust(number(2))), "WA-8; timeout of 2 in 15ms");
+    harness.step(Input::Suspect(number(2)));
+    assert_eq!(harness.beat(2, 0, 0), "timeout of 2 in 15ms; WA-4; TRUSTS 2");
+    assert_eq!(harness.step(Input::Suspect(number(9))), "SUSPECTS 9");
+    assert_eq!(harness.step(Input::Trust(number(9))), "TRUSTS 9");
 }
 
 #[test]
-fn everything_else_passes_through() {
-    let mut stage = Stage::started(3, bounded());
-    stage.start(6);
-    assert_eq!(stage.step(Input::Command(Command::Say(number(3)))), "[word of life 6] → 3");
-    assert_eq!(stage.step(Input::Command(Command::SayToAll)), "[word of life 6] → 1,2,3");
-    assert_eq!(stage.step(Input::Command(Command::Save)), "saves");
-    assert_eq!(stage.step(Input::Command(Command::SetTimer)), "alarm in 1ms");
-    assert_eq!(stage.step(Input::Command(Command::CancelTimer)), "no alarm");
-    assert_eq!(stage.step(Input::Timer(WatchedTimer::Inner(()))), "WAKES at 0ms");
-    assert_eq!(stage.step(Input::Saved(3)), "HAS SAVED 3");
-    assert_eq!(stage.step(Input::DiskFull), "DISK FULL");
-    assert_eq!(stage.step(Input::DiskFree), "DISK FREE");
-    assert_eq!(stage.step(Input::Lease(Time::from_nanos(5))), "MAY ACT until 5ns");
+fn all_other_inputs_pass_through() {
+    let mut harness = Harness::started(3, bounded());
+    harness.start(6);
+    assert_eq!(harness.step(Input::Command(Command::Send(number(3)))), "[text of incarnation 6] → 3");
+    assert_eq!(harness.step(Input::Command(Command::SendToAll)), "[text of incarnation 6] → 1,2,3");
+    assert_eq!(harness.step(Input::Command(Command::Save)), "saves");
+    assert_eq!(harness.step(Input::Command(Command::SetTimer)), "timer in 1ms");
+    assert_eq!(harness.step(Input::Command(Command::CancelTimer)), "no timer");
+    assert_eq!(harness.step(Input::Timer(WatchedTimer::Inner(()))), "TIMER FIRES at 0ms");
+    assert_eq!(harness.step(Input::Saved(3)), "HAS SAVED 3");
+    assert_eq!(harness.step(Input::DiskFull), "DISK FULL");
+    assert_eq!(harness.step(Input::DiskFree), "DISK FREE");
+    assert_eq!(harness.step(Input::Lease(Time::from_nanos(5))), "MAY ACT until 5ns");
 }
 
 #[test]
-fn a_message_describes_itself_as_it_does_without_a_detector() {
-    let inner = Signal::Inner { life: Incarnation(1), message: Word };
-    assert_eq!((inner.kind(), inner.class(), inner.on_behalf_of()), ("word", Class::Announcement, Some(number(7))));
+fn a_message_is_described_as_without_a_detector() {
+    let inner = Signal::Inner { life: Incarnation(1), message: Text };
+    assert_eq!((inner.kind(), inner.class(), inner.on_behalf_of()), ("text", Class::Announcement, Some(number(7))));
     assert_eq!(inner.parcel(), Some(Parcel { incarnation: Incarnation(3), number: 4 }));
     assert!(inner.again() && inner.wrapped());
-    let beat: Signal<Word> = Signal::Beat { life: Incarnation(1), number: 2 };
+    let beat: Signal<Text> = Signal::Beat { life: Incarnation(1), number: 2 };
     assert_eq!((beat.kind(), beat.class(), beat.on_behalf_of()), ("beat", Class::Control, None));
     assert_eq!((beat.parcel(), beat.again(), beat.wrapped()), (None, false, true));
 }
 
-/// Whoever checks a group explores its states: a beat that changes nothing must not look like a new one.
+/// The checker explores states, so a heartbeat that changes nothing must not create a new state.
 #[test]
-fn by_a_fixed_bound_a_beat_leaves_no_trace() {
-    let mut stage = Stage::started(3, bounded());
-    stage.beat(2, 0, 0);
-    let before = stage.node.clone();
-    stage.wait(10);
-    stage.beat(2, 0, 0);
-    stage.word(2, 0);
-    assert_eq!(stage.node, before);
+fn with_a_fixed_bound_a_heartbeat_does_not_change_the_state() {
+    let mut harness = Harness::started(3, bounded());
+    harness.beat(2, 0, 0);
+    let before = harness.node.clone();
+    harness.wait(10);
+    harness.beat(2, 0, 0);
+    harness.text(2, 0);
+    assert_eq!(harness.node, before);
 }
 
 #[test]
-fn the_perfect_detector_allows_for_the_way_and_for_what_others_want_meanwhile() {
+fn the_perfect_detector_allows_for_delay_and_for_the_inputs_of_other_nodes() {
     let bounds = Bounds { message: Duration::from_millis(5), processing: Duration::from_millis(1) };
     let detector = Detector::perfect(Duration::from_millis(20), &bounds, 4);
     let bound = Duration::from_millis(10);
@@ -228,7 +229,7 @@ fn the_perfect_detector_allows_for_the_way_and_for_what_others_want_meanwhile() 
 }
 
 #[test]
-fn its_header_explains_its_rules() {
+fn the_header_explains_every_rule() {
     let rules: Vec<_> = about_watched().rules.into_iter().map(|rule| rule.id).collect();
     assert_eq!(rules, (1..=8).map(|number| std::format!("WA-{number}")).collect::<Vec<_>>());
 }

@@ -1,26 +1,26 @@
-//! The nodes themselves: works out what an input does to a local state, and numbers what comes of it.
+//! Steps the nodes: computes what an input does to a local state, and numbers the results.
 
-use crate::action::MOST_MOVES;
+use crate::action::MAX_MOVES;
+use crate::clients::{News, Story, Users};
 use crate::content::{content, mix};
-use crate::deaths::{Deaths, crier};
-use crate::expand::Oracle;
+use crate::executor::{Executor, Step};
+use crate::expand::Stepper;
 use crate::findings::Setup;
-use crate::hands::{Hands, Step};
 use crate::interner::Interner;
-use crate::local::{Armed, Checked, Local, reached, shown};
-use crate::membership::{Lease, Roll, herald};
-use crate::past;
+use crate::local::{Armed, Checked, Local, local_time, true_time};
+use crate::membership::{Lease, PackedView, view_link};
+use crate::memory_of_past;
+use crate::notices::{Deaths, notice_link};
 use crate::tables::{
-    Beat, Cargo, Consequences, Deadline, EnvelopeInfo, LocalDetail, LocalInfo, MoveDetail, MoveKind, NOTHING, Obituary,
-    Outcome, Postmark, Tables,
+    Consequences, Deadline, EnvelopeInfo, EnvelopeTiming, LifecycleNotices, LocalDetail, LocalInfo, MoveDetail,
+    MoveKind, NONE, Outcome, PayloadInfo, StepEvent, Tables,
 };
-use crate::users::{News, Story, Users};
 use quorate_core::{Describe, Incarnation, Input, NodeId, Protocol, Span, Time, View};
 use quorate_journal::disk::Disk;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// Makes a node, at boot and at every restart.
+/// Creates a node, at start-up and at every restart.
 pub type Make<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,11 +28,11 @@ pub(crate) struct Envelope<M> {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
     pub(crate) content: Content<M>,
-    /// When it may and must arrive, where that is bounded.
+    /// When it may and must arrive, if delays are bounded.
     pub(crate) due: Option<Deadline>,
 }
 
-/// Where nothing is bounded, fingerprints are those of the rest alone.
+/// Without bounded delays, the fingerprint depends only on sender, receiver and content.
 impl<M: Hash> Hash for Envelope<M> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.from.hash(state);
@@ -44,40 +44,40 @@ impl<M: Hash> Hash for Envelope<M> {
     }
 }
 
-/// What is on its way to a node.
+/// The content of an envelope on its way to a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Content<M> {
     Message(M),
     View(View),
-    /// Word that the process of a node is gone.
-    Gone(NodeId),
-    /// Word that it is back.
-    Back(NodeId),
+    /// Notice that the process of a node crashed.
+    Crashed(NodeId),
+    /// Notice that the process of a node restarted.
+    Restarted(NodeId),
 }
 
-/// Something that a node can do by itself.
-pub(crate) enum Own<C, T> {
+/// A step that a node takes without receiving an envelope.
+pub(crate) enum Move<C, T> {
     Command(C),
     Timer(T),
-    /// The disk is done with all that was saved.
+    /// The disk has synced all pending writes.
     Sync,
-    /// The node goes down, and so many of its unsynced writes survive.
+    /// The node crashes, and the first `survivors` of its unsynced writes survive.
     Crash {
         survivors: u64,
     },
     Restart,
-    /// The membership lets the node have its lease up to here.
+    /// The membership service extends the node's lease to this time, or ends it.
     Lease {
         until: Time,
     },
 }
 
-type OwnOf<P> = Own<<P as Protocol>::Command, <P as Protocol>::Timer>;
+type MoveOf<P> = Move<<P as Protocol>::Command, <P as Protocol>::Timer>;
 
-/// The nodes of a group, each local state kept once.
-pub(crate) struct Stage<P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
+/// Steps the nodes of a group, and stores each local state once.
+pub(crate) struct StepTable<P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
     make: Make<P>,
-    users: U,
+    clients: U,
     nodes: usize,
     timed: bool,
     delay: Option<Span>,
@@ -85,8 +85,8 @@ pub(crate) struct Stage<P: Checked, U: Users<Command = P::Command, Event = P::Ev
     prompt_disks: bool,
     locals: Interner<Local<P, U::User>>,
     envelopes: Interner<Envelope<P::Message>>,
-    moves: Vec<OwnOf<P>>,
-    /// Whether a node had more moves to choose from than can be told apart.
+    moves: Vec<MoveOf<P>>,
+    /// Whether a node had more moves than an action can encode.
     overflow: bool,
 }
 
@@ -94,23 +94,23 @@ pub(crate) fn delivery_obligation(envelope: &EnvelopeInfo) -> u64 {
     mix(envelope.fingerprint ^ 0x6d65_7373)
 }
 
-/// A lease of which the end is not in sight, and one that has ended, where time stands still.
-pub(crate) const VALID: Time = Time::NEVER;
-const ENDED: Time = Time::ZERO;
+/// While time is not modelled, a lease has no length: it is valid, or it has ended.
+pub(crate) const LEASE_VALID: Time = Time::NEVER;
+const LEASE_ENDED: Time = Time::ZERO;
 
-const OF_USER: u8 = 1;
-const OF_TIMER: u8 = 2;
-const OF_DISK: u8 = 3;
+const COMMAND_OBLIGATION: u8 = 1;
+const TIMER_OBLIGATION: u8 = 2;
+const SYNC_OBLIGATION: u8 = 3;
 
-impl<P, U> Stage<P, U>
+impl<P, U> StepTable<P, U>
 where
     P: Checked,
     U: Users<Command = P::Command, Event = P::Event>,
 {
-    pub(crate) fn new(make: Make<P>, users: U, setup: &Setup) -> Self {
+    pub(crate) fn new(make: Make<P>, clients: U, setup: &Setup) -> Self {
         Self {
             make,
-            users,
+            clients,
             nodes: setup.nodes,
             timed: setup.timing.is_some(),
             delay: setup.timing.and_then(|timing| timing.delay),
@@ -131,12 +131,12 @@ where
         self.envelopes.get(number)
     }
 
-    pub(crate) fn own_move(&self, number: u32) -> &OwnOf<P> {
+    pub(crate) fn move_at(&self, number: u32) -> &MoveOf<P> {
         &self.moves[number as usize]
     }
 
-    /// Whether nodes are told of deaths, and not only their users.
-    pub(crate) fn tells_nodes(&self) -> bool {
+    /// Whether nodes are notified of crashes, and not only their clients.
+    pub(crate) fn notifies_nodes(&self) -> bool {
         self.deaths == Deaths::ToNodes
     }
 
@@ -148,10 +148,16 @@ where
         self.locals.get(number)
     }
 
-    /// Boots every node, each with a clock of its own rate: the local states, and the messages under way.
-    pub(crate) fn begin(&mut self, tables: &mut Tables, rates: &[i32], founding: Option<Roll>) -> (Vec<u32>, Vec<u32>) {
+    /// Starts every node, each with a clock of its own rate. Returns the local states and the
+    /// messages in flight.
+    pub(crate) fn begin(
+        &mut self,
+        tables: &mut Tables,
+        rates: &[i32],
+        founding: Option<PackedView>,
+    ) -> (Vec<u32>, Vec<u32>) {
         let mut locals = Vec::new();
-        let mut under_way = Vec::new();
+        let mut in_flight = Vec::new();
         for (index, rate) in rates.iter().enumerate() {
             let node = NodeId::from_index(index);
             let local = Local {
@@ -161,119 +167,119 @@ where
                 timers: Vec::new(),
                 disk: Disk::default(),
                 rate: *rate,
-                lease: if founding.is_some() { Lease::Valid } else { Lease::Unneeded },
-                user: self.users.begin(node),
+                lease: if founding.is_some() { Lease::Valid } else { Lease::NotRequired },
+                client: self.clients.begin(node),
             };
             let start = Input::Start { durable: P::Durable::default(), incarnation: Incarnation::FIRST };
-            let founding = founding.map(|roll| [Input::View(roll.view()), Input::Lease(VALID)]);
+            let founding = founding.map(|packed| [Input::View(packed.unpack()), Input::Lease(LEASE_VALID)]);
             let mut local = local;
             for input in std::iter::once(start).chain(founding.into_iter().flatten()) {
                 let step = self.step(local, Time::ZERO, Some(input), Story::at(Time::ZERO));
                 local = step.local;
-                under_way.extend(step.sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)));
+                in_flight.extend(step.sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)));
             }
             locals.push(self.number_local(tables, local));
         }
-        (locals, under_way)
+        (locals, in_flight)
     }
 
     fn step(&self, mut local: Local<P, U::User>, time: Time, input: Option<Input<P>>, story: Story) -> Step<P, U> {
-        let now = shown(time, local.rate);
-        let beats = story.past.iter().copied().map(Beat::Past).collect();
+        let now = local_time(time, local.rate);
+        let events = story.past.iter().copied().map(StepEvent::Past).collect();
         let mut protocol = local.protocol.take();
-        let mut hands = Hands {
-            users: &self.users,
+        let mut executor = Executor {
+            clients: &self.clients,
             timed: self.timed,
             now,
             due: self.delay.map(|span| Deadline { earliest: time + span.earliest, latest: time + span.latest }),
-            step: Step { local, sends: Vec::new(), beats, sets: Vec::new(), story },
+            step: Step { local, sends: Vec::new(), events, sets: Vec::new(), story },
             nodes: self.nodes,
         };
         if let (Some(protocol), Some(input)) = (&mut protocol, input) {
-            hands.give(protocol, input);
+            executor.give(protocol, input);
             while self.prompt_disks
-                && let Some(count) = hands.step.local.disk.unsynced()
+                && let Some(count) = executor.step.local.disk.unsynced()
             {
-                hands.step.local.disk.sync(count);
-                hands.give(protocol, Input::Saved(count));
+                executor.step.local.disk.sync(count);
+                executor.give(protocol, Input::Saved(count));
             }
         }
-        let mut step = hands.step;
+        let mut step = executor.step;
         step.local.protocol = protocol;
         step.local.timers.sort_by_key(|armed| armed.fingerprint);
         step
     }
 
-    fn move_by_itself(&self, mut local: Local<P, U::User>, time: Time, own: &OwnOf<P>) -> Step<P, U> {
+    fn make_move(&self, mut local: Local<P, U::User>, time: Time, own: &MoveOf<P>) -> Step<P, U> {
         let mut story = Story::at(time);
         let input = match own {
-            Own::Command(command) => {
-                self.users.hear(&mut local.user, News::Commands(command), &mut story);
+            Move::Command(command) => {
+                self.clients.hear(&mut local.client, News::Commands(command), &mut story);
                 Some(Input::Command(command.clone()))
             }
-            Own::Timer(timer) => {
+            Move::Timer(timer) => {
                 local.timers.retain(|armed| armed.timer != *timer);
                 Some(Input::Timer(timer.clone()))
             }
-            Own::Sync => local.disk.unsynced().map(|count| {
+            Move::Sync => local.disk.unsynced().map(|count| {
                 local.disk.sync(count);
                 Input::Saved(count)
             }),
-            Own::Crash { survivors } => {
+            Move::Crash { survivors } => {
                 local.protocol = None;
                 local.lease = local.lease.lost();
                 local.timers.clear();
                 local.disk.crash(*survivors);
-                self.users.hear(&mut local.user, News::Crashed, &mut story);
+                self.clients.hear(&mut local.client, News::Crashed, &mut story);
                 None
             }
-            Own::Restart => {
+            Move::Restart => {
                 local.incarnation = local.incarnation.next();
                 local.protocol = Some(self.make(local.node));
-                self.users.hear(&mut local.user, News::Restarted, &mut story);
+                self.clients.hear(&mut local.client, News::Restarted, &mut story);
                 Some(Input::Start { durable: local.disk.contents(), incarnation: local.incarnation })
             }
-            Own::Lease { until } => {
-                local.lease = if *until == VALID { Lease::Valid } else { Lease::Over };
+            Move::Lease { until } => {
+                local.lease = if *until == LEASE_VALID { Lease::Valid } else { Lease::Expired };
                 Some(Input::Lease(*until))
             }
         };
         self.step(local, time, input, story)
     }
 
-    /// Numbers what a step led to.
+    /// Numbers the results of a step, and returns the number of its outcome.
     fn conclude(&mut self, tables: &mut Tables, before: u32, step: Step<P, U>) -> u32 {
-        let Step { local, sends, beats, sets, story } = step;
+        let Step { local, sends, events, sets, story } = step;
         let next = self.number_local(tables, local);
         let sends: Box<[u32]> = sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)).collect();
         let (old, new) = (&tables.local_details[before as usize], &tables.local_details[next as usize]);
-        let visible = (old.facet, old.term) != (new.facet, new.term) || story.breach.is_some();
+        let visible = (old.facet, old.held_until) != (new.facet, new.held_until) || story.breach.is_some();
         let sent = sends.iter().map(|number| tables.envelopes[*number as usize].fingerprint);
         let delta = sent.fold(new.fingerprint.wrapping_sub(old.fingerprint), u64::wrapping_add);
         let receivers = sends.iter().fold(0, |nodes, number| nodes | 1 << tables.envelopes[*number as usize].to);
-        let beats = beats.into_iter().map(|beat| match beat {
-            // What is told of a message in passing is its place among those sent.
-            Beat::Sent(place) => Beat::Sent(sends[place as usize]),
-            Beat::Handed(_) | Beat::Past(_) => beat,
+        let events = events.into_iter().map(|event| match event {
+            // Until here, a message is known by its index among those sent.
+            StepEvent::Sent(place) => StepEvent::Sent(sends[place as usize]),
+            StepEvent::Handed(_) | StepEvent::Past(_) => event,
         });
-        let beats = beats.collect();
-        let consequences = Consequences { sends, beats, sets: sets.into() };
+        let events = events.collect();
+        let consequences = Consequences { sends, events, sets: sets.into() };
         tables.add_outcome(Outcome::new(delta, next, receivers, story.breach, visible), consequences)
     }
 
-    /// Numbers all that nodes can be told of each other's lives, where anybody is told.
-    pub(crate) fn number_obituaries(&mut self, tables: &mut Tables) {
-        if !self.deaths.are_told() {
+    /// Numbers all notices of crashes and restarts, if any are sent.
+    pub(crate) fn number_notices(&mut self, tables: &mut Tables) {
+        if !self.deaths.are_sent() {
             return;
         }
         for of in (0..self.nodes).map(NodeId::from_index) {
             for to in (0..self.nodes).map(NodeId::from_index) {
-                let mut letter = |content| match of == to {
-                    true => NOTHING,
-                    false => self.number_envelope(tables, Envelope { from: crier(of), to, content, due: None }),
+                let mut notice = |content| match of == to {
+                    true => NONE,
+                    false => self.number_envelope(tables, Envelope { from: notice_link(of), to, content, due: None }),
                 };
-                let (gone, back) = (letter(Content::Gone(of)), letter(Content::Back(of)));
-                tables.obituaries.push(Obituary { gone, back });
+                let (crashed, restarted) = (notice(Content::Crashed(of)), notice(Content::Restarted(of)));
+                tables.notices.push(LifecycleNotices { crashed, restarted });
             }
         }
     }
@@ -282,20 +288,20 @@ where
         let (from, to) = (envelope.from.index() as u8, envelope.to.index() as u8);
         let message = match &envelope.content {
             Content::Message(message) => Some(message),
-            Content::View(_) | Content::Gone(_) | Content::Back(_) => None,
+            Content::View(_) | Content::Crashed(_) | Content::Restarted(_) => None,
         };
         let wrapped = message.is_some_and(Describe::wrapped);
         let first_copy = message.filter(|message| !message.again());
         let parcel = first_copy.and_then(Describe::parcel);
-        let parcel = parcel.map(|parcel| past::packed(envelope.from, envelope.to, parcel));
+        let parcel = parcel.map(|parcel| memory_of_past::pack_parcel(envelope.from, envelope.to, parcel));
         let due = envelope.due;
         let undated = due.map(|_| Envelope { due: None, ..envelope.clone() });
-        let says = undated.map(|undated| self.number_envelope(tables, undated));
+        let undated = undated.map(|undated| self.number_envelope(tables, undated));
         let (number, fingerprint, new) = self.envelopes.intern(envelope);
         if new {
             tables.envelopes.push(EnvelopeInfo { fingerprint, from, to });
-            tables.cargo.push(Cargo { wrapped, parcel });
-            tables.postmarks.push(Postmark { due, says: says.unwrap_or(number) });
+            tables.payloads.push(PayloadInfo { wrapped, parcel });
+            tables.timings.push(EnvelopeTiming { due, undated: undated.unwrap_or(number) });
         }
         number
     }
@@ -307,28 +313,28 @@ where
         }
         let local = self.locals.get(number);
         let deadline = |armed: &Armed<P::Timer>| Deadline {
-            earliest: reached(armed.earliest, local.rate),
-            latest: reached(armed.latest, local.rate),
+            earliest: true_time(armed.earliest, local.rate),
+            latest: true_time(armed.latest, local.rate),
         };
         let deadlines = if self.timed { local.timers.iter().map(deadline).collect() } else { Box::default() };
-        // Whoever may not act is not owed anything, whatever its user has not heard yet.
-        let acts = local.lease.lets_act();
-        let facet = self.users.facet(&local.user, acts);
-        let term = if acts && self.timed { self.users.term(&local.user) } else { None };
-        let term = term.map_or(Time::ZERO, |until| reached(until, local.rate));
-        tables.local_details.push(LocalDetail { fingerprint, facet, term, deadlines });
+        // A node that may not act owes nothing, even if its client does not know that yet.
+        let acts = local.lease.allows_action();
+        let facet = self.clients.facet(&local.client, acts);
+        let held_until = if acts && self.timed { self.clients.term(&local.client) } else { None };
+        let held_until = held_until.map_or(Time::ZERO, |until| true_time(until, local.rate));
+        tables.local_details.push(LocalDetail { fingerprint, facet, held_until, deadlines });
         let moves = self.moves_of(local);
-        let crashes = moves.iter().filter(|(own, _)| matches!(own, Own::Crash { .. })).count();
+        let crashes = moves.iter().filter(|(own, _)| matches!(own, Move::Crash { .. })).count();
         let info = LocalInfo {
             first_move: self.moves.len() as u32,
-            moves: moves.len().min(MOST_MOVES) as u16,
-            crashes: crashes.min(MOST_MOVES) as u16,
-            waits: acts && self.users.waits(&local.user),
+            moves: moves.len().min(MAX_MOVES) as u16,
+            crashes: crashes.min(MAX_MOVES) as u16,
+            waits: acts && self.clients.waits(&local.client),
             up: local.protocol.is_some(),
             leased: local.lease == Lease::Valid,
         };
         tables.locals.push(info);
-        self.overflow |= moves.len() > MOST_MOVES;
+        self.overflow |= moves.len() > MAX_MOVES;
         for (own, detail) in moves {
             tables.add_move(own.kind(), detail);
             self.moves.push(own);
@@ -336,43 +342,44 @@ where
         number
     }
 
-    /// What a node can do by itself; crashes come last.
-    fn moves_of(&self, local: &Local<P, U::User>) -> Vec<(OwnOf<P>, MoveDetail)> {
+    /// The moves that a node can make; crashes come last.
+    fn moves_of(&self, local: &Local<P, U::User>) -> Vec<(MoveOf<P>, MoveDetail)> {
         let node = local.node.index();
         let mut moves = Vec::new();
         let mut add = |own, obligation, ready| moves.push((own, MoveDetail { obligation, ready }));
         if local.protocol.is_none() {
-            add(Own::Restart, None, Time::ZERO);
+            add(Move::Restart, None, Time::ZERO);
             return moves;
         }
-        for offer in self.users.offers(&local.user) {
-            let obligation = offer.obliged.then(|| content(&(node, OF_USER)));
-            add(Own::Command(offer.command), obligation, Time::ZERO);
+        for offer in self.clients.offers(&local.client) {
+            let obligation = offer.obliged.then(|| content(&(node, COMMAND_OBLIGATION)));
+            add(Move::Command(offer.command), obligation, Time::ZERO);
         }
         for armed in &local.timers {
-            // By the node's own clock another one must have fired before, though both may be due by now.
+            // By the node's own clock the other timer must have fired before, even if both are due
+            // by now.
             if self.timed && local.timers.iter().any(|other| other.latest < armed.earliest) {
                 continue;
             }
-            let ready = if self.timed { reached(armed.earliest, local.rate) } else { Time::ZERO };
-            add(Own::Timer(armed.timer.clone()), Some(timer_obligation(node, armed.fingerprint)), ready);
+            let ready = if self.timed { true_time(armed.earliest, local.rate) } else { Time::ZERO };
+            add(Move::Timer(armed.timer.clone()), Some(timer_obligation(node, armed.fingerprint)), ready);
         }
         if local.disk.pending() > 0 {
-            add(Own::Sync, Some(content(&(node, OF_DISK))), Time::ZERO);
+            add(Move::Sync, Some(content(&(node, SYNC_OBLIGATION))), Time::ZERO);
         }
         match local.lease {
-            Lease::Valid => add(Own::Lease { until: ENDED }, None, Time::ZERO),
-            Lease::Over => add(Own::Lease { until: VALID }, None, Time::ZERO),
-            Lease::Unneeded | Lease::Out => {}
+            Lease::Valid => add(Move::Lease { until: LEASE_ENDED }, None, Time::ZERO),
+            Lease::Expired => add(Move::Lease { until: LEASE_VALID }, None, Time::ZERO),
+            Lease::NotRequired | Lease::NotMember => {}
         }
         for survivors in 0..=local.disk.pending() {
-            add(Own::Crash { survivors }, None, Time::ZERO);
+            add(Move::Crash { survivors }, None, Time::ZERO);
         }
         moves
     }
 }
 
-impl<C, T> Own<C, T> {
+impl<C, T> Move<C, T> {
     fn kind(&self) -> MoveKind {
         match self {
             Self::Command(_) => MoveKind::Command,
@@ -380,17 +387,17 @@ impl<C, T> Own<C, T> {
             Self::Sync => MoveKind::Sync,
             Self::Crash { .. } => MoveKind::Crash,
             Self::Restart => MoveKind::Restart,
-            Self::Lease { until: VALID } => MoveKind::LeaseRenewed,
+            Self::Lease { until: LEASE_VALID } => MoveKind::LeaseRenewed,
             Self::Lease { .. } => MoveKind::LeaseEnds,
         }
     }
 }
 
 pub(crate) fn timer_obligation(node: usize, fingerprint: u64) -> u64 {
-    content(&(node, OF_TIMER, fingerprint))
+    content(&(node, TIMER_OBLIGATION, fingerprint))
 }
 
-impl<P, U> Oracle for Stage<P, U>
+impl<P, U> Stepper for StepTable<P, U>
 where
     P: Checked,
     U: Users<Command = P::Command, Event = P::Event>,
@@ -399,7 +406,7 @@ where
         let Envelope { from, content, .. } = self.envelopes.get(envelope).clone();
         let mut node = self.locals.get(local).clone();
         let mut story = Story::at(time);
-        let is_told = self.tells_nodes();
+        let notifies_nodes = self.notifies_nodes();
         let input = match content {
             Content::Message(message) => Some(Input::Message { from, message }),
             Content::View(view) => {
@@ -408,32 +415,33 @@ where
                 }
                 Some(Input::View(view))
             }
-            Content::Gone(other) => {
-                self.users.hear(&mut node.user, News::Gone(other), &mut story);
-                is_told.then_some(Input::Suspect(other))
+            Content::Crashed(other) => {
+                self.clients.hear(&mut node.client, News::Gone(other), &mut story);
+                notifies_nodes.then_some(Input::Suspect(other))
             }
-            Content::Back(other) => {
-                self.users.hear(&mut node.user, News::Back(other), &mut story);
-                is_told.then_some(Input::Trust(other))
+            Content::Restarted(other) => {
+                self.clients.hear(&mut node.client, News::Back(other), &mut story);
+                notifies_nodes.then_some(Input::Trust(other))
             }
         };
         let step = self.step(node, time, input, story);
         self.conclude(tables, local, step)
     }
 
-    fn view(&mut self, tables: &mut Tables, roll: Roll) -> u32 {
-        let from = herald(self.nodes, roll.epoch());
-        let letter = |to| Envelope { from, to: NodeId::from_index(to), content: Content::View(roll.view()), due: None };
-        let letters = (0..self.nodes).map(|to| self.number_envelope(tables, letter(to))).collect();
-        tables.learn_view(roll, letters)
+    fn view(&mut self, tables: &mut Tables, packed: PackedView) -> u32 {
+        let from = view_link(self.nodes, packed.epoch());
+        let envelope =
+            |to| Envelope { from, to: NodeId::from_index(to), content: Content::View(packed.unpack()), due: None };
+        let envelopes = (0..self.nodes).map(|to| self.number_envelope(tables, envelope(to))).collect();
+        tables.record_view(packed, envelopes)
     }
 
-    fn own(&mut self, tables: &mut Tables, local: u32, number: u32, time: Time) -> u32 {
-        let step = self.move_by_itself(self.locals.get(local).clone(), time, &self.moves[number as usize]);
+    fn node_move(&mut self, tables: &mut Tables, local: u32, number: u32, time: Time) -> u32 {
+        let step = self.make_move(self.locals.get(local).clone(), time, &self.moves[number as usize]);
         self.conclude(tables, local, step)
     }
 
-    fn is_overrun(&self) -> bool {
+    fn has_too_many_moves(&self) -> bool {
         self.overflow
     }
 }

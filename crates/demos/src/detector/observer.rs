@@ -1,21 +1,21 @@
-//! Sees what is true and what detectors say of it.
+//! Observes the true state of the nodes and the suspicions of their detectors.
 
 use super::quality::Quality;
-use super::sentry::Heard;
+use super::reporter::DetectorEvent;
 use quorate_core::{Never, NodeId, Time};
 use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
 
-/// Compares what each node is told of each other with what is true.
-pub(super) struct Watcher {
-    nodes: Vec<Life>,
-    /// What each node thinks of each other: row by row, by who thinks.
+/// Compares each node's suspicions with the true state of the other nodes.
+pub(super) struct QualityObserver {
+    nodes: Vec<NodeStatus>,
+    /// The opinion of each node about each other: one row per observing node.
     opinions: Vec<Opinion>,
     quality: Quality,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Life {
-    Unborn,
+enum NodeStatus {
+    NotStarted,
     Up(Time),
     Down(Time),
 }
@@ -23,40 +23,42 @@ enum Life {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Opinion {
     suspects: Option<Time>,
-    /// It has heard nothing of the other since that one is back: what it thinks is about the life before.
+    /// Whether the other node restarted since this opinion was formed, so that it concerns the
+    /// former incarnation.
     is_outdated: bool,
 }
 
-impl Watcher {
+impl QualityObserver {
     pub(super) fn new(nodes: usize) -> Self {
         let opinions = vec![Opinion::default(); nodes * nodes];
-        Self { nodes: vec![Life::Unborn; nodes], opinions, quality: Quality::default() }
+        Self { nodes: vec![NodeStatus::NotStarted; nodes], opinions, quality: Quality::default() }
     }
 
-    /// What it all came to. Crashes that nobody has noticed by now were missed, and mistakes that last are over.
+    /// Returns the quality. Crashes that were not noticed by now count as missed, and lasting
+    /// mistakes end now.
     pub(super) fn finish(mut self, end: Time) -> Quality {
         let all = || (0..self.nodes.len()).map(NodeId::from_index);
         let (up, down): (Vec<_>, Vec<_>) = all().partition(|node| self.is_up(*node));
         for node in down {
-            self.judge(node);
+            self.count_detections(node);
         }
         for node in up {
-            self.falls(end, node);
+            self.node_stopped(end, node);
         }
         self.quality
     }
 
     fn is_up(&self, node: NodeId) -> bool {
-        matches!(self.life(node), Life::Up(_))
+        matches!(self.status(node), NodeStatus::Up(_))
     }
 
-    fn life(&self, node: NodeId) -> Life {
-        self.nodes.get(node.index()).copied().unwrap_or(Life::Unborn)
+    fn status(&self, node: NodeId) -> NodeStatus {
+        self.nodes.get(node.index()).copied().unwrap_or(NodeStatus::NotStarted)
     }
 
-    fn live(&mut self, node: NodeId, life: Life) {
+    fn set_status(&mut self, node: NodeId, status: NodeStatus) {
         if let Some(known) = self.nodes.get_mut(node.index()) {
-            *known = life;
+            *known = status;
         }
     }
 
@@ -69,24 +71,25 @@ impl Watcher {
         &mut self.opinions[place]
     }
 
-    /// A node boots. It trusts everyone, and the others have yet to hear of it.
-    fn rises(&mut self, time: Time, node: NodeId) {
-        self.judge(node);
-        let is_back = self.life(node) != Life::Unborn;
-        self.live(node, Life::Up(time));
+    /// A node starts. It trusts every node, and the others' opinions about it are outdated.
+    fn node_started(&mut self, time: Time, node: NodeId) {
+        self.count_detections(node);
+        let is_back = self.status(node) != NodeStatus::NotStarted;
+        self.set_status(node, NodeStatus::Up(time));
         for other in self.others(node) {
             *self.opinion(node, other) = Opinion::default();
             self.opinion(other, node).is_outdated = is_back;
         }
     }
 
-    /// A node dies, or the run is over. Its mistakes end, and so do mistakes about it: whoever took it for dead is right at once.
-    fn falls(&mut self, time: Time, node: NodeId) {
-        let Life::Up(since) = self.life(node) else { return };
+    /// A node crashes, or the run ends. Its mistakes end, and so do mistakes about it: suspicions
+    /// of it become correct at once.
+    fn node_stopped(&mut self, time: Time, node: NodeId) {
+        let NodeStatus::Up(since) = self.status(node) else { return };
         self.quality.watched += time.since(since).nanos();
-        self.live(node, Life::Down(time));
+        self.set_status(node, NodeStatus::Down(time));
         for other in self.others(node) {
-            let Life::Up(other_since) = self.life(other) else { continue };
+            let NodeStatus::Up(other_since) = self.status(other) else { continue };
             self.quality.pairs += 2 * u128::from(time.since(since.max(other_since)).nanos());
             for (by, of) in [(node, other), (other, node)] {
                 self.end_mistake(time, by, of);
@@ -103,11 +106,12 @@ impl Watcher {
         }
     }
 
-    /// A node that was down is back, or the run is over: whether the others had noticed. Who booted in the meantime had nothing to notice.
-    fn judge(&mut self, node: NodeId) {
-        let Life::Down(since) = self.life(node) else { return };
+    /// A node restarts, or the run ends: counts which others had noticed its crash. Nodes that
+    /// started after the crash do not count.
+    fn count_detections(&mut self, node: NodeId) {
+        let NodeStatus::Down(since) = self.status(node) else { return };
         for other in self.others(node) {
-            if matches!(self.life(other), Life::Up(other_since) if other_since <= since) {
+            if matches!(self.status(other), NodeStatus::Up(other_since) if other_since <= since) {
                 match self.opinion(other, node).suspects {
                     Some(noticed) => self.quality.detect(noticed.since(since)),
                     None => self.quality.missed += 1,
@@ -116,12 +120,12 @@ impl Watcher {
         }
     }
 
-    fn hears(&mut self, time: Time, node: NodeId, heard: Heard) {
-        match heard {
-            Heard::Suspect(of) => {
+    fn event_emitted(&mut self, time: Time, node: NodeId, event: DetectorEvent) {
+        match event {
+            DetectorEvent::Suspect(of) => {
                 self.opinion(node, of).suspects.get_or_insert(time);
             }
-            Heard::Trust(of) => {
+            DetectorEvent::Trust(of) => {
                 if self.is_up(of) {
                     self.end_mistake(time, node, of);
                 }
@@ -131,12 +135,12 @@ impl Watcher {
     }
 }
 
-impl Observer<Never, Heard> for Watcher {
-    fn observe(&mut self, moment: &Moment<'_, Never, Heard>) {
+impl Observer<Never, DetectorEvent> for QualityObserver {
+    fn observe(&mut self, moment: &Moment<'_, Never, DetectorEvent>) {
         match moment {
-            Moment::Input { time, node, input: Taken::Start { .. }, .. } => self.rises(*time, *node),
-            Moment::World { time, what: Happening::Crashed { node, .. } } => self.falls(*time, *node),
-            Moment::Effect { time, node, effect: Done::Emit(heard) } => self.hears(*time, *node, **heard),
+            Moment::Input { time, node, input: Taken::Start { .. }, .. } => self.node_started(*time, *node),
+            Moment::World { time, what: Happening::Crashed { node, .. } } => self.node_stopped(*time, *node),
+            Moment::Effect { time, node, effect: Done::Emit(event) } => self.event_emitted(*time, *node, **event),
             Moment::Input { .. } | Moment::World { .. } | Moment::Effect { .. } => {}
         }
     }

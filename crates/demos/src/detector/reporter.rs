@@ -1,21 +1,21 @@
-//! The protocol inside the detectors that are measured: it does nothing but tell what it hears.
+//! The protocol inside the measured detectors: it only reports suspicions.
 
 use quorate_core::{Effects, Input, Never, NodeId, Protocol, Time};
 use serde::Serialize;
 use std::fmt;
 
-/// Tells its user whom its detector suspects and trusts.
+/// Emits an event whenever its detector suspects or trusts a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Sentry;
+pub(super) struct Reporter;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Heard {
+pub enum DetectorEvent {
     Suspect(NodeId),
     Trust(NodeId),
 }
 
-impl fmt::Display for Heard {
+impl fmt::Display for DetectorEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Suspect(node) => write!(f, "SUSPECTS {node}"),
@@ -24,17 +24,17 @@ impl fmt::Display for Heard {
     }
 }
 
-impl Protocol for Sentry {
+impl Protocol for Reporter {
     type Command = Never;
     type Message = Never;
     type Timer = Never;
-    type Event = Heard;
+    type Event = DetectorEvent;
     type Durable = ();
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Suspect(node) => out.emit(Heard::Suspect(node)),
-            Input::Trust(node) => out.emit(Heard::Trust(node)),
+            Input::Suspect(node) => out.emit(DetectorEvent::Suspect(node)),
+            Input::Trust(node) => out.emit(DetectorEvent::Trust(node)),
             Input::Command(never) | Input::Timer(never) | Input::Message { message: never, .. } => match never {},
             Input::Start { durable: (), .. }
             | Input::Saved(_)

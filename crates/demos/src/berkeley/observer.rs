@@ -1,6 +1,6 @@
-//! The observer that knows the true time, and so how far clocks are apart.
+//! An observer that knows the true time, and so the differences between clocks.
 
-use super::scenario::{ClockOf, Scenario};
+use super::scenario::{NodeClock, Scenario};
 use super::{Event, Round, Shift};
 use quorate_core::election::{Command, Event as ElectionEvent};
 use quorate_core::{Duration, Epoch, Group, Incarnation, NodeId, Time};
@@ -8,11 +8,11 @@ use quorate_journal::clocks::Clocks;
 use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
 use serde::Serialize;
 
-/// How often the spread is looked at between two rounds, if the run is short.
-const LOOKS: u64 = 10;
+/// Number of samples of the spread between two rounds, if the run is short.
+const SAMPLES_PER_ROUND: u64 = 10;
 
-/// How often it is looked at in all, at most.
-const MOST_LOOKS: u64 = 400;
+/// Maximum number of samples.
+const MAX_SAMPLES: u64 = 400;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Sample {
@@ -37,23 +37,23 @@ pub struct Milestone {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum What {
-    /// All clocks are as they are by themselves.
+    /// The initial state: no clock has been adjusted.
     Begins,
-    /// There is a leader.
+    /// A node is elected leader.
     Elected {
         leader: NodeId,
         epoch: Epoch,
-        /// How long there was none, if the last one crashed.
+        /// How long there was no leader, if the last one crashed.
         #[serde(rename = "without_leader_ns")]
         without: Option<Duration>,
     },
-    /// The first round of a leader is over, and everyone has been told.
+    /// The first round of a leader has ended, and every node has received its adjustment.
     FirstRound { leader: NodeId, epoch: Epoch },
-    /// The clock of a node that crashed does not count.
+    /// A node crashes; its clock no longer counts.
     Crashes { node: NodeId, led: bool },
-    /// The clock of a node that returns is as it is by itself.
+    /// A node restarts with its unadjusted clock.
     Returns { node: NodeId },
-    /// Nothing is watched any more.
+    /// The run ends.
     Ends,
 }
 
@@ -65,7 +65,8 @@ pub struct RoundSeen {
     pub round: Round,
     #[serde(rename = "before_ns")]
     pub before: Duration,
-    /// The spread when everyone must have heard of it, unless the run was over by then.
+    /// The spread when every node must have received its adjustment; `None` if the run ended
+    /// before.
     #[serde(rename = "after_ns")]
     pub after: Option<Duration>,
     pub counted: Group,
@@ -81,26 +82,27 @@ pub struct Messages {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
-    pub clocks: Vec<ClockOf>,
+    pub clocks: Vec<NodeClock>,
     pub milestones: Vec<Milestone>,
     pub rounds: Vec<RoundSeen>,
     pub messages: Messages,
     pub samples: Vec<Sample>,
 }
 
-/// Watches the clocks. Between two moments they run evenly, so that it can look at instants at which nothing happens.
-pub(super) struct Watch {
+/// Observes the clocks. Between two moments they run evenly, so it can sample the spread at any
+/// instant.
+pub(super) struct SpreadObserver {
     clocks: Clocks,
     nodes: Vec<Node>,
-    /// When it looks next, and how long after that again.
+    /// The time of the next sample; `step` is the time between samples.
     next: Time,
     step: Duration,
-    /// How long after an average everyone has heard of it.
+    /// How long after an average every node has received its adjustment.
     settle: Duration,
-    /// The rounds from this one on have not settled.
+    /// Index of the first round whose `after` is not known yet.
     unsettled: usize,
     leader: Option<NodeId>,
-    /// Since when there is none, if one crashed.
+    /// Since when there is no leader, if one crashed.
     leaderless: Option<Time>,
     milestones: Vec<Milestone>,
     rounds: Vec<RoundSeen>,
@@ -114,9 +116,10 @@ struct Node {
     shift: Shift,
 }
 
-impl Watch {
+impl SpreadObserver {
     pub(super) fn new(scenario: &Scenario) -> Self {
-        let step = (scenario.every.nanos() / LOOKS).max(scenario.length.nanos().div_ceil(MOST_LOOKS)).max(1);
+        let step =
+            (scenario.every.nanos() / SAMPLES_PER_ROUND).max(scenario.length.nanos().div_ceil(MAX_SAMPLES)).max(1);
         Self {
             clocks: Clocks::new(scenario.nodes),
             nodes: vec![Node { is_up: true, shift: Shift::ZERO }; scenario.nodes],
@@ -133,15 +136,15 @@ impl Watch {
         }
     }
 
-    pub(super) fn report(mut self, end: Time, clocks: Vec<ClockOf>) -> Report {
-        self.look_until(end + Duration::from_nanos(1));
-        self.reach(end, What::Ends);
+    pub(super) fn report(mut self, end: Time, clocks: Vec<NodeClock>) -> Report {
+        self.sample_until(end + Duration::from_nanos(1));
+        self.add_milestone(end, What::Ends);
         let Self { milestones, rounds, messages, samples, .. } = self;
         Report { clocks, milestones, rounds, messages, samples }
     }
 
-    /// Looks at the clocks at all instants before this one at which it is time to.
-    fn look_until(&mut self, time: Time) {
+    /// Samples the clocks at all sampling instants before this one.
+    fn sample_until(&mut self, time: Time) {
         loop {
             let settled = self.rounds.get(self.unsettled).map(|round| round.at + self.settle);
             match settled {
@@ -164,11 +167,11 @@ impl Watch {
         let is_first = self.rounds.iter().take(self.unsettled).all(|earlier| earlier.round.epoch != epoch);
         self.unsettled += 1;
         if is_first {
-            self.reach(at, What::FirstRound { leader, epoch });
+            self.add_milestone(at, What::FirstRound { leader, epoch });
         }
     }
 
-    /// The largest difference between the clocks of two nodes that are up, as they are set.
+    /// The largest difference between the adjusted clocks of two nodes that are up.
     fn spread(&self, time: Time) -> Duration {
         let up = self.nodes.iter().enumerate().filter(|(_, node)| node.is_up);
         let shown = up.map(|(index, node)| node.shift.applied_to(self.clocks.at(NodeId::from_index(index), time)));
@@ -179,23 +182,23 @@ impl Watch {
         ends.map_or(Duration::ZERO, |(first, last)| last.since(first))
     }
 
-    fn reach(&mut self, at: Time, what: What) {
+    fn add_milestone(&mut self, at: Time, what: What) {
         let spread = self.spread(at);
         self.milestones.push(Milestone { at, spread, what });
     }
 
-    fn boots(&mut self, time: Time, node: NodeId, incarnation: Incarnation) {
+    fn node_started(&mut self, time: Time, node: NodeId, incarnation: Incarnation) {
         if let Some(state) = self.nodes.get_mut(node.index()) {
             *state = Node { is_up: true, shift: Shift::ZERO };
         }
         if incarnation != Incarnation::FIRST {
-            self.reach(time, What::Returns { node });
+            self.add_milestone(time, What::Returns { node });
         } else if self.milestones.is_empty() {
-            self.reach(time, What::Begins);
+            self.add_milestone(time, What::Begins);
         }
     }
 
-    fn crashes(&mut self, time: Time, node: NodeId) {
+    fn node_crashed(&mut self, time: Time, node: NodeId) {
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.is_up = false;
         }
@@ -203,13 +206,13 @@ impl Watch {
         if led {
             (self.leader, self.leaderless) = (None, Some(time));
         }
-        // Who is down before the beginning was never there.
+        // A node that is down before the run begins is not reported.
         if !self.milestones.is_empty() {
-            self.reach(time, What::Crashes { node, led });
+            self.add_milestone(time, What::Crashes { node, led });
         }
     }
 
-    fn hears(&mut self, time: Time, node: NodeId, event: &Event) {
+    fn event_emitted(&mut self, time: Time, node: NodeId, event: &Event) {
         match event {
             Event::Adjusted { by } => {
                 if let Some(state) = self.nodes.get_mut(node.index()) {
@@ -226,13 +229,13 @@ impl Watch {
             Event::Election(ElectionEvent::Elected { leader, epoch, .. }) if *leader == node => {
                 let without = self.leaderless.take().map(|since| time.since(since));
                 self.leader = Some(node);
-                self.reach(time, What::Elected { leader: node, epoch: *epoch, without });
+                self.add_milestone(time, What::Elected { leader: node, epoch: *epoch, without });
             }
             Event::Election(_) => {}
         }
     }
 
-    fn counts(&mut self, kind: &str, messages: usize) {
+    fn count_messages(&mut self, kind: &str, messages: usize) {
         let count = match kind {
             "poll" | "clock" | "adjust" => &mut self.messages.rounds,
             _ => &mut self.messages.elections,
@@ -241,19 +244,19 @@ impl Watch {
     }
 }
 
-impl Observer<Command, Event> for Watch {
+impl Observer<Command, Event> for SpreadObserver {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        self.look_until(moment.time());
+        self.sample_until(moment.time());
         self.clocks.observe(moment);
         match moment {
             Moment::Input { time, node, input: Taken::Start { incarnation, .. }, .. } => {
-                self.boots(*time, *node, *incarnation);
+                self.node_started(*time, *node, *incarnation);
             }
-            Moment::World { time, what: Happening::Crashed { node, .. } } => self.crashes(*time, *node),
-            Moment::Effect { time, node, effect: Done::Emit(event) } => self.hears(*time, *node, event),
-            Moment::Effect { effect: Done::Send { sent, .. }, .. } => self.counts(sent.kind, 1),
+            Moment::World { time, what: Happening::Crashed { node, .. } } => self.node_crashed(*time, *node),
+            Moment::Effect { time, node, effect: Done::Emit(event) } => self.event_emitted(*time, *node, event),
+            Moment::Effect { effect: Done::Send { sent, .. }, .. } => self.count_messages(sent.kind, 1),
             Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => {
-                self.counts(sent.kind, to.others(*node).count());
+                self.count_messages(sent.kind, to.others(*node).count());
             }
             Moment::Input { .. } | Moment::World { .. } | Moment::Effect { .. } => {}
         }

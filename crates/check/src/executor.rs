@@ -1,33 +1,33 @@
-//! What carries out the effects of one step of a node.
+//! Executes the effects of one step of a node.
 
+use crate::clients::{News, Story, Users};
 use crate::content::content;
 use crate::local::{Armed, Checked, Local};
-use crate::past;
-use crate::stage::{Content, Envelope, timer_obligation};
-use crate::tables::{Beat, Deadline};
-use crate::users::{News, Story, Users};
+use crate::memory_of_past;
+use crate::step_table::{Content, Envelope, timer_obligation};
+use crate::tables::{Deadline, StepEvent};
 use quorate_core::{Effect, Effects, Input, NodeId, Note, Sink, Time};
 
 pub(crate) struct Step<P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
     pub(crate) local: Local<P, U::User>,
     pub(crate) sends: Vec<Envelope<P::Message>>,
-    pub(crate) beats: Vec<Beat>,
+    pub(crate) events: Vec<StepEvent>,
     pub(crate) sets: Vec<u64>,
     pub(crate) story: Story,
 }
 
-/// Carries out the effects of a step.
-pub(crate) struct Hands<'a, P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
-    pub(crate) users: &'a U,
+/// Receives the effects of a step and applies them to the local state.
+pub(crate) struct Executor<'a, P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
+    pub(crate) clients: &'a U,
     pub(crate) nodes: usize,
     pub(crate) timed: bool,
     pub(crate) now: Time,
-    /// When that which it sends may and must arrive, where that is bounded.
+    /// When the messages that the step sends may and must arrive, if delays are bounded.
     pub(crate) due: Option<Deadline>,
     pub(crate) step: Step<P, U>,
 }
 
-impl<P, U> Sink<P> for Hands<'_, P, U>
+impl<P, U> Sink<P> for Executor<'_, P, U>
 where
     P: Checked,
     U: Users<Command = P::Command, Event = P::Event>,
@@ -41,17 +41,18 @@ where
     fn note(&mut self, note: Note<'_>) {
         if let Note::Handed { from, parcel } = note {
             let to = self.step.local.node;
-            self.step.beats.push(Beat::Handed(past::packed(from, to, parcel)));
+            self.step.events.push(StepEvent::Handed(memory_of_past::pack_parcel(from, to, parcel)));
         }
     }
 }
 
-impl<P, U> Hands<'_, P, U>
+impl<P, U> Executor<'_, P, U>
 where
     P: Checked,
     U: Users<Command = P::Command, Event = P::Event>,
 {
-    /// Gives the node an input, after all that waited for what the disk has done.
+    /// Gives the node an input. After a sync, it first executes the effects that waited for the
+    /// disk.
     pub(crate) fn give(&mut self, protocol: &mut P, input: Input<P>) {
         if matches!(input, Input::Saved(_)) {
             while let Some(effect) = self.step.local.disk.release() {
@@ -63,12 +64,12 @@ where
     }
 
     fn carry_out(&mut self, effect: Effect<P>) {
-        let Step { local, sends, beats, sets, story } = &mut self.step;
+        let Step { local, sends, events, sets, story } = &mut self.step;
         let (from, due) = (local.node, self.due);
         let mut send = |to: NodeId, message| {
-            // What goes to nobody is never under way.
+            // A message to a node outside the group is dropped.
             if to.index() < self.nodes {
-                beats.push(Beat::Sent(sends.len() as u32));
+                events.push(StepEvent::Sent(sends.len() as u32));
                 sends.push(Envelope { from, to, content: Content::Message(message), due });
             }
         };
@@ -79,7 +80,7 @@ where
             Effect::SetTimer { timer, span } => {
                 let fingerprint = content(&timer);
                 local.timers.retain(|armed| armed.timer != timer);
-                // What is due at the end of time never comes.
+                // A timer due at the end of time never fires.
                 if self.now + span.earliest == Time::NEVER {
                     return;
                 }
@@ -90,9 +91,9 @@ where
             }
             Effect::CancelTimer(timer) => local.timers.retain(|armed| armed.timer != timer),
             Effect::Emit { event, .. } => {
-                let told = story.past.len();
-                self.users.hear(&mut local.user, News::Told(&event), story);
-                beats.extend(story.past[told..].iter().copied().map(Beat::Past));
+                let before = story.past.len();
+                self.clients.hear(&mut local.client, News::Told(&event), story);
+                events.extend(story.past[before..].iter().copied().map(StepEvent::Past));
             }
         }
     }

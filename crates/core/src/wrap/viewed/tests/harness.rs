@@ -1,4 +1,4 @@
-//! A desk with one member on it: whatever is said to it, its answer is a list of short sentences.
+//! A test harness around one member: each input returns its effects as a list of short sentences.
 
 use crate::Clock;
 use crate::fence::Fence;
@@ -11,19 +11,19 @@ use core::fmt::Debug;
 use std::format;
 use std::string::{String, ToString};
 
-/// A member, and what time it is on its clock.
-pub(super) struct Desk<P: InViews> {
+/// A member, and the time on its clock.
+pub(super) struct Harness<P: InViews> {
     pub(super) member: Viewed<P>,
     now: Time,
 }
 
-/// What a step did, and by which of the rules of views.
-struct Clerk<P: InViews> {
+/// The effects of a step, and the rules of views that it applied.
+struct Recorder<P: InViews> {
     effects: Vec<Effect<Viewed<P>>>,
     rules: Vec<&'static str>,
 }
 
-impl<P: InViews> Sink<Viewed<P>> for Clerk<P> {
+impl<P: InViews> Sink<Viewed<P>> for Recorder<P> {
     fn effect(&mut self, effect: Effect<Viewed<P>>) {
         self.effects.push(effect);
     }
@@ -35,31 +35,31 @@ impl<P: InViews> Sink<Viewed<P>> for Clerk<P> {
     }
 }
 
-impl<P> Desk<P>
+impl<P> Harness<P>
 where
     P: InViews<Command = Command, Event = Event, Report = Report>,
     P::Message: Describe,
     P::Timer: Debug,
 {
-    /// The node of this number in its first life, in no view so far.
+    /// The node with this number in its first incarnation, in no view so far.
     pub(super) fn new(number: u32, make: impl Fn(NodeId, Group) -> P) -> Self {
-        Self::in_life(number, 0, make)
+        Self::in_incarnation(number, 0, make)
     }
 
-    pub(super) fn in_life(number: u32, life: u64, make: impl Fn(NodeId, Group) -> P) -> Self {
+    pub(super) fn in_incarnation(number: u32, life: u64, make: impl Fn(NodeId, Group) -> P) -> Self {
         let me = node(number);
-        let mut desk = Self { member: Viewed::new(me, make(me, Group::from_iter([me]))), now: Time::ZERO };
-        assert_eq!(desk.take(Input::Start { durable: (), incarnation: Incarnation(life) }), NOTHING);
-        desk
+        let mut harness = Self { member: Viewed::new(me, make(me, Group::from_iter([me]))), now: Time::ZERO };
+        assert_eq!(harness.apply(Input::Start { durable: (), incarnation: Incarnation(life) }), NO_EFFECTS);
+        harness
     }
 
-    /// The node of this number, with a lease up to 10 ms in the first view of so many.
+    /// The node with this number, in the first view of `nodes` nodes, with a lease until 10 ms.
     pub(super) fn acting(number: u32, nodes: usize, make: impl Fn(NodeId, Group) -> P) -> Self {
-        let mut desk = Self::new(number, make);
-        desk.view(&View::founding(Group::of_size(nodes)));
-        desk.lease(10);
-        assert!(desk.acts());
-        desk
+        let mut harness = Self::new(number, make);
+        harness.view(&View::founding(Group::of_size(nodes)));
+        harness.lease(10);
+        assert!(harness.acts());
+        harness
     }
 
     pub(super) fn at(&mut self, ms: u64) -> &mut Self {
@@ -76,52 +76,52 @@ where
         self.member.acts(self.now)
     }
 
-    pub(super) fn ask(&mut self, command: Command) -> Vec<String> {
-        self.take(Input::Command(command))
+    pub(super) fn command(&mut self, command: Command) -> Vec<String> {
+        self.apply(Input::Command(command))
     }
 
     pub(super) fn view(&mut self, view: &View) -> Vec<String> {
-        self.take(Input::View(view.clone()))
+        self.apply(Input::View(view.clone()))
     }
 
     pub(super) fn lease(&mut self, ms: u64) -> Vec<String> {
-        self.take(Input::Lease(instant(ms)))
+        self.apply(Input::Lease(instant(ms)))
     }
 
-    pub(super) fn hear(&mut self, from: u32, epoch: u64, message: P::Message) -> Vec<String> {
-        self.letter(from, epoch, Content::Inner(message))
+    pub(super) fn receive(&mut self, from: u32, epoch: u64, message: P::Message) -> Vec<String> {
+        self.envelope(from, epoch, Content::Inner(message))
     }
 
     pub(super) fn report(&mut self, from: u32, epoch: u64, standing: Standing) -> Vec<String> {
         let floor = Floor { clock: Clock(5), fence: Fence { epoch: Epoch(epoch - 1), counter: 7 } };
-        self.letter(from, epoch, Content::Report(Report { standing, floor, queue: Vec::new() }))
+        self.envelope(from, epoch, Content::Report(Report { standing, floor, queue: Vec::new() }))
     }
 
-    fn letter(&mut self, from: u32, epoch: u64, content: Content<P::Message, Report>) -> Vec<String> {
-        self.take(Input::Message { from: node(from), message: Envelope { epoch: Epoch(epoch), content } })
+    fn envelope(&mut self, from: u32, epoch: u64, content: Content<P::Message, Report>) -> Vec<String> {
+        self.apply(Input::Message { from: node(from), message: Envelope { epoch: Epoch(epoch), content } })
     }
 
     pub(super) fn fire(&mut self, timer: ViewedTimer<P::Timer>) -> Vec<String> {
-        self.take(Input::Timer(timer))
+        self.apply(Input::Timer(timer))
     }
 
-    /// By which rules of views it took an input.
+    /// Returns the rules of views that the member applied to an input.
     pub(super) fn rules(&mut self, input: Input<Viewed<P>>) -> Vec<&'static str> {
         self.step(input).rules.into_iter().filter(|rule| rule.starts_with("VW")).collect()
     }
 
-    fn take(&mut self, input: Input<Viewed<P>>) -> Vec<String> {
+    fn apply(&mut self, input: Input<Viewed<P>>) -> Vec<String> {
         self.step(input).effects.iter().map(sentence).collect()
     }
 
-    fn step(&mut self, input: Input<Viewed<P>>) -> Clerk<P> {
-        let mut clerk = Clerk { effects: Vec::new(), rules: Vec::new() };
-        self.member.step(self.now, input, &mut Effects::new(&mut clerk));
-        clerk
+    fn step(&mut self, input: Input<Viewed<P>>) -> Recorder<P> {
+        let mut recorder = Recorder { effects: Vec::new(), rules: Vec::new() };
+        self.member.step(self.now, input, &mut Effects::new(&mut recorder));
+        recorder
     }
 }
 
-pub(super) const NOTHING: [&str; 0] = [];
+pub(super) const NO_EFFECTS: [&str; 0] = [];
 
 fn sentence<P>(effect: &Effect<Viewed<P>>) -> String
 where
@@ -149,7 +149,8 @@ fn instant(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
-/// The view of this number, of nodes in their first life and since when they are in.
+/// The view with this epoch, of nodes in their first incarnation, each with the epoch in which its
+/// stay began.
 pub(super) fn view<const N: usize>(epoch: u64, members: [(u32, u64); N]) -> View {
     View::new(Epoch(epoch), members.map(|(number, since)| (node(number), stay(0, since))))
 }
@@ -160,14 +161,14 @@ pub(super) const fn stay(life: u64, since: u64) -> Stay {
 
 pub(super) const WAITING: Standing = Standing::waiting(Patience::Wait, Access::Exclusive);
 
-pub(super) const INSIDE: Standing = Standing::Inside(Access::Exclusive);
+pub(super) const HOLDING: Standing = Standing::Inside(Access::Exclusive);
 
 pub(super) fn request(number: u32, ticket: u64) -> central::Message {
     let ticket = Ticket { node: node(number), number: Clock(ticket) };
     central::Message::Request { ticket, patience: Patience::Wait }
 }
 
-/// The coordinator's answer in this view, with the fence of that count.
+/// The coordinator's grant in this view, with this counter in its fence.
 pub(super) fn grant(number: u32, ticket: u64, epoch: u64, counter: u64) -> central::Message {
     let ticket = Ticket { node: node(number), number: Clock(ticket) };
     central::Message::Grant { ticket, fence: Fence { epoch: Epoch(epoch), counter } }
@@ -178,10 +179,10 @@ pub(super) fn release(number: u32, ticket: u64) -> central::Message {
     central::Message::Release { ticket, fence: Fence::default() }
 }
 
-/// Node 2 of three, inside in the first view with a lease up to 10 ms. Node 1 coordinates.
-pub(super) fn holder() -> Desk<Central> {
-    let mut desk = Desk::acting(2, 3, Central::new);
-    assert_eq!(desk.ask(Command::Acquire), ["request of view 1 to 1"]);
-    assert_eq!(desk.hear(1, 1, grant(2, 1, 1, 1)), ["ENTERS (fence 1.1, until 10ms of its clock)"]);
-    desk
+/// Node 2 of three, a holder in the first view with a lease until 10 ms. Node 1 is the coordinator.
+pub(super) fn holder() -> Harness<Central> {
+    let mut harness = Harness::acting(2, 3, Central::new);
+    assert_eq!(harness.command(Command::Acquire), ["request of view 1 to 1"]);
+    assert_eq!(harness.receive(1, 1, grant(2, 1, 1, 1)), ["ENTERS (fence 1.1, until 10ms of its clock)"]);
+    harness
 }

@@ -1,43 +1,47 @@
-//! What properties about the past remember, kept as words of the state.
+//! The memory of properties about the past, stored as words of the state.
 //!
 //! ```text
-//! n words   for each node the requests under way that it knows of, and those of them that its own came after
-//! 4 words   one more than the largest fence, in halves, and the same of those whose entries nobody shared
-//! 1 word    how many pairs are listed
-//! 2 each    a parcel that a link holds or carries, and the requests under way that it tells of;
-//!           or, in elections, an epoch and who was elected in it
+//! n words   for each node, the pending requests that it knows, and those that precede its own
+//!           request
+//! 4 words   one more than the largest fence, in halves, and the same for exclusive entries only
+//! 1 word    the number of pairs
+//! 2 each    a parcel that a link holds or carries, and the pending requests that it knows;
+//!           or, in elections, an epoch and its leader
 //! ```
 //!
-//! A request that happened before another one is known, directly or by hearsay, where the other one begins. So each node
-//! and each message carries one bit for each request under way, and a request that ends is forgotten everywhere. A link
-//! that holds messages back tells of requests when it hands a parcel on, not when a frame with it arrives.
+//! If a request happened before another one, the node of the later one knows the earlier one when
+//! it makes its request. So each node and each message carries one bit per pending request, and a
+//! request that ends is cleared everywhere. A link that holds messages back transfers this
+//! knowledge when it delivers a parcel, not when a frame with the parcel arrives.
 
 use crate::system::{LOCALS, Memory, System};
-use crate::tables::{Beat, Past};
+use crate::tables::{Past, StepEvent};
 use quorate_core::mutex::Access;
 use quorate_core::{NodeId, Parcel};
 
-/// A parcel between two nodes, in one word.
-pub(crate) fn packed(from: NodeId, to: NodeId, parcel: Parcel) -> u32 {
+/// Packs a parcel between two nodes into one word.
+pub(crate) fn pack_parcel(from: NodeId, to: NodeId, parcel: Parcel) -> u32 {
     let ends = (from.index() as u32 & 0xf) << 28 | (to.index() as u32 & 0xf) << 24;
     ends | (parcel.incarnation.0 as u32 & 0xff) << 16 | (parcel.number as u32 & 0xffff)
 }
 
-/// The bits of requests that a node knows of; those that its own came after, and must wait for, are eight further up.
+/// The bits of the pending requests that a node knows. The requests that precede its own, and must
+/// be served first, are eight bits further up.
 const KNOWN: u32 = 0xff;
 const AFTER: u32 = KNOWN << 8;
 
 const FENCES: usize = 4;
 
-/// Set if the node's own request under way shares.
+/// Set if the node's own pending request is for shared access.
 const SHARES: u32 = 1 << 16;
 
 impl System {
     pub(crate) fn memory_at(&self) -> usize {
-        LOCALS + self.nodes + self.roll_len()
+        LOCALS + self.nodes + self.view_len()
     }
 
-    /// A state with room for memory of the past, of which there is none yet.
+    /// Returns a state with empty memory of the past inserted, if there is a property that needs
+    /// it.
     pub(crate) fn with_memory(&self, state: &[u32]) -> Vec<u32> {
         let mut words = state.to_vec();
         if self.memory.is_some() {
@@ -58,30 +62,30 @@ impl System {
         }
     }
 
-    /// A node has taken an input that told of these requests; what it did since is remembered beat by beat. Tells which
-    /// properties that breaks, one bit each.
+    /// Updates the memory after a node took an input that carried knowledge of the requests
+    /// `known`. Returns the properties that this violates, one bit each.
     pub(crate) fn remember(
         &self,
         memory: Memory,
         node: usize,
-        told: u32,
-        beats: &[Beat],
+        known: u32,
+        events: &[StepEvent],
         out: &mut Vec<u32>,
         start: usize,
     ) -> u32 {
         let at = start + self.memory_at();
         let mut broken = 0;
         if memory.order.is_some() {
-            out[at + node] |= told;
+            out[at + node] |= known;
         }
-        for beat in beats {
-            match beat {
-                Beat::Sent(envelope) => {
+        for event in events {
+            match event {
+                StepEvent::Sent(envelope) => {
                     let tag = if memory.order.is_some() { out[at + node] & KNOWN } else { 0 };
                     self.send_knowing(*envelope, tag, out, start);
                 }
-                Beat::Handed(parcel) => out[at + node] |= self.take_parcel(*parcel, out, start),
-                Beat::Past(Past::Asks(access)) if memory.order.is_some() => {
+                StepEvent::Handed(parcel) => out[at + node] |= self.take_parcel(*parcel, out, start),
+                StepEvent::Past(Past::Asks(access)) if memory.order.is_some() => {
                     let known = out[at + node] & KNOWN & !(1 << node);
                     let mut knowledge = known | 1 << node | known << 8;
                     if *access == Access::Shared {
@@ -91,8 +95,8 @@ impl System {
                     }
                     out[at + node] = knowledge;
                 }
-                Beat::Past(Past::Asks(_)) => {}
-                Beat::Past(Past::Enters(fence, access)) => {
+                StepEvent::Past(Past::Asks(_)) => {}
+                StepEvent::Past(Past::Enters(fence, access)) => {
                     if let Some(property) = memory.order
                         && out[at + node] & AFTER != 0
                     {
@@ -100,15 +104,15 @@ impl System {
                     }
                     self.forget(memory, node, out, start);
                     if let Some(property) = memory.fences
-                        && !grows(&mut out[at + self.nodes..], *fence, *access)
+                        && !increases(&mut out[at + self.nodes..], *fence, *access)
                     {
                         broken |= 1 << property;
                     }
                 }
-                Beat::Past(Past::Ends) => self.forget(memory, node, out, start),
-                Beat::Past(Past::Elects { epoch, leader }) => {
+                StepEvent::Past(Past::Ends) => self.forget(memory, node, out, start),
+                StepEvent::Past(Past::Elects { epoch, leader }) => {
                     if let Some(property) = memory.results
-                        && !self.is_the_one(*epoch, *leader, out, start)
+                        && !self.is_first_leader(*epoch, *leader, out, start)
                     {
                         broken |= 1 << property;
                     }
@@ -118,13 +122,14 @@ impl System {
         broken
     }
 
-    /// A message leaves with what its sender knows: on the message itself, or on the parcel that it is a copy of.
+    /// Sends a message with its sender's knowledge: attached to the message itself, or to the
+    /// parcel of which it is the first copy.
     fn send_knowing(&self, envelope: u32, known: u32, out: &mut Vec<u32>, start: usize) {
-        let cargo = self.tables.cargo[envelope as usize];
-        if !cargo.wrapped {
+        let payloads = self.tables.payloads[envelope as usize];
+        if !payloads.wrapped {
             return self.send(envelope | known << 24, out, start);
         }
-        if let Some(parcel) = cargo.parcel
+        if let Some(parcel) = payloads.parcel
             && known != 0
         {
             let place = self.pair_place(parcel, out, start);
@@ -133,7 +138,7 @@ impl System {
         self.send(envelope, out, start);
     }
 
-    /// Where a pair is listed that begins so, or would be.
+    /// Returns the index of the pair that begins with `first`, or the index where it belongs.
     fn pair_place(&self, first: u32, out: &[u32], start: usize) -> usize {
         let count = start + self.pairs_at();
         let mut place = count + 1;
@@ -149,8 +154,8 @@ impl System {
         out[start + self.pairs_at()] += 1;
     }
 
-    /// Whether this is the one who was elected in an epoch: the first of whom that is said.
-    fn is_the_one(&self, epoch: u32, leader: u32, out: &mut Vec<u32>, start: usize) -> bool {
+    /// Whether this is the leader of an epoch: the first one that any node reported for it.
+    fn is_first_leader(&self, epoch: u32, leader: u32, out: &mut Vec<u32>, start: usize) -> bool {
         let count = start + self.pairs_at();
         let place = self.pair_place(epoch, out, start);
         if place < count + 1 + 2 * out[count] as usize && out[place] == epoch {
@@ -160,20 +165,21 @@ impl System {
         true
     }
 
-    /// What a parcel that is handed on tells of.
+    /// Removes a delivered parcel, and returns the requests that it knew.
     fn take_parcel(&self, parcel: u32, out: &mut Vec<u32>, start: usize) -> u32 {
         let count = start + self.pairs_at();
         let place = self.pair_place(parcel, out, start);
         if place >= count + 1 + 2 * out[count] as usize || out[place] != parcel {
             return 0;
         }
-        let told = out[place + 1];
+        let known = out[place + 1];
         out.drain(place..place + 2);
         out[count] -= 1;
-        told
+        known
     }
 
-    /// A node's request is over: nobody needs to know of it any more. Where no order is judged, nobody knew.
+    /// Clears a node's request, which has ended, everywhere. There is nothing to clear if no order
+    /// is judged.
     fn forget(&self, memory: Memory, node: usize, out: &mut Vec<u32>, start: usize) {
         if memory.order.is_none() {
             return;
@@ -195,22 +201,22 @@ impl System {
             }
         }
         let body = start + self.body(&out[start..]);
-        let under_way = &mut out[body..];
+        let in_flight = &mut out[body..];
         let mut changed = false;
-        for word in &mut *under_way {
+        for word in &mut *in_flight {
             let bit = 1 << (24 + node);
             changed |= *word & bit != 0;
             *word &= !bit;
         }
         if changed && !self.fifo {
-            under_way.sort_unstable();
+            in_flight.sort_unstable();
         }
     }
 }
 
-/// Whether an entry's fence is larger than those of all before that conflict with it: those who share need not have
-/// different ones.
-fn grows(fences: &mut [u32], fence: u64, access: Access) -> bool {
+/// Whether an entry's fence is larger than the fences of all earlier entries that conflict with it.
+/// Shared entries may have equal fences.
+fn increases(fences: &mut [u32], fence: u64, access: Access) -> bool {
     let (all, exclusive) = fences.split_at_mut(FENCES / 2);
     match access {
         Access::Exclusive => {
@@ -228,7 +234,8 @@ fn is_larger(halves: &[u32], fence: u64) -> bool {
     fence.saturating_add(1) > (u64::from(halves[0]) << 32 | u64::from(halves[1]))
 }
 
-/// Raises the largest fence to this one, or tells that it is not larger. Nothing is smaller than the smallest fence.
+/// Raises the largest fence to this one and returns true; returns false if it is not larger. The
+/// stored value is one more than the fence, so that zero means none.
 fn raise(halves: &mut [u32], fence: u64) -> bool {
     if !is_larger(halves, fence) {
         return false;

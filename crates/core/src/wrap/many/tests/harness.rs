@@ -1,4 +1,5 @@
-//! A protocol that does as it is told and tells all that happens to it, and a desk to watch one node of many on.
+//! A protocol that executes simple commands and emits an event for every input, and a test harness
+//! around one node with many of them.
 
 use crate::wrap::prelude::*;
 use crate::wrap::{Limits, Many, ManyDurable, ManyEvent, Named, OneOfMany};
@@ -7,10 +8,10 @@ use std::format;
 use std::string::{String, ToString};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Clerk {
+pub(super) struct TestProtocol {
     busy: bool,
-    /// Grows with every command.
-    age: u64,
+    /// Increases with every command and message.
+    steps: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -24,52 +25,52 @@ pub(super) enum Task {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Book(pub(super) Vec<u8>);
+pub(super) struct SavedWrites(pub(super) Vec<u8>);
 
-impl Durable for Book {
+impl Durable for SavedWrites {
     type Write = u8;
     fn apply(&mut self, write: u8) {
         self.0.push(write);
     }
 
-    /// No clerk ever writes this.
+    /// No test saves this value.
     fn wiped() -> Self {
         Self([u8::MAX].into())
     }
 }
 
-impl Protocol for Clerk {
+impl Protocol for TestProtocol {
     type Command = Task;
     type Message = Task;
     type Timer = u8;
     type Event = String;
-    type Durable = Book;
+    type Durable = SavedWrites;
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Start { durable, incarnation } => {
-                out.emit(format!("starts life {incarnation} with {:?}", durable.0));
+                out.emit(format!("starts incarnation {incarnation} with {:?}", durable.0));
             }
-            Input::Command(task) | Input::Message { message: task, .. } => self.perform(task, out),
-            Input::Timer(timer) => out.emit(format!("wakes by {timer}")),
+            Input::Command(task) | Input::Message { message: task, .. } => self.execute(task, out),
+            Input::Timer(timer) => out.emit(format!("timer {timer} fires")),
             Input::Saved(count) => out.emit(format!("has saved {count}")),
             Input::Suspect(node) => out.emit(format!("suspects {node}")),
             Input::Trust(node) => {
                 self.busy = false;
                 out.emit(format!("trusts {node}"));
             }
-            Input::DiskFull => out.emit_ahead("has no room".into()),
-            Input::DiskFree => out.emit_ahead("has room again".into()),
-            Input::View(view) => out.emit_ahead(format!("views {} of {}", view.epoch(), view.members())),
+            Input::DiskFull => out.emit_ahead("disk is full".into()),
+            Input::DiskFree => out.emit_ahead("disk has room".into()),
+            Input::View(view) => out.emit_ahead(format!("has view {} of {}", view.epoch(), view.members())),
             Input::Lease(until) => out.emit_ahead(format!("has a lease until {until}")),
         }
     }
 }
 
-impl Clerk {
-    fn perform(&mut self, task: Task, out: &mut Effects<'_, Self>) {
-        self.age += 1;
-        out.note("clerk", format_args!("is {} old", self.age));
+impl TestProtocol {
+    fn execute(&mut self, task: Task, out: &mut Effects<'_, Self>) {
+        self.steps += 1;
+        out.note("step", format_args!("{} so far", self.steps));
         match task {
             Task::Work => self.busy = true,
             Task::Rest => self.busy = false,
@@ -84,7 +85,7 @@ impl Clerk {
     }
 }
 
-impl OneOfMany for Clerk {
+impl OneOfMany for TestProtocol {
     type Floor = u64;
 
     fn is_idle(&self) -> bool {
@@ -92,24 +93,24 @@ impl OneOfMany for Clerk {
     }
 
     fn floor(&self) -> u64 {
-        self.age
+        self.steps
     }
 
     fn raise(&mut self, floor: &u64) {
-        self.age = self.age.max(*floor);
+        self.steps = self.steps.max(*floor);
     }
 }
 
-type Subject = Many<&'static str, Clerk>;
+type ManyTestProtocols = Many<&'static str, TestProtocol>;
 
-pub(super) struct Desk {
-    pub(super) node: Subject,
-    pub(super) said: Vec<String>,
+pub(super) struct Harness {
+    pub(super) node: ManyTestProtocols,
+    pub(super) lines: Vec<String>,
 }
 
-impl Desk {
+impl Harness {
     pub(super) fn new(limits: Limits) -> Self {
-        Self { node: Many::new(Clerk::default(), limits), said: Vec::new() }
+        Self { node: Many::new(TestProtocol::default(), limits), lines: Vec::new() }
     }
 
     pub(super) fn start(&mut self, incarnation: u64, parts: &[(&'static str, &[u8])]) {
@@ -137,31 +138,31 @@ impl Desk {
         self.step(Input::View(View::new(Epoch(epoch), View::founding(Group::of_size(size)).stays())));
     }
 
-    pub(super) fn step(&mut self, input: Input<Subject>) {
-        let mut ear = Ear { said: &mut self.said };
-        self.node.step(Time::ZERO, input, &mut Effects::new(&mut ear));
+    pub(super) fn step(&mut self, input: Input<ManyTestProtocols>) {
+        let mut recorder = Recorder { lines: &mut self.lines };
+        self.node.step(Time::ZERO, input, &mut Effects::new(&mut recorder));
     }
 
-    pub(super) fn says(&mut self, expected: Expect) {
-        expected.assert_eq(&self.said());
+    pub(super) fn expect_lines(&mut self, expected: Expect) {
+        expected.assert_eq(&self.take_lines());
     }
 
-    /// All that the node said since this was last asked, one effect a line.
-    pub(super) fn said(&mut self) -> String {
-        let mut lines = self.said.join("\n");
+    /// Returns all lines recorded since the last call, one effect per line.
+    pub(super) fn take_lines(&mut self) -> String {
+        let mut lines = self.lines.join("\n");
         lines.push('\n');
-        self.said.clear();
+        self.lines.clear();
         lines
     }
 }
 
-struct Ear<'a> {
-    said: &'a mut Vec<String>,
+struct Recorder<'a> {
+    lines: &'a mut Vec<String>,
 }
 
-impl Sink<Subject> for Ear<'_> {
-    fn effect(&mut self, effect: Effect<Subject>) {
-        self.said.push(match effect {
+impl Sink<ManyTestProtocols> for Recorder<'_> {
+    fn effect(&mut self, effect: Effect<ManyTestProtocols>) {
+        self.lines.push(match effect {
             Effect::Send { to, message, order } => format!("sends {message:?} to {to} {order:?}"),
             Effect::Multicast { to, message, order } => format!("sends {message:?} to all of {to} {order:?}"),
             Effect::Save(Named { name, inner }) => format!("{name} saves {inner}"),
@@ -174,7 +175,7 @@ impl Sink<Subject> for Ear<'_> {
 
     fn note(&mut self, note: Note<'_>) {
         match note {
-            Note::Rule { rule, text } => self.said.push(format!("{rule} {text}")),
+            Note::Rule { rule, text } => self.lines.push(format!("{rule} {text}")),
             Note::Handed { .. } | Note::Told(_) | Note::HoldBack { .. } => {}
         }
     }

@@ -1,31 +1,31 @@
-//! A watched node alone on a stage: its clock is ours, its peers say what we say they do.
+//! A test harness around one watched node: the test controls its clock and its peers' messages.
 
 use crate::wrap::prelude::*;
 use crate::wrap::{Detector, Signal, Threshold, Watched, WatchedTimer};
 use std::format;
 use std::string::{String, ToString};
 
-/// Tells all it hears, and does all it is asked to.
+/// A protocol that emits an event for every input, and executes simple commands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Listener {
+pub(super) struct Reporter {
     pub(super) group: Group,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Command {
-    Say(NodeId),
-    SayToAll,
+    Send(NodeId),
+    SendToAll,
     Save,
     SetTimer,
     CancelTimer,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Word;
+pub(super) struct Text;
 
-impl Describe for Word {
+impl Describe for Text {
     fn kind(&self) -> &'static str {
-        "word"
+        "text"
     }
     fn class(&self) -> Class {
         Class::Announcement
@@ -45,72 +45,74 @@ impl Describe for Word {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Pages(pub(super) u32);
+pub(super) struct Writes(pub(super) u32);
 
-impl Durable for Pages {
+impl Durable for Writes {
     type Write = ();
     fn apply(&mut self, (): ()) {
         self.0 += 1;
     }
 }
 
-impl Protocol for Listener {
+impl Protocol for Reporter {
     type Command = Command;
-    type Message = Word;
+    type Message = Text;
     type Timer = ();
     type Event = String;
-    type Durable = Pages;
+    type Durable = Writes;
 
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Start { durable: Pages(pages), incarnation } => {
-                out.emit(format!("STARTS life {incarnation}, {pages} pages"));
+            Input::Start { durable: Writes(writes), incarnation } => {
+                out.emit(format!("STARTS incarnation {incarnation}, {writes} writes"));
             }
-            Input::Command(Command::Say(to)) => out.send(to, Word),
-            Input::Command(Command::SayToAll) => out.multicast(&self.group, Word),
+            Input::Command(Command::Send(to)) => out.send(to, Text),
+            Input::Command(Command::SendToAll) => out.multicast(&self.group, Text),
             Input::Command(Command::Save) => out.save(()),
             Input::Command(Command::SetTimer) => out.set_timer((), Span::exactly(Duration::from_millis(1))),
             Input::Command(Command::CancelTimer) => out.cancel_timer(()),
-            Input::Message { from, message: Word } => out.emit(format!("HEARS {from}")),
-            Input::Timer(()) => out.emit(format!("WAKES at {now}")),
+            Input::Message { from, message: Text } => out.emit(format!("RECEIVES from {from}")),
+            Input::Timer(()) => out.emit(format!("TIMER FIRES at {now}")),
             Input::Saved(count) => out.emit(format!("HAS SAVED {count}")),
             Input::Suspect(node) => out.emit(format!("SUSPECTS {node}")),
             Input::Trust(node) => out.emit(format!("TRUSTS {node}")),
             Input::DiskFull => out.emit("DISK FULL".into()),
             Input::DiskFree => out.emit("DISK FREE".into()),
-            Input::View(view) => out.emit(format!("SEES {view}")),
+            Input::View(view) => out.emit(format!("VIEW {view}")),
             Input::Lease(until) => out.emit(format!("MAY ACT until {until}")),
         }
     }
 }
 
-pub(super) type Subject = Watched<Listener>;
+pub(super) type WatchedReporter = Watched<Reporter>;
 
-pub(super) struct Stage {
-    pub(super) node: Subject,
+pub(super) struct Harness {
+    pub(super) node: WatchedReporter,
     pub(super) now: Time,
     pub(super) timers: BTreeMap<WatchedTimer<()>, Time>,
 }
 
-/// What a step did, a few words an effect.
+/// The effects of a step as short texts, and the timers that it set or cancelled.
 #[derive(Default)]
-struct Ear(Vec<String>, Vec<(WatchedTimer<()>, Option<Span>)>);
+struct Recorder(Vec<String>, Vec<(WatchedTimer<()>, Option<Span>)>);
 
-impl Sink<Subject> for Ear {
-    fn effect(&mut self, effect: Effect<Subject>) {
+impl Sink<WatchedReporter> for Recorder {
+    fn effect(&mut self, effect: Effect<WatchedReporter>) {
         let ahead = |order| if order == Order::Ahead { " ahead" } else { "" };
         match effect {
-            Effect::Send { to, message, order } => self.0.push(format!("{}{} → {to}", shown(&message), ahead(order))),
+            Effect::Send { to, message, order } => {
+                self.0.push(format!("{}{} → {to}", signal_text(&message), ahead(order)));
+            }
             Effect::Multicast { to, message, order } => {
-                self.0.push(format!("{}{} → {to}", shown(&message), ahead(order)));
+                self.0.push(format!("{}{} → {to}", signal_text(&message), ahead(order)));
             }
             Effect::Save(()) => self.0.push("saves".into()),
             Effect::SetTimer { timer, span } => {
-                self.0.push(format!("{} in {span}", awaited(timer)));
+                self.0.push(format!("{} in {span}", timer_text(timer)));
                 self.1.push((timer, Some(span)));
             }
             Effect::CancelTimer(timer) => {
-                self.0.push(format!("no {}", awaited(timer)));
+                self.0.push(format!("no {}", timer_text(timer)));
                 self.1.push((timer, None));
             }
             Effect::Emit { event, .. } => self.0.push(event),
@@ -124,39 +126,39 @@ impl Sink<Subject> for Ear {
     }
 }
 
-fn shown(signal: &Signal<Word>) -> String {
+fn signal_text(signal: &Signal<Text>) -> String {
     match signal {
-        Signal::Beat { life, number } => format!("[beat {number} of life {life}]"),
-        Signal::Inner { life, message: Word } => format!("[word of life {life}]"),
+        Signal::Beat { life, number } => format!("[beat {number} of incarnation {life}]"),
+        Signal::Inner { life, message: Text } => format!("[text of incarnation {life}]"),
     }
 }
 
-fn awaited(timer: WatchedTimer<()>) -> String {
+fn timer_text(timer: WatchedTimer<()>) -> String {
     match timer {
         WatchedTimer::Beat => "beats".into(),
-        WatchedTimer::Silence(peer) => format!("doubts {peer}"),
-        WatchedTimer::Inner(()) => "alarm".into(),
+        WatchedTimer::Silence(peer) => format!("timeout of {peer}"),
+        WatchedTimer::Inner(()) => "timer".into(),
     }
 }
 
-impl Stage {
-    /// Node 1 of a group of this size, which has not started.
+impl Harness {
+    /// Node 1 of a group of this size, before its start.
     pub(super) fn new(size: usize, detector: Detector) -> Self {
         let group = Group::of_size(size);
-        let node = Watched::new(number(1), group.clone(), Listener { group }, detector);
+        let node = Watched::new(number(1), group.clone(), Reporter { group }, detector);
         Self { node, now: Time::ZERO, timers: BTreeMap::new() }
     }
 
-    /// The same after its start.
+    /// Node 1 of a group of this size, after its start.
     pub(super) fn started(size: usize, detector: Detector) -> Self {
-        let mut stage = Self::new(size, detector);
-        stage.start(0);
-        stage
+        let mut harness = Self::new(size, detector);
+        harness.start(0);
+        harness
     }
 
     pub(super) fn start(&mut self, life: u64) -> String {
         self.timers.clear();
-        self.step(Input::Start { durable: Pages(2), incarnation: Incarnation(life) })
+        self.step(Input::Start { durable: Writes(2), incarnation: Incarnation(life) })
     }
 
     pub(super) fn beat(&mut self, from: u32, life: u64, number: u64) -> String {
@@ -164,24 +166,25 @@ impl Stage {
         self.step(Input::Message { from: self::number(from), message })
     }
 
-    pub(super) fn word(&mut self, from: u32, life: u64) -> String {
-        let message = Signal::Inner { life: Incarnation(life), message: Word };
+    pub(super) fn text(&mut self, from: u32, life: u64) -> String {
+        let message = Signal::Inner { life: Incarnation(life), message: Text };
         self.step(Input::Message { from: number(from), message })
     }
 
-    pub(super) fn step(&mut self, input: Input<Subject>) -> String {
-        let mut ear = Ear::default();
-        self.node.step(self.now, input, &mut Effects::new(&mut ear));
-        for (timer, span) in ear.1 {
+    pub(super) fn step(&mut self, input: Input<WatchedReporter>) -> String {
+        let mut recorder = Recorder::default();
+        self.node.step(self.now, input, &mut Effects::new(&mut recorder));
+        for (timer, span) in recorder.1 {
             match span {
                 Some(span) => self.timers.insert(timer, self.now + span.latest),
                 None => self.timers.remove(&timer),
             };
         }
-        ear.0.join("; ")
+        recorder.0.join("; ")
     }
 
-    /// Lets time go by, and every timer fire that comes due: what the steps did, a line each.
+    /// Advances time and fires every timer that comes due. Returns what each step did, one line
+    /// each.
     pub(super) fn wait(&mut self, millis: u64) -> Vec<String> {
         let end = self.now + Duration::from_millis(millis);
         let mut lines = Vec::new();
@@ -196,12 +199,12 @@ impl Stage {
     }
 }
 
-/// Ten milliseconds from beat to beat, and five more for the way.
+/// A heartbeat every ten milliseconds, and a bound of five more.
 pub(super) fn bounded() -> Detector {
     Detector::FixedBound { period: Duration::from_millis(10), bound: Duration::from_millis(5) }
 }
 
-/// Ten milliseconds from beat to beat, and four gaps to judge by.
+/// A heartbeat every ten milliseconds, and a window of this many gaps.
 pub(super) fn accrual(window: u16) -> Detector {
     Detector::Accrual { period: Duration::from_millis(10), threshold: Threshold::USUAL, window }
 }

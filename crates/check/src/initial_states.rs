@@ -1,54 +1,54 @@
-//! Sets groups up: their nodes, and the states in which they can begin.
+//! Sets up a group: its nodes and its initial states.
 
 use crate::budgets::Budgets;
+use crate::clients::Users;
 use crate::findings::Setup;
 use crate::local::Checked;
-use crate::membership::Roll;
-use crate::stage::{Make, Stage};
+use crate::membership::PackedView;
+use crate::step_table::{Make, StepTable};
 use crate::system::{Criterion, Memory, System};
 use crate::tables::Tables;
-use crate::troupe::Troupe;
-use crate::users::Users;
+use crate::worker_group::WorkerGroup;
 use std::sync::Arc;
 
-pub(crate) fn troupe<'a, P, U>(
+pub(crate) fn worker_group<'a, P, U>(
     make: &Make<P>,
-    users: &U,
+    clients: &U,
     setup: &Setup,
     memory: Option<Memory>,
     judges: &[(u8, Criterion)],
     watched: u32,
-) -> Troupe<'a>
+) -> WorkerGroup<'a>
 where
     P: Checked + 'a,
     U: Users<Command = P::Command, Event = P::Event> + Clone + 'a,
 {
-    let (stage, mut system, initial) = cast(make, users, setup);
+    let (step_table, mut system, initial) = initial_states(make, clients, setup);
     system.memory = memory;
     system.judges = judges.to_vec();
     system.watched = watched;
     let initial = initial.iter().map(|(state, _)| system.with_memory(state)).collect();
-    Troupe { system, oracle: Box::new(stage), initial }
+    WorkerGroup { system, stepper: Box::new(step_table), initial }
 }
 
-pub(crate) type Cast<P, U> = (Stage<P, U>, System, Vec<(Vec<u32>, Vec<i32>)>);
+pub(crate) type InitialStates<P, U> = (StepTable<P, U>, System, Vec<(Vec<u32>, Vec<i32>)>);
 
-/// The nodes of a group, and the states in which it can begin: one for each choice of the clocks' rates.
-pub(crate) fn cast<P, U>(make: &Make<P>, users: &U, setup: &Setup) -> Cast<P, U>
+/// Creates the nodes of a group and its initial states, one for each choice of clock rates.
+pub(crate) fn initial_states<P, U>(make: &Make<P>, clients: &U, setup: &Setup) -> InitialStates<P, U>
 where
     P: Checked,
     U: Users<Command = P::Command, Event = P::Event> + Clone,
 {
-    let mut stage = Stage::new(Arc::clone(make), users.clone(), setup);
+    let mut step_table = StepTable::new(Arc::clone(make), clients.clone(), setup);
     let mut system = System {
         nodes: setup.nodes,
         fifo: setup.fifo,
         until: setup.timing.map(|timing| timing.until),
-        dated: setup.timing.is_some_and(|timing| timing.delay.is_some()),
+        bounded_delays: setup.timing.is_some_and(|timing| timing.delay.is_some()),
         views: setup.views,
         deaths: setup.deaths,
         cut_short: setup.cut_short,
-        accord: users.accord(),
+        goal: clients.accord(),
         memory: None,
         judges: Vec::new(),
         watched: 0,
@@ -64,20 +64,20 @@ where
     };
     let drift = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
     let choices = if drift == 0 { 1 } else { 1_u32 << setup.nodes };
-    let founding = setup.views.map(|_| Roll::founding(setup.nodes));
-    stage.number_obituaries(&mut system.tables);
+    let founding = setup.views.map(|_| PackedView::founding(setup.nodes));
+    step_table.number_notices(&mut system.tables);
     let mut initial = Vec::new();
     for choice in 0..choices {
         let rate = |node: usize| if choice >> node & 1 == 0 { drift } else { -drift };
         let rates: Vec<i32> = (0..setup.nodes).map(rate).collect();
-        let (locals, under_way) = stage.begin(&mut system.tables, &rates, founding);
+        let (locals, in_flight) = step_table.begin(&mut system.tables, &rates, founding);
         let mut state = vec![budgets.pack(), 0];
         state.extend(locals);
-        state.extend(founding.map(|Roll(word)| word));
-        for envelope in under_way {
-            system.put_under_way(envelope, &mut state);
+        state.extend(founding.map(|PackedView(word)| word));
+        for envelope in in_flight {
+            system.add_in_flight(envelope, &mut state);
         }
         initial.push((state, rates));
     }
-    (stage, system, initial)
+    (step_table, system, initial)
 }

@@ -1,0 +1,169 @@
+//! The clients of a group: the commands they may give, and the part of their state that properties
+//! inspect.
+
+use crate::tables::Past;
+use quorate_core::{NodeId, Time};
+use std::fmt;
+use std::hash::Hash;
+
+/// The clients of a family's nodes. Each node has one client, whose state is part of the node's
+/// local state.
+///
+/// An implementation defines everything that a family's properties depend on, once for all its
+/// algorithms.
+pub trait Users {
+    /// Commands that the family's nodes accept.
+    type Command: Clone;
+    /// Events that the family's nodes emit.
+    type Event;
+    /// The state of one client.
+    type User: Clone + Eq + Hash + fmt::Debug + Send + Sync;
+
+    /// Returns the initial state of a node's client.
+    fn begin(&self, node: NodeId) -> Self::User;
+
+    /// Returns the commands that a client may give next.
+    fn offers(&self, client: &Self::User) -> Vec<Offer<Self::Command>>;
+
+    /// Updates a client when it acts or observes something. If this violates a property, the
+    /// implementation stores the property's number in `story.breach`.
+    fn hear(&self, client: &mut Self::User, news: News<'_, Self::Command, Self::Event>, story: &mut Story);
+
+    /// Whether the client waits for something that must eventually happen.
+    fn waits(&self, client: &Self::User) -> bool;
+
+    /// Returns the part of a client's state that state properties inspect. `acts` is whether its
+    /// node may act, that is, whether its lease is valid.
+    fn facet(&self, client: &Self::User, acts: bool) -> u64;
+
+    /// A condition over all clients' facets that must eventually hold, if there is one. While it
+    /// does not hold, the checker treats the group as waiting.
+    fn accord(&self) -> Option<Judge> {
+        None
+    }
+
+    /// The time, by the node's own clock, until which the client holds something exclusive; `None`
+    /// if it holds nothing.
+    fn term(&self, _user: &Self::User) -> Option<Time> {
+        None
+    }
+
+    /// Maximum number of view changes that the clients can keep track of; `None` if there is no
+    /// limit.
+    fn most_changes(&self) -> Option<u8> {
+        None
+    }
+
+    /// Returns the properties; a property's number is its index.
+    fn properties(&self) -> Vec<Property>;
+}
+
+/// A command that a client may give next.
+pub struct Offer<C> {
+    pub command: C,
+    /// Whether a fair client eventually gives the command, as a holder eventually releases.
+    pub obliged: bool,
+}
+
+/// Something that a client does or observes.
+pub enum News<'a, C, E> {
+    /// The client gives its node a command.
+    Commands(&'a C),
+    /// The client's node emits an event.
+    Told(&'a E),
+    Crashed,
+    /// The client's node restarts and has lost all pending requests.
+    Restarted,
+    /// The process of another node crashed; sent only if [`Deaths`](crate::Deaths) asks for it.
+    Gone(NodeId),
+    /// The process of another node restarted.
+    Back(NodeId),
+}
+
+/// A record of one step, for properties.
+#[derive(Clone, Debug)]
+pub struct Story {
+    /// Events that properties about the past remember, in order.
+    pub past: Vec<Past>,
+    /// The number of the property that the step itself violates.
+    pub breach: Option<u8>,
+    /// The true time of the step, where time is modelled.
+    pub now: Time,
+}
+
+impl Story {
+    /// An empty record of a step at this instant.
+    pub(crate) fn at(now: Time) -> Self {
+        Self { past: Vec::new(), breach: None, now }
+    }
+}
+
+/// Whether a condition holds in a state, given the facet of each client in order.
+pub type Judge = fn(&[u64]) -> bool;
+
+/// Whether a condition holds in a state, given the facet of each client in order and a bound that
+/// the check fixes.
+pub type BoundedJudge = fn(&[u64], u64) -> bool;
+
+/// A property of a family, and how it is judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Property {
+    pub name: &'static str,
+    pub judged: Judged,
+}
+
+/// How the checker judges a property.
+#[derive(Clone, Copy, Debug)]
+pub enum Judged {
+    /// In each state, by the clients' facets.
+    ByState(Judge),
+    /// In each state, by the clients' facets and an upper bound.
+    ByBound(BoundedJudge, u64),
+    /// In each state in which no action is obliged, by the clients' facets. Infinite runs are the
+    /// subject of [`Judged::ByFairRuns`].
+    ByEnds(Judge),
+    /// In each step alone: the step itself reports the violation.
+    ByStep,
+    /// By the fences of entries, which must increase.
+    ByFences,
+    /// By the happened-before order of requests, which entries must respect.
+    ByOrder,
+    /// By the results of elections: at most one leader per epoch over the whole run.
+    ByResults,
+    /// In each state and instant: at most one client holds something exclusive.
+    ByTerms,
+    /// In states in which no action is possible although a client waits.
+    ByDeadlock,
+    /// By runs that continue for ever, or end, while a client waits or the common goal does not
+    /// hold.
+    ByFairRuns,
+}
+
+impl Judged {
+    /// Whether only a search with memory of the past can judge it.
+    pub(crate) fn is_about_the_past(&self) -> bool {
+        match self {
+            Self::ByFences | Self::ByOrder | Self::ByResults => true,
+            Self::ByState(_)
+            | Self::ByBound(..)
+            | Self::ByEnds(_)
+            | Self::ByStep
+            | Self::ByTerms
+            | Self::ByDeadlock
+            | Self::ByFairRuns => false,
+        }
+    }
+
+    /// Whether each state or step can be judged alone.
+    pub(crate) fn is_seen_at_once(&self) -> bool {
+        match self {
+            Self::ByState(_)
+            | Self::ByBound(..)
+            | Self::ByEnds(_)
+            | Self::ByStep
+            | Self::ByTerms
+            | Self::ByDeadlock => true,
+            Self::ByFences | Self::ByOrder | Self::ByResults | Self::ByFairRuns => false,
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Notices of crashes and restarts, as a perfect failure detector sends them.
+//!
+//! When a node crashes or restarts, a notice is sent to every other node that is up, and arrives at
+//! any later moment. A restart revokes pending notices of the crash, and a crash revokes pending
+//! notices of the restart. Notices to a node are lost when it crashes; when it restarts, it
+//! receives a notice about each node that is down at that moment.
+
+use crate::system::{LOCALS, System};
+use crate::tables::{LifecycleNotices, MoveKind};
+use quorate_core::NodeId;
+
+/// Which parties are notified when a node crashes or restarts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Deaths {
+    #[default]
+    Untold,
+    /// The clients of the other nodes, as if each noticed eventually that a node does not answer.
+    ToUsers,
+    /// The other nodes, by their failure detectors, and their clients.
+    ToNodes,
+}
+
+impl Deaths {
+    pub(crate) fn are_sent(self) -> bool {
+        self != Self::Untold
+    }
+}
+
+/// Link numbers of notices begin here, beyond those of messages and views.
+const FIRST: usize = 128;
+
+/// The pseudo-sender of notices about a node: a link of its own.
+pub(crate) fn notice_link(of: NodeId) -> NodeId {
+    NodeId::from_index(FIRST + of.index())
+}
+
+/// The node that a notice on this link is about; `None` if the link carries messages or views.
+fn subject(link: u8) -> Option<usize> {
+    usize::from(link).checked_sub(FIRST)
+}
+
+impl System {
+    /// Whether other nodes are notified of a move, so that the state changes in several places.
+    #[inline]
+    pub(crate) fn is_announced(&self, kind: MoveKind) -> bool {
+        self.deaths.are_sent() && matches!(kind, MoveKind::Crash | MoveKind::Restart)
+    }
+
+    /// Sends the notices about a node's move, if there are any.
+    pub(crate) fn send_notices(&self, kind: MoveKind, node: usize, out: &mut Vec<u32>, start: usize) {
+        if !self.is_announced(kind) {
+            return;
+        }
+        let is_crash = kind == MoveKind::Crash;
+        self.drop_stale_notices(node, is_crash, out, start);
+        for other in (0..self.nodes).filter(|other| *other != node) {
+            let LifecycleNotices { crashed, restarted } = self.notices(node, other);
+            let is_up = self.tables.locals[out[start + LOCALS + other] as usize].up;
+            match (is_crash, is_up) {
+                (true, true) => self.send(crashed, out, start),
+                (false, true) => self.send(restarted, out, start),
+                (false, false) => self.send(self.notices(other, node).crashed, out, start),
+                (true, false) => {}
+            }
+        }
+    }
+
+    /// Removes the notices that a crash or restart revokes.
+    fn drop_stale_notices(&self, node: usize, is_crash: bool, out: &mut Vec<u32>, start: usize) {
+        let body = start + self.body(&out[start..]);
+        let is_void = |word: u32| {
+            let (from, to) = self.link(word);
+            let Some(of) = subject(from) else { return false };
+            let LifecycleNotices { crashed, restarted } = self.notices(of, to.into());
+            let stale = if is_crash { restarted } else { crashed };
+            (of == node && word == stale) || (is_crash && usize::from(to) == node)
+        };
+        let mut kept = body;
+        for place in body..out.len() {
+            if !is_void(out[place]) {
+                out[kept] = out[place];
+                kept += 1;
+            }
+        }
+        out.truncate(kept);
+    }
+
+    fn notices(&self, of: usize, to: usize) -> LifecycleNotices {
+        self.tables.notices[of * self.nodes + to]
+    }
+}

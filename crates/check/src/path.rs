@@ -1,0 +1,185 @@
+//! A path through the states, as steps that do not depend on how states are encoded.
+
+use crate::action::Action;
+use crate::expand::{Candidate, Learning, Lookup, Stepper, Successors, expand};
+use crate::membership::PackedView;
+use crate::system::{LOCALS, System, envelope_of};
+use crate::tables::{NONE, Past, StepEvent};
+use quorate_core::Time;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) kind: StepKind,
+    /// The true time of the step, where time is modelled.
+    pub(crate) time: Time,
+    /// The number of the node's local state after the step, if a node takes it.
+    pub(crate) after: u32,
+}
+
+/// The event of a step; moves are identified by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StepKind {
+    Deliver(MessageRef),
+    /// A message reaches a node that is down, and is dropped.
+    Drop(MessageRef),
+    Move {
+        node: usize,
+        number: u32,
+    },
+    Lose(MessageRef),
+    Duplicate(MessageRef),
+    Advance,
+    Decide(PackedView),
+}
+
+/// A message in flight, identified among those with the same sender, receiver and content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MessageRef {
+    /// The number of the envelope.
+    pub(crate) envelope: u32,
+    /// How many older such messages are in flight.
+    pub(crate) older: usize,
+}
+
+/// A message in flight: its identity, and its word in the state.
+struct InFlight {
+    /// In sending order. Two copies of one message share it.
+    serial: u64,
+    word: u32,
+}
+
+/// Follows a path through the states.
+///
+/// Messages with the same content may carry knowledge of different requests. They are then
+/// different words of the state, and a replay must still find the right real message. So the guide
+/// tracks each message from when it is sent.
+pub(crate) struct PathGuide<'a> {
+    pub(crate) lookup: Learning<'a>,
+    found: Successors,
+    in_flight: Vec<InFlight>,
+    serials: u64,
+}
+
+impl<'a> PathGuide<'a> {
+    pub(crate) fn new(system: &'a mut System, stepper: &'a mut dyn Stepper, state: &[u32]) -> Self {
+        let lookup = Learning { system, stepper };
+        let mut guide = Self { lookup, found: Successors::default(), in_flight: Vec::new(), serials: 0 };
+        guide.track_sent(state);
+        guide
+    }
+
+    /// Finds all transitions of a state.
+    pub(crate) fn candidates(&mut self, state: &[u32]) -> &[Candidate] {
+        let fingerprint = self.lookup.system().fingerprint(state);
+        // Computing missing outcomes never fails.
+        let _ = expand(&mut self.lookup, state, fingerprint, 0, &mut self.found);
+        &self.found.candidates
+    }
+
+    /// The properties that the transitions found last violate, each with the action.
+    #[cfg(feature = "testing")]
+    pub(crate) fn breaches(&self) -> &[(u8, u16)] {
+        &self.found.breaches
+    }
+
+    /// Takes a transition: returns the step, and sets `state` to the successor.
+    pub(crate) fn take(&mut self, state: &mut Vec<u32>, candidate: Candidate) -> Step {
+        let action = Action::unpack(candidate.action);
+        let system = self.lookup.system();
+        let body = system.body(state);
+        let word = |place: usize| state[body + place];
+        let (kind, concerned) = match action {
+            Action::Deliver(place) => {
+                let message = self.message_ref(word(place));
+                let kind = if candidate.outcome == NONE { StepKind::Drop(message) } else { StepKind::Deliver(message) };
+                (kind, Some(usize::from(system.link(word(place)).1)))
+            }
+            Action::Move { node, index } => {
+                let first = system.tables.locals[state[LOCALS + node] as usize].first_move;
+                (StepKind::Move { node, number: first + index as u32 }, Some(node))
+            }
+            Action::Lose(place) => (StepKind::Lose(self.message_ref(word(place))), None),
+            Action::Duplicate(place) => (StepKind::Duplicate(self.message_ref(word(place))), None),
+            Action::Advance => (StepKind::Advance, None),
+            Action::Remove(_) => (StepKind::Decide(system.tables.views[candidate.outcome as usize].0), None),
+        };
+        let mut next = Vec::new();
+        system.apply_action(state, action, candidate.outcome, &mut next);
+        match action {
+            Action::Deliver(place) | Action::Lose(place) => self.untrack(word(place)),
+            Action::Duplicate(place) => self.track_copy(word(place)),
+            Action::Move { .. } | Action::Advance | Action::Remove(_) => {}
+        }
+        self.forget(candidate.outcome, concerned);
+        *state = next;
+        self.track_sent(state);
+        let time = self.lookup.system.tables.instants[state[1] as usize];
+        Step { kind, time, after: concerned.map_or(NONE, |node| state[LOCALS + node]) }
+    }
+
+    fn oldest(&self, word: u32) -> Option<usize> {
+        let of_word = self.in_flight.iter().enumerate().filter(|(_, sent)| sent.word == word);
+        of_word.min_by_key(|(_, sent)| sent.serial).map(|(place, _)| place)
+    }
+
+    fn message_ref(&self, word: u32) -> MessageRef {
+        let serial = self.oldest(word).map_or(0, |place| self.in_flight[place].serial);
+        let undated = |word: u32| self.lookup.system().tables.timings[envelope_of(word) as usize].undated;
+        let envelope = undated(word);
+        let older = self.in_flight.iter().filter(|sent| undated(sent.word) == envelope && sent.serial < serial);
+        let mut serials: Vec<u64> = older.map(|sent| sent.serial).collect();
+        serials.sort_unstable();
+        serials.dedup();
+        MessageRef { envelope, older: serials.len() }
+    }
+
+    fn untrack(&mut self, word: u32) {
+        if let Some(place) = self.oldest(word) {
+            self.in_flight.remove(place);
+        }
+    }
+
+    fn track_copy(&mut self, word: u32) {
+        if let Some(place) = self.oldest(word) {
+            self.in_flight.push(InFlight { serial: self.in_flight[place].serial, word });
+        }
+    }
+
+    /// Clears requests that a step ended from all messages.
+    fn forget(&mut self, outcome: u32, concerned: Option<usize>) {
+        let system = &*self.lookup.system;
+        let judged = system.memory.is_some_and(|memory| memory.order.is_some());
+        let (Some(node), true) = (concerned, judged && outcome != NONE) else { return };
+        let ends = |event: &StepEvent| matches!(event, StepEvent::Past(Past::Enters(..) | Past::Ends));
+        if system.tables.consequences[outcome as usize].events.iter().any(ends) {
+            for sent in &mut self.in_flight {
+                sent.word &= !(1 << (24 + node));
+            }
+        }
+    }
+
+    /// Tracks the messages of a state that are not tracked yet; they have just been sent.
+    fn track_sent(&mut self, state: &[u32]) {
+        let system = &*self.lookup.system;
+        let mut tracked: Vec<u32> = self.in_flight.iter().map(|sent| sent.word).collect();
+        for word in &state[system.body(state)..] {
+            if let Some(place) = tracked.iter().position(|known| known == word) {
+                tracked.swap_remove(place);
+            } else {
+                self.serials += 1;
+                self.in_flight.push(InFlight { serial: self.serials, word: *word });
+            }
+        }
+    }
+
+    /// Follows packed actions, and sets `state` to the last state.
+    pub(crate) fn follow(&mut self, state: &mut Vec<u32>, actions: &[u16]) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for action in actions {
+            let found = self.candidates(state).iter().find(|candidate| candidate.action == *action).copied();
+            let Some(candidate) = found else { break };
+            steps.push(self.take(state, candidate));
+        }
+        steps
+    }
+}

@@ -1,0 +1,240 @@
+//! Replays a counterexample with real nodes, so that observers see it like any run, and a journal
+//! can record it.
+
+use crate::clients::Users;
+use crate::local::{Checked, local_time};
+use crate::membership::PackedView;
+use crate::path::{MessageRef, Step, StepKind};
+use crate::step_table::{Content, Envelope, LEASE_VALID, Move, StepTable};
+use crate::tables::NONE;
+use quorate_core::{Duration, Incarnation, NodeId, Time};
+use quorate_journal::moment::{Happening, Loss, MessageId, Observer, Taken};
+use quorate_journal::puppets::Puppets;
+
+/// A run that violates a property.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    pub(crate) steps: Vec<Step>,
+    /// Index of the first step of the part that repeats for ever.
+    pub(crate) cycle: Option<usize>,
+    /// The clock rates of the nodes, in parts per million.
+    pub(crate) rates: Vec<i32>,
+    pub(crate) timed: bool,
+    pub(crate) views: bool,
+}
+
+impl Counterexample {
+    /// Number of steps, those included that only advance time.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether the initial state itself violates the property.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Number of steps after which the run repeats for ever; `None` if it is finite.
+    pub fn cycle(&self) -> Option<usize> {
+        self.cycle
+    }
+}
+
+/// Journal text of a step that only advances time.
+const TIME: &str = "time passes";
+/// Journal text where the repeating part begins.
+const CYCLE: &str = "from here on the run repeats for ever";
+
+pub(crate) fn replay<P, U, O>(step_table: &StepTable<P, U>, example: &Counterexample, observer: O) -> Result<O, String>
+where
+    P: Checked,
+    U: Users<Command = P::Command, Event = P::Event>,
+    O: Observer<P::Command, P::Event>,
+{
+    // Where time is not modelled, the nodes were stepped at time zero. Most do not read the time,
+    // and a journal with increasing times reads better.
+    let nodes_read_time = !example.timed && replay_with(step_table, example, Clocks::Running, ()).is_err();
+    let clocks = if nodes_read_time { Clocks::Stopped } else { Clocks::Running };
+    replay_with(step_table, example, clocks, observer)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clocks {
+    Running,
+    Stopped,
+}
+
+fn replay_with<P, U, O>(
+    step_table: &StepTable<P, U>,
+    example: &Counterexample,
+    clocks: Clocks,
+    observer: O,
+) -> Result<O, String>
+where
+    P: Checked,
+    U: Users<Command = P::Command, Event = P::Event>,
+    O: Observer<P::Command, P::Event>,
+{
+    let nodes = Puppets::new(example.rates.len(), |node| step_table.make(node), observer);
+    let mut replay = Replay { step_table, example, clocks, nodes, time: Time::ZERO };
+    replay.begin()?;
+    for (place, step) in example.steps.iter().enumerate() {
+        if example.cycle == Some(place) {
+            replay.happen(&Happening::Changed { text: CYCLE })?;
+        }
+        replay.step(step)?;
+    }
+    Ok(replay.nodes.into_observer())
+}
+
+struct Replay<'a, P: Checked, U: Users<Command = P::Command, Event = P::Event>, M, O> {
+    step_table: &'a StepTable<P, U>,
+    example: &'a Counterexample,
+    clocks: Clocks,
+    nodes: Puppets<P, M, O>,
+    time: Time,
+}
+
+impl<P, U, M, O> Replay<'_, P, U, M, O>
+where
+    P: Checked,
+    U: Users<Command = P::Command, Event = P::Event>,
+    M: Fn(NodeId) -> P,
+    O: Observer<P::Command, P::Event>,
+{
+    fn begin(&mut self) -> Result<(), String> {
+        for (index, rate) in self.example.rates.iter().enumerate() {
+            if *rate != 0 {
+                let text = format!("drift {} by {rate}ppm", NodeId::from_index(index));
+                self.happen(&Happening::Changed { text: &text })?;
+            }
+        }
+        for index in 0..self.example.rates.len() {
+            self.take(index, &Taken::Start { incarnation: Incarnation::FIRST, blank: false })?;
+            if self.example.views {
+                self.take(index, &Taken::View(&PackedView::founding(self.example.rates.len()).unpack()))?;
+                self.take(index, &Taken::Lease(LEASE_VALID))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), String> {
+        self.time = if self.example.timed { step.time } else { self.time + Duration::from_millis(1) };
+        match step.kind {
+            StepKind::Deliver(message) if self.is_notice(message) => self.notify(message, step),
+            // A notice to a node that is down has no effect.
+            StepKind::Drop(message) if self.is_notice(message) => Ok(()),
+            StepKind::Deliver(message) => {
+                let (id, to) = self.find(message)?;
+                self.take(to.index(), &Taken::Message { id, kind: "", wrapped: false, life: Incarnation::FIRST })?;
+                self.compare(to, step)
+            }
+            StepKind::Drop(message) => {
+                let (id, to) = self.find(message)?;
+                self.happen(&Happening::Lost { id, to, why: Loss::Down })
+            }
+            StepKind::Lose(message) => {
+                let (id, to) = self.find(message)?;
+                self.happen(&Happening::Lost { id, to, why: Loss::Chance })
+            }
+            StepKind::Duplicate(message) => {
+                let (id, _) = self.find(message)?;
+                self.happen(&Happening::Duplicated { id })
+            }
+            StepKind::Move { node, number } => {
+                self.make_move(node, number, step)?;
+                self.compare(NodeId::from_index(node), step)
+            }
+            StepKind::Advance => self.happen(&Happening::Changed { text: TIME }),
+            StepKind::Decide(packed) => {
+                self.happen(&Happening::Changed { text: &format!("{} is decided", packed.unpack()) })
+            }
+        }
+    }
+
+    fn make_move(&mut self, node: usize, number: u32, step: &Step) -> Result<(), String> {
+        let id = NodeId::from_index(node);
+        match self.step_table.move_at(number) {
+            Move::Command(command) => self.take(node, &Taken::Command(command)),
+            Move::Timer(timer) => self.take(node, &Taken::Timer(timer)),
+            Move::Sync => match self.nodes.unsynced(id) {
+                Some(count) => self.take(node, &Taken::Saved(count)),
+                None => Err(format!("cannot sync the disk of node {id}: it has no pending writes")),
+            },
+            Move::Crash { survivors } => {
+                let lost_writes = self.nodes.pending_writes(id).saturating_sub(*survivors);
+                self.happen(&Happening::Crashed { node: id, lost_writes })
+            }
+            Move::Restart => {
+                let incarnation = self.step_table.local(step.after).incarnation;
+                self.take(node, &Taken::Start { incarnation, blank: false })
+            }
+            Move::Lease { until } => self.take(node, &Taken::Lease(*until)),
+        }
+    }
+
+    /// Whether this is a notice or a view, and not a message of another node.
+    fn is_notice(&self, message: MessageRef) -> bool {
+        !matches!(self.step_table.envelope(message.envelope).content, Content::Message(_))
+    }
+
+    /// Gives a node a view, or a notice of another node's crash or restart. If only clients are
+    /// notified, the node takes no input.
+    fn notify(&mut self, message: MessageRef, step: &Step) -> Result<(), String> {
+        let Envelope { to, content, .. } = self.step_table.envelope(message.envelope);
+        let taken = match content {
+            Content::Message(_) => None,
+            Content::View(view) => Some(Taken::View(view)),
+            Content::Crashed(other) => self.step_table.notifies_nodes().then_some(Taken::Suspect(*other)),
+            Content::Restarted(other) => self.step_table.notifies_nodes().then_some(Taken::Trust(*other)),
+        };
+        if let Some(taken) = taken {
+            self.take(to.index(), &taken)?;
+        }
+        self.compare(*to, step)
+    }
+
+    fn find(&self, message: MessageRef) -> Result<(MessageId, NodeId), String> {
+        let wanted = self.step_table.envelope(message.envelope);
+        self.nodes
+            .under_way()
+            .filter(|(id, to, _)| id.sender == wanted.from && *to == wanted.to)
+            .filter(|(_, _, message)| matches!(&wanted.content, Content::Message(wanted) if wanted == *message))
+            .nth(message.older)
+            .map(|(id, to, _)| (id, to))
+            .ok_or_else(|| format!("cannot deliver a message of node {}: no such message is in flight", wanted.from))
+    }
+
+    fn take(&mut self, node: usize, taken: &Taken<'_, P::Command>) -> Result<(), String> {
+        let now = match self.clocks {
+            Clocks::Running => local_time(self.time, self.example.rates.get(node).copied().unwrap_or(0)),
+            Clocks::Stopped => Time::ZERO,
+        };
+        let id = NodeId::from_index(node);
+        self.nodes.take(self.time, now, id, taken)?;
+        while self.step_table.has_prompt_disks()
+            && let Some(count) = self.nodes.unsynced(id)
+        {
+            self.nodes.take(self.time, now, id, &Taken::Saved(count))?;
+        }
+        Ok(())
+    }
+
+    fn happen(&mut self, what: &Happening<'_>) -> Result<(), String> {
+        self.nodes.happen(self.time, what)
+    }
+
+    /// Fails unless the node has reached the state that the search recorded.
+    fn compare(&self, node: NodeId, step: &Step) -> Result<(), String> {
+        if step.after == NONE {
+            return Ok(());
+        }
+        match (&self.step_table.local(step.after).protocol, self.nodes.node(node)) {
+            (Some(expected), Some(found)) if expected != found => {
+                Err(format!("node {node} is in a different state than in the search"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
