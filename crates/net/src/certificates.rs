@@ -1,7 +1,7 @@
 //! Certificates for the nodes of a group, and the CA that signs them.
 //!
-//! Each group has its own CA, whose certificate restricts it to names of this group. A node's certificate is valid for
-//! the name that [`dns_name`] returns, and its peers require that name.
+//! Each group has its own CA, whose certificate restricts it to names of this group. A node's
+//! certificate is valid for the name that [`dns_name`] returns, and its peers require that name.
 
 mod authority;
 mod folder;

@@ -17,7 +17,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 /// Size of a read buffer, and so the maximum number of bytes of one read.
 const READ_BYTES: usize = 128 << 10;
-/// Allocate a new buffer if less space than this is left. Most reads fit into the rest of the last buffer.
+/// Allocate a new buffer if less space than this is left. Most reads fit into the rest of the last
+/// buffer.
 const MIN_FREE_BYTES: usize = 16 << 10;
 
 /// Why a connection ended. Unacknowledged messages go over the next one.
@@ -93,12 +94,13 @@ impl FrameReader {
     }
 }
 
-/// Writes the link's frames until the connection ends, sends keepalives, and ends the connection if the peer sends
-/// nothing for too long.
+/// Writes the link's frames until the connection ends, sends keepalives, and ends the connection if
+/// the peer sends nothing for too long.
 pub(crate) async fn write(link: &LinkHandle, mut stream: WriteHalf<Stream>, limits: &Limits) -> CloseReason {
     let mut last_written = Instant::now();
     link.restart_idle_timer();
-    // Resetting the alarm costs more than writing a small frame, so it is reset rarely and checked when it fires.
+    // Resetting the alarm costs more than writing a small frame, so it is reset rarely and checked
+    // when it fires.
     let mut alarm = pin!(sleep_until(last_written + limits.keepalive_interval));
     loop {
         let owes_acknowledgement = match link.next_write() {
@@ -141,7 +143,8 @@ pub(crate) async fn write(link: &LinkHandle, mut stream: WriteHalf<Stream>, limi
     }
 }
 
-/// Writes a frame. Fails if the peer accepts no byte at all within the idle timeout; a slow peer is fine.
+/// Writes a frame. Fails if the peer accepts no byte at all within the idle timeout; a slow peer is
+/// fine.
 async fn write_frame(stream: &mut WriteHalf<Stream>, frame: &Bytes, limits: &Limits) -> Result<(), CloseReason> {
     let mut rest: &[u8] = frame;
     while !rest.is_empty() {

@@ -5,7 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// The name of a group: lower-case letters, digits and hyphens, so that it is a valid DNS label in certificates.
+/// The name of a group: lower-case letters, digits and hyphens, so that it is a valid DNS label in
+/// certificates.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupName(String);
 
@@ -31,14 +32,16 @@ impl GroupName {
         &self.0
     }
 
-    /// The number that frames carry: the 64-bit FNV-1a hash of the name. The handshake compares the names as well.
+    /// The number that frames carry: the 64-bit FNV-1a hash of the name. The handshake compares the
+    /// names as well.
     pub fn number(&self) -> GroupNumber {
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         GroupNumber(self.0.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step))
     }
 
-    /// The owner id of the data folders of this group's nodes when they run `algorithm`: the 128-bit FNV-1a hash of
-    /// both names, so that a node never opens a data folder of another algorithm.
+    /// The owner id of the data folders of this group's nodes when they run `algorithm`: the
+    /// 128-bit FNV-1a hash of both names, so that a node never opens a data folder of another
+    /// algorithm.
     pub fn cluster(&self, algorithm: &str) -> ClusterId {
         let step =
             |hash: u128, byte: u8| (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);

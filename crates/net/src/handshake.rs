@@ -91,7 +91,8 @@ pub(crate) async fn send_hello(
     }
 }
 
-/// Receives the Hello on a connection that we accepted. Refuses a peer whose Hello does not fit this node.
+/// Receives the Hello on a connection that we accepted. Refuses a peer whose Hello does not fit
+/// this node.
 pub(crate) async fn receive_hello(context: &Context, stream: TcpStream) -> Result<PendingConnection, HandshakeError> {
     stream.set_nodelay(true).map_err(HandshakeError::Broken)?;
     let mut stream = match &context.security {

@@ -40,8 +40,8 @@ impl Inbox {
         (Self { batches, free_bytes, capacity_bytes }, receiver)
     }
 
-    /// Queues a batch for the node. While the queue is full this waits, and nothing is read from the peer. Returns
-    /// `false` if the node has ended.
+    /// Queues a batch for the node. While the queue is full this waits, and nothing is read from
+    /// the peer. Returns `false` if the node has ended.
     pub(crate) async fn deliver(
         &self,
         link: &Arc<LinkHandle>,

@@ -1,9 +1,10 @@
 //! Runs any protocol between real processes, over TCP or TLS.
 //!
-//! A [`Runtime`] is one node of a group with its network, clock, disk and journal. Every two nodes share one
-//! connection, plain or encrypted, and a link that outlives it: while both processes live, the link loses, repeats and
-//! reorders nothing. To embed a node, give `Runtime` a listening socket, a protocol and a
-//! [`Codec`](quorate_core::Codec); it returns a [`Handle`] for commands and a future to run.
+//! A [`Runtime`] is one node of a group with its network, clock, disk and journal. Every two nodes
+//! share one connection, plain or encrypted, and a link that outlives it: while both processes
+//! live, the link loses, repeats and reorders nothing. To embed a node, give `Runtime` a listening
+//! socket, a protocol and a [`Codec`](quorate_core::Codec); it returns a [`Handle`] for commands
+//! and a future to run.
 //!
 //! ```text
 //! handle ─ commands ─▶ node task ─ outbox ─▶ link ─▶ writer ─┐

@@ -1,4 +1,5 @@
-//! A link shared by the node, which pushes messages, and the tasks of its connection, which send them.
+//! A link shared by the node, which pushes messages, and the tasks of its connection, which send
+//! them.
 
 use crate::frame::{Body, Header};
 use crate::link::{Link, LinkError, Met, Origin, Reception, Room};
@@ -70,7 +71,8 @@ impl LinkHandle {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A poisoned lock still guards a consistent link, because the methods of a link do not panic.
+        // A poisoned lock still guards a consistent link, because the methods of a link do not
+        // panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -80,8 +82,8 @@ impl LinkHandle {
 
     // Called by the node.
 
-    /// Pushes messages to the link. `bytes` holds them one after another, and `ends` the number and end offset of
-    /// each. Returns how many the link did not accept.
+    /// Pushes messages to the link. `bytes` holds them one after another, and `ends` the number and
+    /// end offset of each. Returns how many the link did not accept.
     pub(crate) fn push_all(&self, bytes: &[u8], ends: &[(u64, usize)]) -> usize {
         let mut state = self.state();
         let mut start = 0;
@@ -154,8 +156,8 @@ impl LinkHandle {
         self.state().link.header(self.epoch())
     }
 
-    /// The header of a Hello to this incarnation of the peer. It acknowledges nothing if the link has received its
-    /// messages from another one.
+    /// The header of a Hello to this incarnation of the peer. It acknowledges nothing if the link
+    /// has received its messages from another one.
     pub(crate) fn hello_header(&self, incarnation: Option<Incarnation>) -> Header {
         let state = self.state();
         let header = state.link.header(self.epoch());
@@ -222,7 +224,8 @@ impl LinkHandle {
             return WriteTask::Frame(frame);
         }
         if state.is_closing {
-            // Keep the connection until the peer has acknowledged everything; the runtime limits the wait.
+            // Keep the connection until the peer has acknowledged everything; the runtime limits
+            // the wait.
             if state.link.held_bytes() > 0 {
                 return WriteTask::Idle;
             }
@@ -234,7 +237,8 @@ impl LinkHandle {
         if state.link.has_unacknowledged() { WriteTask::AcknowledgeSoon } else { WriteTask::Idle }
     }
 
-    /// A frame without messages, which shows that this node is alive and acknowledges what has arrived.
+    /// A frame without messages, which shows that this node is alive and acknowledges what has
+    /// arrived.
     pub(crate) fn keepalive(&self) -> Bytes {
         let epoch = self.epoch();
         let mut state = self.state();

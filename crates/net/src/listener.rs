@@ -16,7 +16,8 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 /// Queues of connections that have sent a valid Hello, by the peer that sent it.
 pub(crate) type PeerQueues = BTreeMap<NodeId, mpsc::Sender<PendingConnection>>;
 
-/// Delay before the next accept after the system failed one, for example for want of file descriptors.
+/// Delay before the next accept after the system failed one, for example for want of file
+/// descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Accepts connections and runs the first part of their handshake.
@@ -27,8 +28,9 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Accepts connections until the future is dropped. The number of concurrent handshakes is bounded: a new
-    /// connection displaces the oldest one, because an honest peer finishes its handshake quickly.
+    /// Accepts connections until the future is dropped. The number of concurrent handshakes is
+    /// bounded: a new connection displaces the oldest one, because an honest peer finishes its
+    /// handshake quickly.
     pub(crate) async fn run(self) {
         let Self { context, socket, peer_queues } = self;
         let peer_queues = Arc::new(peer_queues);

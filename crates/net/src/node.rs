@@ -1,4 +1,5 @@
-//! The task that runs the node: it steps the protocol with inputs, records and saves each turn, and then sends.
+//! The task that runs the node: it steps the protocol with inputs, records and saves each turn, and
+//! then sends.
 
 use crate::context::Context;
 use crate::frame::BatchReader;
@@ -22,10 +23,11 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Maximum number of inputs in one turn, before its messages go out.
 const MAX_INPUTS_PER_TURN: usize = 64;
-/// Number of commands that every turn handles in addition, so that a flood of messages cannot starve clients.
+/// Number of commands that every turn handles in addition, so that a flood of messages cannot
+/// starve clients.
 const MAX_COMMANDS_PER_TURN: usize = 16;
-/// Maximum time between two looks at the timers. The clock that wakes us stops while the machine is suspended, and the
-/// node's clock does not.
+/// Maximum time between two looks at the timers. The clock that wakes us stops while the machine is
+/// suspended, and the node's clock does not.
 const MAX_SLEEP: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// The node with its input queues and its outbox.
@@ -215,9 +217,10 @@ where
         true
     }
 
-    /// Handles control inputs that arrived before this batch, then the batch. A suspicion of a peer is sent before any
-    /// batch of its next incarnation, and must be handled first: otherwise it would apply to that incarnation. It may
-    /// have arrived after `try_next` looked at the control queue. Returns `false` if an input stops the node.
+    /// Handles control inputs that arrived before this batch, then the batch. A suspicion of a peer
+    /// is sent before any batch of its next incarnation, and must be handled first: otherwise it
+    /// would apply to that incarnation. It may have arrived after `try_next` looked at the control
+    /// queue. Returns `false` if an input stops the node.
     fn handle_control_then_batch(&mut self, batch: &InboundBatch) -> bool {
         while let Ok(control) = self.control.try_recv() {
             if !self.handle(Next::Control(control)) {
@@ -282,7 +285,8 @@ impl Alarm {
         Self { due: None, sleep: Box::pin(sleep_until(Instant::now())) }
     }
 
-    /// Sets the alarm to the instant of the next timer. Resets the tokio timer only if that instant changed.
+    /// Sets the alarm to the instant of the next timer. Resets the tokio timer only if that instant
+    /// changed.
     fn set(&mut self, due: Option<Time>, now: impl FnOnce() -> Time) {
         if let Some(due) = due.filter(|due| self.due != Some(*due)) {
             let wait = std::time::Duration::from_nanos(due.since(now()).nanos());

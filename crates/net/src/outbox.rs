@@ -119,7 +119,8 @@ impl<P: Protocol, C: Codec<P>> Outlet<P> for Outbox<P, C> {
 }
 
 impl StagedMessages {
-    /// Pushes everything to the link. Returns the number of messages that the link did not accept, if any.
+    /// Pushes everything to the link. Returns the number of messages that the link did not accept,
+    /// if any.
     fn flush(&mut self) -> Option<usize> {
         if self.ends.is_empty() {
             return None;

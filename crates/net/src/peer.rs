@@ -1,4 +1,5 @@
-//! The task that keeps this node connected to one peer: it dials, accepts, and uses the elected connection.
+//! The task that keeps this node connected to one peer: it dials, accepts, and uses the elected
+//! connection.
 
 use crate::connection_election::{
     Connection, ConnectionElection, HelloReply, IncomingHello, ProcessIdentity, WelcomeOutcome,
@@ -92,7 +93,8 @@ impl Peer {
                 Some(established) => {
                     let begun = Instant::now();
                     next = self.run_connection(established).await;
-                    // A short-lived connection counts as a failed dial; otherwise two nodes could redial in a busy loop.
+                    // A short-lived connection counts as a failed dial; otherwise two nodes could
+                    // redial in a busy loop.
                     let lasted = begun.elapsed() >= self.context.limits.max_backoff;
                     backoff = if lasted { Duration::ZERO } else { self.next_backoff(backoff) };
                 }
@@ -160,8 +162,8 @@ impl Peer {
         Waited::Done(None)
     }
 
-    /// Reports a crash: the kernel refuses connections at an address where the peer listened before. A timeout would
-    /// not prove that.
+    /// Reports a crash: the kernel refuses connections at an address where the peer listened
+    /// before. A timeout would not prove that.
     fn mark_down(&mut self) {
         if self.reachability == PeerReachability::Reachable {
             self.reachability = PeerReachability::Down;
@@ -227,7 +229,8 @@ impl Peer {
     async fn answer(&mut self, accepted: Accepted) -> Option<Established> {
         let Accepted { connection, mut pending } = accepted;
         let (dial, incarnation) = (pending.hello.dial, pending.header.incarnation);
-        // The link must know the peer's incarnation before the Welcome acknowledges that incarnation's messages.
+        // The link must know the peer's incarnation before the Welcome acknowledges that
+        // incarnation's messages.
         self.begin_connection(connection, &pending.header, pending.hello.knows)?;
         let welcome = Welcome { dial, knows: incarnation, birth: self.context.birth };
         let header = self.link.header();
@@ -318,8 +321,8 @@ impl Peer {
         }
     }
 
-    /// Waits for a future, unless the election accepts an incoming connection first. Refuses the connections that the
-    /// election does not accept.
+    /// Waits for a future, unless the election accepts an incoming connection first. Refuses the
+    /// connections that the election does not accept.
     async fn unless_accepted<T>(&mut self, waiting: impl Future<Output = T>) -> Waited<T> {
         let mut waiting = pin!(waiting);
         loop {
@@ -339,7 +342,8 @@ impl Peer {
 
     /// Refuses an incoming connection in a task of its own.
     fn refuse(&self, pending: PendingConnection, refusal: Refusal) {
-        // An honest peer hardly ever repeats a dial number, so a stale one may be a replay attack: log it.
+        // An honest peer hardly ever repeats a dial number, so a stale one may be a replay attack:
+        // log it.
         if !refusal.is_transient() || refusal == Refusal::Stale {
             self.context.log.warn(format_args!(
                 "Refused a process that claims to be node {} with the answer \"{refusal}\" Other connections are not \

@@ -9,7 +9,8 @@ const MAX_LINES: u64 = 10;
 /// Length of the interval in which lines are counted.
 pub(crate) const WINDOW: Duration = Duration::from_secs(1);
 
-/// How much a line matters. Each severity has a window of its own, so a flood of harmless lines hides no other line.
+/// How much a line matters. Each severity has a window of its own, so a flood of harmless lines
+/// hides no other line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Severity {
     /// Nothing unusual on a network.
@@ -20,8 +21,8 @@ pub(crate) enum Severity {
     Error,
 }
 
-/// Writes at most [`MAX_LINES`] lines of a severity per [`WINDOW`] and reports how many it suppressed, so that
-/// strangers cannot fill the disk with log lines.
+/// Writes at most [`MAX_LINES`] lines of a severity per [`WINDOW`] and reports how many it
+/// suppressed, so that strangers cannot fill the disk with log lines.
 #[derive(Debug)]
 pub(crate) struct RateLimitedLog([Mutex<Window>; 3]);
 
@@ -59,8 +60,8 @@ impl RateLimitedLog {
         }
     }
 
-    /// Reports how many lines were suppressed in windows that have ended. Callers invoke it periodically; otherwise
-    /// only the next line would report the end of a flood.
+    /// Reports how many lines were suppressed in windows that have ended. Callers invoke it
+    /// periodically; otherwise only the next line would report the end of a flood.
     pub(crate) fn report_suppressed(&self) {
         for severity in [Severity::Info, Severity::Warning, Severity::Error] {
             self.window(severity).roll_over(severity);

@@ -43,7 +43,8 @@ pub enum Ending {
     Failed(Failure),
     /// A link overflowed, in a protocol that assumes reliable links. The text is for the operator.
     Overflowed(String),
-    /// One of the node's tasks panicked and left a message on standard error, so the node had lost a connection.
+    /// One of the node's tasks panicked and left a message on standard error, so the node had lost
+    /// a connection.
     Died,
 }
 
@@ -54,7 +55,8 @@ pub struct Runtime<P: Recordable, D: Durable, O, C> {
     pub node: P,
     pub found: Found<P::Durable>,
     pub parts: Parts<D, O>,
-    /// The disk's reports, from [`reports`]. The sending end belongs to the [`Scribe`](quorate_store::Scribe).
+    /// The disk's reports, from [`reports`]. The sending end belongs to the
+    /// [`Scribe`](quorate_store::Scribe).
     pub reports: Reports,
     pub codec: C,
 }
@@ -103,13 +105,14 @@ impl<C> Clone for Handle<C> {
 }
 
 impl<C> Handle<C> {
-    /// Sends the node a command. Waits while the command queue is full or a link is crowded; returns the command if
-    /// the node has ended.
+    /// Sends the node a command. Waits while the command queue is full or a link is crowded;
+    /// returns the command if the node has ended.
     pub async fn command(&self, command: C) -> Result<(), C> {
         self.commands.send(command).await.map_err(|refused| refused.0)
     }
 
-    /// Sends the node a command without waiting; returns the command if the queue is full or the node has ended.
+    /// Sends the node a command without waiting; returns the command if the queue is full or the
+    /// node has ended.
     pub fn try_command(&self, command: C) -> Result<(), NotTaken<C>> {
         self.commands.try_send(command).map_err(|refused| match refused {
             mpsc::error::TrySendError::Full(command) => NotTaken::Crowded(command),
@@ -158,9 +161,9 @@ where
     O: Record<P::Command, P::Event> + Send + 'static,
     C: Codec<P> + Send + 'static,
 {
-    /// Returns the node's handle and the future that runs it, which is best spawned as a task. `on_events` receives the
-    /// node's events, all of one turn at once. Must be called inside a tokio runtime. Fails if the limits are
-    /// inconsistent or the listener cannot be used.
+    /// Returns the node's handle and the future that runs it, which is best spawned as a task.
+    /// `on_events` receives the node's events, all of one turn at once. Must be called inside a
+    /// tokio runtime. Fails if the limits are inconsistent or the listener cannot be used.
     pub fn prepare<H>(
         self,
         on_events: H,
@@ -216,8 +219,8 @@ where
             };
             listener.abort();
             links.values().for_each(|link| link.close());
-            // Keep reading and discard the batches: TCP can drop the last written bytes of a connection that is closed
-            // with unread input.
+            // Keep reading and discard the batches: TCP can drop the last written bytes of a
+            // connection that is closed with unread input.
             let drain = async {
                 loop {
                     tokio::select! {

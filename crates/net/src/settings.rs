@@ -20,8 +20,9 @@ pub struct Settings {
     pub peers: BTreeMap<NodeId, String>,
     pub security: Security,
     pub overflow: Overflow,
-    /// Whether the node gets `Input::Suspect` when a peer's kernel refuses connections at the address where the peer
-    /// listened, and `Input::Trust` when the peer is reachable again. A peer that is merely silent is never suspected.
+    /// Whether the node gets `Input::Suspect` when a peer's kernel refuses connections at the
+    /// address where the peer listened, and `Input::Trust` when the peer is reachable again. A peer
+    /// that is merely silent is never suspected.
     pub tells_deaths: bool,
     pub limits: Limits,
 }
@@ -29,10 +30,12 @@ pub struct Settings {
 /// What a node does when the messages for a peer exceed [`Limits::held_bytes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// End the node. For protocols that assume reliable links: clients wait while a link is crowded, and if the link
-    /// overflows all the same, the node ends because it could not keep its promise.
+    /// End the node. For protocols that assume reliable links: clients wait while a link is
+    /// crowded, and if the link overflows all the same, the node ends because it could not keep its
+    /// promise.
     End,
-    /// Drop the newest messages and log it. For protocols that tolerate loss: clients never wait for a slow peer.
+    /// Drop the newest messages and log it. For protocols that tolerate loss: clients never wait
+    /// for a slow peer.
     Drop,
 }
 
@@ -45,7 +48,8 @@ pub struct Limits {
     pub held_bytes: usize,
     /// Maximum length of one encoded message.
     pub message_bytes: usize,
-    /// Maximum number of batches queued for the node. While the queue is full, the node does not read from peers.
+    /// Maximum number of batches queued for the node. While the queue is full, the node does not
+    /// read from peers.
     pub inbox_batches: usize,
     /// Maximum number of bytes in queued batches. A single larger batch is still accepted, alone.
     pub inbox_bytes: usize,

@@ -1,9 +1,10 @@
 //! Mutual TLS between the nodes of a group.
 //!
-//! Both ends of a connection present a certificate that the group's CA signed. The dialling node requires the name that
-//! only its peer's certificate contains. The accepting node calls [`Identity::verify_peer`] with the id that the peer
-//! claims before it acts on anything the peer sends. Only TLS 1.3 is accepted, and every connection does a full
-//! handshake, without resumption and early data, so that no connection relies on an older check.
+//! Both ends of a connection present a certificate that the group's CA signed. The dialling node
+//! requires the name that only its peer's certificate contains. The accepting node calls
+//! [`Identity::verify_peer`] with the id that the peer claims before it acts on anything the peer
+//! sends. Only TLS 1.3 is accepted, and every connection does a full handshake, without resumption
+//! and early data, so that no connection relies on an older check.
 
 mod checks;
 mod identity;
@@ -52,7 +53,8 @@ pub enum PeerError {
 )]
 pub struct PlainRefused(pub SocketAddr);
 
-/// Checks that connections from or to this address may be plain: it is a loopback address, or the operator `insisted`.
+/// Checks that connections from or to this address may be plain: it is a loopback address, or the
+/// operator `insisted`.
 pub fn allow_plain(address: SocketAddr, insisted: bool) -> Result<(), PlainRefused> {
     // An IPv4-mapped IPv6 address counts as the IPv4 address.
     let is_loopback = address.ip().to_canonical().is_loopback();

@@ -82,7 +82,8 @@ impl Authority {
         Ok(Self { group: group.clone(), certificate, until: Some(validity.until), issuer })
     }
 
-    /// Reads an existing CA from the text of its two files. The first file may contain further certificates.
+    /// Reads an existing CA from the text of its two files. The first file may contain further
+    /// certificates.
     pub fn read(certificates: &str, key: &str, group: &GroupName) -> Result<Self, SigningError> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificates.as_bytes()).collect();
         let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or(SigningError::NotACertificate)?;
@@ -114,8 +115,8 @@ impl Authority {
         self.until
     }
 
-    /// Creates a key and a certificate for a node, valid on both ends of a connection. Fails if the certificate would
-    /// outlive the CA.
+    /// Creates a key and a certificate for a node, valid on both ends of a connection. Fails if the
+    /// certificate would outlive the CA.
     pub fn sign(&self, node: NodeId, validity: Validity) -> Result<Signed, SigningError> {
         if let Some(until) = self.until.filter(|until| *until < validity.until) {
             let left = until.duration_since(SystemTime::now()).unwrap_or_default();
@@ -176,7 +177,8 @@ fn since_epoch(moment: SystemTime) -> Duration {
     moment.duration_since(UNIX_EPOCH).unwrap_or_default().min(Duration::from_secs(253_402_300_799))
 }
 
-/// Checks that the CA belongs to this group. The subject consists of the common name alone, so its text is at the end.
+/// Checks that the CA belongs to this group. The subject consists of the common name alone, so its
+/// text is at the end.
 fn check_subject(wanted: &GroupName, subject: &[u8]) -> Result<(), SigningError> {
     let prefix = SUBJECT_PREFIX.as_bytes();
     let start = subject.windows(prefix.len()).position(|window| window == prefix);

@@ -119,7 +119,8 @@ impl Folder {
         self.0.join(format!("node-{node}.key"))
     }
 
-    /// Makes certificates for these nodes, signed by the folder's CA, which it creates if there is none.
+    /// Makes certificates for these nodes, signed by the folder's CA, which it creates if there is
+    /// none.
     ///
     /// Checks and signs everything before it writes the first file.
     pub fn make(&self, group: &GroupName, nodes: &[NodeId], days: Days) -> Result<Made, FolderError> {
@@ -220,7 +221,8 @@ fn exists(file: &Path) -> bool {
     fs::symlink_metadata(file).is_ok()
 }
 
-/// Creates the file with all of its content, or not at all. Fails if it exists; a rename would replace it.
+/// Creates the file with all of its content, or not at all. Fails if it exists; a rename would
+/// replace it.
 fn publish(file: &PlannedFile) -> io::Result<()> {
     let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let temporary = file.path.with_extension(format!("{}-{nanoseconds}.tmp", std::process::id()));

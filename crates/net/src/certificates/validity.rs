@@ -36,7 +36,8 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// A CA outlives the longest certificate that is made together with it.
 const AUTHORITY_DAYS: u32 = MAX_DAYS + 3;
 
-/// How far a validity begins in the past, so that a node whose clock is behind accepts a new certificate.
+/// How far a validity begins in the past, so that a node whose clock is behind accepts a new
+/// certificate.
 const CLOCK_SKEW: Duration = Duration::from_secs(3_600);
 
 impl Days {
@@ -90,11 +91,13 @@ impl Validity {
     }
 }
 
-/// Howard Hinnant's `civil_from_days`, for times from 1970 on. Earlier times give the first day of 1970.
+/// Howard Hinnant's `civil_from_days`, for times from 1970 on. Earlier times give the first day of
+/// 1970.
 impl From<SystemTime> for Date {
     fn from(moment: SystemTime) -> Self {
         let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
-        // An era is 400 years. Years begin in March, so that a leap day is the last day of its year.
+        // An era is 400 years. Years begin in March, so that a leap day is the last day of its
+        // year.
         let days = since.as_secs() / DAY.as_secs() + 719_468;
         let (era, day_of_era) = (days / 146_097, days % 146_097);
         let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

@@ -1,7 +1,8 @@
 //! Elects one connection between two nodes that may both dial at the same time.
 //!
-//! Each dial has a number, which grows within an incarnation. A Hello carries the number of its dial and the last dial
-//! number of the receiver that its sender has welcomed. From these two a node can tell which messages crossed:
+//! Each dial has a number, which grows within an incarnation. A Hello carries the number of its
+//! dial and the last dial number of the receiver that its sender has welcomed. From these two a
+//! node can tell which messages crossed:
 //!
 //! ```text
 //! MEET-1  neither a connection nor a dial of our own → we may dial; at most one of either at a time
@@ -145,8 +146,8 @@ impl ConnectionElection {
         Some(self.dialled)
     }
 
-    /// The dial's connection is open. Returns the contents of our Hello, which the caller must send at once, or `None`
-    /// if another connection replaced the dial and the caller must close it.
+    /// The dial's connection is open. Returns the contents of our Hello, which the caller must send
+    /// at once, or `None` if another connection replaced the dial and the caller must close it.
     pub fn connected(&mut self, dial: Dial) -> Option<OutgoingHello> {
         if self.state != State::Connecting(dial) {
             return None;
@@ -172,8 +173,8 @@ impl ConnectionElection {
         WelcomeOutcome::Established(Connection::Ours(dial))
     }
 
-    /// The peer refused our dial, or the dial failed without a reply. Returns `false` if the dial had been replaced,
-    /// which changes nothing.
+    /// The peer refused our dial, or the dial failed without a reply. Returns `false` if the dial
+    /// had been replaced, which changes nothing.
     pub fn failed(&mut self, dial: Dial) -> bool {
         let is_current = matches!(self.state, State::Connecting(own) | State::AwaitingReply(own) if own == dial);
         if is_current {
@@ -242,7 +243,8 @@ impl ConnectionElection {
         }
     }
 
-    /// MEET-2, for the dial: each number counts once, whatever the reply. Returns whether the known process dialled.
+    /// MEET-2, for the dial: each number counts once, whatever the reply. Returns whether the known
+    /// process dialled.
     fn record_dial(&mut self, hello: &IncomingHello) -> Result<bool, Refusal> {
         let Some(known) = self.known.as_mut().filter(|known| known.process == hello.process) else {
             return Ok(false);

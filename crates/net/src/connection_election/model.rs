@@ -1,14 +1,15 @@
 //! An exhaustive check of the connection election between two nodes.
 //!
-//! Each node dials a few times whenever it may, and once more each time the system is quiescent without a connection,
-//! which models a growing backoff. Connections fail before and after they are established. Each end notices a failure
-//! at any later time and after receiving any prefix of the packets under way; sometimes one end never notices. A node
-//! restarts as its next incarnation.
+//! Each node dials a few times whenever it may, and once more each time the system is quiescent
+//! without a connection, which models a growing backoff. Connections fail before and after they are
+//! established. Each end notices a failure at any later time and after receiving any prefix of the
+//! packets under way; sometimes one end never notices. A node restarts as its next incarnation.
 //!
-//! Invariants in every state: no Hello that was ever sent, delayed or replayed, displaces a connection that both nodes
-//! hold. In a quiescent state both nodes hold the same connection, or neither holds one that the other has closed and
-//! that it would never notice. After every node that may dial has dialled once without a fault, they are connected. So
-//! a node that holds a dead connection unknowingly does not prevent a new one.
+//! Invariants in every state: no Hello that was ever sent, delayed or replayed, displaces a
+//! connection that both nodes hold. In a quiescent state both nodes hold the same connection, or
+//! neither holds one that the other has closed and that it would never notice. After every node
+//! that may dial has dialled once without a fault, they are connected. So a node that holds a dead
+//! connection unknowingly does not prevent a new one.
 
 use super::{
     Connection, ConnectionElection, HelloReply, IncomingHello, KnownPeer, OutgoingHello, ProcessIdentity, State,
@@ -79,7 +80,8 @@ enum Action {
         pipe: usize,
         end: usize,
     },
-    /// The connection breaks. The first `kept` packets still reach each end; the `unaware` end never notices.
+    /// The connection breaks. The first `kept` packets still reach each end; the `unaware` end
+    /// never notices.
     Cut {
         pipe: usize,
         kept: [usize; 2],
@@ -153,9 +155,10 @@ impl World {
             || self.pending_timeouts().next().is_some()
     }
 
-    /// Ends of dead connections where a timeout must fire: the node waits for the reply to a Hello that did not arrive,
-    /// or neither node can dial and it waits for anything at all. While one of the two nodes can dial and knows that
-    /// the connection is dead, the other node's timeout must not be needed.
+    /// Ends of dead connections where a timeout must fire: the node waits for the reply to a Hello
+    /// that did not arrive, or neither node can dial and it waits for anything at all. While one of
+    /// the two nodes can dial and knows that the connection is dead, the other node's timeout must
+    /// not be needed.
     fn pending_timeouts(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let do_both_hold = self.nodes.iter().all(|node| node.election.connection().is_some());
         let can_any_dial = self.nodes.iter().any(|node| node.election.may_dial());
@@ -171,8 +174,8 @@ impl World {
         (0..self.pipes.len()).flat_map(|place| [(place, DIALLER), (place, ACCEPTOR)]).filter(is_pending)
     }
 
-    /// Whether the node holds a connection that the other end has closed, and no failure explains why it has not
-    /// noticed.
+    /// Whether the node holds a connection that the other end has closed, and no failure explains
+    /// why it has not noticed.
     fn holds_closed_connection(&self, place: usize) -> bool {
         let Some(connection) = self.nodes[place].election.connection() else { return false };
         let is_dead = |pipe: &Pipe| pipe.is_cut && pipe.name(pipe.end(place)) == connection;
@@ -317,8 +320,8 @@ impl World {
         pipe.close(end);
     }
 
-    /// The node closes a connection that was replaced. A dial that is still connecting continues, and is closed once it
-    /// is up.
+    /// The node closes a connection that was replaced. A dial that is still connecting continues,
+    /// and is closed once it is up.
     fn close_replaced(&mut self, node: usize, connection: Connection) {
         for pipe in self.pipes.iter_mut().filter(|pipe| pipe.is_up) {
             let end = pipe.end(node);
@@ -405,7 +408,8 @@ fn fresh(place: usize, process: ProcessIdentity) -> ConnectionElection {
     ConnectionElection::new(NodeId::from_index(place), process.incarnation, NodeId::from_index(1 - place))
 }
 
-/// Visits every reachable state. Returns the number of states, and of quiescent states with a shared connection.
+/// Visits every reachable state. Returns the number of states, and of quiescent states with a
+/// shared connection.
 fn explore(world: World) -> (usize, usize) {
     let (mut seen, mut connected) = (HashSet::new(), 0);
     let mut path: Vec<Action> = Vec::new();

@@ -19,7 +19,8 @@ const VARINT_MAX: usize = 10;
 
 /// Iterates over the messages of a batch with their numbers, in the order in which they were sent.
 ///
-/// A batch has at least one message. The iterator ends after the first malformed message, which it returns as an error.
+/// A batch has at least one message. The iterator ends after the first malformed message, which it
+/// returns as an error.
 #[derive(Clone, Debug)]
 pub struct BatchReader<'a> {
     place: Place,

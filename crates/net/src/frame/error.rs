@@ -3,7 +3,8 @@
 use super::{HANDSHAKE_LIMIT, VERSION};
 use thiserror::Error;
 
-/// Why the received bytes are not a valid frame. The frame was ignored, and the rest of the stream cannot be decoded.
+/// Why the received bytes are not a valid frame. The frame was ignored, and the rest of the stream
+/// cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
     #[error(
@@ -46,7 +47,8 @@ pub enum FrameError {
 }
 
 impl FrameError {
-    /// The error for a frame that is too long: [`SpeaksTls`](Self::SpeaksTls) if it looks like a TLS record.
+    /// The error for a frame that is too long: [`SpeaksTls`](Self::SpeaksTls) if it looks like a
+    /// TLS record.
     pub(super) fn too_long(received: &[u8], length: usize, limit: usize) -> Self {
         if limit <= HANDSHAKE_LIMIT && received.starts_with(&[0x16, 0x03]) {
             Self::SpeaksTls

@@ -31,11 +31,11 @@ impl fmt::Display for Dial {
     }
 }
 
-/// A random number that a process draws when it starts. It distinguishes two processes that claim to be the same
-/// incarnation of a node.
+/// A random number that a process draws when it starts. It distinguishes two processes that claim
+/// to be the same incarnation of a node.
 ///
-/// Without it, peers would silently discard all messages of a node that restarts as the same incarnation: its message
-/// numbers start at 1 again and look like duplicates.
+/// Without it, peers would silently discard all messages of a node that restarts as the same
+/// incarnation: its message numbers start at 1 again and look like duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Birth(pub u64);
 
@@ -51,7 +51,8 @@ pub struct Hello {
     pub dial: Dial,
     /// The receiver's last dial, of its incarnation `knows`, that the sender welcomed.
     pub welcomed: Dial,
-    /// The receiver's incarnation that the sender was connected to last. The header's acknowledgement refers to it.
+    /// The receiver's incarnation that the sender was connected to last. The header's
+    /// acknowledgement refers to it.
     pub knows: Option<Incarnation>,
     pub birth: Birth,
 }
@@ -178,8 +179,9 @@ pub struct HandshakeTerms {
 }
 
 impl HandshakeTerms {
-    /// Checks that a Hello is meant for this node and comes from a compatible member of its group. The
-    /// [`ConnectionElection`](crate::connection_election::ConnectionElection) decides whether to use the connection.
+    /// Checks that a Hello is meant for this node and comes from a compatible member of its group.
+    /// The [`ConnectionElection`](crate::connection_election::ConnectionElection) decides whether
+    /// to use the connection.
     pub fn check(&self, header: &Header, hello: &Hello) -> Result<(), Refusal> {
         let (me, members) = (self.me, self.members);
         if header.group != self.group.number() || hello.group != self.group.as_str() {

@@ -5,10 +5,10 @@
 //! body │ check 4
 //! ```
 //!
-//! Integers are little-endian. The length counts the bytes from the version on. It is followed by its bitwise
-//! complement, because with a damaged length the receiver would wait for bytes that are never sent. The check is the
-//! CRC-32C of everything from the version to the end of the body. It detects damage on the network, not attacks; TLS
-//! protects against those.
+//! Integers are little-endian. The length counts the bytes from the version on. It is followed by
+//! its bitwise complement, because with a damaged length the receiver would wait for bytes that are
+//! never sent. The check is the CRC-32C of everything from the version to the end of the body. It
+//! detects damage on the network, not attacks; TLS protects against those.
 
 mod batch;
 mod error;
@@ -30,11 +30,13 @@ use serde::de::DeserializeOwned;
 
 /// The format version that this release writes, and the newest that it reads.
 pub const VERSION: u8 = 1;
-/// Maximum value of a frame's length field during the handshake. Only batches may be longer, after it.
+/// Maximum value of a frame's length field during the handshake. Only batches may be longer, after
+/// it.
 pub const HANDSHAKE_LIMIT: usize = 4 * 1024;
 /// Maximum length of a message, unless a link sets a lower limit.
 pub const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
-/// Maximum value of a frame's length field after the handshake: the longest message in a batch of its own.
+/// Maximum value of a frame's length field after the handshake: the longest message in a batch of
+/// its own.
 pub const FRAME_LIMIT: usize = frame_limit(MESSAGE_LIMIT);
 
 const WORD: usize = 4;
@@ -43,8 +45,8 @@ const LENGTH: usize = 2 * WORD;
 const HEADER: usize = 38;
 const CHECK: usize = 4;
 pub(crate) const HEAD: usize = LENGTH + HEADER;
-/// Maximum number of bytes to allocate at once for a frame that is still arriving: a peer may announce a long frame and
-/// never send it.
+/// Maximum number of bytes to allocate at once for a frame that is still arriving: a peer may
+/// announce a long frame and never send it.
 const MAX_RESERVE: usize = 64 * 1024;
 /// Maximum length of the reason in a Bye frame, in bytes.
 const MAX_REASON: usize = 512;
@@ -61,8 +63,9 @@ pub struct Header {
     pub sender: NodeId,
     pub incarnation: Incarnation,
     pub epoch: Epoch,
-    /// The last number that the sender has received from the receiver's current incarnation; 0 for none. Numbers count
-    /// the transmissions of one incarnation to all receivers, from 1, so on one link they grow with gaps.
+    /// The last number that the sender has received from the receiver's current incarnation; 0 for
+    /// none. Numbers count the transmissions of one incarnation to all receivers, from 1, so on one
+    /// link they grow with gaps.
     pub acknowledged: u64,
 }
 
@@ -102,10 +105,12 @@ enum Kind {
 }
 
 impl Frame {
-    /// Splits the next complete frame off the front of the received bytes. Returns `None` if more bytes are needed.
+    /// Splits the next complete frame off the front of the received bytes. Returns `None` if more
+    /// bytes are needed.
     ///
-    /// Checks the length as soon as it has arrived, so that a peer cannot make us hold more than `limit` bytes of a
-    /// frame. After an error the rest of the stream cannot be decoded, and the caller must close the connection.
+    /// Checks the length as soon as it has arrived, so that a peer cannot make us hold more than
+    /// `limit` bytes of a frame. After an error the rest of the stream cannot be decoded, and the
+    /// caller must close the connection.
     pub fn next(received: &mut BytesMut, limit: usize) -> Result<Option<Self>, FrameError> {
         let Some(length) = received.first_chunk::<WORD>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
@@ -166,7 +171,8 @@ pub(crate) fn seal_batch(frame: &mut [u8], header: &Header) {
 /// Space at the end of a batch for the check that [`seal_batch`] writes.
 pub(crate) const BATCH_TAIL: [u8; CHECK] = [0; CHECK];
 
-/// Fills in everything but the body. The frame has space for the head in front and for the check at the end.
+/// Fills in everything but the body. The frame has space for the head in front and for the check at
+/// the end.
 fn seal(frame: &mut [u8], kind: Kind, header: &Header) {
     let end = frame.len() - CHECK;
     // The length fits: messages are limited, and a batch ends with its chunk.

@@ -119,7 +119,8 @@ fn every_flipped_bit_is_detected() {
             for bit in 0..8 {
                 let mut changed = BytesMut::from(&bytes[..]);
                 changed[place] ^= 1 << bit;
-                // Waiting for more bytes would be as wrong as accepting the frame: they would never arrive.
+                // Waiting for more bytes would be as wrong as accepting the frame: they would never
+                // arrive.
                 assert!(read_one(changed).is_err(), "byte {place}, bit {bit} of {body:?}");
             }
         }

@@ -1,10 +1,11 @@
-//! One node's side of its link to one peer: outgoing messages until they are acknowledged, and the acknowledgements of
-//! received ones.
+//! One node's side of its link to one peer: outgoing messages until they are acknowledged, and the
+//! acknowledgements of received ones.
 //!
-//! A link survives its connections. It retransmits on the next connection what was not acknowledged on the last one, in
-//! order, and the receiver recognises duplicates by their numbers. So between two given incarnations no message is
-//! lost, repeated or reordered. When the peer restarts as another incarnation, the link drops the messages for the old
-//! one. Messages from before the first connection go to the first incarnation that connects.
+//! A link survives its connections. It retransmits on the next connection what was not acknowledged
+//! on the last one, in order, and the receiver recognises duplicates by their numbers. So between
+//! two given incarnations no message is lost, repeated or reordered. When the peer restarts as
+//! another incarnation, the link drops the messages for the old one. Messages from before the first
+//! connection go to the first incarnation that connects.
 //!
 //! This module performs no IO and reads no clock; the tasks around it do.
 
@@ -107,10 +108,11 @@ impl Link {
 
     // ---------------------------------------------------------------------------------------- connections
 
-    /// Starts using a connection that both ends have accepted. The header is that of the peer's Hello or Welcome, and
-    /// `knows` is the incarnation of ours that its acknowledgement refers to.
+    /// Starts using a connection that both ends have accepted. The header is that of the peer's
+    /// Hello or Welcome, and `knows` is the incarnation of ours that its acknowledgement refers to.
     ///
-    /// After this, [`take`](Self::take) returns all unacknowledged frames again, from the first one on.
+    /// After this, [`take`](Self::take) returns all unacknowledged frames again, from the first one
+    /// on.
     pub fn meet(&mut self, header: &Header, knows: Option<Incarnation>) -> Result<Met, LinkError> {
         self.check_sender(header)?;
         let found = header.incarnation;
@@ -145,7 +147,8 @@ impl Link {
         }
     }
 
-    /// Applies the acknowledgement in the header of a received frame. On success the caller processes the body.
+    /// Applies the acknowledgement in the header of a received frame. On success the caller
+    /// processes the body.
     pub fn hear(&mut self, header: &Header) -> Result<(), LinkError> {
         self.check_sender(header)?;
         if self.peer_incarnation != Some(header.incarnation) {
@@ -184,11 +187,11 @@ impl Link {
         self.outgoing.push(number, message)
     }
 
-    /// The next frame to write: an unacknowledged one of the previous connection, or else a new one with the queued
-    /// messages. `None` before the first connection.
+    /// The next frame to write: an unacknowledged one of the previous connection, or else a new one
+    /// with the queued messages. `None` before the first connection.
     ///
-    /// A retransmitted frame has the same bytes as before. It carries an old acknowledgement, which is harmless because
-    /// acknowledgements only grow.
+    /// A retransmitted frame has the same bytes as before. It carries an old acknowledgement, which
+    /// is harmless because acknowledgements only grow.
     pub fn take(&mut self, epoch: Epoch) -> Option<Bytes> {
         self.peer_incarnation?;
         if let Some(frame) = self.outgoing.take_again() {
@@ -219,8 +222,9 @@ impl Link {
 
     // ---------------------------------------------------------------------------------- received messages
 
-    /// Records that the node consumed a batch of `bytes`, and with it all messages up to number `last` of this
-    /// incarnation of the peer. A record for an incarnation that has ended changes nothing.
+    /// Records that the node consumed a batch of `bytes`, and with it all messages up to number
+    /// `last` of this incarnation of the peer. A record for an incarnation that has ended changes
+    /// nothing.
     pub fn heard(&mut self, incarnation: Incarnation, last: u64, bytes: usize) {
         if self.peer_incarnation == Some(incarnation) {
             self.acknowledgements.record(last, bytes);
@@ -232,13 +236,14 @@ impl Link {
         self.acknowledgements.last()
     }
 
-    /// Whether so many bytes were consumed since the last acknowledgement that the next is due at once.
+    /// Whether so many bytes were consumed since the last acknowledgement that the next is due at
+    /// once.
     pub fn owes_acknowledgement(&self) -> bool {
         self.acknowledgements.is_due()
     }
 
-    /// Whether anything was consumed since the last acknowledgement. The next frame acknowledges it; if none is sent
-    /// soon, a frame of its own does.
+    /// Whether anything was consumed since the last acknowledgement. The next frame acknowledges
+    /// it; if none is sent soon, a frame of its own does.
     pub fn has_unacknowledged(&self) -> bool {
         self.acknowledgements.is_pending()
     }

@@ -6,8 +6,8 @@
 //!                                                    └────┘ rewind: sent again
 //! ```
 //!
-//! Batches are split off the front of a chunk. The chunk's memory is reused once all its batches are acknowledged. A
-//! batch ends where its chunk ends, so no message is ever copied again.
+//! Batches are split off the front of a chunk. The chunk's memory is reused once all its batches
+//! are acknowledged. A batch ends where its chunk ends, so no message is ever copied again.
 
 use crate::frame::{BATCH_HEAD, BATCH_TAIL, Header, MESSAGE_HEAD_MAX, append_message, begin_batch, seal_batch};
 use crate::frame::{HEAD, MESSAGE_LIMIT};
@@ -198,8 +198,8 @@ impl Outgoing {
         Some(bytes)
     }
 
-    /// Releases every frame whose messages are all acknowledged. A partly acknowledged frame stays whole: if it is sent
-    /// again, the receiver discards the duplicates.
+    /// Releases every frame whose messages are all acknowledged. A partly acknowledged frame stays
+    /// whole: if it is sent again, the receiver discards the duplicates.
     pub(super) fn acknowledged(&mut self, number: u64) {
         while let Some(frame) = self.in_flight.front().filter(|frame| frame.last <= number) {
             self.held -= frame.bytes.len();
@@ -213,7 +213,8 @@ impl Outgoing {
         self.resent = 0;
     }
 
-    /// Drops everything, because the peer restarted as another incarnation. Returns the number of dropped messages.
+    /// Drops everything, because the peer restarted as another incarnation. Returns the number of
+    /// dropped messages.
     pub(super) fn drop_all(&mut self) -> u64 {
         self.close();
         let taken = self.in_flight.drain(..).map(|frame| frame.messages).sum::<u64>();

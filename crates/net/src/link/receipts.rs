@@ -2,15 +2,16 @@
 
 use quorate_core::Incarnation;
 
-/// Number of consumed bytes after which an acknowledgement is due at once. It is far below what a sender may hold.
+/// Number of consumed bytes after which an acknowledgement is due at once. It is far below what a
+/// sender may hold.
 const DUE_BYTES: usize = 64 * 1024;
 
 /// The acknowledgements that this node owes the peer.
 #[derive(Debug, Default)]
 pub(super) struct Acknowledgements {
     last: u64,
-    /// Bytes of the batches consumed since the last acknowledgement. Duplicates count, because a peer that retransmits
-    /// has missed an acknowledgement.
+    /// Bytes of the batches consumed since the last acknowledgement. Duplicates count, because a
+    /// peer that retransmits has missed an acknowledgement.
     unacknowledged_bytes: usize,
     is_pending: bool,
 }
@@ -51,8 +52,8 @@ pub enum Receipt {
     Repeated,
 }
 
-/// Detects duplicates among a peer's messages. It belongs to the task that consumes messages, which may be another one
-/// than the owner of the [`Link`](super::Link).
+/// Detects duplicates among a peer's messages. It belongs to the task that consumes messages, which
+/// may be another one than the owner of the [`Link`](super::Link).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reception {
     incarnation: Option<Incarnation>,
@@ -61,8 +62,8 @@ pub struct Reception {
 }
 
 impl Reception {
-    /// Begins a batch from this incarnation of the peer. A later incarnation than the last starts its numbers again.
-    /// Returns `false` for an earlier one, whose batch the caller must discard.
+    /// Begins a batch from this incarnation of the peer. A later incarnation than the last starts
+    /// its numbers again. Returns `false` for an earlier one, whose batch the caller must discard.
     #[must_use]
     pub fn open(&mut self, incarnation: Incarnation) -> bool {
         if self.incarnation < Some(incarnation) {

@@ -1,4 +1,5 @@
-//! Tests of links whose connections break at any byte, whose frames arrive late, and whose nodes restart at any time.
+//! Tests of links whose connections break at any byte, whose frames arrive late, and whose nodes
+//! restart at any time.
 
 use super::{Link, LinkError, Met, Origin, PushError, Receipt, Reception, Room};
 use crate::frame::{BatchReader, Body, FRAME_LIMIT, Frame, Header};
@@ -244,7 +245,8 @@ fn moves() -> impl Strategy<Value = Move> {
     ]
 }
 
-/// One direction of a connection: bytes in flight, and received bytes that do not form a whole frame yet.
+/// One direction of a connection: bytes in flight, and received bytes that do not form a whole
+/// frame yet.
 #[derive(Default)]
 struct Wire {
     in_flight: BytesMut,
@@ -257,7 +259,8 @@ struct Side {
     incarnation: u64,
     /// The numbers that this incarnation has pushed, in order.
     pushed: Vec<u64>,
-    /// For each incarnation of the peer that connected: how many messages were pushed before, and are not for it.
+    /// For each incarnation of the peer that connected: how many messages were pushed before, and
+    /// are not for it.
     before: BTreeMap<u64, usize>,
     /// The numbers received from each incarnation of the peer.
     consumed: BTreeMap<u64, Vec<u64>>,
@@ -399,7 +402,8 @@ impl Pair {
         self.wires = Some([Wire::default(), Wire::default()]);
     }
 
-    /// The messages that one incarnation consumed from another are a prefix of the messages meant for it.
+    /// The messages that one incarnation consumed from another are a prefix of the messages meant
+    /// for it.
     fn check(&self, sender: &Side, receiver: &Side, is_all: bool) {
         let Some(consumed) = receiver.consumed.get(&sender.incarnation) else {
             let meant = sender.before.get(&receiver.incarnation).map_or(&[][..], |before| &sender.pushed[*before..]);

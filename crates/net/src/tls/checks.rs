@@ -13,8 +13,9 @@ pub(crate) fn end_of(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
     }
 }
 
-/// Checks that a certificate is valid at a time. webpki checks the dates before anything else, so this works for any
-/// certificate, whatever other errors follow; for a CA's certificate it is the only way to check them.
+/// Checks that a certificate is valid at a time. webpki checks the dates before anything else, so
+/// this works for any certificate, whatever other errors follow; for a CA's certificate it is the
+/// only way to check them.
 pub(super) fn validity_at(certificate: &CertificateDer<'_>, moment: UnixTime) -> Result<(), Error> {
     let parsed = EndEntityCert::try_from(certificate)?;
     let checked = parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &[], &[], moment, KeyUsage::client_auth(), None, None);
@@ -26,7 +27,8 @@ pub(super) fn validity_at(certificate: &CertificateDer<'_>, moment: UnixTime) ->
     }
 }
 
-/// Checks that the first certificate chains to one of the anchors through the others, for both ends of a connection.
+/// Checks that the first certificate chains to one of the anchors through the others, for both ends
+/// of a connection.
 pub(super) fn leads_to(chain: &[CertificateDer<'_>], anchors: &[TrustAnchor<'_>], now: UnixTime) -> Result<(), Error> {
     let (first, others) = chain.split_first().ok_or(Error::UnknownIssuer)?;
     let parsed = EndEntityCert::try_from(first)?;
@@ -36,8 +38,8 @@ pub(super) fn leads_to(chain: &[CertificateDer<'_>], anchors: &[TrustAnchor<'_>]
     Ok(())
 }
 
-/// Checks that the certificate contains exactly this name; the inner error lists the names it contains. A wildcard such
-/// as `*.demo.quorate` does not count, because it would match every node.
+/// Checks that the certificate contains exactly this name; the inner error lists the names it
+/// contains. A wildcard such as `*.demo.quorate` does not count, because it would match every node.
 pub(super) fn is_valid_for(certificate: &CertificateDer<'_>, name: &str) -> Result<Result<(), String>, Error> {
     let parsed = EndEntityCert::try_from(certificate)?;
     let names: Vec<&str> = parsed.valid_dns_names().collect();

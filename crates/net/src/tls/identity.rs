@@ -112,13 +112,15 @@ impl Identity {
         &self.acceptor
     }
 
-    /// The name to require when dialling a node, so that only the owner of its certificate can answer.
+    /// The name to require when dialling a node, so that only the owner of its certificate can
+    /// answer.
     pub fn server_name(&self, node: NodeId) -> Result<ServerName<'static>, PeerError> {
         let name = dns_name(node, &self.group);
         ServerName::try_from(name).map_err(|_| PeerError::NoName { claimed: node })
     }
 
-    /// Checks that a peer is the node it claims to be, by the certificates that the TLS handshake has verified.
+    /// Checks that a peer is the node it claims to be, by the certificates that the TLS handshake
+    /// has verified.
     pub fn verify_peer(&self, certificates: Option<&[CertificateDer<'_>]>, claimed: NodeId) -> Result<(), PeerError> {
         let shown = certificates.and_then(|chain| chain.first()).ok_or(PeerError::NoCertificate { claimed })?;
         let wanted = dns_name(claimed, &self.group);
@@ -181,8 +183,8 @@ impl Credentials {
         })
     }
 
-    /// Checks that at least one CA is valid now, because TLS ignores the dates of a CA. While an operator replaces the CA,
-    /// the file holds two, and an expired one among them is fine.
+    /// Checks that at least one CA is valid now, because TLS ignores the dates of a CA. While an
+    /// operator replaces the CA, the file holds two, and an expired one among them is fine.
     fn check_authorities(&self, file: &Path, now: UnixTime) -> Result<(), IdentityError> {
         let mut checks = self.authorities.iter().map(|authority| validity_at(authority, now));
         let first = checks.next().unwrap_or(Err(webpki::Error::UnknownIssuer));

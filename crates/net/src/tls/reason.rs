@@ -3,8 +3,8 @@
 use std::io;
 use tokio_rustls::rustls::{AlertDescription, CertificateError, Error};
 
-/// Explains an error of a TLS handshake, or of the first read after it: the dialling end learns only there that the
-/// other end refused it.
+/// Explains an error of a TLS handshake, or of the first read after it: the dialling end learns
+/// only there that the other end refused it.
 pub fn reason(error: &io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match inner {

@@ -258,7 +258,8 @@ proptest! {
         prop_assert!(bad.is_err());
     }
 
-    /// With one changed byte or a truncated file, loading succeeds or fails with an error that names the folder.
+    /// With one changed byte or a truncated file, loading succeeds or fails with an error that
+    /// names the folder.
     #[test]
     fn a_damaged_file_never_causes_a_panic(
         file in prop::sample::select(vec!["ca.pem", "node-3.pem", "node-3.key"]),

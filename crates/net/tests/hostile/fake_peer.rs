@@ -1,7 +1,7 @@
-//! Somebody who speaks the language of nodes and says whatever a test wants.
+//! A fake peer that uses the real wire format and sends whatever a test wants.
 
 use crate::chatter::Message;
-use crate::party::{ALGORITHM, FORMAT, GROUP, node};
+use crate::cluster::{ALGORITHM, FORMAT, GROUP, node};
 use crate::within;
 use bytes::{BufMut, Bytes, BytesMut};
 use quorate_core::{Epoch, Incarnation};
@@ -11,7 +11,8 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-pub(crate) fn greeting(me: u32, to: u32) -> (Header, Hello) {
+/// A valid Hello from one node to another.
+pub(crate) fn hello_frame(me: u32, to: u32) -> (Header, Hello) {
     let header = Header {
         group: GROUP.parse::<GroupName>().unwrap().number(),
         sender: node(me),
@@ -33,39 +34,39 @@ pub(crate) fn greeting(me: u32, to: u32) -> (Header, Hello) {
     (header, hello)
 }
 
-pub(crate) struct Impostor {
+pub(crate) struct FakePeer {
     pub(crate) stream: TcpStream,
     received: BytesMut,
     pub(crate) header: Header,
 }
 
-impl Impostor {
+impl FakePeer {
     pub(crate) async fn connect(address: SocketAddr, header: Header) -> Self {
         let stream = within("a connection", TcpStream::connect(address)).await.unwrap();
         Self { stream, received: BytesMut::new(), header }
     }
 
-    /// Introduces itself as a node that is expected, and is welcomed.
+    /// Connects, sends the Hello and receives a Welcome.
     pub(crate) async fn welcomed(address: SocketAddr, header: Header, hello: Hello) -> (Self, Header, Welcome) {
-        let mut impostor = Self::connect(address, header).await;
-        impostor.say(&Body::Hello(hello)).await;
-        match impostor.hear().await {
-            Some(Frame { header, body: Body::Welcome(welcome) }) => (impostor, header, welcome),
-            other => panic!("the impostor was not welcomed: {other:?}"),
+        let mut fake_peer = Self::connect(address, header).await;
+        fake_peer.send(&Body::Hello(hello)).await;
+        match fake_peer.receive().await {
+            Some(Frame { header, body: Body::Welcome(welcome) }) => (fake_peer, header, welcome),
+            other => panic!("the fake peer was not welcomed: {other:?}"),
         }
     }
 
-    pub(crate) async fn say(&mut self, body: &Body) {
+    pub(crate) async fn send(&mut self, body: &Body) {
         self.write(&encode(&self.header, body)).await;
     }
 
-    /// Writes bytes. The other side may have had enough by then.
+    /// Writes bytes. Ignores errors, because the node may have closed the connection.
     pub(crate) async fn write(&mut self, bytes: &[u8]) {
-        let _ = within("an end of writing", self.stream.write_all(bytes)).await;
+        let _ = within("the end of writing", self.stream.write_all(bytes)).await;
     }
 
-    /// The next frame, or nothing if the connection is over.
-    pub(crate) async fn hear(&mut self) -> Option<Frame> {
+    /// The next frame, or `None` if the connection has ended.
+    pub(crate) async fn receive(&mut self) -> Option<Frame> {
         within("a frame or the end", async {
             loop {
                 if let Some(frame) = Frame::next(&mut self.received, FRAME_LIMIT).unwrap() {
@@ -79,8 +80,8 @@ impl Impostor {
         .await
     }
 
-    pub(crate) async fn is_closed(&mut self) {
-        while self.hear().await.is_some() {}
+    pub(crate) async fn wait_for_close(&mut self) {
+        while self.receive().await.is_some() {}
     }
 }
 
@@ -90,7 +91,7 @@ pub(crate) fn batch(messages: &[(u64, Message)]) -> Bytes {
     raw_batch(&encoded)
 }
 
-/// The body of a batch with messages of any bytes. Numbers may go wherever the test wants.
+/// The body of a batch with arbitrary messages and numbers, valid or not.
 pub(crate) fn raw_batch(messages: &[(u64, Vec<u8>)]) -> Bytes {
     let mut body = BytesMut::new();
     let mut last = messages[0].0;
@@ -113,5 +114,5 @@ fn varint(out: &mut BytesMut, mut value: u64) {
 }
 
 pub(crate) fn number(number: u64) -> Message {
-    Message::Number { life: 0, number, ballast: Vec::new() }
+    Message::Number { incarnation: 0, number, padding: Vec::new() }
 }
