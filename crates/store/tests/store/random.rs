@@ -1,13 +1,13 @@
-//! Appends, checkpoints, restarts and crashes in any order, against a plain fold in memory.
+//! Random appends, checkpoints, restarts and crashes, compared with a model in memory.
 
-use crate::common::{Ledger, Write, create, open, put};
+use crate::common::{TestLog, Write, create, open, put};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use quorate_core::Durable;
 use quorate_store::faults::{FaultyFiles, Loss};
 use quorate_store::{Settings, Store};
 
 #[derive(Clone, Debug)]
-enum Deed {
+enum Action {
     Append(Vec<Write>),
     Checkpoint,
     Reopen,
@@ -27,13 +27,13 @@ fn write() -> impl Strategy<Value = Write> {
     ]
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
-        6 => proptest::collection::vec(write(), 0..6).prop_map(Deed::Append),
-        1 => Just(Deed::Checkpoint),
-        1 => Just(Deed::Reopen),
-        1 => any::<u64>().prop_map(|seed| Deed::Crash(Loss::Sectors { seed })),
-        1 => Just(Deed::Crash(Loss::Everything)),
+        6 => proptest::collection::vec(write(), 0..6).prop_map(Action::Append),
+        1 => Just(Action::Checkpoint),
+        1 => Just(Action::Reopen),
+        1 => any::<u64>().prop_map(|seed| Action::Crash(Loss::Sectors { seed })),
+        1 => Just(Action::Crash(Loss::Everything)),
     ]
 }
 
@@ -41,7 +41,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     (1_u64..5_000, 1_u64..3_000).prop_map(|(segment_bytes, ahead_bytes)| Settings { segment_bytes, ahead_bytes })
 }
 
-fn reopened(files: &FaultyFiles, settings: Settings, model: &Ledger) -> Store<Ledger, FaultyFiles> {
+fn reopened(files: &FaultyFiles, settings: Settings, model: &TestLog) -> Store<TestLog, FaultyFiles> {
     let (store, found, _) = open(files, settings).unwrap();
     assert_eq!(&found, model);
     store
@@ -49,23 +49,23 @@ fn reopened(files: &FaultyFiles, settings: Settings, model: &Ledger) -> Store<Le
 
 proptest! {
     #[test]
-    fn a_store_is_the_fold_of_its_writes(settings in settings(), deeds in proptest::collection::vec(deed(), 0..60)) {
+    fn a_store_is_the_fold_of_its_writes(settings in settings(), actions in proptest::collection::vec(action(), 0..60)) {
         let files = FaultyFiles::new();
         create(&files).unwrap();
-        let mut model = Ledger::default();
+        let mut model = TestLog::default();
         let mut store = open(&files, settings).unwrap().0;
-        for deed in deeds {
-            match deed {
-                Deed::Append(writes) => {
+        for action in actions {
+            match action {
+                Action::Append(writes) => {
                     store.append(&writes).unwrap();
                     writes.into_iter().for_each(|write| model.apply(write));
                 }
-                Deed::Checkpoint => store.checkpoint().unwrap(),
-                Deed::Reopen => {
+                Action::Checkpoint => store.checkpoint().unwrap(),
+                Action::Reopen => {
                     drop(store);
                     store = reopened(&files, settings, &model);
                 }
-                Deed::Crash(loss) => {
+                Action::Crash(loss) => {
                     files.power_on(loss);
                     store = reopened(&files, settings, &model);
                 }
