@@ -1,4 +1,4 @@
-//! Commands and events in words, for traces.
+//! Descriptions of commands and events for traces.
 
 use crate::command::{Command, Event, Proposal, Ticket};
 use crate::machine::StateMachine;
@@ -39,14 +39,14 @@ impl<S: StateMachine> fmt::Display for Event<S> {
                 write!(f, "answers {ticket} at entry {index}: {}", S::answer_words(answer))
             }
             Self::Refused { ticket, why } => write!(f, "refuses {ticket}: {why}"),
-            Self::Unknown { ticket } => write!(f, "cannot tell what becomes of {ticket}"),
-            Self::Changed { ticket, members } => write!(f, "has changed to {members} for {ticket}"),
+            Self::Unknown { ticket } => write!(f, "does not know the outcome of {ticket}"),
+            Self::Changed { ticket, members } => write!(f, "has changed the members to {members} for {ticket}"),
             Self::Leads { term } => write!(f, "leads in term {term}"),
             Self::Follows { leader: Some(leader), term } => write!(f, "follows {leader} in term {term}"),
             Self::Follows { leader: None, term } => write!(f, "knows no leader in term {term}"),
             Self::Applied(audit) => write!(f, "has applied entry {} at {}", audit.index, audit.time),
-            Self::Restored(restoration) => write!(f, "has the state at entry {}", restoration.index),
-            Self::Halted { reason } => write!(f, "takes no further part: {reason}"),
+            Self::Restored(restoration) => write!(f, "has restored the state at entry {}", restoration.index),
+            Self::Halted { reason } => write!(f, "has stopped: {reason}"),
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Creates data folders: for a node of a new cluster, for one that joins, and for one that lost its log.
+//! Creates data folders: for a node of a new cluster, for one that joins, and for one that lost its
+//! log.
 //!
-//! A folder is a data folder once it has the file `identity`. That file is written last, so after a crash during the
-//! creation the folder can be created again.
+//! A folder is a data folder once it has the file `identity`. That file is written last, so after a
+//! crash during the creation the folder can be created again.
 
 use crate::error::StoreError;
 use crate::files::{FileSystem, Files};
@@ -18,28 +19,29 @@ pub fn found<D: Storable>(folder: &Path, owner: Owner) -> Result<(), StoreError>
     create_in::<D, _>(Files, folder, Identity { owner, origin: Origin::Founded }, Incarnation::FIRST)
 }
 
-/// Creates the folder of a node that joins a cluster, or returns to one without its folder. Its contents are
-/// [`wiped`](quorate_core::Durable::wiped), because a node with this id may have made promises before.
+/// Creates the folder of a node that joins a cluster, or returns to one without its folder. Its
+/// contents are [`wiped`](quorate_core::Durable::wiped), because a node with this id may have made
+/// promises before.
 pub fn join<D: Storable>(folder: &Path, owner: Owner) -> Result<(), StoreError> {
     create_in::<D, _>(Files, folder, Identity { owner, origin: Origin::Joined }, incarnation_from_clock())
 }
 
-/// Moves the log of a node into `set-aside-1` or the next such folder that is free, and creates a new one with
-/// [`wiped`](quorate_core::Durable::wiped) contents: the node knows that it may have made promises that it lost.
-/// Returns the folder with the old log.
+/// Moves the log of a node into `set-aside-1` or the next such folder that is free, and creates a
+/// new one with [`wiped`](quorate_core::Durable::wiped) contents: the node knows that it may have
+/// made promises that it lost. Returns the folder with the old log.
 pub fn reseed<D: Storable>(folder: &Path, owner: Owner) -> Result<PathBuf, StoreError> {
     reseed_in::<D, _>(Files, folder, owner, incarnation_from_clock())
 }
 
-/// An incarnation later than any that a node with this id can have had in another folder: incarnations count up by one,
-/// and this is the Unix time in milliseconds.
+/// An incarnation later than any that a node with this id can have had in another folder:
+/// incarnations count up by one, and this is the Unix time in milliseconds.
 fn incarnation_from_clock() -> Incarnation {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Incarnation(u64::try_from(since.as_millis()).unwrap_or(u64::MAX >> 1))
 }
 
-/// Creates a data folder in any file system, like [`found`] or [`join`] according to the identity's origin. The first
-/// start of the node gets the given incarnation.
+/// Creates a data folder in any file system, like [`found`] or [`join`] according to the identity's
+/// origin. The first start of the node gets the given incarnation.
 pub fn create_in<D: Storable, F: FileSystem>(
     files: F,
     folder: &Path,
@@ -56,8 +58,8 @@ pub fn create_in<D: Storable, F: FileSystem>(
     refuse_if_present(&folder)?;
     let _lock = folder.lock()?;
     refuse_if_present(&folder)?;
-    // The identity has its unfinished name until the log exists. This distinguishes an interrupted creation from a log
-    // whose identity was removed.
+    // The identity has its unfinished name until the log exists. This distinguishes an interrupted
+    // creation from a log whose identity was removed.
     folder.prepare(IDENTITY, identity.to_string().as_bytes())?;
     folder.sync()?;
     let contents = match identity.origin {
@@ -69,7 +71,8 @@ pub fn create_in<D: Storable, F: FileSystem>(
     folder.publish(IDENTITY)
 }
 
-/// Works like [`reseed`] in any file system. If the folder has no incarnation count, it starts at the given one.
+/// Works like [`reseed`] in any file system. If the folder has no incarnation count, it starts at
+/// the given one.
 pub fn reseed_in<D: Storable, F: FileSystem>(
     files: F,
     folder: &Path,
@@ -88,8 +91,8 @@ pub fn reseed_in<D: Storable, F: FileSystem>(
             Err(error) => return Err(error),
         }
     }
-    // There is no log until the last step, and a store does not open without one. So after an interruption the operator
-    // has to re-seed again.
+    // There is no log until the last step, and a store does not open without one. So after an
+    // interruption the operator has to re-seed again.
     let aside = set_aside(&folder)?;
     if !folder.has_incarnations()? {
         folder.begin_incarnations(incarnation)?;

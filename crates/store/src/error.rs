@@ -1,4 +1,5 @@
-//! Errors of a data folder, as sentences for operators: what happened, which data is safe, what to do.
+//! Errors of a data folder, as sentences for operators: what happened, which data is safe, what to
+//! do.
 
 use crate::identity::{FORMAT, Owner};
 use std::io;
@@ -119,7 +120,8 @@ impl StoreError {
         }
     }
 
-    /// The error of any other operation, including a sync on a full disk: it is unknown which bytes that sync wrote.
+    /// The error of any other operation, including a sync on a full disk: it is unknown which bytes
+    /// that sync wrote.
     pub(crate) fn from_io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { action, path: path.into(), source }
     }

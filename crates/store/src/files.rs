@@ -4,8 +4,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// The file system operations that a store needs. [`Files`] implements them with the operating system, and
-/// [`FaultyFiles`](crate::faults::FaultyFiles) in memory for tests.
+/// The file system operations that a store needs. [`Files`] implements them with the operating
+/// system, and [`FaultyFiles`](crate::faults::FaultyFiles) in memory for tests.
 pub trait FileSystem {
     /// A file open for writing.
     type File: StoreFile;
@@ -28,7 +28,8 @@ pub trait FileSystem {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Locks a file, which is created if it does not exist. Returns `None` if another process holds the lock.
+    /// Locks a file, which is created if it does not exist. Returns `None` if another process holds
+    /// the lock.
     fn lock(&self, path: &Path) -> io::Result<Option<Self::Lock>>;
 }
 
@@ -71,7 +72,8 @@ impl FileSystem for Files {
         File::open(folder)?.sync_all()
     }
 
-    /// Does nothing: only Unix can sync a folder. Elsewhere we rely on the file system's own journal.
+    /// Does nothing: only Unix can sync a folder. Elsewhere we rely on the file system's own
+    /// journal.
     #[cfg(not(unix))]
     fn sync_folder(&self, _folder: &Path) -> io::Result<()> {
         Ok(())

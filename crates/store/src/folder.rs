@@ -12,7 +12,8 @@ const LOCK: &str = "lock";
 const UNFINISHED: &str = ".new";
 const SEGMENT: &str = "log-";
 pub(crate) const SET_ASIDE: &str = "set-aside-";
-/// Prefix of the one empty file whose name holds the node's next incarnation. A rename works even on a full disk.
+/// Prefix of the one empty file whose name holds the node's next incarnation. A rename works even
+/// on a full disk.
 const INCARNATION_PREFIX: &str = "life-";
 
 /// The number of a log segment, from 1.

@@ -4,11 +4,13 @@
 //! mark 1 │ length 8 │ number 8 │ check 4 │ payload, length bytes │ check 4 │ end mark 1
 //! ```
 //!
-//! Integers are little-endian. Both checks are CRC-32C, seeded with the segment's checksum and the frame's offset in the
-//! file, which are not stored. So a copy of a frame is valid nowhere else, not even state a payload.
+//! Integers are little-endian. Both checks are CRC-32C, seeded with the segment's checksum and the
+//! frame's offset in the file, which are not stored. So a copy of a frame is valid nowhere else,
+//! not even inside a payload.
 //!
-//! A sector that was never written reads as zeros. To make every sector of a written frame non-zero, a frame begins with a
-//! mark, ends with a mark, and has a mark after every [`RUN`] bytes of payload.
+//! A sector that was never written reads as zeros. To make every sector of a written frame
+//! non-zero, a frame begins with a mark, ends with a mark, and has a mark after every [`RUN`] bytes
+//! of payload.
 
 /// The unit that a disk writes atomically.
 pub(crate) const SECTOR: usize = 512;
@@ -87,7 +89,8 @@ impl Outline {
         self.payload_end + TRAILER
     }
 
-    /// Whether the frame is complete and unchanged. Ignores the end mark, because the checksum covers everything before.
+    /// Whether the frame is complete and unchanged. Ignores the end mark, because the checksum
+    /// covers everything before.
     pub(crate) fn is_whole(&self, salt: Salt, bytes: &[u8]) -> bool {
         let Some(content) = bytes.get(self.offset..self.payload_end) else { return false };
         let Some(check) = bytes.get(self.payload_end..).and_then(word) else { return false };

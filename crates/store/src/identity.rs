@@ -71,7 +71,8 @@ impl fmt::Display for Identity {
 }
 
 impl Identity {
-    /// Parses the file's content. Fails on anything that this version would not have written itself.
+    /// Parses the file's content. Fails on anything that this version would not have written
+    /// itself.
     pub(crate) fn parse(path: &Path, content: &[u8]) -> Result<Self, StoreError> {
         let damaged = || StoreError::BadIdentity { path: path.into() };
         let text = std::str::from_utf8(content).map_err(|_| damaged())?;

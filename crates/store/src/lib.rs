@@ -1,16 +1,19 @@
 //! Durable storage for a node: its writes, as a checksummed log on a real disk.
 //!
-//! A [`Protocol`](quorate_core::Protocol) asks for saves, and a driver reports when they are durable. This crate is for
-//! drivers on real machines: a [`Store`] keeps any [`Durable`](quorate_core::Durable) in a folder, and a [`Scribe`]
-//! writes on a thread of its own, so that a node never waits for its disk.
+//! A [`Protocol`](quorate_core::Protocol) asks for saves, and a driver reports when they are
+//! durable. This crate is for drivers on real machines: a [`Store`] keeps any
+//! [`Durable`](quorate_core::Durable) in a folder, and a [`Scribe`] writes on a thread of its own,
+//! so that a node never waits for its disk.
 //!
-//! - **Acknowledged writes are durable.** An append is one frame with one checksum and one sync, however many writes it
-//!   contains.
-//! - **A torn tail is cut off; damage is refused.** A crash can tear only the last frame, which was never acknowledged.
-//!   Any other difference from what was written is reported with its file, byte and frame, and the node does not start.
-//! - **A full disk is not a failure.** No part of the append remains, and the same append succeeds once there is space.
-//! - **A failed sync is final.** The contents of the disk are unknown after it, so the store accepts no more writes until
-//!   it is opened again.
+//! - **Acknowledged writes are durable.** An append is one frame with one checksum and one sync,
+//!   however many writes it contains.
+//! - **A torn tail is cut off; damage is refused.** A crash can tear only the last frame, which was
+//!   never acknowledged. Any other difference from what was written is reported with its file, byte
+//!   and frame, and the node does not start.
+//! - **A full disk is not a failure.** No part of the append remains, and the same append succeeds
+//!   once there is space.
+//! - **A failed sync is final.** The contents of the disk are unknown after it, so the store
+//!   accepts no more writes until it is opened again.
 //!
 //! ```text
 //! data/

@@ -64,7 +64,8 @@ impl<T> Queue<T> {
         Ok(())
     }
 
-    /// Waits for an item and moves all items into `batch`. Returns `false` when the queue is closed and empty.
+    /// Waits for an item and moves all items into `batch`. Returns `false` when the queue is closed
+    /// and empty.
     pub(crate) fn take(&self, batch: &mut Vec<T>) -> bool {
         let idle = |state: &mut QueueState<T>| state.waiting.is_empty() && !state.closed;
         let mut state = self.filled.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);

@@ -112,9 +112,9 @@ fn decode<T: DeserializeOwned>(path: &Path, bytes: &[u8], outline: &Outline) -> 
     if rest.is_empty() { Ok(value) } else { Err(unreadable(postcard::Error::DeserializeBadEncoding)) }
 }
 
-/// Makes what was found durable. The last frame may be only in the system's page cache: its sync may not have happened,
-/// or failed, after which the system considers the pages clean. So this writes the frame again. All frames before it,
-/// and a checkpoint, were synced before it was begun.
+/// Makes what was found durable. The last frame may be only in the system's page cache: its sync
+/// may not have happened, or failed, after which the system considers the pages clean. So this
+/// writes the frame again. All frames before it, and a checkpoint, were synced before it was begun.
 fn rewrite_last_frame<File: StoreFile>(
     segment: &mut Segment<File>,
     bytes: &[u8],
@@ -126,8 +126,8 @@ fn rewrite_last_frame<File: StoreFile>(
     segment.cut()
 }
 
-/// Removes what an interrupted change of segments left: unfinished files and older segments. The name of the newest
-/// segment must be durable before the older ones are removed.
+/// Removes what an interrupted change of segments left: unfinished files and older segments. The
+/// name of the newest segment must be durable before the older ones are removed.
 fn remove_leftovers<F: FileSystem>(
     folder: &Folder<F>,
     names: &[String],

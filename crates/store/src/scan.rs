@@ -1,7 +1,7 @@
 //! Reads the frames of a segment, and distinguishes a torn tail from damage.
 //!
-//! A frame is written only when the one before it is durable, so a crash can tear only the last frame. An invalid frame
-//! is therefore either a torn, unacknowledged write, or damage:
+//! A frame is written only when the one before it is durable, so a crash can tear only the last
+//! frame. An invalid frame is therefore either a torn, unacknowledged write, or damage:
 //!
 //! ```text
 //! invalid, and a complete frame follows anywhere                    damage
@@ -34,8 +34,8 @@ pub(crate) struct Damage {
     pub(crate) what: &'static str,
 }
 
-/// Reads all frames from `begin` on. The first is the checkpoint, which cannot be torn because it was durable before the
-/// file got its name.
+/// Reads all frames from `begin` on. The first is the checkpoint, which cannot be torn because it
+/// was durable before the file got its name.
 pub(crate) fn scan(salt: Salt, bytes: &[u8], begin: usize) -> Result<Scan, Damage> {
     let checkpoint =
         Outline::read(salt, bytes, begin).filter(|outline| outline.is_whole(salt, bytes)).ok_or(Damage {
@@ -86,8 +86,8 @@ fn is_followed(salt: Salt, bytes: &[u8], offset: usize) -> bool {
         .any(|place| Outline::read(salt, bytes, place).is_some_and(|outline| outline.is_whole(salt, bytes)))
 }
 
-/// Whether a crash can have left this invalid header: its end and everything after it is unwritten, or one of its sectors
-/// is.
+/// Whether a crash can have left this invalid header: its end and everything after it is unwritten,
+/// or one of its sectors is.
 fn has_torn_header(bytes: &[u8], offset: usize) -> bool {
     let header_end = offset + HEADER;
     if bytes.len() < header_end || is_empty(&bytes[header_end - 1..]) {
@@ -104,7 +104,8 @@ mod tests {
 
     const SALT: Salt = Salt(3);
 
-    /// A checkpoint and two frames with payloads of these lengths, and the offset of the last frame.
+    /// A checkpoint and two frames with payloads of these lengths, and the offset of the last
+    /// frame.
     fn segment(lengths: [usize; 2]) -> (Vec<u8>, usize) {
         let mut bytes = Vec::new();
         let mut last = 0;

@@ -1,7 +1,7 @@
 //! The thread that writes to the disk, so that a node never waits for it.
 //!
-//! One sync makes all queued writes durable. More writes queue up during that sync, so the busier a node is, the more
-//! writes share one sync, without a configured delay.
+//! One sync makes all queued writes durable. More writes queue up during that sync, so the busier a
+//! node is, the more writes share one sync, without a configured delay.
 
 use crate::error::StoreError;
 use crate::files::FileSystem;
@@ -25,10 +25,12 @@ pub enum Report {
         count: u64,
         last: Ticket,
     },
-    /// The disk is full. The scribe keeps retrying; until it reports `Free`, no write becomes durable.
+    /// The disk is full. The scribe keeps retrying; until it reports `Free`, no write becomes
+    /// durable.
     Full(StoreError),
     Free,
-    /// The disk failed, and the scribe has ended. The node must end too, because it cannot keep its promises.
+    /// The disk failed, and the scribe has ended. The node must end too, because it cannot keep its
+    /// promises.
     Failed(StoreError),
 }
 
@@ -58,7 +60,8 @@ type QueuedWrite<D> = (Ticket, <D as Durable>::Write);
 
 /// A thread that owns a [`Store`] and makes writes durable in the order of the saves.
 ///
-/// Dropping it ends the thread, after all queued writes are saved unless the disk is full or failed.
+/// Dropping it ends the thread, after all queued writes are saved unless the disk is full or
+/// failed.
 pub struct Scribe<D: Durable> {
     queue: Arc<Queue<QueuedWrite<D>>>,
     thread: Option<JoinHandle<()>>,
@@ -69,8 +72,8 @@ where
     D: Storable + Send + 'static,
     D::Write: Send + 'static,
 {
-    /// Starts the thread. At most `capacity` writes are queued. `report` is called on the thread itself and should be
-    /// quick.
+    /// Starts the thread. At most `capacity` writes are queued. `report` is called on the thread
+    /// itself and should be quick.
     pub fn start<F>(
         store: Store<D, F>,
         capacity: usize,
@@ -111,7 +114,8 @@ impl<D: Durable> Drop for Scribe<D> {
     fn drop(&mut self) {
         self.queue.close();
         if let Some(thread) = self.thread.take() {
-            // A panic can only come from the caller's own code in `report` or `Serialize`, which printed it.
+            // A panic can only come from the caller's own code in `report` or `Serialize`, which
+            // printed it.
             let _ = thread.join();
         }
     }
@@ -157,8 +161,8 @@ impl<D: Storable, F: FileSystem, R: FnMut(Report)> Writer<D, F, R> {
         }
     }
 
-    /// Makes these writes durable, and retries while the disk is full. Returns `false` if the disk failed or the queue
-    /// was closed.
+    /// Makes these writes durable, and retries while the disk is full. Returns `false` if the disk
+    /// failed or the queue was closed.
     fn save(&mut self, writes: &[D::Write]) -> bool {
         let mut delay = self.patience.first;
         let mut was_full = false;

@@ -1,7 +1,8 @@
 //! One file of the log: its header, and the appending of frames.
 //!
-//! The file is extended with zeros ahead of the frames, so that an append changes neither its length nor its blocks. The
-//! sync then has no metadata to write, which makes it up to twice as fast.
+//! The file is extended with zeros ahead of the frames, so that an append changes neither its
+//! length nor its blocks. The sync then has no metadata to write, which makes it up to twice as
+//! fast.
 
 use crate::error::StoreError;
 use crate::files::StoreFile;
@@ -28,7 +29,8 @@ pub(crate) fn encode_header(owner: Owner, number: SegmentNumber, contents: u32) 
     (bytes, Salt(check))
 }
 
-/// Reads the header of the segment with this number. Checks the format first, because a newer one may change the rest.
+/// Reads the header of the segment with this number. Checks the format first, because a newer one
+/// may change the rest.
 pub(crate) fn read_header(
     path: &Path,
     bytes: &[u8],
@@ -37,7 +39,7 @@ pub(crate) fn read_header(
     known: u32,
 ) -> Result<Salt, StoreError> {
     let damaged = |what| StoreError::Damaged { path: path.into(), offset: 0, frame: None, what };
-    let Some(header) = bytes.get(..SEGMENT_HEADER) else { return Err(damaged("the file ends state its header")) };
+    let Some(header) = bytes.get(..SEGMENT_HEADER) else { return Err(damaged("the file ends inside its header")) };
     if &header[..8] != MAGIC {
         return Err(damaged("it does not start with the magic bytes of a log segment"));
     }
@@ -64,7 +66,7 @@ pub(crate) fn read_header(
     Ok(salt)
 }
 
-/// `N` bytes of the header. Callers stay state the header, whose length was checked.
+/// `N` bytes of the header. Callers stay inside the header, whose length was checked.
 fn part<const N: usize>(header: &[u8], begin: usize) -> [u8; N] {
     header.get(begin..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
 }
@@ -81,8 +83,8 @@ pub(crate) struct Segment<File> {
 }
 
 impl<File: StoreFile> Segment<File> {
-    /// Appends a frame durably. If the file must grow, extends it with `ahead_bytes` zeros. If the disk is full, no part
-    /// of the frame remains.
+    /// Appends a frame durably. If the file must grow, extends it with `ahead_bytes` zeros. If the
+    /// disk is full, no part of the frame remains.
     pub(crate) fn append(&mut self, payload: &[u8], ahead_bytes: u64, scratch: &mut Vec<u8>) -> Result<(), StoreError> {
         scratch.clear();
         let number = self.last.next();
@@ -102,7 +104,8 @@ impl<File: StoreFile> Segment<File> {
         Ok(())
     }
 
-    /// Writes the frame. The zeros need no sync of their own: a sector of them that is not on the disk reads as zeros too.
+    /// Writes the frame. The zeros need no sync of their own: a sector of them that is not on the
+    /// disk reads as zeros too.
     fn write(&mut self, frame: &[u8], ahead_bytes: u64) -> Result<(), StoreError> {
         let needed = self.end + frame.len() as u64;
         if needed > self.room && (frame.len() as u64) < ahead_bytes {
@@ -112,7 +115,8 @@ impl<File: StoreFile> Segment<File> {
         self.write_at(self.end, frame)
     }
 
-    /// Cuts off everything after the last complete frame, durably, so that the next frame cannot mix with it.
+    /// Cuts off everything after the last complete frame, durably, so that the next frame cannot
+    /// mix with it.
     pub(crate) fn cut(&mut self) -> Result<(), StoreError> {
         self.file.truncate(self.end).map_err(|error| StoreError::from_io("truncate", &self.path, error))?;
         self.room = self.end;
@@ -123,7 +127,8 @@ impl<File: StoreFile> Segment<File> {
         self.file.write_at(offset, bytes).map_err(|error| StoreError::from_write("write", &self.path, error))
     }
 
-    /// Never retried: after a failed sync the system considers pages clean that are not on the disk.
+    /// Never retried: after a failed sync the system considers pages clean that are not on the
+    /// disk.
     fn sync(&mut self) -> Result<(), StoreError> {
         self.file.sync().map_err(|error| StoreError::from_io("sync", &self.path, error))
     }

@@ -1,4 +1,5 @@
-//! The store: it acknowledges a write when it is durable, and writes a checkpoint from time to time.
+//! The store: it acknowledges a write when it is durable, and writes a checkpoint from time to
+//! time.
 
 use crate::error::StoreError;
 use crate::files::{FileSystem, Files};
@@ -15,8 +16,8 @@ use std::path::Path;
 
 /// Contents that a store can keep: a [`Durable`] that can be serialized, with serializable writes.
 ///
-/// The store clones each write once into its own copy of the contents, from which it writes checkpoints. Large parts of
-/// a write should be reference-counted.
+/// The store clones each write once into its own copy of the contents, from which it writes
+/// checkpoints. Large parts of a write should be reference-counted.
 pub trait Storable:
     Durable<Write: Clone + Serialize + DeserializeOwned> + Clone + Serialize + DeserializeOwned
 {
@@ -30,7 +31,8 @@ impl<D> Storable for D where
 /// Settings of a store's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Length of a segment above which a new one is begun, if it is also more than twice the checkpoint.
+    /// Length of a segment above which a new one is begun, if it is also more than twice the
+    /// checkpoint.
     pub segment_bytes: u64,
     /// Number of zeros by which a segment is extended when it must grow.
     pub ahead_bytes: u64,
@@ -97,8 +99,9 @@ impl<D: Storable> Store<D> {
 }
 
 impl<D: Storable, F: FileSystem> Store<D, F> {
-    /// Opens and locks a folder, and reads its contents: all acknowledged writes, and perhaps the one append that was
-    /// under way when the node crashed. Fails on a damaged log and leaves it unchanged.
+    /// Opens and locks a folder, and reads its contents: all acknowledged writes, and perhaps the
+    /// one append that was under way when the node crashed. Fails on a damaged log and leaves it
+    /// unchanged.
     pub fn open_in(
         files: F,
         folder: &Path,
@@ -126,8 +129,8 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
 
     /// Makes all these writes durable with one sync before it returns.
     ///
-    /// [`StoreError::Full`] leaves the store unchanged, and the same append can be tried again. After any other failure
-    /// of the disk the store accepts no more writes.
+    /// [`StoreError::Full`] leaves the store unchanged, and the same append can be tried again.
+    /// After any other failure of the disk the store accepts no more writes.
     pub fn append(&mut self, writes: &[D::Write]) -> Result<(), StoreError> {
         self.check_health()?;
         if writes.is_empty() {
@@ -161,9 +164,9 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         self.poison_unless_full(outcome)
     }
 
-    /// Appends the payload. If there is no space for zeros ahead, the disk is nearly full, perhaps with obsolete frames of
-    /// the log itself. Then a new segment frees that space, if a checkpoint still fits; otherwise the frame is written
-    /// without zeros ahead.
+    /// Appends the payload. If there is no space for zeros ahead, the disk is nearly full, perhaps
+    /// with obsolete frames of the log itself. Then a new segment frees that space, if a checkpoint
+    /// still fits; otherwise the frame is written without zeros ahead.
     fn append_payload(&mut self) -> Result<(), StoreError> {
         let ahead_bytes = self.settings.ahead_bytes;
         match self.append_frame(ahead_bytes) {
@@ -192,7 +195,8 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         }
     }
 
-    /// Begins the next segment if there is space for it. If not, the log continues in this one and tries again later.
+    /// Begins the next segment if there is space for it. If not, the log continues in this one and
+    /// tries again later.
     fn roll(&mut self) -> Result<(), StoreError> {
         let outcome = self.begin_segment();
         match self.poison_unless_full(outcome) {
@@ -252,7 +256,8 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
     }
 }
 
-/// At least twice the checkpoint's length, so that on average checkpoints cost no more bytes than appends.
+/// At least twice the checkpoint's length, so that on average checkpoints cost no more bytes than
+/// appends.
 fn roll_at(settings: Settings, checkpoint_bytes: u64) -> u64 {
     settings.segment_bytes.max(checkpoint_bytes.saturating_mul(2))
 }

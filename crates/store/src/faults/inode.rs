@@ -1,4 +1,5 @@
-//! One file of a faulty disk: its content on the disk, its content in the page cache, and the changes in between.
+//! One file of a faulty disk: its content on the disk, its content in the page cache, and the
+//! changes in between.
 
 use std::collections::BTreeSet;
 
@@ -125,7 +126,8 @@ impl Inode {
         self.replace(self.durable.clone());
     }
 
-    /// Each dirty sector gets its content after a random number of changes, and the length likewise.
+    /// Each dirty sector gets its content after a random number of changes, and the length
+    /// likewise.
     pub(super) fn keep_sectors(&mut self, rng: &mut Rng) {
         let versions = self.versions();
         let mut content = self.durable.clone();

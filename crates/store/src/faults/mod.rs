@@ -1,7 +1,9 @@
-//! An in-memory file system whose disk fails as real ones do, for tests of code that writes to disks.
+//! An in-memory file system whose disk fails as real ones do, for tests of code that writes to
+//! disks.
 //!
-//! It keeps synced and unsynced content and names apart. A test chooses the operation at which the power fails, an error
-//! occurs or the disk is full, and which unsynced bytes survive a crash. The same seed leaves the same bytes.
+//! It keeps synced and unsynced content and names apart. A test chooses the operation at which the
+//! power fails, an error occurs or the disk is full, and which unsynced bytes survive a crash. The
+//! same seed leaves the same bytes.
 
 mod disk;
 mod inode;
@@ -28,8 +30,8 @@ pub enum Loss {
 pub enum Fault {
     /// The power fails: this and all later operations fail, until [`FaultyFiles::power_on`].
     PowerLoss,
-    /// This operation fails with an input/output error. After a failed sync the system considers the unwritten pages
-    /// clean, as real systems do.
+    /// This operation fails with an input/output error. After a failed sync the system considers
+    /// the unwritten pages clean, as real systems do.
     Error,
 }
 
@@ -49,7 +51,8 @@ impl FaultyFiles {
         self.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Number of operations so far that changed something or tried to. Faults refer to these numbers, from 1.
+    /// Number of operations so far that changed something or tried to. Faults refer to these
+    /// numbers, from 1.
     pub fn operations(&self) -> u64 {
         self.disk().operations
     }
@@ -76,14 +79,15 @@ impl FaultyFiles {
         self.disk().used()
     }
 
-    /// Simulates a power loss, unless one has happened, and a restart of the machine: all locks are released, and unsynced
-    /// changes are lost as `loss` says. Files and locks opened before become invalid.
+    /// Simulates a power loss, unless one has happened, and a restart of the machine: all locks are
+    /// released, and unsynced changes are lost as `loss` says. Files and locks opened before become
+    /// invalid.
     pub fn power_on(&self, loss: Loss) {
         self.disk().power_on(loss);
     }
 
-    /// Simulates the end of the process on a running system: all locks are released, no change is lost, and planned
-    /// faults are removed.
+    /// Simulates the end of the process on a running system: all locks are released, no change is
+    /// lost, and planned faults are removed.
     pub fn restart_process(&self) {
         self.disk().restart_process();
     }
@@ -99,7 +103,8 @@ impl FaultyFiles {
         })
     }
 
-    /// Replaces the content of a file on the disk itself. Returns `false` if the file does not exist.
+    /// Replaces the content of a file on the disk itself. Returns `false` if the file does not
+    /// exist.
     pub fn replace(&self, path: &Path, content: &[u8]) -> bool {
         self.disk().change(path, |bytes| {
             *bytes = content.to_vec();

@@ -92,8 +92,8 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
-    /// A workload of `appends`, each of one to four writes with entries of less than `entry_bytes`. Some entries are all
-    /// zeros, like an unwritten sector.
+    /// A workload of `appends`, each of one to four writes with entries of less than `entry_bytes`.
+    /// Some entries are all zeros, like an unwritten sector.
     pub(crate) fn new(seed: u64, appends: usize, entry_bytes: u64) -> Self {
         let mut rng = Rng::new(seed);
         let mut workload = Self { appends: Vec::new(), states: vec![TestLog::default()] };
@@ -115,8 +115,8 @@ impl Workload {
         self.states.last().expect("the first state")
     }
 
-    /// Creates a folder and runs the workload until an operation fails; the error says how many appends were
-    /// acknowledged.
+    /// Creates a folder and runs the workload until an operation fails; the error says how many
+    /// appends were acknowledged.
     pub(crate) fn run(&self, files: &FaultyFiles, settings: Settings) -> Result<Store<TestLog, FaultyFiles>, Stop> {
         create(files).map_err(|error| Stop { created: false, acknowledged: 0, error })?;
         let opened = open(files, settings).map_err(|error| Stop { created: true, acknowledged: 0, error })?;
@@ -128,7 +128,8 @@ impl Workload {
         Ok(store)
     }
 
-    /// Whether recovery may find this state: the acknowledged appends, with or without the one under way.
+    /// Whether recovery may find this state: the acknowledged appends, with or without the one
+    /// under way.
     pub(crate) fn allows(&self, acknowledged: usize, found: &TestLog) -> bool {
         self.states[acknowledged..].iter().take(2).any(|state| state == found)
     }

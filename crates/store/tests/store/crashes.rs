@@ -4,8 +4,8 @@ use crate::common::{SMALL, Stop, TestLog, Workload, contents, create, losses, op
 use quorate_store::StoreError;
 use quorate_store::faults::{Fault, FaultyFiles, Loss};
 
-/// Checks that recovery finds the acknowledged appends, perhaps with the one under way. If the folder was not created yet,
-/// it may be missing, and it must be possible to create it.
+/// Checks that recovery finds the acknowledged appends, perhaps with the one under way. If the
+/// folder was not created yet, it may be missing, and it must be possible to create it.
 fn check(files: &FaultyFiles, workload: &Workload, stop: &Stop, context: &str) -> Option<TestLog> {
     match contents(files) {
         Ok(found) => {

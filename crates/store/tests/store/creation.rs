@@ -60,7 +60,8 @@ fn damage_is_refused_until_the_node_is_reseeded_even_if_its_identity_is_damaged_
     assert_eq!(contents(&files).unwrap(), wiped());
 }
 
-/// After an interruption there is the old log unchanged, or no log until re-seeding is repeated, or the new log.
+/// After an interruption there is the old log unchanged, or no log until re-seeding is repeated, or
+/// the new log.
 #[test]
 fn reseeding_survives_a_crash_at_every_operation() {
     let (before, workload) = completed();
@@ -128,7 +129,8 @@ fn creation_that_fails_can_be_done_again() {
     }
 }
 
-/// Incarnations never repeat, even if starts are interrupted, the disk is full, or the node is re-seeded.
+/// Incarnations never repeat, even if starts are interrupted, the disk is full, or the node is
+/// re-seeded.
 #[test]
 fn no_two_starts_have_the_same_incarnation() {
     let (files, _) = completed();

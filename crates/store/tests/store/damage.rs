@@ -22,7 +22,8 @@ fn segment() -> PathBuf {
     folder().join("log-00000001")
 }
 
-/// Changes every byte. Each time the store must have equal contents or report the offset of the damage.
+/// Changes every byte. Each time the store must have equal contents or report the offset of the
+/// damage.
 fn flip_everything(last: Vec<u8>) {
     let (files, _, end) = log(last);
     for path in files.paths() {
@@ -63,7 +64,8 @@ fn a_changed_byte_before_a_last_append_of_zeros_is_detected() {
     flip_everything(vec![0; 2_000]);
 }
 
-/// A log alone cannot detect that whole appends are missing at its end, but none may be missing from the middle.
+/// A log alone cannot detect that whole appends are missing at its end, but none may be missing
+/// from the middle.
 #[test]
 fn a_log_cut_at_any_length_contains_a_prefix_of_the_workload() {
     let (files, workload, end) = log(vec![0; 700]);
@@ -96,7 +98,8 @@ fn a_frame_inside_an_entry_is_not_read_as_a_frame_of_the_log() {
     let expected = store.contents().clone();
     drop(store);
     assert_eq!(contents(&files).unwrap(), expected);
-    // Tear the last append in its second sector. The frames inside it must not make it look like damage.
+    // Tear the last append in its second sector. The frames inside it must not make it look like
+    // damage.
     let bytes = files.read(&segment()).unwrap();
     let begin = before.iter().rposition(|byte| *byte != 0).unwrap() + 1;
     let sector = (begin / 512 + 1) * 512;

@@ -112,7 +112,7 @@ fn another_node_is_refused() {
     let other = Owner { node: NodeId::from_index(4), ..owner() };
     test.message(test.open_as(other)).are(expect![[r#"
         SOME/data/identity belongs to node 3 of cluster 00000000000000000000000000c0ffee, but this
-        is node 5 of cluster 00000000000000000000000000c0ffee. Nothing was changed; start the node
+        is node 5 of cluster 00000000000000000000000000c0ffee. No data was changed; start the node
         with its own data folder.
     "#]]);
     let error = reseed::<TestLog>(&test.folder, other).unwrap_err();
@@ -125,7 +125,7 @@ fn another_cluster_is_refused() {
     let other = Owner { cluster: ClusterId(1), ..owner() };
     test.message(test.open_as(other)).are(expect![[r#"
         SOME/data/identity belongs to node 3 of cluster 00000000000000000000000000c0ffee, but this
-        is node 3 of cluster 00000000000000000000000000000001. Nothing was changed; start the node
+        is node 3 of cluster 00000000000000000000000000000001. No data was changed; start the node
         with its own data folder.
     "#]]);
 }
@@ -139,7 +139,7 @@ fn a_log_of_another_node_is_refused() {
     fs::copy(other.log(), test.log()).unwrap();
     test.refuses(expect![[r#"
         SOME/data/log-00000001 belongs to node 1 of cluster 00000000000000000000000000c0ffee, but
-        this is node 3 of cluster 00000000000000000000000000c0ffee. Nothing was changed; start the
+        this is node 3 of cluster 00000000000000000000000000c0ffee. No data was changed; start the
         node with its own data folder.
     "#]]);
 }
@@ -149,15 +149,15 @@ fn newer_formats_are_refused() {
     let test = ErrorTest::new();
     test.change(&test.log(), |bytes| bytes[8] = 2);
     test.refuses(expect![[r#"
-        SOME/data/log-00000001 has format 2, and this version knows formats up to 1. Nothing was
-        changed; start a version of Quorate that knows it.
+        SOME/data/log-00000001 has format 2; this version reads formats up to 1. No data was
+        changed; start a version of Quorate that reads format 2.
     "#]]);
     let identity = test.folder.join("identity");
     let text = fs::read_to_string(&identity).unwrap();
     fs::write(&identity, text.replace("format 1", "format 17")).unwrap();
     test.refuses(expect![[r#"
-        SOME/data/identity has format 17, and this version knows formats up to 1. Nothing was
-        changed; start a version of Quorate that knows it.
+        SOME/data/identity has format 17; this version reads formats up to 1. No data was changed;
+        start a version of Quorate that reads format 17.
     "#]]);
     let error = reseed::<TestLog>(&test.folder, owner()).unwrap_err();
     assert!(matches!(error, StoreError::Newer { found: 17, .. }), "{error}");
@@ -168,21 +168,21 @@ fn a_missing_folder_identity_and_log_have_different_errors() {
     let test = ErrorTest::new();
     fs::remove_file(test.log()).unwrap();
     test.refuses(expect![[r#"
-        SOME/data has an identity, but no log: what this node promised its peers is removed, and it
-        must not start as if it had promised nothing. Re-seed the node from its peers: that sets
-        the log aside and begins an empty one.
+        SOME/data has an identity but no log: the promises that this node made to its peers are
+        lost, and it must not start as if it had made none. Re-seed the node from its peers: this
+        moves the log aside and creates an empty one.
     "#]]);
     fs::remove_file(test.folder.join("identity")).unwrap();
     test.refuses(expect![[r#"
-        SOME/data is not a data folder: it has no file 'identity'. Found a cluster or join one to
-        create it, or correct the path.
+        SOME/data is not a data folder: it has no file 'identity'. Create it by founding or
+        joining a cluster, or correct the path.
     "#]]);
     let whole = ErrorTest::new();
     fs::remove_file(whole.folder.join("identity")).unwrap();
     whole.refuses(expect![[r#"
-        SOME/data/identity is missing or damaged, so that nobody knows whose log this is. Nothing
-        was changed. Put its text back if you have it. Re-seed the node from its peers: that sets
-        the log aside and begins an empty one, with a new identity.
+        SOME/data/identity is missing or damaged, so the owner of the log is unknown. No data was
+        changed. Restore the file if you have a copy. Otherwise: Re-seed the node from its peers:
+        this moves the log aside and creates an empty one, with a new identity.
     "#]]);
     fs::remove_dir_all(&test.folder).unwrap();
     let error = test.open_as(owner()).err().unwrap();
@@ -202,16 +202,15 @@ fn empty_files_are_damage() {
     let test = ErrorTest::new();
     fs::write(test.log(), b"").unwrap();
     test.refuses(expect![[r#"
-        SOME/data/log-00000001 is damaged at byte 0: the file ends state its header. The node
-        does not start, because something it promised its peers may be missing; nothing was
-        changed on the disk. Re-seed the node from its peers: that sets the log aside and begins
-        an empty one.
+        SOME/data/log-00000001 is damaged at byte 0: the file ends inside its header. The node does
+        not start, because promises to its peers may be missing; no data was changed. Re-seed the
+        node from its peers: this moves the log aside and creates an empty one.
     "#]]);
     fs::write(test.folder.join("identity"), b"").unwrap();
     test.refuses(expect![[r#"
-        SOME/data/identity is missing or damaged, so that nobody knows whose log this is. Nothing
-        was changed. Put its text back if you have it. Re-seed the node from its peers: that sets
-        the log aside and begins an empty one, with a new identity.
+        SOME/data/identity is missing or damaged, so the owner of the log is unknown. No data was
+        changed. Restore the file if you have a copy. Otherwise: Re-seed the node from its peers:
+        this moves the log aside and creates an empty one, with a new identity.
     "#]]);
 }
 
@@ -222,7 +221,7 @@ fn a_file_in_the_place_of_the_folder_is_refused() {
     fs::write(&test.folder, b"notes").unwrap();
     for refused in [test.open_as(owner()).map(|_| ()), found::<TestLog>(&test.folder, owner())] {
         test.message(refused).are(expect![[r#"
-            SOME/data is a file, and the data of a node needs a folder. Correct the path.
+            SOME/data must be a folder, but it is a file. Correct the path.
         "#]]);
     }
 }
@@ -232,8 +231,7 @@ fn a_folder_is_created_once() {
     let test = ErrorTest::new();
     for created in [found::<TestLog>(&test.folder, owner()), join::<TestLog>(&test.folder, owner())] {
         test.message(created).are(expect![[r#"
-            SOME/data is a data folder already. It was left as it is; open it, or choose another
-            folder.
+            SOME/data is already a data folder. It was not changed; open it, or choose another folder.
         "#]]);
     }
     assert_eq!(test.open_as(owner()).unwrap().1.entries.len(), 3);
@@ -246,34 +244,34 @@ fn damage_is_reported_with_its_offset() {
     let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
     test.change(&test.log(), |bytes| bytes[end / 2 + 20] ^= 1);
     test.refuses(expect![[r#"
-        SOME/data/log-00000001 is damaged at byte 139 (frame 2): the frame is not what was
-        written, and whole frames follow it. The node does not start, because something it
-        promised its peers may be missing; nothing was changed on the disk. Re-seed the node from
-        its peers: that sets the log aside and begins an empty one.
+        SOME/data/log-00000001 is damaged at byte 139 (frame 2): the frame is not valid, and
+        complete frames follow it. The node does not start, because promises to its peers may be
+        missing; no data was changed. Re-seed the node from its peers: this moves the log aside
+        and creates an empty one.
     "#]]);
     fs::write(test.log(), &bytes).unwrap();
     test.change(&test.log(), |bytes| bytes[end - 10] ^= 1);
     test.refuses(expect![[r#"
-        SOME/data/log-00000001 is damaged at byte 199 (frame 3): all of the frame is there, but
-        its checksum is wrong. The node does not start, because something it promised its peers
-        may be missing; nothing was changed on the disk. Re-seed the node from its peers: that
-        sets the log aside and begins an empty one.
+        SOME/data/log-00000001 is damaged at byte 199 (frame 3): the frame is complete, but its
+        checksum is wrong. The node does not start, because promises to its peers may be missing;
+        no data was changed. Re-seed the node from its peers: this moves the log aside and creates
+        an empty one.
     "#]]);
     fs::write(test.log(), &bytes).unwrap();
     test.change(&test.log(), |bytes| bytes[50] ^= 1);
     test.refuses(expect![[r#"
-        SOME/data/log-00000001 is damaged at byte 48: the checkpoint that the segment begins with
-        is not what was written. The node does not start, because something it promised its peers
-        may be missing; nothing was changed on the disk. Re-seed the node from its peers: that
-        sets the log aside and begins an empty one.
+        SOME/data/log-00000001 is damaged at byte 48: the checkpoint at the start of the segment
+        is not valid. The node does not start, because promises to its peers may be missing; no
+        data was changed. Re-seed the node from its peers: this moves the log aside and creates an
+        empty one.
     "#]]);
     fs::write(test.log(), &bytes).unwrap();
     test.change(&test.log(), |bytes| bytes[0] ^= 1);
     test.refuses(expect![[r#"
-        SOME/data/log-00000001 is damaged at byte 0: it does not begin as a segment of a log does.
-        The node does not start, because something it promised its peers may be missing; nothing
-        was changed on the disk. Re-seed the node from its peers: that sets the log aside and
-        begins an empty one.
+        SOME/data/log-00000001 is damaged at byte 0: it does not start with the magic bytes of a
+        log segment. The node does not start, because promises to its peers may be missing; no
+        data was changed. Re-seed the node from its peers: this moves the log aside and creates an
+        empty one.
     "#]]);
     fs::write(test.log(), &bytes).unwrap();
     assert_eq!(test.open_as(owner()).unwrap().1.entries.len(), 3);
@@ -291,14 +289,15 @@ fn writes_of_another_protocol_are_refused() {
     }
     let test = ErrorTest::new();
     test.message(Store::<OtherContents>::open(&test.folder, owner(), SMALL)).are(expect![[r#"
-            SOME/data/log-00000001 is whole, but frame 0 at byte 48 means nothing to this program (The
-            original data was not well encoded): another protocol or another version of it wrote the
-            log. Nothing was changed; start the version that wrote it.
+        SOME/data/log-00000001 is intact, but frame 0 at byte 48 cannot be decoded (The original
+        data was not well encoded): another protocol or version wrote the log. No data was
+        changed; start the version that wrote it.
     "#]]);
     assert_eq!(test.open_as(owner()).unwrap().1.entries.len(), 3);
 }
 
-/// The real file system without permission to list or create folders. (Changing real permissions would not stop root.)
+/// The real file system without permission to list or create folders. (Changing real permissions
+/// would not stop root.)
 #[derive(Clone, Copy)]
 struct Forbidden;
 
@@ -339,14 +338,14 @@ impl FileSystem for Forbidden {
 fn a_forbidden_folder_is_reported() {
     let test = ErrorTest::new();
     test.message(Store::<TestLog, _>::open_in(Forbidden, &test.folder, owner(), SMALL)).are(expect![[r#"
-        Cannot list SOME/data: permission denied. What was acknowledged before is not touched;
-        repair the cause, then start the node again.
+        Cannot list SOME/data: permission denied. Data acknowledged before is not affected; fix
+        the cause, then restart the node.
     "#]]);
     let identity = Identity { owner: owner(), origin: Origin::Joined };
     let created = create_in::<TestLog, _>(Forbidden, &test.folder, identity, Incarnation::FIRST);
     test.message(created).are(expect![[r#"
-        Cannot create SOME/data: permission denied. What was acknowledged before is not touched;
-        repair the cause, then start the node again.
+        Cannot create SOME/data: permission denied. Data acknowledged before is not affected; fix
+        the cause, then restart the node.
     "#]]);
 }
 
@@ -360,20 +359,20 @@ fn full_and_failed_disks_are_reported() {
     let (mut store, ..) = open(&files, SMALL).unwrap();
     files.limit(files.used());
     test.message(store.append(&[put(0, vec![1])])).are(expect![[r#"
-        The disk is full: /data/node/log-00000001 could not be written (no storage space). Nothing
-        that was acknowledged is lost, and nothing of this write remains. Make room; the same
-        write can then be tried again.
+        The disk is full: cannot write /data/node/log-00000001 (no storage space). No acknowledged
+        data is lost, and no part of this write remains. Free some space; the same write can then
+        be tried again.
     "#]]);
     files.heal();
     files.fail_at(files.operations() + 2, Fault::Error);
     test.message(store.append(&[put(0, vec![1])])).are(expect![[r#"
-        Cannot write /data/node/log-00000001: Input/output error (os error 5). What was
-        acknowledged before is not touched; repair the cause, then start the node again.
+        Cannot write /data/node/log-00000001: Input/output error (os error 5). Data acknowledged
+        before is not affected; fix the cause, then restart the node.
     "#]]);
     test.message(store.append(&[put(0, vec![1])])).are(expect![[r#"
-        The store takes nothing more, because the disk failed earlier (cannot write
-        /data/node/log-00000001: Input/output error (os error 5)). After a failed sync nothing is
-        known; restart the node, which then reads what is really there.
+        The store accepts no more writes, because the disk failed earlier (cannot write
+        /data/node/log-00000001: Input/output error (os error 5)). After a failed sync the
+        contents of the disk are unknown; restart the node, which then reads what was saved.
     "#]]);
 }
 

@@ -1,11 +1,12 @@
-//! Input/output errors at every operation: the store accepts no more writes, and loses no acknowledged one.
+//! Input/output errors at every operation: the store accepts no more writes, and loses no
+//! acknowledged one.
 
 use crate::common::{SMALL, TestLog, Workload, contents, create, losses, open};
 use quorate_store::StoreError;
 use quorate_store::faults::{Fault, FaultyFiles, Loss};
 
-/// Runs the workload with an error at this operation. Returns the number of acknowledged appends, or `None` if the
-/// workload ended before.
+/// Runs the workload with an error at this operation. Returns the number of acknowledged appends,
+/// or `None` if the workload ended before.
 fn run(files: &FaultyFiles, workload: &Workload, operation: u64) -> Option<usize> {
     let (mut store, ..) = open(files, SMALL).unwrap();
     files.fail_at(files.operations() + operation, Fault::Error);
@@ -43,8 +44,8 @@ fn after_an_error_at_any_operation_no_write_is_accepted_and_none_is_lost() {
     assert!(failures > 150, "{failures}");
 }
 
-/// The process restarts on a system that considers the pages of a failed sync clean. The contents that it finds must
-/// survive a power loss.
+/// The process restarts on a system that considers the pages of a failed sync clean. The contents
+/// that it finds must survive a power loss.
 fn restart_without_power_loss(files: &FaultyFiles, workload: &Workload, acknowledged: usize, operation: u64) {
     files.restart_process();
     let (mut store, found, _) = open(files, SMALL).unwrap_or_else(|error| panic!("{operation}: {error}"));

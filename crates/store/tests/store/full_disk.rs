@@ -4,7 +4,8 @@ use crate::common::{SMALL, Workload, Write, contents, losses, open};
 use quorate_store::faults::{Fault, FaultyFiles};
 use quorate_store::{Settings, StoreError};
 
-/// Runs the workload. Whenever the disk is full, checks that nothing changed, adds some space and retries.
+/// Runs the workload. Whenever the disk is full, checks that nothing changed, adds some space and
+/// retries.
 fn run_with_retries(files: &FaultyFiles, workload: &Workload, settings: Settings, step: u64) -> u64 {
     let (mut store, ..) = open(files, settings).unwrap();
     let mut limit = files.used();
@@ -51,7 +52,8 @@ fn a_full_disk_refuses_large_appends_in_every_phase() {
     }
 }
 
-/// At every limit, the workload runs until the disk is full. Then the limit is removed, and all of it succeeds.
+/// At every limit, the workload runs until the disk is full. Then the limit is removed, and all of
+/// it succeeds.
 #[test]
 fn when_space_returns_the_same_append_succeeds() {
     let workload = Workload::new(22, 12, 300);
@@ -116,8 +118,8 @@ fn a_log_that_fills_the_disk_with_obsolete_frames_frees_space() {
     assert!(files.used() <= 20_000);
 }
 
-/// Runs the workload on a disk that is full repeatedly, until the fault occurs. Returns the number of acknowledged
-/// appends, or `None` if the workload ended before.
+/// Runs the workload on a disk that is full repeatedly, until the fault occurs. Returns the number
+/// of acknowledged appends, or `None` if the workload ended before.
 fn run_until_fault(files: &FaultyFiles, workload: &Workload, operation: u64, fault: Fault) -> Option<usize> {
     let (mut store, ..) = open(files, SMALL).unwrap();
     let mut limit = files.used() + 100;

@@ -1,4 +1,5 @@
-//! The store on disks that fail in every way: acknowledged writes are there, or the store reports why not.
+//! The store on disks that fail in every way: acknowledged writes are there, or the store reports
+//! why not.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;

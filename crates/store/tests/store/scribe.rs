@@ -15,8 +15,8 @@ fn start(files: &FaultyFiles, capacity: usize) -> (Scribe<TestLog>, Receiver<Rep
     (scribe, reports)
 }
 
-/// A scribe that blocks after each report until the test sends on the gate or drops it. The gate is last in the tuple, so
-/// that a failing test drops it first; otherwise the scribe could not end.
+/// A scribe that blocks after each report until the test sends on the gate or drops it. The gate is
+/// last in the tuple, so that a failing test drops it first; otherwise the scribe could not end.
 fn start_gated(files: &FaultyFiles, capacity: usize) -> (Scribe<TestLog>, Receiver<Report>, Sender<()>) {
     create(files).unwrap();
     let (store, ..) = open(files, Settings { ahead_bytes: 100_000, ..SMALL }).unwrap();

@@ -1,4 +1,4 @@
-//! What a leader has put into the log for others and does not know the outcome of yet.
+//! A leader's proposals whose outcome is not known yet.
 
 use super::{Ask, Change};
 use crate::command::{Proposal, Ticket};
@@ -6,23 +6,24 @@ use quorate_core::NodeId;
 use quorate_core::membership::Request;
 use std::collections::BTreeMap;
 
-/// What a leader has under way: at most one thing of a kind and node, so that a slow log never fills with repetitions.
+/// A leader's pending proposals: at most one per subject, so that repeated requests do not fill a
+/// slow log.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Desk {
+pub(super) struct PendingProposals {
     last: u64,
-    under_way: BTreeMap<Ticket, Matter>,
+    pending: BTreeMap<Ticket, Subject>,
 }
 
-/// What a proposal is about.
+/// The subject of a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Matter {
+enum Subject {
     Founding,
     Time,
     Stay(NodeId),
     Suspicion { of: NodeId, by: NodeId },
 }
 
-impl Matter {
+impl Subject {
     const fn of(change: &Change) -> Self {
         match change {
             Change::Found { .. } => Self::Founding,
@@ -37,43 +38,44 @@ impl Matter {
     }
 }
 
-impl Desk {
-    /// A proposal of this, unless one about the same matter is under way.
-    pub(super) fn take(&mut self, change: Change) -> Option<Proposal<Change>> {
-        let matter = Matter::of(&change);
-        if self.under_way.values().any(|known| *known == matter) {
+impl PendingProposals {
+    /// Returns a proposal of this change, unless one with the same subject is pending.
+    pub(super) fn add(&mut self, change: Change) -> Option<Proposal<Change>> {
+        let subject = Subject::of(&change);
+        if self.pending.values().any(|known| *known == subject) {
             return None;
         }
         self.last += 1;
         let ticket = Ticket(self.last);
-        self.under_way.insert(ticket, matter);
+        self.pending.insert(ticket, subject);
         Some(Proposal { ticket, command: change })
     }
 
-    /// Something came of a proposal, or it is unknown what: whoever asked asks again if need be.
-    pub(super) fn settle(&mut self, ticket: Ticket) {
-        self.under_way.remove(&ticket);
+    /// Removes a proposal that was answered, refused, or whose outcome is unknown. The requester
+    /// repeats it if necessary.
+    pub(super) fn remove(&mut self, ticket: Ticket) {
+        self.pending.remove(&ticket);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Desk;
+    use super::PendingProposals;
     use crate::membership::{Ask, Change};
     use quorate_core::membership::Request;
     use quorate_core::{Incarnation, NodeId, Time};
 
     #[test]
-    fn a_node_has_one_request_under_way_at_a_time() {
-        let mut desk = Desk::default();
+    fn a_node_has_one_pending_request_at_a_time() {
+        let mut pending = PendingProposals::default();
         let join = |index| {
             let request = Request::Join { node: NodeId::from_index(index), incarnation: Incarnation::FIRST };
             Change::Ask(Ask { request, asked: Time::ZERO })
         };
-        let first = desk.take(join(0)).map(|proposal| proposal.ticket);
-        assert!(first.is_some() && desk.take(join(1)).is_some());
-        assert!(desk.take(join(0)).is_none());
-        first.into_iter().for_each(|ticket| desk.settle(ticket));
-        assert!(desk.take(join(0)).is_some());
+        let first = pending.add(join(0)).map(|proposal| proposal.ticket);
+        assert!(first.is_some() && pending.add(join(1)).is_some());
+        assert!(pending.add(join(0)).is_none());
+        first.into_iter().for_each(|ticket| pending.remove(ticket));
+        assert!(pending.add(join(0)).is_some());
     }
 }

@@ -1,6 +1,7 @@
-//! Members in the simulator, each with a user who wants in again and again, and a judge who watches them.
+//! Members in the simulator, each with a client that requests entry repeatedly, and a check of
+//! mutual exclusion.
 
-use super::informed::{Informed, Told};
+use super::with_suspicions::{ExtendedCommand, WithSuspicions};
 use crate::setup;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::wrap::InViews;
@@ -24,35 +25,36 @@ impl<P> Algorithm for P where
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Weather {
+pub(crate) struct FaultPlan {
     pub(crate) seed: u64,
     pub(crate) nodes: usize,
     pub(crate) loss_percent: u32,
-    /// How much each clock is too fast, in millionths.
+    /// The drift of each clock, in parts per million.
     pub(crate) drift: Vec<i32>,
-    pub(crate) faults: Vec<String>,
-    pub(crate) gone: Vec<(Duration, NodeId, NodeId)>,
+    pub(crate) schedule: Vec<String>,
+    /// Suspicions: when, at which node, of which node.
+    pub(crate) suspicions: Vec<(Duration, NodeId, NodeId)>,
 }
 
-impl Weather {
-    pub(crate) fn fair(seed: u64, nodes: usize) -> Self {
-        Self { seed, nodes, loss_percent: 0, drift: vec![0; nodes], faults: Vec::new(), gone: Vec::new() }
+impl FaultPlan {
+    pub(crate) fn without_faults(seed: u64, nodes: usize) -> Self {
+        Self { seed, nodes, loss_percent: 0, drift: vec![0; nodes], schedule: Vec::new(), suspicions: Vec::new() }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
+enum Occupancy {
     Out,
     In(Time),
 }
 
-pub(crate) struct Fleet<P: Algorithm> {
-    pub(crate) world: World<Informed<P>, ()>,
-    weather: Weather,
+pub(crate) struct SimulatedGroup<P: Algorithm> {
+    pub(crate) world: World<WithSuspicions<P>, ()>,
+    faults: FaultPlan,
     dice: Dice,
-    places: Vec<Place>,
+    places: Vec<Occupancy>,
     highest: Option<Fence>,
-    /// Every entry: when, and whose.
+    /// Time and node of every entry into the critical section.
     pub(crate) entries: Vec<(Time, NodeId)>,
 }
 
@@ -64,44 +66,44 @@ pub(crate) fn instant(count: u64) -> Time {
     Time::ZERO + millis(count)
 }
 
-impl<P: Algorithm> Fleet<P> {
-    pub(crate) fn new(weather: Weather, plan: Plan, make: impl Fn(NodeId, Group) -> P + 'static) -> Self {
-        let chances = [weather.loss_percent, weather.loss_percent / 2].map(|percent| format!("{percent}%"));
+impl<P: Algorithm> SimulatedGroup<P> {
+    pub(crate) fn new(faults: FaultPlan, plan: Plan, make: impl Fn(NodeId, Group) -> P + 'static) -> Self {
+        let chances = [faults.loss_percent, faults.loss_percent / 2].map(|percent| format!("{percent}%"));
         let chances = [&*chances[0], &*chances[1]];
-        let setup = setup(weather.nodes, weather.seed, "uniform:1ms..5ms", chances, "uniform:1ms..8ms");
-        let group = Group::of_size(weather.nodes);
-        let make = move |me| Informed(Member::new(me, make(me, group.clone()), plan.clone()));
+        let setup = setup(faults.nodes, faults.seed, "uniform:1ms..5ms", chances, "uniform:1ms..8ms");
+        let all = Group::of_size(faults.nodes);
+        let make = move |me| WithSuspicions(Member::new(me, make(me, all.clone()), plan.clone()));
         let mut world = World::new(&setup, make, ());
-        for fault in &weather.faults {
+        for fault in &faults.schedule {
             world.schedule(fault.parse::<TimedFault>().unwrap());
         }
-        for (place, ppm) in weather.drift.iter().enumerate() {
+        for (place, ppm) in faults.drift.iter().enumerate() {
             world.schedule(format!("drift {} by {ppm}ppm", place + 1).parse().unwrap());
         }
-        for (after, who, whom) in &weather.gone {
-            world.command(Time::ZERO + *after, *who, Told::Gone(*whom));
+        for (after, who, whom) in &faults.suspicions {
+            world.command(Time::ZERO + *after, *who, ExtendedCommand::Suspect(*whom));
         }
         world.start();
-        let nodes = weather.nodes;
-        let dice = Dice::new(weather.seed, Stream::Workload);
-        let mut fleet =
-            Self { world, weather, dice, places: vec![Place::Out; nodes], highest: None, entries: Vec::new() };
-        (0..nodes).map(NodeId::from_index).for_each(|node| fleet.pause_for_thought(node));
-        fleet
+        let nodes = faults.nodes;
+        let dice = Dice::new(faults.seed, Stream::Workload);
+        let mut group =
+            Self { world, faults, dice, places: vec![Occupancy::Out; nodes], highest: None, entries: Vec::new() };
+        (0..nodes).map(NodeId::from_index).for_each(|node| group.request_later(node));
+        group
     }
 
-    /// Runs until something is so, or until this instant has come.
+    /// Runs until `found` returns a value, at most until the deadline.
     pub(crate) fn until<T>(&mut self, deadline: Time, mut found: impl FnMut(&Self) -> Option<T>) -> Option<T> {
         while self.world.time() < deadline {
             if let Some(found) = found(self) {
                 return Some(found);
             }
-            assert!(self.world.advance(), "nothing is left to happen");
+            assert!(self.world.advance(), "no event is left");
             while let Some((node, news)) = self.world.next_news() {
                 match news {
-                    News::Told(event) => self.told(node, event),
-                    News::Crashed => self.places[node.index()] = Place::Out,
-                    News::Restarted => self.pause_for_thought(node),
+                    News::Told(event) => self.handle(node, event),
+                    News::Crashed => self.places[node.index()] = Occupancy::Out,
+                    News::Restarted => self.request_later(node),
                     News::Alarm => {}
                 }
             }
@@ -115,24 +117,24 @@ impl<P: Algorithm> Fleet<P> {
 
     pub(crate) fn leader(&self) -> Option<NodeId> {
         let leads = |node: &NodeId| self.world.is_up(*node) && self.world.node(*node).unwrap().0.replica().leads();
-        (0..self.weather.nodes).map(NodeId::from_index).find(leads)
+        (0..self.faults.nodes).map(NodeId::from_index).find(leads)
     }
 
     pub(crate) fn member(&self, node: NodeId) -> &Member<P> {
         &self.world.node(node).unwrap().0
     }
 
-    pub(crate) fn was_served(&self, node: NodeId, since: Time) -> bool {
+    pub(crate) fn has_entered(&self, node: NodeId, since: Time) -> bool {
         self.entries.iter().rev().take_while(|(at, _)| *at >= since).any(|(_, who)| *who == node)
     }
 
-    /// A user that is out asks again after a while.
-    fn pause_for_thought(&mut self, node: NodeId) {
+    /// Lets the client request entry after a random delay.
+    fn request_later(&mut self, node: NodeId) {
         let at = self.world.time() + self.dice.between(millis(20), millis(300));
-        self.world.command_this_life(at, node, Told::User(Command::Acquire));
+        self.world.command_this_life(at, node, ExtendedCommand::Client(Command::Acquire));
     }
 
-    fn told(&mut self, node: NodeId, event: Event) {
+    fn handle(&mut self, node: NodeId, event: Event) {
         match event {
             Event::Entered { fence, until } => {
                 assert!(self.highest < Some(fence), "{node} enters with {fence} after {:?}", self.highest);
@@ -140,35 +142,36 @@ impl<P: Algorithm> Fleet<P> {
                 self.entries.push((self.world.time(), node));
                 self.stay(node, until);
                 let at = self.world.time() + self.dice.between(millis(5), millis(200));
-                self.world.command_this_life(at, node, Told::User(Command::Release));
+                self.world.command_this_life(at, node, ExtendedCommand::Client(Command::Release));
             }
             Event::Extended { until } => self.stay(node, until),
             Event::Left => self.leave(node),
-            // Whoever is thrown out may have asked to leave before it knew; the answer is then a refusal.
+            // The client may have released before it learnt that it lost its entry; then the
+            // release is refused.
             Event::Lost => self.leave(node),
             Event::Refused(_) => {}
-            Event::Denied | Event::Cancelled => panic!("{node} is told {event}"),
+            Event::Denied | Event::Cancelled => panic!("unexpected event of {node}: {event}"),
         }
     }
 
     fn leave(&mut self, node: NodeId) {
-        self.places[node.index()] = Place::Out;
-        self.pause_for_thought(node);
+        self.places[node.index()] = Occupancy::Out;
+        self.request_later(node);
     }
 
-    /// The judge: nobody is in the right to be inside while another is.
+    /// Checks that no other node is in the critical section.
     fn stay(&mut self, node: NodeId, until: Time) {
         let now = self.world.time();
         for (place, other) in self.places.iter().enumerate() {
             let other_node = NodeId::from_index(place);
             assert!(
-                other_node == node || !matches!(other, Place::In(end) if *end > now),
-                "{node} and {other_node} are both inside at {now}: {other:?}, {:?}",
-                self.weather
+                other_node == node || !matches!(other, Occupancy::In(end) if *end > now),
+                "{node} and {other_node} are both in the critical section at {now}: {other:?}, {:?}",
+                self.faults
             );
         }
-        let rate = 1_000_000 + i128::from(self.weather.drift[node.index()]);
+        let rate = 1_000_000 + i128::from(self.faults.drift[node.index()]);
         let end = i128::from(until.nanos()) * 1_000_000 / rate;
-        self.places[node.index()] = Place::In(Time::from_nanos(i64::try_from(end).unwrap()));
+        self.places[node.index()] = Occupancy::In(Time::from_nanos(i64::try_from(end).unwrap()));
     }
 }

@@ -1,4 +1,4 @@
-//! A member whose driver can be told that a peer's process is gone, as a kernel would tell it.
+//! A member with an extra command that reports the end of a peer's process, as a kernel would.
 
 use quorate_core::mutex;
 use quorate_core::wrap::InViews;
@@ -6,17 +6,17 @@ use quorate_core::{Effect, Effects, Input, NodeId, Note, Protocol, Sink, Time};
 use quorate_replica::membership::Member;
 use serde::Serialize;
 
-/// What happens to a node from outside: its user asks something, or its kernel tells it of a peer.
+/// A command from the client, or a report that a peer's process has ended.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) enum Told {
-    User(mutex::Command),
-    Gone(NodeId),
+pub(crate) enum ExtendedCommand {
+    Client(mutex::Command),
+    Suspect(NodeId),
 }
 
-pub(crate) struct Informed<P: InViews>(pub(crate) Member<P>);
+pub(crate) struct WithSuspicions<P: InViews>(pub(crate) Member<P>);
 
-impl<P: InViews<Command = mutex::Command>> Protocol for Informed<P> {
-    type Command = Told;
+impl<P: InViews<Command = mutex::Command>> Protocol for WithSuspicions<P> {
+    type Command = ExtendedCommand;
     type Message = <Member<P> as Protocol>::Message;
     type Timer = <Member<P> as Protocol>::Timer;
     type Event = P::Event;
@@ -25,8 +25,8 @@ impl<P: InViews<Command = mutex::Command>> Protocol for Informed<P> {
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         let input = match input {
             Input::Start { durable, incarnation } => Input::Start { durable, incarnation },
-            Input::Command(Told::User(command)) => Input::Command(command),
-            Input::Command(Told::Gone(node)) => Input::Suspect(node),
+            Input::Command(ExtendedCommand::Client(command)) => Input::Command(command),
+            Input::Command(ExtendedCommand::Suspect(node)) => Input::Suspect(node),
             Input::Message { from, message } => Input::Message { from, message },
             Input::Timer(timer) => Input::Timer(timer),
             Input::Saved(count) => Input::Saved(count),
@@ -37,13 +37,13 @@ impl<P: InViews<Command = mutex::Command>> Protocol for Informed<P> {
             Input::View(view) => Input::View(view),
             Input::Lease(until) => Input::Lease(until),
         };
-        self.0.step(now, input, &mut Effects::new(&mut Passage(out)));
+        self.0.step(now, input, &mut Effects::new(&mut PassThrough(out)));
     }
 }
 
-struct Passage<'a, 'b, P: InViews<Command = mutex::Command>>(&'a mut Effects<'b, Informed<P>>);
+struct PassThrough<'a, 'b, P: InViews<Command = mutex::Command>>(&'a mut Effects<'b, WithSuspicions<P>>);
 
-impl<P: InViews<Command = mutex::Command>> Sink<Member<P>> for Passage<'_, '_, P> {
+impl<P: InViews<Command = mutex::Command>> Sink<Member<P>> for PassThrough<'_, '_, P> {
     fn effect(&mut self, effect: Effect<Member<P>>) {
         self.0.put(match effect {
             Effect::Send { to, message, order } => Effect::Send { to, message, order },

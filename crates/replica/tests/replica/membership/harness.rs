@@ -1,4 +1,5 @@
-//! Three members step by step: what they send takes a millisecond unless a test takes it away, and their disks wait if a test says so.
+//! Three members, step by step: messages take a millisecond unless the test drops them, and disks
+//! block if the test asks.
 
 use quorate_core::mutex::{Central, Command, Event};
 use quorate_core::{
@@ -9,28 +10,28 @@ use quorate_replica::Durable;
 use quorate_replica::membership::{Member, Plan};
 
 pub(crate) type Node = Member<Central>;
-type Letter = <Node as Protocol>::Message;
-type Alarm = <Node as Protocol>::Timer;
+type NodeMessage = <Node as Protocol>::Message;
+type NodeTimer = <Node as Protocol>::Timer;
 
 pub(crate) const NODES: usize = 3;
 
-pub(crate) type Loses = Box<dyn Fn(NodeId, NodeId, &Letter) -> bool>;
+pub(crate) type Drops = Box<dyn Fn(NodeId, NodeId, &NodeMessage) -> bool>;
 
-struct Actor {
+struct Host {
     node: Option<Node>,
-    life: Incarnation,
+    incarnation: Incarnation,
     durable: Durable,
     barrier: Barrier<Node>,
     saved: u64,
-    timers: Vec<(Time, Alarm)>,
+    timers: Vec<(Time, NodeTimer)>,
 }
 
-pub(crate) struct Stage {
+pub(crate) struct Harness {
     pub(crate) now: Time,
-    actors: Vec<Actor>,
-    letters: Vec<(Time, NodeId, NodeId, Letter)>,
-    pub(crate) loses: Loses,
-    /// Whether disks confirm nothing.
+    hosts: Vec<Host>,
+    messages: Vec<(Time, NodeId, NodeId, NodeMessage)>,
+    pub(crate) drops: Drops,
+    /// Whether disks confirm no saves.
     pub(crate) disks_wait: bool,
     pub(crate) notes: Vec<(Time, NodeId, &'static str)>,
     pub(crate) events: Vec<(Time, NodeId, Event)>,
@@ -38,12 +39,12 @@ pub(crate) struct Stage {
 }
 
 #[derive(Default)]
-struct Heap {
+struct Collector {
     effects: Vec<Effect<Node>>,
     rules: Vec<&'static str>,
 }
 
-impl Sink<Node> for Heap {
+impl Sink<Node> for Collector {
     fn effect(&mut self, effect: Effect<Node>) {
         self.effects.push(effect);
     }
@@ -60,47 +61,47 @@ fn member(me: NodeId) -> Node {
     Member::new(me, Central::new(me, group.clone()), Plan::new(&group, 7))
 }
 
-pub(crate) fn everyone() -> impl Iterator<Item = NodeId> {
+pub(crate) fn all_nodes() -> impl Iterator<Item = NodeId> {
     (0..NODES).map(NodeId::from_index)
 }
 
-impl Stage {
+impl Harness {
     pub(crate) fn new() -> Self {
-        let actor = |_| Actor {
+        let host = |_| Host {
             node: None,
-            life: Incarnation::FIRST,
+            incarnation: Incarnation::FIRST,
             durable: Durable::default(),
             barrier: Barrier::default(),
             saved: 0,
             timers: Vec::new(),
         };
-        let mut stage = Self {
+        let mut harness = Self {
             now: Time::ZERO,
-            actors: everyone().map(actor).collect(),
-            letters: Vec::new(),
-            loses: Box::new(|_, _, _| false),
+            hosts: all_nodes().map(host).collect(),
+            messages: Vec::new(),
+            drops: Box::new(|_, _, _| false),
             disks_wait: false,
             notes: Vec::new(),
             events: Vec::new(),
             asked: [None; NODES],
         };
-        everyone().for_each(|node| stage.boot(node));
-        stage
+        all_nodes().for_each(|node| harness.boot(node));
+        harness
     }
 
-    /// Three members of whom each has a lease in the first view.
+    /// Three members that all have a lease in the first view.
     pub(crate) fn settled() -> Self {
-        let mut stage = Self::new();
-        stage.until("leases", |stage| everyone().all(|node| stage.node(node).viewed().acts(stage.now)));
-        stage
+        let mut harness = Self::new();
+        harness.until("leases", |harness| all_nodes().all(|node| harness.node(node).viewed().acts(harness.now)));
+        harness
     }
 
     pub(crate) fn node(&self, node: NodeId) -> &Node {
-        self.actors[node.index()].node.as_ref().unwrap()
+        self.hosts[node.index()].node.as_ref().unwrap()
     }
 
     pub(crate) fn leader(&self) -> Option<NodeId> {
-        let up = everyone().filter(|node| self.actors[node.index()].node.is_some());
+        let up = all_nodes().filter(|node| self.hosts[node.index()].node.is_some());
         up.into_iter().find(|node| self.node(*node).replica().leads())
     }
 
@@ -110,21 +111,21 @@ impl Stage {
     }
 
     pub(crate) fn boot(&mut self, node: NodeId) {
-        let actor = &mut self.actors[node.index()];
-        actor.node = Some(member(node));
-        let (durable, incarnation) = (actor.durable.clone(), actor.life);
+        let host = &mut self.hosts[node.index()];
+        host.node = Some(member(node));
+        let (durable, incarnation) = (host.durable.clone(), host.incarnation);
         self.input(node, Input::Start { durable, incarnation });
     }
 
-    /// The node's process is gone, and all that it kept in memory.
+    /// Ends the node's process; its state in memory is lost.
     pub(crate) fn kill(&mut self, node: NodeId) {
-        let actor = &mut self.actors[node.index()];
-        (actor.node, actor.barrier, actor.saved, actor.timers) = (None, Barrier::default(), 0, Vec::new());
-        actor.life = actor.life.next();
+        let host = &mut self.hosts[node.index()];
+        (host.node, host.barrier, host.saved, host.timers) = (None, Barrier::default(), 0, Vec::new());
+        host.incarnation = host.incarnation.next();
     }
 
     pub(crate) fn wipe(&mut self, node: NodeId) {
-        self.actors[node.index()].durable = Durable { wiped: true, ..Durable::default() };
+        self.hosts[node.index()].durable = Durable { wiped: true, ..Durable::default() };
     }
 
     pub(crate) fn command(&mut self, node: NodeId, command: Command) {
@@ -134,12 +135,12 @@ impl Stage {
     pub(crate) fn input(&mut self, node: NodeId, input: Input<Node>) {
         let mut inputs = vec![input];
         while let Some(input) = inputs.pop() {
-            let Some(actor) = self.actors[node.index()].node.as_mut() else { return };
-            let mut heap = Heap::default();
-            actor.step(self.now, input, &mut Effects::new(&mut heap));
-            self.notes.extend(heap.rules.into_iter().map(|rule| (self.now, node, rule)));
-            for effect in heap.effects {
-                if let Some(effect) = self.actors[node.index()].barrier.admit(effect) {
+            let Some(host) = self.hosts[node.index()].node.as_mut() else { return };
+            let mut collector = Collector::default();
+            host.step(self.now, input, &mut Effects::new(&mut collector));
+            self.notes.extend(collector.rules.into_iter().map(|rule| (self.now, node, rule)));
+            for effect in collector.effects {
+                if let Some(effect) = self.hosts[node.index()].barrier.admit(effect) {
                     self.carry_out(node, effect);
                 }
             }
@@ -149,16 +150,16 @@ impl Stage {
         }
     }
 
-    /// Confirms what was saved, and tells how much that is in all if it is more than before.
+    /// Confirms all saves. Returns their total number if it has grown.
     fn sync(&mut self, node: NodeId) -> Option<u64> {
-        let actor = &mut self.actors[node.index()];
-        let count = actor.barrier.asked();
-        if self.disks_wait || actor.saved == count {
+        let host = &mut self.hosts[node.index()];
+        let count = host.barrier.asked();
+        if self.disks_wait || host.saved == count {
             return None;
         }
-        actor.saved = count;
-        actor.barrier.durable(count);
-        while let Some(effect) = self.actors[node.index()].barrier.release() {
+        host.saved = count;
+        host.barrier.durable(count);
+        while let Some(effect) = self.hosts[node.index()].barrier.release() {
             self.carry_out(node, effect);
         }
         Some(count)
@@ -171,41 +172,41 @@ impl Stage {
             Effect::Multicast { to, message, .. } => {
                 to.others(from).for_each(|to| self.post(later, from, to, message.clone()));
             }
-            Effect::Save(write) => self.actors[from.index()].durable.apply(write),
+            Effect::Save(write) => self.hosts[from.index()].durable.apply(write),
             Effect::SetTimer { timer, span } => {
-                let timers = &mut self.actors[from.index()].timers;
+                let timers = &mut self.hosts[from.index()].timers;
                 timers.retain(|(_, known)| *known != timer);
                 timers.push((self.now + span.latest, timer));
             }
-            Effect::CancelTimer(timer) => self.actors[from.index()].timers.retain(|(_, known)| *known != timer),
+            Effect::CancelTimer(timer) => self.hosts[from.index()].timers.retain(|(_, known)| *known != timer),
             Effect::Emit { event, .. } => self.events.push((self.now, from, event)),
         }
     }
 
-    fn post(&mut self, at: Time, from: NodeId, to: NodeId, letter: Letter) {
-        if !(self.loses)(from, to, &letter) {
-            if letter.kind() == "ask" {
+    fn post(&mut self, at: Time, from: NodeId, to: NodeId, message: NodeMessage) {
+        if !(self.drops)(from, to, &message) {
+            if message.kind() == "ask" {
                 self.asked[from.index()] = Some(self.now);
             }
-            self.letters.push((at, from, to, letter));
+            self.messages.push((at, from, to, message));
         }
     }
 
-    /// Lets the next thing happen that is due before the end, or lets the end come.
+    /// Advances to the next message or timer before the end, or to the end.
     fn advance(&mut self, end: Time) {
-        let letter = self.letters.iter().map(|(at, ..)| *at).min();
-        let timers = self.actors.iter().flat_map(|actor| &actor.timers).map(|(at, _)| *at);
-        let next = timers.chain(letter).min().filter(|next| *next <= end);
+        let message = self.messages.iter().map(|(at, ..)| *at).min();
+        let timers = self.hosts.iter().flat_map(|host| &host.timers).map(|(at, _)| *at);
+        let next = timers.chain(message).min().filter(|next| *next <= end);
         self.now = next.unwrap_or(end);
         if next.is_none() {
             return;
         }
-        if let Some(place) = self.letters.iter().position(|(at, ..)| *at == self.now) {
-            let (_, from, to, message) = self.letters.remove(place);
+        if let Some(place) = self.messages.iter().position(|(at, ..)| *at == self.now) {
+            let (_, from, to, message) = self.messages.remove(place);
             return self.input(to, Input::Message { from, message });
         }
-        for node in everyone() {
-            let timers = &mut self.actors[node.index()].timers;
+        for node in all_nodes() {
+            let timers = &mut self.hosts[node.index()].timers;
             if let Some(place) = timers.iter().position(|(at, _)| *at == self.now) {
                 let (_, timer) = timers.remove(place);
                 return self.input(node, Input::Timer(timer));
@@ -220,7 +221,7 @@ impl Stage {
         }
     }
 
-    /// Runs until something is so, and tells how long that took.
+    /// Runs until the condition holds, and returns how long that took.
     pub(crate) fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) -> Duration {
         let (began, end) = (self.now, self.now + Duration::from_secs(20));
         while !is_so(self) {
