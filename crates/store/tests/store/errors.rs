@@ -202,9 +202,9 @@ fn empty_files_are_damage() {
     let test = ErrorTest::new();
     fs::write(test.log(), b"").unwrap();
     test.refuses(expect![[r#"
-        SOME/data/log-00000001 is damaged at byte 0: the file ends inside its header. The node does
-        not start, because promises to its peers may be missing; no data was changed. Re-seed the
-        node from its peers: this moves the log aside and creates an empty one.
+        SOME/data/log-00000001 is damaged at byte 0: the file ends inside its header. The node
+        does not start, because promises to its peers may be missing; no data was changed. Re-seed
+        the node from its peers: this moves the log aside and creates an empty one.
     "#]]);
     fs::write(test.folder.join("identity"), b"").unwrap();
     test.refuses(expect![[r#"

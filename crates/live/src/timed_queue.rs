@@ -1,15 +1,15 @@
-//! What is to be done, by time.
+//! A queue of items ordered by time.
 
 use quorate_core::Time;
 use std::collections::BTreeMap;
 
-/// Items by time; those of one instant in the order in which they were put down.
-pub(crate) struct Agenda<T> {
+/// Items ordered by time; items of the same time in the order of their insertion.
+pub(crate) struct TimedQueue<T> {
     items: BTreeMap<(Time, u64), T>,
     number: u64,
 }
 
-impl<T> Agenda<T> {
+impl<T> TimedQueue<T> {
     pub(crate) fn new() -> Self {
         Self { items: BTreeMap::new(), number: 0 }
     }
@@ -39,13 +39,13 @@ impl<T> Agenda<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Agenda;
+    use super::TimedQueue;
     use quorate_core::Time;
 
     #[test]
-    fn items_come_by_time_and_then_in_order() {
+    fn items_are_ordered_by_time_and_then_by_insertion() {
         let at = Time::from_nanos;
-        let mut agenda = Agenda::new();
+        let mut agenda = TimedQueue::new();
         for (time, item) in [(5, 'c'), (1, 'a'), (5, 'd'), (1, 'b'), (9, 'e')] {
             agenda.put(at(time), item);
         }

@@ -1,12 +1,13 @@
-//! The group on stage: processes are started, told what users ask, hurt as planned and stopped in the end.
+//! The group of processes: starts them, passes on commands and output, applies faults, and stops
+//! them.
 
-use crate::agenda::Agenda;
-use crate::child::{Heard, Report, Serial};
+use crate::child::{Output, Report, Serial};
 use crate::error::LiveError;
 use crate::launch::Launch;
-use crate::lines::{self, Said};
-use crate::member::{Member, Stage as Readiness, State};
-use crate::schedule::Act;
+use crate::node::{LiveNode, Readiness, State};
+use crate::node_output::{self, NodeLine};
+use crate::schedule::Action;
+use crate::timed_queue::TimedQueue;
 use crate::world::WorldJournal;
 use quorate_core::{NodeId, Time};
 use quorate_drive::Clock;
@@ -19,45 +20,47 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// How long processes may take to get ready or to end, on a machine that has much else to do.
-const READY: Duration = Duration::from_secs(60);
+/// Maximum time for a process to get ready or to end, long enough for a busy machine.
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Users who begin so soon after zero begin at zero.
-const PUNCTUAL: quorate_core::Duration = quorate_core::Duration::from_millis(10);
+/// If clients begin this soon after time zero, their times count from zero.
+const START_TOLERANCE: quorate_core::Duration = quorate_core::Duration::from_millis(10);
 
-/// How long nodes have to find each other before users begin.
-fn meeting_time(nodes: usize) -> quorate_core::Duration {
+/// Time for nodes to connect to each other before clients begin.
+fn connection_time(nodes: usize) -> quorate_core::Duration {
     quorate_core::Duration::from_millis(50 + 5 * nodes as u64)
 }
 
-/// How long it takes until that many processes are ready and have found each other, unless the machine is busy. Zero is
-/// so long after the first was started, so that all times are those of the users.
+/// Estimated time until this many processes are ready and connected. Time zero is this long after
+/// the first start, so that the clients begin at zero.
 pub(crate) fn lead(nodes: usize) -> quorate_core::Duration {
-    meeting_time(nodes) + quorate_core::Duration::from_millis(40 + 12 * nodes as u64)
+    connection_time(nodes) + quorate_core::Duration::from_millis(40 + 12 * nodes as u64)
 }
 
-/// How long until a process is tried again whose address was still taken.
+/// Delay before a process whose address was still in use is started again.
 const RETRY: Duration = Duration::from_millis(20);
 
-pub(crate) struct Stage<F: FamilyLab> {
+/// The processes of a run.
+pub(crate) struct LiveGroup<F: FamilyLab> {
     launch: Launch,
-    members: Vec<Member>,
+    members: Vec<LiveNode>,
     reports: Receiver<Report>,
     reporter: Sender<Report>,
     serial: u64,
     clock: Clock,
-    /// When the users begin, by the clock that all processes share.
+    /// When the clients begin, on the clock that all processes share.
     zero: Time,
-    /// There from the moment when users begin.
+    /// The journal of faults, once the clients have begun.
     world: Option<WorldJournal>,
     news: VecDeque<(NodeId, News<F::Event>)>,
-    retries: Agenda<NodeId>,
+    retries: TimedQueue<NodeId>,
     journals: Vec<PathBuf>,
-    /// Whether everybody who gets ready is stopped at once.
+    /// Whether the run is ending, so that a process that gets ready is stopped at once.
     is_ending: bool,
     pub(crate) counts: Counts,
 }
 
+/// Numbers of started processes and applied faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
     pub processes: u64,
@@ -66,12 +69,12 @@ pub struct Counts {
     pub cuts: u64,
 }
 
-impl<F: FamilyLab> Stage<F> {
+impl<F: FamilyLab> LiveGroup<F> {
     pub(crate) fn new(nodes: usize, launch: Launch, clock: Clock) -> Self {
         let (reporter, reports) = mpsc::channel();
         Self {
             launch,
-            members: (0..nodes).map(|index| Member::new(NodeId::from_index(index))).collect(),
+            members: (0..nodes).map(|index| LiveNode::new(NodeId::from_index(index))).collect(),
             reports,
             reporter,
             serial: 0,
@@ -79,31 +82,31 @@ impl<F: FamilyLab> Stage<F> {
             zero: Time::ZERO,
             world: None,
             news: VecDeque::new(),
-            retries: Agenda::new(),
+            retries: TimedQueue::new(),
             journals: Vec::new(),
             is_ending: false,
             counts: Counts::default(),
         }
     }
 
-    /// Starts every process, and returns when all nodes have begun, or as soon as it is over.
-    pub(crate) fn start_all(&mut self, is_over: &dyn Fn() -> bool) -> Result<(), LiveError> {
+    /// Starts every process, and returns when all nodes have started or the run is interrupted.
+    pub(crate) fn start_all(&mut self, interrupted: &dyn Fn() -> bool) -> Result<(), LiveError> {
         for index in 0..self.members.len() {
-            if is_over() {
+            if interrupted() {
                 return Ok(());
             }
             self.start(NodeId::from_index(index))?;
         }
-        while self.members.iter().any(|member| !matches!(member.state, State::Up(_))) && !is_over() {
+        while self.members.iter().any(|member| !matches!(member.state, State::Up(_))) && !interrupted() {
             self.listen(Duration::from_millis(50))?;
         }
         Ok(())
     }
 
-    /// Gives nodes a moment to find each other before anybody asks them anything: how long a first connection takes is
-    /// no property of an algorithm.
-    pub(crate) fn meet(&mut self) -> Result<(), LiveError> {
-        let deadline = self.clock.now() + meeting_time(self.members.len());
+    /// Gives nodes time to connect before clients begin, because the time of a first connection is
+    /// not a property of the algorithm.
+    pub(crate) fn wait_for_connections(&mut self) -> Result<(), LiveError> {
+        let deadline = self.clock.now() + connection_time(self.members.len());
         let deadline = deadline.max(Time::ZERO);
         while let Some(left) = Some(deadline.since(self.clock.now()).nanos()).filter(|left| *left > 0) {
             self.listen(Duration::from_nanos(left))?;
@@ -111,13 +114,13 @@ impl<F: FamilyLab> Stage<F> {
         Ok(())
     }
 
-    /// Users begin now: at zero, if everybody was ready in time.
-    pub(crate) fn raise_curtain(
+    /// Sets the start of the workload to now, or to zero if all nodes were ready in time.
+    pub(crate) fn begin_workload(
         &mut self,
         begin: impl FnOnce(Time, &str) -> Result<WorldJournal, LiveError>,
     ) -> Result<(), LiveError> {
         let now = self.clock.now();
-        self.zero = if now.since(Time::ZERO) < PUNCTUAL { Time::ZERO } else { now };
+        self.zero = if now.since(Time::ZERO) < START_TOLERANCE { Time::ZERO } else { now };
         self.world = Some(begin(self.zero, self.launch.group())?);
         Ok(())
     }
@@ -130,20 +133,20 @@ impl<F: FamilyLab> Stage<F> {
         self.news.pop_front()
     }
 
-    /// Which life a node is in, from 0.
+    /// The current incarnation of a node, from 0.
     pub(crate) fn life(&self, node: NodeId) -> u64 {
-        self.members.get(node.index()).map_or(0, Member::life)
+        self.members.get(node.index()).map_or(0, LiveNode::life)
     }
 
-    /// Gives a node a command. Whoever is down or not ready takes none.
+    /// Sends a node a command. Does nothing if the node is down or not ready.
     pub(crate) fn command(&self, node: NodeId, command: &F::Command) -> Result<(), LiveError> {
-        let Some(child) = self.members.get(node.index()).and_then(Member::taker) else { return Ok(()) };
+        let Some(child) = self.members.get(node.index()).and_then(LiveNode::commandable) else { return Ok(()) };
         let line = serde_json::to_string(command);
-        child.tell(line.map_err(|error| LiveError::Refused { node, reason: error.to_string() })?);
+        child.send_line(line.map_err(|error| LiveError::Refused { node, reason: error.to_string() })?);
         Ok(())
     }
 
-    /// Hears what processes have to say, for so long at most if they say nothing.
+    /// Handles the output of processes; waits for it at most for `timeout`.
     pub(crate) fn listen(&mut self, timeout: Duration) -> Result<(), LiveError> {
         let next = self
             .retries
@@ -159,53 +162,53 @@ impl<F: FamilyLab> Stage<F> {
         while let Some(node) = self.retries.due(self.clock.now()) {
             self.try_again(node)?;
         }
-        self.complain_of_the_late()
+        self.check_timeouts()
     }
 
-    /// Does something to the group, now or as soon as it can be done.
-    pub(crate) fn act(&mut self, act: Act) -> Result<(), LiveError> {
-        let node = match act {
-            Act::Sever(cut) => {
+    /// Applies a fault action, now or as soon as the node's state allows.
+    pub(crate) fn apply(&mut self, action: Action) -> Result<(), LiveError> {
+        let node = match action {
+            Action::Sever(cut) => {
                 self.counts.cuts += 1;
                 if let Some(networks) = self.launch.networks() {
                     networks.sever(&cut)?;
                 }
-                return self.tell_world(Happening::Changed { text: &format!("cut {cut}") });
+                return self.record_fault(Happening::Changed { text: &format!("cut {cut}") });
             }
-            Act::Mend(cut) => {
+            Action::Mend(cut) => {
                 if let Some(networks) = self.launch.networks() {
                     networks.mend(&cut)?;
                 }
-                return self.tell_world(Happening::Changed { text: &format!("end of cut {cut}") });
+                return self.record_fault(Happening::Changed { text: &format!("end of cut {cut}") });
             }
-            Act::Kill(node) | Act::Start(node) | Act::Stop(node) | Act::Continue(node) => node,
+            Action::Kill(node) | Action::Start(node) | Action::Stop(node) | Action::Continue(node) => node,
         };
         if let Some(member) = self.members.get_mut(node.index()) {
-            member.acts.push_back(act);
+            member.actions.push_back(action);
         }
-        self.act_on(node)
+        self.carry_out_actions(node)
     }
 
-    /// Whether anything is still to be done to a node, or a node is between two states.
+    /// Whether no fault action is pending and no node is between two states.
     pub(crate) fn is_settled(&self) -> bool {
-        let rests = |member: &Member| match member.state {
-            State::Up(_) | State::Down | State::Stopped(_) => member.acts.is_empty(),
+        let rests = |member: &LiveNode| match member.state {
+            State::Up(_) | State::Down | State::Stopped(_) => member.actions.is_empty(),
             State::Starting { .. } | State::Refused { .. } | State::Dying(_) => false,
         };
         self.members.iter().all(rests)
     }
 
     pub(crate) fn troubles(&self) -> Vec<String> {
-        self.members.iter().filter_map(Member::trouble).collect()
+        self.members.iter().filter_map(LiveNode::trouble).collect()
     }
 
-    /// Stops every process in good order, and returns where all journals are.
+    /// Stops every process in order, and returns the paths of all journals.
     pub(crate) fn stop_all(&mut self, ending: Ending) -> Result<Vec<PathBuf>, LiveError> {
         self.is_ending = true;
         for index in 0..self.members.len() {
             self.stop(NodeId::from_index(index))?;
         }
-        let deadline = Instant::now() + READY;
+        let deadline = Instant::now() + READY_TIMEOUT;
         while let Some(node) = self.members.iter().find(|member| !matches!(member.state, State::Down)).map(|m| m.node) {
             if Instant::now() > deadline {
                 return Err(self.late(node, "did not end"));
@@ -219,21 +222,21 @@ impl<F: FamilyLab> Stage<F> {
 
     fn stop(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
-        member.acts.clear();
+        member.actions.clear();
         if let State::Stopped(_) = member.state {
             self.proceed(node)?;
         }
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         match &member.state {
-            State::Up(child) => child.tell("stop".into()),
+            State::Up(child) => child.send_line("stop".into()),
             State::Refused { .. } => member.state = State::Down,
             State::Down | State::Starting { .. } | State::Stopped(_) | State::Dying(_) => {}
         }
         Ok(())
     }
 
-    fn tell_world(&mut self, what: Happening<'_>) -> Result<(), LiveError> {
-        self.world.as_mut().map_or(Ok(()), |world| world.tell(what))
+    fn record_fault(&mut self, what: Happening<'_>) -> Result<(), LiveError> {
+        self.world.as_mut().map_or(Ok(()), |world| world.record(what))
     }
 
     fn start(&mut self, node: NodeId) -> Result<(), LiveError> {
@@ -249,7 +252,7 @@ impl<F: FamilyLab> Stage<F> {
         self.serial += 1;
         let which = (member.life(), Serial(self.serial));
         let child = self.launch.start(node, which, member.address.as_deref(), &self.reporter)?;
-        member.state = State::Starting { child, stage: Readiness::Silent, since };
+        member.state = State::Starting { child, readiness: Readiness::Silent, since };
         self.counts.processes += 1;
         Ok(())
     }
@@ -271,40 +274,41 @@ impl<F: FamilyLab> Stage<F> {
             return Ok(());
         }
         match what {
-            Heard::Line(line) => self.understand(node, line)?,
-            Heard::Closed => self.closed(node)?,
+            Output::Line(line) => self.handle_line(node, line)?,
+            Output::Closed => self.closed(node)?,
         }
-        self.act_on(node)
+        self.carry_out_actions(node)
     }
 
-    fn understand(&mut self, node: NodeId, line: String) -> Result<(), LiveError> {
-        match lines::read::<F::Event>(&line).ok_or(LiveError::Babble { node, line })? {
-            Said::Listening(address) => self.listening(node, address),
-            Said::Started(_) => self.started(node),
-            Said::Event(event) => {
+    fn handle_line(&mut self, node: NodeId, line: String) -> Result<(), LiveError> {
+        match node_output::read::<F::Event>(&line).ok_or(LiveError::UnknownLine { node, line })? {
+            NodeLine::Listening(address) => self.listening(node, address),
+            NodeLine::Started(_) => self.started(node),
+            NodeLine::Event(event) => {
                 self.news.push_back((node, News::Told(event)));
                 Ok(())
             }
-            Said::Refused(reason) => Err(LiveError::Refused { node, reason }),
-            Said::Stopped | Said::Aside => Ok(()),
+            NodeLine::Refused(reason) => Err(LiveError::Refused { node, reason }),
+            NodeLine::Stopped | NodeLine::Other => Ok(()),
         }
     }
 
-    /// When all listen, all are told where; whoever comes back is told at once.
+    /// Sends the peers' addresses to every starting process once all are known. A restarted process
+    /// gets them at once.
     fn listening(&mut self, node: NodeId, address: String) -> Result<(), LiveError> {
         if let Some(member) = self.members.get_mut(node.index()) {
             member.address = Some(address);
-            if let State::Starting { stage, .. } = &mut member.state {
-                *stage = Readiness::Listening;
+            if let State::Starting { readiness, .. } = &mut member.state {
+                *readiness = Readiness::Listening;
             }
         }
-        let entry = |member: &Member| Some(format!("{}={}", member.node, member.address.as_deref()?));
+        let entry = |member: &LiveNode| Some(format!("{}={}", member.node, member.address.as_deref()?));
         let Some(entries) = self.members.iter().map(entry).collect::<Option<Vec<_>>>() else { return Ok(()) };
         let all = entries.join(",");
         for member in &mut self.members {
-            if let State::Starting { child, stage: stage @ Readiness::Listening, .. } = &mut member.state {
-                child.tell(all.clone());
-                *stage = Readiness::Informed;
+            if let State::Starting { child, readiness: readiness @ Readiness::Listening, .. } = &mut member.state {
+                child.send_line(all.clone());
+                *readiness = Readiness::Informed;
             }
         }
         Ok(())
@@ -322,25 +326,28 @@ impl<F: FamilyLab> Stage<F> {
         if self.is_ending { self.stop(node) } else { Ok(()) }
     }
 
-    /// A process is gone: as planned, in good order, too early, or never quite there.
+    /// Handles the end of a process: a planned crash, an orderly stop, an unexpected end, or a
+    /// failed start.
     fn closed(&mut self, node: NodeId) -> Result<(), LiveError> {
         let is_ending = self.is_ending;
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
-        // One that comes back may find its address taken for a moment.
-        let comes_back = member.address.is_some();
+        // A restarted process may find its address still in use for a short time.
+        let is_restart = member.address.is_some();
         match std::mem::replace(&mut member.state, State::Down) {
             State::Dying(mut child) => {
                 child.wait().map_err(|reason| LiveError::Signal { node, what: "killed", reason })?;
                 let journal = self.launch.journal(node, member.life());
                 self.news.push_back((node, News::Crashed));
                 if std::fs::metadata(&journal).map_or(0, |file| file.len()) == 0 {
-                    // It died before it did anything that anybody could have seen, and nobody can tell its story.
+                    // It crashed before it did anything visible, and has no journal.
                     self.journals.retain(|path| *path != journal);
                     return Ok(());
                 }
-                self.tell_world(Happening::Crashed { node, lost_writes: 0 })
+                self.record_fault(Happening::Crashed { node, lost_writes: 0 })
             }
-            State::Starting { child, stage: Readiness::Silent, since } if comes_back && since.elapsed() < READY => {
+            State::Starting { child, readiness: Readiness::Silent, since }
+                if is_restart && since.elapsed() < READY_TIMEOUT =>
+            {
                 drop(child);
                 member.state = State::Refused { since };
                 let retry = quorate_core::Duration::from_nanos(RETRY.as_nanos() as u64);
@@ -359,20 +366,20 @@ impl<F: FamilyLab> Stage<F> {
         }
     }
 
-    fn act_on(&mut self, node: NodeId) -> Result<(), LiveError> {
-        while let Some(act) = self.members.get_mut(node.index()).and_then(Member::next_act) {
-            match act {
-                Act::Kill(_) => self.kill(node)?,
-                Act::Start(_) => self.start(node)?,
-                Act::Stop(_) => self.pause(node)?,
-                Act::Continue(_) => self.proceed(node)?,
-                Act::Sever(_) | Act::Mend(_) => {}
+    fn carry_out_actions(&mut self, node: NodeId) -> Result<(), LiveError> {
+        while let Some(action) = self.members.get_mut(node.index()).and_then(LiveNode::next_action) {
+            match action {
+                Action::Kill(_) => self.kill(node)?,
+                Action::Start(_) => self.start(node)?,
+                Action::Stop(_) => self.pause(node)?,
+                Action::Continue(_) => self.proceed(node)?,
+                Action::Sever(_) | Action::Mend(_) => {}
             }
         }
         Ok(())
     }
 
-    /// Its crash is told when it is gone, and everything that it said has been heard.
+    /// Kills a process. The crash is recorded once its last output is read.
     fn kill(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         if let State::Up(mut child) = std::mem::replace(&mut member.state, State::Down) {
@@ -383,32 +390,32 @@ impl<F: FamilyLab> Stage<F> {
         Ok(())
     }
 
-    /// The journal says that it is stopped when it is, and that it goes on before it does, so that no step of it lies
-    /// in between.
+    /// Pauses a process. The journal records the pause after it begins and the resumption before it
+    /// takes effect, so that no step of the node lies in between.
     fn pause(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         if let State::Up(child) = std::mem::replace(&mut member.state, State::Down) {
-            child.stop().map_err(|reason| LiveError::Signal { node, what: "stopped", reason })?;
+            child.stop().map_err(|reason| LiveError::Signal { node, what: "paused", reason })?;
             member.state = State::Stopped(child);
             self.counts.stops += 1;
-            self.tell_world(Happening::Paused { node })?;
+            self.record_fault(Happening::Paused { node })?;
         }
         Ok(())
     }
 
     fn proceed(&mut self, node: NodeId) -> Result<(), LiveError> {
-        self.tell_world(Happening::Resumed { node })?;
+        self.record_fault(Happening::Resumed { node })?;
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         if let State::Stopped(child) = std::mem::replace(&mut member.state, State::Down) {
-            child.proceed().map_err(|reason| LiveError::Signal { node, what: "let go on", reason })?;
+            child.proceed().map_err(|reason| LiveError::Signal { node, what: "resumed", reason })?;
             member.state = State::Up(child);
         }
         Ok(())
     }
 
-    fn complain_of_the_late(&mut self) -> Result<(), LiveError> {
-        let is_late = |member: &&Member| match &member.state {
-            State::Starting { since, .. } | State::Refused { since } => since.elapsed() > READY,
+    fn check_timeouts(&mut self) -> Result<(), LiveError> {
+        let is_late = |member: &&LiveNode| match &member.state {
+            State::Starting { since, .. } | State::Refused { since } => since.elapsed() > READY_TIMEOUT,
             State::Down | State::Up(_) | State::Stopped(_) | State::Dying(_) => false,
         };
         let late = self.members.iter().find(is_late).map(|member| member.node);
@@ -416,8 +423,8 @@ impl<F: FamilyLab> Stage<F> {
     }
 
     fn late(&mut self, node: NodeId, what: &'static str) -> LiveError {
-        let child = self.members.get_mut(node.index()).and_then(Member::child);
+        let child = self.members.get_mut(node.index()).and_then(LiveNode::child);
         let log = child.map(|child| child.log()).unwrap_or_default();
-        LiveError::Late { node, what, seconds: READY.as_secs(), log }
+        LiveError::Late { node, what, seconds: READY_TIMEOUT.as_secs(), log }
     }
 }

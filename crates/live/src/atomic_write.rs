@@ -1,23 +1,23 @@
-//! A journal has its name only when it is whole.
+//! Atomic writing of files: a file gets its name only when it is complete.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Where bytes go until they are complete.
+/// The target of a write.
 enum Place {
-    /// Into what is there already and is no file: a pipe or a device is written to, never replaced.
+    /// An existing pipe or device, which is written to and never replaced.
     There(PathBuf),
-    /// Into a file beside this one, which takes its name in the end.
+    /// A regular file, which is written next to its final path and then renamed.
     Beside(PathBuf),
 }
 
-/// Writes a file that nobody ever sees half written: it is written beside the place where it belongs, and takes its name
-/// when it is complete. If anything fails, whatever had that name before is as it was.
+/// Writes a file atomically: into a temporary file in the same folder, which is renamed when it is
+/// complete. On an error, a file that had the name before is unchanged.
 ///
-/// A symbolic link is followed and stays. What is no file, such as a pipe or a device, is written to as it is. What the
-/// system says is made an error by `failed`.
+/// Symbolic links are followed and kept. A pipe or a device is written to directly. `failed`
+/// converts errors of the system.
 pub fn write_whole<T, E>(
     path: &Path,
     failed: impl Fn(io::Error) -> E,
@@ -33,7 +33,7 @@ pub fn write_whole<T, E>(
             let written =
                 fill(file, &failed, write).and_then(|made| fs::rename(&part, &target).map(|()| made).map_err(&failed));
             if written.is_err() {
-                // It holds nothing of worth; if it stays, it does no harm.
+                // The partial file is worthless, and harmless if it cannot be removed.
                 let _ = fs::remove_file(&part);
             }
             written
@@ -59,10 +59,10 @@ impl Place {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             Ok(_) | Err(_) => {}
         }
-        // The system has followed the links already, so they do not go round in a circle.
+        // `metadata` has already followed the links, so they do not form a cycle.
         let mut target = path.to_owned();
         while fs::symlink_metadata(&target).is_ok_and(|found| found.is_symlink()) {
-            // A link in there is no name of a file, but one that a process has opened, such as its standard output.
+            // A link in `/proc` stands for an open file of a process, such as its standard output.
             if target.starts_with("/proc") {
                 return Ok(Self::There(path.to_owned()));
             }
@@ -73,7 +73,8 @@ impl Place {
     }
 }
 
-/// A new file with a name of its own. One that a run left which was killed stays, and so does one of somebody else.
+/// Creates a new file with an unused name. Existing partial files stay, whether a killed run or
+/// another program wrote them.
 fn begin_beside(target: &Path) -> io::Result<(PathBuf, File)> {
     let mut number = 0;
     loop {
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_there_as_a_whole_or_not_at_all() {
+    fn a_file_is_written_completely_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
         assert!(stumble(&path).is_err());
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_somebody_else_is_not_written_over() {
+    fn an_existing_partial_file_is_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("journal.part"), "precious").unwrap();
         put(&folder.path().join("journal"), "new").unwrap();
@@ -136,9 +137,9 @@ mod tests {
         assert_eq!(names(folder.path()), ["journal", "journal.part"]);
     }
 
-    /// Whether there is a file at its end yet or not.
+    /// Whether the target of the links exists or not.
     #[test]
-    fn a_link_stays_and_what_it_points_to_is_written() {
+    fn a_symbolic_link_is_kept_and_its_target_written() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::create_dir(at("inner")).unwrap();
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_is_written_to_and_stays() {
+    fn a_pipe_is_written_to_and_kept() {
         let folder = tempfile::tempdir().unwrap();
         let (pipe, link) = (folder.path().join("pipe"), folder.path().join("link"));
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
