@@ -134,8 +134,8 @@ impl<F: FamilyLab> LiveGroup<F> {
     }
 
     /// The current incarnation of a node, from 0.
-    pub(crate) fn life(&self, node: NodeId) -> u64 {
-        self.members.get(node.index()).map_or(0, LiveNode::life)
+    pub(crate) fn incarnation(&self, node: NodeId) -> u64 {
+        self.members.get(node.index()).map_or(0, LiveNode::incarnation)
     }
 
     /// Sends a node a command. Does nothing if the node is down or not ready.
@@ -153,11 +153,11 @@ impl<F: FamilyLab> LiveGroup<F> {
             .next()
             .map_or(timeout, |at| timeout.min(Duration::from_nanos(at.since(self.clock.now()).nanos())));
         match self.reports.recv_timeout(next) {
-            Ok(report) => self.hear(report)?,
+            Ok(report) => self.handle_output(report)?,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         while let Ok(report) = self.reports.try_recv() {
-            self.hear(report)?;
+            self.handle_output(report)?;
         }
         while let Some(node) = self.retries.due(self.clock.now()) {
             self.try_again(node)?;
@@ -241,16 +241,16 @@ impl<F: FamilyLab> LiveGroup<F> {
 
     fn start(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
-        let life = member.lives;
-        member.lives += 1;
-        self.journals.push(self.launch.journal(node, life));
+        let incarnation = member.incarnations;
+        member.incarnations += 1;
+        self.journals.push(self.launch.journal(node, incarnation));
         self.spawn(node, Instant::now())
     }
 
     fn spawn(&mut self, node: NodeId, since: Instant) -> Result<(), LiveError> {
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         self.serial += 1;
-        let which = (member.life(), Serial(self.serial));
+        let which = (member.incarnation(), Serial(self.serial));
         let child = self.launch.start(node, which, member.address.as_deref(), &self.reporter)?;
         member.state = State::Starting { child, readiness: Readiness::Silent, since };
         self.counts.processes += 1;
@@ -260,14 +260,14 @@ impl<F: FamilyLab> LiveGroup<F> {
     fn try_again(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(member) = self.members.get(node.index()) else { return Ok(()) };
         let State::Refused { since } = member.state else { return Ok(()) };
-        let journal = self.launch.journal(node, member.life());
+        let journal = self.launch.journal(node, member.incarnation());
         match std::fs::remove_file(&journal) {
             Err(reason) if reason.kind() != io::ErrorKind::NotFound => Err(LiveError::File { path: journal, reason }),
             Ok(()) | Err(_) => self.spawn(node, since),
         }
     }
 
-    fn hear(&mut self, report: Report) -> Result<(), LiveError> {
+    fn handle_output(&mut self, report: Report) -> Result<(), LiveError> {
         let Report { node, serial, what } = report;
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         if !member.is(serial) {
@@ -320,7 +320,7 @@ impl<F: FamilyLab> LiveGroup<F> {
             State::Starting { child, .. } => State::Up(child),
             other => other,
         };
-        if member.lives > 1 {
+        if member.incarnations > 1 {
             self.news.push_back((node, News::Restarted));
         }
         if self.is_ending { self.stop(node) } else { Ok(()) }
@@ -336,7 +336,7 @@ impl<F: FamilyLab> LiveGroup<F> {
         match std::mem::replace(&mut member.state, State::Down) {
             State::Dying(mut child) => {
                 child.wait().map_err(|reason| LiveError::Signal { node, what: "killed", reason })?;
-                let journal = self.launch.journal(node, member.life());
+                let journal = self.launch.journal(node, member.incarnation());
                 self.news.push_back((node, News::Crashed));
                 if std::fs::metadata(&journal).map_or(0, |file| file.len()) == 0 {
                     // It crashed before it did anything visible, and has no journal.

@@ -143,7 +143,7 @@ mod tests {
     }
 
     /// Writes the journal of one incarnation of a node.
-    fn life(folder: &Path, node: usize, steps: &[String]) -> PathBuf {
+    fn incarnation_journal(folder: &Path, node: usize, steps: &[String]) -> PathBuf {
         let spec = crate::spec::<Mutex>(Algorithm::named("central").unwrap(), 2, 1, mutex::Settings::default());
         let id = NodeId::from_index(node);
         let incarnation = Incarnation::FIRST;
@@ -166,21 +166,21 @@ mod tests {
     #[test]
     fn a_skipped_message_shows_in_the_verdicts() {
         let folder = tempfile::tempdir().unwrap();
-        let says = |number: u64| {
+        let sends = |number: u64| {
             let sent = format!(r#"{{"send":{{"id":"1.{number}","to":2,"kind":"k","bytes":1,"body":null}}}}"#);
             format!(r#"{{"command":"acquire"}} then {sent}"#)
         };
-        let hears = |number: &u64| format!(r#"{{"message":{{"id":"1.{number}","kind":"k"}}}}"#);
-        let one = life(folder.path(), 0, &[1, 2, 3].map(says));
+        let receives = |number: &u64| format!(r#"{{"message":{{"id":"1.{number}","kind":"k"}}}}"#);
+        let one = incarnation_journal(folder.path(), 0, &[1, 2, 3].map(sends));
         for (numbers, holds) in [(&[1, 2, 3][..], true), (&[1, 2], true), (&[], true), (&[1, 3], false), (&[2], false)]
         {
-            let two = life(folder.path(), 1, &numbers.iter().map(hears).collect::<Vec<_>>());
+            let two = incarnation_journal(folder.path(), 1, &numbers.iter().map(receives).collect::<Vec<_>>());
             let judged = judge::<Mutex>(&[one.clone(), two], &folder.path().join("run.journal")).unwrap();
             let links = judged.read.verdicts.iter().find(|verdict| verdict.name == "links").unwrap();
             assert_eq!(links.holds, Some(holds), "{numbers:?}");
             assert_eq!(judged.gathered.warnings.is_empty(), holds, "{numbers:?}");
         }
-        let two = life(folder.path(), 1, &[2, 1].map(|number| hears(&number)));
+        let two = incarnation_journal(folder.path(), 1, &[2, 1].map(|number| receives(&number)));
         let turned = judge::<Mutex>(&[one, two], &folder.path().join("run.journal"));
         assert!(turned.is_err_and(|error| error.to_string().contains("links keep the order of messages")));
     }

@@ -67,24 +67,24 @@ impl Launch {
         &self.group
     }
 
-    pub(crate) fn journal(&self, node: NodeId, life: u64) -> PathBuf {
-        self.folder.join(format!("node-{node}-life-{life}.journal"))
+    pub(crate) fn journal(&self, node: NodeId, incarnation: u64) -> PathBuf {
+        self.folder.join(format!("node-{node}-life-{incarnation}.journal"))
     }
 
     /// Starts the process of a node's next incarnation, at the address of its earlier ones.
     pub(crate) fn start(
         &self,
         node: NodeId,
-        (life, serial): (u64, Serial),
+        (incarnation, serial): (u64, Serial),
         address: Option<&str>,
         reports: &Sender<Report>,
     ) -> Result<Child, LiveError> {
-        let log = self.folder.join(format!("node-{node}-life-{life}.log"));
-        let command = self.command(node, life, address);
+        let log = self.folder.join(format!("node-{node}-life-{incarnation}.log"));
+        let command = self.command(node, incarnation, address);
         Child::start(command, (node, serial), log, reports).map_err(|reason| LiveError::Start { node, reason })
     }
 
-    fn command(&self, node: NodeId, life: u64, address: Option<&str>) -> Command {
+    fn command(&self, node: NodeId, incarnation: u64, address: Option<&str>) -> Command {
         let mut command = match &self.networks {
             None => Command::new(&self.program),
             Some(networks) => {
@@ -99,7 +99,7 @@ impl Launch {
         // A number that may be negative needs the form with an equals sign; otherwise it would look
         // like an option.
         command.arg(format!("--origin={}", self.origin));
-        command.arg("--trace").arg(self.journal(node, life));
+        command.arg("--trace").arg(self.journal(node, incarnation));
         if self.saves {
             let data = self.folder.join(format!("node-{node}"));
             // A lost disk must not look like a new one, so the node creates its data folder only if
@@ -107,7 +107,7 @@ impl Launch {
             let is_new = !data.join("identity").exists();
             command.arg("--data").arg(data).args(is_new.then_some("--new"));
         } else {
-            command.arg(format!("--life={life}"));
+            command.arg(format!("--life={incarnation}"));
         }
         match &self.certificates {
             Some(folder) => command.arg("--certs").arg(folder),
@@ -149,8 +149,8 @@ mod tests {
         Environment { program, folder, group: "run-1".into(), certificates: None, networks: None }
     }
 
-    fn arguments(launch: &Launch, life: u64, address: Option<&str>) -> String {
-        let command = launch.command(NodeId::from_index(1), life, address);
+    fn arguments(launch: &Launch, incarnation: u64, address: Option<&str>) -> String {
+        let command = launch.command(NodeId::from_index(1), incarnation, address);
         command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
     }
 
@@ -179,7 +179,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let spec = crate::spec::<Replica>(Algorithm::named("replica").unwrap(), 3, 1, replica::Settings::default());
         let launch = Launch::new(&spec, Environment { folder: folder.path(), ..environment() }, 0).unwrap();
-        let is_new = |life| arguments(&launch, life, None).contains("--new");
+        let is_new = |incarnation| arguments(&launch, incarnation, None).contains("--new");
         std::fs::create_dir(folder.path().join("node-2")).unwrap();
         assert!(is_new(0) && is_new(1));
         std::fs::write(folder.path().join("node-2/identity"), "x").unwrap();

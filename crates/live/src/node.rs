@@ -8,7 +8,7 @@ use std::time::Instant;
 
 pub(crate) struct LiveNode {
     pub(crate) node: NodeId,
-    pub(crate) lives: u64,
+    pub(crate) incarnations: u64,
     pub(crate) state: State,
     pub(crate) address: Option<String>,
     /// Pending fault actions, each carried out as soon as the state allows.
@@ -46,12 +46,12 @@ pub(crate) enum Readiness {
 
 impl LiveNode {
     pub(crate) fn new(node: NodeId) -> Self {
-        Self { node, lives: 0, state: State::Down, address: None, actions: VecDeque::new() }
+        Self { node, incarnations: 0, state: State::Down, address: None, actions: VecDeque::new() }
     }
 
     /// The current or last incarnation, from 0.
-    pub(crate) fn life(&self) -> u64 {
-        self.lives.saturating_sub(1)
+    pub(crate) fn incarnation(&self) -> u64 {
+        self.incarnations.saturating_sub(1)
     }
 
     pub(crate) fn child(&mut self) -> Option<&mut Child> {

@@ -195,7 +195,7 @@ enum Due<C> {
     Command {
         node: NodeId,
         /// The incarnation that the command is meant for; `None` for any.
-        life: Option<u64>,
+        incarnation: Option<u64>,
         command: C,
     },
     Alarm(NodeId),
@@ -251,7 +251,7 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
             }
             while let Some((node, news)) = group.next_news() {
                 last_activity = group.now();
-                self.hear(node, &news, group);
+                self.handle_news(node, &news, group);
             }
             while let Some(due) = self.plans.due(group.now()) {
                 self.carry_out(due, group)?;
@@ -283,7 +283,7 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
         std::time::Duration::from_nanos(pause.nanos())
     }
 
-    fn hear(&mut self, node: NodeId, news: &News<F::Event>, group: &LiveGroup<F>) {
+    fn handle_news(&mut self, node: NodeId, news: &News<F::Event>, group: &LiveGroup<F>) {
         let now = group.now();
         if let News::Told(event) = news {
             (self.watch)(now, node, event);
@@ -297,8 +297,10 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
     fn queue_plans(&mut self, group: &LiveGroup<F>) {
         for Planned { at, node, what } in self.plan.drain() {
             let due = match what {
-                What::CommandThisLife(command) => Due::Command { node, life: Some(group.life(node)), command },
-                What::CommandAnyLife(command) => Due::Command { node, life: None, command },
+                What::CommandThisLife(command) => {
+                    Due::Command { node, incarnation: Some(group.incarnation(node)), command }
+                }
+                What::CommandAnyLife(command) => Due::Command { node, incarnation: None, command },
                 What::Alarm => Due::Alarm(node),
                 // Real nodes replicate their membership themselves, and ask for their removal.
                 What::Depart => continue,
@@ -309,12 +311,12 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
 
     fn carry_out(&mut self, due: Due<F::Command>, group: &LiveGroup<F>) -> Result<(), LiveError> {
         match due {
-            Due::Command { node, life, command } => {
-                if life.is_none_or(|life| life == group.life(node)) {
+            Due::Command { node, incarnation, command } => {
+                if incarnation.is_none_or(|incarnation| incarnation == group.incarnation(node)) {
                     group.command(node, &command)?;
                 }
             }
-            Due::Alarm(node) => self.hear(node, &News::Alarm, group),
+            Due::Alarm(node) => self.handle_news(node, &News::Alarm, group),
         }
         Ok(())
     }

@@ -81,9 +81,9 @@ fn clients_get_entry_and_all_processes_are_stopped_in_the_end() {
     assert_eq!((outcome.ending, outcome.events), (Ending::Done, 20));
     assert_eq!(outcome.file("peers-1"), "1=127.0.1.1:7001,2=127.0.1.2:7002\n");
     assert_eq!(outcome.file("peers-1"), outcome.file("peers-2"));
-    let heard = outcome.file("heard-1") + &outcome.file("heard-2");
-    assert_eq!(heard.matches("\"acquire\"").count(), 10);
-    assert_eq!(heard.matches("0 stop").count(), 2);
+    let received = outcome.file("received-1") + &outcome.file("received-2");
+    assert_eq!(received.matches("\"acquire\"").count(), 10);
+    assert_eq!(received.matches("0 stop").count(), 2);
     let names: Vec<_> = outcome.parts.iter().filter_map(|path| path.file_name()?.to_str()).collect();
     assert_eq!(names, ["node-1-life-0.journal", "node-2-life-0.journal", "world.journal"]);
     assert_eq!(outcome.group.counts.processes, 2);
@@ -96,9 +96,9 @@ fn a_command_does_not_reach_a_later_incarnation() {
     spec.settings.hold = Some(Latency::Fixed(Duration::from_millis(200)));
     let outcome = run_workload(&spec, &options()).unwrap();
     assert_eq!(outcome.ending, Ending::Done);
-    let heard = outcome.file("heard-2");
-    let second: Vec<_> = heard.lines().filter_map(|line| line.strip_prefix("1 ")).collect();
-    assert_eq!(second.first(), Some(&"\"acquire\""), "{heard}");
+    let received = outcome.file("received-2");
+    let second: Vec<_> = received.lines().filter_map(|line| line.strip_prefix("1 ")).collect();
+    assert_eq!(second.first(), Some(&"\"acquire\""), "{received}");
     assert_eq!(outcome.world(), [r#"{"crashed":{"node":2,"lost_writes":0"#]);
     assert_eq!((outcome.group.counts.kills, outcome.group.counts.processes), (1, 3));
     assert_eq!(outcome.parts.len(), 4);
@@ -123,7 +123,7 @@ fn a_paused_process_is_resumed_at_the_latest_to_be_stopped() {
     let expected =
         [r#"{"paused":{"node":1"#, r#"{"paused":{"node":2"#, r#"{"resumed":{"node":1"#, r#"{"resumed":{"node":2"#];
     assert_eq!(outcome.world(), expected);
-    assert!(outcome.file("heard-2").ends_with("0 stop\n"));
+    assert!(outcome.file("received-2").ends_with("0 stop\n"));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn an_address_that_is_still_in_use_is_retried() {
     spec.settings.hold = Some(Latency::Fixed(Duration::from_millis(100)));
     let outcome = run_workload(&spec, &options()).unwrap();
     assert_eq!((outcome.ending, outcome.file("tries-1-1").lines().count()), (Ending::Done, 3));
-    assert!(outcome.file("heard-1").contains("1 \"acquire\""));
+    assert!(outcome.file("received-1").contains("1 \"acquire\""));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_time_limit_and_an_interrupt_stop_a_run() {
     let interrupted = Options { interrupted: &interrupted, ..options() };
     let outcome = run_workload(&experiment(1, 1_000_000, Vec::new()), &interrupted).unwrap();
     assert_eq!(outcome.ending, Ending::Stopped);
-    assert!(outcome.file("heard-1").ends_with("0 stop\n"), "it was not stopped in order");
+    assert!(outcome.file("received-1").ends_with("0 stop\n"), "it was not stopped in order");
 }
 
 /// With no process, one process, or all processes started.

@@ -27,7 +27,7 @@ echo "$peers" >>"$folder/peers-$id"
 if [ "$seed" = 8 ]; then : >"$trace"; else echo "the header" >"$trace"; fi
 echo "{\"started\":{\"incarnation\":$life}}"
 while read -r line; do
-    echo "$life $line" >>"$folder/heard-$id"
+    echo "$life $line" >>"$folder/received-$id"
     case $line in
         stop) break ;;
         '"acquire"')

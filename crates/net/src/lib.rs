@@ -10,8 +10,9 @@
 //! handle ─ commands ─▶ node task ─ outbox ─▶ link ─▶ writer ─┐
 //!                        ▲   │ journal, then disk            │ TCP, TLS
 //!                        │   ▼                               │
-//!                      inbox ◀────────────────── reader ◀────┘   one peer task per peer: dials, accepts,
-//!                                                                keeps the one elected connection
+//!                      inbox ◀────────────────── reader ◀────┘
+//!
+//! one peer task per peer: dials, accepts, and keeps the one elected connection
 //! ```
 
 pub mod certificates;

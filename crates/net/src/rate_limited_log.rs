@@ -1,4 +1,4 @@
-//! A log with a maximum number of lines per second, for lines that peers and strangers can provoke.
+//! A log with a maximum number of lines per second, for events that any remote host can cause.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,7 @@ pub(crate) enum Severity {
 }
 
 /// Writes at most [`MAX_LINES`] lines of a severity per [`WINDOW`] and reports how many it
-/// suppressed, so that strangers cannot fill the disk with log lines.
+/// suppressed, so that remote hosts cannot fill the disk with log lines.
 #[derive(Debug)]
 pub(crate) struct RateLimitedLog([Mutex<Window>; 3]);
 

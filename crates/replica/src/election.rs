@@ -7,12 +7,17 @@
 //! family, and with PreVote and CheckQuorum off.
 //!
 //! ```text
-//! RF-1  the client asks to campaign → begin the next term, vote for itself, save the vote, request votes from all
-//! RF-2  a vote is requested         → grant it to the first candidate of a term whose log is up to date; save, then reply
-//! RF-3  a majority has voted        → become leader, and announce it to all nodes with an empty entry
+//! RF-1  the client asks to campaign → begin the next term, vote for itself, save the vote, request
+//!                                     votes from all
+//! RF-2  a vote is requested         → grant it to the first candidate of a term whose log is up to
+//!                                     date; save, then reply
+//! RF-3  a majority has voted        → become leader, and announce it to all nodes with an empty
+//!                                     entry
 //! RF-4  an entry of a leader        → follow the leader
-//! RF-5  no candidate wins in time   → begin the next term, after a timeout that differs from node to node
-//! RF-6  all nodes have acknowledged → stop: send no heartbeats; other layers have to detect a crashed leader
+//! RF-5  no candidate wins in time   → begin the next term, after a timeout that differs from node
+//!                                     to node
+//! RF-6  all nodes have acknowledged → stop: send no heartbeats; other layers have to detect a
+//!                                     crashed leader
 //! ```
 //!
 //! Cost: 2(n−1) messages to elect and n−1 to announce, when one node starts. Acknowledgements of

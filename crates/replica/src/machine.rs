@@ -27,17 +27,17 @@ pub trait StateMachine: Default {
     fn query(&self, at: At, query: &Self::Query) -> Self::Answer;
 
     /// A short description of a command for traces.
-    fn command_words(command: &Self::Command) -> String {
+    fn describe_command(command: &Self::Command) -> String {
         format!("{command:?}")
     }
 
     /// A short description of a query for traces.
-    fn query_words(query: &Self::Query) -> String {
+    fn describe_query(query: &Self::Query) -> String {
         format!("{query:?}")
     }
 
     /// A short description of an answer for traces.
-    fn answer_words(answer: &Self::Answer) -> String {
+    fn describe_answer(answer: &Self::Answer) -> String {
         format!("{answer:?}")
     }
 

@@ -165,7 +165,7 @@ impl StateMachine for GroupMembership {
         match *query {}
     }
 
-    fn command_words(command: &Change) -> String {
+    fn describe_command(command: &Change) -> String {
         match command {
             Change::Found { members, .. } => format!("found the group of {members}"),
             Change::Ask(Ask { request, .. }) => match request {
@@ -178,7 +178,7 @@ impl StateMachine for GroupMembership {
         }
     }
 
-    fn answer_words(answer: &Answer) -> String {
+    fn describe_answer(answer: &Answer) -> String {
         match answer {
             Answer::In(stay) => format!("in, since view {}", stay.since),
             Answer::Out => "out".into(),

@@ -66,18 +66,18 @@ impl<S: StateMachine> StateMachine for Once<S> {
         Some(self.machine.query(at, query))
     }
 
-    fn command_words(request: &Self::Command) -> String {
-        S::command_words(&request.command)
+    fn describe_command(request: &Self::Command) -> String {
+        S::describe_command(&request.command)
     }
 
-    fn query_words(query: &Self::Query) -> String {
-        S::query_words(query)
+    fn describe_query(query: &Self::Query) -> String {
+        S::describe_query(query)
     }
 
-    fn answer_words(answer: &Self::Answer) -> String {
+    fn describe_answer(answer: &Self::Answer) -> String {
         answer
             .as_ref()
-            .map_or_else(|| "no answer: the request is older than the client's last one".into(), S::answer_words)
+            .map_or_else(|| "no answer: the request is older than the client's last one".into(), S::describe_answer)
     }
 
     fn snapshot(&self) -> Vec<u8> {

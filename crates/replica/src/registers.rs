@@ -99,18 +99,18 @@ impl StateMachine for Registers {
         Answer::Value(self.get(query.key))
     }
 
-    fn command_words(command: &Change) -> String {
+    fn describe_command(command: &Change) -> String {
         match command {
             Change::Write { key, value } => format!("x{key} := {value}"),
             Change::CompareAndSet { key, expect, value } => format!("x{key} := {value} if it is {}", content(*expect)),
         }
     }
 
-    fn query_words(query: &Read) -> String {
+    fn describe_query(query: &Read) -> String {
         format!("x{}?", query.key)
     }
 
-    fn answer_words(answer: &Answer) -> String {
+    fn describe_answer(answer: &Answer) -> String {
         match answer {
             Answer::Written => "done".into(),
             Answer::Differs(value) => format!("not done, it is {}", content(*value)),

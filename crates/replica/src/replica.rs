@@ -1,5 +1,4 @@
-//! The replica: a replicated log with a state machine on top, around tikv's raft (Ongaro and
-//! Ousterhout, 2014).
+//! The replica: a log and a state machine around tikv's raft (Ongaro and Ousterhout, 2014).
 //!
 //! The members elect a leader. The leader appends commands to a log that all members replicate, and
 //! an entry is committed once a majority has it on disk. Every member applies the same entries in
@@ -7,23 +6,28 @@
 //! slow or partitioned catches up later, by entries or by a snapshot.
 //!
 //! ```text
-//! RP-1   a client proposes       → a leader stamps the commands with log time and appends them as one entry; others refuse
-//! RP-2   raft has entries        → save them; a leader's messages go ahead of its disk, a follower's wait for its disk
+//! RP-1   a client proposes       → a leader stamps the commands with log time and appends them as
+//!                                  one entry; others refuse
+//! RP-2   raft has entries        → save them; a leader's messages go ahead of its disk, a
+//!                                  follower's wait for its disk
 //! RP-3   the disk confirms       → report it to raft, so that this disk counts
 //! RP-4   an entry is committed   → apply it once, and answer the clients that proposed it here
-//! RP-5   a client asks a query   → answer it once the leader has confirmed its leadership and everything it had committed
-//!                                  is applied here
-//! RP-6   the leader has a lease  → it answers queries without a round; followers that received a message from it
-//!                                  promise not to vote for others meanwhile
+//! RP-5   a client asks a query   → answer it once the leader has confirmed its leadership and
+//!                                  everything it had committed is applied here
+//! RP-6   the leader has a lease  → it answers queries without a round; followers that received a
+//!                                  message from it promise not to vote for others meanwhile
 //! RP-7   many entries applied    → save a checkpoint, and drop the log before it
-//! RP-8   a peer lags too far     → send it a snapshot in pieces; report to raft when it has arrived or is abandoned
-//! RP-9   a change of members     → use a joint configuration; a new voter must have been a learner that has the log
-//! RP-10  no log on the disk      → take no part; ask for admission (knock), and wait for a snapshot that admits this
-//!                                  incarnation as a learner
-//! RP-11  the disk is full        → refuse commands and entries, offer the leadership to others, answer queries from the
-//!                                  applied state
+//! RP-8   a peer lags too far     → send it a snapshot in pieces; report to raft when it has
+//!                                  arrived or is abandoned
+//! RP-9   a change of members     → use a joint configuration; a new voter must have been a learner
+//!                                  that has the log
+//! RP-10  no log on the disk      → take no part; ask for admission (knock), and wait for a
+//!                                  snapshot that admits this incarnation as a learner
+//! RP-11  the disk is full        → refuse commands and entries, offer the leadership to others,
+//!                                  answer queries from the applied state
 //! RP-12  the leadership moved    → report that the outcome of everything proposed here is unknown
-//! RP-13  the leader has crashed  → if its process has ended, owe it no promise; promises made for a lease remain
+//! RP-13  the leader has crashed  → if its process has ended, owe it no promise; promises made for
+//!                                  a lease remain
 //! ```
 //!
 //! Cost: with a leader, one round to a majority and one save there for all queued commands: 2(n−1)

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! invalid, and a complete frame follows anywhere                    damage
-//! invalid, last: unwritten sectors, no end mark, or file too short  torn; it was never acknowledged
+//! invalid, last: unwritten sectors, no end mark, file too short     torn; never acknowledged
 //! invalid, last: complete, but the checksum is wrong                damage
 //! ```
 

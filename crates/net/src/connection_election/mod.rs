@@ -5,13 +5,13 @@
 //! node can tell which messages crossed:
 //!
 //! ```text
-//! MEET-1  neither a connection nor a dial of our own → we may dial; at most one of either at a time
-//! MEET-2  a Hello of an older incarnation, of another process with the same incarnation, or with a number seen
-//!         before → refuse
-//! MEET-3  our dial is welcomed, and a Hello says that its sender had not welcomed it yet → refuse: it was sent
-//!         before, and its sender has abandoned it since
-//! MEET-4  our Hello is unanswered, and a Hello says that its sender has not welcomed it yet → they cross: the node
-//!         with the lower number refuses, the other accepts
+//! MEET-1  we have neither a connection nor a dial → we may dial; at most one of either at a time
+//! MEET-2  a Hello from an older incarnation, from another process with the same incarnation, or with
+//!         a number seen before → refuse
+//! MEET-3  our dial is welcomed, and a Hello says that its sender had not welcomed it yet → refuse:
+//!         it was sent before, and its sender has abandoned it since
+//! MEET-4  our Hello is unanswered, and a Hello says that its sender has not welcomed it yet → they
+//!         cross: the node with the lower number refuses, the other accepts
 //! MEET-5  every other Hello → accept; it replaces our connection or dial
 //! ```
 //!

@@ -1,8 +1,8 @@
 //! The wire format between two nodes: frames, each with a length, a header, a body and a checksum.
 //!
 //! ```text
-//! length 4 │ its complement 4 │ version 1 │ kind 1 │ group 8 │ sender 4 │ incarnation 8 │ epoch 8 │ acknowledged 8 │
-//! body │ check 4
+//! length 4 │ its complement 4 │ version 1 │ kind 1 │ group 8 │ sender 4 │ incarnation 8 │ epoch 8 │
+//! acknowledged 8 │ body │ check 4
 //! ```
 //!
 //! Integers are little-endian. The length counts the bytes from the version on. It is followed by

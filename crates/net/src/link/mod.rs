@@ -106,7 +106,7 @@ impl Link {
         self.peer_incarnation
     }
 
-    // ---------------------------------------------------------------------------------------- connections
+    // --------------------------------------------------------------------- connections
 
     /// Starts using a connection that both ends have accepted. The header is that of the peer's
     /// Hello or Welcome, and `knows` is the incarnation of ours that its acknowledgement refers to.
@@ -177,7 +177,7 @@ impl Link {
         Ok(())
     }
 
-    // ---------------------------------------------------------------------------------- outgoing messages
+    // --------------------------------------------------------------- outgoing messages
 
     /// Queues a message. Its number must be above the numbers of all messages before it.
     ///
@@ -220,7 +220,7 @@ impl Link {
         self.outgoing.is_crowded()
     }
 
-    // ---------------------------------------------------------------------------------- received messages
+    // --------------------------------------------------------------- received messages
 
     /// Records that the node consumed a batch of `bytes`, and with it all messages up to number
     /// `last` of this incarnation of the peer. A record for an incarnation that has ended changes
@@ -248,7 +248,7 @@ impl Link {
         self.acknowledgements.is_pending()
     }
 
-    // ------------------------------------------------------------------------------------- other frames
+    // -------------------------------------------------------------------- other frames
 
     /// The header of a frame that is written now.
     pub fn header(&self, epoch: Epoch) -> Header {

@@ -35,7 +35,7 @@ fn connected_link(room: Room) -> Link {
     link
 }
 
-// ------------------------------------------------------------------------------------------------ scripts
+// ------------------------------------------------------------------------- scripts
 
 #[test]
 fn messages_wait_for_the_first_connection() {
@@ -189,7 +189,7 @@ fn an_acknowledgement_is_owed_until_it_is_put_into_a_frame() {
     assert!(!link.has_unacknowledged());
 }
 
-// ---------------------------------------------------------------------------------------------- properties
+// ---------------------------------------------------------------------- properties
 
 /// One action of the adversary. `side` is 0 or 1.
 #[derive(Clone, Debug)]

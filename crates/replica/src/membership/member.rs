@@ -6,21 +6,29 @@
 //! to trust a single other one for them: a majority decides each view.
 //!
 //! ```text
-//! ME-1  it leads, and no group exists  → propose the founding with the members and the lease terms; only the first counts
-//! ME-2  a keepalive or a new leader    → ask the leader to renew our lease, or to admit this incarnation; the request
-//!                                        carries its time on our clock. A node whose replica applies nothing for the
-//!                                        length of a lease does not ask, so that it is removed. An incarnation other than
-//!                                        the first does not ask until it has learnt of a view
-//! ME-3  a request arrives at a leader  → propose it if the sender asks for itself and no similar request is pending;
-//!                                        the sender repeats it
-//! ME-4  a view is applied              → pass it to the inner protocol; if we are not a member or have no lease, ask at once
-//! ME-5  our request is applied         → we have a lease, which counts from the time of the request
+//! ME-1  it leads, and no group exists  → propose the founding with the members and the lease
+//!                                        terms; only the first counts
+//! ME-2  a keepalive or a new leader    → ask the leader to renew our lease, or to admit this
+//!                                        incarnation; the request carries its time on our clock. A
+//!                                        node whose replica applies nothing for the length of a
+//!                                        lease does not ask, so that it is removed. An incarnation
+//!                                        other than the first does not ask until it has learnt of
+//!                                        a view
+//! ME-3  a request arrives at a leader  → propose it if the sender asks for itself and no similar
+//!                                        request is pending; the sender repeats it
+//! ME-4  a view is applied              → pass it to the inner protocol; if we are not a member or
+//!                                        have no lease, ask at once
+//! ME-5  our request is applied         → we have a lease, which counts from the time of the
+//!                                        request
 //! ME-6  a lease is overdue             → the leader proposes a tick, so that the lease expires
-//! ME-7  a process has ended            → suspect the incarnation that we have met, until it is removed or trusted again
-//! ME-8  the leader's process has ended → owe it no promise any more, and campaign in the order of the node numbers, with
-//!                                        a delay between nodes
-//! ME-9  the inner protocol acts        → use reliable links, and do not wait for the replica's disk
-//! ME-10 it has nothing more to do      → ask for our removal until we are removed, and never for admission
+//! ME-7  a process has ended            → suspect the incarnation that we have met, until it is
+//!                                        removed or trusted again
+//! ME-8  the leader's process has ended → owe it no promise any more, and campaign in the order of
+//!                                        the node numbers, with a delay between nodes
+//! ME-9  the inner protocol acts        → use reliable links, and do not wait for the replica's
+//!                                        disk
+//! ME-10 it has nothing more to do      → ask for our removal until we are removed, and never for
+//!                                        admission
 //! ```
 //!
 //! Why a lease is safe: it expires in log time, which runs no faster than the leaders' clocks. The
