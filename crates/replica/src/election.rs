@@ -156,7 +156,7 @@ impl RaftElection {
         } else if engine.is_candidate() || !engine.is_saved() {
             out.emit(Event::Refused(Refusal::AlreadyRunning));
         } else {
-            out.note("RF-1", format_args!("becomes a candidate in term {}", engine.role().term + 1));
+            out.note("RF-1", format_args!("stands in term {}", engine.role().term + 1));
             engine.campaign();
         }
     }
@@ -171,7 +171,7 @@ impl RaftElection {
     fn receive(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         let Some(engine) = &mut self.engine else { return };
         if let Some(objection) = guard::objection(engine, self.me, from, &message) {
-            return out.note("RF-2", format_args!("ignores a message from {from}: {objection}"));
+            return out.note("RF-2", format_args!("ignores what {from} sent: {objection}"));
         }
         engine.step(from, message);
     }

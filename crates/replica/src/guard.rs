@@ -7,25 +7,25 @@ use quorate_core::NodeId;
 /// Maximum valid term and index. No log grows that long.
 const MAX_NUMBER: u64 = 1 << 60;
 
-const TOO_SOON: &str = "it would make this replica leader before its log is on the disk";
+const TOO_SOON: &str = "it would have this replica lead before its log is on the disk";
 
 /// Why the message must be ignored; `None` if raft may have it.
 pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Message) -> Option<&'static str> {
     if from == me {
-        return Some("it claims to come from this replica itself");
+        return Some("it claims to come from this very replica");
     }
     let (term, index) = numbers(message);
     if term == Some(0) || term.is_some_and(|term| term > MAX_NUMBER) || index > MAX_NUMBER {
-        return Some("its term or index is not valid");
+        return Some("its numbers make no sense");
     }
     match message {
         Message::Append { term, log_term, index, entries, commit } => {
             let contiguous = (index + 1..).zip(entries).all(|(index, entry)| entry.index == index);
             let terms = std::iter::once(*log_term).chain(entries.iter().map(|entry| entry.term));
             if *index == 0 || !contiguous || !terms.is_sorted_by(|one, next| one <= next) {
-                Some("its entries are not consecutive")
+                Some("its entries do not follow on each other")
             } else if *log_term == 0 || entries.iter().any(|entry| entry.term > *term) || *commit > MAX_NUMBER {
-                Some("its term or index is not valid")
+                Some("its numbers make no sense")
             } else {
                 None
             }
@@ -33,7 +33,7 @@ pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Mes
         // A replica without a log may receive this from a leader that remembers what it
         // acknowledged before it lost its disk. Its reply corrects the leader.
         Message::Heartbeat { commit, .. } if *commit > engine.last_index() && engine.last_index() > 0 => {
-            Some("it assumes entries that this replica does not have")
+            Some("it takes this replica to hold entries that it does not hold")
         }
         Message::AppendReply { index, rejected: None, .. } if *index > engine.last_index() => {
             Some("it acknowledges entries that were never sent")
@@ -42,9 +42,9 @@ pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Mes
             let end = offset.checked_add(bytes.len() as u64);
             let has_odd_term = snapshot.log_term == 0 || snapshot.log_term > snapshot.term;
             if has_odd_term || snapshot.index == 0 || !members.makes_sense() {
-                Some("its snapshot is not valid")
+                Some("its snapshot makes no sense")
             } else if bytes.is_empty() || end.is_none_or(|end| end > *length) {
-                Some("its piece is outside the snapshot")
+                Some("its piece lies outside the snapshot")
             } else {
                 None
             }

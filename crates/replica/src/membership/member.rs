@@ -196,7 +196,7 @@ impl<P: InViews> Member<P> {
     fn receive_request(&mut self, now: Time, from: NodeId, ask: Ask, out: &mut Effects<'_, Self>) {
         let is_own = ask.asker() == Some(from) && self.plan.replica.founders.voters.contains(&from);
         if !is_own {
-            out.note("ME-3", format_args!("ignores a request of {from} for another node"));
+            out.note("ME-3", format_args!("ignores what {from} asks for another"));
         } else if self.replica.leads() {
             self.propose(now, Change::Ask(ask), out);
         }
@@ -257,7 +257,7 @@ impl<P: InViews> Member<P> {
         let (log_time, since) = self.last_applied;
         let expiry = self.replica.machine().and_then(GroupMembership::next_expiry);
         if self.replica.leads() && expiry.is_some_and(|expiry| log_time.after(now.since(since)) >= expiry) {
-            out.note("ME-6", format_args!("proposes a tick: a lease is overdue"));
+            out.note("ME-6", format_args!("lets time pass in the log: a lease is overdue"));
             self.propose(now, Change::Ask(Ask { request: Request::Tick, asked: now }), out);
         }
     }
@@ -268,7 +268,7 @@ impl<P: InViews> Member<P> {
         let met = self.met.get(&node);
         let stay = self.view.as_ref().and_then(|view| view.stay(node)).filter(|stay| Some(&stay.incarnation) == met);
         if let Some(stay) = stay.filter(|_| node != self.me) {
-            out.note("ME-7", format_args!("suspects {node}, whose process has ended"));
+            out.note("ME-7", format_args!("suspects {node}, whose process is gone"));
             self.suspected.insert(node, stay);
             self.report_suspicions(now, out);
         }
@@ -301,7 +301,7 @@ impl<P: InViews> Member<P> {
     /// ME-8. Campaigns, unless there is a leader by now.
     fn campaign(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         if self.leader.is_none() {
-            out.note("ME-8", format_args!("campaigns, because the leader's process has ended"));
+            out.note("ME-8", format_args!("stands for election, for the leader is gone"));
             self.replicate(now, Input::Command(Command::Campaign), out);
         }
     }
@@ -345,7 +345,7 @@ impl<P: InViews> Member<P> {
         let mut sink = InnerSink { out };
         self.inner.step(now, input, &mut Effects::new(&mut sink));
         if self.viewed().inner().departs() && !self.is_departing {
-            out.note("ME-10", format_args!("asks for its removal"));
+            out.note("ME-10", format_args!("asks to be let out"));
             self.is_departing = true;
             self.request_stay(now, out);
         }

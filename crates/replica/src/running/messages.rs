@@ -9,7 +9,7 @@ use quorate_core::{NodeId, Time};
 impl<S: StateMachine> Running<S> {
     pub(crate) fn receive(&mut self, now: Time, from: NodeId, message: Message, out: &mut Out<'_, S>) {
         if let Some(objection) = guard::objection(&self.engine, self.me, from, &message) {
-            return out.note("RP-2", format_args!("ignores a message from {from}: {objection}"));
+            return out.note("RP-2", format_args!("ignores what {from} sent: {objection}"));
         }
         if let Some(reason) = self.reason_to_ignore(now, &message) {
             return out.note("RP-10", format_args!("does not answer {from}: {reason}"));
@@ -68,10 +68,8 @@ impl<S: StateMachine> Running<S> {
     pub(super) fn reason_to_ignore(&self, now: Time, message: &Message) -> Option<&'static str> {
         let takes = matches!(message, Message::Append { .. } | Message::Heartbeat { .. } | Message::Piece(_));
         match message {
-            _ if self.is_joining() && !takes => Some("it waits for its admission"),
-            Message::Vote { forced: false, .. } if now < self.promised_until => {
-                Some("it received a message from a leader recently")
-            }
+            _ if self.is_joining() && !takes => Some("it waits to be let in"),
+            Message::Vote { forced: false, .. } if now < self.promised_until => Some("it heard from a leader just now"),
             Message::Append { entries, .. } if self.is_full && !entries.is_empty() => Some("its disk is full"),
             Message::Piece(_) | Message::TimeoutNow { .. } if self.is_full => Some("its disk is full"),
             Message::Vote { .. }

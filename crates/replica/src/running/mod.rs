@@ -167,7 +167,7 @@ impl<S: StateMachine> Running<S> {
     /// RP-11.
     pub(crate) fn disk_full(&mut self, out: &mut Out<'_, S>) {
         self.is_full = true;
-        out.note("RP-11", format_args!("its disk is full: accepts no commands and no entries"));
+        out.note("RP-11", format_args!("its disk is full: takes no commands and no entries"));
         self.offer_place(out);
     }
 
@@ -186,7 +186,7 @@ impl<S: StateMachine> Running<S> {
     /// RP-11.
     pub(crate) fn disk_free(&mut self, out: &mut Out<'_, S>) {
         self.is_full = false;
-        out.note("RP-11", format_args!("its disk has space again"));
+        out.note("RP-11", format_args!("its disk has room again"));
     }
 
     /// Handles raft's output until there is none left.

@@ -126,7 +126,7 @@ impl<S: StateMachine> Running<S> {
     pub(crate) fn campaign(&mut self, now: Time, out: &mut Out<'_, S>) {
         let votes = self.engine.configuration().votes(self.me);
         if votes && now >= self.promised_until && self.engine.is_saved() && !self.is_full {
-            out.note("RP-12", format_args!("becomes a candidate"));
+            out.note("RP-12", format_args!("stands for election"));
             self.engine.campaign();
         }
     }
@@ -135,7 +135,7 @@ impl<S: StateMachine> Running<S> {
     /// remains until it expires, because a wrong suspicion would break the lease.
     pub(crate) fn miss(&mut self, now: Time, node: NodeId, out: &mut Out<'_, S>) {
         if self.settings.reads == Reads::Quorum && self.role.leader == Some(node) && !self.role.leads {
-            out.note("RP-13", format_args!("drops its promise to {node}, whose process has ended"));
+            out.note("RP-13", format_args!("owes nothing to {node}, which is gone"));
             self.promised_until = now;
             self.engine.forget_leader();
         }
@@ -162,7 +162,7 @@ impl<S: StateMachine> Running<S> {
         }
         let batch = Batch::<S::Command>::write(self.clock.at(now), &[(learner, born)], std::iter::empty());
         if let Some(index) = batch.ok().and_then(|batch| self.engine.propose(batch)) {
-            out.note("RP-10", format_args!("admits {learner} by entry {index}"));
+            out.note("RP-10", format_args!("lets {learner} in by entry {index}"));
             self.admitting.insert(learner, born);
         }
     }

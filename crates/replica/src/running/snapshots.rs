@@ -24,7 +24,7 @@ impl<S: StateMachine> Running<S> {
     ) {
         match Image::<S>::read(&checkpoint.image) {
             Ok(image) if self.is_joining() && !self.is_admitted_by(&image, &checkpoint) => {
-                out.note("RP-10", format_args!("refuses a snapshot that does not admit this incarnation as a learner"));
+                out.note("RP-10", format_args!("refuses a snapshot that does not let this life of it in as a learner"));
             }
             Ok(_) => {
                 self.promise(now);
@@ -45,7 +45,7 @@ impl<S: StateMachine> Running<S> {
     /// RP-8.
     pub(super) fn send_snapshot(&mut self, to: NodeId, snapshot: &Snapshot, out: &mut Out<'_, S>) {
         let Some(checkpoint) = checkpoint_of(snapshot) else { return };
-        out.note("RP-8", format_args!("sends {to} a snapshot at entry {}", checkpoint.index));
+        out.note("RP-8", format_args!("sends {to} the state at {}", checkpoint.index));
         let sending = SnapshotSender::new(self.role.term, checkpoint, self.settings.piece_bytes);
         let first = sending.piece();
         self.sending.insert(to, sending);
@@ -75,7 +75,7 @@ impl<S: StateMachine> Running<S> {
     }
 
     pub(super) fn end_sending(&mut self, to: NodeId, arrived: bool, out: &mut Out<'_, S>) {
-        let outcome = if arrived { "has arrived" } else { "is abandoned" };
+        let outcome = if arrived { "has arrived" } else { "is given up" };
         out.note("RP-8", format_args!("the snapshot for {to} {outcome}"));
         self.sending.remove(&to);
         out.cancel_timer(Timer::Piece(to));
@@ -85,7 +85,7 @@ impl<S: StateMachine> Running<S> {
     /// RP-8. Installs a leader's snapshot, which replaces everything.
     pub(super) fn install(&mut self, checkpoint: &Checkpoint, out: &mut Out<'_, S>) -> Result<(), Halt> {
         let image = read_image(&checkpoint.image)?;
-        out.note("RP-8", format_args!("installs the snapshot at entry {}", checkpoint.index));
+        out.note("RP-8", format_args!("takes over the state at {}", checkpoint.index));
         self.machine = image.machine;
         self.at = At { index: checkpoint.index, time: image.time };
         self.applied_term = checkpoint.term;
@@ -115,7 +115,7 @@ impl<S: StateMachine> Running<S> {
             members: self.engine.configuration(),
             image: Image::write(self.at.time, &self.admitted, &self.machine),
         };
-        out.note("RP-7", format_args!("saves a checkpoint at entry {}", checkpoint.index));
+        out.note("RP-7", format_args!("keeps the state at {}", checkpoint.index));
         self.engine.keep(checkpoint, self.settings.keep_entries, out);
     }
 }
