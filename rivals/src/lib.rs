@@ -1,8 +1,9 @@
-//! Other model checkers on the models that Quorate checks, so that their speeds can be compared in one run; and another
-//! log on the disk, for the same.
+//! Another model checker on the models that Quorate checks, and another log on the disk, so that
+//! their speeds can be compared.
 //!
-//! The product does not depend on this crate. A rival's model is written for that rival, since a comparison with
-//! a slow model says nothing: one as its users write theirs, without waste, and two as lean as they can be made.
+//! The product does not depend on this crate. The models are written for the other checker, because
+//! a comparison with a slow model is worthless: one in the usual form of its models, and two that
+//! are as fast as possible.
 
 pub mod actors;
 #[cfg(feature = "logs")]
@@ -18,19 +19,20 @@ use std::hash::Hash;
 use std::time::Instant;
 use thiserror::Error;
 
-/// How Ricart–Agrawala is modelled. All models have the same states and the same steps between them.
+/// How Ricart–Agrawala is modelled. All models have the same states and the same steps between
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
-    /// By Quorate's own nodes as actors, which is how stateright's users write protocols.
+    /// Quorate's own nodes as actors, the usual form of stateright models.
     Actors,
-    /// By Quorate's own nodes in a model tuned by hand.
+    /// Quorate's own nodes in a hand-tuned model.
     Nodes,
-    /// By hand, in few bytes and for stateright alone.
+    /// A compact model written for stateright alone.
     Packed,
 }
 
-/// Which of stateright's searches.
+/// The search of stateright to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Search {
@@ -50,51 +52,53 @@ pub struct Job {
     pub rounds: u8,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
     pub states: usize,
-    /// The states that the search came to, counted as often as it came to them.
+    /// Number of generated states, with repetitions.
     pub generated: usize,
-    /// How long the search took, without the making of its model and without the freeing of its memory.
+    /// Time of the search, without building the model and freeing its memory.
     pub seconds: f64,
-    /// How far the peak of this process's memory rose, for each distinct state. Only Linux tells.
+    /// Growth of this process's peak memory per distinct state; `None` except on Linux.
     pub bytes_per_state: Option<f64>,
 }
 
-/// Why there is no outcome.
+/// Why a run has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Trouble {
-    #[error("{0} nodes cannot be checked; write a number from 2 to 5.")]
+pub enum CheckError {
+    #[error("--nodes must be between 2 and 5; got {0}")]
     Nodes(u8),
-    /// A clock of the packed model is one byte. An ask may advance the largest by one, and so may each of its arrivals: with five nodes
-    /// that is 25 a round, 250 in all.
-    #[error("{0} rounds cannot be checked; write a number from 1 to 10.")]
+    /// A clock of the packed model is one byte. A request may advance the highest clock by one, and
+    /// so may each of its deliveries: with five nodes that is 25 per round, 250 in total.
+    #[error("--rounds must be between 1 and 10; got {0}")]
     Rounds(u8),
-    #[error("A search needs at least one thread.")]
+    #[error("--threads must be at least 1; got 0")]
     Threads,
-    #[error("The search ended early with '{0}' broken: the model is wrong, and its figures mean nothing.")]
-    Broken(&'static str),
+    #[error(
+        "the search ended early because property '{0}' is violated: the model is wrong, and the figures are invalid"
+    )]
+    Violated(&'static str),
 }
 
-/// Searches the whole space once.
-pub fn check(job: Job) -> Result<Outcome, Trouble> {
+/// Searches the whole state space once.
+pub fn check(job: Job) -> Result<Outcome, CheckError> {
     if !(1..=10).contains(&job.rounds) {
-        return Err(Trouble::Rounds(job.rounds));
+        return Err(CheckError::Rounds(job.rounds));
     }
     if job.threads == 0 {
-        return Err(Trouble::Threads);
+        return Err(CheckError::Threads);
     }
     match job.nodes {
         2 => search::<2>(job),
         3 => search::<3>(job),
         4 => search::<4>(job),
         5 => search::<5>(job),
-        nodes => Err(Trouble::Nodes(nodes)),
+        nodes => Err(CheckError::Nodes(nodes)),
     }
 }
 
-fn search<const NODES: usize>(job: Job) -> Result<Outcome, Trouble> {
+fn search<const NODES: usize>(job: Job) -> Result<Outcome, CheckError> {
     match job.variant {
         Variant::Actors => explore(actors::ricart_agrawala(NODES, job.rounds), job),
         Variant::Nodes => explore(nodes::RicartAgrawala::<NODES>::new(job.rounds), job),
@@ -102,7 +106,7 @@ fn search<const NODES: usize>(job: Job) -> Result<Outcome, Trouble> {
     }
 }
 
-fn explore<M>(model: M, job: Job) -> Result<Outcome, Trouble>
+fn explore<M>(model: M, job: Job) -> Result<Outcome, CheckError>
 where
     M: Model + Send + Sync + 'static,
     M::State: Clone + Hash + PartialEq + Send + Sync + 'static,
@@ -115,7 +119,7 @@ where
     }
 }
 
-fn measure<M, C>(builder: CheckerBuilder<M>, spawn: impl FnOnce(CheckerBuilder<M>) -> C) -> Result<Outcome, Trouble>
+fn measure<M, C>(builder: CheckerBuilder<M>, spawn: impl FnOnce(CheckerBuilder<M>) -> C) -> Result<Outcome, CheckError>
 where
     M: Model,
     M::State: Clone + Hash + PartialEq,
@@ -128,7 +132,7 @@ where
     let seconds = begin.elapsed().as_secs_f64();
     let after = peak_memory();
     if let Some(property) = checker.discoveries().into_keys().next() {
-        return Err(Trouble::Broken(property));
+        return Err(CheckError::Violated(property));
     }
     let states = checker.unique_state_count();
     let bytes_per_state = before.zip(after).map(|(before, after)| after.saturating_sub(before) as f64 / states as f64);
@@ -137,7 +141,7 @@ where
 
 #[cfg(test)]
 mod tests {
-    use super::{Job, Search, Trouble, Variant, check};
+    use super::{CheckError, Job, Search, Variant, check};
 
     const JOB: Job = Job { variant: Variant::Nodes, search: Search::Dfs, threads: 1, nodes: 3, rounds: 1 };
 
@@ -146,7 +150,8 @@ mod tests {
         (outcome.states, outcome.generated)
     }
 
-    /// The counts that every checker of these models must reproduce; independent ones agree on them.
+    /// The counts that every checker of these models must reproduce. Independent checkers agree on
+    /// them.
     #[test]
     fn one_round_of_three_nodes_has_the_known_counts() {
         for variant in [Variant::Actors, Variant::Nodes, Variant::Packed] {
@@ -168,12 +173,12 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_cannot_be_done_is_refused() {
+    fn an_invalid_job_is_refused() {
         let refused = |job| check(job).err();
-        assert_eq!(refused(Job { nodes: 1, ..JOB }), Some(Trouble::Nodes(1)));
-        assert_eq!(refused(Job { nodes: 6, ..JOB }), Some(Trouble::Nodes(6)));
-        assert_eq!(refused(Job { rounds: 0, ..JOB }), Some(Trouble::Rounds(0)));
-        assert_eq!(refused(Job { rounds: 11, ..JOB }), Some(Trouble::Rounds(11)));
-        assert_eq!(refused(Job { threads: 0, ..JOB }), Some(Trouble::Threads));
+        assert_eq!(refused(Job { nodes: 1, ..JOB }), Some(CheckError::Nodes(1)));
+        assert_eq!(refused(Job { nodes: 6, ..JOB }), Some(CheckError::Nodes(6)));
+        assert_eq!(refused(Job { rounds: 0, ..JOB }), Some(CheckError::Rounds(0)));
+        assert_eq!(refused(Job { rounds: 11, ..JOB }), Some(CheckError::Rounds(11)));
+        assert_eq!(refused(Job { threads: 0, ..JOB }), Some(CheckError::Threads));
     }
 }

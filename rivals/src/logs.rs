@@ -1,4 +1,4 @@
-//! Two logs on a real disk behind one small face: the store of Quorate, and raft-engine of TiKV.
+//! Two logs on a real disk behind one trait: Quorate's store and TiKV's raft-engine.
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
@@ -11,10 +11,10 @@ use std::path::Path;
 
 /// A log that makes batches of records durable.
 pub trait Log {
-    /// Its name, for people.
+    /// The name to print.
     const NAME: &'static str;
 
-    /// Adds these records with one sync, and returns when they are durable.
+    /// Appends these records with one sync, and returns when they are durable.
     fn append(&mut self, records: &[Bytes]) -> anyhow::Result<()>;
 }
 
@@ -70,7 +70,7 @@ pub struct RaftEngine {
 
 impl RaftEngine {
     pub fn open(folder: &Path, mode: RecoveryMode) -> anyhow::Result<Self> {
-        let dir = folder.to_str().context("The folder's name is not text")?.to_owned();
+        let dir = folder.to_str().context("the folder's path is not valid UTF-8")?.to_owned();
         let engine = Engine::open(Config { dir, recovery_mode: mode, ..Config::default() })?;
         let last = engine.last_index(GROUP).unwrap_or(0);
         Ok(Self { engine, last })
@@ -88,7 +88,7 @@ impl RaftEngine {
     pub fn record(&self, number: u64) -> anyhow::Result<Vec<u8>> {
         match self.engine.get_entry::<Entries>(GROUP, number)? {
             Some(entry) => Ok(entry.data.to_vec()),
-            None => bail!("There is no record {number}."),
+            None => bail!("record {number} does not exist"),
         }
     }
 }

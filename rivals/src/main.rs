@@ -1,6 +1,7 @@
-//! The `quorate-rivals` command: runs another model checker once and prints its figures as one line of JSON.
+//! The `quorate-rivals` command: runs another model checker once and prints its figures as one line
+//! of JSON.
 //!
-//! Exit codes: 0 all is well, 2 the command is wrong or its figures mean nothing.
+//! Exit codes: 0 success, 2 invalid command or invalid figures.
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
@@ -23,7 +24,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Let stateright search all of Ricart–Agrawala (1981) once, and print its figures as one line of JSON.
+    /// Search the state space of Ricart–Agrawala (1981) with stateright, and print the figures as
+    /// one line of JSON.
     Check(CheckArgs),
 }
 
@@ -32,19 +34,19 @@ enum Verb {
     Three nodes have 6445 states with one round and 506546 with two, in every model.\n\
     Compare release builds only.")]
 struct CheckArgs {
-    /// Which of stateright's searches.
+    /// The search of stateright to use.
     #[arg(long, value_enum, default_value = "dfs")]
     checker: Search,
-    /// How many threads search.
+    /// Number of threads.
     #[arg(long, default_value_t = 1)]
     threads: usize,
-    /// How many nodes contend, from 2 to 5.
+    /// Number of nodes, from 2 to 5.
     #[arg(long, default_value_t = 3)]
     nodes: u8,
-    /// How often each node enters, from 1 to 10.
+    /// Number of entries of each node, from 1 to 10.
     #[arg(long, default_value_t = 2)]
     rounds: u8,
-    /// How the algorithm is modelled.
+    /// The model of the algorithm.
     #[arg(long, value_enum, default_value = "nodes")]
     model: Variant,
 }
@@ -68,7 +70,7 @@ fn main() -> ExitCode {
     match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nobody is left to tell if this fails too.
+            // There is no way to report a failure of this.
             let _ = writeln!(io::stderr(), "error: {error:#}");
             ExitCode::from(2)
         }
@@ -90,10 +92,10 @@ fn run(args: &CheckArgs) -> anyhow::Result<()> {
         seconds: rounded(outcome.seconds, 6),
         bytes_per_state: outcome.bytes_per_state.map(|bytes| rounded(bytes, 1)),
     };
-    writeln!(io::stdout(), "{}", serde_json::to_string(&line)?).context("The output could not be written")
+    writeln!(io::stdout(), "{}", serde_json::to_string(&line)?).context("cannot write the output")
 }
 
-/// To so many decimals: nothing finer was measured.
+/// Rounds to this many decimals.
 fn rounded(value: f64, decimals: i32) -> f64 {
     let scale = 10_f64.powi(decimals);
     (value * scale).round() / scale

@@ -1,6 +1,6 @@
-//! How much memory this process had at its peak.
+//! Peak memory use of this process.
 
-/// The most memory this process ever had, in bytes, as Linux counts it. Nothing elsewhere.
+/// Peak memory use of this process in bytes; `None` except on Linux.
 pub(crate) fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

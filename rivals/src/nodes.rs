@@ -1,9 +1,11 @@
-//! Quorate's own nodes of Ricart–Agrawala with bare replies (1981) for stateright: both checkers run the same code.
+//! Quorate's own nodes of Ricart–Agrawala with bare replies (1981) for stateright: both checkers
+//! run the same code.
 //!
-//! A state shares the nodes that a step left alone with the state before it, as stateright's own actor model does, so
-//! that a step copies one node. What a node sends goes straight to its place among the messages under way.
+//! A state shares unchanged nodes with the previous state, as stateright's own actor model does, so
+//! that a step copies one node. The messages in flight are kept sorted.
 //!
-//! Messages arrive in any order, each exactly once. No two equal ones are ever under way: see the packed model.
+//! Messages arrive in any order, each exactly once. Two equal messages are never in flight: see the
+//! packed model.
 
 use quorate_core::fixtures::{Flaw, Message, RicartAgrawala1981};
 use quorate_core::mutex::{Command, Event};
@@ -18,26 +20,26 @@ pub struct RicartAgrawala<const NODES: usize> {
     rounds: u8,
 }
 
-/// All that can differ from moment to moment.
+/// A state of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State<const NODES: usize> {
     pub members: [Arc<Member>; NODES],
     pub messages: Vec<Envelope>,
 }
 
-/// One node with its user.
+/// One node with its client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Member {
     pub node: RicartAgrawala1981,
-    pub standing: Standing,
+    pub client: ClientState,
     pub rounds: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Standing {
-    Outside,
+pub enum ClientState {
+    Idle,
     Waiting,
-    Inside,
+    InCriticalSection,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,8 +51,8 @@ pub struct Envelope {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    Ask(usize),
-    Leave(usize),
+    Acquire(usize),
+    Release(usize),
     Deliver(usize),
 }
 
@@ -68,17 +70,17 @@ impl<const NODES: usize> Model for RicartAgrawala<NODES> {
         let group = Group::of_size(NODES);
         let members = array::from_fn(|place| {
             let node = RicartAgrawala1981::new(NodeId::from_index(place), group.clone(), Flaw::BareReplies);
-            Arc::new(Member { node, standing: Standing::Outside, rounds: self.rounds })
+            Arc::new(Member { node, client: ClientState::Idle, rounds: self.rounds })
         });
         vec![State { members, messages: Vec::new() }]
     }
 
     fn actions(&self, state: &Self::State, actions: &mut Vec<Action>) {
         for (place, member) in state.members.iter().enumerate() {
-            match member.standing {
-                Standing::Outside if member.rounds > 0 => actions.push(Action::Ask(place)),
-                Standing::Outside | Standing::Waiting => {}
-                Standing::Inside => actions.push(Action::Leave(place)),
+            match member.client {
+                ClientState::Idle if member.rounds > 0 => actions.push(Action::Acquire(place)),
+                ClientState::Idle | ClientState::Waiting => {}
+                ClientState::InCriticalSection => actions.push(Action::Release(place)),
             }
         }
         actions.extend((0..state.messages.len()).map(Action::Deliver));
@@ -86,16 +88,16 @@ impl<const NODES: usize> Model for RicartAgrawala<NODES> {
 
     fn next_state(&self, state: &Self::State, action: Action) -> Option<Self::State> {
         Some(match action {
-            Action::Ask(place) => state.ask(place),
-            Action::Leave(place) => state.leave(place),
+            Action::Acquire(place) => state.ask(place),
+            Action::Release(place) => state.leave(place),
             Action::Deliver(place) => state.deliver(place),
         })
     }
 
-    /// Only what holds: a search ends as soon as no property is left to break.
+    /// Only properties that hold: a search ends as soon as all properties are violated.
     fn properties(&self) -> Vec<Property<Self>> {
         vec![Property::always("exclusion", |_, state: &State<NODES>| {
-            state.members.iter().filter(|member| member.standing == Standing::Inside).count() <= 1
+            state.members.iter().filter(|member| member.client == ClientState::InCriticalSection).count() <= 1
         })]
     }
 }
@@ -103,19 +105,19 @@ impl<const NODES: usize> Model for RicartAgrawala<NODES> {
 impl<const NODES: usize> State<NODES> {
     fn ask(&self, place: usize) -> Self {
         let mut member = Member::clone(&self.members[place]);
-        member.standing = Standing::Waiting;
+        member.client = ClientState::Waiting;
         member.rounds -= 1;
-        self.step(place, member, Input::Command(Command::Acquire), self.roomy_messages())
+        self.step(place, member, Input::Command(Command::Acquire), self.messages_with_capacity())
     }
 
     fn leave(&self, place: usize) -> Self {
         let member = Member::clone(&self.members[place]);
-        self.step(place, member, Input::Command(Command::Release), self.roomy_messages())
+        self.step(place, member, Input::Command(Command::Release), self.messages_with_capacity())
     }
 
     fn deliver(&self, place: usize) -> Self {
         let Envelope { to, from, message } = self.messages[place];
-        // A request's reply takes its room.
+        // The reply to a request takes its place.
         let mut messages = Vec::with_capacity(self.messages.len());
         messages.extend_from_slice(&self.messages[..place]);
         messages.extend_from_slice(&self.messages[place + 1..]);
@@ -123,14 +125,14 @@ impl<const NODES: usize> State<NODES> {
         self.step(to.index(), member, Input::Message { from, message }, messages)
     }
 
-    /// The messages under way, with room for one more to every peer.
-    fn roomy_messages(&self) -> Vec<Envelope> {
+    /// The messages in flight, with capacity for one more to every peer.
+    fn messages_with_capacity(&self) -> Vec<Envelope> {
         let mut messages = Vec::with_capacity(self.messages.len() + NODES - 1);
         messages.extend_from_slice(&self.messages);
         messages
     }
 
-    /// The state after this one in which the member at this place, a copy by now, has taken an input.
+    /// The next state, in which `member`, a copy of the one at `place`, has processed the input.
     fn step(
         &self,
         place: usize,
@@ -139,7 +141,7 @@ impl<const NODES: usize> State<NODES> {
         mut messages: Vec<Envelope>,
     ) -> Self {
         let me = NodeId::from_index(place);
-        let mut world = World { me, standing: &mut member.standing, messages: &mut messages };
+        let mut world = World { me, client: &mut member.client, messages: &mut messages };
         member.node.step(Time::ZERO, input, &mut Effects::new(&mut world));
         let mut members = self.members.clone();
         members[place] = Arc::new(member);
@@ -147,10 +149,10 @@ impl<const NODES: usize> State<NODES> {
     }
 }
 
-/// Carries the effects of a step out at once.
+/// Carries out the effects of a step.
 struct World<'a> {
     me: NodeId,
-    standing: &'a mut Standing,
+    client: &'a mut ClientState,
     messages: &'a mut Vec<Envelope>,
 }
 
@@ -158,7 +160,7 @@ impl World<'_> {
     fn send(&mut self, to: NodeId, message: Message) {
         let envelope = Envelope { to, from: self.me, message };
         let place = self.messages.partition_point(|other| other.key() < envelope.key());
-        debug_assert_ne!(self.messages.get(place), Some(&envelope), "an equal message is under way already");
+        debug_assert_ne!(self.messages.get(place), Some(&envelope), "an equal message is already in flight");
         self.messages.insert(place, envelope);
     }
 }
@@ -168,9 +170,9 @@ impl Sink<RicartAgrawala1981> for World<'_> {
         match effect {
             Effect::Send { to, message, .. } => self.send(to, message),
             Effect::Multicast { to, message, .. } => to.others(self.me).for_each(|to| self.send(to, message)),
-            Effect::Emit { event: Event::Entered { .. }, .. } => *self.standing = Standing::Inside,
+            Effect::Emit { event: Event::Entered { .. }, .. } => *self.client = ClientState::InCriticalSection,
             Effect::Emit { event: Event::Left | Event::Denied | Event::Cancelled, .. } => {
-                *self.standing = Standing::Outside;
+                *self.client = ClientState::Idle;
             }
             Effect::Emit { event: Event::Extended { .. } | Event::Lost | Event::Refused(_), .. } => {}
             Effect::Save(never) | Effect::SetTimer { timer: never, .. } | Effect::CancelTimer(never) => match never {},
@@ -181,7 +183,7 @@ impl Sink<RicartAgrawala1981> for World<'_> {
 }
 
 impl Envelope {
-    /// What messages are sorted by; a message has no order of its own.
+    /// The sort key; a message has no order of its own.
     fn key(&self) -> (NodeId, NodeId, Option<Stamp>) {
         let stamp = match self.message {
             Message::Request(stamp) => Some(stamp),

@@ -1,14 +1,16 @@
-//! Ricart–Agrawala with bare replies (1981) for stateright, in few bytes.
+//! A compact model of Ricart–Agrawala with bare replies (1981) for stateright.
 //!
-//! RA-1  a node with rounds left asks  → tick, stamp a request, send it to every peer
-//! RA-2  a request arrives             → take note of its clock; reply, or defer if inside or if ours is older
-//! RA-3  the last missing reply is in  → enter
-//! RA-4  a node leaves                 → reply to everyone deferred
+//! RA-1  a node with rounds left requests entry  → tick, stamp a request, send it to every peer
+//! RA-2  a request arrives                       → update the clock; reply, or defer if in the
+//!                                                 critical section or if our request is older
+//! RA-3  the last missing reply arrives          → enter
+//! RA-4  a node releases                         → reply to all deferred requests
 //!
-//! Messages arrive in any order, each exactly once. A state is `Copy` and owns no memory: its network has one place
-//! for a request and one for a reply between any two nodes. That is enough, and not a limit of the model: a node
-//! asks again only once it has entered and left, which takes every peer's reply, and a peer replies to a request
-//! only once that has arrived. So whatever of an earlier round was on its way has arrived by then.
+//! Messages arrive in any order, each exactly once. A state is `Copy` and owns no heap memory: its
+//! network has one slot for a request and one for a reply between any two nodes. This is not a
+//! limit of the model: a node requests entry again only after it has entered and released, which
+//! needs the reply of every peer, and a peer replies to a request only after it has arrived. So all
+//! messages of an earlier round have arrived by then.
 
 use stateright::{Model, Property};
 use std::hash::{Hash, Hasher};
@@ -19,13 +21,14 @@ pub struct RicartAgrawala<const NODES: usize> {
     rounds: u8,
 }
 
-/// All that can differ from moment to moment.
+/// A state of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State<const NODES: usize> {
     pub nodes: [Node; NODES],
-    /// The clock of the request on its way to a node, from a node; zero for none, since no request has clock zero.
+    /// The clock of the request in flight, by receiver and sender; 0 for none, because no request
+    /// has clock 0.
     pub requests: [[u8; NODES]; NODES],
-    /// From whom replies are on their way to a node, one bit each.
+    /// The senders of replies in flight to each node, one bit each.
     pub replies: [u8; NODES],
 }
 
@@ -33,18 +36,18 @@ pub struct State<const NODES: usize> {
 pub struct Node {
     pub clock: u8,
     pub phase: Phase,
-    /// Whose requests it has yet to answer, one bit each.
+    /// The nodes whose requests are deferred, one bit each.
     pub deferred: u8,
     pub rounds: u8,
 }
 
-/// What a node is about.
+/// The phase of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Idle,
     Waiting {
         stamp: u8,
-        /// Who has yet to reply, one bit each.
+        /// The nodes whose replies are missing, one bit each.
         missing: u8,
     },
     Inside {
@@ -54,8 +57,8 @@ pub enum Phase {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    Ask(u8),
-    Leave(u8),
+    Acquire(u8),
+    Release(u8),
     Request { from: u8, to: u8 },
     Reply { from: u8, to: u8 },
 }
@@ -78,9 +81,9 @@ impl<const NODES: usize> Model for RicartAgrawala<NODES> {
     fn actions(&self, state: &Self::State, actions: &mut Vec<Action>) {
         for (index, node) in (0..).zip(&state.nodes) {
             match node.phase {
-                Phase::Idle if node.rounds > 0 => actions.push(Action::Ask(index)),
+                Phase::Idle if node.rounds > 0 => actions.push(Action::Acquire(index)),
                 Phase::Idle | Phase::Waiting { .. } => {}
-                Phase::Inside { .. } => actions.push(Action::Leave(index)),
+                Phase::Inside { .. } => actions.push(Action::Release(index)),
             }
         }
         for (to, (requests, replies)) in (0..).zip(state.requests.iter().zip(state.replies)) {
@@ -98,15 +101,15 @@ impl<const NODES: usize> Model for RicartAgrawala<NODES> {
     fn next_state(&self, state: &Self::State, action: Action) -> Option<Self::State> {
         let mut next = *state;
         match action {
-            Action::Ask(me) => next.ask(me),
-            Action::Leave(me) => next.leave(me),
+            Action::Acquire(me) => next.ask(me),
+            Action::Release(me) => next.leave(me),
             Action::Request { from, to } => next.answer(to, from),
             Action::Reply { from, to } => next.collect(to, from),
         }
         Some(next)
     }
 
-    /// Only what holds: a search ends as soon as no property is left to break.
+    /// Only properties that hold: a search ends as soon as all properties are violated.
     fn properties(&self) -> Vec<Property<Self>> {
         vec![Property::always("exclusion", |_, state: &State<NODES>| {
             state.nodes.iter().filter(|node| matches!(node.phase, Phase::Inside { .. })).count() <= 1
@@ -121,11 +124,11 @@ impl<const NODES: usize> State<NODES> {
         node.clock += 1;
         node.rounds -= 1;
         let stamp = node.clock;
-        node.phase = Phase::Waiting { stamp, missing: everyone(NODES) & !bit(me) };
+        node.phase = Phase::Waiting { stamp, missing: all_nodes(NODES) & !bit(me) };
         for (to, requests) in (0..).zip(&mut self.requests) {
             if to != me {
                 let place = &mut requests[usize::from(me)];
-                debug_assert_eq!(*place, 0, "a request is on its way already");
+                debug_assert_eq!(*place, 0, "a request is already in flight");
                 *place = stamp;
             }
         }
@@ -148,7 +151,7 @@ impl<const NODES: usize> State<NODES> {
         }
     }
 
-    /// RA-3. A reply says nothing but who sent it.
+    /// RA-3. A reply carries only its sender.
     fn collect(&mut self, me: u8, from: u8) {
         self.replies[usize::from(me)] &= !bit(from);
         let node = &mut self.nodes[usize::from(me)];
@@ -172,13 +175,13 @@ impl<const NODES: usize> State<NODES> {
 
     fn reply(&mut self, me: u8, to: u8) {
         let replies = &mut self.replies[usize::from(to)];
-        debug_assert_eq!(*replies & bit(me), 0, "a reply is on its way already");
+        debug_assert_eq!(*replies & bit(me), 0, "a reply is already in flight");
         *replies |= bit(me);
     }
 }
 
-/// All of a node in one word and all requests to it in another: far fewer calls to the hasher than a derived hash
-/// makes. At most eight nodes fit.
+/// Hashes a node in one word and all requests to it in another, with far fewer calls to the hasher
+/// than a derived hash. At most eight nodes fit.
 impl<const NODES: usize> Hash for State<NODES> {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         for (node, replies) in self.nodes.iter().zip(self.replies) {
@@ -200,6 +203,6 @@ fn bit(node: u8) -> u8 {
     1 << node
 }
 
-fn everyone(nodes: usize) -> u8 {
+fn all_nodes(nodes: usize) -> u8 {
     (0..).take(nodes).map(bit).sum()
 }

@@ -1,6 +1,8 @@
-//! Our judge of histories against stateright's, on thousands of small random histories of a register.
+//! Compares our linearizability check with stateright's on thousands of small random histories of a
+//! register.
 //!
-//! The two share no code: stateright tries orders thread by thread, ours walks along the answers with a memory.
+//! The two share no code: stateright tries orders thread by thread, ours follows the answers and
+//! memoizes states.
 
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,15 +15,15 @@ use stateright::semantics::{ConsistencyTester, LinearizabilityTester};
 
 const HISTORIES: u64 = 20_000;
 
-/// One history, told to both.
+/// One history, recorded by both checkers.
 struct Both {
     ours: History<Register>,
     theirs: LinearizabilityTester<u32, TheirRegister<Option<u64>>>,
-    /// What happens next happens at this nanosecond.
+    /// The time of the last event, in nanoseconds.
     now: i64,
-    /// The open operation of each client, and what the register answered if it has happened.
+    /// The open operation of each client, with the register's answer if it has taken effect.
     open: Vec<Option<Open>>,
-    told: Vec<String>,
+    trace: Vec<String>,
 }
 
 struct Open {
@@ -37,7 +39,7 @@ impl Both {
             theirs: LinearizabilityTester::new(TheirRegister(None)),
             now: 0,
             open: (0..clients).map(|_| None).collect(),
-            told: Vec::new(),
+            trace: Vec::new(),
         }
     }
 
@@ -50,15 +52,15 @@ impl Both {
         let time = self.tick();
         let id = self.ours.invoke(Client(client as u32), time, operation);
         self.theirs.on_invoke(client as u32, their_operation(operation)).expect("one operation at a time");
-        self.told.push(format!("c{client} asks {operation}"));
+        self.trace.push(format!("c{client} invokes {operation}"));
         self.open[client] = Some(Open { id, operation, due: None });
     }
 
     fn answer(&mut self, client: usize, id: OperationId, answer: Answer) {
         let time = self.tick();
-        self.ours.answer(id, time, answer).expect("one answer, after its question");
+        self.ours.answer(id, time, answer).expect("one answer, after its invocation");
         self.theirs.on_return(client as u32, their_answer(answer)).expect("an operation is open");
-        self.told.push(format!("c{client} hears {answer}"));
+        self.trace.push(format!("c{client} receives {answer}"));
     }
 }
 
@@ -78,12 +80,12 @@ fn their_answer(answer: Answer) -> RegisterRet<Option<u64>> {
     }
 }
 
-/// A history of a register that does one operation at a time, but for some wrong answers. What is open at the end stays
-/// without an answer.
+/// A history of an atomic register, except for some wrong answers. Operations that are open at the
+/// end stay unanswered.
 fn random(seed: u64) -> Both {
     let mut dice = Dice::new(seed, Stream::Workload);
     let clients = 2 + dice.below(3);
-    // From never wrong to mostly wrong.
+    // The share of wrong answers, from none to most.
     let wrong = [0, 1, 3, 6, 9][dice.below(5) as usize];
     let mut both = Both::new(clients as usize);
     let mut register = TheirRegister(None);
@@ -96,11 +98,11 @@ fn random(seed: u64) -> Both {
                 both.invoke(client, operation);
             }
             Some(open) if open.due.is_none() && chance > 0 => {
-                let due = Some(do_it(&mut register, open.operation));
+                let due = Some(apply(&mut register, open.operation));
                 both.open[client] = Some(Open { due, ..open });
             }
             Some(open) => {
-                let right = open.due.unwrap_or_else(|| do_it(&mut register, open.operation));
+                let right = open.due.unwrap_or_else(|| apply(&mut register, open.operation));
                 let is_wrong = dice.below(10) < wrong;
                 let answer = match right {
                     Answer::Value(_) if is_wrong => Answer::Value(dice.below(4).checked_sub(1)),
@@ -113,7 +115,7 @@ fn random(seed: u64) -> Both {
     both
 }
 
-fn do_it(register: &mut TheirRegister<Option<u64>>, operation: Operation) -> Answer {
+fn apply(register: &mut TheirRegister<Option<u64>>, operation: Operation) -> Answer {
     match operation {
         Operation::Write(value) => {
             register.0 = Some(value);
@@ -124,7 +126,7 @@ fn do_it(register: &mut TheirRegister<Option<u64>>, operation: Operation) -> Ans
 }
 
 #[test]
-fn both_judges_agree() {
+fn both_checkers_agree() {
     let (mut good, mut bad, mut doubtful) = (0_u64, 0_u64, 0_u64);
     for seed in 0..HISTORIES {
         let both = random(seed);
@@ -135,7 +137,7 @@ fn both_judges_agree() {
             Verdict::NotLinearizable(_) => !theirs,
             Verdict::Undecided { .. } => false,
         };
-        assert!(agree, "seed {seed}: stateright says {theirs}; {verdict}\n{}", both.told.join("\n"));
+        assert!(agree, "seed {seed}: stateright says {theirs}; {verdict}\n{}", both.trace.join("\n"));
         good += u64::from(theirs);
         bad += u64::from(!theirs);
         doubtful += u64::from(both.open.iter().any(Option::is_some));

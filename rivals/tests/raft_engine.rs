@@ -1,8 +1,8 @@
-//! What raft-engine makes of a damaged log, which is why Quorate has a log of its own.
+//! The behaviour of raft-engine on damaged logs, which is why Quorate has its own log.
 //!
-//! A log must cut a torn tail off, since any crash can leave one, and must refuse damage in the middle, since
-//! acknowledged records come after it. These tests hold what raft-engine 0.4.2 does instead in its modes of recovery.
-//! If one of them fails after an update, the choice can be thought over.
+//! A log must cut off a torn tail, because any crash can leave one, and must refuse damage in the
+//! middle, because acknowledged records follow it. These tests record what the recovery modes of
+//! raft-engine 0.4.2 do instead. If one of them fails after an update, reconsider the choice.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quorate_rivals::logs::{Log, RaftEngine};
@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 
 const RECORDS: u64 = 30;
 
-/// What a log shows of its acknowledged records when it is opened again.
+/// What happens to acknowledged records when a log is opened again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Refused,
-    /// It is opened without a word, and records that were acknowledged are gone.
+    /// The log opens without an error, and acknowledged records are missing.
     Lost,
-    /// It is opened without a word, and says that it has a record which it then cannot read.
+    /// The log opens without an error, and contains a record that it cannot read.
     Unreadable,
     Wrong,
     Whole,
@@ -29,7 +29,7 @@ fn content(number: u64) -> Vec<u8> {
     (0..100).map(|place| (number * 7 + place) as u8).collect()
 }
 
-/// A log of records, each acknowledged by itself, as the bytes of its only file.
+/// The bytes of a log's only file, with records that were acknowledged one by one.
 fn log() -> (String, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let mut engine = RaftEngine::open(folder.path(), RecoveryMode::AbsoluteConsistency).unwrap();
@@ -61,8 +61,8 @@ fn outcome(name: &str, bytes: &[u8], mode: RecoveryMode) -> Outcome {
     (1..=RECORDS).map(check).min().unwrap()
 }
 
-/// Changes one byte after another in the middle third of the log, and counts what comes of it.
-fn change_the_middle(mode: RecoveryMode) -> BTreeMap<Outcome, usize> {
+/// Changes single bytes in the middle third of the log, and counts the outcomes.
+fn damage_the_middle(mode: RecoveryMode) -> BTreeMap<Outcome, usize> {
     let (name, bytes) = log();
     let mut counts = BTreeMap::new();
     for place in (bytes.len() / 3..bytes.len() * 2 / 3).step_by(5) {
@@ -75,18 +75,18 @@ fn change_the_middle(mode: RecoveryMode) -> BTreeMap<Outcome, usize> {
 }
 
 #[test]
-fn tolerating_a_tail_loses_acknowledged_records_without_a_word() {
-    let counts = change_the_middle(RecoveryMode::TolerateTailCorruption);
+fn tolerating_tail_corruption_silently_loses_acknowledged_records() {
+    let counts = damage_the_middle(RecoveryMode::TolerateTailCorruption);
     assert_eq!(counts.get(&Outcome::Refused), None, "damage in the middle of the last file is never refused");
     assert!(counts[&Outcome::Lost] > 0, "{counts:?}");
-    // And where only the payload is hit, the log opens, and the record is found bad when somebody asks for it.
+    // If only the payload is damaged, the log opens, and reading the record fails.
     assert!(counts[&Outcome::Unreadable] > 0, "{counts:?}");
     assert_eq!(counts.get(&Outcome::Whole), None, "{counts:?}");
 }
 
 #[test]
 fn absolute_consistency_opens_a_log_whose_payload_is_damaged() {
-    let counts = change_the_middle(RecoveryMode::AbsoluteConsistency);
+    let counts = damage_the_middle(RecoveryMode::AbsoluteConsistency);
     assert!(counts[&Outcome::Refused] > 0, "{counts:?}");
     assert!(counts[&Outcome::Unreadable] > 0, "{counts:?}");
     assert_eq!(counts.get(&Outcome::Lost), None, "{counts:?}");

@@ -1,25 +1,30 @@
-//! What goes wrong by the seed: processes are killed and started again, stopped and let go on, cut off and joined.
+//! Random faults drawn from a seed: processes are killed and restarted, paused and resumed,
+//! partitioned and reconnected.
 //!
-//! Most of the time a majority is well; now and then everybody is down at once. Everything ends, so that a correct group
-//! answers everybody in the end.
+//! Most of the time a majority is up; sometimes all nodes are down at once. Every fault ends, so
+//! that a correct group answers every client in the end.
 
 use quorate_core::{Duration, NodeId};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::{Cut, Fault, NodeSet, Side, TimedFault, Unsynced};
 
+/// The group in which the faults happen.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
     pub nodes: usize,
+    /// The time within which all faults begin and end.
     pub window: Duration,
+    /// Whether nodes can be partitioned.
     pub cuts: bool,
 }
 
-/// Keeps these draws apart from those of the workload and of simulated faults.
+/// Makes the random numbers independent of those for the workload and for simulated faults.
 const SALT: u64 = 0x0011_FEFA_0175;
 
-/// A process that was just started again is left alone for so long.
+/// Minimum time between the end of a node's fault and its next one.
 const REST: Duration = Duration::from_millis(200);
 
+/// Draws faults from a seed, sorted by time.
 pub fn draw(seed: u64, stage: Stage) -> Vec<TimedFault> {
     let dice = Dice::new(seed ^ SALT, Stream::Faults);
     let mut chaos =
@@ -39,24 +44,25 @@ struct Chaos {
     stage: Stage,
     dice: Dice,
     now: Duration,
-    /// Until when each node is in trouble, its rest included.
+    /// The time until which each node has a fault or rests.
     busy: Vec<Duration>,
     faults: Vec<TimedFault>,
 }
 
 impl Chaos {
-    /// Whole milliseconds can be read by people.
-    fn millis(&mut self, least: u64, most: u64) -> Duration {
-        Duration::from_millis(least + self.dice.below(most.saturating_sub(least) + 1))
+    /// A random time in whole milliseconds, which are easy to read.
+    fn millis(&mut self, min: u64, max: u64) -> Duration {
+        Duration::from_millis(min + self.dice.below(max.saturating_sub(min) + 1))
     }
 
-    /// How long all is as it is; in a short run things follow each other faster.
+    /// The time between two faults, shorter in a short run.
     fn pause(&mut self) -> Duration {
-        let most = (self.stage.window.nanos() / 8_000_000).clamp(20, 1_500);
-        self.millis(10, most)
+        let max = (self.stage.window.nanos() / 8_000_000).clamp(20, 1_500);
+        self.millis(10, max)
     }
 
-    /// Some troubles are over before anybody is missed, some last about as long as an election, some longer than several.
+    /// The length of a fault: some are shorter than any timeout, some last about as long as an
+    /// election, some longer than several.
     fn length(&mut self) -> Duration {
         let length = match self.dice.below(3) {
             0 => self.millis(1, 40),
@@ -86,34 +92,36 @@ impl Chaos {
         }
     }
 
-    /// One more than a minority at a time is left alone; of one or two nodes, one may be hurt.
+    /// A fault of one node, unless a minority already has faults. In a group of one or two nodes,
+    /// one may have a fault.
     fn draw_victim(&mut self, fault: impl Fn(NodeId) -> Fault) {
         let free = self.free();
-        let hurt = self.stage.nodes - free.len();
-        let most = ((self.stage.nodes - 1) / 2).max(1);
+        let faulty = self.stage.nodes - free.len();
+        let max = ((self.stage.nodes - 1) / 2).max(1);
         let lasts = self.length();
         let place = self.dice.below(free.len().max(1) as u64) as usize;
-        let Some(node) = free.get(place).copied().filter(|_| hurt < most) else { return };
-        self.hurt(node, self.now, fault(node), lasts);
+        let Some(node) = free.get(place).copied().filter(|_| faulty < max) else { return };
+        self.add_node_fault(node, self.now, fault(node), lasts);
     }
 
-    /// Everybody who is well goes down, nearly at once, and comes back one by one.
+    /// A crash of all running nodes at nearly the same time. They restart one by one.
     fn draw_outage(&mut self) {
         for node in self.free() {
             let at = self.now + self.millis(0, 20);
             let lasts = self.length();
-            self.hurt(node, at, Fault::Crash { node, unsynced: Unsynced::Lost }, lasts);
+            self.add_node_fault(node, at, Fault::Crash { node, unsynced: Unsynced::Lost }, lasts);
         }
     }
 
-    fn hurt(&mut self, node: NodeId, at: Duration, fault: Fault, lasts: Duration) {
+    fn add_node_fault(&mut self, node: NodeId, at: Duration, fault: Fault, lasts: Duration) {
         if let Some(busy) = self.busy.get_mut(node.index()) {
             *busy = at + lasts + REST;
         }
         self.put(at, fault, lasts);
     }
 
-    /// A split, a node alone, a node that nobody hears or that hears nobody, or two that cannot reach each other.
+    /// A partition of the group, an isolated node, a node that cannot send or cannot receive, or a
+    /// cut between two nodes.
     fn draw_cut(&mut self) {
         let nodes = self.stage.nodes as u64;
         let first = self.dice.below(nodes);
@@ -149,7 +157,7 @@ fn side(nodes: &[NodeId]) -> Side {
 #[cfg(test)]
 mod tests {
     use super::{Stage, draw};
-    use crate::schedule::{Kill, Networks, Severance, Stop, acts, option};
+    use crate::schedule::{Kill, Networks, Severance, Stop, actions, option};
     use quorate_core::Duration;
     use quorate_journal::settings::{Fault, TimedFault};
 
@@ -157,31 +165,32 @@ mod tests {
         Stage { nodes, window: Duration::from_secs(seconds), cuts }
     }
 
-    /// What is drawn can be done, and is all over when the window closes, but for the last milliseconds.
+    /// All faults are possible with real processes and end with the window, give or take a few
+    /// milliseconds.
     #[test]
-    fn everything_can_be_done_and_ends() {
+    fn every_fault_is_possible_and_ends() {
         for nodes in [1, 2, 3, 5, 8] {
             for seed in 0..200 {
                 let stage = stage(nodes, 1 + seed % 30, seed % 2 == 0);
                 let faults = draw(seed, stage);
                 let networks = if stage.cuts { Networks::Own } else { Networks::Shared };
-                let acts = acts(&faults, nodes, networks).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-                assert_eq!(acts.len(), 2 * faults.len(), "seed {seed}: something never ends");
-                let last = acts.last().map_or(Duration::ZERO, |(at, _)| *at);
+                let actions = actions(&faults, nodes, networks).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                assert_eq!(actions.len(), 2 * faults.len(), "seed {seed}: a fault never ends");
+                let last = actions.last().map_or(Duration::ZERO, |(at, _)| *at);
                 assert!(last <= stage.window + Duration::from_millis(50), "seed {seed}: {last}");
             }
         }
     }
 
     #[test]
-    fn the_same_seed_draws_the_same_and_another_one_other_faults() {
+    fn faults_depend_only_on_the_seed() {
         assert_eq!(draw(7, stage(5, 60, true)), draw(7, stage(5, 60, true)));
         assert_ne!(draw(7, stage(5, 60, true)), draw(8, stage(5, 60, true)));
     }
 
-    /// Most of the time a majority is well, and now and then nobody is.
+    /// Most of the time a majority is up, and sometimes all nodes are down.
     #[test]
-    fn a_majority_is_mostly_well() {
+    fn a_majority_is_mostly_up() {
         let down_at = |faults: &[TimedFault], at: Duration| {
             let covers = |timed: &&TimedFault| timed.at <= at && timed.lasts.is_some_and(|lasts| at < timed.at + lasts);
             let hurt = |timed: &&TimedFault| matches!(timed.fault, Fault::Crash { .. } | Fault::Pause { .. });
@@ -197,12 +206,12 @@ mod tests {
                 outages += usize::from(down == 5);
             }
         }
-        assert!(well * 10 > asked * 8, "a majority was well at {well} of {asked} instants");
-        assert!(outages > 0, "everybody was never down");
+        assert!(well * 10 > asked * 8, "a majority was up at {well} of {asked} instants");
+        assert!(outages > 0, "the nodes were never all down");
     }
 
     #[test]
-    fn every_kind_has_its_seed_and_is_written_as_it_is_typed() {
+    fn every_kind_of_fault_occurs_and_round_trips_through_its_option() {
         let faults: Vec<_> = (0..20).flat_map(|seed| draw(seed, stage(3, 60, true))).collect();
         for word in ["--kill 1@", "--stop 2@", "--cut \"1 | ", "--cut \"rest > ", " > rest @"] {
             assert!(faults.iter().filter_map(option).any(|text| text.contains(word)), "no {word}");

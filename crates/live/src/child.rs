@@ -1,5 +1,5 @@
-//! One process: its standard input takes lines, its standard output is read line by line, and it never outlives its
-//! parent.
+//! One child process: writes lines to its standard input, reads its standard output line by line,
+//! and kills it when the parent drops it.
 
 use crate::error::Log;
 use quorate_core::NodeId;
@@ -13,17 +13,17 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Which process: no two that were ever started share one.
+/// The unique number of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Serial(pub(crate) u64);
 
 pub(crate) struct Report {
     pub(crate) node: NodeId,
     pub(crate) serial: Serial,
-    pub(crate) what: Heard,
+    pub(crate) what: Output,
 }
 
-pub(crate) enum Heard {
+pub(crate) enum Output {
     Line(String),
     Closed,
 }
@@ -37,7 +37,8 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Starts it. What it says is told to `reports`, what it logs goes to a file.
+    /// Starts the process. Its output lines go to `reports`, and its standard error to the log
+    /// file.
     pub(crate) fn start(
         mut command: Command,
         (node, serial): (NodeId, Serial),
@@ -45,7 +46,8 @@ impl Child {
         reports: &Sender<Report>,
     ) -> io::Result<Self> {
         let errors = File::options().create(true).append(true).open(&log)?;
-        // In a group of its own, or Ctrl-C in a terminal would end it before its journal is complete.
+        // In a process group of its own; otherwise Ctrl-C in a terminal would end it before its
+        // journal is complete.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let mut process = command.spawn()?;
         let (lines, to_write) = mpsc::channel();
@@ -54,34 +56,34 @@ impl Child {
         }
         if let Some(stdout) = process.stdout.take() {
             let reports = reports.clone();
-            let tell = move |what| reports.send(Report { node, serial, what }).is_ok();
-            thread::Builder::new().name(format!("from {node}")).spawn(move || read_lines(stdout, tell))?;
+            let report = move |what| reports.send(Report { node, serial, what }).is_ok();
+            thread::Builder::new().name(format!("from {node}")).spawn(move || read_lines(stdout, report))?;
         }
         Ok(Self { serial, process, lines, log })
     }
 
-    /// Gives it a line, as soon as it takes one; a process that is gone takes none.
-    pub(crate) fn tell(&self, line: String) {
+    /// Sends it a line without waiting. A process that has ended ignores it.
+    pub(crate) fn send_line(&self, line: String) {
         let _ = self.lines.send(line);
     }
 
-    /// Kills it. What it said before is still heard.
+    /// Kills it. Output that it wrote before is still reported.
     pub(crate) fn kill(&mut self) -> io::Result<()> {
         self.process.kill()
     }
 
-    /// Waits until it is gone; its standard output is closed already.
+    /// Waits until it has ended. Its standard output must be closed already.
     pub(crate) fn wait(&mut self) -> io::Result<ExitStatus> {
         self.process.wait()
     }
 
-    /// Stops it, and returns when none of its threads runs any more.
+    /// Pauses it with SIGSTOP, and returns when none of its threads runs any more.
     pub(crate) fn stop(&self) -> io::Result<()> {
         self.signal(Signal::STOP)?;
         let deadline = Instant::now() + Duration::from_secs(10);
         while !is_stopped(self.process.id())? {
             if Instant::now() > deadline {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "it still runs 10 s after it was told to stop"));
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "it still runs 10 s after SIGSTOP"));
             }
             thread::sleep(Duration::from_micros(200));
         }
@@ -105,7 +107,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // One that has ended already cannot be killed, which is as well.
+        // Killing fails if the process has already ended, which is fine.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -120,25 +122,25 @@ fn write_lines(mut stdin: ChildStdin, lines: &Receiver<String>) {
     }
 }
 
-fn read_lines(stdout: ChildStdout, tell: impl Fn(Heard) -> bool) {
+fn read_lines(stdout: ChildStdout, report: impl Fn(Output) -> bool) {
     let mut stdout = BufReader::new(stdout);
     let mut line = Vec::new();
     while let Ok(1..) = stdout.read_until(b'\n', &mut line) {
-        // A line without its end was cut off by the end of the process.
+        // The end of the process cut off an incomplete line.
         let Some(whole) = line.strip_suffix(b"\n") else { break };
-        if !tell(Heard::Line(String::from_utf8_lossy(whole).into_owned())) {
+        if !report(Output::Line(String::from_utf8_lossy(whole).into_owned())) {
             return;
         }
         line.clear();
     }
-    tell(Heard::Closed);
+    report(Output::Closed);
 }
 
 fn is_stopped(pid: u32) -> io::Result<bool> {
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
         let stat = match fs::read_to_string(task?.path().join("stat")) {
             Ok(stat) => stat,
-            // A thread may end between the two looks.
+            // A thread may end between listing and reading.
             Err(_) => continue,
         };
         if !matches!(state(&stat), Some('T' | 't' | 'Z' | 'X')) {
@@ -148,12 +150,13 @@ fn is_stopped(pid: u32) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The state in a line of `/proc`: what follows the name, which is in parentheses and may hold some itself.
+/// The state in a line of `/proc`. It follows the name, which is in parentheses and may contain
+/// some itself.
 fn state(stat: &str) -> Option<char> {
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
-/// As much of a log as an error should hold.
+/// Maximum number of bytes of a log to include in an error.
 const TAIL: u64 = 2_000;
 
 fn tail(path: &Path) -> io::Result<String> {
@@ -167,7 +170,7 @@ fn tail(path: &Path) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Child, Heard, Report, Serial, is_stopped, state};
+    use super::{Child, Output, Report, Serial, is_stopped, state};
     use quorate_core::NodeId;
     use std::process::Command;
     use std::sync::mpsc::{self, Receiver};
@@ -184,18 +187,18 @@ mod tests {
     }
 
     fn next(reports: &Receiver<Report>) -> Option<String> {
-        let report = reports.recv_timeout(Duration::from_secs(20)).expect("the process says something");
+        let report = reports.recv_timeout(Duration::from_secs(20)).expect("output of the process");
         assert_eq!((report.node.number(), report.serial), (1, Serial(7)));
         match report.what {
-            Heard::Line(line) => Some(line),
-            Heard::Closed => None,
+            Output::Line(line) => Some(line),
+            Output::Closed => None,
         }
     }
 
     #[test]
-    fn lines_go_in_and_come_out_and_half_a_line_is_none() {
+    fn lines_are_sent_and_reported_and_an_incomplete_line_is_dropped() {
         let (mut child, reports, _folder) = start("read line; echo \"<$line>\"; echo oops >&2; printf half");
-        child.tell("hello".into());
+        child.send_line("hello".into());
         assert_eq!(next(&reports).as_deref(), Some("<hello>"));
         assert_eq!(next(&reports), None);
         assert!(child.wait().unwrap().success());
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_process_is_heard_to_the_end() {
+    fn all_output_of_a_killed_process_is_reported() {
         let (mut child, reports, _folder) = start("printf 'one\\ntwo\\n'; exec cat");
         assert_eq!(next(&reports).as_deref(), Some("one"));
         child.kill().unwrap();
@@ -213,22 +216,22 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_process_does_nothing_until_it_goes_on() {
+    fn a_paused_process_does_nothing_until_it_is_resumed() {
         let (child, reports, _folder) = start("echo ready; while read line; do echo \"$line\"; done");
         assert_eq!(next(&reports).as_deref(), Some("ready"));
         child.stop().unwrap();
         let pid = child.process.id();
         assert!(is_stopped(pid).unwrap());
-        // More than a pipe holds: whoever tells it is not made to wait.
+        // More than a pipe holds: sending must not block.
         let long = "x".repeat(1 << 17);
-        child.tell(long.clone());
+        child.send_line(long.clone());
         assert!(is_stopped(pid).unwrap() && reports.try_recv().is_err());
         child.proceed().unwrap();
         assert_eq!(next(&reports), Some(long));
     }
 
     #[test]
-    fn a_dropped_process_is_gone() {
+    fn a_dropped_process_is_killed() {
         let (child, reports, _folder) = start("echo ready; exec sleep 1000");
         assert_eq!(next(&reports).as_deref(), Some("ready"));
         child.stop().unwrap();
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_cannot_pretend_a_state() {
+    fn a_process_name_cannot_fake_a_state() {
         assert_eq!(state("12 (a) T (b) R 1 2 3"), Some('R'));
         assert_eq!(state("12 (sh) T 1 2 3"), Some('T'));
         assert_eq!(state(""), None);

@@ -1,4 +1,4 @@
-//! What can go wrong with real processes, apart from what they were made to suffer.
+//! Errors of live runs, apart from the injected faults.
 
 use crate::schedule::ScheduleError;
 use quorate_core::NodeId;
@@ -7,61 +7,60 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-/// Why a live run came to nothing. Each prints as a sentence; everything that was started has been ended.
+/// Why a live run failed, as a sentence. All processes that it started have ended.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     #[error(transparent)]
     Lab(#[from] LabError),
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
-    #[error("{nodes} processes are too many for one machine: at most {most} are started.")]
-    TooMany { nodes: usize, most: usize },
-    #[error("{} could not be written: {reason}. Nothing of the run is kept.", .path.display())]
+    #[error("A live run can have at most {max} nodes on one machine; got {nodes}. No process was started.")]
+    TooMany { nodes: usize, max: usize },
+    #[error("Cannot write {}: {reason}. No data of the run is kept.", .path.display())]
     File { path: PathBuf, reason: io::Error },
-    #[error("The folder {} is not empty; --keep takes a new one. Nothing was started.", .0.display())]
+    #[error("--keep needs a new or empty folder; {} is not empty. No process was started.", .0.display())]
     NotEmpty(PathBuf),
-    #[error("The process of node {node} could not be started: {reason}. All others were ended again.")]
+    #[error("Cannot start the process of node {node}: {reason}. All other processes were stopped.")]
     Start { node: NodeId, reason: io::Error },
-    #[error("Node {node} {what} within {seconds} s, so the run was given up and every process ended.{log}")]
+    #[error("Node {node} {what} within {seconds} s, so the run was aborted and all processes were stopped.{log}")]
     Late {
         node: NodeId,
         what: &'static str,
         seconds: u64,
-        /// What it logged last, if anything.
+        /// The end of the process's log.
         log: Log,
     },
-    #[error("The process of node {node} ended by itself ({status}), so the run was given up.{log}")]
+    #[error("The process of node {node} ended unexpectedly ({status}), so the run was aborted.{log}")]
     Died {
         node: NodeId,
         status: ExitStatus,
-        /// What it logged last, if anything.
+        /// The end of the process's log.
         log: Log,
     },
-    #[error("Node {node} said something that this program does not understand: {line}. This is a defect of Quorate.")]
-    Babble { node: NodeId, line: String },
-    #[error("Node {node} refused what it was asked: {reason}. This is a defect of Quorate.")]
+    #[error("Node {node} wrote a line that this program cannot parse: {line}. This is a bug in Quorate.")]
+    UnknownLine { node: NodeId, line: String },
+    #[error("Node {node} refused a command: {reason}. This is a bug in Quorate.")]
     Refused { node: NodeId, reason: String },
-    #[error("Node {node} could not be {what}: {reason}. The run was given up and every process ended.")]
+    #[error("Node {node} could not be {what}: {reason}. The run was aborted and all processes were stopped.")]
     Signal { node: NodeId, what: &'static str, reason: io::Error },
     #[error(
-        "The run was interrupted before all processes were ready, so there is nothing to tell of it; everything that was \
-         started has been ended."
+        "The run was interrupted before all processes were ready, so it has no result; all processes were stopped."
     )]
     Interrupted,
     #[error(
-        "The network of {what} could not be set up: {reason}. --namespaces needs root, the program ip and a kernel with \
-         network namespaces, veth and bridges; what was set up so far is removed again."
+        "Cannot set up the network of {what}: {reason}. --namespaces needs root, the program ip and a kernel with \
+         network namespaces, veth and bridges; what was set up so far was removed."
     )]
     Network { what: String, reason: String },
-    #[error("The certificates of the run could not be made: {0}")]
+    #[error("Cannot make the certificates of the run: {0}")]
     Certificates(String),
-    /// Processes did their work, but their journals could not be gathered, judged or written. What they wrote is kept,
-    /// because no run can be done again.
-    #[error("{what} Everything that the processes wrote is kept in {}.", .folder.display())]
+    /// The run took place, but its journals could not be gathered, judged or written. They are
+    /// kept, because no run can be repeated.
+    #[error("{what} The journals and logs of all processes are kept in {}.", .folder.display())]
     Kept { what: String, folder: PathBuf },
 }
 
-/// The end of what a process logged, on lines of its own in an error.
+/// The end of a process's log, printed on lines of its own in an error.
 #[derive(Debug, Default)]
 pub struct Log(pub(crate) String);
 

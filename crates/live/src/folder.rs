@@ -1,4 +1,4 @@
-//! Where a run keeps what it writes.
+//! The folder for the files of a run.
 
 use crate::error::LiveError;
 use std::fs;
@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A folder that is removed with all that is in it, unless somebody wants to keep it.
+/// A folder that is removed with its contents, unless it is to be kept.
 pub(crate) enum Folder {
     Temporary(TempDir),
     Kept(PathBuf),
@@ -24,7 +24,7 @@ impl Folder {
         if fs::read_dir(path).map_err(failed)?.next().is_some() {
             return Err(LiveError::NotEmpty(path.to_owned()));
         }
-        // Processes are given whole paths, wherever they are started.
+        // Processes need absolute paths, wherever they are started.
         path.canonicalize().map(Self::Kept).map_err(failed)
     }
 
@@ -35,7 +35,7 @@ impl Folder {
         }
     }
 
-    /// Somebody wants to keep it now: nothing in it is removed.
+    /// Keeps the folder, and returns its path.
     pub(crate) fn keep(self) -> PathBuf {
         match self {
             Self::Temporary(folder) => folder.keep(),
@@ -50,7 +50,7 @@ mod tests {
     use crate::error::LiveError;
 
     #[test]
-    fn nothing_of_anybody_else_is_touched() {
+    fn a_folder_with_other_files_is_refused() {
         let outer = tempfile::tempdir().unwrap();
         let kept = outer.path().join("a/b");
         assert!(Folder::new(Some(&kept)).unwrap().path().ends_with("a/b"));
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_temporary_folder_goes_away() {
+    fn a_temporary_folder_is_removed() {
         let folder = Folder::new(None).unwrap();
         let path = folder.path().to_owned();
         std::fs::write(path.join("file"), "x").unwrap();
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_temporary_folder_stays_if_somebody_wants_it() {
+    fn a_temporary_folder_can_be_kept() {
         let path = Folder::new(None).unwrap().keep();
         assert!(path.is_dir());
         std::fs::remove_dir(path).unwrap();

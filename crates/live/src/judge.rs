@@ -1,6 +1,7 @@
-//! After the run: the journals of all processes become one, which is measured and judged.
+//! After the run: merges the journals of all processes into one, measures it and checks its
+//! properties.
 
-use crate::whole::write_whole;
+use crate::atomic_write::write_whole;
 use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::property::{Kind, Verdict, Violation};
 use quorate_journal::record::gather::{Breach, GatherError, Gathered, gather};
@@ -18,14 +19,14 @@ pub(crate) struct Judgement<F: FamilyLab> {
     pub(crate) events: u64,
 }
 
-/// Why nobody can say what a run came to, though it took place.
+/// Why a completed run has no verdicts.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JudgeError {
-    #[error("The journals of the processes could not be gathered: {0}")]
+    #[error("Cannot gather the journals of the processes: {0}")]
     Gather(#[from] GatherError),
-    #[error("The gathered journal could not be judged: {0}")]
+    #[error("Cannot check the gathered journal: {0}")]
     Judge(#[from] LabError),
-    #[error("The run's journal could not be written to {}: {reason}.", .path.display())]
+    #[error("Cannot write the run's journal to {}: {reason}.", .path.display())]
     Write { path: PathBuf, reason: io::Error },
 }
 
@@ -40,7 +41,7 @@ pub(crate) fn judge<F: FamilyLab>(parts: &[PathBuf], journal: &Path) -> Result<J
     let (mut read, Inputs(events)) = summarise_with::<F, _, _>(&mut journal, Inputs(0))?;
     read.spec.validate()?;
     let saves = F::codec(&read.spec).saves();
-    read.verdicts.extend(promises(&gathered, saves));
+    read.verdicts.extend(channel_verdicts(&gathered, saves));
     Ok(Judgement { gathered, read, trace_hash, events })
 }
 
@@ -53,9 +54,9 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> JudgeError {
     |reason| JudgeError::Write { path: path.to_owned(), reason }
 }
 
-/// Whether links and disks did what every algorithm is promised. An algorithm that copes with a message that is lost or a
-/// write that is forgotten must not hide it: in a run of ours no link overflows, and no disk is taken away.
-fn promises(gathered: &Gathered, saves: bool) -> impl Iterator<Item = Verdict> {
+/// Verdicts on the guarantees of links and disks. An algorithm that tolerates a lost message or
+/// write must not hide it: in a live run no link overflows and no disk is lost.
+fn channel_verdicts(gathered: &Gathered, saves: bool) -> impl Iterator<Item = Verdict> {
     let verdict = |name, breach: &Option<Breach>, count: u64, things: &str| {
         let violation = breach.as_ref().map(|Breach { time, text }| Violation {
             time: *time,
@@ -78,7 +79,7 @@ impl<C, E> Observer<C, E> for Inputs {
     }
 }
 
-/// Takes the fingerprint of all that passes.
+/// A writer that computes the fingerprint of its output.
 struct Hashed<W> {
     out: W,
     fingerprint: Fingerprint,
@@ -98,7 +99,7 @@ impl<W: Write> Write for Hashed<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::{judge, promises};
+    use super::{channel_verdicts, judge};
     use quorate_core::{Incarnation, NodeId, Time};
     use quorate_journal::property::Verdict;
     use quorate_journal::record::gather::{Breach, Gathered};
@@ -112,23 +113,27 @@ mod tests {
     }
 
     #[test]
-    fn links_and_disks_that_keep_their_promises_hold() {
-        let verdicts: Vec<_> = promises(&Gathered::default(), true).collect();
+    fn links_and_disks_without_loss_hold() {
+        let verdicts: Vec<_> = channel_verdicts(&Gathered::default(), true).collect();
         assert_eq!(verdicts.iter().map(|verdict| verdict.name).collect::<Vec<_>>(), ["links", "disks"]);
         assert!(!verdicts.iter().any(Verdict::is_breach));
-        assert_eq!(promises(&Gathered::default(), false).count(), 1, "who saves nothing has no disk to judge");
+        assert_eq!(
+            channel_verdicts(&Gathered::default(), false).count(),
+            1,
+            "an algorithm without saves has no verdict on disks"
+        );
     }
 
-    /// Whatever the algorithm made of it, and even if nobody waited for the end.
+    /// A violation counts whatever the algorithm did about it, and even in a run that was stopped.
     #[test]
-    fn a_broken_promise_fails_the_run() {
+    fn a_loss_on_a_link_or_disk_fails_the_run() {
         let link = Gathered { skipped: 3, first_skipped: breach("message 1.2 never came"), ..Gathered::default() };
         let disk = Gathered { forgotten: 2, first_forgotten: breach("1 write is gone"), ..Gathered::default() };
         for (gathered, name, text) in [
             (link, "links", "message 1.2 never came (messages skipped in all: 3)"),
             (disk, "disks", "1 write is gone (writes forgotten in all: 2)"),
         ] {
-            let verdicts: Vec<_> = promises(&gathered, true).collect();
+            let verdicts: Vec<_> = channel_verdicts(&gathered, true).collect();
             let of_stopped_run = |verdict: &Verdict| verdict.clone().of_stopped_run("stopped").is_breach();
             assert!(verdicts.iter().any(of_stopped_run), "{name}");
             let broken: Vec<_> = verdicts.iter().filter(|verdict| verdict.is_breach()).collect();
@@ -137,7 +142,8 @@ mod tests {
         }
     }
 
-    fn life(folder: &Path, node: usize, steps: &[String]) -> PathBuf {
+    /// Writes the journal of one incarnation of a node.
+    fn incarnation_journal(folder: &Path, node: usize, steps: &[String]) -> PathBuf {
         let spec = crate::spec::<Mutex>(Algorithm::named("central").unwrap(), 2, 1, mutex::Settings::default());
         let id = NodeId::from_index(node);
         let incarnation = Incarnation::FIRST;
@@ -156,25 +162,25 @@ mod tests {
         path
     }
 
-    /// Whatever the receiver hears of three messages, the judge says whether the link did its work.
+    /// The verdict on links is right for any subset of three messages that the receiver got.
     #[test]
-    fn a_message_that_is_passed_by_shows_in_the_judgement() {
+    fn a_skipped_message_shows_in_the_verdicts() {
         let folder = tempfile::tempdir().unwrap();
-        let says = |number: u64| {
+        let sends = |number: u64| {
             let sent = format!(r#"{{"send":{{"id":"1.{number}","to":2,"kind":"k","bytes":1,"body":null}}}}"#);
             format!(r#"{{"command":"acquire"}} then {sent}"#)
         };
-        let hears = |number: &u64| format!(r#"{{"message":{{"id":"1.{number}","kind":"k"}}}}"#);
-        let one = life(folder.path(), 0, &[1, 2, 3].map(says));
+        let receives = |number: &u64| format!(r#"{{"message":{{"id":"1.{number}","kind":"k"}}}}"#);
+        let one = incarnation_journal(folder.path(), 0, &[1, 2, 3].map(sends));
         for (numbers, holds) in [(&[1, 2, 3][..], true), (&[1, 2], true), (&[], true), (&[1, 3], false), (&[2], false)]
         {
-            let two = life(folder.path(), 1, &numbers.iter().map(hears).collect::<Vec<_>>());
+            let two = incarnation_journal(folder.path(), 1, &numbers.iter().map(receives).collect::<Vec<_>>());
             let judged = judge::<Mutex>(&[one.clone(), two], &folder.path().join("run.journal")).unwrap();
             let links = judged.read.verdicts.iter().find(|verdict| verdict.name == "links").unwrap();
             assert_eq!(links.holds, Some(holds), "{numbers:?}");
             assert_eq!(judged.gathered.warnings.is_empty(), holds, "{numbers:?}");
         }
-        let two = life(folder.path(), 1, &[2, 1].map(|number| hears(&number)));
+        let two = incarnation_journal(folder.path(), 1, &[2, 1].map(|number| receives(&number)));
         let turned = judge::<Mutex>(&[one, two], &folder.path().join("run.journal"));
         assert!(turned.is_err_and(|error| error.to_string().contains("links keep the order of messages")));
     }

@@ -1,4 +1,4 @@
-//! The command line of one process.
+//! The command line of a node's process.
 
 use crate::child::{Child, Report, Serial};
 use crate::error::LiveError;
@@ -11,38 +11,44 @@ use std::sync::mpsc::Sender;
 
 pub(crate) struct Launch {
     program: PathBuf,
-    words: Vec<String>,
+    arguments: Vec<String>,
     folder: PathBuf,
     group: String,
     origin: i64,
-    /// Whether the algorithm keeps anything on its disk. One that does has a folder, which counts its lives.
+    /// Whether the algorithm saves to disk. Then the node has a data folder, which counts its
+    /// incarnations.
     saves: bool,
     certificates: Option<PathBuf>,
     networks: Option<Namespaces>,
 }
 
-pub(crate) struct Home<'a> {
+/// The environment of the processes of a run.
+pub(crate) struct Environment<'a> {
     pub(crate) program: &'a Path,
     pub(crate) folder: &'a Path,
     pub(crate) group: String,
-    /// What they show each other, if they do.
+    /// The folder of their certificates, if they use TLS.
     pub(crate) certificates: Option<PathBuf>,
-    /// The networks that they are in, if each has its own.
+    /// Their network namespaces, if each has its own.
     pub(crate) networks: Option<Namespaces>,
 }
 
 impl Launch {
-    /// Processes of this experiment whose clocks show zero at `origin`.
-    pub(crate) fn new<F: FamilyLab>(spec: &Spec<F>, home: Home<'_>, origin: i64) -> Result<Self, LiveError> {
+    /// Prepares the processes of this experiment. Their clocks show zero at `origin`.
+    pub(crate) fn new<F: FamilyLab>(
+        spec: &Spec<F>,
+        environment: Environment<'_>,
+        origin: i64,
+    ) -> Result<Self, LiveError> {
         spec.validate()?;
         let saves = F::codec(spec).saves();
-        let mut words = vec!["node".to_owned(), spec.algorithm.to_string()];
-        words.extend([format!("--nodes={}", spec.nodes), format!("--seed={}", spec.seed)]);
-        words.extend(F::flags(spec).into_iter().map(|flag| flag.argument()));
-        let Home { program, folder, group, certificates, networks } = home;
+        let mut arguments = vec!["node".to_owned(), spec.algorithm.to_string()];
+        arguments.extend([format!("--nodes={}", spec.nodes), format!("--seed={}", spec.seed)]);
+        arguments.extend(F::flags(spec).into_iter().map(|flag| flag.argument()));
+        let Environment { program, folder, group, certificates, networks } = environment;
         Ok(Self {
             program: program.to_owned(),
-            words,
+            arguments,
             folder: folder.to_owned(),
             group,
             origin,
@@ -52,7 +58,7 @@ impl Launch {
         })
     }
 
-    /// Between which nodes nothing passes is this network's affair.
+    /// The network namespaces, which implement cuts.
     pub(crate) fn networks(&mut self) -> Option<&mut Namespaces> {
         self.networks.as_mut()
     }
@@ -61,24 +67,24 @@ impl Launch {
         &self.group
     }
 
-    pub(crate) fn journal(&self, node: NodeId, life: u64) -> PathBuf {
-        self.folder.join(format!("node-{node}-life-{life}.journal"))
+    pub(crate) fn journal(&self, node: NodeId, incarnation: u64) -> PathBuf {
+        self.folder.join(format!("node-{node}-life-{incarnation}.journal"))
     }
 
-    /// Starts the process of a node's next life; it listens where its earlier lives did.
+    /// Starts the process of a node's next incarnation, at the address of its earlier ones.
     pub(crate) fn start(
         &self,
         node: NodeId,
-        (life, serial): (u64, Serial),
+        (incarnation, serial): (u64, Serial),
         address: Option<&str>,
         reports: &Sender<Report>,
     ) -> Result<Child, LiveError> {
-        let log = self.folder.join(format!("node-{node}-life-{life}.log"));
-        let command = self.command(node, life, address);
+        let log = self.folder.join(format!("node-{node}-life-{incarnation}.log"));
+        let command = self.command(node, incarnation, address);
         Child::start(command, (node, serial), log, reports).map_err(|reason| LiveError::Start { node, reason })
     }
 
-    fn command(&self, node: NodeId, life: u64, address: Option<&str>) -> Command {
+    fn command(&self, node: NodeId, incarnation: u64, address: Option<&str>) -> Command {
         let mut command = match &self.networks {
             None => Command::new(&self.program),
             Some(networks) => {
@@ -88,18 +94,20 @@ impl Launch {
             }
         };
         let listen = address.map_or_else(|| self.listen(node), str::to_owned);
-        command.args(&self.words).args(["--json", "--peers=-"]);
+        command.args(&self.arguments).args(["--json", "--peers=-"]);
         command.args([format!("--id={node}"), format!("--listen={listen}"), format!("--group={}", self.group)]);
-        // A number that may be negative stands behind a sign of equality, or it would look like an option.
+        // A number that may be negative needs the form with an equals sign; otherwise it would look
+        // like an option.
         command.arg(format!("--origin={}", self.origin));
-        command.arg("--trace").arg(self.journal(node, life));
+        command.arg("--trace").arg(self.journal(node, incarnation));
         if self.saves {
             let data = self.folder.join(format!("node-{node}"));
-            // A disk that was lost must not pass for a new one, so a node is told when its folder is to be begun.
+            // A lost disk must not look like a new one, so the node creates its data folder only if
+            // asked to.
             let is_new = !data.join("identity").exists();
             command.arg("--data").arg(data).args(is_new.then_some("--new"));
         } else {
-            command.arg(format!("--life={life}"));
+            command.arg(format!("--life={incarnation}"));
         }
         match &self.certificates {
             Some(folder) => command.arg("--certs").arg(folder),
@@ -117,8 +125,9 @@ impl Launch {
     }
 }
 
-/// A port that a node listens on may be one that another process gets for a connection it makes, and then a restarted
-/// node would not get it back. So each node has an address of its own, where the machine's loopback has more than one.
+/// A loopback address for each node, where the machine has several. While a node is down, another
+/// process could get its port for an outgoing connection, and the restarted node would not get it
+/// back.
 fn loopback(node: NodeId) -> String {
     if cfg!(target_os = "linux") {
         format!("127.0.{}.{}:0", 1 + node.index() / 250, 1 + node.index() % 250)
@@ -129,68 +138,74 @@ fn loopback(node: NodeId) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Home, Launch};
+    use super::{Environment, Launch};
     use quorate_core::NodeId;
     use quorate_lab::registry::Family;
     use quorate_lab::{Algorithm, Election, Mutex, Replica, election, mutex, replica};
     use std::path::Path;
 
-    fn home() -> Home<'static> {
+    fn environment() -> Environment<'static> {
         let (program, folder) = (Path::new("quorate"), Path::new("folder"));
-        Home { program, folder, group: "run-1".into(), certificates: None, networks: None }
+        Environment { program, folder, group: "run-1".into(), certificates: None, networks: None }
     }
 
-    fn words(launch: &Launch, life: u64, address: Option<&str>) -> String {
-        let command = launch.command(NodeId::from_index(1), life, address);
+    fn arguments(launch: &Launch, incarnation: u64, address: Option<&str>) -> String {
+        let command = launch.command(NodeId::from_index(1), incarnation, address);
         command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
-    fn a_node_is_told_all_that_it_is() {
+    fn a_command_line_contains_the_experiment_and_the_node() {
         let settings = mutex::Settings { entries: 7, ..Default::default() };
         let spec = crate::spec::<Mutex>(Algorithm::named("central").unwrap(), 3, 9, settings);
         let expected = "node central --nodes=3 --seed=9 --entries=7 --json --peers=- --id=2 --listen=127.0.1.2:0 \
                         --group=run-1 --origin=-5 --trace folder/node-2-life-4.journal --life=4";
-        assert_eq!(words(&Launch::new(&spec, home(), -5).unwrap(), 4, None), expected);
+        assert_eq!(arguments(&Launch::new(&spec, environment(), -5).unwrap(), 4, None), expected);
     }
 
     #[test]
     fn a_node_that_saves_keeps_its_folder_and_its_address() {
         let spec = crate::spec::<Replica>(Algorithm::named("replica").unwrap(), 3, 1, replica::Settings::default());
-        let launch = Launch::new(&spec, Home { certificates: Some("certs".into()), ..home() }, 0).unwrap();
-        let words = words(&launch, 1, Some("127.0.1.2:4711"));
-        assert!(words.contains("--listen=127.0.1.2:4711 ") && !words.contains("--life="), "{words}");
-        assert!(words.ends_with("--data folder/node-2 --new --certs certs"), "{words}");
+        let launch =
+            Launch::new(&spec, Environment { certificates: Some("certs".into()), ..environment() }, 0).unwrap();
+        let arguments = arguments(&launch, 1, Some("127.0.1.2:4711"));
+        assert!(arguments.contains("--listen=127.0.1.2:4711 ") && !arguments.contains("--life="), "{arguments}");
+        assert!(arguments.ends_with("--data folder/node-2 --new --certs certs"), "{arguments}");
     }
 
-    /// Whichever life it is: a process that died early may not have got so far as to begin it.
+    /// In any incarnation: a process that ended early may not have created its data folder.
     #[test]
-    fn a_folder_is_begun_once() {
+    fn a_data_folder_is_created_once() {
         let folder = tempfile::tempdir().unwrap();
         let spec = crate::spec::<Replica>(Algorithm::named("replica").unwrap(), 3, 1, replica::Settings::default());
-        let launch = Launch::new(&spec, Home { folder: folder.path(), ..home() }, 0).unwrap();
-        let is_new = |life| words(&launch, life, None).contains("--new");
+        let launch = Launch::new(&spec, Environment { folder: folder.path(), ..environment() }, 0).unwrap();
+        let is_new = |incarnation| arguments(&launch, incarnation, None).contains("--new");
         std::fs::create_dir(folder.path().join("node-2")).unwrap();
         assert!(is_new(0) && is_new(1));
         std::fs::write(folder.path().join("node-2/identity"), "x").unwrap();
         assert!(!is_new(0) && !is_new(1));
     }
 
-    /// What is on its disk decides, whichever family it is of: `quorate node` goes by the same.
+    /// Whether the algorithm saves decides, whatever its family; `quorate node` uses the same rule.
     #[test]
-    fn only_who_saves_has_a_folder() {
+    fn only_algorithms_that_save_have_a_data_folder() {
         let is_kept = |launch: Launch| {
-            let words = words(&launch, 1, None);
-            assert_ne!(words.contains("--data "), words.contains("--life="), "{words}");
-            words.contains("--data ")
+            let arguments = arguments(&launch, 1, None);
+            assert_ne!(arguments.contains("--data "), arguments.contains("--life="), "{arguments}");
+            arguments.contains("--data ")
         };
         let elections = crate::spec::<Election>(Algorithm::named("raft").unwrap(), 3, 1, election::Settings::default());
-        assert!(is_kept(Launch::new(&elections, home(), 0).unwrap()));
+        assert!(is_kept(Launch::new(&elections, environment(), 0).unwrap()));
         for entry in quorate_lab::registry::all().iter().chain(quorate_lab::registry::fixtures()) {
             if entry.family() == Family::Mutex {
                 let spec =
                     crate::spec::<Mutex>(Algorithm::named(entry.name()).unwrap(), 3, 1, mutex::Settings::default());
-                assert_eq!(is_kept(Launch::new(&spec, home(), 0).unwrap()), entry.codec().saves(), "{}", entry.name());
+                assert_eq!(
+                    is_kept(Launch::new(&spec, environment(), 0).unwrap()),
+                    entry.codec().saves(),
+                    "{}",
+                    entry.name()
+                );
             }
         }
     }

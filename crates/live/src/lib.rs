@@ -1,8 +1,9 @@
-//! Groups of real processes on one machine: started, driven, hurt, recorded and judged.
+//! Runs experiments with groups of real processes on one machine.
 //!
-//! [`run`] is what `quorate run` does. It starts one process a node (`quorate node`), lets the same users ask that ask in
-//! the simulator, kills, stops and cuts off processes as the experiment says, stops everything in good order, gathers the
-//! journals of all lives of all processes into one, and reads from it what the simulator would have measured and judged.
+//! [`run`] implements `quorate run`. It starts one process per node (`quorate node`), drives them
+//! with the simulator's clients, kills, pauses and partitions processes as the experiment says, and
+//! stops all of them in order. Then it gathers the journals of all incarnations into one, and
+//! measures and checks it as the simulator would.
 //!
 //! ```no_run
 //! use quorate_lab::{Algorithm, Mutex, mutex};
@@ -15,47 +16,49 @@
 //! # Ok::<(), quorate_live::LiveError>(())
 //! ```
 //!
-//! What is run and how its users behave follows from the seed. When things happen does not: clocks, disks and networks
-//! are real, so no two runs are the same. The journal of a run is, whenever it is read again.
+//! The seed determines the experiment and its clients, but not the timing: clocks, disks and
+//! networks are real, so no two runs are the same. The journal of a run gives the same results
+//! whenever it is read.
 
-mod agenda;
+mod atomic_write;
 pub mod chaos;
 mod child;
 mod error;
 mod folder;
+mod group;
 mod judge;
 mod launch;
-mod lines;
-mod member;
 mod namespaces;
+mod node;
+mod node_output;
 mod options;
 mod run;
 pub mod schedule;
-mod stage;
 #[cfg(test)]
 mod tests;
-mod whole;
+mod timed_queue;
 mod world;
 
+pub use atomic_write::write_whole;
 pub use error::{LiveError, Log};
+pub use group::Counts;
 pub use options::Options;
 pub use run::{Recorded, run};
-pub use stage::Counts;
-pub use whole::write_whole;
 
 use quorate_core::Duration;
 use quorate_journal::settings::{Latency, Length};
 use quorate_lab::registry::Family;
 use quorate_lab::{Algorithm, FamilyLab, LinkChoice, Spec};
 
-/// How long a message takes at most, for algorithms that are wrong where one takes longer. No network and no machine
-/// promises that; this is so long that a busy one seldom breaks it.
-const LONGEST: Duration = Duration::from_millis(250);
+/// The bound on message delays for algorithms that assume one. No real network guarantees it, but a
+/// delay this long is rare even on a busy machine.
+const DELAY_BOUND: Duration = Duration::from_millis(250);
 
-/// The experiment that real processes of this algorithm carry out; `quorate node` and `quorate run` agree on it.
+/// The experiment for real processes of this algorithm, which `quorate node` and `quorate run`
+/// share.
 ///
-/// TCP repeats and orders messages already, so nothing is put under the algorithm. Nobody knows how long messages will
-/// take; the guess gives users their pace, and elections a bound to count their waits in.
+/// TCP already retransmits and orders messages, so no link layer is added. The latency is only an
+/// estimate: clients derive their pace from it, and elections their timeouts.
 pub fn spec<F: FamilyLab>(algorithm: Algorithm<F>, nodes: usize, seed: u64, settings: F::Settings) -> Spec<F> {
     let (least, most) = match F::FAMILY {
         Family::Mutex | Family::Multicast | Family::Deadlock | Family::Replica => (100, 900),
@@ -63,5 +66,5 @@ pub fn spec<F: FamilyLab>(algorithm: Algorithm<F>, nodes: usize, seed: u64, sett
     };
     let latency = Latency::Uniform { least: Duration::from_micros(least), most: Duration::from_micros(most) };
     let guess = Spec { nodes, seed, latency, links: LinkChoice::Bare, settings, ..Spec::new(algorithm) };
-    Spec { bound: guess.needs_bounds().then_some(Length(LONGEST)), ..guess }
+    Spec { bound: guess.needs_bounds().then_some(Length(DELAY_BOUND)), ..guess }
 }

@@ -1,8 +1,9 @@
-//! A network of its own for every node: namespaces joined by one bridge, between which packets can be made to vanish.
+//! A network namespace for every node, joined by one bridge, between which packets can be dropped.
 //!
-//! Every node's namespace knows the hardware addresses of all others by heart. To cut one off from another, that address is
-//! changed into one that nobody has: packets leave and are lost without a word, as in a network that broke. Nothing of
-//! this touches the machine's own network, and all of it goes away with the namespaces.
+//! Every namespace has static neighbour entries for all other nodes. To cut one node off from
+//! another, the entry gets a hardware address that does not exist: packets are sent and lost
+//! silently, as in a broken network. The machine's own network is not affected, and everything is
+//! removed with the namespaces.
 
 use crate::error::LiveError;
 use quorate_core::NodeId;
@@ -22,21 +23,21 @@ pub(crate) struct Namespaces {
     severed: BTreeSet<(NodeId, NodeId)>,
 }
 
-/// The device of a node in its namespace, and the bridge in that of all.
+/// The device of a node in its namespace, and the bridge in the shared one.
 const DEVICE: &str = "e0";
 const BRIDGE: &str = "b0";
 const PORT: u16 = 7_000;
 
-/// A hardware address that nobody has.
-const NOBODY: &str = "02:51:ff:ff:ff:ff";
+/// A hardware address that no node has.
+const UNUSED_ADDRESS: &str = "02:51:ff:ff:ff:ff";
 
 impl Namespaces {
-    /// Sets up networks for so many nodes, unless somebody interrupts. Those that a killed run left behind are removed
-    /// first.
+    /// Sets up namespaces for `nodes` nodes, unless the run is interrupted. Removes the leftovers
+    /// of killed runs first.
     pub(crate) fn set_up(nodes: usize, interrupted: &dyn Fn() -> bool) -> Result<Self, LiveError> {
         remove_leftovers()?;
         let prefix = format!("{MARK}{}-", std::process::id());
-        // From here on everything is removed again, whatever happens.
+        // From here on, dropping this removes everything, whatever happens.
         let namespaces = Self { prefix, nodes, cuts: Vec::new(), severed: BTreeSet::new() };
         namespaces.found_hub()?;
         for node in namespaces.all() {
@@ -87,7 +88,7 @@ impl Namespaces {
         batch(&["-n", &self.name(node)], &lines, &format!("node {node}"))
     }
 
-    /// A command that runs what is added to it in a node's namespace.
+    /// A command that runs its arguments in a node's namespace.
     pub(crate) fn enter(&self, node: NodeId) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.name(node)]);
@@ -103,7 +104,7 @@ impl Namespaces {
         self.apply()
     }
 
-    /// One cut less is in force; what another one severs stays so.
+    /// Ends one cut. Links that another cut severs stay severed.
     pub(crate) fn mend(&mut self, cut: &Cut) -> Result<(), LiveError> {
         if let Some(place) = self.cuts.iter().position(|other| other == cut) {
             self.cuts.remove(place);
@@ -111,14 +112,14 @@ impl Namespaces {
         self.apply()
     }
 
-    /// Makes every node reach exactly those whom no cut keeps it from.
+    /// Makes every node reach exactly the nodes that no cut separates from it.
     fn apply(&mut self) -> Result<(), LiveError> {
         for from in self.all() {
             let mut changes = String::new();
             for to in self.all().filter(|to| *to != from) {
                 let is_severed = self.cuts.iter().any(|cut| cut.severs(from, to));
                 if is_severed && self.severed.insert((from, to)) {
-                    changes.push_str(&neighbour(to, NOBODY));
+                    changes.push_str(&neighbour(to, UNUSED_ADDRESS));
                 } else if !is_severed && self.severed.remove(&(from, to)) {
                     changes.push_str(&neighbour(to, &hardware(to)));
                 }
@@ -137,7 +138,7 @@ impl Drop for Namespaces {
             .chain(self.all().map(|node| self.name(node)))
             .map(|name| format!("netns del {name}\n"))
             .collect();
-        // Those that were not set up yet cannot be removed; the next run removes what this one could not.
+        // Ignore errors: some may not exist yet, and the next run removes what is left.
         let _ = feed(&["-force"], &names);
     }
 }
@@ -165,7 +166,8 @@ fn go_on_unless(interrupted: &dyn Fn() -> bool) -> Result<(), LiveError> {
     if interrupted() { Err(LiveError::Interrupted) } else { Ok(()) }
 }
 
-/// The program `ip`, in a group of its own: Ctrl-C in a terminal would end it halfway, and with it what tidies up.
+/// The program `ip` in a process group of its own; otherwise Ctrl-C in a terminal would interrupt
+/// the clean-up.
 fn ip() -> Command {
     let mut command = Command::new("ip");
     command.process_group(0);
@@ -186,15 +188,14 @@ fn feed(options: &[&str], lines: &str) -> std::io::Result<String> {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // If it ended early, it says why.
+        // If it ended early, its standard error says why.
         let _ = stdin.write_all(lines.as_bytes());
     }
     let output = child.wait_with_output()?;
     if output.status.success() {
         return Ok(String::new());
     }
-    let told = String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("ip failed").trim().to_owned();
-    Ok(told)
+    Ok(String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("ip failed").trim().to_owned())
 }
 
 fn remove_leftovers() -> Result<(), LiveError> {
@@ -215,7 +216,7 @@ fn remove_leftovers() -> Result<(), LiveError> {
     Ok(())
 }
 
-/// The process whose namespace this is: `quorate-1234-2` is of 1234.
+/// The process that created this namespace: 1234 for `quorate-1234-2`.
 fn owner(name: &str) -> Option<u32> {
     let (pid, node) = name.strip_prefix(MARK)?.split_once('-')?;
     node.parse::<u32>().ok()?;
@@ -229,7 +230,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_node_has_addresses_of_its_own() {
+    fn every_node_has_unique_addresses() {
         let nodes = || (0..1_000).map(NodeId::from_index);
         assert_eq!(nodes().map(address).collect::<BTreeSet<_>>().len(), 1_000);
         assert_eq!(nodes().map(hardware).collect::<BTreeSet<_>>().len(), 1_000);
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn only_our_own_leftovers_are_known_by_their_names() {
+    fn only_our_own_namespaces_are_recognised() {
         assert_eq!(owner("quorate-1234-2"), Some(1234));
         for other in ["quorate", "quorate-x-1", "quorate-12-", "quorate-12-a", "blue", "q-12-1", "quorate-service"] {
             assert_eq!(owner(other), None, "{other}");

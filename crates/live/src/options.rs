@@ -1,30 +1,31 @@
-//! How a live run is carried out, apart from what is run.
+//! Options of a live run, apart from the experiment.
 
 use quorate_core::Duration;
 use std::path::PathBuf;
 
 pub struct Options<'a> {
     pub program: PathBuf,
-    /// Whether nodes show each other certificates, made for this run, and hide what they say.
+    /// Whether nodes use mutual TLS, with certificates made for this run.
     pub tls: bool,
-    /// Whether each node has a network of its own, so that nodes can be cut off from each other.
+    /// Whether each node has a network namespace of its own, so that nodes can be partitioned.
     pub namespaces: bool,
-    /// The folder in which everything stays that the run wrote; a temporary one that is removed unless given.
+    /// The folder in which all files of the run are kept; `None` uses a temporary one that is
+    /// removed.
     pub keep: Option<PathBuf>,
-    /// Where the run's journal goes, if it is wanted.
+    /// Where to write the run's journal.
     pub journal: Option<PathBuf>,
-    /// When the run is stopped at the latest; as late as suits the family unless given.
+    /// Maximum length of the run; `None` uses a limit that depends on the family.
     pub until: Option<Duration>,
-    /// Users who hear nothing for so long, with nothing to come, wait in vain.
+    /// Time without any event, while nothing is pending, after which the run counts as stuck.
     pub patience: Duration,
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
 impl Options<'_> {
-    /// The usual patience: on a machine that has much else to do, a message may take a second, but hardly ten.
+    /// The default patience: on a busy machine a message may take a second, but hardly ten.
     pub const PATIENCE: Duration = Duration::from_secs(10);
 
-    /// Plain processes of this program on the machine's loopback, all of whose traces are removed.
+    /// Options for processes of this program on loopback, without TLS, whose files are removed.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),

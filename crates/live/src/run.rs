@@ -1,14 +1,14 @@
-//! One live run: from the first process to the verdicts.
+//! One live run, from the first process to the verdicts.
 
-use crate::agenda::Agenda;
 use crate::error::LiveError;
 use crate::folder::Folder;
+use crate::group::{Counts, LiveGroup, lead};
 use crate::judge::{JudgeError, Judgement, copy, judge};
-use crate::launch::{Home, Launch};
+use crate::launch::{Environment, Launch};
 use crate::namespaces::Namespaces;
 use crate::options::Options;
-use crate::schedule::{self, Act, Networks};
-use crate::stage::{Counts, Stage, lead};
+use crate::schedule::{self, Action, Networks};
+use crate::timed_queue::TimedQueue;
 use crate::world::WorldJournal;
 use quorate_core::{Duration, NodeId, Time};
 use quorate_drive::Clock;
@@ -22,73 +22,76 @@ use quorate_net::certificates::{self, Days};
 use quorate_net::group::GroupName;
 use std::path::{Path, PathBuf};
 
+/// The result of a live run.
 #[derive(Debug)]
 pub struct Recorded<F: FamilyLab> {
     pub ending: Ending,
     pub is_interrupted: bool,
-    /// How long users were at work, from the first wish to the last.
+    /// The time from the first command of a client to the end of the workload.
     pub time: Duration,
-    /// How long everything took, from the first process to the last.
+    /// The time from the start of the first process to the end of the last.
     pub wall: Duration,
     pub counts: Counts,
-    /// How many of the planned faults were still to come when everything was done.
+    /// Number of planned fault actions that had not happened when the workload was done.
     pub spared: usize,
+    /// Nodes that were not up at the end, in arguments.
     pub troubles: Vec<String>,
-    /// Where the run's journal is, if it was wanted or a property fails in it.
+    /// The path of the run's journal, if it was requested or a property fails.
     pub journal: Option<PathBuf>,
     pub gathered: Gathered,
-    /// The figures and verdicts of the whole journal, and whether links and disks kept their promises.
+    /// The measures and verdicts of the whole journal, including those on links and disks.
     pub read: Replayed<F>,
     pub events: u64,
     pub trace_hash: String,
 }
 
 impl<F: FamilyLab> Recorded<F> {
-    /// Whether a property fails, of the algorithm or of what carried it. Of a run that was stopped nobody can say what would have come of it.
+    /// Whether a property of the algorithm, the links or the disks fails. In a run that was
+    /// stopped, liveness properties are undecided.
     pub fn fails(&self) -> bool {
         !self.read.holds()
     }
 }
 
-/// More would only wait for each other.
-const MOST_NODES: usize = 250;
+/// Maximum number of nodes. More processes would only compete for the machine.
+const MAX_NODES: usize = 250;
 
-/// Runs an experiment with real processes: what `quorate run` does, and what a comparison of algorithms in reality is to
-/// be built on.
+/// Runs an experiment with real processes, like `quorate run`.
 ///
-/// The experiment is one that [`spec`](crate::spec) makes. Its faults are done to the processes: `crash` kills one,
-/// `pause` stops one, `cut` (with namespaces of the network) keeps some from others; whatever lasts ends again. `watch`
-/// hears every event as it is told. Everything that was started has ended when this returns, whatever it returns.
+/// The experiment comes from [`spec`](crate::spec). Its faults apply to the processes: `crash`
+/// kills one, `pause` pauses one, and `cut` (with network namespaces) partitions the group, each
+/// for the given time. `watch` receives every event of a node. All processes have ended when this
+/// returns, whatever it returns.
 pub fn run<F: FamilyLab>(
     spec: &Spec<F>,
     options: &Options<'_>,
     watch: &mut dyn FnMut(Time, NodeId, &F::Event),
 ) -> Result<Recorded<F>, LiveError> {
     spec.validate()?;
-    if spec.nodes > MOST_NODES {
-        return Err(LiveError::TooMany { nodes: spec.nodes, most: MOST_NODES });
+    if spec.nodes > MAX_NODES {
+        return Err(LiveError::TooMany { nodes: spec.nodes, max: MAX_NODES });
     }
     let networks = if options.namespaces { Networks::Own } else { Networks::Shared };
-    let acts = schedule::acts(&spec.faults, spec.nodes, networks)?;
+    let actions = schedule::actions(&spec.faults, spec.nodes, networks)?;
     let stopwatch = Clock::start();
     let lead = i64::try_from(lead(spec.nodes).nanos()).unwrap_or(0);
     let clock = Clock::with_origin(stopwatch.origin().saturating_add(lead));
     let folder = Folder::new(options.keep.as_deref())?;
-    let mut stage = match get_ready::<F>(spec, options, folder.path(), clock) {
-        // What goes wrong while everything is given up is no news to who gave it up.
+    let mut group = match start_group::<F>(spec, options, folder.path(), clock) {
+        // After an interrupt, errors of the processes do not matter.
         _ if (options.interrupted)() => return Err(LiveError::Interrupted),
-        stage => stage?,
+        group => group?,
     };
-    stage.meet()?;
-    stage.raise_curtain(|zero, group| WorldJournal::begin(spec, (folder.path(), group), clock, zero))?;
-    let mut play = Play::new(spec, options, acts, watch);
-    let ending = play.perform(&mut stage)?;
-    let (spared, is_interrupted) = (play.acts.len(), (options.interrupted)());
-    let (time, troubles) = (stage.now().since(Time::ZERO), stage.troubles());
-    let parts = stage.stop_all(ending)?;
-    let counts = stage.counts;
-    // Processes and networks are gone before anything is read.
-    drop(stage);
+    group.wait_for_connections()?;
+    group.begin_workload(|zero, group| WorldJournal::begin(spec, (folder.path(), group), clock, zero))?;
+    let mut driver = Driver::new(spec, options, actions, watch);
+    let ending = driver.run_workload(&mut group)?;
+    let (spared, is_interrupted) = (driver.actions.len(), (options.interrupted)());
+    let (time, troubles) = (group.now().since(Time::ZERO), group.troubles());
+    let parts = group.stop_all(ending)?;
+    let counts = group.counts;
+    // Remove processes and networks before reading the journals.
+    drop(group);
     let wall = stopwatch.now().since(Time::ZERO);
     let (judgement, journal) = match conclude::<F>(&parts, folder.path(), options) {
         Ok(concluded) => concluded,
@@ -112,7 +115,7 @@ pub fn run<F: FamilyLab>(
     Ok(recorded)
 }
 
-/// Gathers and judges the journals in the folder, and puts the result where it is wanted.
+/// Gathers and checks the journals in the folder, and writes the result where it was requested.
 fn conclude<F: FamilyLab>(
     parts: &[PathBuf],
     folder: &Path,
@@ -131,7 +134,7 @@ fn conclude<F: FamilyLab>(
     Ok((judgement, journal))
 }
 
-/// A run in which something fails cannot be done again, so its journal outlives its folder.
+/// Keeps the journal of a failed run outside its folder, because the run cannot be repeated.
 fn save(journal: &Path) -> Result<PathBuf, JudgeError> {
     let failed = |reason| JudgeError::Write { path: std::env::temp_dir(), reason };
     let file = tempfile::Builder::new().prefix("quorate-run-").suffix(".journal").tempfile().map_err(failed)?;
@@ -139,16 +142,16 @@ fn save(journal: &Path) -> Result<PathBuf, JudgeError> {
     file.keep().map(|(_, path)| path).map_err(|error| failed(error.error))
 }
 
-/// The processes, all of them ready unless somebody interrupts.
-fn get_ready<F: FamilyLab>(
+/// Starts all processes, and waits until they are ready or the run is interrupted.
+fn start_group<F: FamilyLab>(
     spec: &Spec<F>,
     options: &Options<'_>,
     folder: &Path,
     clock: Clock,
-) -> Result<Stage<F>, LiveError> {
-    let mut stage = set_up::<F>(spec, options, folder, clock)?;
-    stage.start_all(options.interrupted)?;
-    Ok(stage)
+) -> Result<LiveGroup<F>, LiveError> {
+    let mut group = set_up::<F>(spec, options, folder, clock)?;
+    group.start_all(options.interrupted)?;
+    Ok(group)
 }
 
 fn set_up<F: FamilyLab>(
@@ -156,15 +159,15 @@ fn set_up<F: FamilyLab>(
     options: &Options<'_>,
     folder: &Path,
     clock: Clock,
-) -> Result<Stage<F>, LiveError> {
+) -> Result<LiveGroup<F>, LiveError> {
     let group = format!("run-{}-{}", std::process::id(), spec.seed);
     let certificates = options.tls.then(|| make_certificates(folder, &group, spec.nodes)).transpose()?;
     let networks = options.namespaces.then(|| Namespaces::set_up(spec.nodes, options.interrupted)).transpose()?;
-    let home = Home { program: &options.program, folder, group, certificates, networks };
-    Ok(Stage::new(spec.nodes, Launch::new(spec, home, clock.origin())?, clock))
+    let environment = Environment { program: &options.program, folder, group, certificates, networks };
+    Ok(LiveGroup::new(spec.nodes, Launch::new(spec, environment, clock.origin())?, clock))
 }
 
-/// Certificates for this run alone; they are of no use to anybody when it is over.
+/// Makes certificates for this run only.
 fn make_certificates(folder: &Path, group: &str, nodes: usize) -> Result<PathBuf, LiveError> {
     let failed = |error: &dyn std::error::Error| LiveError::Certificates(error.to_string());
     let group: GroupName = group.parse().map_err(|error| failed(&error))?;
@@ -175,12 +178,12 @@ fn make_certificates(folder: &Path, group: &str, nodes: usize) -> Result<PathBuf
     Ok(path)
 }
 
-/// The users at work, and what is done to the processes meanwhile.
-pub(crate) struct Play<'a, F: FamilyLab> {
+/// Drives the clients of a run and applies its faults.
+pub(crate) struct Driver<'a, F: FamilyLab> {
     users: F::Users,
     plan: Plan<F::Command>,
-    plans: Agenda<Due<F::Command>>,
-    acts: Agenda<Act>,
+    plans: TimedQueue<Due<F::Command>>,
+    actions: TimedQueue<Action>,
     until: Option<Time>,
     settle: Duration,
     patience: Duration,
@@ -191,17 +194,18 @@ pub(crate) struct Play<'a, F: FamilyLab> {
 enum Due<C> {
     Command {
         node: NodeId,
-        /// The only life that takes it, if it was meant for one.
-        life: Option<u64>,
+        /// The incarnation that the command is meant for; `None` for any.
+        incarnation: Option<u64>,
         command: C,
     },
     Alarm(NodeId),
 }
 
-const GLANCE: Duration = Duration::from_millis(50);
+/// Maximum time between two checks for an interrupt.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long a group is watched after everything was done. Nobody sees when a real network is quiet: textbook nodes have
-/// only their last messages to deliver then, others may have something to catch up with.
+/// How long to observe a group after its clients are done. A real network does not show when it is
+/// quiescent: the nodes may still deliver their last messages or catch up.
 fn settle<F: FamilyLab>(spec: &Spec<F>) -> Duration {
     match F::FAMILY {
         Family::Mutex | Family::Deadlock => Duration::from_millis(200),
@@ -211,23 +215,23 @@ fn settle<F: FamilyLab>(spec: &Spec<F>) -> Duration {
     }
 }
 
-impl<'a, F: FamilyLab> Play<'a, F> {
+impl<'a, F: FamilyLab> Driver<'a, F> {
     pub(crate) fn new(
         spec: &Spec<F>,
         options: &Options<'a>,
-        acts: Vec<(Duration, Act)>,
+        actions: Vec<(Duration, Action)>,
         watch: &'a mut dyn FnMut(Time, NodeId, &F::Event),
     ) -> Self {
         let limits = F::limits(spec);
-        let mut agenda = Agenda::new();
-        for (at, act) in acts {
-            agenda.put(Time::ZERO + at, act);
+        let mut agenda = TimedQueue::new();
+        for (at, action) in actions {
+            agenda.put(Time::ZERO + at, action);
         }
         Self {
             users: F::users(spec),
             plan: Plan::new(),
-            plans: Agenda::new(),
-            acts: agenda,
+            plans: TimedQueue::new(),
+            actions: agenda,
             until: options.until.map(|length| Time::ZERO + length).or(limits.until),
             settle: settle(spec),
             patience: options.patience,
@@ -236,24 +240,24 @@ impl<'a, F: FamilyLab> Play<'a, F> {
         }
     }
 
-    pub(crate) fn perform(&mut self, stage: &mut Stage<F>) -> Result<Ending, LiveError> {
+    pub(crate) fn run_workload(&mut self, group: &mut LiveGroup<F>) -> Result<Ending, LiveError> {
         self.users.begin(&mut self.plan);
-        self.take_down_plans(stage);
+        self.queue_plans(group);
         let mut done_at = None;
-        let mut stirred_at = stage.now();
+        let mut last_activity = group.now();
         loop {
-            while let Some(act) = self.acts.due(stage.now()) {
-                stage.act(act)?;
+            while let Some(action) = self.actions.due(group.now()) {
+                group.apply(action)?;
             }
-            while let Some((node, news)) = stage.next_news() {
-                stirred_at = stage.now();
-                self.hear(node, &news, stage);
+            while let Some((node, news)) = group.next_news() {
+                last_activity = group.now();
+                self.handle_news(node, &news, group);
             }
-            while let Some(due) = self.plans.due(stage.now()) {
-                self.carry_out(due, stage)?;
+            while let Some(due) = self.plans.due(group.now()) {
+                self.carry_out(due, group)?;
             }
-            let now = stage.now();
-            let is_done = self.users.is_done() && self.plans.is_empty() && stage.is_settled();
+            let now = group.now();
+            let is_done = self.users.is_done() && self.plans.is_empty() && group.is_settled();
             done_at = is_done.then(|| done_at.unwrap_or(now));
             if done_at.is_some_and(|since| now.since(since) > self.settle) {
                 return Ok(Ending::Done);
@@ -261,55 +265,58 @@ impl<'a, F: FamilyLab> Play<'a, F> {
             if (self.interrupted)() || self.until.is_some_and(|until| now > until) {
                 return Ok(Ending::Stopped);
             }
-            // As long as anything is to come, it may be what everybody waits for.
-            if !self.plans.is_empty() || !self.acts.is_empty() || !stage.is_settled() {
-                stirred_at = now;
+            // A pending command or fault may be what the clients wait for.
+            if !self.plans.is_empty() || !self.actions.is_empty() || !group.is_settled() {
+                last_activity = now;
             }
-            if done_at.is_none() && now.since(stirred_at) > self.patience {
+            if done_at.is_none() && now.since(last_activity) > self.patience {
                 return Ok(Ending::Stuck);
             }
-            stage.listen(self.pause(now))?;
+            group.listen(self.pause(now))?;
         }
     }
 
-    /// Until when nothing is to be done unless something is heard.
+    /// How long to wait for output before the next command, fault or check is due.
     fn pause(&self, now: Time) -> std::time::Duration {
-        let next = [self.plans.next(), self.acts.next()].into_iter().flatten().min();
-        let pause = next.map_or(GLANCE, |at| at.since(now).min(GLANCE));
+        let next = [self.plans.next(), self.actions.next()].into_iter().flatten().min();
+        let pause = next.map_or(POLL_INTERVAL, |at| at.since(now).min(POLL_INTERVAL));
         std::time::Duration::from_nanos(pause.nanos())
     }
 
-    fn hear(&mut self, node: NodeId, news: &News<F::Event>, stage: &Stage<F>) {
-        let now = stage.now();
+    fn handle_news(&mut self, node: NodeId, news: &News<F::Event>, group: &LiveGroup<F>) {
+        let now = group.now();
         if let News::Told(event) = news {
             (self.watch)(now, node, event);
         }
         self.users.hear(now, node, news, &mut self.plan);
-        self.take_down_plans(stage);
+        self.queue_plans(group);
     }
 
-    /// A command is meant for the life that its node is in when it is planned.
-    fn take_down_plans(&mut self, stage: &Stage<F>) {
+    /// Queues what the clients planned. A command is meant for the node's incarnation at the time
+    /// of planning.
+    fn queue_plans(&mut self, group: &LiveGroup<F>) {
         for Planned { at, node, what } in self.plan.drain() {
             let due = match what {
-                What::CommandThisLife(command) => Due::Command { node, life: Some(stage.life(node)), command },
-                What::CommandAnyLife(command) => Due::Command { node, life: None, command },
+                What::CommandThisLife(command) => {
+                    Due::Command { node, incarnation: Some(group.incarnation(node)), command }
+                }
+                What::CommandAnyLife(command) => Due::Command { node, incarnation: None, command },
                 What::Alarm => Due::Alarm(node),
-                // Real nodes keep their membership themselves, and see to it.
+                // Real nodes replicate their membership themselves, and ask for their removal.
                 What::Depart => continue,
             };
             self.plans.put(at, due);
         }
     }
 
-    fn carry_out(&mut self, due: Due<F::Command>, stage: &Stage<F>) -> Result<(), LiveError> {
+    fn carry_out(&mut self, due: Due<F::Command>, group: &LiveGroup<F>) -> Result<(), LiveError> {
         match due {
-            Due::Command { node, life, command } => {
-                if life.is_none_or(|life| life == stage.life(node)) {
-                    stage.command(node, &command)?;
+            Due::Command { node, incarnation, command } => {
+                if incarnation.is_none_or(|incarnation| incarnation == group.incarnation(node)) {
+                    group.command(node, &command)?;
                 }
             }
-            Due::Alarm(node) => self.hear(node, &News::Alarm, stage),
+            Due::Alarm(node) => self.handle_news(node, &News::Alarm, group),
         }
         Ok(())
     }

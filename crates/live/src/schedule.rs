@@ -1,46 +1,47 @@
-//! What is done to the processes, and when: `2@1s..3s` for a process, `1 | 2,3 @ 2s..4s` for the network.
+//! The schedule of faults: `2@1s..3s` for a process, `1 | 2,3 @ 2s..4s` for the network.
 //!
-//! A plan of faults is written with the simulator's own [`TimedFault`]s, so that a [`Spec`](quorate_lab::Spec) holds it,
-//! a journal's header repeats it, and the judges of a family know what went wrong without asking who did it.
+//! A schedule consists of the simulator's [`TimedFault`]s, so that a [`Spec`](quorate_lab::Spec)
+//! and a journal's header can contain it, and a family's properties treat live and simulated faults
+//! alike.
 
 use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::{Cut, Fault, Length, SettingError, TimedFault, Unsynced};
 use std::fmt;
 use std::str::FromStr;
 
-/// A process that is killed, and perhaps started again: `2@1s` or `2@1s..3s`.
+/// A process to kill, and perhaps restart: `2@1s` or `2@1s..3s`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kill(pub TimedFault);
 
-/// A process that is stopped, and perhaps let go on: `3@2s` or `3@2s..4s`.
+/// A process to pause, and perhaps resume: `3@2s` or `3@2s..4s`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop(pub TimedFault);
 
-/// Nodes that cannot reach each other, perhaps for a while: `1 | 2,3 @ 2s..4s`, one way `1 > 2 @ 2s`.
+/// A partition of the network, perhaps for some time: `1 | 2,3 @ 2s..4s`, or in one direction
+/// `1 > 2 @ 2s`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Severance(pub TimedFault);
 
-/// Why a text says nothing about what is to be done and when. Each prints as a sentence that says what to write.
+/// Why a text is not a valid schedule, as a sentence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ScheduleError {
-    #[error("'{}' does not say when; write for example {example}.", text.escape_debug())]
+    #[error("'{}' has no time; write for example {example}.", text.escape_debug())]
     NoTime { text: String, example: &'static str },
-    #[error("'{}' is not the number of a node; write for example {example}.", text.escape_debug())]
+    #[error("'{}' is not a node number; write for example {example}.", text.escape_debug())]
     NoNode { text: String, example: &'static str },
-    #[error("'{}' ends before it begins; the later time stands behind the dots, as in {example}.", text.escape_debug())]
+    #[error("'{}' ends before it begins; write the later time second, as in {example}.", text.escape_debug())]
     Backwards { text: String, example: &'static str },
     #[error(transparent)]
     Setting(#[from] SettingError),
-    #[error("Two things are to happen to node {node} at once: '{one}' and '{other}'. Let one end before the other.")]
+    #[error("Two faults of node {node} overlap: '{one}' and '{other}'. Let one end before the other begins.")]
     Overlap { node: NodeId, one: String, other: String },
     #[error(
-        "'{0}' cannot be done to real processes: they can be killed, stopped and, with --namespaces, cut off from each \
-         other."
+        "'{0}' is not possible with real processes: they can be killed, paused and, with --namespaces, partitioned."
     )]
     Unreal(String),
     #[error(
-        "'{0}' needs a network of its own for every node: add --namespaces, which takes root and the program ip. Nothing \
-         was started."
+        "'{0}' needs a network namespace for every node: add --namespaces, which needs root and the program ip. No \
+         process was started."
     )]
     NoNetworks(String),
 }
@@ -102,7 +103,7 @@ impl FromStr for Severance {
     }
 }
 
-/// The option of the command line that brings a fault about; none does if real processes cannot be hurt so.
+/// The command-line option for a fault; `None` if it is not possible with real processes.
 pub fn option(timed: &TimedFault) -> Option<String> {
     let when = Timing(timed);
     match &timed.fault {
@@ -124,14 +125,14 @@ impl fmt::Display for Timing<'_> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Act {
+pub(crate) enum Action {
     Kill(NodeId),
     Start(NodeId),
     Stop(NodeId),
     Continue(NodeId),
-    /// Nothing passes between the sides of this cut any more.
+    /// Begins a cut.
     Sever(Cut),
-    /// What this cut stopped passes again.
+    /// Ends a cut.
     Mend(Cut),
 }
 
@@ -141,30 +142,31 @@ pub(crate) enum Networks {
     Own,
 }
 
-/// All that is done, by time. What is done at one instant stays in the order in which it was asked for.
-pub(crate) fn acts(
+/// The actions of all faults, sorted by time. Actions of the same time keep the order of the
+/// faults.
+pub(crate) fn actions(
     faults: &[TimedFault],
     nodes: usize,
     networks: Networks,
-) -> Result<Vec<(Duration, Act)>, ScheduleError> {
-    let mut acts = Vec::new();
+) -> Result<Vec<(Duration, Action)>, ScheduleError> {
+    let mut actions = Vec::new();
     for timed in faults {
         timed.validate(nodes)?;
         let [begin, end] = both_ends(timed, networks)?;
-        acts.push((timed.at, begin));
-        acts.extend(timed.lasts.map(|lasts| (timed.at + lasts, end)));
+        actions.push((timed.at, begin));
+        actions.extend(timed.lasts.map(|lasts| (timed.at + lasts, end)));
     }
     refuse_overlaps(faults)?;
-    acts.sort_by_key(|(at, _)| *at);
-    Ok(acts)
+    actions.sort_by_key(|(at, _)| *at);
+    Ok(actions)
 }
 
-fn both_ends(timed: &TimedFault, networks: Networks) -> Result<[Act; 2], ScheduleError> {
+fn both_ends(timed: &TimedFault, networks: Networks) -> Result<[Action; 2], ScheduleError> {
     match &timed.fault {
-        Fault::Crash { node, .. } => Ok([Act::Kill(*node), Act::Start(*node)]),
-        Fault::Pause { node } => Ok([Act::Stop(*node), Act::Continue(*node)]),
+        Fault::Crash { node, .. } => Ok([Action::Kill(*node), Action::Start(*node)]),
+        Fault::Pause { node } => Ok([Action::Stop(*node), Action::Continue(*node)]),
         Fault::Cut(_) if networks == Networks::Shared => Err(ScheduleError::NoNetworks(timed.to_string())),
-        Fault::Cut(cut) => Ok([Act::Sever(cut.clone()), Act::Mend(cut.clone())]),
+        Fault::Cut(cut) => Ok([Action::Sever(cut.clone()), Action::Mend(cut.clone())]),
         Fault::Restart { .. }
         | Fault::Resume { .. }
         | Fault::Close { .. }
@@ -176,7 +178,8 @@ fn both_ends(timed: &TimedFault, networks: Networks) -> Result<[Act; 2], Schedul
     }
 }
 
-/// What becomes of a process that is killed while it is stopped is nothing that a plan should leave open.
+/// Refuses overlapping faults of a node, because it would be unclear, for example, what a kill does
+/// to a paused process.
 fn refuse_overlaps(faults: &[TimedFault]) -> Result<(), ScheduleError> {
     let victim = |timed: &TimedFault| match timed.fault {
         Fault::Crash { node, .. } | Fault::Pause { node } => Some(node),
@@ -196,7 +199,7 @@ fn refuse_overlaps(faults: &[TimedFault]) -> Result<(), ScheduleError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Act, Kill, Networks, ScheduleError, Severance, Stop, acts, option};
+    use super::{Action, Kill, Networks, ScheduleError, Severance, Stop, actions, option};
     use quorate_core::{Duration, NodeId};
     use quorate_journal::settings::TimedFault;
 
@@ -213,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_was_read() {
+    fn options_round_trip() {
         for text in ["2@1s", "2@1s..3s", "12@250ms..0.4s"] {
             let written = option(&kill(text)).unwrap();
             assert_eq!(kill(written.strip_prefix("--kill ").unwrap()), kill(text), "{text}");
@@ -224,49 +227,49 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_in_a_sentence() {
+    fn invalid_texts_are_reported_in_a_sentence() {
         let mistakes = ["2", "x@1s", "0@1s", "2@", "2@1s..", "2@3s..1s", "2@1s..1s", "2@soon", "@1s", ""];
         for text in mistakes {
-            let told = text.parse::<Kill>().unwrap_err().to_string();
-            assert!(told.ends_with('.') && told.len() > 20, "{text}: {told}");
+            let error = text.parse::<Kill>().unwrap_err().to_string();
+            assert!(error.ends_with('.') && error.len() > 20, "{text}: {error}");
         }
         assert!("1 @ 2s".parse::<Severance>().is_err());
         assert!("1 | 2 > 3 @ 2s".parse::<Severance>().is_err());
     }
 
     #[test]
-    fn acts_come_in_the_order_of_their_times() {
+    fn actions_are_sorted_by_time() {
         let faults = [kill("2@1s..3s"), stop("3@2s..4s"), kill("1@1.5s")];
-        let acts = acts(&faults, 3, Networks::Shared).unwrap();
+        let actions = actions(&faults, 3, Networks::Shared).unwrap();
         let [one, two, three] = [0, 1, 2].map(NodeId::from_index);
         let expected = [
-            (1_000, Act::Kill(two)),
-            (1_500, Act::Kill(one)),
-            (2_000, Act::Stop(three)),
-            (3_000, Act::Start(two)),
-            (4_000, Act::Continue(three)),
+            (1_000, Action::Kill(two)),
+            (1_500, Action::Kill(one)),
+            (2_000, Action::Stop(three)),
+            (3_000, Action::Start(two)),
+            (4_000, Action::Continue(three)),
         ];
-        assert_eq!(acts, expected.map(|(at, act)| (Duration::from_millis(at), act)));
+        assert_eq!(actions, expected.map(|(at, action)| (Duration::from_millis(at), action)));
     }
 
     #[test]
-    fn nobody_is_hurt_twice_at_once() {
+    fn overlapping_faults_of_a_node_are_refused() {
         let clashes =
             [[kill("2@1s"), kill("2@5s")], [stop("2@1s..3s"), kill("2@2s..4s")], [kill("2@2s..4s"), stop("2@1s..2s")]];
         for faults in clashes {
-            assert!(matches!(acts(&faults, 3, Networks::Shared), Err(ScheduleError::Overlap { .. })), "{faults:?}");
+            assert!(matches!(actions(&faults, 3, Networks::Shared), Err(ScheduleError::Overlap { .. })), "{faults:?}");
         }
         let fine = [kill("2@1s..2s"), stop("2@2.001s..3s"), kill("1@1s")];
-        assert_eq!(acts(&fine, 3, Networks::Shared).unwrap().len(), 5);
+        assert_eq!(actions(&fine, 3, Networks::Shared).unwrap().len(), 5);
     }
 
     #[test]
-    fn what_cannot_be_done_is_refused_before_anything_is_started() {
-        let refused = |fault: &str, nodes| acts(&[fault.parse().unwrap()], nodes, Networks::Own).unwrap_err();
+    fn impossible_faults_are_refused() {
+        let refused = |fault: &str, nodes| actions(&[fault.parse().unwrap()], nodes, Networks::Own).unwrap_err();
         assert!(matches!(refused("skew 2 by 3ms", 3), ScheduleError::Unreal(_)));
         assert!(matches!(refused("crash 4 at 1s", 3), ScheduleError::Setting(_)));
         let cut = [cut("1 | 2 @ 1s")];
-        assert!(matches!(acts(&cut, 3, Networks::Shared), Err(ScheduleError::NoNetworks(_))));
-        assert_eq!(acts(&cut, 3, Networks::Own).unwrap().len(), 1);
+        assert!(matches!(actions(&cut, 3, Networks::Shared), Err(ScheduleError::NoNetworks(_))));
+        assert_eq!(actions(&cut, 3, Networks::Own).unwrap().len(), 1);
     }
 }

@@ -1,9 +1,9 @@
-//! The whole course of a run with processes that only pretend to be nodes.
+//! Complete runs with fake node processes.
 
-use crate::launch::{Home, Launch};
-use crate::run::{Play, run};
-use crate::schedule::{Kill, Networks, Stop, acts};
-use crate::stage::Stage;
+use crate::group::LiveGroup;
+use crate::launch::{Environment, Launch};
+use crate::run::{Driver, run};
+use crate::schedule::{Kill, Networks, Stop, actions};
 use crate::world::WorldJournal;
 use crate::{LiveError, Options, spec};
 use quorate_core::Duration;
@@ -18,13 +18,13 @@ use tempfile::TempDir;
 
 struct Outcome {
     ending: Ending,
-    told: u64,
-    stage: Stage<Mutex>,
+    events: u64,
+    group: LiveGroup<Mutex>,
     folder: TempDir,
     parts: Vec<PathBuf>,
 }
 
-/// Two nodes, whose processes do wrong what the seed says.
+/// Two nodes, whose processes misbehave as the seed says.
 fn experiment(seed: u64, entries: u64, faults: Vec<TimedFault>) -> Spec<Mutex> {
     let settings = mutex::Settings { entries, workload: Pattern::All, ..Default::default() };
     Spec { faults, ..spec::<Mutex>(Algorithm::named("central").unwrap(), 2, seed, settings) }
@@ -35,25 +35,25 @@ fn options() -> Options<'static> {
     Options { patience: Duration::from_millis(300), ..Options::new(program) }
 }
 
-fn perform(spec: &Spec<Mutex>, options: &Options<'_>) -> Result<Outcome, LiveError> {
+fn run_workload(spec: &Spec<Mutex>, options: &Options<'_>) -> Result<Outcome, LiveError> {
     let folder = tempfile::tempdir().unwrap();
     let clock = Clock::start();
-    let home = Home {
+    let environment = Environment {
         program: &options.program,
         folder: folder.path(),
         group: "fake".into(),
         certificates: None,
         networks: None,
     };
-    let mut stage = Stage::<Mutex>::new(spec.nodes, Launch::new(spec, home, clock.origin())?, clock);
-    stage.start_all(options.interrupted)?;
-    stage.raise_curtain(|zero, group| WorldJournal::begin(spec, (folder.path(), group), clock, zero))?;
-    let mut told = 0;
-    let mut watch = |_, _, _: &_| told += 1;
-    let acts = acts(&spec.faults, spec.nodes, Networks::Shared)?;
-    let ending = Play::new(spec, options, acts, &mut watch).perform(&mut stage)?;
-    let parts = stage.stop_all(ending)?;
-    Ok(Outcome { ending, told, stage, folder, parts })
+    let mut group = LiveGroup::<Mutex>::new(spec.nodes, Launch::new(spec, environment, clock.origin())?, clock);
+    group.start_all(options.interrupted)?;
+    group.begin_workload(|zero, group| WorldJournal::begin(spec, (folder.path(), group), clock, zero))?;
+    let mut events = 0;
+    let mut watch = |_, _, _: &_| events += 1;
+    let actions = actions(&spec.faults, spec.nodes, Networks::Shared)?;
+    let ending = Driver::new(spec, options, actions, &mut watch).run_workload(&mut group)?;
+    let parts = group.stop_all(ending)?;
+    Ok(Outcome { ending, events, group, folder, parts })
 }
 
 impl Outcome {
@@ -76,77 +76,77 @@ fn stop(text: &str) -> TimedFault {
 }
 
 #[test]
-fn users_are_served_and_everybody_is_stopped_in_the_end() {
-    let outcome = perform(&experiment(1, 10, Vec::new()), &options()).unwrap();
-    assert_eq!((outcome.ending, outcome.told), (Ending::Done, 20));
+fn clients_get_entry_and_all_processes_are_stopped_in_the_end() {
+    let outcome = run_workload(&experiment(1, 10, Vec::new()), &options()).unwrap();
+    assert_eq!((outcome.ending, outcome.events), (Ending::Done, 20));
     assert_eq!(outcome.file("peers-1"), "1=127.0.1.1:7001,2=127.0.1.2:7002\n");
     assert_eq!(outcome.file("peers-1"), outcome.file("peers-2"));
-    let heard = outcome.file("heard-1") + &outcome.file("heard-2");
-    assert_eq!(heard.matches("\"acquire\"").count(), 10);
-    assert_eq!(heard.matches("0 stop").count(), 2);
+    let received = outcome.file("received-1") + &outcome.file("received-2");
+    assert_eq!(received.matches("\"acquire\"").count(), 10);
+    assert_eq!(received.matches("0 stop").count(), 2);
     let names: Vec<_> = outcome.parts.iter().filter_map(|path| path.file_name()?.to_str()).collect();
     assert_eq!(names, ["node-1-life-0.journal", "node-2-life-0.journal", "world.journal"]);
-    assert_eq!(outcome.stage.counts.processes, 2);
+    assert_eq!(outcome.group.counts.processes, 2);
 }
 
-/// Users who think for long make plans for a life that ends before; the next one hears nothing of them.
+/// A client plans its release long before; the incarnation that it is meant for ends first.
 #[test]
-fn a_command_does_not_reach_a_later_life() {
+fn a_command_does_not_reach_a_later_incarnation() {
     let mut spec = experiment(1, 6, vec![kill("2@50ms..100ms")]);
     spec.settings.hold = Some(Latency::Fixed(Duration::from_millis(200)));
-    let outcome = perform(&spec, &options()).unwrap();
+    let outcome = run_workload(&spec, &options()).unwrap();
     assert_eq!(outcome.ending, Ending::Done);
-    let heard = outcome.file("heard-2");
-    let second: Vec<_> = heard.lines().filter_map(|line| line.strip_prefix("1 ")).collect();
-    assert_eq!(second.first(), Some(&"\"acquire\""), "{heard}");
+    let received = outcome.file("received-2");
+    let second: Vec<_> = received.lines().filter_map(|line| line.strip_prefix("1 ")).collect();
+    assert_eq!(second.first(), Some(&"\"acquire\""), "{received}");
     assert_eq!(outcome.world(), [r#"{"crashed":{"node":2,"lost_writes":0"#]);
-    assert_eq!((outcome.stage.counts.kills, outcome.stage.counts.processes), (1, 3));
+    assert_eq!((outcome.group.counts.kills, outcome.group.counts.processes), (1, 3));
     assert_eq!(outcome.parts.len(), 4);
 }
 
-/// Nobody can tell the story of a process that died before it wrote anything, and nobody saw anything of it.
+/// A process that crashed before it wrote a journal had no visible effect.
 #[test]
-fn a_life_without_a_line_is_left_out() {
+fn an_incarnation_without_a_journal_is_left_out() {
     let mut spec = experiment(8, 2, vec![kill("2@50ms")]);
     spec.settings.hold = Some(Latency::Fixed(Duration::from_millis(200)));
-    let outcome = perform(&spec, &options()).unwrap();
-    assert!(outcome.world().is_empty() && outcome.stage.counts.kills == 1, "{:?}", outcome.world());
+    let outcome = run_workload(&spec, &options()).unwrap();
+    assert!(outcome.world().is_empty() && outcome.group.counts.kills == 1, "{:?}", outcome.world());
     assert!(!outcome.parts.iter().any(|path| path.ends_with("node-2-life-0.journal")), "{:?}", outcome.parts);
 }
 
 #[test]
-fn a_stopped_process_is_let_go_on_and_one_that_is_not_is_stopped_all_the_same() {
+fn a_paused_process_is_resumed_at_the_latest_to_be_stopped() {
     let mut spec = experiment(1, 4, vec![stop("1@30ms..60ms"), stop("2@40ms")]);
     spec.settings.hold = Some(Latency::Fixed(Duration::from_millis(100)));
-    let outcome = perform(&spec, &options()).unwrap();
+    let outcome = run_workload(&spec, &options()).unwrap();
     assert_eq!(outcome.ending, Ending::Stuck);
     let expected =
         [r#"{"paused":{"node":1"#, r#"{"paused":{"node":2"#, r#"{"resumed":{"node":1"#, r#"{"resumed":{"node":2"#];
     assert_eq!(outcome.world(), expected);
-    assert!(outcome.file("heard-2").ends_with("0 stop\n"));
+    assert!(outcome.file("received-2").ends_with("0 stop\n"));
 }
 
 #[test]
-fn whoever_is_never_answered_is_stuck_and_whoever_has_plans_is_not() {
-    assert_eq!(perform(&experiment(4, 4, Vec::new()), &options()).unwrap().ending, Ending::Stuck);
+fn a_run_without_answers_is_stuck_and_one_with_pending_commands_is_not() {
+    assert_eq!(run_workload(&experiment(4, 4, Vec::new()), &options()).unwrap().ending, Ending::Stuck);
     let mut patient = experiment(1, 4, Vec::new());
     patient.settings.hold = Some(Latency::Fixed(Duration::from_millis(400)));
-    assert_eq!(perform(&patient, &options()).unwrap().ending, Ending::Done);
+    assert_eq!(run_workload(&patient, &options()).unwrap().ending, Ending::Done);
 }
 
 #[test]
-fn an_address_that_is_still_taken_is_tried_again() {
+fn an_address_that_is_still_in_use_is_retried() {
     let mut spec = experiment(5, 6, vec![kill("1@20ms..40ms")]);
     spec.settings.hold = Some(Latency::Fixed(Duration::from_millis(100)));
-    let outcome = perform(&spec, &options()).unwrap();
+    let outcome = run_workload(&spec, &options()).unwrap();
     assert_eq!((outcome.ending, outcome.file("tries-1-1").lines().count()), (Ending::Done, 3));
-    assert!(outcome.file("heard-1").contains("1 \"acquire\""));
+    assert!(outcome.file("received-1").contains("1 \"acquire\""));
 }
 
 #[test]
-fn a_limit_and_an_interruption_stop_a_run() {
+fn a_time_limit_and_an_interrupt_stop_a_run() {
     let until = Options { until: Some(Duration::from_millis(100)), ..options() };
-    let outcome = perform(&experiment(4, 4, Vec::new()), &until).unwrap();
+    let outcome = run_workload(&experiment(4, 4, Vec::new()), &until).unwrap();
     assert_eq!(outcome.ending, Ending::Stopped);
     let looks = Cell::new(0);
     let interrupted = || {
@@ -154,14 +154,14 @@ fn a_limit_and_an_interruption_stop_a_run() {
         looks.get() > 40
     };
     let interrupted = Options { interrupted: &interrupted, ..options() };
-    let outcome = perform(&experiment(1, 1_000_000, Vec::new()), &interrupted).unwrap();
+    let outcome = run_workload(&experiment(1, 1_000_000, Vec::new()), &interrupted).unwrap();
     assert_eq!(outcome.ending, Ending::Stopped);
-    assert!(outcome.file("heard-1").ends_with("0 stop\n"), "it was not stopped in good order");
+    assert!(outcome.file("received-1").ends_with("0 stop\n"), "it was not stopped in order");
 }
 
-/// Whether nothing was started yet, or one process, or all of them that there will ever be.
+/// With no process, one process, or all processes started.
 #[test]
-fn who_interrupts_early_is_told_that_and_nothing_else() {
+fn an_early_interrupt_is_reported_as_such() {
     for most in [0, 1, 2, 3] {
         let looks = Cell::new(0);
         let interrupted = || {
@@ -170,7 +170,7 @@ fn who_interrupts_early_is_told_that_and_nothing_else() {
         };
         let folder = tempfile::tempdir().unwrap();
         let keep = Some(folder.path().join("kept"));
-        // Whatever a process complains of meanwhile is of no interest: with this seed one cannot even begin.
+        // Errors of processes do not matter then: with this seed one cannot start.
         let options = Options { interrupted: &interrupted, keep: keep.clone(), ..options() };
         let ended = run(&experiment(6, 4, Vec::new()), &options, &mut |_, _, _| {});
         assert!(matches!(ended, Err(LiveError::Interrupted)), "after {most}: {:?}", ended.err());
@@ -179,19 +179,19 @@ fn who_interrupts_early_is_told_that_and_nothing_else() {
     }
 }
 
-/// What these processes write is no journal, so nothing can be made of it; but it is all that there is.
+/// The fake processes write no valid journals, so gathering fails, and the files are kept.
 #[test]
-fn what_cannot_be_gathered_is_kept() {
+fn journals_that_cannot_be_gathered_are_kept() {
     let outer = tempfile::tempdir().unwrap();
     for keep in [None, Some(outer.path().join("kept"))] {
         let trace = outer.path().join("run.journal");
         let options = Options { keep: keep.clone(), journal: Some(trace.clone()), ..options() };
         let ended = run(&experiment(1, 4, Vec::new()), &options, &mut |_, _, _| {});
         let Err(error @ LiveError::Kept { .. }) = ended else { panic!("{:?}", ended.err()) };
-        let told = error.to_string();
+        let text = error.to_string();
         let LiveError::Kept { folder, .. } = error else { unreachable!() };
-        assert!(told.starts_with("The journals of the processes could not be gathered: In "), "{told}");
-        assert!(told.ends_with(&format!("is kept in {}.", folder.display())), "{told}");
+        assert!(text.starts_with("Cannot gather the journals of the processes: "), "{text}");
+        assert!(text.ends_with(&format!("are kept in {}.", folder.display())), "{text}");
         for (name, is_there) in [("node-1-life-0.journal", true), ("world.journal", true), ("run.journal", false)] {
             assert_eq!(folder.join(name).exists(), is_there, "{name}");
         }
@@ -201,19 +201,22 @@ fn what_cannot_be_gathered_is_kept() {
 }
 
 #[test]
-fn a_process_that_fails_ends_the_run_with_what_it_logged() {
-    let failure = |seed| perform(&experiment(seed, 4, Vec::new()), &options()).err().unwrap().to_string();
+fn a_failing_process_ends_the_run_with_the_end_of_its_log() {
+    let failure = |seed| run_workload(&experiment(seed, 4, Vec::new()), &options()).err().unwrap().to_string();
     let died = failure(2);
-    assert!(died.contains("node 2 ended by itself (exit status: 7)") && died.ends_with("\n  out of paper"), "{died}");
-    let unborn = failure(6);
-    assert!(unborn.contains("exit status: 1") && unborn.ends_with("\n  no disk today"), "{unborn}");
-    assert!(failure(3).contains("does not understand: hello?"));
-    assert!(failure(7).contains("refused what it was asked: not today"));
+    assert!(
+        died.contains("node 2 ended unexpectedly (exit status: 7)") && died.ends_with("\n  out of paper"),
+        "{died}"
+    );
+    let failed_start = failure(6);
+    assert!(failed_start.contains("exit status: 1") && failed_start.ends_with("\n  no disk today"), "{failed_start}");
+    assert!(failure(3).contains("cannot parse: hello?"));
+    assert!(failure(7).contains("refused a command: not today"));
 }
 
 #[test]
-fn a_program_that_is_not_there_is_named_in_a_sentence() {
+fn a_missing_program_is_reported() {
     let missing = Options::new("/nowhere/quorate");
-    let told = perform(&experiment(1, 1, Vec::new()), &missing).err().unwrap().to_string();
-    assert!(told.starts_with("The process of node 1 could not be started: "), "{told}");
+    let text = run_workload(&experiment(1, 1, Vec::new()), &missing).err().unwrap().to_string();
+    assert!(text.starts_with("Cannot start the process of node 1: "), "{text}");
 }

@@ -1,4 +1,5 @@
-//! The parent's own journal: what it did to the processes, by the clock that they share.
+//! The parent's own journal: the faults that it applied to the processes, on the clock that they
+//! share.
 
 use crate::error::LiveError;
 use quorate_core::{Incarnation, Time};
@@ -20,7 +21,7 @@ pub(crate) struct WorldJournal {
 }
 
 impl WorldJournal {
-    /// Begins when the users of this group do, at `origin`.
+    /// Creates the journal. Its times count from `origin`, when the clients begin.
     pub(crate) fn begin<F: FamilyLab>(
         spec: &Spec<F>,
         (folder, group): (&Path, &str),
@@ -48,13 +49,13 @@ impl WorldJournal {
         &self.path
     }
 
-    pub(crate) fn tell(&mut self, what: Happening<'_>) -> Result<(), LiveError> {
+    pub(crate) fn record(&mut self, what: Happening<'_>) -> Result<(), LiveError> {
         let moment = Moment::World { time: self.clock.now(), what };
         Observer::<(), ()>::observe(&mut self.lines, &moment);
         self.pour()
     }
 
-    /// Nothing more happens: the run is over, and ended like this.
+    /// Completes the journal with how the run ended.
     pub(crate) fn end(&mut self, ending: Ending) -> Result<(), LiveError> {
         self.lines.end(Some(ending));
         self.pour()

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Pretends to be `quorate node`: keeps to its contract on standard input and output, and lets everybody in at once.
-# What it does wrong is chosen by the seed.
+# A fake `quorate node`: follows its contract on standard input and output, and grants entry at once.
+# The seed chooses how it misbehaves.
 for word in "$@"; do
     case $word in
         --id=*) id=${word#--id=} ;;
@@ -12,9 +12,9 @@ for word in "$@"; do
 done
 tries="$folder/tries-$id-$life"
 echo try >>"$tries"
-# Its address is still taken when it comes back, twice.
+# After a restart its address is still in use, twice.
 if [ "$seed" = 5 ] && [ "$life" = 1 ] && [ "$(wc -l <"$tries")" -lt 3 ]; then exit 2; fi
-# It cannot even begin.
+# It cannot start.
 if [ "$seed" = 6 ] && [ "$id" = 2 ]; then
     echo "no disk today" >&2
     exit 1
@@ -23,11 +23,11 @@ case $listen in *:0) listen="${listen%:0}:700$id" ;; esac
 echo "{\"listening\":\"$listen\"}"
 read -r peers || exit 0
 echo "$peers" >>"$folder/peers-$id"
-# Its journal begins, unless it is too slow for that.
+# It begins its journal, unless the seed makes it too slow for that.
 if [ "$seed" = 8 ]; then : >"$trace"; else echo "the header" >"$trace"; fi
 echo "{\"started\":{\"incarnation\":$life}}"
 while read -r line; do
-    echo "$life $line" >>"$folder/heard-$id"
+    echo "$life $line" >>"$folder/received-$id"
     case $line in
         stop) break ;;
         '"acquire"')

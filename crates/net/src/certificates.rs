@@ -1,7 +1,7 @@
 //! Certificates for the nodes of a group, and the CA that signs them.
 //!
-//! A group has a CA of its own, whose certificate says that it may speak for names of this group only. A node's
-//! certificate is valid for the name that [`dns_name`] gives it, and that name is what its peers ask for.
+//! Each group has its own CA, whose certificate restricts it to names of this group. A node's
+//! certificate is valid for the name that [`dns_name`] returns, and its peers require that name.
 
 mod authority;
 mod folder;
@@ -12,7 +12,7 @@ mod validity;
 pub use authority::{Authority, Signed, SigningError};
 pub use folder::{AuthorityFrom, Folder, FolderError, MOST_NODES, Made};
 pub(crate) use folder::{read_short, shown};
-pub use validity::{Date, Days, NotDays, Validity};
+pub use validity::{Date, Days, InvalidDays, Validity};
 
 use crate::group::GroupName;
 use quorate_core::NodeId;

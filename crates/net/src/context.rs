@@ -1,16 +1,16 @@
-//! What all tasks of a node know.
+//! State that all tasks of a node share.
 
-use crate::complaints::Complaints;
-use crate::frame::{Birth, Terms};
+use crate::frame::{Birth, HandshakeTerms};
+use crate::rate_limited_log::RateLimitedLog;
 use crate::settings::Limits;
 use crate::tls::Security;
 use quorate_core::Incarnation;
 
 pub(crate) struct Context {
-    pub(crate) terms: Terms,
+    pub(crate) terms: HandshakeTerms,
     pub(crate) incarnation: Incarnation,
     pub(crate) birth: Birth,
     pub(crate) security: Security,
     pub(crate) limits: Limits,
-    pub(crate) complaints: Complaints,
+    pub(crate) log: RateLimitedLog,
 }

@@ -1,70 +1,75 @@
-//! What reaches a node.
+//! Input queues of a node: control inputs and batches of messages from peers.
 
-use crate::line::Line;
+use crate::link_handle::LinkHandle;
 use bytes::Bytes;
 use quorate_core::{Incarnation, NodeId, View};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-pub(crate) enum Letter {
+/// An input that comes from the node's own process, not from a peer.
+pub(crate) enum InboundControl {
     Stop,
     View(View),
+    /// The peer is suspected to have crashed, or with `false` is trusted again.
     Suspect(NodeId, bool),
 }
 
-pub(crate) struct Parcel {
-    pub(crate) line: Arc<Line>,
+/// A batch of messages from one incarnation of a peer.
+pub(crate) struct InboundBatch {
+    pub(crate) link: Arc<LinkHandle>,
     pub(crate) from: NodeId,
     pub(crate) incarnation: Incarnation,
     pub(crate) body: Bytes,
-    /// Its place in the inbox, which is free when this is gone.
-    pub(crate) _place: OwnedSemaphorePermit,
+    /// The bytes reserved in the inbox, released on drop.
+    pub(crate) _reserved: OwnedSemaphorePermit,
 }
 
-/// Where batches wait for the node: so many, and so many bytes of them.
+/// Sending side of the node's queue of batches, which is bounded in batches and in bytes.
 #[derive(Clone)]
 pub(crate) struct Inbox {
-    parcels: mpsc::Sender<Parcel>,
-    room: Arc<Semaphore>,
-    most: u32,
+    batches: mpsc::Sender<InboundBatch>,
+    free_bytes: Arc<Semaphore>,
+    capacity_bytes: u32,
 }
 
 impl Inbox {
-    pub(crate) fn new(batches: usize, bytes: usize) -> (Self, mpsc::Receiver<Parcel>) {
-        let (parcels, receiver) = mpsc::channel(batches.max(1));
-        let most = u32::try_from(bytes).unwrap_or(u32::MAX).max(1);
-        (Self { parcels, room: Arc::new(Semaphore::new(most as usize)), most }, receiver)
+    pub(crate) fn new(batches: usize, bytes: usize) -> (Self, mpsc::Receiver<InboundBatch>) {
+        let (batches, receiver) = mpsc::channel(batches.max(1));
+        let capacity_bytes = u32::try_from(bytes).unwrap_or(u32::MAX).max(1);
+        let free_bytes = Arc::new(Semaphore::new(capacity_bytes as usize));
+        (Self { batches, free_bytes, capacity_bytes }, receiver)
     }
 
-    /// Gives the node a batch. While it has no place for it, the peer is not listened to. False if the node has ended.
-    pub(crate) async fn hand_over(
+    /// Queues a batch for the node. While the queue is full this waits, and nothing is read from
+    /// the peer. Returns `false` if the node has ended.
+    pub(crate) async fn deliver(
         &self,
-        line: &Arc<Line>,
+        link: &Arc<LinkHandle>,
         from: NodeId,
         incarnation: Incarnation,
         body: Bytes,
     ) -> bool {
-        // A batch that is longer than all the room there is has it to itself.
-        let bytes = u32::try_from(body.len()).unwrap_or(u32::MAX).min(self.most);
-        let Some(place) = self.place(line, bytes).await else { return false };
-        let permit = match self.parcels.try_reserve() {
+        // A batch larger than the whole inbox takes all of it.
+        let bytes = u32::try_from(body.len()).unwrap_or(u32::MAX).min(self.capacity_bytes);
+        let Some(reserved) = self.reserve_bytes(link, bytes).await else { return false };
+        let permit = match self.batches.try_reserve() {
             Ok(permit) => permit,
             Err(_) => {
-                line.stopped_listening();
-                let Ok(permit) = self.parcels.reserve().await else { return false };
+                link.pause_idle_timer();
+                let Ok(permit) = self.batches.reserve().await else { return false };
                 permit
             }
         };
-        line.listened();
-        permit.send(Parcel { line: Arc::clone(line), from, incarnation, body, _place: place });
+        link.restart_idle_timer();
+        permit.send(InboundBatch { link: Arc::clone(link), from, incarnation, body, _reserved: reserved });
         true
     }
 
-    async fn place(&self, line: &Line, bytes: u32) -> Option<OwnedSemaphorePermit> {
-        if let Ok(place) = Arc::clone(&self.room).try_acquire_many_owned(bytes) {
-            return Some(place);
+    async fn reserve_bytes(&self, link: &LinkHandle, bytes: u32) -> Option<OwnedSemaphorePermit> {
+        if let Ok(reserved) = Arc::clone(&self.free_bytes).try_acquire_many_owned(bytes) {
+            return Some(reserved);
         }
-        line.stopped_listening();
-        Arc::clone(&self.room).acquire_many_owned(bytes).await.ok()
+        link.pause_idle_timer();
+        Arc::clone(&self.free_bytes).acquire_many_owned(bytes).await.ok()
     }
 }

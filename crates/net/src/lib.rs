@@ -1,40 +1,42 @@
-//! Any protocol between real processes: the third driver.
+//! Runs any protocol between real processes, over TCP or TLS.
 //!
-//! A [`Runtime`] is one node of a group with its network, clock, disk and journal. Between every two nodes there is one
-//! connection, plain or encrypted, and a link that outlives it: nothing is lost, repeated or reordered while both
-//! processes live. Whoever wants to embed it gives it a listener, a protocol and a [`Codec`](quorate_core::Codec), and
-//! gets a [`Handle`] for commands and a future to run.
+//! A [`Runtime`] is one node of a group with its network, clock, disk and journal. Every two nodes
+//! share one connection, plain or encrypted, and a link that outlives it: while both processes
+//! live, the link loses, repeats and reorders nothing. To embed a node, give `Runtime` a listening
+//! socket, a protocol and a [`Codec`](quorate_core::Codec); it returns a [`Handle`] for commands
+//! and a future to run.
 //!
 //! ```text
-//! handle ─ commands ─▶ node task ─ post ─▶ line ─▶ writer ─┐
-//!                        ▲   │ journal, then disk          │ TCP, TLS
-//!                        │   ▼                             │
-//!                      parcels ◀──────────────── reader ◀──┘      one peer task a peer: dials, is dialled,
-//!                                                                 keeps the connection that remains
+//! handle ─ commands ─▶ node task ─ outbox ─▶ link ─▶ writer ─┐
+//!                        ▲   │ journal, then disk            │ TCP, TLS
+//!                        │   ▼                               │
+//!                      inbox ◀────────────────── reader ◀────┘
+//!
+//! one peer task per peer: dials, accepts, and keeps the one elected connection
 //! ```
 
-mod acceptor;
 pub mod certificates;
-mod complaints;
+pub mod connection_election;
+mod connection_io;
 mod context;
 pub mod frame;
-mod greeting;
 pub mod group;
+mod handshake;
 mod inbox;
-mod line;
 pub mod link;
-pub mod meeting;
+mod link_handle;
+mod listener;
 mod node;
+mod outbox;
 mod peer;
-mod post;
+mod rate_limited_log;
 mod runtime;
 mod settings;
 mod stream;
-mod talk;
 pub mod tls;
 
 pub use group::GroupName;
-pub use line::LinkStats;
+pub use link_handle::LinkStats;
 pub use quorate_core::packed::Postcard;
 pub use runtime::{Ending, Handle, NotTaken, Reports, Runtime, reports};
 pub use settings::{Limits, Overflow, Settings};

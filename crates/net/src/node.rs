@@ -1,11 +1,12 @@
-//! The task that is the node: it takes what has come, lets it be recorded and saved, and puts what came of it on the links.
+//! The task that runs the node: it steps the protocol with inputs, records and saves each turn, and
+//! then sends.
 
-use crate::complaints::Weight;
 use crate::context::Context;
 use crate::frame::BatchReader;
-use crate::inbox::{Letter, Parcel};
+use crate::inbox::{InboundBatch, InboundControl};
 use crate::link::{Receipt, Reception};
-use crate::post::{Post, Trouble};
+use crate::outbox::{Outbox, SendFailure};
+use crate::rate_limited_log::Severity;
 use crate::settings::Overflow;
 use quorate_core::{Codec, Incarnation, NodeId, Protocol, Time, WriteOf};
 use quorate_drive::{Engine, Failure, Found, Record, Sender};
@@ -20,31 +21,35 @@ use std::task::Poll;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// So many letters are taken before anything goes out.
-const MOST_LETTERS: usize = 64;
-/// So many commands have their turn after them, however many messages wait.
-const MOST_COMMANDS: usize = 16;
-/// A timer is looked at as often as this: the clock that wakes us stands still while the machine sleeps, and the node's own
-/// does not.
-const LONGEST_SLEEP: std::time::Duration = std::time::Duration::from_secs(1);
+/// Maximum number of inputs in one turn, before its messages go out.
+const MAX_INPUTS_PER_TURN: usize = 64;
+/// Number of commands that every turn handles in addition, so that a flood of messages cannot
+/// starve clients.
+const MAX_COMMANDS_PER_TURN: usize = 16;
+/// Maximum time between two looks at the timers. The clock that wakes us stops while the machine is
+/// suspended, and the node's clock does not.
+const MAX_SLEEP: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// The node, with everything it hears from and speaks to.
-pub(crate) struct Worker<P: Protocol, D: quorate_core::Durable, O, C, H> {
+/// The node with its input queues and its outbox.
+pub(crate) struct NodeTask<P: Protocol, D: quorate_core::Durable, O, C, H> {
     pub(crate) engine: Engine<P, D, O>,
-    pub(crate) post: Post<P, C>,
-    pub(crate) letters: mpsc::UnboundedReceiver<Letter>,
-    pub(crate) parcels: mpsc::Receiver<Parcel>,
+    pub(crate) outbox: Outbox<P, C>,
+    pub(crate) control: mpsc::UnboundedReceiver<InboundControl>,
+    pub(crate) batches: mpsc::Receiver<InboundBatch>,
     pub(crate) commands: mpsc::Receiver<P::Command>,
     pub(crate) reports: mpsc::UnboundedReceiver<Report>,
-    /// Rings when a link that was crowded is no longer.
+    /// Notified when a crowded link has room again.
     pub(crate) drained: Arc<Notify>,
-    pub(crate) hear: H,
-    pub(crate) own: VecDeque<(u64, P::Message)>,
+    /// Receives the events of each turn.
+    pub(crate) on_events: H,
+    /// Messages from the node to itself.
+    pub(crate) loopback: VecDeque<(u64, P::Message)>,
     pub(crate) receptions: BTreeMap<NodeId, Reception>,
     pub(crate) incarnation: Incarnation,
     pub(crate) context: Arc<Context>,
 }
 
+/// How the node task ended.
 #[derive(Debug)]
 pub(crate) enum End {
     Stopped,
@@ -52,17 +57,18 @@ pub(crate) enum End {
     Overflow(String),
 }
 
+/// The next input of the node, or a reason to look for one.
 enum Next<P: Protocol> {
-    Letter(Letter),
-    Parcel(Parcel),
+    Control(InboundControl),
+    Batch(InboundBatch),
     Command(P::Command),
-    Own(u64, P::Message),
+    Loopback(u64, P::Message),
     Report(Report),
     Timer,
     Drained,
 }
 
-impl<P, D, O, C, H> Worker<P, D, O, C, H>
+impl<P, D, O, C, H> NodeTask<P, D, O, C, H>
 where
     P: Recordable,
     WriteOf<P>: Serialize + Send + 'static,
@@ -71,49 +77,49 @@ where
     C: Codec<P>,
     H: FnMut(Vec<P::Event>),
 {
-    /// Boots the node and lets it work until it is told to stop or cannot go on.
-    pub(crate) async fn work(&mut self, found: Found<P::Durable>) -> End {
+    /// Starts the node and runs it until it is stopped or fails.
+    pub(crate) async fn run(&mut self, found: Found<P::Durable>) -> End {
         self.engine.wake();
-        self.engine.start(found, &mut self.post);
+        self.engine.start(found, &mut self.outbox);
         let mut alarm = Alarm::new();
         loop {
-            if let Err(end) = self.settle() {
+            if let Err(end) = self.finish_turn() {
                 return end;
             }
             alarm.set(self.engine.next_timer(), || self.engine.wake());
             let Some(first) = self.next(&mut alarm).await else { return End::Stopped };
             self.engine.wake();
             let mut next = Some(first);
-            let mut room = MOST_LETTERS;
-            while let Some(taken) = next {
-                if !self.take(taken) {
-                    // What was asked and done before the order to stop still counts.
-                    self.take_commands(usize::MAX);
-                    return self.settle().err().unwrap_or(End::Stopped);
+            let mut left = MAX_INPUTS_PER_TURN;
+            while let Some(input) = next {
+                if !self.handle(input) {
+                    // Commands that were queued before the stop are still carried out.
+                    self.handle_commands(usize::MAX);
+                    return self.finish_turn().err().unwrap_or(End::Stopped);
                 }
-                room -= 1;
-                next = if room > 0 { self.waiting() } else { None };
+                left -= 1;
+                next = if left > 0 { self.try_next() } else { None };
             }
-            self.engine.fire(&mut self.post);
-            self.take_commands(MOST_COMMANDS);
+            self.engine.fire(&mut self.outbox);
+            self.handle_commands(MAX_COMMANDS_PER_TURN);
         }
     }
 
-    /// The end of a turn: it is recorded, then saved, then seen by others.
-    fn settle(&mut self) -> Result<(), End> {
-        if let Err(failure) = self.engine.settle(&mut self.post) {
-            return Err(End::Failed(self.explained(failure)));
+    /// Ends a turn: records it, then saves it, and only then lets messages and events out.
+    fn finish_turn(&mut self) -> Result<(), End> {
+        if let Err(failure) = self.engine.settle(&mut self.outbox) {
+            return Err(End::Failed(self.with_disk_error(failure)));
         }
-        self.own.extend(self.post.own.drain(..));
-        let left = self.post.leave();
-        if !self.post.events.is_empty() {
-            (self.hear)(std::mem::take(&mut self.post.events));
+        self.loopback.extend(self.outbox.loopback.drain(..));
+        let flushed = self.outbox.flush();
+        if !self.outbox.events.is_empty() {
+            (self.on_events)(std::mem::take(&mut self.outbox.events));
         }
-        left.map_err(|Trouble(why)| End::Overflow(why))
+        flushed.map_err(|SendFailure(why)| End::Overflow(why))
     }
 
-    /// A disk that ended has said why before.
-    fn explained(&mut self, failure: Failure) -> Failure {
+    /// Adds the reason to a disk failure that has none: the disk reported it before it ended.
+    fn with_disk_error(&mut self, failure: Failure) -> Failure {
         let Failure::Disk(None) = failure else { return failure };
         while let Ok(report) = self.reports.try_recv() {
             if let Report::Failed(error) = report {
@@ -123,19 +129,18 @@ where
         failure
     }
 
-    /// Takes commands that wait, unless users should wait.
-    fn take_commands(&mut self, most: usize) {
-        for _ in 0..most {
-            if self.post.is_crowded() {
+    /// Handles queued commands, unless a crowded link makes clients wait.
+    fn handle_commands(&mut self, max: usize) {
+        for _ in 0..max {
+            if self.outbox.is_crowded() {
                 return;
             }
             let Ok(command) = self.commands.try_recv() else { return };
-            self.engine.command(command, &mut self.post);
+            self.engine.command(command, &mut self.outbox);
         }
     }
 
-    /// The node is about to end, in good order: what it saved goes to its disk, and the journal is complete. Tells if that
-    /// went wrong.
+    /// Shuts the node down in order: flushes its saves to disk and completes the journal.
     pub(crate) fn end(&mut self) -> Result<(), Failure> {
         let unsaved = self.engine.close_disk();
         while let Ok(report) = self.reports.try_recv() {
@@ -147,123 +152,129 @@ where
         }
         if unsaved > 0 {
             tracing::warn!(
-                "{unsaved} writes found no place on the disk. Nothing that rests on them was told to anybody."
+                "The disk is full and {unsaved} writes were not saved. The node sent nothing that depends on them."
             );
         }
         self.engine.end()
     }
 
-    /// Waits for whatever comes next. Nothing if nobody is left who could stop the node.
+    /// Waits for the next input. Returns `None` if no handle is left that could stop the node.
     async fn next(&mut self, alarm: &mut Alarm) -> Option<Next<P>> {
-        if !self.own.is_empty() {
-            // Everyone else has a chance, even if a node goes on talking to itself.
+        if !self.loopback.is_empty() {
+            // Other tasks get to run even if the node keeps sending to itself.
             tokio::task::yield_now().await;
-            return self.waiting();
+            return self.try_next();
         }
-        let is_crowded = self.post.is_crowded();
+        let is_crowded = self.outbox.is_crowded();
         tokio::select! {
             biased;
-            letter = self.letters.recv() => letter.map(Next::Letter),
+            control = self.control.recv() => control.map(Next::Control),
             Some(report) = self.reports.recv() => Some(Next::Report(report)),
-            Some(parcel) = self.parcels.recv() => Some(Next::Parcel(parcel)),
-            () = alarm.ring() => Some(Next::Timer),
+            Some(batch) = self.batches.recv() => Some(Next::Batch(batch)),
+            () = alarm.fired() => Some(Next::Timer),
             Some(command) = self.commands.recv(), if !is_crowded => Some(Next::Command(command)),
             () = self.drained.notified(), if is_crowded => Some(Next::Drained),
         }
     }
 
-    /// What has come already, if anything has.
-    fn waiting(&mut self) -> Option<Next<P>> {
-        if let Ok(letter) = self.letters.try_recv() {
-            return Some(Next::Letter(letter));
+    /// The next queued input, without waiting.
+    fn try_next(&mut self) -> Option<Next<P>> {
+        if let Ok(control) = self.control.try_recv() {
+            return Some(Next::Control(control));
         }
         if let Ok(report) = self.reports.try_recv() {
             return Some(Next::Report(report));
         }
-        if let Ok(parcel) = self.parcels.try_recv() {
-            return Some(Next::Parcel(parcel));
+        if let Ok(batch) = self.batches.try_recv() {
+            return Some(Next::Batch(batch));
         }
-        if let Some((number, message)) = self.own.pop_front() {
-            return Some(Next::Own(number, message));
+        if let Some((number, message)) = self.loopback.pop_front() {
+            return Some(Next::Loopback(number, message));
         }
-        if self.post.is_crowded() {
+        if self.outbox.is_crowded() {
             return None;
         }
         self.commands.try_recv().ok().map(Next::Command)
     }
 
-    /// Tells whether the node goes on.
-    fn take(&mut self, next: Next<P>) -> bool {
+    /// Handles one input. Returns `false` if it stops the node.
+    fn handle(&mut self, next: Next<P>) -> bool {
         match next {
-            Next::Letter(Letter::Stop) => return false,
-            Next::Letter(Letter::View(view)) => self.engine.view(view, &mut self.post),
-            Next::Letter(Letter::Suspect(node, is_suspect)) => self.engine.suspect(node, is_suspect, &mut self.post),
-            Next::Parcel(parcel) => return self.open_in_turn(&parcel),
-            Next::Command(command) => self.engine.command(command, &mut self.post),
-            Next::Own(number, message) => {
-                let sender = Sender { node: self.post.me, incarnation: self.incarnation, number };
-                self.engine.message(sender, message, &mut self.post);
+            Next::Control(InboundControl::Stop) => return false,
+            Next::Control(InboundControl::View(view)) => self.engine.view(view, &mut self.outbox),
+            Next::Control(InboundControl::Suspect(node, is_suspect)) => {
+                self.engine.suspect(node, is_suspect, &mut self.outbox);
             }
-            Next::Report(report) => self.engine.disk(report, &mut self.post),
+            Next::Batch(batch) => return self.handle_control_then_batch(&batch),
+            Next::Command(command) => self.engine.command(command, &mut self.outbox),
+            Next::Loopback(number, message) => {
+                let sender = Sender { node: self.outbox.me, incarnation: self.incarnation, number };
+                self.engine.message(sender, message, &mut self.outbox);
+            }
+            Next::Report(report) => self.engine.disk(report, &mut self.outbox),
             Next::Timer | Next::Drained => {}
         }
         true
     }
 
-    /// Word that a process is gone was given before anything that its next life says, and is taken before it: else it would be word of
-    /// that life. It may have come between the looks at the letters and at the parcels. Tells whether the node goes on.
-    fn open_in_turn(&mut self, parcel: &Parcel) -> bool {
-        while let Ok(letter) = self.letters.try_recv() {
-            if !self.take(Next::Letter(letter)) {
+    /// Handles control inputs that arrived before this batch, then the batch. A suspicion of a peer
+    /// is sent before any batch of its next incarnation, and must be handled first: otherwise it
+    /// would apply to that incarnation. It may have arrived after `try_next` looked at the control
+    /// queue. Returns `false` if an input stops the node.
+    fn handle_control_then_batch(&mut self, batch: &InboundBatch) -> bool {
+        while let Ok(control) = self.control.try_recv() {
+            if !self.handle(Next::Control(control)) {
                 return false;
             }
         }
-        self.open(parcel);
+        self.handle_batch(batch);
         true
     }
 
-    /// Takes the messages of a batch that were not taken before.
-    fn open(&mut self, parcel: &Parcel) {
-        let Parcel { line, from, incarnation, body, .. } = parcel;
+    /// Delivers the messages of a batch that are not duplicates.
+    fn handle_batch(&mut self, batch: &InboundBatch) {
+        let InboundBatch { link, from, incarnation, body, .. } = batch;
         let reception = self.receptions.entry(*from).or_default();
         if !reception.open(*incarnation) {
-            // A late batch of a life that is over.
+            // A late batch of an incarnation that has ended.
             return;
         }
         for message in BatchReader::new(body) {
             let (number, bytes) = match message {
                 Ok(message) => message,
-                // Whoever reads from the connection has seen to it that this does not happen.
+                // The connection's reader has validated the batch, so this should not happen.
                 Err(error) => {
-                    tracing::error!("A batch from node {from} cannot be read to its end: {error}");
+                    tracing::error!("Cannot read a batch from node {from} to its end: {error}");
                     break;
                 }
             };
             if reception.receive(number) == Receipt::Repeated {
                 continue;
             }
-            match self.post.codec.decode(bytes) {
+            match self.outbox.codec.decode(bytes) {
                 Ok(message) => {
                     let sender = Sender { node: *from, incarnation: *incarnation, number };
-                    self.engine.message(sender, message, &mut self.post);
+                    self.engine.message(sender, message, &mut self.outbox);
                 }
                 Err(malformed) => {
                     let sentence = format!(
-                        "Message {number} from node {from} cannot be read: {malformed}. Do both nodes run the same release?"
+                        "Cannot decode message {number} from node {from}: {malformed}. Run the same release on both nodes."
                     );
-                    match self.post.overflow {
-                        Overflow::End => self.post.trouble = Some(Trouble(sentence)),
+                    match self.outbox.overflow {
+                        Overflow::End => self.outbox.failure = Some(SendFailure(sentence)),
                         Overflow::Drop => {
-                            self.context.complaints.weigh(Weight::Error, format_args!("{sentence} It is skipped."));
+                            let line = format_args!("{sentence} The node skipped the message.");
+                            self.context.log.write(Severity::Error, line);
                         }
                     }
                 }
             }
         }
-        line.heard(*incarnation, reception, body.len());
+        link.record_consumed(*incarnation, reception, body.len());
     }
 }
 
+/// A tokio timer for the node's next timer.
 struct Alarm {
     due: Option<Time>,
     sleep: Pin<Box<Sleep>>,
@@ -274,23 +285,24 @@ impl Alarm {
         Self { due: None, sleep: Box::pin(sleep_until(Instant::now())) }
     }
 
-    /// Set to the instant of the next timer. The real timer is touched only if that changes.
+    /// Sets the alarm to the instant of the next timer. Resets the tokio timer only if that instant
+    /// changed.
     fn set(&mut self, due: Option<Time>, now: impl FnOnce() -> Time) {
         if let Some(due) = due.filter(|due| self.due != Some(*due)) {
             let wait = std::time::Duration::from_nanos(due.since(now()).nanos());
-            self.sleep.as_mut().reset(Instant::now() + wait.min(LONGEST_SLEEP));
+            self.sleep.as_mut().reset(Instant::now() + wait.min(MAX_SLEEP));
         }
         self.due = due;
     }
 
-    /// Rings once when it is due, and never if it is not set.
-    async fn ring(&mut self) {
+    /// Waits until the alarm is due; for ever if it is not set.
+    async fn fired(&mut self) {
         poll_fn(|context| match self.due {
             None => Poll::Pending,
             Some(_) => self.sleep.as_mut().poll(context),
         })
         .await;
-        // Whatever is due then has fired, or the alarm is set again.
+        // The caller fires the due timers and sets the alarm again.
         self.due = None;
     }
 }

@@ -1,14 +1,19 @@
-//! The task that keeps one node in touch with one peer: it dials, is dialled, and keeps the connection that remains.
+//! The task that keeps this node connected to one peer: it dials, accepts, and uses the elected
+//! connection.
 
+use crate::connection_election::{
+    Connection, ConnectionElection, HelloReply, IncomingHello, ProcessIdentity, WelcomeOutcome,
+};
+use crate::connection_io::{self, CloseReason, FrameReader};
 use crate::context::Context;
 use crate::frame::{Dial, Header, Hello, Refusal, Welcome};
-use crate::greeting::{self, GreetingError, Guest, Host, connect, greet, sentence};
-use crate::inbox::{Inbox, Letter};
-use crate::line::Line;
+use crate::handshake::{
+    self, DialedConnection, HandshakeError, PendingConnection, connect, send_hello, with_full_stop,
+};
+use crate::inbox::{InboundControl, Inbox};
 use crate::link::Met;
-use crate::meeting::{Answer, Caller, Connection, Life, Meeting, Outcome};
+use crate::link_handle::LinkHandle;
 use crate::stream::Stream;
-use crate::talk::{self, Parting, Reader};
 use bytes::BytesMut;
 use quorate_core::{Incarnation, NodeId};
 use std::pin::pin;
@@ -17,107 +22,113 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
-/// One node's side of everything between it and one peer.
+/// The connection task of one peer.
 pub(crate) struct Peer {
     pub(crate) context: Arc<Context>,
     pub(crate) node: NodeId,
     pub(crate) address: String,
-    pub(crate) line: Arc<Line>,
-    pub(crate) meeting: Meeting,
-    pub(crate) guests: mpsc::Receiver<Guest>,
+    pub(crate) link: Arc<LinkHandle>,
+    pub(crate) election: ConnectionElection,
+    /// Connections that this peer opened, from the listener.
+    pub(crate) incoming: mpsc::Receiver<PendingConnection>,
     pub(crate) inbox: Inbox,
-    /// Why the last dial failed: the log says each thing once.
-    pub(crate) last_complaint: String,
-    /// Where the node hears that this peer's process is gone, if it wants to know.
-    pub(crate) obituaries: Option<mpsc::UnboundedSender<Letter>>,
-    pub(crate) fame: Fame,
+    /// The error of the last failed dial, so that the log reports each error once.
+    pub(crate) last_error: String,
+    /// Where to report that this peer's process crashed or restarted, if the node wants to know.
+    pub(crate) suspicions: Option<mpsc::UnboundedSender<InboundControl>>,
+    pub(crate) reachability: PeerReachability,
 }
 
+/// What this node has learnt about the peer's process from its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fame {
-    /// It never met us.
+pub(crate) enum PeerReachability {
+    /// No connection was established yet.
     Unknown,
-    Alive,
-    Gone,
+    Reachable,
+    /// The peer's kernel refused a connection: the process has ended.
+    Down,
 }
 
-/// A connection that both sides hold to be theirs.
+/// A connection that both sides have accepted.
 struct Established {
     connection: Connection,
-    life: Incarnation,
+    incarnation: Incarnation,
     stream: Stream,
     received: BytesMut,
 }
 
-struct Welcomed {
+/// An incoming connection that the election accepted and that still needs a Welcome.
+struct Accepted {
     connection: Connection,
-    guest: Guest,
+    pending: PendingConnection,
 }
 
-/// What comes of waiting: a guest that is to be welcomed, or what was waited for.
-enum Either<T> {
-    Guest(Box<Welcomed>),
+/// Result of a wait that an incoming connection can interrupt.
+enum Waited<T> {
+    Interrupted(Box<Accepted>),
     Done(T),
 }
 
 impl Peer {
+    /// Connects to the peer and reconnects until the node ends.
     pub(crate) async fn run(mut self) {
-        let mut pause = Duration::ZERO;
-        let mut waiting: Option<Box<Welcomed>> = None;
-        while !self.line.is_closing() {
-            let found = match waiting.take() {
-                Some(welcomed) => self.admit(*welcomed).await,
+        let mut backoff = Duration::ZERO;
+        let mut next: Option<Box<Accepted>> = None;
+        while !self.link.is_closing() {
+            let established = match next.take() {
+                Some(accepted) => self.answer(*accepted).await,
                 None => {
-                    let line = Arc::clone(&self.line);
-                    let sought = tokio::select! {
-                        sought = self.seek(pause) => sought,
-                        () = line.closing() => return,
+                    let link = Arc::clone(&self.link);
+                    let dialled = tokio::select! {
+                        dialled = self.dial_after(backoff) => dialled,
+                        () = link.wait_for_close() => return,
                     };
-                    match sought {
-                        Either::Guest(welcomed) => self.admit(*welcomed).await,
-                        Either::Done(found) => found,
+                    match dialled {
+                        Waited::Interrupted(accepted) => self.answer(*accepted).await,
+                        Waited::Done(established) => established,
                     }
                 }
             };
-            match found {
+            match established {
                 Some(established) => {
                     let begun = Instant::now();
-                    waiting = self.talk(established).await;
-                    // A connection that did not last is no better than a dial in vain: nobody dials in circles.
-                    let lasted = begun.elapsed() >= self.context.limits.longest_pause;
-                    pause = if lasted { Duration::ZERO } else { self.longer(pause) };
+                    next = self.run_connection(established).await;
+                    // A short-lived connection counts as a failed dial; otherwise two nodes could
+                    // redial in a busy loop.
+                    let lasted = begun.elapsed() >= self.context.limits.max_backoff;
+                    backoff = if lasted { Duration::ZERO } else { self.next_backoff(backoff) };
                 }
-                None => pause = self.longer(pause),
+                None => backoff = self.next_backoff(backoff),
             }
         }
     }
 
-    /// Twice as long as before, within bounds, and a little different on each node.
-    fn longer(&self, pause: Duration) -> Duration {
+    /// Doubles the backoff within its bounds, and adds a spread that differs between nodes.
+    fn next_backoff(&self, backoff: Duration) -> Duration {
         let limits = &self.context.limits;
-        let next = pause.saturating_mul(2).clamp(limits.first_pause, limits.longest_pause);
+        let next = backoff.saturating_mul(2).clamp(limits.min_backoff, limits.max_backoff);
         let spread = (u64::from(self.context.terms.me.number()) * 7 + u64::from(self.node.number()) * 3) % 16;
         next + next.mul_f64(spread as f64 / 64.0)
     }
 
-    /// Dials after a pause, unless a guest comes first.
-    async fn seek(&mut self, pause: Duration) -> Either<Option<Established>> {
-        if let Either::Guest(welcomed) = self.unless_guest(sleep(pause)).await {
-            return Either::Guest(welcomed);
+    /// Dials after the backoff. An incoming connection interrupts it.
+    async fn dial_after(&mut self, backoff: Duration) -> Waited<Option<Established>> {
+        if let Waited::Interrupted(accepted) = self.unless_accepted(sleep(backoff)).await {
+            return Waited::Interrupted(accepted);
         }
-        let Some(dial) = self.meeting.dial() else { return Either::Done(None) };
+        let Some(dial) = self.election.dial() else { return Waited::Done(None) };
         let (context, address, node) = (Arc::clone(&self.context), self.address.clone(), self.node);
-        let reaching = async move {
-            timeout(context.limits.introduction, connect(&context, node, &address))
+        let connecting = async move {
+            timeout(context.limits.handshake_timeout, connect(&context, node, &address))
                 .await
-                .map_err(|_| GreetingError::Late)?
+                .map_err(|_| HandshakeError::TimedOut)?
         };
-        let stream = match self.unless_guest(reaching).await {
-            Either::Guest(welcomed) => return Either::Guest(welcomed),
-            Either::Done(Ok(stream)) => stream,
-            Either::Done(Err(error)) => return self.fail(dial, &error),
+        let stream = match self.unless_accepted(connecting).await {
+            Waited::Interrupted(accepted) => return Waited::Interrupted(accepted),
+            Waited::Done(Ok(stream)) => stream,
+            Waited::Done(Err(error)) => return self.fail(dial, &error),
         };
-        let Some(greeting) = self.meeting.connected(dial) else { return Either::Done(None) };
+        let Some(outgoing) = self.election.connected(dial) else { return Waited::Done(None) };
         let terms = &self.context.terms;
         let hello = Hello {
             group: terms.group.as_str().to_owned(),
@@ -126,211 +137,221 @@ impl Peer {
             to: self.node,
             members: terms.members,
             dial,
-            welcomed: greeting.welcomed,
-            knows: greeting.knows,
+            welcomed: outgoing.welcomed,
+            knows: outgoing.knows,
             birth: self.context.birth,
         };
-        let patience = self.context.limits.introduction;
-        let header = self.line.header_to(greeting.knows);
-        let greeting =
-            async move { timeout(patience, greet(stream, header, hello)).await.map_err(|_| GreetingError::Late)? };
-        match self.unless_guest(greeting).await {
-            Either::Guest(welcomed) => Either::Guest(welcomed),
-            Either::Done(Ok(host)) => Either::Done(self.welcomed(dial, host)),
-            Either::Done(Err(error)) => self.fail(dial, &error),
+        let limit = self.context.limits.handshake_timeout;
+        let header = self.link.hello_header(outgoing.knows);
+        let greeting = async move {
+            timeout(limit, send_hello(stream, header, hello)).await.map_err(|_| HandshakeError::TimedOut)?
+        };
+        match self.unless_accepted(greeting).await {
+            Waited::Interrupted(accepted) => Waited::Interrupted(accepted),
+            Waited::Done(Ok(dialled)) => Waited::Done(self.welcomed(dial, dialled)),
+            Waited::Done(Err(error)) => self.fail(dial, &error),
         }
     }
 
-    fn fail<T>(&mut self, dial: Dial, error: &GreetingError) -> Either<Option<T>> {
-        self.meeting.failed(dial);
-        if error.is_refusal_of_kernel() {
-            self.is_gone();
+    fn fail<T>(&mut self, dial: Dial, error: &HandshakeError) -> Waited<Option<T>> {
+        self.election.failed(dial);
+        if error.is_connection_refused() {
+            self.mark_down();
         }
-        self.complain(error);
-        Either::Done(None)
+        self.log_failed_dial(error);
+        Waited::Done(None)
     }
 
-    /// A kernel that refuses where a process listened says that this process is no more. Silence says nothing.
-    fn is_gone(&mut self) {
-        if self.fame == Fame::Alive {
-            self.fame = Fame::Gone;
-            self.tell_node(true);
-        }
-    }
-
-    fn is_alive(&mut self) {
-        if self.fame == Fame::Gone {
-            self.tell_node(false);
-        }
-        self.fame = Fame::Alive;
-    }
-
-    fn tell_node(&self, is_gone: bool) {
-        if let Some(obituaries) = &self.obituaries {
-            // Nobody listens only if the node has ended.
-            let _ = obituaries.send(Letter::Suspect(self.node, is_gone));
+    /// Reports a crash: the kernel refuses connections at an address where the peer listened
+    /// before. A timeout would not prove that.
+    fn mark_down(&mut self) {
+        if self.reachability == PeerReachability::Reachable {
+            self.reachability = PeerReachability::Down;
+            self.notify_node(true);
         }
     }
 
-    fn complain(&mut self, error: &GreetingError) {
-        if let GreetingError::Refused(refusal) = error
-            && refusal.is_passing()
+    fn mark_reachable(&mut self) {
+        if self.reachability == PeerReachability::Down {
+            self.notify_node(false);
+        }
+        self.reachability = PeerReachability::Reachable;
+    }
+
+    fn notify_node(&self, is_down: bool) {
+        if let Some(suspicions) = &self.suspicions {
+            // Sending fails only if the node has ended.
+            let _ = suspicions.send(InboundControl::Suspect(self.node, is_down));
+        }
+    }
+
+    fn log_failed_dial(&mut self, error: &HandshakeError) {
+        if let HandshakeError::Refused(refusal) = error
+            && refusal.is_transient()
         {
             return;
         }
-        let complaint = error.to_string();
-        if complaint != self.last_complaint {
-            let (node, address) = (self.node, &self.address);
+        let text = error.to_string();
+        if text != self.last_error {
+            let (node, address, reason) = (self.node, &self.address, with_full_stop(error));
             match error {
-                // A node that is not there yet, or no longer, is nothing unusual.
-                GreetingError::Unreachable(_) | GreetingError::Late | GreetingError::Silent => {
-                    tracing::info!("No connection to node {node} at {address}: {} Trying again.", sentence(error));
+                // A peer that has not started yet, or has stopped, is nothing unusual.
+                HandshakeError::Unreachable(_) | HandshakeError::TimedOut | HandshakeError::ClosedSilently => {
+                    tracing::info!("Cannot connect to node {node} at {address}: {reason} Trying again.");
                 }
-                _ => tracing::warn!("No connection to node {node} at {address}: {} Trying again.", sentence(error)),
+                _ => tracing::warn!("Cannot connect to node {node} at {address}: {reason} Trying again."),
             }
-            self.last_complaint = complaint;
+            self.last_error = text;
         }
     }
 
-    fn welcomed(&mut self, dial: Dial, host: Host) -> Option<Established> {
-        let Host { stream, received, header, welcome } = host;
+    /// Handles the Welcome to our dial.
+    fn welcomed(&mut self, dial: Dial, dialled: DialedConnection) -> Option<Established> {
+        let DialedConnection { stream, received, header, welcome } = dialled;
         if header.sender != self.node || welcome.dial != dial {
-            self.meeting.failed(dial);
-            self.complain(&GreetingError::NoGreeting);
+            self.election.failed(dial);
+            self.log_failed_dial(&HandshakeError::UnexpectedFrame);
             return None;
         }
-        let connection = match self.meeting.welcomed(dial, Life::of_welcome(&header, &welcome)) {
-            Outcome::Together(connection) => connection,
-            Outcome::GivenUp => return None,
-            Outcome::Refuse(refusal) => {
-                self.complain(&GreetingError::Refused(refusal));
+        let connection = match self.election.welcomed(dial, ProcessIdentity::from_welcome(&header, &welcome)) {
+            WelcomeOutcome::Established(connection) => connection,
+            WelcomeOutcome::Abandoned => return None,
+            WelcomeOutcome::Refuse(refusal) => {
+                self.log_failed_dial(&HandshakeError::Refused(refusal));
                 return None;
             }
         };
-        self.meet(connection, &header, Some(welcome.knows))?;
-        Some(Established { connection, life: header.incarnation, stream, received })
+        self.begin_connection(connection, &header, Some(welcome.knows))?;
+        Some(Established { connection, incarnation: header.incarnation, stream, received })
     }
 
-    async fn admit(&mut self, welcomed: Welcomed) -> Option<Established> {
-        let Welcomed { connection, mut guest } = welcomed;
-        let (dial, life) = (guest.hello.dial, guest.header.incarnation);
-        // First the link knows the peer's life, so that the welcome acknowledges what came from that one.
-        self.meet(connection, &guest.header, guest.hello.knows)?;
-        let answer = Welcome { dial, knows: life, birth: self.context.birth };
-        let header = self.line.header();
-        let saying = greeting::welcome(&mut guest, header, answer);
-        if !matches!(timeout(self.context.limits.introduction, saying).await, Ok(Ok(()))) {
-            self.line.part();
-            self.meeting.lost(connection);
+    /// Sends the Welcome on an accepted connection.
+    async fn answer(&mut self, accepted: Accepted) -> Option<Established> {
+        let Accepted { connection, mut pending } = accepted;
+        let (dial, incarnation) = (pending.hello.dial, pending.header.incarnation);
+        // The link must know the peer's incarnation before the Welcome acknowledges that
+        // incarnation's messages.
+        self.begin_connection(connection, &pending.header, pending.hello.knows)?;
+        let welcome = Welcome { dial, knows: incarnation, birth: self.context.birth };
+        let header = self.link.header();
+        let sending = handshake::send_welcome(&mut pending, header, welcome);
+        if !matches!(timeout(self.context.limits.handshake_timeout, sending).await, Ok(Ok(()))) {
+            self.link.end_connection();
+            self.election.lost(connection);
             return None;
         }
-        let Guest { stream, received, .. } = guest;
-        Some(Established { connection, life, stream, received })
+        let PendingConnection { stream, received, .. } = pending;
+        Some(Established { connection, incarnation, stream, received })
     }
 
-    /// Both sides have accepted a connection: the link goes on over it.
-    fn meet(&mut self, connection: Connection, header: &Header, knows: Option<Incarnation>) -> Option<()> {
+    /// Continues the link over a connection that both sides have accepted.
+    fn begin_connection(&mut self, connection: Connection, header: &Header, knows: Option<Incarnation>) -> Option<()> {
         let node = self.node;
-        match self.line.meet(header, knows) {
+        match self.link.begin_connection(header, knows) {
             Ok(Met::First | Met::Again) => {}
             Ok(Met::Reborn { dropped }) => {
                 tracing::info!(
-                    "Node {node} is back as life {}; {dropped} messages to its life before were dropped.",
+                    "Node {node} restarted as incarnation {}; dropped {dropped} messages to its previous incarnation.",
                     header.incarnation
                 );
-                // It was away for so short a time that nobody missed it.
-                if self.fame == Fame::Alive {
-                    self.tell_node(false);
+                // It restarted so quickly that no dial was refused in between.
+                if self.reachability == PeerReachability::Reachable {
+                    self.notify_node(false);
                 }
             }
             Err(error) => {
                 tracing::warn!("{error}");
-                self.meeting.lost(connection);
+                self.election.lost(connection);
                 return None;
             }
         }
-        self.last_complaint.clear();
-        self.is_alive();
-        tracing::info!("Connected to node {node}, life {}.", header.incarnation);
+        self.last_error.clear();
+        self.mark_reachable();
+        tracing::info!("Connected to node {node}, incarnation {}.", header.incarnation);
         Some(())
     }
 
-    /// Lets both sides talk until the connection is over or another takes its place.
-    async fn talk(&mut self, established: Established) -> Option<Box<Welcomed>> {
-        let Established { connection, life, stream, received } = established;
+    /// Reads and writes until the connection ends or another one replaces it, which this returns.
+    async fn run_connection(&mut self, established: Established) -> Option<Box<Accepted>> {
+        let Established { connection, incarnation, stream, received } = established;
         let (reading, writing) = tokio::io::split(stream);
-        let reader = Reader { peer: self.node, life, line: Arc::clone(&self.line), inbox: self.inbox.clone() };
-        let (line, limits) = (Arc::clone(&self.line), self.context.limits);
-        let talking = async move {
+        let (link, limits) = (Arc::clone(&self.link), self.context.limits);
+        let reader = FrameReader { peer: self.node, incarnation, link: Arc::clone(&link), inbox: self.inbox.clone() };
+        let transfer = async move {
             let mut reading = pin!(reader.read(reading, received));
-            let parting = tokio::select! {
-                parting = &mut reading => return parting,
-                parting = talk::write(&line, writing, &limits) => parting,
+            let reason = tokio::select! {
+                reason = &mut reading => return reason,
+                reason = connection_io::write(&link, writing, &limits) => reason,
             };
-            if !matches!(parting, Parting::Broken(_)) {
-                return parting;
+            if !matches!(reason, CloseReason::Broken(_)) {
+                return reason;
             }
-            // What the peer wrote before it closed may still be on its way to us.
-            timeout(limits.silence, reading).await.unwrap_or(parting)
+            // Frames that the peer wrote before it closed may still arrive.
+            timeout(limits.idle_timeout, reading).await.unwrap_or(reason)
         };
-        let waiting = self.unless_guest(talking).await;
-        self.line.part();
-        match waiting {
-            Either::Guest(welcomed) => Some(welcomed),
-            Either::Done(parting) => {
-                self.meeting.lost(connection);
-                self.tell(&parting);
+        let waited = self.unless_accepted(transfer).await;
+        self.link.end_connection();
+        match waited {
+            Waited::Interrupted(accepted) => Some(accepted),
+            Waited::Done(reason) => {
+                self.election.lost(connection);
+                self.log_end(&reason);
                 None
             }
         }
     }
 
-    fn tell(&self, parting: &Parting) {
+    fn log_end(&self, reason: &CloseReason) {
         let node = self.node;
-        match parting {
-            Parting::Stopping => {}
-            Parting::Closed | Parting::Bye(_) | Parting::Broken(_) | Parting::Silent(_) | Parting::Stuck(_) => {
-                tracing::info!(
-                    "The connection to node {node} is over: {parting}. Nothing is lost; it will be made again."
-                );
+        match reason {
+            CloseReason::Stopping => {}
+            CloseReason::Closed
+            | CloseReason::Bye(_)
+            | CloseReason::Broken(_)
+            | CloseReason::PeerIdle(_)
+            | CloseReason::WriteStalled(_) => {
+                tracing::info!("The connection to node {node} ended: {reason}. No message is lost; reconnecting.");
             }
-            Parting::Frame(_) | Parting::Link(_) | Parting::SecondGreeting => {
-                self.context.complaints.write(format_args!(
-                    "The connection to node {node} is closed: {} It will be made again.",
-                    sentence(parting)
+            CloseReason::Frame(_) | CloseReason::Link(_) | CloseReason::UnexpectedHandshake => {
+                self.context.log.warn(format_args!(
+                    "Closed the connection to node {node}: {} Reconnecting.",
+                    with_full_stop(reason)
                 ));
             }
         }
     }
 
-    /// Waits for something, unless a guest comes that the rules accept; guests that they refuse are told so.
-    async fn unless_guest<T>(&mut self, waiting: impl Future<Output = T>) -> Either<T> {
+    /// Waits for a future, unless the election accepts an incoming connection first. Refuses the
+    /// connections that the election does not accept.
+    async fn unless_accepted<T>(&mut self, waiting: impl Future<Output = T>) -> Waited<T> {
         let mut waiting = pin!(waiting);
         loop {
-            let guest = tokio::select! {
+            let pending = tokio::select! {
                 biased;
-                done = &mut waiting => return Either::Done(done),
-                Some(guest) = self.guests.recv() => guest,
+                done = &mut waiting => return Waited::Done(done),
+                Some(pending) = self.incoming.recv() => pending,
             };
-            match self.meeting.accept(&Caller::new(&guest.header, &guest.hello)) {
-                Answer::Welcome { connection, given_up: _ } => {
-                    return Either::Guest(Box::new(Welcomed { connection, guest }));
+            match self.election.accept(&IncomingHello::new(&pending.header, &pending.hello)) {
+                HelloReply::Welcome { connection, replaced: _ } => {
+                    return Waited::Interrupted(Box::new(Accepted { connection, pending }));
                 }
-                Answer::Refuse(refusal) => self.turn_away(guest, refusal),
+                HelloReply::Refuse(refusal) => self.refuse(pending, refusal),
             }
         }
     }
 
-    /// Tells a guest why it is not wanted, without waiting for that.
-    fn turn_away(&self, guest: Guest, refusal: Refusal) {
-        // An attempt that was seen before is hardly ever an honest one: somebody may be playing it again.
-        if !refusal.is_passing() || refusal == Refusal::Stale {
-            self.context.complaints.write(format_args!(
-                "A process that says it is node {} was refused. It was told: \"{refusal}\" The group goes on.",
+    /// Refuses an incoming connection in a task of its own.
+    fn refuse(&self, pending: PendingConnection, refusal: Refusal) {
+        // An honest peer hardly ever repeats a dial number, so a stale one may be a replay attack:
+        // log it.
+        if !refusal.is_transient() || refusal == Refusal::Stale {
+            self.context.log.warn(format_args!(
+                "Refused a process that claims to be node {} with the answer \"{refusal}\" Other connections are not \
+                 affected.",
                 self.node
             ));
         }
         let context = Arc::clone(&self.context);
-        tokio::spawn(async move { greeting::refuse(guest.stream, &context, refusal).await });
+        tokio::spawn(async move { handshake::send_refusal(pending.stream, &context, refusal).await });
     }
 }

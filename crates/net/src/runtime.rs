@@ -1,16 +1,16 @@
-//! Starts a node between processes, and what its user holds of it.
+//! Starts a node, and the handle through which its client uses it.
 
-use crate::acceptor::{Doors, listen};
-use crate::complaints::Complaints;
+use crate::connection_election::ConnectionElection;
 use crate::context::Context;
-use crate::frame::{Birth, Terms};
-use crate::inbox::{Inbox, Letter};
-use crate::line::{Line, LinkStats};
+use crate::frame::{Birth, HandshakeTerms};
+use crate::inbox::{InboundControl, Inbox};
 use crate::link::{Origin, Room};
-use crate::meeting::Meeting;
-use crate::node::{End, Worker};
-use crate::peer::{Fame, Peer};
-use crate::post::{Lines, Post};
+use crate::link_handle::{LinkHandle, LinkStats};
+use crate::listener::{Listener, PeerQueues};
+use crate::node::{End, NodeTask};
+use crate::outbox::{LinkHandles, Outbox};
+use crate::peer::{Peer, PeerReachability};
+use crate::rate_limited_log::RateLimitedLog;
 use crate::settings::Settings;
 use quorate_core::{Codec, Durable, Incarnation, NodeId, View, WriteOf};
 use quorate_drive::{Engine, Failure, Found, Parts, Record};
@@ -29,73 +29,75 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// How long a node that ends waits for its last messages to leave.
-const FAREWELL: Duration = Duration::from_millis(500);
+/// Maximum time that a stopping node waits for its last messages to be acknowledged.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How many guests may wait at a peer's door.
-const GUESTS: usize = 8;
+/// Maximum number of incoming connections from one peer that wait for a decision.
+const MAX_PENDING_PER_PEER: usize = 8;
 
 /// How a node ended.
 #[derive(Debug)]
 pub enum Ending {
     Stopped,
-    /// Its disk or its journal failed: it could not keep what it promises.
+    /// The disk or the journal failed, so the node could not guarantee what it had saved.
     Failed(Failure),
-    /// More waited for a peer than its link holds, in a protocol that assumes links which lose nothing.
+    /// A link overflowed, in a protocol that assumes reliable links. The text is for the operator.
     Overflowed(String),
-    /// One of its tasks panicked, and said why on standard error. It could no longer speak to everybody.
+    /// One of the node's tasks panicked and left a message on standard error, so the node had lost
+    /// a connection.
     Died,
 }
 
-/// A node with everything that it runs on, before it runs.
+/// A configured node that does not run yet.
 pub struct Runtime<P: Recordable, D: Durable, O, C> {
     pub settings: Settings,
     pub listener: std::net::TcpListener,
     pub node: P,
     pub found: Found<P::Durable>,
     pub parts: Parts<D, O>,
-    /// What its disk tells: the other end is with the [`Scribe`](quorate_store::Scribe).
+    /// The disk's reports, from [`reports`]. The sending end belongs to the
+    /// [`Scribe`](quorate_store::Scribe).
     pub reports: Reports,
     pub codec: C,
 }
 
-/// What the disk tells a node, on its way there.
+/// Receiving end of a disk's reports to its node.
 pub struct Reports(mpsc::UnboundedReceiver<Report>);
 
-/// Where a disk's reports go in, and where a [`Runtime`] takes them out.
+/// Creates a channel for a disk's reports: a callback for the disk, and the end for a [`Runtime`].
 pub fn reports() -> (impl FnMut(Report) + Send + 'static, Reports) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    // The other end is gone only if the node has ended.
-    let tell = move |report| {
+    let report = move |report| {
+        // Sending fails only if the node has ended.
         let _ = sender.send(report);
     };
-    (tell, Reports(receiver))
+    (report, Reports(receiver))
 }
 
-/// Why a node did not take a command, which is given back.
+/// Why a node did not accept a command, which this returns to the caller.
 #[derive(Debug)]
 pub enum NotTaken<C> {
-    /// Too many wait already, perhaps because a peer does not keep up.
+    /// The command queue is full, perhaps because a peer is slow.
     Crowded(C),
     Ended(C),
 }
 
-/// What the user of a node holds of it. Copies lead to the same node.
+/// The client's access to a running node. Clones refer to the same node.
 pub struct Handle<C> {
     commands: mpsc::Sender<C>,
-    letters: mpsc::UnboundedSender<Letter>,
-    lines: Arc<Lines>,
+    control: mpsc::UnboundedSender<InboundControl>,
+    links: Arc<LinkHandles>,
     epoch: Arc<AtomicU64>,
     address: SocketAddr,
 }
 
-// Written by hand, because a derive would ask Clone of the command.
+// Not derived, because a derive would require `C: Clone`.
 impl<C> Clone for Handle<C> {
     fn clone(&self) -> Self {
         Self {
             commands: self.commands.clone(),
-            letters: self.letters.clone(),
-            lines: Arc::clone(&self.lines),
+            control: self.control.clone(),
+            links: Arc::clone(&self.links),
             epoch: Arc::clone(&self.epoch),
             address: self.address,
         }
@@ -103,12 +105,14 @@ impl<C> Clone for Handle<C> {
 }
 
 impl<C> Handle<C> {
-    /// Gives the node a command. Waits while too many wait or a link is crowded; gives it back if the node has ended.
+    /// Sends the node a command. Waits while the command queue is full or a link is crowded;
+    /// returns the command if the node has ended.
     pub async fn command(&self, command: C) -> Result<(), C> {
         self.commands.send(command).await.map_err(|refused| refused.0)
     }
 
-    /// Gives the node a command if it need not wait for that.
+    /// Sends the node a command without waiting; returns the command if the queue is full or the
+    /// node has ended.
     pub fn try_command(&self, command: C) -> Result<(), NotTaken<C>> {
         self.commands.try_send(command).map_err(|refused| match refused {
             mpsc::error::TrySendError::Full(command) => NotTaken::Crowded(command),
@@ -116,31 +120,31 @@ impl<C> Handle<C> {
         })
     }
 
-    /// Tells the node its group's new view. Frames carry its epoch from now on.
+    /// Installs the group's new view. Frames carry its epoch from now on.
     pub fn view(&self, view: View) {
         self.epoch.store(view.epoch().0, Ordering::Relaxed);
-        let _ = self.letters.send(Letter::View(view));
+        let _ = self.control.send(InboundControl::View(view));
     }
 
-    /// Tells the node that another is taken for dead, or is taken back.
+    /// Reports to the node that another node is suspected to have crashed, or is trusted again.
     pub fn suspect(&self, node: NodeId, is_suspect: bool) {
-        let _ = self.letters.send(Letter::Suspect(node, is_suspect));
+        let _ = self.control.send(InboundControl::Suspect(node, is_suspect));
     }
 
-    /// Asks the node to end. What it has said still leaves.
+    /// Stops the node. It still carries out queued commands and sends its last messages.
     pub fn stop(&self) {
-        // Nobody listens only if it has ended.
-        let _ = self.letters.send(Letter::Stop);
+        // Sending fails only if the node has ended.
+        let _ = self.control.send(InboundControl::Stop);
     }
 
-    /// Where it listens.
+    /// The address of the node's listener.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What each link has seen so far.
+    /// Statistics of the link to each peer.
     pub fn links(&self) -> BTreeMap<NodeId, LinkStats> {
-        self.lines.iter().map(|(node, line)| (*node, line.stats())).collect()
+        self.links.iter().map(|(node, link)| (*node, link.stats())).collect()
     }
 }
 
@@ -157,11 +161,12 @@ where
     O: Record<P::Command, P::Event> + Send + 'static,
     C: Codec<P> + Send + 'static,
 {
-    /// Makes the node ready to run. Must be called inside a tokio runtime. The future is the node, best spawned as a
-    /// task; `hear` gets what it tells, all of one turn at once.
+    /// Returns the node's handle and the future that runs it, which is best spawned as a task.
+    /// `on_events` receives the node's events, all of one turn at once. Must be called inside a
+    /// tokio runtime. Fails if the limits are inconsistent or the listener cannot be used.
     pub fn prepare<H>(
         self,
-        hear: H,
+        on_events: H,
     ) -> io::Result<(Handle<P::Command>, impl Future<Output = Ending> + Send + 'static + use<P, D, O, C, H>)>
     where
         H: FnMut(Vec<P::Event>) + Send + 'static,
@@ -169,59 +174,64 @@ where
         let Self { settings, listener, node, found, parts, reports, codec } = self;
         settings.limits.check().map_err(|sentence| io::Error::new(io::ErrorKind::InvalidInput, sentence))?;
         listener.set_nonblocking(true)?;
-        let listener = TcpListener::from_std(listener)?;
-        let address = listener.local_addr()?;
+        let socket = TcpListener::from_std(listener)?;
+        let address = socket.local_addr()?;
         let (command_sender, commands) = mpsc::channel(settings.limits.commands.max(1));
-        let (letter_sender, letters) = mpsc::unbounded_channel();
-        let (inbox, parcels) = Inbox::new(settings.limits.inbox_batches, settings.limits.inbox_bytes);
+        let (control_sender, control) = mpsc::unbounded_channel();
+        let (inbox, batches) = Inbox::new(settings.limits.inbox_batches, settings.limits.inbox_bytes);
         let (drained, epoch) = (Arc::new(Notify::new()), Arc::new(AtomicU64::new(0)));
         let context = Arc::new(context(&settings, found.incarnation));
-        let lines = Arc::new(lines(&settings, found.incarnation, &drained, &epoch));
-        let obituaries = settings.tells_deaths.then(|| letter_sender.clone());
-        let (peers, doors) = peers(&settings, &context, &lines, &inbox, obituaries.as_ref());
-        let post =
-            Post::new(settings.me, codec, settings.overflow, settings.limits.message_bytes, Lines::clone(&lines));
-        let mut worker = Worker {
+        let links = Arc::new(links(&settings, found.incarnation, &drained, &epoch));
+        let suspicions = settings.tells_deaths.then(|| control_sender.clone());
+        let (peers, peer_queues) = peers(&settings, &context, &links, &inbox, suspicions.as_ref());
+        let outbox = Outbox::new(
+            settings.me,
+            codec,
+            settings.overflow,
+            settings.limits.message_bytes,
+            LinkHandles::clone(&links),
+        );
+        let mut node = NodeTask {
             engine: Engine::new(node, parts),
-            post,
-            letters,
-            parcels,
+            outbox,
+            control,
+            batches,
             commands,
             reports: reports.0,
             drained,
-            hear,
-            own: VecDeque::new(),
+            on_events,
+            loopback: VecDeque::new(),
             receptions: BTreeMap::new(),
             incarnation: found.incarnation,
             context: Arc::clone(&context),
         };
         let handle =
-            Handle { commands: command_sender, letters: letter_sender, lines: Arc::clone(&lines), epoch, address };
+            Handle { commands: command_sender, control: control_sender, links: Arc::clone(&links), epoch, address };
         let running = async move {
             let mut tasks = JoinSet::new();
-            let acceptor = tasks.spawn(listen(context, listener, doors));
+            let listener = tasks.spawn(Listener { context, socket, peer_queues }.run());
             for peer in peers {
                 tasks.spawn(peer.run());
             }
             let end = tokio::select! {
-                end = worker.work(found) => end,
-                () = death(&mut tasks) => return Ending::Died,
+                end = node.run(found) => end,
+                () = panic_of(&mut tasks) => return Ending::Died,
             };
-            acceptor.abort();
-            lines.values().for_each(|line| line.close());
-            // What still comes is not taken, but read: a connection that is closed with something unread loses what was
-            // written last.
-            let farewell = async {
+            listener.abort();
+            links.values().for_each(|link| link.close());
+            // Keep reading and discard the batches: TCP can drop the last written bytes of a
+            // connection that is closed with unread input.
+            let drain = async {
                 loop {
                     tokio::select! {
                         joined = tasks.join_next() => if joined.is_none() { return },
-                        Some(_) = worker.parcels.recv() => {}
+                        Some(_) = node.batches.recv() => {}
                     }
                 }
             };
-            let _ = timeout(FAREWELL, farewell).await;
+            let _ = timeout(DRAIN_TIMEOUT, drain).await;
             match end {
-                End::Stopped => match worker.end() {
+                End::Stopped => match node.end() {
                     Ok(()) => Ending::Stopped,
                     Err(failure) => Ending::Failed(failure),
                 },
@@ -233,8 +243,8 @@ where
     }
 }
 
-/// Waits until a task panics. They end by themselves only after the node.
-async fn death(tasks: &mut JoinSet<()>) {
+/// Waits until a task panics. Without a panic the tasks end only after the node.
+async fn panic_of(tasks: &mut JoinSet<()>) {
     loop {
         match tasks.join_next().await {
             Some(Err(error)) if error.is_panic() => return,
@@ -246,7 +256,7 @@ async fn death(tasks: &mut JoinSet<()>) {
 
 fn context(settings: &Settings, incarnation: Incarnation) -> Context {
     Context {
-        terms: Terms {
+        terms: HandshakeTerms {
             group: settings.group.clone(),
             algorithm: settings.algorithm.clone(),
             format: settings.format,
@@ -254,15 +264,15 @@ fn context(settings: &Settings, incarnation: Incarnation) -> Context {
             members: u32::try_from(settings.peers.len() + 1).unwrap_or(u32::MAX),
         },
         incarnation,
-        // The keys of a hasher are the system's own dice.
+        // The keys of a `RandomState` come from the system's random source.
         birth: Birth(RandomState::new().hash_one("birth")),
         security: settings.security.clone(),
         limits: settings.limits,
-        complaints: Complaints::new(),
+        log: RateLimitedLog::new(),
     }
 }
 
-fn lines(settings: &Settings, incarnation: Incarnation, drained: &Arc<Notify>, epoch: &Arc<AtomicU64>) -> Lines {
+fn links(settings: &Settings, incarnation: Incarnation, drained: &Arc<Notify>, epoch: &Arc<AtomicU64>) -> LinkHandles {
     let limits = settings.limits;
     let origin = Origin { group: settings.group.number(), node: settings.me, incarnation };
     let room = Room {
@@ -270,34 +280,34 @@ fn lines(settings: &Settings, incarnation: Incarnation, drained: &Arc<Notify>, e
         held_bytes: limits.held_bytes,
         message_bytes: limits.message_bytes,
     };
-    let line = |peer: NodeId| Line::new(origin, peer, room, Arc::clone(drained), Arc::clone(epoch));
-    settings.peers.keys().map(|peer| (*peer, Arc::new(line(*peer)))).collect()
+    let link = |peer: NodeId| LinkHandle::new(origin, peer, room, Arc::clone(drained), Arc::clone(epoch));
+    settings.peers.keys().map(|peer| (*peer, Arc::new(link(*peer)))).collect()
 }
 
 fn peers(
     settings: &Settings,
     context: &Arc<Context>,
-    lines: &Lines,
+    links: &LinkHandles,
     inbox: &Inbox,
-    obituaries: Option<&mpsc::UnboundedSender<Letter>>,
-) -> (Vec<Peer>, Doors) {
-    let mut doors = Doors::new();
+    suspicions: Option<&mpsc::UnboundedSender<InboundControl>>,
+) -> (Vec<Peer>, PeerQueues) {
+    let mut peer_queues = PeerQueues::new();
     let mut peers = Vec::new();
-    for ((node, address), line) in settings.peers.iter().zip(lines.values()) {
-        let (door, guests) = mpsc::channel(GUESTS);
-        doors.insert(*node, door);
+    for ((node, address), link) in settings.peers.iter().zip(links.values()) {
+        let (queue, incoming) = mpsc::channel(MAX_PENDING_PER_PEER);
+        peer_queues.insert(*node, queue);
         peers.push(Peer {
             context: Arc::clone(context),
             node: *node,
             address: address.clone(),
-            line: Arc::clone(line),
-            meeting: Meeting::new(settings.me, context.incarnation, *node),
-            guests,
+            link: Arc::clone(link),
+            election: ConnectionElection::new(settings.me, context.incarnation, *node),
+            incoming,
             inbox: inbox.clone(),
-            last_complaint: String::new(),
-            obituaries: obituaries.cloned(),
-            fame: Fame::Unknown,
+            last_error: String::new(),
+            suspicions: suspicions.cloned(),
+            reachability: PeerReachability::Unknown,
         });
     }
-    (peers, doors)
+    (peers, peer_queues)
 }

@@ -1,4 +1,4 @@
-//! What a node between processes is set up with.
+//! Configuration of a node that runs between processes.
 
 use crate::frame::MESSAGE_LIMIT;
 use crate::group::GroupName;
@@ -7,81 +7,87 @@ use quorate_core::NodeId;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Who a node is, where the others are, and what it puts up with.
+/// The identity of a node, the addresses of its peers, and its limits.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub me: NodeId,
     pub group: GroupName,
-    /// What it runs, by name: nodes of another algorithm are refused.
+    /// The name of the algorithm. Nodes refuse peers that run another one.
     pub algorithm: String,
-    /// The version of the messages' form: nodes with another one are refused.
+    /// The version of the message encoding. Nodes refuse peers with another one.
     pub format: u32,
-    /// The others, each with the address that it listens at, `host:port`.
+    /// The address of each peer's listener, `host:port`.
     pub peers: BTreeMap<NodeId, String>,
     pub security: Security,
     pub overflow: Overflow,
-    /// Whether the node is told that a peer's process is gone (`Input::Suspect`) once the peer's kernel refuses connections where it
-    /// listened, and that it is back (`Input::Trust`). Silence is never told.
+    /// Whether the node gets `Input::Suspect` when a peer's kernel refuses connections at the
+    /// address where the peer listened, and `Input::Trust` when the peer is reachable again. A peer
+    /// that is merely silent is never suspected.
     pub tells_deaths: bool,
     pub limits: Limits,
 }
 
-/// What happens when more waits for a peer than a link holds.
+/// What a node does when the messages for a peer exceed [`Limits::held_bytes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// For protocols that assume links which lose nothing: users wait while a link is crowded, and a node whose link
-    /// overflows all the same ends, because it could not keep its promise.
+    /// End the node. For protocols that assume reliable links: clients wait while a link is
+    /// crowded, and if the link overflows all the same, the node ends because it could not keep its
+    /// promise.
     End,
-    /// For protocols that cope with loss: the newest messages are dropped, with a line in the log, and users never wait
+    /// Drop the newest messages and log it. For protocols that tolerate loss: clients never wait
     /// for a slow peer.
     Drop,
 }
 
-/// How long and how much.
+/// Bounds on memory and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// From so many bytes on that wait for one peer, users wait too.
+    /// Number of bytes queued for one peer above which clients wait.
     pub crowded_bytes: usize,
-    /// So many bytes wait for one peer at most.
+    /// Maximum number of bytes queued for one peer.
     pub held_bytes: usize,
+    /// Maximum length of one encoded message.
     pub message_bytes: usize,
-    /// So many batches wait for the node at most; peers whose batches find no place are not read from.
+    /// Maximum number of batches queued for the node. While the queue is full, the node does not
+    /// read from peers.
     pub inbox_batches: usize,
-    /// So many bytes of batches wait for the node at most, or else the one that is being taken in.
+    /// Maximum number of bytes in queued batches. A single larger batch is still accepted, alone.
     pub inbox_bytes: usize,
-    /// So many commands wait for the node at most.
+    /// Maximum number of commands queued for the node.
     pub commands: usize,
-    /// So many connections may be in the middle of introducing themselves; the oldest makes way for the next.
-    pub strangers: usize,
-    /// A connection that has not introduced itself by then is closed.
-    pub introduction: Duration,
-    /// How long a silent connection waits until it says that it is alive.
-    pub ping_every: Duration,
-    /// A connection from which nothing came for so long is dead.
-    pub silence: Duration,
-    /// The first pause after a dial in vain; each further one is twice as long.
-    pub first_pause: Duration,
-    pub longest_pause: Duration,
-    /// How long a receipt may go without an acknowledgement, so that it can travel with something else.
-    pub acknowledge_within: Duration,
+    /// Maximum number of incoming connections in the handshake. A further one displaces the oldest.
+    pub pending_connections: usize,
+    /// Time after which an unfinished handshake fails.
+    pub handshake_timeout: Duration,
+    /// Interval after which an idle connection sends a keepalive.
+    pub keepalive_interval: Duration,
+    /// Time without any bytes from the peer after which a connection counts as dead.
+    pub idle_timeout: Duration,
+    /// Delay after the first failed dial. Each further failure doubles it.
+    pub min_backoff: Duration,
+    /// Maximum delay between dials.
+    pub max_backoff: Duration,
+    /// Maximum delay of an acknowledgement, which gives it time to travel with other frames.
+    pub ack_delay: Duration,
 }
 
 impl Limits {
-    /// Whether they make sense together, or a sentence that says why not.
+    /// Checks that the limits are consistent. The error is a sentence for the operator.
     pub fn check(&self) -> Result<(), String> {
         if self.message_bytes > MESSAGE_LIMIT {
+            return Err(format!("message_bytes must be at most {MESSAGE_LIMIT}; got {}.", self.message_bytes));
+        }
+        if self.min_backoff.is_zero() || self.min_backoff > self.max_backoff {
             return Err(format!(
-                "Messages of {} bytes are too long: {MESSAGE_LIMIT} are the most.",
-                self.message_bytes
+                "min_backoff must be positive and at most max_backoff ({:?}); got {:?}.",
+                self.max_backoff, self.min_backoff
             ));
         }
-        if self.first_pause.is_zero() || self.first_pause > self.longest_pause {
-            return Err(
-                "The first pause between dials must be longer than nothing and no longer than the longest.".into()
-            );
-        }
-        if self.ping_every.is_zero() || self.silence <= self.ping_every {
-            return Err("A peer must be allowed to be silent for longer than until its next sign of life.".into());
+        if self.keepalive_interval.is_zero() || self.idle_timeout <= self.keepalive_interval {
+            return Err(format!(
+                "keepalive_interval must be positive and less than idle_timeout ({:?}); got {:?}.",
+                self.idle_timeout, self.keepalive_interval
+            ));
         }
         Ok(())
     }
@@ -96,13 +102,13 @@ impl Default for Limits {
             inbox_batches: 64,
             inbox_bytes: 16 << 20,
             commands: 1_024,
-            strangers: 64,
-            introduction: Duration::from_secs(3),
-            ping_every: Duration::from_secs(1),
-            silence: Duration::from_secs(5),
-            first_pause: Duration::from_millis(20),
-            longest_pause: Duration::from_secs(1),
-            acknowledge_within: Duration::from_millis(40),
+            pending_connections: 64,
+            handshake_timeout: Duration::from_secs(3),
+            keepalive_interval: Duration::from_secs(1),
+            idle_timeout: Duration::from_secs(5),
+            min_backoff: Duration::from_millis(20),
+            max_backoff: Duration::from_secs(1),
+            ack_delay: Duration::from_millis(40),
         }
     }
 }

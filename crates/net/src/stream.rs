@@ -1,4 +1,4 @@
-//! A connection, encrypted or not.
+//! A TCP stream, with or without TLS.
 
 use std::io;
 use std::pin::Pin;

@@ -1,9 +1,10 @@
-//! Who is believed: mutual TLS between the nodes of a group.
+//! Mutual TLS between the nodes of a group.
 //!
-//! Both ends of a connection show a certificate that the group's CA signed. A node dials its peer by the name that only
-//! the peer's certificate has, and an accepted peer that says who it is must have that certificate: ask
-//! [`Identity::verify_peer`] before anything it says is acted on. TLS 1.3 only, and every connection is a full
-//! handshake: nothing is resumed and nothing sent early, so that no connection rests on an older check.
+//! Both ends of a connection present a certificate that the group's CA signed. The dialling node
+//! requires the name that only its peer's certificate contains. The accepting node calls
+//! [`Identity::verify_peer`] with the id that the peer claims before it acts on anything the peer
+//! sends. Only TLS 1.3 is accepted, and every connection does a full handshake, without resumption
+//! and early data, so that no connection relies on an older check.
 
 mod checks;
 mod identity;
@@ -23,38 +24,39 @@ use thiserror::Error;
 /// How connections between nodes are protected.
 #[derive(Clone, Debug)]
 pub enum Security {
-    /// Not at all: for one machine, or a network that protects itself.
+    /// Not at all: for nodes on one machine, or on a network that is already protected.
     Plain,
     Tls(Identity),
 }
 
-/// Why a peer is not who it says it is.
+/// Why a peer is not the node it claims to be.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PeerError {
-    #[error("Node {claimed} has no name that TLS could ask for, so it was not dialled.")]
+    #[error("Node {claimed} has no valid TLS server name, so this node did not dial it.")]
     NoName { claimed: NodeId },
-    #[error("A peer says that it is node {claimed}, but showed no certificate. It was not let in.")]
+    #[error("A peer claims to be node {claimed}, but presented no certificate. The connection was refused.")]
     NoCertificate { claimed: NodeId },
-    #[error("A peer says that it is node {claimed}, but its certificate cannot be understood. It was not let in.")]
+    #[error("A peer claims to be node {claimed}, but its certificate cannot be parsed. The connection was refused.")]
     NotACertificate { claimed: NodeId },
     #[error(
-        "A peer says that it is node {claimed}, but its certificate is that of {found} and not of {wanted}. It was not \
-         let in; give it its own certificate with --certs, or check its --id."
+        "A peer claims to be node {claimed}, but its certificate names {found} and not {wanted}. The connection was \
+         refused; give the peer its own certificate with --certs, or check its --id."
     )]
-    OfAnother { claimed: NodeId, wanted: String, found: String },
+    WrongNode { claimed: NodeId, wanted: String, found: String },
 }
 
-/// Why plain TCP is not used.
+/// Plain TCP is not allowed at this address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{0} is not a loopback address, and plain TCP protects nothing on a network. Give each node its certificate with \
-     --certs FOLDER ('quorate certs' makes them), or insist with --insecure-plain-tcp."
+    "plain TCP is allowed only on loopback addresses, because it is not encrypted; got {0}. Give each node its \
+     certificate with --certs FOLDER ('quorate certs' makes them), or use --insecure-plain-tcp."
 )]
 pub struct PlainRefused(pub SocketAddr);
 
-/// Whether connections from or to this address may be plain: on loopback, or if somebody insists.
+/// Checks that connections from or to this address may be plain: it is a loopback address, or the
+/// operator `insisted`.
 pub fn allow_plain(address: SocketAddr, insisted: bool) -> Result<(), PlainRefused> {
-    // An IPv4 address in the clothes of IPv6 is still the same address.
+    // An IPv4-mapped IPv6 address counts as the IPv4 address.
     let is_loopback = address.ip().to_canonical().is_loopback();
     if is_loopback || insisted { Ok(()) } else { Err(PlainRefused(address)) }
 }

@@ -1,4 +1,4 @@
-//! What entries and checkpoints say, as bytes with a version in front.
+//! The encoding of log entries and snapshots: a version, then the contents.
 
 use crate::machine::{LogTime, StateMachine};
 use crate::members::Change;
@@ -12,16 +12,18 @@ const BATCH: Format = Format { what: "log entry", version: 1 };
 const CHANGE: Format = Format { what: "change of members", version: 1 };
 const IMAGE: Format = Format { what: "snapshot", version: 1 };
 
-/// Commands that share an entry, and the entry's log time.
+/// The commands of one log entry, and the entry's log time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch<C> {
     pub time: LogTime,
+    /// Learners that this entry admits, each with the incarnation that asked for it.
     pub admitted: Vec<(NodeId, Incarnation)>,
     pub commands: Vec<C>,
 }
 
 impl<C: serde::de::DeserializeOwned> Batch<C> {
-    /// The bytes of an entry. What could not be read back is not written: it would stop every replica.
+    /// Encodes an entry. Fails if the commands cannot be decoded again, because such an entry would
+    /// halt every replica.
     pub fn write<'a>(
         time: LogTime,
         admitted: &[(NodeId, Incarnation)],
@@ -36,13 +38,13 @@ impl<C: serde::de::DeserializeOwned> Batch<C> {
         if read.commands.iter().ne(commands) {
             return Err(FormatError::Malformed {
                 what: BATCH.what,
-                reason: "it does not read as it was written".into(),
+                reason: "its commands are not equal after decoding".into(),
             });
         }
         Ok(bytes)
     }
 
-    /// What an entry says.
+    /// Decodes an entry.
     pub fn read(bytes: &[u8]) -> Result<Self, FormatError> {
         BATCH.read(bytes).map(|(time, admitted, commands)| Self { time, admitted, commands })
     }
@@ -56,31 +58,31 @@ pub(crate) fn read_change(bytes: &[u8]) -> Result<(LogTime, Change), FormatError
     CHANGE.read(bytes)
 }
 
-/// The log time of an entry of commands, without a look at the commands.
+/// The log time of an entry of commands, without decoding the commands.
 pub(crate) fn time_of_batch(bytes: &[u8]) -> Option<LogTime> {
     let (_, body) = bytes.split_first()?;
     postcard::take_from_bytes(body).ok().map(|(time, _)| time)
 }
 
-/// Who was let in, and by which name.
+/// The admitted learners, each with the incarnation that was admitted.
 pub type Admitted = BTreeMap<NodeId, Incarnation>;
 
-/// A state machine and its log time.
+/// The contents of a snapshot: a state machine and its log time.
 #[derive(Clone, Debug, Default)]
 pub struct Image<S> {
     pub time: LogTime,
-    /// Those who were let in as learners and are members still, each by the name of its life then.
+    /// Members that were admitted as learners, each with the incarnation that was admitted.
     pub admitted: Admitted,
     pub machine: S,
 }
 
 impl<S: StateMachine> Image<S> {
-    /// The bytes of a snapshot.
+    /// Encodes a snapshot.
     pub fn write(time: LogTime, admitted: &Admitted, machine: &S) -> Bytes {
         IMAGE.write(&(time, admitted, machine.snapshot())).into()
     }
 
-    /// What a snapshot says.
+    /// Decodes a snapshot.
     pub fn read(bytes: &[u8]) -> Result<Self, FormatError> {
         let (time, admitted, state): (_, _, Vec<u8>) = IMAGE.read(bytes)?;
         S::restore(&state).map(|machine| Self { time, admitted, machine })
@@ -93,7 +95,7 @@ mod tests {
     use crate::machine::LogTime;
     use serde::{Deserialize, Serialize};
 
-    /// Which choice it is cannot be told from its bytes.
+    /// A type that postcard cannot decode, because the bytes do not tell the variant.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(untagged)]
     enum Untagged {
@@ -113,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn rp_1_what_cannot_be_read_back_is_not_written() {
+    fn rp_1_commands_that_cannot_be_decoded_are_not_encoded() {
         let time = LogTime::ZERO;
         assert!(Batch::write(time, &[], [7_u64, 8].iter()).is_ok());
         assert!(Batch::write(time, &[], [Untagged::Number(7), Untagged::Text("x".into())].iter()).is_err());

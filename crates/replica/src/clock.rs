@@ -1,50 +1,52 @@
-//! The leader's share in log time, and the lease under which it answers queries by itself.
+//! The leader's log clock, and the lease under which it answers queries without a round.
 
 use crate::machine::LogTime;
 use quorate_core::{Duration, Time};
 
-/// Makes log time out of a leader's own elapsed time.
+/// Derives log time from the elapsed time of a leader's own clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogClock {
     time: LogTime,
     seen: Time,
-    /// The most that is added at once: a leader that was stopped for longer did not lead meanwhile.
-    most: Duration,
+    /// Maximum time added at once. A leader that was paused for longer did not lead in the
+    /// meantime.
+    max_step: Duration,
 }
 
 impl LogClock {
     pub(crate) fn start(now: Time, largest: LogTime, tick: Duration) -> Self {
-        Self { time: largest, seen: now, most: tick.times(2) }
+        Self { time: largest, seen: now, max_step: tick.times(2) }
     }
 
-    /// Log time at an instant of the leader's own clock. It never goes back, even if that clock does.
+    /// The log time at an instant of the leader's own clock. It never goes back, even if that clock
+    /// does.
     pub(crate) fn at(&mut self, now: Time) -> LogTime {
-        self.time = self.time.after(now.since(self.seen).min(self.most));
+        self.time = self.time.after(now.since(self.seen).min(self.max_step));
         self.seen = now;
         self.time
     }
 }
 
-/// Until when a leader may answer queries without asking anybody.
+/// The time during which a leader may answer queries without a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lease {
     until: Option<Time>,
-    /// A term in which leadership was offered to another. Its acceptance may be long under way, so there is no lease
-    /// in that term any more.
-    given_up: u64,
+    /// The last term in which this leader offered the leadership to another node. That node may
+    /// become leader at any time, so there is no lease in that term any more.
+    transfer_term: u64,
 }
 
 impl Lease {
     pub(crate) fn holds(&self, now: Time, term: u64) -> bool {
-        self.given_up != term && self.until.is_some_and(|until| now < until)
+        self.transfer_term != term && self.until.is_some_and(|until| now < until)
     }
 
-    /// Whether there can be a lease in a term at all.
+    /// Whether a lease is possible in this term.
     pub(crate) fn can_hold(&self, term: u64) -> bool {
-        self.given_up != term
+        self.transfer_term != term
     }
 
-    /// A round that began at some instant was answered by a majority.
+    /// Extends the lease after a majority answered a round that began at `began`.
     pub(crate) fn extend(&mut self, began: Time, length: Duration) {
         let until = began + length;
         self.until = Some(self.until.map_or(until, |before| before.max(until)));
@@ -54,8 +56,8 @@ impl Lease {
         self.until = None;
     }
 
-    pub(crate) fn give_up(&mut self, term: u64) {
-        self.given_up = term;
+    pub(crate) fn end_in_term(&mut self, term: u64) {
+        self.transfer_term = term;
         self.until = None;
     }
 }
@@ -73,24 +75,24 @@ mod tests {
     }
 
     #[test]
-    fn log_time_goes_on_from_the_log_and_skips_what_nobody_led() {
+    fn log_time_continues_from_the_log_and_skips_time_without_a_leader() {
         let mut clock = LogClock::start(at(5_000), LogTime::from_nanos(700), TICK);
         assert_eq!(clock.at(at(5_000)), LogTime::from_nanos(700));
         assert_eq!(clock.at(at(5_100)), LogTime::from_nanos(700).after(TICK));
-        // Stopped for a minute: two ticks count.
+        // After a pause of a minute, two ticks count.
         assert_eq!(clock.at(at(65_100)), LogTime::from_nanos(700).after(TICK.times(3)));
-        // A clock that goes back adds nothing, and nothing twice.
+        // A clock that goes back adds nothing, and no time counts twice.
         assert_eq!(clock.at(at(1_000)), LogTime::from_nanos(700).after(TICK.times(3)));
         assert_eq!(clock.at(at(1_100)), LogTime::from_nanos(700).after(TICK.times(4)));
     }
 
     #[test]
-    fn a_lease_counts_from_before_the_question_and_dies_with_an_offer() {
+    fn a_lease_counts_from_the_start_of_the_round_and_ends_with_a_transfer() {
         let mut lease = Lease::default();
         assert!(!lease.holds(at(0), 3));
         lease.extend(at(10), Duration::from_millis(50));
         assert!(lease.holds(at(59), 3) && !lease.holds(at(60), 3));
-        lease.give_up(3);
+        lease.end_in_term(3);
         lease.extend(at(100), Duration::from_millis(50));
         assert!(!lease.holds(at(110), 3));
         assert!(lease.holds(at(110), 4));

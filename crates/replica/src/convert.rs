@@ -1,4 +1,4 @@
-//! Between raft's types and ours.
+//! Conversions between raft's types and ours.
 
 use crate::members::{Configuration, id, node};
 use crate::message::{Body, Commit, Entry, Hint, Message, Round};
@@ -6,7 +6,7 @@ use bytes::Bytes;
 use quorate_core::{Incarnation, NodeId};
 use raft::eraftpb::{Entry as RaftEntry, EntryType, Message as RaftMessage, MessageType, Snapshot};
 
-/// By this context raft tells a vote that the leader itself asked for.
+/// The context by which raft marks a vote request after a leadership transfer.
 const FORCED: &[u8] = b"CampaignTransfer";
 
 impl Entry {
@@ -20,7 +20,8 @@ impl Entry {
         Self { index: entry.index, term: entry.term, body }
     }
 
-    /// Raft reads a change of members only where it is proposed, so it needs no more than our own words here.
+    /// Raft decodes a change of members only where it is proposed, so our own encoding is enough
+    /// here.
     pub(crate) fn to_raft(&self) -> RaftEntry {
         let (entry_type, data, context) = match &self.body {
             Body::Blank => (EntryType::EntryNormal, Bytes::new(), Bytes::new()),
@@ -55,7 +56,8 @@ impl Round {
     }
 }
 
-/// What raft wants sent, in our words. Snapshots go in pieces, and what we never let raft forward does not go at all.
+/// Converts an outgoing raft message. `None` for snapshots, which go in pieces, and for kinds that
+/// we never send.
 pub(crate) fn outgoing(message: &RaftMessage) -> Option<(NodeId, Message)> {
     let RaftMessage { term, log_term, index, commit, commit_term, .. } = *message;
     let kind = message.msg_type;
@@ -104,7 +106,8 @@ fn round_of(message: &RaftMessage) -> Option<Round> {
     message.entries.first().and_then(|entry| Round::of_bytes(&entry.data))
 }
 
-/// What a peer sent, in raft's words. Pieces of snapshots, and who knocks, are seen to elsewhere.
+/// Converts a peer's message for raft. `None` for pieces of snapshots and requests for admission,
+/// which raft does not handle.
 pub(crate) fn incoming(me: NodeId, from: NodeId, message: Message) -> Option<RaftMessage> {
     let mut raft = RaftMessage { from: id(from), to: id(me), ..RaftMessage::default() };
     match message {

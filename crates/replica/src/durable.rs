@@ -1,4 +1,4 @@
-//! What of a replica survives a crash: its vote, its log, and the state at some index of it.
+//! The durable state of a replica: its vote, its log, and a checkpoint.
 
 use crate::members::Configuration;
 use crate::message::Entry;
@@ -6,62 +6,63 @@ use bytes::Bytes;
 use quorate_core::Incarnation;
 use serde::{Deserialize, Serialize};
 
-/// What a replica finds on its disk when it starts.
+/// The state that a replica finds on its disk when it starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Durable {
     pub ballot: Ballot,
-    /// The state at some index, if any was kept; before that there is the founding state.
+    /// The last checkpoint, if any.
     pub checkpoint: Option<Checkpoint>,
-    /// The entries that are kept, without a gap. Some may lie before the checkpoint, for peers that lag behind.
+    /// The kept entries, without a gap. Some may precede the checkpoint, for peers that lag behind.
     pub entries: Vec<Entry>,
-    /// The index and term just before the first of them, once entries were cut off.
+    /// The index and term just before the first kept entry, once the log was truncated.
     pub cut: Option<Cut>,
-    /// Whether the disk was lost. Such a replica has forgotten its votes, and must be let in anew.
+    /// Whether the disk was lost. Such a replica has forgotten its votes and must be admitted
+    /// again.
     pub wiped: bool,
-    /// The life in which a replica that holds nothing began to wait to be let in. By that name it is let in, so that nothing
-    /// that was meant for an earlier life can let this one in.
+    /// The incarnation in which a replica without a log began to wait for its admission. The group
+    /// admits this incarnation, so that no admission of an earlier one applies to it.
     pub born: Option<Incarnation>,
 }
 
-/// A vote, and how far the log is known to be committed.
+/// A vote, and the index up to which the log is known to be committed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ballot {
     pub term: u64,
-    /// For whom in that term; 0 is nobody.
+    /// The candidate voted for in that term; 0 for none.
     pub vote: u64,
     pub commit: u64,
 }
 
-/// The whole state at some index.
+/// The whole state at one index of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Checkpoint {
     pub index: u64,
     pub term: u64,
     pub members: Configuration,
-    /// The log time there, and the state machine, as [`Image`](crate::batch::Image) writes them.
+    /// The log time and the state machine, encoded by [`Image`](crate::batch::Image).
     pub image: Bytes,
 }
 
-/// Where a log begins.
+/// The index and term just before the first kept entry of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Cut {
     pub index: u64,
     pub term: u64,
 }
 
-/// One change to what is kept.
+/// One change of the durable state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Write {
-    /// The name by which a replica that holds nothing waits to be let in.
+    /// The incarnation with which a replica without a log waits for its admission.
     Born(Incarnation),
-    /// A vote.
+    /// A vote or a commit index.
     Ballot(Ballot),
-    /// Entries, in place of all that was kept from the first of them on.
+    /// Entries that replace all kept entries from the first of them on.
     Entries(Vec<Entry>),
-    /// A leader's snapshot, in place of everything.
+    /// A leader's snapshot, which replaces everything.
     Install(Checkpoint),
-    /// The state at an index; entries up to the cut are let go.
+    /// A checkpoint; entries up to the cut are dropped.
     Checkpoint { checkpoint: Checkpoint, cut: Cut },
 }
 
@@ -74,7 +75,7 @@ impl quorate_core::Durable for Durable {
 
     fn apply(&mut self, write: Write) {
         match write {
-            Write::Born(life) => self.born = Some(life),
+            Write::Born(incarnation) => self.born = Some(incarnation),
             Write::Ballot(ballot) => self.ballot = ballot,
             Write::Entries(entries) => {
                 let Some(first) = entries.first().map(|entry| entry.index) else { return };
@@ -91,8 +92,8 @@ impl quorate_core::Durable for Durable {
             }
             Write::Checkpoint { checkpoint, cut } => {
                 self.checkpoint = Some(checkpoint);
-                let gone = self.entries.partition_point(|entry| entry.index <= cut.index);
-                self.entries.drain(..gone);
+                let dropped = self.entries.partition_point(|entry| entry.index <= cut.index);
+                self.entries.drain(..dropped);
                 self.cut = Some(cut);
             }
         }

@@ -1,27 +1,36 @@
 //! Raft's election (Ongaro and Ousterhout, 2014).
 //!
-//! A candidate asks everyone for its vote in a new term, and a majority makes it leader. A node votes once a term, for somebody whose
-//! log is no older than its own, and saves its vote before it gives it. Terms only grow, so there is at most one leader in each. This
-//! is the very engine of the replicated log, seen through the commands and events of the family, with PreVote and CheckQuorum off.
+//! A candidate requests the votes of all nodes in a new term, and a majority of votes makes it
+//! leader. A node votes once per term, for a candidate whose log is at least as up to date as its
+//! own, and saves its vote before it answers. Terms only grow, so there is at most one leader in
+//! each. This is the engine of the replicated log with the commands and events of the election
+//! family, and with PreVote and CheckQuorum off.
 //!
 //! ```text
-//! RF-1  asked to campaign       → begin the next term, vote for oneself, save that, and ask everyone
-//! RF-2  asked for a vote        → the first who asks in a term gets it, if its log is no older; save it, then answer
-//! RF-3  a majority has voted    → lead, and tell everyone by an empty entry
-//! RF-4  an entry of a leader    → follow it
-//! RF-5  nobody wins for a while → begin anew, after a time that differs from node to node
-//! RF-6  all have acknowledged   → rest: no heartbeat is sent, and a silent leader is for others to notice
+//! RF-1  the client asks to campaign → begin the next term, vote for itself, save the vote, request
+//!                                     votes from all
+//! RF-2  a vote is requested         → grant it to the first candidate of a term whose log is up to
+//!                                     date; save, then reply
+//! RF-3  a majority has voted        → become leader, and announce it to all nodes with an empty
+//!                                     entry
+//! RF-4  an entry of a leader        → follow the leader
+//! RF-5  no candidate wins in time   → begin the next term, after a timeout that differs from node
+//!                                     to node
+//! RF-6  all nodes have acknowledged → stop: send no heartbeats; other layers have to detect a
+//!                                     crashed leader
 //! ```
 //!
-//! Cost: 2(n−1) messages to elect and n−1 to announce, when one node starts. Acknowledgements of the announcement and repetitions are
-//! counted as control.
+//! Cost: 2(n−1) messages to elect and n−1 to announce, when one node starts. Acknowledgements of
+//! the announcement and retransmissions count as control messages.
 //!
-//! Assumes: a majority is up and can talk; disks keep what they confirmed. Timing matters for progress only.
+//! Assumes: a majority is up and connected; disks keep what they confirmed. Timing matters for
+//! progress only.
 //!
-//! When it fails: nodes may crash and come back with their disks. Without a majority nobody is elected. Candidates who split the votes
-//! try again.
+//! When it fails: nodes may crash and restart with their disks. Without a majority no leader is
+//! elected. Candidates that split the votes try again.
 //!
-//! Departs from the paper: a leader that everybody knows sends no heartbeats, so that an election ends and can be counted.
+//! Departs from the paper: a leader that all nodes know sends no heartbeats, so that an election
+//! ends and its messages can be counted.
 
 use crate::batch::{Admitted, Image};
 use crate::durable::{Checkpoint, Durable};
@@ -37,7 +46,7 @@ use quorate_core::election::{Book, Command, Cost, Counts, Event, Facts, Plan, Re
 use quorate_core::{Class, Describe, Duration, Effects, Epoch, Group, Input, NodeId, Protocol, Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// The line of the book's table.
+/// Facts about the algorithm for tables and costs.
 pub const FACTS: Facts = Facts { tolerates_loss: true, ..Facts::new(PROFILE, Shape::Votes, COST) };
 
 const PROFILE: Profile = Profile {
@@ -57,7 +66,7 @@ const COST: Cost = Cost {
     },
 };
 
-/// One node of a group that elects a leader as raft does.
+/// One node of a group that elects a leader by raft's election.
 pub struct RaftElection {
     me: NodeId,
     group: Group,
@@ -68,14 +77,14 @@ pub struct RaftElection {
     is_ticking: bool,
 }
 
-/// What a node waits for: the end of one beat.
+/// The timer of a node: the end of one tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timer {
     Tick,
 }
 
-/// Raft's message, counted as elections are.
+/// Raft's message, classified for the message counts of elections.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Counted(pub Message);
@@ -103,11 +112,12 @@ impl Describe for Counted {
     }
 }
 
-/// A vote is awaited for so many beats at least, and a leader that is not known to all is heard of at every one.
+/// Minimum election timeout in ticks. A leader that is not known to all nodes sends a heartbeat at
+/// every tick.
 const ELECTION_TICKS: usize = 5;
 
 impl RaftElection {
-    /// One node of a group. Nodes of one group share the seed, from which their waits follow.
+    /// One node of a group. Nodes of a group share the seed, from which their timeouts are derived.
     pub fn new(me: NodeId, plan: &Plan) -> Self {
         let Plan { group, seed, bounds, .. } = plan.clone();
         let tick = (bounds.message + bounds.processing).times(4);
@@ -143,7 +153,7 @@ impl RaftElection {
         };
         if engine.leads() {
             out.emit(Event::Refused(Refusal::AlreadyLeading));
-        } else if engine.stands() || !engine.is_saved() {
+        } else if engine.is_candidate() || !engine.is_saved() {
             out.emit(Event::Refused(Refusal::AlreadyRunning));
         } else {
             out.note("RF-1", format_args!("stands in term {}", engine.role().term + 1));
@@ -151,14 +161,14 @@ impl RaftElection {
         }
     }
 
-    /// The textbook's raft knows no handover.
+    /// Refuses: raft's election as published has no leadership transfer.
     fn resign(&self, out: &mut Effects<'_, Self>) {
         let leads = self.engine.as_ref().is_some_and(|engine| engine.leads());
         out.emit(Event::Refused(if leads { Refusal::CannotResign } else { Refusal::NotLeading }));
     }
 
-    /// RF-2, RF-3 and RF-4 are raft's own.
-    fn hear(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
+    /// Passes a message to raft, which implements RF-2, RF-3 and RF-4.
+    fn receive(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         let Some(engine) = &mut self.engine else { return };
         if let Some(objection) = guard::objection(engine, self.me, from, &message) {
             return out.note("RF-2", format_args!("ignores what {from} sent: {objection}"));
@@ -166,7 +176,7 @@ impl RaftElection {
         engine.step(from, message);
     }
 
-    /// RF-5. Who waits for its disk does not stand.
+    /// RF-5. A node that waits for its disk does not become a candidate.
     fn tick(&mut self) {
         self.is_ticking = false;
         if let Some(engine) = &mut self.engine
@@ -176,11 +186,12 @@ impl RaftElection {
         }
     }
 
-    /// Carries out what raft wants, tells what changed, and waits for the next beat if there is anything to wait for.
+    /// Carries out raft's effects, emits events about changes, and sets the timer if there is
+    /// anything to wait for.
     fn settle(&mut self, out: &mut Effects<'_, Self>) {
         let Some(engine) = &mut self.engine else { return };
-        while let Some(news) = engine.next(out, Counted) {
-            if let Some(last) = news.committed.last() {
+        while let Some(output) = engine.next(out, Counted) {
+            if let Some(last) = output.committed.last() {
                 engine.applied(last.index);
             }
         }
@@ -191,7 +202,7 @@ impl RaftElection {
             out.emit(Event::Began { epoch });
         }
         if self.role.leads && !before.leads {
-            // The wait for votes is over; that for acknowledgements begins now.
+            // The wait for votes has ended; the wait for acknowledgements begins now.
             self.is_ticking = false;
         }
         if let Some(leader) = leader.filter(|_| (leader, term) != (before.leader, before.term)) {
@@ -227,7 +238,7 @@ impl Protocol for RaftElection {
             Input::Start { durable, incarnation: _ } => self.start(durable),
             Input::Command(Command::Campaign) => self.campaign(out),
             Input::Command(Command::Resign) => self.resign(out),
-            Input::Message { from, message: Counted(message) } => self.hear(from, message, out),
+            Input::Message { from, message: Counted(message) } => self.receive(from, message, out),
             Input::Timer(Timer::Tick) => self.tick(),
             Input::Saved(count) => {
                 if let Some(engine) = &mut self.engine {

@@ -1,12 +1,12 @@
-//! tikv's raft, driven by inputs and effects: what it wants saved is saved, what it wants sent is sent, in an order that
-//! keeps its promises.
+//! tikv's raft, driven by inputs and effects: saves and sends what raft asks for, in an order that
+//! keeps its guarantees.
 
 use crate::convert;
 use crate::durable::{Ballot, Checkpoint, Durable, Write};
 use crate::log::Log;
 use crate::members::{Change, Configuration, id, node};
 use crate::message::{Entry, Message, Round};
-use crate::order::in_order;
+use crate::order::ordered_writes;
 use bytes::Bytes;
 use quorate_core::{Effects, NodeId, Protocol};
 use raft::eraftpb::{ConfChangeV2, Message as RaftMessage, MessageType, Snapshot};
@@ -14,48 +14,50 @@ use raft::prelude::{RawNode, Ready};
 use raft::{Config, SnapshotStatus, StateRole};
 use std::collections::VecDeque;
 
-/// A protocol whose saves are raft's.
+/// A protocol whose durable state is raft's.
 pub(crate) trait Raft: Protocol<Durable = Durable> {}
 
 impl<P: Protocol<Durable = Durable>> Raft for P {}
 
-/// Raft's state machine, its dice replaced by ours.
+/// Raft's state machine, with deterministic election timeouts.
 pub(crate) struct Engine {
     node: RawNode<Log>,
     me: NodeId,
     seed: u64,
     attempts: u64,
-    /// How far the log is committed, where that alone changed: it goes to the disk with the next save.
+    /// A change of the commit index alone, which is saved together with the next save.
     unsaved: Option<Ballot>,
-    /// What the disk was last told of votes and commits, and how many saves it took until it knew the vote.
-    told: Ballot,
-    voted: u64,
-    /// How many saves were asked for since the start, and how many of them are durable.
+    /// The last ballot given to the disk.
+    saved_ballot: Ballot,
+    /// The number of the save that contains the vote.
+    vote_save: u64,
+    /// Number of saves requested since the start.
     asked: u64,
+    /// Number of saves that are durable.
     saved: u64,
     awaiting: VecDeque<Awaiting>,
 }
 
-/// Something raft handed out, which it must be told of once so many saves are durable.
+/// A `Ready` of raft that must be confirmed once `saves` saves are durable.
 struct Awaiting {
     saves: u64,
     ready: u64,
     installed: Option<u64>,
 }
 
-/// What raft handed out, beyond what was saved and sent.
+/// The output of raft that the replica has to handle, beyond saves and messages.
 #[derive(Default)]
-pub(crate) struct News {
+pub(crate) struct RaftOutput {
     /// Whether role, leader or term may have changed.
     pub(crate) role: bool,
-    /// Rounds that succeeded, each with the index from which on its queries may be answered.
+    /// Successful rounds, each with the index that must be applied before its queries are answered.
     pub(crate) rounds: Vec<(Round, u64)>,
     pub(crate) installed: Option<Checkpoint>,
     pub(crate) committed: Vec<Entry>,
     pub(crate) snapshots: Vec<(NodeId, Snapshot)>,
 }
 
-/// Who a replica takes itself and others for.
+/// A replica's role, and the leader it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Role {
     pub(crate) leads: bool,
@@ -64,62 +66,68 @@ pub(crate) struct Role {
 }
 
 impl Engine {
-    /// Raft on this log. It fails if the log makes no sense.
+    /// Starts raft on this log. Fails if the log is inconsistent.
     pub(crate) fn start(me: NodeId, seed: u64, config: Config, log: Log) -> raft::Result<Self> {
         let applied = log.checkpoint().map_or(0, |checkpoint| checkpoint.index);
         let config = Config { id: id(me), applied, ..config };
         let logger = slog::Logger::root(slog::Discard, slog::o!());
         let node = RawNode::new(&config, log, &logger)?;
-        let told = Ballot { term: node.raft.term, vote: node.raft.vote, commit: node.raft.raft_log.committed };
+        let saved_ballot = Ballot { term: node.raft.term, vote: node.raft.vote, commit: node.raft.raft_log.committed };
         let mut engine = Self {
             node,
             me,
             seed,
             attempts: 0,
             unsaved: None,
-            told,
-            voted: 0,
+            saved_ballot,
+            vote_save: 0,
             asked: 0,
             saved: 0,
             awaiting: VecDeque::new(),
         };
-        engine.redraw();
+        engine.set_election_timeout();
         Ok(engine)
     }
 
-    /// Saves and sends what raft wants saved and sent, and hands out the rest; nothing if raft wants nothing. Messages
-    /// go out in the protocol's own wrapping.
-    pub(crate) fn next<P: Raft>(&mut self, out: &mut Effects<'_, P>, wrap: fn(Message) -> P::Message) -> Option<News> {
+    /// Saves and sends what raft asks for, and returns the rest of its output; `None` if there is
+    /// no output. `wrap` converts messages to the protocol's own type.
+    pub(crate) fn next<P: Raft>(
+        &mut self,
+        out: &mut Effects<'_, P>,
+        wrap: fn(Message) -> P::Message,
+    ) -> Option<RaftOutput> {
         if !self.node.has_ready() {
             return None;
         }
         let mut ready = self.node.ready();
         let ahead = ready.take_messages();
         let after = ready.take_persisted_messages();
-        let mut news = News {
+        let mut output = RaftOutput {
             role: ready.ss().is_some() || ready.hs().is_some(),
             rounds: rounds(&mut ready),
             committed: ready.take_committed_entries().iter().map(Entry::of).collect(),
-            ..News::default()
+            ..RaftOutput::default()
         };
-        news.installed = self.save(&mut ready, out);
-        let installed = news.installed.as_ref().map(|checkpoint| checkpoint.index);
+        output.installed = self.save(&mut ready, out);
+        let installed = output.installed.as_ref().map(|checkpoint| checkpoint.index);
         self.awaiting.push_back(Awaiting { saves: self.asked, ready: ready.number(), installed });
         self.node.advance_append_async(ready);
-        // A leader's messages need not wait: its own disk counts like that of any other member. But one that leads by its own
-        // vote alone must not forget it.
+        // A leader's messages need not wait for its disk, which counts like that of any other
+        // member. But a leader must first save its own vote: in a group of one it leads by that
+        // vote alone.
         let (ahead, wait) = if self.has_saved_vote() { (ahead, Vec::new()) } else { (Vec::new(), ahead) };
         for message in ahead {
-            news.route(message, |to, message| out.send_ahead(to, wrap(message)));
+            output.route(message, |to, message| out.send_ahead(to, wrap(message)));
         }
         for message in wait.into_iter().chain(after) {
-            news.route(message, |to, message| out.send(to, wrap(message)));
+            output.route(message, |to, message| out.send(to, wrap(message)));
         }
         self.confirm();
-        Some(news)
+        Some(output)
     }
 
-    /// Saves what a `Ready` wants saved, in an order that a torn disk cannot make a lie.
+    /// Saves the contents of a `Ready`, in an order that stays consistent if a crash loses the last
+    /// writes.
     fn save<P: Raft>(&mut self, ready: &mut Ready, out: &mut Effects<'_, P>) -> Option<Checkpoint> {
         if let Some(state) = ready.hs() {
             self.unsaved = Some(Ballot { term: state.term, vote: state.vote, commit: state.commit });
@@ -136,22 +144,22 @@ impl Engine {
             self.node.mut_store().append(&entries);
         }
         let entries = entries.iter().map(Entry::of).collect();
-        let (writes, rest) = in_order(self.unsaved.take(), self.told.commit, installed.clone(), entries);
+        let (writes, rest) = ordered_writes(self.unsaved.take(), self.saved_ballot.commit, installed.clone(), entries);
         self.unsaved = rest;
         for write in writes {
             if let Write::Ballot(ballot) = &write {
-                let is_vote = (ballot.term, ballot.vote) != (self.told.term, self.told.vote);
-                self.voted = if is_vote { self.asked + 1 } else { self.voted };
-                self.told = *ballot;
+                let is_vote = (ballot.term, ballot.vote) != (self.saved_ballot.term, self.saved_ballot.vote);
+                self.vote_save = if is_vote { self.asked + 1 } else { self.vote_save };
+                self.saved_ballot = *ballot;
             }
             self.ask(write, out);
         }
         installed
     }
 
-    /// The log's checkpoint does not tell all that it should any more.
-    pub(crate) fn outdate(&mut self) {
-        self.node.mut_store().outdate();
+    /// Marks the checkpoint as outdated, because members or admissions changed after it.
+    pub(crate) fn mark_outdated(&mut self) {
+        self.node.mut_store().mark_outdated();
     }
 
     pub(crate) fn ask<P: Raft>(&mut self, write: Write, out: &mut Effects<'_, P>) {
@@ -177,7 +185,7 @@ impl Engine {
         }
         if let Some(ready) = last {
             self.node.on_persist_ready(ready);
-            self.redraw();
+            self.set_election_timeout();
         }
     }
 
@@ -189,32 +197,32 @@ impl Engine {
         self.node.raft.raft_log.persisted
     }
 
-    /// Whether every entry of the log is durable, which raft takes for granted where a candidate wins.
+    /// Whether every entry of the log is durable, which raft assumes of a candidate that wins.
     pub(crate) fn has_log_on_disk(&self) -> bool {
         let log = &self.node.raft.raft_log;
         log.persisted >= log.last_index()
     }
 
     pub(crate) fn has_saved_vote(&self) -> bool {
-        self.saved >= self.voted
+        self.saved >= self.vote_save
     }
 
     pub(crate) fn applied(&mut self, index: u64) {
         self.node.advance_apply_to(index);
-        self.redraw();
+        self.set_election_timeout();
     }
 
     pub(crate) fn tick(&mut self) {
         let stood = self.node.tick() && !self.leads();
         self.attempts += u64::from(stood);
-        self.redraw();
+        self.set_election_timeout();
     }
 
-    /// A message of a peer, already judged harmless. Raft may still find it pointless.
+    /// Passes a peer's message to raft. The guard has accepted it; raft may still ignore it.
     pub(crate) fn step(&mut self, from: NodeId, message: Message) {
         if let Some(message) = convert::incoming(self.me, from, message) {
             let _ = self.node.step(message);
-            self.redraw();
+            self.set_election_timeout();
         }
     }
 
@@ -224,23 +232,24 @@ impl Engine {
         message.set_msg_type(MessageType::MsgSnapshot);
         message.set_snapshot(convert::snapshot(index, log_term, &members, image));
         let _ = self.node.step(message);
-        self.redraw();
+        self.set_election_timeout();
     }
 
-    /// Puts an entry into the log and tells its index, unless raft takes no more.
+    /// Appends an entry to the log and returns its index; `None` if raft accepts no more.
     pub(crate) fn propose(&mut self, data: Bytes) -> Option<u64> {
         let proposed = self.node.propose(Vec::new(), data.into());
-        self.redraw();
+        self.set_election_timeout();
         proposed.ok().map(|()| self.node.raft.raft_log.last_index())
     }
 
-    /// Puts a change of members into the log and tells its index, unless one is under way.
+    /// Appends a change of members to the log and returns its index; `None` if another one is in
+    /// progress.
     pub(crate) fn propose_change(&mut self, context: Bytes, change: &Change) -> Option<u64> {
         if change.is_empty() || self.has_change_under_way() || self.configuration().is_joint() {
             return None;
         }
         let proposed = self.node.propose_conf_change(context.into(), change.to_raft());
-        self.redraw();
+        self.set_election_timeout();
         proposed.ok().map(|()| self.node.raft.raft_log.last_index())
     }
 
@@ -249,55 +258,55 @@ impl Engine {
         self.node.raft.has_pending_conf()
     }
 
-    /// Applies a change of members that is committed; none is the end of an exchange.
+    /// Applies a committed change of members; `None` ends a joint configuration.
     pub(crate) fn apply_change(&mut self, change: Option<&Change>) -> Configuration {
         let change = change.map_or_else(ConfChangeV2::default, Change::to_raft);
-        // A change that raft refuses now it refused everywhere: the members stay as they are.
+        // If raft rejects the change, it does so on every replica, and the members stay the same.
         let _ = self.node.apply_conf_change(&change);
         let configuration = self.configuration();
-        self.node.mut_store().outdate();
+        self.node.mut_store().mark_outdated();
         if self.leads() && !configuration.votes(self.me) {
-            // Raft would go on to lead a group that it is not in.
+            // Otherwise raft would continue to lead a group without being a member.
             let term = self.node.raft.term;
             self.node.raft.become_follower(term, raft::INVALID_ID);
         }
-        self.redraw();
+        self.set_election_timeout();
         configuration
     }
 
     pub(crate) fn campaign(&mut self) {
         self.attempts += 1;
         let _ = self.node.campaign();
-        self.redraw();
+        self.set_election_timeout();
     }
 
-    /// Follows nobody from now on, until it hears of a leader.
+    /// Forgets the leader until a message from one arrives.
     pub(crate) fn forget_leader(&mut self) {
         let term = self.node.raft.term;
         if self.node.raft.state == StateRole::Follower {
             self.node.raft.become_follower(term, raft::INVALID_ID);
         }
-        self.redraw();
+        self.set_election_timeout();
     }
 
     pub(crate) fn transfer(&mut self, to: NodeId) {
         self.node.transfer_leader(id(to));
-        self.redraw();
+        self.set_election_timeout();
     }
 
     pub(crate) fn begin_round(&mut self, round: Round) {
         self.node.read_index(round.to_bytes());
-        self.redraw();
+        self.set_election_timeout();
     }
 
-    /// A snapshot arrived as a whole, or never will.
+    /// Reports to raft that a snapshot arrived, or that it never will.
     pub(crate) fn report_snapshot(&mut self, to: NodeId, arrived: bool) {
         let status = if arrived { SnapshotStatus::Finish } else { SnapshotStatus::Failure };
         self.node.report_snapshot(id(to), status);
-        self.redraw();
+        self.set_election_timeout();
     }
 
-    /// Keeps the state at an index, saves it, and lets entries before it go.
+    /// Saves a checkpoint and drops entries before it, except for the last `entries`.
     pub(crate) fn keep<P: Raft>(&mut self, checkpoint: Checkpoint, entries: u64, out: &mut Effects<'_, P>) {
         let cut = self.node.mut_store().keep(checkpoint.clone(), entries);
         self.ask(Write::Checkpoint { checkpoint, cut }, out);
@@ -311,11 +320,11 @@ impl Engine {
         self.node.raft.state == StateRole::Leader
     }
 
-    pub(crate) fn stands(&self) -> bool {
+    pub(crate) fn is_candidate(&self) -> bool {
         matches!(self.node.raft.state, StateRole::Candidate | StateRole::PreCandidate)
     }
 
-    /// Whether every member holds all that this leader put into the log.
+    /// Whether every member has acknowledged the whole log of this leader.
     pub(crate) fn is_known_to_all(&self) -> bool {
         let last = self.last_index();
         self.node.raft.prs().iter().all(|(_, progress)| progress.matched >= last)
@@ -329,8 +338,9 @@ impl Engine {
         self.node.raft.raft_log.committed
     }
 
-    /// Whether an entry of the leader's own term is committed: only then does it know how far the log is.
-    pub(crate) fn has_settled(&self) -> bool {
+    /// Whether an entry of the leader's own term is committed: only then does it know the commit
+    /// index.
+    pub(crate) fn has_committed_in_term(&self) -> bool {
         self.node.raft.commit_to_current_term()
     }
 
@@ -346,13 +356,13 @@ impl Engine {
         Configuration::of(&self.node.raft.prs().conf().to_conf_state())
     }
 
-    /// The last entry that a member has acknowledged to this leader.
+    /// The index of the last entry that a member has acknowledged to this leader.
     pub(crate) fn acknowledged(&self, member: NodeId) -> u64 {
         self.node.raft.prs().get(id(member)).map_or(0, |progress| progress.matched)
     }
 
-    /// A member holds nothing, whatever it acknowledged: it lost its disk since.
-    pub(crate) fn begin_anew(&mut self, member: NodeId) {
+    /// Resets the progress of a member that lost its disk, whatever it acknowledged before.
+    pub(crate) fn reset_progress(&mut self, member: NodeId) {
         if self.leads()
             && let Some(progress) = self.node.raft.mut_prs().get_mut(id(member))
             && progress.matched > 0
@@ -362,7 +372,7 @@ impl Engine {
         }
     }
 
-    /// The voters that could lead in this leader's place, those that hold most of the log first.
+    /// The active voters that could replace this leader, those with most of the log first.
     pub(crate) fn successors(&self) -> Vec<NodeId> {
         let progress = self.node.raft.prs();
         let held = |voter: &NodeId| progress.get(id(*voter)).filter(|progress| progress.recent_active);
@@ -372,19 +382,20 @@ impl Engine {
         active
     }
 
-    /// Raft's own dice are thrown by the operating system. Ours follow from seed, node, term and attempt, and are set
-    /// after every call, so that a run is repeated to the last byte.
-    fn redraw(&mut self) {
-        let least = self.node.raft.election_timeout();
+    /// Sets the election timeout from seed, node, term and attempt. Raft would draw it from the
+    /// system's random source, so this runs after every call, and the same seed repeats a run
+    /// exactly.
+    fn set_election_timeout(&mut self) {
+        let min = self.node.raft.election_timeout();
         let words = [self.seed, id(self.me), self.node.raft.term, self.attempts];
         let draw = words.into_iter().fold(0x9E37_79B9_7F4A_7C15, |state: u64, word| mix(state ^ mix(word)));
-        let spread = usize::try_from(draw % least.max(1) as u64).unwrap_or(0);
-        self.node.raft.set_randomized_election_timeout(least + spread);
+        let spread = usize::try_from(draw % min.max(1) as u64).unwrap_or(0);
+        self.node.raft.set_randomized_election_timeout(min + spread);
     }
 }
 
-impl News {
-    /// A snapshot is sent in pieces; everything else goes as it is.
+impl RaftOutput {
+    /// Sends a message, or stores a snapshot, which the replica sends in pieces.
     fn route(&mut self, message: RaftMessage, mut send: impl FnMut(NodeId, Message)) {
         if message.get_msg_type() == MessageType::MsgSnapshot {
             if let Some(to) = node(message.to) {

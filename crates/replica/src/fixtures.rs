@@ -1,6 +1,7 @@
-//! Replicas that are wrong on purpose: each has one flaw that people really made, and a sweep must catch it.
+//! Faulty variants of the replica: each has one bug that real systems have had, and a sweep must
+//! catch it.
 //!
-//! The flaw is in a wrapper around the replica itself, which has none of it.
+//! The bug is in a wrapper around the replica, whose own code is unchanged.
 
 use crate::command::{Command, Event};
 use crate::durable::{Ballot, Durable, Write};
@@ -10,22 +11,23 @@ use crate::replica::{Replica, Timer};
 use crate::settings::Settings;
 use quorate_core::{Effect, Effects, Input, NodeId, Note, Order, Protocol, Sink, Time};
 
-/// What is wrong with a replica.
+/// The seeded bug of a faulty replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flaw {
     /// It acknowledges entries and votes that are not on its disk yet.
     EarlyAck,
-    /// It answers queries by itself whenever it takes itself for the leader.
+    /// It answers queries without a round whenever it believes to be the leader.
     LocalRead,
+    /// It does not save its votes.
     ForgottenVote,
-    /// It never notices that a snapshot was lost on the way.
+    /// It never notices that a snapshot was lost.
     NoReport,
     /// After a restart it applies the last entry of its checkpoint once more.
     AppliedTwice,
 }
 
 impl Flaw {
-    /// All of them.
+    /// All flaws, in the order of their declaration.
     pub const ALL: [Self; 5] =
         [Self::EarlyAck, Self::LocalRead, Self::ForgottenVote, Self::NoReport, Self::AppliedTwice];
 
@@ -40,23 +42,23 @@ impl Flaw {
         }
     }
 
-    /// What is wrong, in a few words.
+    /// A short description of the flaw.
     pub const fn what(self) -> &'static str {
         match self {
-            Self::EarlyAck => "acknowledges what is not on its disk yet, so a crash forgets it",
-            Self::LocalRead => "answers queries without asking a majority, so they may be stale",
-            Self::ForgottenVote => "does not save for whom it voted, so a restarted voter votes twice",
-            Self::NoReport => "never reports a lost snapshot, so a peer that lags stays behind for ever",
-            Self::AppliedTwice => "applies an entry again after a restart, so its state differs",
+            Self::EarlyAck => "acknowledges entries that are not on its disk yet, so a crash loses them",
+            Self::LocalRead => "answers queries without asking a majority, so answers may be stale",
+            Self::ForgottenVote => "does not save its vote, so a restarted voter can vote twice",
+            Self::NoReport => "never reports a lost snapshot, so a lagging peer never catches up",
+            Self::AppliedTwice => "applies an entry again after a restart, so its state diverges",
         }
     }
 }
 
-/// A replica with a flaw.
+/// A replica with a seeded bug.
 pub struct Flawed<S: StateMachine> {
     replica: Replica<S>,
     flaw: Flaw,
-    /// How many saves it asked for since it started.
+    /// Number of saves requested since the start.
     asked: u64,
 }
 
@@ -68,8 +70,8 @@ impl<S: StateMachine> Flawed<S> {
 
     fn pass(&mut self, now: Time, input: Input<Replica<S>>, out: &mut Effects<'_, Self>) {
         let asked = self.asked;
-        let mut spoiler = Spoiler { flaw: self.flaw, asked: &mut self.asked, out };
-        self.replica.step(now, input, &mut Effects::new(&mut spoiler));
+        let mut sink = FaultySink { flaw: self.flaw, asked: &mut self.asked, out };
+        self.replica.step(now, input, &mut Effects::new(&mut sink));
         if self.flaw == Flaw::EarlyAck && self.asked > asked {
             self.pass(now, Input::Saved(self.asked), out);
         }
@@ -101,7 +103,7 @@ impl<S: StateMachine> Protocol for Flawed<S> {
             Input::Start { mut durable, incarnation } => {
                 self.asked = 0;
                 if self.flaw == Flaw::AppliedTwice {
-                    forget_the_last(&mut durable);
+                    rewind_checkpoint(&mut durable);
                 }
                 self.pass(now, Input::Start { durable, incarnation }, out);
             }
@@ -121,8 +123,8 @@ impl<S: StateMachine> Protocol for Flawed<S> {
     }
 }
 
-/// Takes a checkpoint for one that is an entry older than it is.
-fn forget_the_last(durable: &mut Durable) {
+/// Changes a checkpoint's index to that of the entry before it.
+fn rewind_checkpoint(durable: &mut Durable) {
     let Some(checkpoint) = &mut durable.checkpoint else { return };
     let before = checkpoint.index.saturating_sub(1);
     if let Some(entry) = durable.entries.iter().find(|entry| entry.index == before) {
@@ -130,20 +132,20 @@ fn forget_the_last(durable: &mut Durable) {
     }
 }
 
-/// Passes a replica's effects on, some of them spoilt.
-struct Spoiler<'a, 'b, S: StateMachine> {
+/// Passes the replica's effects on, with the bug added.
+struct FaultySink<'a, 'b, S: StateMachine> {
     flaw: Flaw,
     asked: &'a mut u64,
     out: &'a mut Effects<'b, Flawed<S>>,
 }
 
-impl<S: StateMachine> Sink<Replica<S>> for Spoiler<'_, '_, S> {
+impl<S: StateMachine> Sink<Replica<S>> for FaultySink<'_, '_, S> {
     fn effect(&mut self, effect: Effect<Replica<S>>) {
-        let hasty = |order| if self.flaw == Flaw::EarlyAck { Order::Ahead } else { order };
+        let early_order = |order| if self.flaw == Flaw::EarlyAck { Order::Ahead } else { order };
         self.out.put(match effect {
-            Effect::Send { to, message, order } => Effect::Send { to, message, order: hasty(order) },
-            Effect::Multicast { to, message, order } => Effect::Multicast { to, message, order: hasty(order) },
-            Effect::Emit { event, order } => Effect::Emit { event, order: hasty(order) },
+            Effect::Send { to, message, order } => Effect::Send { to, message, order: early_order(order) },
+            Effect::Multicast { to, message, order } => Effect::Multicast { to, message, order: early_order(order) },
+            Effect::Emit { event, order } => Effect::Emit { event, order: early_order(order) },
             Effect::Save(write) => {
                 *self.asked += 1;
                 Effect::Save(match write {

@@ -1,21 +1,21 @@
-//! Judges a peer's message before raft sees it: raft stops the whole process over some that make no sense.
+//! Checks a peer's message before raft sees it, because raft panics on some invalid messages.
 
 use crate::engine::Engine;
 use crate::message::{Message, Piece};
 use quorate_core::NodeId;
 
-/// Terms and indexes beyond this are nonsense: no log grows so long.
-const SENSIBLE: u64 = 1 << 60;
+/// Maximum valid term and index. No log grows that long.
+const MAX_NUMBER: u64 = 1 << 60;
 
 const TOO_SOON: &str = "it would have this replica lead before its log is on the disk";
 
-/// Why a message is not taken, if it is not.
+/// Why the message must be ignored; `None` if raft may have it.
 pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Message) -> Option<&'static str> {
     if from == me {
         return Some("it claims to come from this very replica");
     }
     let (term, index) = numbers(message);
-    if term == Some(0) || term.is_some_and(|term| term > SENSIBLE) || index > SENSIBLE {
+    if term == Some(0) || term.is_some_and(|term| term > MAX_NUMBER) || index > MAX_NUMBER {
         return Some("its numbers make no sense");
     }
     match message {
@@ -24,13 +24,14 @@ pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Mes
             let terms = std::iter::once(*log_term).chain(entries.iter().map(|entry| entry.term));
             if *index == 0 || !contiguous || !terms.is_sorted_by(|one, next| one <= next) {
                 Some("its entries do not follow on each other")
-            } else if *log_term == 0 || entries.iter().any(|entry| entry.term > *term) || *commit > SENSIBLE {
+            } else if *log_term == 0 || entries.iter().any(|entry| entry.term > *term) || *commit > MAX_NUMBER {
                 Some("its numbers make no sense")
             } else {
                 None
             }
         }
-        // Who holds nothing says so in its answer; its leader remembers what it held before it lost its disk.
+        // A replica without a log may receive this from a leader that remembers what it
+        // acknowledged before it lost its disk. Its reply corrects the leader.
         Message::Heartbeat { commit, .. } if *commit > engine.last_index() && engine.last_index() > 0 => {
             Some("it takes this replica to hold entries that it does not hold")
         }
@@ -48,8 +49,9 @@ pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Mes
                 None
             }
         }
-        // Raft takes it that a candidate's log is on its disk. It is when the answer to a vote comes: the question waited.
-        Message::VoteReply { .. } if engine.stands() && !engine.has_log_on_disk() => Some(TOO_SOON),
+        // Raft assumes that a candidate's log is on its disk. For an honest reply it is, because
+        // the vote request waited for the disk.
+        Message::VoteReply { .. } if engine.is_candidate() && !engine.has_log_on_disk() => Some(TOO_SOON),
         Message::TimeoutNow { .. } if !engine.has_log_on_disk() => Some(TOO_SOON),
         Message::Vote { .. }
         | Message::VoteReply { .. }
@@ -64,7 +66,7 @@ pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Mes
     }
 }
 
-/// The term of a message, if it has one, and its largest index.
+/// The term of a message, if it has one, and its highest index.
 fn numbers(message: &Message) -> (Option<u64>, u64) {
     match message {
         Message::Vote { term, index, log_term, commit, .. } => (Some(*term), (*index).max(*log_term).max(commit.index)),

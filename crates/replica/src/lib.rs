@@ -1,8 +1,9 @@
-//! A replicated log with any deterministic state machine on top, as one protocol around tikv's raft.
+//! A replicated log with any deterministic state machine on top, as one protocol around tikv's
+//! raft.
 //!
-//! [`Replica`] is a [`Protocol`](quorate_core::Protocol) like any algorithm of the core: the simulator runs whole clusters of it under
-//! faults, and a driver with real disks and links runs the same code. A user proposes commands and asks queries;
-//! a [`StateMachine`] says what they mean.
+//! [`Replica`] is a [`Protocol`](quorate_core::Protocol) like any algorithm of the core: the
+//! simulator runs clusters of it under faults, and a driver with real disks and links runs the same
+//! code. A client proposes commands and asks queries; a [`StateMachine`] executes them.
 
 pub mod batch;
 mod clock;

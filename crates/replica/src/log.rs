@@ -1,4 +1,4 @@
-//! The log that raft reads: a checkpoint, and the entries that are kept.
+//! The log that raft reads: a checkpoint and the kept entries.
 
 use crate::convert;
 use crate::durable::{Ballot, Checkpoint, Cut, Durable};
@@ -8,24 +8,26 @@ use raft::{Error, GetEntriesContext, RaftState, Result, Storage, StorageError};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where every log begins: the founders' state takes this place, so that who comes later must be given a snapshot.
+/// The position of the founders' initial state in every log. It makes sure that a later member
+/// needs a snapshot.
 pub(crate) const FOUNDING: Cut = Cut { index: 1, term: 1 };
 
-/// The log of one replica, in memory. What of it is durable, the replica knows.
+/// The in-memory log of one replica. The engine tracks which part of it is durable.
 pub(crate) struct Log {
     ballot: Ballot,
-    /// The state at some index; nothing for a replica that was not let in yet.
+    /// The last checkpoint; `None` for a replica that was not admitted yet.
     checkpoint: Option<Checkpoint>,
     entries: VecDeque<RaftEntry>,
     cut: Cut,
-    /// Whether the checkpoint names the members of today.
+    /// Whether the checkpoint has the current members.
     is_current: bool,
-    /// Somebody needs a snapshot that is newer than the checkpoint.
+    /// Whether a peer needs a snapshot that is newer than the checkpoint.
     wanted: AtomicBool,
 }
 
 impl Log {
-    /// The log on a disk. `founding` is the state that the group began with, for those who founded it.
+    /// Opens the log from the durable state. `founding` is the initial state of the group, for its
+    /// founders.
     pub(crate) fn open(durable: Durable, founding: Option<Checkpoint>) -> Self {
         let Durable { mut ballot, checkpoint, entries, cut, wiped, born: _ } = durable;
         let checkpoint = checkpoint.or_else(|| founding.filter(|_| !wiped));
@@ -33,7 +35,7 @@ impl Log {
         let cut = cut.or(beginning).unwrap_or(Cut { index: 0, term: 0 });
         let entries: VecDeque<_> = entries.iter().map(Entry::to_raft).collect();
         let (last, last_term) = entries.back().map_or((cut.index, cut.term), |entry| (entry.index, entry.term));
-        // A crash may keep a vote that told of entries which it did not keep.
+        // A crash may have kept a ballot whose commit index refers to entries that it lost.
         let applied = checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.index);
         ballot.commit = ballot.commit.clamp(applied.min(last), last);
         ballot.term = ballot.term.max(last_term);
@@ -48,7 +50,7 @@ impl Log {
         self.entries.back().map_or(self.cut.index, |entry| entry.index)
     }
 
-    /// The entry at an index, if it is kept.
+    /// The entry at an index, if the log has it.
     pub(crate) fn entry(&self, index: u64) -> Option<&RaftEntry> {
         let place = index.checked_sub(self.cut.index + 1)?;
         self.entries.get(usize::try_from(place).ok()?)
@@ -58,7 +60,7 @@ impl Log {
         if index == self.cut.index { Some(self.cut.term) } else { self.entry(index).map(|entry| entry.term) }
     }
 
-    /// Adds entries in place of all from the first of them on.
+    /// Appends entries, which replace all existing ones from the first of them on.
     pub(crate) fn append(&mut self, entries: &[RaftEntry]) {
         let Some(first) = entries.first() else { return };
         let keep = first.index.saturating_sub(self.cut.index + 1);
@@ -73,17 +75,17 @@ impl Log {
         self.checkpoint = Some(checkpoint);
     }
 
-    pub(crate) fn outdate(&mut self) {
+    pub(crate) fn mark_outdated(&mut self) {
         self.is_current = false;
     }
 
-    /// Keeps the state at an index and lets entries go, but for the last so many before it. Tells where the log now
-    /// begins.
+    /// Stores a checkpoint and drops the entries before it, except for the last `entries`. Returns
+    /// where the log now begins.
     pub(crate) fn keep(&mut self, checkpoint: Checkpoint, entries: u64) -> Cut {
         let index = checkpoint.index.saturating_sub(entries).max(self.cut.index);
         if let Some(term) = self.term_at(index) {
-            let gone = usize::try_from(index - self.cut.index).unwrap_or(usize::MAX).min(self.entries.len());
-            self.entries.drain(..gone);
+            let dropped = usize::try_from(index - self.cut.index).unwrap_or(usize::MAX).min(self.entries.len());
+            self.entries.drain(..dropped);
             self.cut = Cut { index, term };
         }
         self.checkpoint = Some(checkpoint);
@@ -91,7 +93,7 @@ impl Log {
         self.cut
     }
 
-    /// Whether somebody needs a newer snapshot, which is then being seen to.
+    /// Returns and clears whether a peer needs a newer snapshot.
     pub(crate) fn take_wanted(&self) -> bool {
         self.wanted.swap(false, Ordering::Relaxed)
     }
@@ -140,7 +142,8 @@ impl Storage for Log {
         Ok(self.last())
     }
 
-    /// A snapshot names the members of today: who comes to stay must find itself among them, in the part it has now.
+    /// A snapshot must have the current members, so that a new member finds itself among them in
+    /// its current role.
     fn snapshot(&self, request_index: u64, _to: u64) -> Result<Snapshot> {
         match &self.checkpoint {
             Some(Checkpoint { index, term, members, image }) if *index >= request_index && self.is_current => {

@@ -1,4 +1,4 @@
-//! The state machine that is replicated, and the time it lives in.
+//! The replicated state machine, and log time.
 
 use crate::version::FormatError;
 use quorate_core::Duration;
@@ -8,80 +8,82 @@ use std::fmt;
 
 /// A deterministic state machine on top of a replicated log.
 ///
-/// Every replica applies the same commands in the same order at the same log time, so all of them have the same state
-/// at the same index, byte for byte. It has no clock, no dice and no IO of its own.
+/// Every replica applies the same commands in the same order at the same log time, so all of them
+/// have the same state at the same index, byte for byte. The state machine must not use clocks,
+/// randomness or IO.
 pub trait StateMachine: Default {
-    /// What changes it. It travels through the log, in the format of `postcard`: a type whose fields are flattened, or whose
-    /// choices are untagged, cannot be read back, and is refused when it is proposed.
+    /// A command that changes the state. The log stores it with `postcard`, so a type with
+    /// flattened fields or untagged enums cannot be decoded, and a replica refuses to propose it.
     type Command: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned;
-    /// What reads it.
+    /// A query that reads the state.
     type Query: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned;
-    /// What a command or a query gives back.
+    /// The answer to a command or a query.
     type Answer: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned;
 
     /// Applies one command.
     fn apply(&mut self, at: At, command: &Self::Command) -> Self::Answer;
 
-    /// Answers a query. It changes nothing.
+    /// Answers a query without changing the state.
     fn query(&self, at: At, query: &Self::Query) -> Self::Answer;
 
-    /// What a command asks, in a few words for people who watch.
-    fn command_words(command: &Self::Command) -> String {
+    /// A short description of a command for traces.
+    fn describe_command(command: &Self::Command) -> String {
         format!("{command:?}")
     }
 
-    /// What a query asks, in a few words.
-    fn query_words(query: &Self::Query) -> String {
+    /// A short description of a query for traces.
+    fn describe_query(query: &Self::Query) -> String {
         format!("{query:?}")
     }
 
-    /// What is answered, in a few words.
-    fn answer_words(answer: &Self::Answer) -> String {
+    /// A short description of an answer for traces.
+    fn describe_answer(answer: &Self::Answer) -> String {
         format!("{answer:?}")
     }
 
-    /// The whole state, so that [`restore`](Self::restore) gives an equal one. Equal states give equal bytes.
+    /// Encodes the whole state for [`restore`](Self::restore). Equal states must give equal bytes.
     fn snapshot(&self) -> Vec<u8>;
 
-    /// The state that these bytes are a snapshot of. Bytes that are none, or of a newer format, are refused.
+    /// Decodes a snapshot. Fails if the bytes are not valid or have a newer format.
     fn restore(bytes: &[u8]) -> Result<Self, FormatError>;
 }
 
-/// Where in the log, and when by the log's own time.
+/// A position in the log, and its log time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct At {
     pub index: u64,
     pub time: LogTime,
 }
 
-/// The time of the log: how long, in all, leaders have led.
+/// Log time: the total time during which leaders have led.
 ///
-/// It is in every entry and never goes back. It stands still while nobody leads, so it never outruns real time by more
-/// than the clocks' drift, and what expires by it expires late rather than early.
+/// Every entry has one, and it never goes back. It stops while there is no leader, so it is never
+/// ahead of real time by more than the clocks' drift, and leases measured by it expire late rather
+/// than early.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LogTime(u64);
 
 impl LogTime {
-    /// Before any leader led.
+    /// The log time before the first leader.
     pub const ZERO: Self = Self(0);
 
-    /// So many nanoseconds after the beginning.
+    /// The log time of this many nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// Nanoseconds since the beginning.
+    /// Nanoseconds since [`ZERO`](Self::ZERO).
     pub const fn nanos(self) -> u64 {
         self.0
     }
 
-    /// This much later.
+    /// The log time that is later by `length`.
     pub const fn after(self, length: Duration) -> Self {
         Self(self.0.saturating_add(length.nanos()))
     }
 
-    /// How long after the other it is; nothing if it is not.
+    /// The time since an earlier log time; zero if it is not earlier.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

@@ -1,4 +1,4 @@
-//! Who takes part: voters, learners, and both sets while one is exchanged for another.
+//! The members of a group: voters and learners, and the joint configuration during a change.
 
 use quorate_core::{Group, NodeId};
 use raft::eraftpb::{ConfChangeSingle, ConfChangeType, ConfChangeV2, ConfState};
@@ -6,21 +6,22 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// The members as users name them.
+/// The members of a group, as clients specify them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Members {
     pub voters: BTreeSet<NodeId>,
-    /// They hear everything and decide nothing.
+    /// Members that receive the log but do not vote.
     pub learners: BTreeSet<NodeId>,
 }
 
 impl Members {
-    /// A group of voters.
+    /// Members that are all voters.
     pub fn voters(group: &Group) -> Self {
         Self { voters: group.iter().collect(), learners: BTreeSet::new() }
     }
 
-    /// Whether they could be members at all.
+    /// Whether these are valid members: at least one voter, and no node that is both voter and
+    /// learner.
     pub fn make_sense(&self) -> bool {
         !self.voters.is_empty() && self.voters.is_disjoint(&self.learners)
     }
@@ -36,40 +37,41 @@ impl fmt::Display for Members {
     }
 }
 
-/// The members as the log knows them: two sets of voters while one is exchanged for the other.
+/// The members as the log records them: two sets of voters during a joint change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Configuration {
     pub incoming: Members,
-    /// The voters who leave. A majority of them must agree too, until the exchange is over.
+    /// The old voters during a joint change. Until it ends, a majority of them must agree too.
     pub outgoing: BTreeSet<NodeId>,
-    /// Voters who leave and will be learners.
+    /// Old voters that become learners.
     pub demoted: BTreeSet<NodeId>,
     pub auto_leave: bool,
 }
 
 impl Configuration {
-    /// The first one of a group.
+    /// The first configuration of a group.
     pub fn founding(members: Members) -> Self {
         Self { incoming: members, ..Self::default() }
     }
 
-    /// Whether an exchange is under way.
+    /// Whether a joint change is in progress.
     pub fn is_joint(&self) -> bool {
         !self.outgoing.is_empty()
     }
 
-    /// Whether a node has any part in it.
+    /// Whether a node is a member, old or new.
     pub fn contains(&self, node: NodeId) -> bool {
         let Members { voters, learners } = &self.incoming;
         [voters, learners, &self.outgoing].iter().any(|set| set.contains(&node))
     }
 
-    /// Whether a node votes in it.
+    /// Whether a node is a voter, old or new.
     pub fn votes(&self, node: NodeId) -> bool {
         self.incoming.voters.contains(&node) || self.outgoing.contains(&node)
     }
 
-    /// Whether raft would take it. What a peer sends is asked this first.
+    /// Whether raft would accept the configuration. Configurations from peers are checked before
+    /// raft sees them.
     pub fn makes_sense(&self) -> bool {
         self.incoming.make_sense()
             && self.incoming.learners.is_disjoint(&self.outgoing)
@@ -101,7 +103,8 @@ impl Configuration {
     }
 }
 
-/// One step from some members to others. Raft exchanges whole sets jointly, and single voters simply.
+/// A change of members. Raft changes several voters by a joint configuration, and a single voter
+/// directly.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Change(Vec<Step>);
 
@@ -145,7 +148,7 @@ pub(crate) fn id(node: NodeId) -> u64 {
     u64::from(node.number())
 }
 
-/// The node that raft numbers so; raft's zero is nobody.
+/// The node with this raft id; `None` for raft's 0, which means no node.
 pub(crate) fn node(id: u64) -> Option<NodeId> {
     u32::try_from(id).ok().and_then(NodeId::new)
 }
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_names_only_what_changes() {
+    fn a_change_contains_only_differences() {
         let Change(steps) = Change::between(&members(&[1, 2, 3], &[4]), &members(&[1, 3, 4], &[5]));
         let [two, four, five] = [2, 4, 5].map(|number| NodeId::new(number).unwrap());
         assert_eq!(steps, [Step::Voter(four), Step::Learner(five), Step::Gone(two)]);
@@ -173,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn configurations_pass_through_raft_unchanged() {
+    fn configurations_round_trip_through_raft() {
         let configuration = Configuration {
             incoming: members(&[1, 4], &[5]),
             outgoing: set(&[1, 2, 3]),
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_seen() {
+    fn invalid_members_are_detected() {
         assert!(!members(&[], &[1]).make_sense());
         assert!(!members(&[1, 2], &[2]).make_sense());
         let demoted = Configuration { demoted: set(&[1]), ..Configuration::founding(members(&[1], &[])) };

@@ -1,10 +1,12 @@
-//! Who is in a group, kept by a replicated log; and a node that has both, a replica of that log and a member of the group.
+//! A group's membership in a replicated log, and a node that is both a replica of that log and a
+//! member of the group.
 //!
-//! [`GroupMembership`] is the state machine: core's [`Membership`], whose time is the log's. [`Member`] is the node.
+//! [`GroupMembership`] is the state machine: core's [`Membership`] in log time. [`Member`] is the
+//! node.
 
-mod desk;
 mod member;
 mod message;
+mod pending;
 mod plan;
 
 pub use member::{Member, about};
@@ -20,40 +22,41 @@ use std::collections::BTreeMap;
 
 const MEMBERSHIP: Format = Format { what: "group membership", version: 1 };
 
-/// The membership of one group in a log: nothing at first, and from its founding on views and leases in log time.
+/// The membership of one group as a state machine: empty at first, and from its founding on views
+/// and leases in log time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupMembership(Option<Founded>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Founded {
-    /// When, in log time. The membership counts from here.
+    /// The log time of the founding, from which the membership's time counts.
     founded: LogTime,
     latest: LogTime,
     membership: Membership,
-    /// When members asked for the leases they have, each on its own clock.
+    /// When members requested the leases that they have, each on its own clock.
     asked: BTreeMap<NodeId, (Stay, Time)>,
 }
 
-/// What the log says about a group.
+/// A command of the state machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
-    /// The group begins with these members, on these terms. A group that has begun does not begin again.
+    /// Founds the group with these members and lease terms. Does nothing if the group exists.
     Found { members: Group, terms: Terms },
-    /// A node asks for a change.
+    /// A node's request.
     Ask(Ask),
 }
 
-/// A request, and when it was made.
+/// A request, and the time at which it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ask {
     pub request: Request,
-    /// When, on the clock of the node that asks. A lease that comes of it counts from here.
+    /// The time of the request on the requester's clock. A lease granted by it counts from here.
     pub asked: Time,
 }
 
 impl Ask {
-    /// The node whose request it is; nobody's is the passing of time.
+    /// The requester; `None` for a tick.
     pub const fn asker(&self) -> Option<NodeId> {
         match self.request {
             Request::Join { node, .. } | Request::Renew { node, .. } | Request::Leave { node, .. } => Some(node),
@@ -64,22 +67,23 @@ impl Ask {
 }
 
 impl GroupMembership {
-    /// The number of the present view; nothing before the founding.
+    /// The epoch of the current view; `None` before the founding.
     pub fn epoch(&self) -> Option<Epoch> {
         self.0.as_ref().map(|founded| founded.membership.epoch())
     }
 
-    /// The present view; nothing before the founding.
+    /// The current view; `None` before the founding.
     pub fn view(&self) -> Option<View> {
         self.0.as_ref().map(|founded| founded.membership.view())
     }
 
-    /// The membership itself; nothing before the founding.
+    /// The membership; `None` before the founding.
     pub fn membership(&self) -> Option<&Membership> {
         self.0.as_ref().map(|founded| &founded.membership)
     }
 
-    /// The latest instant of its own clock at which a member asked for a lease that it got in its present stay.
+    /// The latest time, on the member's own clock, at which it requested a lease that it got in its
+    /// current stay.
     pub fn asked(&self, node: NodeId) -> Option<(Stay, Time)> {
         self.0.as_ref()?.asked.get(&node).copied()
     }
@@ -89,13 +93,14 @@ impl GroupMembership {
         self.0.as_ref().map_or(LogTime::ZERO, |founded| founded.latest)
     }
 
-    /// The log time at which the next lease runs out.
+    /// The log time at which the next lease expires.
     pub fn next_expiry(&self) -> Option<LogTime> {
         let Founded { founded, membership, .. } = self.0.as_ref()?;
         Some(founded.after(membership.next_expiry()?))
     }
 
-    /// A second founding changes nothing: two leaders may both have thought that theirs is the first.
+    /// Founds the group. A second founding changes nothing, because two leaders may both propose
+    /// one.
     fn found(&mut self, at: LogTime, members: &Group, terms: Terms) -> Answer {
         if self.0.is_none() {
             let membership = Membership::founding(members, terms);
@@ -120,22 +125,24 @@ impl Founded {
         if let (Request::Join { node, .. } | Request::Renew { node, .. }, Answer::In(stay)) = (request, answer) {
             self.note(node, stay, asked);
         }
-        self.forget_the_departed();
+        self.forget_removed();
         answer
     }
 
-    /// Who is out accuses nobody. So of two whose connection broke, the one that is heard first stays.
+    /// Only members may report suspicions. So if two members suspect each other, the first report
+    /// in the log removes the other one.
     fn is_in(&self, node: NodeId) -> bool {
         self.membership.view().members().contains(node)
     }
 
-    /// Requests may arrive in another order than they were made in, and the lease is as long as the latest of them makes it.
+    /// Records the time of a granted request. Requests may arrive out of order; the latest one
+    /// determines the lease.
     fn note(&mut self, node: NodeId, stay: Stay, asked: Time) {
         let noted = self.asked.entry(node).or_insert((stay, asked));
         *noted = if noted.0 == stay { (stay, noted.1.max(asked)) } else { (stay, asked) };
     }
 
-    fn forget_the_departed(&mut self) {
+    fn forget_removed(&mut self) {
         let view = self.membership.view();
         self.asked.retain(|node, (stay, _)| view.stay(*node) == Some(*stay));
     }
@@ -158,20 +165,20 @@ impl StateMachine for GroupMembership {
         match *query {}
     }
 
-    fn command_words(command: &Change) -> String {
+    fn describe_command(command: &Change) -> String {
         match command {
             Change::Found { members, .. } => format!("found the group of {members}"),
             Change::Ask(Ask { request, .. }) => match request {
-                Request::Join { node, incarnation } => format!("let life {incarnation} of {node} in"),
+                Request::Join { node, incarnation } => format!("admit incarnation {incarnation} of {node}"),
                 Request::Renew { node, .. } => format!("renew the lease of {node}"),
-                Request::Leave { node, .. } => format!("let {node} go"),
+                Request::Leave { node, .. } => format!("remove {node} at its request"),
                 Request::Suspect { node, by, .. } => format!("{by} suspects {node}"),
-                Request::Tick => "let time pass".into(),
+                Request::Tick => "advance the time".into(),
             },
         }
     }
 
-    fn answer_words(answer: &Answer) -> String {
+    fn describe_answer(answer: &Answer) -> String {
         match answer {
             Answer::In(stay) => format!("in, since view {}", stay.since),
             Answer::Out => "out".into(),
@@ -229,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn before_its_founding_a_group_has_no_view_and_lets_nobody_in() {
+    fn before_its_founding_a_group_has_no_view_and_admits_no_node() {
         let mut group = GroupMembership::default();
         let join = ask(Request::Join { node: node(1), incarnation: Incarnation::FIRST }, 0);
         assert_eq!(group.apply(at(1), &join), Answer::Out);
@@ -251,31 +258,31 @@ mod tests {
     #[test]
     fn a_lease_counts_from_the_latest_request_of_the_present_stay() {
         let mut group = founded_at(0);
-        assert_eq!(group.asked(node(1)), None, "nobody asked");
+        assert_eq!(group.asked(node(1)), None, "no node has requested a lease");
         group.apply(at(1), &renew(1, 70));
         group.apply(at(2), &renew(1, 60));
         assert_eq!(group.asked(node(1)), Some((FIRST, clock(70))));
         group.apply(at(5_000), &renew(1, 80));
-        assert_eq!(group.asked(node(1)), None, "its stay is over");
+        assert_eq!(group.asked(node(1)), None, "its stay has ended");
         let join = ask(Request::Join { node: node(1), incarnation: Incarnation::FIRST }, 50);
         assert_eq!(group.apply(at(5_001), &join), Answer::In(Stay { since: Epoch(3), ..FIRST }));
         assert_eq!(group.asked(node(1)), Some((Stay { since: Epoch(3), ..FIRST }, clock(50))));
     }
 
     #[test]
-    fn of_two_who_accuse_each_other_the_first_one_stays() {
+    fn of_two_members_that_suspect_each_other_the_first_reporter_stays() {
         let mut group = founded_at(0);
-        let accuse = |by, of| {
+        let suspect = |by, of| {
             let (node, by) = (node(of), node(by));
             ask(Request::Suspect { node, stay: FIRST, by, why: Suspicion::Closed }, 0)
         };
-        group.apply(at(1), &accuse(2, 1));
-        group.apply(at(1), &accuse(1, 2));
+        group.apply(at(1), &suspect(2, 1));
+        group.apply(at(1), &suspect(1, 2));
         assert_eq!(members(&group), [2, 3]);
     }
 
     #[test]
-    fn a_snapshot_reads_as_it_was_and_a_newer_one_is_refused() {
+    fn a_snapshot_round_trips_and_a_newer_one_is_refused() {
         let mut group = founded_at(7);
         group.apply(at(9), &renew(3, -4));
         group.apply(at(9), &ask(Request::Leave { node: node(1), stay: FIRST }, 1));

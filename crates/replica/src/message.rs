@@ -1,4 +1,5 @@
-//! What replicas send each other, in types of our own: nothing that a peer sends reaches raft's old decoder.
+//! Messages between replicas, in types of our own: raft's protobuf decoder never sees a peer's
+//! bytes.
 
 use crate::members::Configuration;
 use bytes::Bytes;
@@ -13,20 +14,21 @@ pub struct Entry {
     pub body: Body,
 }
 
-/// What an entry says.
+/// The contents of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Body {
-    /// Nothing: a leader's first.
+    /// A leader's empty first entry.
     Blank,
-    /// Commands with their log time, as [`Batch`](crate::batch::Batch) writes them.
+    /// Commands with their log time, encoded by [`Batch`](crate::batch::Batch).
     Batch(Bytes),
-    /// A change of the members with its log time, as [`Batch`](crate::batch::Batch) writes it.
+    /// An encoded change of the members with its log time.
     Change(Bytes),
+    /// The end of a joint change.
     Leave,
 }
 
-/// A round by which a leader makes sure that it still leads, for all queries that wait at one replica.
+/// A round of heartbeats that confirms the leader, for all queries that wait at one replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Round {
     pub node: NodeId,
@@ -34,52 +36,53 @@ pub struct Round {
     pub number: u64,
 }
 
-/// What one replica tells another. Each carries its sender's term.
+/// A message between replicas. Most kinds carry the sender's term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// Asks for a vote in a term. With `pre` it only asks whether the receiver would vote, so that a hopeless candidate disturbs
-    /// nobody. `forced` says that the leader itself asked the sender to stand.
+    /// Requests a vote in a term. With `pre` it only asks whether the receiver would vote, so that
+    /// a candidate that cannot win does not disturb the group. `forced` means that the leader
+    /// transfers its leadership to the sender.
     Vote { term: u64, pre: bool, forced: bool, log_term: u64, index: u64, commit: Commit },
-    /// Yes or no, in the term of the vote, or in the later term of a sender that knows better.
+    /// Grants or denies a vote, in the term of the request or in the sender's later term.
     VoteReply { term: u64, pre: bool, granted: bool, commit: Commit },
-    /// Entries that follow on one that the receiver should have.
+    /// Entries that follow an entry which the receiver should have.
     Append { term: u64, log_term: u64, index: u64, entries: Vec<Entry>, commit: u64 },
-    /// Up to which index the logs agree; or, with a hint where to try next, at which they do not.
+    /// The index up to which the logs agree, or a rejection with a hint where to try next.
     AppendReply { term: u64, index: u64, commit: u64, rejected: Option<Hint> },
-    /// The leader leads.
+    /// A leader's heartbeat.
     Heartbeat { term: u64, commit: u64, round: Option<Round> },
-    /// The sender follows.
+    /// A follower's reply to a heartbeat.
     HeartbeatReply { term: u64, commit: u64, round: Option<Round> },
-    /// Stand for election at once.
+    /// Asks the receiver to become a candidate at once, for a leadership transfer.
     TimeoutNow { term: u64 },
-    /// From which index on may these queries be answered?
+    /// Asks the leader which index must be applied before the queries of this round are answered.
     ReadIndex { round: Round },
-    /// From this one on.
+    /// The index that must be applied before the queries of this round are answered.
     ReadIndexReply { term: u64, index: u64, round: Round },
-    /// The sender holds nothing, and waits to be let in by this name.
+    /// Asks for admission: the sender has no log, and waits since this incarnation.
     Knock { born: Incarnation },
     /// A piece of a snapshot.
     Piece(Piece),
-    /// How many bytes of a snapshot have come, from its beginning.
+    /// The number of bytes of a snapshot that the sender has, from its beginning.
     PieceReply { snapshot: SnapshotId, held: u64 },
 }
 
-/// How far the log is committed, and the term of the last entry that is.
+/// The index and term of the last committed entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Commit {
     pub index: u64,
     pub term: u64,
 }
 
-/// Where a log that does not agree might.
+/// A position at which two diverging logs may agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Hint {
     pub index: u64,
     pub log_term: u64,
 }
 
-/// Which snapshot.
+/// The id of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SnapshotId {
     pub term: u64,

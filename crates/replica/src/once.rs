@@ -1,4 +1,5 @@
-//! Requests that are done once however often they are sent: a client numbers them, and the last answer is kept.
+//! Exactly-once execution of requests: clients number their requests, and the last answer of each
+//! client is kept.
 
 use crate::machine::{At, StateMachine};
 use crate::version::{Format, FormatError};
@@ -7,19 +8,20 @@ use std::collections::BTreeMap;
 
 const ONCE: Format = Format { what: "table of clients", version: 1 };
 
-/// A state machine whose commands may be sent again without being done again.
+/// A state machine that executes each request once, however often a client sends it.
 ///
-/// A proposal's fate can be unknown when the leadership moves. Its client then sends it again under the same number, and
-/// whichever copy comes first in the log counts. A client has one request under way at a time.
+/// The outcome of a proposal can be unknown when the leadership moves. The client then sends it
+/// again with the same number, and the first copy in the log counts. A client has one pending
+/// request at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Once<S: StateMachine> {
     machine: S,
-    /// For each client, its last request and what came of it.
+    /// The number of each client's last request, and its answer.
     answered: BTreeMap<u64, (u64, S::Answer)>,
     requests: u64,
 }
 
-// Written by hand, because a derive would ask Default of the answers.
+// Not derived, because a derive would require `Default` of the answers.
 impl<S: StateMachine> Default for Once<S> {
     fn default() -> Self {
         Self { machine: S::default(), answered: BTreeMap::new(), requests: 0 }
@@ -30,7 +32,7 @@ impl<S: StateMachine> Default for Once<S> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Request<C> {
     pub client: u64,
-    /// Its number among that client's requests; they only grow.
+    /// The number of the client's request. Numbers only grow.
     pub number: u64,
     pub command: C,
 }
@@ -47,7 +49,7 @@ impl<S: StateMachine> StateMachine for Once<S> {
     type Query = S::Query;
     type Answer = Option<S::Answer>;
 
-    /// An old request, whose client has long gone on, is neither done nor answered.
+    /// Returns `None` for a request older than the client's last one, without executing it.
     fn apply(&mut self, at: At, request: &Self::Command) -> Self::Answer {
         self.requests += 1;
         match self.answered.get(&request.client) {
@@ -64,16 +66,18 @@ impl<S: StateMachine> StateMachine for Once<S> {
         Some(self.machine.query(at, query))
     }
 
-    fn command_words(request: &Self::Command) -> String {
-        S::command_words(&request.command)
+    fn describe_command(request: &Self::Command) -> String {
+        S::describe_command(&request.command)
     }
 
-    fn query_words(query: &Self::Query) -> String {
-        S::query_words(query)
+    fn describe_query(query: &Self::Query) -> String {
+        S::describe_query(query)
     }
 
-    fn answer_words(answer: &Self::Answer) -> String {
-        answer.as_ref().map_or_else(|| "nothing: it is an old request".into(), S::answer_words)
+    fn describe_answer(answer: &Self::Answer) -> String {
+        answer
+            .as_ref()
+            .map_or_else(|| "no answer: the request is older than the client's last one".into(), S::describe_answer)
     }
 
     fn snapshot(&self) -> Vec<u8> {
@@ -97,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_request_is_answered_and_not_done_again() {
+    fn a_repeated_request_is_answered_and_not_executed_again() {
         let mut machine = Once::<Registers>::default();
         assert_eq!(machine.apply(At::default(), &request(1, 7)), Some(Answer::Written));
         assert_eq!(machine.apply(At::default(), &request(1, 7)), Some(Answer::Written));

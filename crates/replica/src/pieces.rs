@@ -1,4 +1,4 @@
-//! Snapshots in pieces: one piece under way at a time, each acknowledged, lost ones repeated.
+//! Snapshots in pieces: one piece in flight at a time, each acknowledged, lost ones retransmitted.
 
 use crate::durable::Checkpoint;
 use crate::members::Configuration;
@@ -6,10 +6,10 @@ use crate::message::{Piece, SnapshotId};
 use bytes::Bytes;
 use quorate_core::NodeId;
 
-/// How often a piece is repeated before the snapshot is given up.
+/// Maximum number of retransmissions of a piece before the snapshot is abandoned.
 const TRIES: u32 = 5;
 
-pub(crate) struct Sending {
+pub(crate) struct SnapshotSender {
     snapshot: SnapshotId,
     members: Configuration,
     image: Bytes,
@@ -18,15 +18,15 @@ pub(crate) struct Sending {
     tries: u32,
 }
 
-/// What comes of an acknowledgement or a wait.
+/// The next action after an acknowledgement or a timeout.
 pub(crate) enum Progress {
     Next(Piece),
-    Arrived,
-    GivenUp,
-    Nothing,
+    Complete,
+    Abandoned,
+    Ignored,
 }
 
-impl Sending {
+impl SnapshotSender {
     pub(crate) fn new(term: u64, checkpoint: Checkpoint, piece_bytes: usize) -> Self {
         let Checkpoint { index, term: log_term, members, image } = checkpoint;
         let snapshot = SnapshotId { term, index, log_term };
@@ -48,49 +48,51 @@ impl Sending {
     pub(crate) fn acknowledged(&mut self, snapshot: SnapshotId, held: u64) -> Progress {
         let restarted = held == 0 && self.held > 0;
         if snapshot != self.snapshot || (held <= self.held && !restarted) {
-            return Progress::Nothing;
+            return Progress::Ignored;
         }
         if held >= self.image.len() as u64 {
-            return Progress::Arrived;
+            return Progress::Complete;
         }
-        // A peer that began anew spends a try, so that it cannot go on for ever.
+        // A peer that started again uses up a try, so that this cannot repeat for ever.
         self.tries = if restarted { self.tries + 1 } else { 0 };
         self.held = held;
         Progress::Next(self.piece())
     }
 
-    /// Nothing was heard for a while.
-    pub(crate) fn overdue(&mut self) -> Progress {
+    /// Handles the timeout of an acknowledgement.
+    pub(crate) fn timed_out(&mut self) -> Progress {
         self.tries += 1;
-        if self.tries > TRIES { Progress::GivenUp } else { Progress::Next(self.piece()) }
+        if self.tries > TRIES { Progress::Abandoned } else { Progress::Next(self.piece()) }
     }
 }
 
 #[derive(Default)]
-pub(crate) struct Receiving {
-    under_way: Option<Arriving>,
-    /// The last one that was whole: its last acknowledgement may have been lost.
+pub(crate) struct SnapshotReceiver {
+    under_way: Option<PartialSnapshot>,
+    /// The last complete snapshot, in case its last acknowledgement was lost.
     whole: Option<(NodeId, SnapshotId, u64)>,
 }
 
-struct Arriving {
+struct PartialSnapshot {
     from: NodeId,
     snapshot: SnapshotId,
     length: u64,
     bytes: Vec<u8>,
 }
 
-impl Receiving {
-    /// Takes a piece. Tells how much of its snapshot is held now, and the snapshot if this made it whole.
+impl SnapshotReceiver {
+    /// Adds a piece. Returns the number of bytes received so far, and the snapshot if it is now
+    /// complete.
     pub(crate) fn take(&mut self, from: NodeId, piece: Piece) -> (u64, Option<Checkpoint>) {
         let Piece { snapshot, members, length, offset, bytes } = piece;
         if let Some((_, _, held)) = self.whole.filter(|(peer, known, _)| (*peer, *known) == (from, snapshot)) {
             return (held, None);
         }
-        let same =
-            |arriving: &Arriving| (arriving.from, arriving.snapshot, arriving.length) == (from, snapshot, length);
+        let same = |arriving: &PartialSnapshot| {
+            (arriving.from, arriving.snapshot, arriving.length) == (from, snapshot, length)
+        };
         if offset == 0 && !self.under_way.as_ref().is_some_and(same) {
-            self.under_way = Some(Arriving { from, snapshot, length, bytes: Vec::new() });
+            self.under_way = Some(PartialSnapshot { from, snapshot, length, bytes: Vec::new() });
         }
         let Some(arriving) = self.under_way.as_mut().filter(|arriving| same(arriving)) else { return (0, None) };
         if offset == arriving.bytes.len() as u64 {
@@ -109,7 +111,7 @@ impl Receiving {
 
 #[cfg(test)]
 mod tests {
-    use super::{Progress, Receiving, Sending};
+    use super::{Progress, SnapshotReceiver, SnapshotSender};
     use crate::durable::Checkpoint;
     use crate::members::Configuration;
     use quorate_core::NodeId;
@@ -120,37 +122,37 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_arrives_whole_through_losses_and_repetitions() {
+    fn a_snapshot_arrives_despite_losses_and_duplicates() {
         let peer = NodeId::from_index(1);
-        let mut sending = Sending::new(3, checkpoint(), 4);
-        let mut receiving = Receiving::default();
+        let mut sending = SnapshotSender::new(3, checkpoint(), 4);
+        let mut receiving = SnapshotReceiver::default();
         let (held, none) = receiving.take(peer, sending.piece());
         assert!(held == 4 && none.is_none());
-        // The acknowledgement is lost, and the piece repeated.
-        let Progress::Next(again) = sending.overdue() else { panic!("too impatient") };
+        // The acknowledgement is lost, and the piece is sent again.
+        let Progress::Next(again) = sending.timed_out() else { panic!("abandoned too early") };
         let snapshot = again.snapshot;
         assert_eq!(receiving.take(peer, again).0, 4);
         let Progress::Next(second) = sending.acknowledged(snapshot, 4) else { panic!("no progress") };
-        assert!(matches!(sending.acknowledged(snapshot, 4), Progress::Nothing));
+        assert!(matches!(sending.acknowledged(snapshot, 4), Progress::Ignored));
         assert_eq!(receiving.take(peer, second).0, 8);
         let Progress::Next(third) = sending.acknowledged(snapshot, 8) else { panic!("no progress") };
         let (held, whole) = receiving.take(peer, third.clone());
         assert_eq!((held, whole), (10, Some(checkpoint())));
         assert_eq!(receiving.take(peer, third), (10, None));
-        assert!(matches!(sending.acknowledged(snapshot, 10), Progress::Arrived));
+        assert!(matches!(sending.acknowledged(snapshot, 10), Progress::Complete));
     }
 
     #[test]
-    fn a_receiver_that_forgot_begins_anew_and_a_dead_one_is_given_up() {
+    fn a_restarted_receiver_starts_again_and_a_dead_one_is_abandoned() {
         let peer = NodeId::from_index(1);
-        let mut sending = Sending::new(3, checkpoint(), 4);
+        let mut sending = SnapshotSender::new(3, checkpoint(), 4);
         let snapshot = sending.piece().snapshot;
         let Progress::Next(second) = sending.acknowledged(snapshot, 4) else { panic!("no progress") };
-        let mut receiving = Receiving::default();
+        let mut receiving = SnapshotReceiver::default();
         assert_eq!(receiving.take(peer, second).0, 0);
         let Progress::Next(first) = sending.acknowledged(snapshot, 0) else { panic!("no progress") };
         assert_eq!(first.offset, 0);
-        let outcomes = (0..9).map(|_| matches!(sending.overdue(), Progress::GivenUp));
-        assert_eq!(outcomes.filter(|given_up| *given_up).count(), 5);
+        let outcomes = (0..9).map(|_| matches!(sending.timed_out(), Progress::Abandoned));
+        assert_eq!(outcomes.filter(|abandoned| *abandoned).count(), 5);
     }
 }

@@ -1,20 +1,20 @@
-//! What the replica and its flawed twins are called, and where they are explained.
+//! Names and descriptions of the replica and its faulty variants.
 
 use crate::fixtures::Flaw;
 use quorate_core::about::Profile;
 
-/// The replica.
+/// The profile of the replica.
 pub const REPLICA: Profile = Profile {
     name: "replica",
     class: "replicated log",
-    summary: "a leader's log on a majority's disks, and one state machine on all members",
+    summary: "a leader's log on the disks of a majority, and the same state machine on all members",
     source: include_str!("replica.rs"),
     flaw: None,
     checkable: false,
 };
 
 impl Flaw {
-    /// What a replica with this flaw is called, and where it is explained.
+    /// The profile of the replica with this flaw.
     pub const fn profile(self) -> Profile {
         Profile {
             name: self.name(),

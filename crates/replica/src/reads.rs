@@ -1,10 +1,10 @@
-//! Queries that wait: for a round, then for the entries that the round named.
+//! Pending queries: they wait for a round, then until the index that the round returned is applied.
 
 use crate::command::Ticket;
 use crate::message::Round;
 use quorate_core::{Incarnation, NodeId, Time};
 
-/// Queries at one replica. All that come while a round is under way share the next one.
+/// The pending queries of one replica. All queries that arrive during a round share the next one.
 pub(crate) struct Queries<Q> {
     me: NodeId,
     incarnation: Incarnation,
@@ -21,7 +21,7 @@ struct Open<Q> {
     queries: Vec<(Ticket, Q)>,
 }
 
-/// Queries that may be answered once this index is applied.
+/// Queries that can be answered once this index is applied.
 struct Confirmed<Q> {
     index: u64,
     queries: Vec<(Ticket, Q)>,
@@ -42,12 +42,13 @@ impl<Q> Queries<Q> {
         self.waiting.push((ticket, query));
     }
 
-    /// A query that needs none, because the leader asks under a lease.
+    /// Adds a query that needs no round, because the leader has a lease.
     pub(crate) fn confirm(&mut self, index: u64, ticket: Ticket, query: Q) {
         self.confirmed.push(Confirmed { index, queries: vec![(ticket, query)] });
     }
 
-    /// The next round, if one is called for and none is under way. `regardless` calls for one without queries.
+    /// Begins the next round, if there are queries and no round is in progress. `regardless` begins
+    /// one without queries.
     pub(crate) fn next_round(&mut self, now: Time, regardless: bool) -> Option<Round> {
         if self.open.is_some() || (self.waiting.is_empty() && !regardless) {
             return None;
@@ -58,7 +59,7 @@ impl<Q> Queries<Q> {
         Some(round)
     }
 
-    /// A round succeeded. Tells when it began, if it is the one under way.
+    /// Ends a successful round. Returns when it began; `None` if it is not the current one.
     pub(crate) fn succeed(&mut self, round: Round, index: u64) -> Option<Time> {
         let open = self.open.take_if(|open| open.round == round)?;
         if !open.queries.is_empty() {
@@ -67,30 +68,32 @@ impl<Q> Queries<Q> {
         Some(open.began)
     }
 
-    /// A tick passes. A round that takes too long is lost: leaders drop what they cannot answer, and links lose things.
-    pub(crate) fn tick(&mut self, patience: usize) {
+    /// Counts a tick. After `max_ticks` the current round counts as lost, because leaders drop
+    /// rounds that they cannot answer and links lose messages.
+    pub(crate) fn tick(&mut self, max_ticks: usize) {
         if let Some(open) = &mut self.open {
             open.ticks += 1;
         }
-        if let Some(open) = self.open.take_if(|open| open.ticks > patience) {
+        if let Some(open) = self.open.take_if(|open| open.ticks > max_ticks) {
             self.waiting.splice(..0, open.queries);
         }
     }
 
-    /// All queries that wait for a higher index than this one. They wait no longer.
+    /// Removes and returns all queries that wait for a higher index than this one.
     pub(crate) fn beyond(&mut self, index: u64) -> Vec<Ticket> {
-        let gone = self.confirmed.extract_if(.., |confirmed| confirmed.index > index);
-        gone.flat_map(|confirmed| confirmed.queries).map(|(ticket, _)| ticket).collect()
+        let removed = self.confirmed.extract_if(.., |confirmed| confirmed.index > index);
+        removed.flat_map(|confirmed| confirmed.queries).map(|(ticket, _)| ticket).collect()
     }
 
-    /// All queries that wait. They wait no longer.
+    /// Removes and returns all pending queries.
     pub(crate) fn all(&mut self) -> Vec<Ticket> {
         let open = self.open.take().map(|open| open.queries).unwrap_or_default();
         let confirmed = self.confirmed.drain(..).flat_map(|confirmed| confirmed.queries);
         self.waiting.drain(..).chain(open).chain(confirmed).map(|(ticket, _)| ticket).collect()
     }
 
-    /// The queries that may be answered when everything up to an index is applied.
+    /// Removes and returns the queries that can be answered when everything up to `applied` is
+    /// applied.
     pub(crate) fn ready(&mut self, applied: u64) -> Vec<(Ticket, Q)> {
         self.confirmed.extract_if(.., |confirmed| confirmed.index <= applied).flat_map(|ready| ready.queries).collect()
     }

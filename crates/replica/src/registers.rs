@@ -1,4 +1,4 @@
-//! A map of registers: the smallest state machine whose histories tell whether a log is one.
+//! A map of registers: a small state machine whose histories show whether a log is linearizable.
 
 use crate::machine::{At, StateMachine};
 use crate::version::{Format, FormatError};
@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 const REGISTERS: Format = Format { what: "map of registers", version: 1 };
 
-/// Registers by number, each with a value and the number of times it was written.
+/// Registers by key, each with a value and the number of writes to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Registers {
     values: BTreeMap<u64, Register>,
-    /// How many commands were applied, so that one applied twice shows.
+    /// Number of applied commands, so that a command applied twice changes the state.
     applied: u64,
 }
 
@@ -21,33 +21,34 @@ struct Register {
     writes: u64,
 }
 
-/// What changes a register.
+/// A command that changes a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// Set it.
+    /// Sets the register.
     Write { key: u64, value: u64 },
-    /// Set it if it has this value; nothing is the value of one that was never written.
+    /// Sets the register if it has the expected value; `None` if it was never written.
     CompareAndSet { key: u64, expect: Option<u64>, value: u64 },
 }
 
-/// Reads a register.
+/// A query that reads a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Read {
     pub key: u64,
 }
 
-/// What comes of it.
+/// The answer to a command or a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     Written,
+    /// The register did not have the expected value, but this one.
     Differs(Option<u64>),
     Value(Option<u64>),
 }
 
 impl Change {
-    /// The register that it changes.
+    /// The register that the command changes.
     pub const fn key(&self) -> u64 {
         match self {
             Self::Write { key, .. } | Self::CompareAndSet { key, .. } => *key,
@@ -61,7 +62,7 @@ impl Registers {
         self.values.get(&key).map(|register| register.value)
     }
 
-    /// How many commands were applied.
+    /// The number of applied commands.
     pub fn applied(&self) -> u64 {
         self.applied
     }
@@ -98,18 +99,18 @@ impl StateMachine for Registers {
         Answer::Value(self.get(query.key))
     }
 
-    fn command_words(command: &Change) -> String {
+    fn describe_command(command: &Change) -> String {
         match command {
             Change::Write { key, value } => format!("x{key} := {value}"),
             Change::CompareAndSet { key, expect, value } => format!("x{key} := {value} if it is {}", content(*expect)),
         }
     }
 
-    fn query_words(query: &Read) -> String {
+    fn describe_query(query: &Read) -> String {
         format!("x{}?", query.key)
     }
 
-    fn answer_words(answer: &Answer) -> String {
+    fn describe_answer(answer: &Answer) -> String {
         match answer {
             Answer::Written => "done".into(),
             Answer::Differs(value) => format!("not done, it is {}", content(*value)),

@@ -1,32 +1,43 @@
-//! The replica: a replicated log with a state machine on top, around tikv's raft (Ongaro and Ousterhout, 2014).
+//! The replica: a log and a state machine around tikv's raft (Ongaro and Ousterhout, 2014).
 //!
-//! Members elect a leader; the leader puts commands into a log that all of them keep, and an entry counts once a majority has it on
-//! disk. Every member applies the same entries in the same order, so all of them have the same state at the same index. A member that
-//! is down, slow or cut off is caught up later, by entries or by a snapshot.
+//! The members elect a leader. The leader appends commands to a log that all members replicate, and
+//! an entry is committed once a majority has it on disk. Every member applies the same entries in
+//! the same order, so all of them have the same state at the same index. A member that was down,
+//! slow or partitioned catches up later, by entries or by a snapshot.
 //!
 //! ```text
-//! RP-1   asked to propose        → if leading, stamp the commands with log time and put them into the log as one entry; else refuse
-//! RP-2   raft has entries        → save them; the leader's messages go ahead of its own disk, everyone else's wait for theirs
-//! RP-3   the disk confirms       → tell raft, so that this disk counts
-//! RP-4   an entry is committed   → apply it once, and answer whoever proposed it here
-//! RP-5   asked a query           → answer once the leader knows that it still leads, and all it knew as committed is applied here
-//! RP-6   under a lease           → the leader answers by itself; those who heard from it promise no vote to others meanwhile
-//! RP-7   many entries applied    → keep the state, and let the log before it go
-//! RP-8   a peer lags too far     → send it the state in pieces; report to raft when it arrived, or when it never will
-//! RP-9   asked for other members → exchange them jointly; who votes must have been a learner that holds the log
-//! RP-10  nothing on the disk     → take no part; knock, and wait for a snapshot that lets this very life in as a learner
-//! RP-11  the disk is full        → refuse commands, take no entries, offer the leadership around, answer queries from what is there
-//! RP-12  the leadership moved    → say of everything proposed here that its fate is unknown
-//! RP-13  the leader is gone      → if its process is seen to be gone, owe it no vote; under a lease its promise stands all the same
+//! RP-1   a client proposes       → a leader stamps the commands with log time and appends them as
+//!                                  one entry; others refuse
+//! RP-2   raft has entries        → save them; a leader's messages go ahead of its disk, a
+//!                                  follower's wait for its disk
+//! RP-3   the disk confirms       → report it to raft, so that this disk counts
+//! RP-4   an entry is committed   → apply it once, and answer the clients that proposed it here
+//! RP-5   a client asks a query   → answer it once the leader has confirmed its leadership and
+//!                                  everything it had committed is applied here
+//! RP-6   the leader has a lease  → it answers queries without a round; followers that received a
+//!                                  message from it promise not to vote for others meanwhile
+//! RP-7   many entries applied    → save a checkpoint, and drop the log before it
+//! RP-8   a peer lags too far     → send it a snapshot in pieces; report to raft when it has
+//!                                  arrived or is abandoned
+//! RP-9   a change of members     → use a joint configuration; a new voter must have been a learner
+//!                                  that has the log
+//! RP-10  no log on the disk      → take no part; ask for admission (knock), and wait for a
+//!                                  snapshot that admits this incarnation as a learner
+//! RP-11  the disk is full        → refuse commands and entries, offer the leadership to others,
+//!                                  answer queries from the applied state
+//! RP-12  the leadership moved    → report that the outcome of everything proposed here is unknown
+//! RP-13  the leader has crashed  → if its process has ended, owe it no promise; promises made for
+//!                                  a lease remain
 //! ```
 //!
-//! Cost: with a leader, one round to a majority and one save there for all commands that wait: 2(n−1) messages, and heartbeats.
+//! Cost: with a leader, one round to a majority and one save there for all queued commands: 2(n−1)
+//! messages, and heartbeats.
 //!
-//! Assumes: a majority of the voters can talk to each other now and then; disks keep what they confirmed; nobody lies. Clocks are
-//! trusted for leases alone, within the drift bound.
+//! Assumes: a majority of the voters is connected from time to time; disks keep what they
+//! confirmed; no node lies. Clocks are trusted only for leases, within the drift bound.
 //!
-//! When it fails: a minority answers nothing and loses nothing. Any number of members may crash and come back with their disks. A
-//! member that lost its disk is let in anew as a learner.
+//! When it fails: a minority answers nothing and loses nothing. Any number of members may crash and
+//! restart with their disks. A member that lost its disk is admitted again as a learner.
 
 use crate::batch::{Admitted, Image};
 use crate::command::{Command, Event, Refusal};
@@ -40,7 +51,7 @@ use crate::settings::Settings;
 use quorate_core::{Effects, Incarnation, Input, NodeId, Protocol, Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// One replica.
+/// One replica of a replicated log, with its state machine.
 pub struct Replica<S: StateMachine> {
     me: NodeId,
     settings: Settings,
@@ -50,11 +61,11 @@ pub struct Replica<S: StateMachine> {
 enum State<S: StateMachine> {
     Off,
     Running(Box<Running<S>>),
-    /// It was given something that it cannot read, and takes no part any more.
+    /// It could not decode an entry or a snapshot, and has stopped.
     Halted,
 }
 
-/// What a replica waits for.
+/// The timers of a replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timer {
@@ -62,7 +73,7 @@ pub enum Timer {
     Piece(NodeId),
 }
 
-/// What stops a replica for good: a sentence.
+/// Why a replica stops for good, as a sentence.
 pub(crate) struct Halt(pub(crate) String);
 
 impl<S: StateMachine> Replica<S> {
@@ -71,7 +82,7 @@ impl<S: StateMachine> Replica<S> {
         Self { me, settings, state: State::Off }
     }
 
-    /// The state machine, as far as it is applied.
+    /// The state machine after all applied entries; `None` if the replica is not running.
     pub fn machine(&self) -> Option<&S> {
         match &self.state {
             State::Running(running) => Some(running.machine()),
@@ -79,7 +90,7 @@ impl<S: StateMachine> Replica<S> {
         }
     }
 
-    /// The last index that is applied.
+    /// The index of the last applied entry.
     pub fn applied(&self) -> u64 {
         match &self.state {
             State::Running(running) => running.applied(),
@@ -87,12 +98,13 @@ impl<S: StateMachine> Replica<S> {
         }
     }
 
-    /// Whether this replica takes itself for the leader.
+    /// Whether this replica believes to be the leader.
     pub fn leads(&self) -> bool {
         matches!(&self.state, State::Running(running) if running.leads())
     }
 
-    /// Who founded the group is asked once: a replica that has lived finds it on its disk.
+    /// Starts from the durable state. The settings' founders matter only at the first start of a
+    /// replica; later its disk has the members.
     fn start(&self, now: Time, durable: Durable, incarnation: Incarnation) -> Result<Running<S>, Halt> {
         let founders = &self.settings.founders;
         let founds = durable == Durable::default() && founders.voters.contains(&self.me);
@@ -144,8 +156,8 @@ impl<S: StateMachine> Protocol for Replica<S> {
             Input::Start { durable, incarnation } => {
                 out.set_timer(Timer::Tick, Span::exactly(self.settings.tick));
                 self.start(now, durable, incarnation).and_then(|mut running| {
-                    running.save_beginning(out);
-                    running.tell_restored(out);
+                    running.save_initial_state(out);
+                    running.report_restored(out);
                     let outcome = running.settle(now, out);
                     self.state = State::Running(Box::new(running));
                     outcome
@@ -153,18 +165,18 @@ impl<S: StateMachine> Protocol for Replica<S> {
             }
             Input::Command(command) => self.ask(now, command, out),
             Input::Message { from, message } => {
-                self.with(now, out, |running, out| running.hear(now, from, message, out))
+                self.with(now, out, |running, out| running.receive(now, from, message, out))
             }
             Input::Timer(Timer::Tick) => {
                 out.set_timer(Timer::Tick, Span::exactly(self.settings.tick));
                 self.with(now, out, |running, out| running.tick(now, out))
             }
-            Input::Timer(Timer::Piece(to)) => self.with(now, out, |running, out| running.piece_overdue(to, out)),
+            Input::Timer(Timer::Piece(to)) => self.with(now, out, |running, out| running.piece_timed_out(to, out)),
             Input::Saved(count) => self.with(now, out, |running, _| running.saved(count)),
             Input::DiskFull => self.with(now, out, |running, out| running.disk_full(out)),
             Input::DiskFree => self.with(now, out, |running, out| running.disk_free(out)),
             Input::Suspect(node) => self.with(now, out, |running, out| running.miss(now, node, out)),
-            // Raft has a detector of its own, and members of its own.
+            // Raft has its own failure detector and its own members.
             Input::Trust(_) | Input::View(_) | Input::Lease(_) => Ok(()),
         };
         if let Err(Halt(reason)) = outcome {

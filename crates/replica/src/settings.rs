@@ -1,51 +1,56 @@
-//! How a replica is set up.
+//! Configuration of a replica.
 
 use crate::members::Members;
 use quorate_core::Duration;
 use serde::{Deserialize, Serialize};
 
-/// How a replica is set up. All replicas of a group share these, but for the seed.
+/// The configuration of a replica. All replicas of a group share it, except for the seed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Settings {
-    /// The members that the group begins with. A replica that is none of them waits to be let in.
+    /// The initial members of the group. Any other replica waits for its admission.
     pub founders: Members,
-    /// What the election dice follow from; give each group its own.
+    /// Seed of the randomized election timeouts; give each group its own.
     pub seed: u64,
-    /// The beat that all waiting is counted in.
+    /// The unit of all timeouts.
     pub tick: Duration,
-    /// After how many ticks without a leader somebody stands for election, at the earliest; at the latest after twice
-    /// as many.
+    /// Minimum election timeout in ticks; the maximum is twice as long.
     pub election_ticks: usize,
+    /// Number of ticks between heartbeats.
     pub heartbeat_ticks: usize,
     pub reads: Reads,
-    /// By how many millionths clocks run too fast or too slow at most.
+    /// Maximum drift of clocks, in parts per million.
     pub drift_ppm: u32,
-    /// After how many entries the state is kept and the log before it let go.
+    /// Number of entries after which a replica saves a checkpoint and drops the log before it.
     pub checkpoint_every: u64,
-    /// How many entries before the checkpoint stay, for peers that lag behind.
+    /// Number of entries to keep before the checkpoint, for peers that lag behind.
     pub keep_entries: u64,
+    /// Maximum length of a piece of a snapshot.
     pub piece_bytes: usize,
-    /// The most that one message of entries carries, but for one entry that is larger.
+    /// Maximum total length of the entries in one message. A single longer entry is still sent,
+    /// alone.
     pub message_bytes: u64,
-    /// The most that may be proposed and not yet committed.
+    /// Maximum total length of uncommitted entries.
     pub uncommitted_bytes: u64,
+    /// Maximum number of pending requests of each kind.
     pub requests: usize,
+    /// Whether to emit events that let replicas be compared.
     pub audit: bool,
 }
 
-/// How queries are answered.
+/// How a replica answers queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reads {
-    /// By a round of heartbeats, which needs no clock.
+    /// After a round of heartbeats, which needs no clocks.
     #[default]
     Quorum,
-    /// At once while the leader's lease holds, where clocks keep to the drift bound; by a round otherwise.
+    /// At once while the leader has a lease, which needs clocks within the drift bound; otherwise
+    /// after a round.
     Lease,
 }
 
 impl Settings {
-    /// The usual settings of a group with these founders.
+    /// The default settings of a group with these founders.
     pub fn new(founders: Members) -> Self {
         Self {
             founders,
@@ -65,13 +70,13 @@ impl Settings {
         }
     }
 
-    /// How long a follower promises not to vote for anybody else, by its own clock. It stands for election itself after
-    /// so many more ticks than this that at least this much has passed.
+    /// How long a follower promises not to vote for another candidate, on its own clock. Its own
+    /// election timeout is longer than this.
     pub fn promise(&self) -> Duration {
         self.tick.times((self.election_ticks as u64).saturating_sub(1))
     }
 
-    /// How long a leader may rely on that promise, by its own clock, from before it asked for it.
+    /// How long a leader may rely on that promise, on its own clock, from the start of the round.
     pub fn lease(&self) -> Duration {
         let [slow, fast] =
             [1_000_000 - u128::from(self.drift_ppm.min(1_000_000)), 1_000_000 + u128::from(self.drift_ppm)];

@@ -1,4 +1,4 @@
-//! Commands and events in words, for traces.
+//! Descriptions of commands and events for traces.
 
 use crate::command::{Command, Event, Proposal, Ticket};
 use crate::machine::StateMachine;
@@ -20,11 +20,11 @@ impl<S: StateMachine> fmt::Display for Command<S> {
             Self::Propose(proposals) => {
                 f.write_str("propose")?;
                 for (place, Proposal { ticket, command }) in proposals.iter().enumerate() {
-                    write!(f, "{} {}, {ticket}", if place > 0 { ";" } else { "" }, S::command_words(command))?;
+                    write!(f, "{} {}, {ticket}", if place > 0 { ";" } else { "" }, S::describe_command(command))?;
                 }
                 Ok(())
             }
-            Self::Query { ticket, query } => write!(f, "query {}, {ticket}", S::query_words(query)),
+            Self::Query { ticket, query } => write!(f, "query {}, {ticket}", S::describe_query(query)),
             Self::Change { ticket, members } => write!(f, "change {ticket} to {members}"),
             Self::Transfer(to) => write!(f, "transfer to {to}"),
             Self::Campaign => f.write_str("campaign"),
@@ -36,17 +36,17 @@ impl<S: StateMachine> fmt::Display for Event<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Answered { ticket, index, answer } => {
-                write!(f, "answers {ticket} at entry {index}: {}", S::answer_words(answer))
+                write!(f, "answers {ticket} at entry {index}: {}", S::describe_answer(answer))
             }
             Self::Refused { ticket, why } => write!(f, "refuses {ticket}: {why}"),
-            Self::Unknown { ticket } => write!(f, "cannot tell what becomes of {ticket}"),
-            Self::Changed { ticket, members } => write!(f, "has changed to {members} for {ticket}"),
+            Self::Unknown { ticket } => write!(f, "does not know the outcome of {ticket}"),
+            Self::Changed { ticket, members } => write!(f, "has changed the members to {members} for {ticket}"),
             Self::Leads { term } => write!(f, "leads in term {term}"),
             Self::Follows { leader: Some(leader), term } => write!(f, "follows {leader} in term {term}"),
             Self::Follows { leader: None, term } => write!(f, "knows no leader in term {term}"),
             Self::Applied(audit) => write!(f, "has applied entry {} at {}", audit.index, audit.time),
-            Self::Restored(restoration) => write!(f, "has the state at entry {}", restoration.index),
-            Self::Halted { reason } => write!(f, "takes no further part: {reason}"),
+            Self::Restored(restoration) => write!(f, "has restored the state at entry {}", restoration.index),
+            Self::Halted { reason } => write!(f, "has stopped: {reason}"),
         }
     }
 }

@@ -1,16 +1,16 @@
-//! Messages as bytes: a version, then the message. What cannot be read is refused, never guessed.
+//! The wire format of messages: a version, then the message.
 
 use crate::message::Message;
 use crate::version::{Format, FormatError};
 
 const MESSAGE: Format = Format { what: "message between replicas", version: 1 };
 
-/// The bytes of a message.
+/// Encodes a message with its version.
 pub fn encode(message: &Message) -> Vec<u8> {
     MESSAGE.write(message)
 }
 
-/// The message that these bytes are.
+/// Decodes a message. Fails if the bytes are malformed or have a newer version.
 pub fn decode(bytes: &[u8]) -> Result<Message, FormatError> {
     MESSAGE.read(bytes)
 }
@@ -22,7 +22,7 @@ mod tests {
     use proptest::prelude::{any, proptest};
 
     #[test]
-    fn a_newer_peer_is_told_apart_from_nonsense() {
+    fn a_newer_version_has_its_own_error() {
         let mut bytes = encode(&Message::TimeoutNow { term: 7 });
         assert_eq!(decode(&bytes), Ok(Message::TimeoutNow { term: 7 }));
         bytes[0] = 9;
@@ -32,12 +32,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_that_arrives_panics(bytes: Vec<u8>) {
+        fn decoding_any_bytes_does_not_panic(bytes: Vec<u8>) {
             let _ = decode(&bytes);
         }
 
         #[test]
-        fn a_damaged_message_is_read_or_refused(place in any::<usize>(), flip in 1_u8..) {
+        fn decoding_a_damaged_message_does_not_panic(place in any::<usize>(), flip in 1_u8..) {
             let mut bytes = encode(&Message::AppendReply { term: 1, index: 2, commit: 3, rejected: None });
             let place = place % bytes.len();
             bytes[place] ^= flip;

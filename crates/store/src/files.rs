@@ -1,41 +1,43 @@
-//! What a store asks of a file system, and the one of the operating system.
+//! The file system operations that a store needs, and their implementation by the operating system.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// The few things a store asks of a file system. [`FaultyFiles`](crate::faults::FaultyFiles) is the other one.
+/// The file system operations that a store needs. [`Files`] implements them with the operating
+/// system, and [`FaultyFiles`](crate::faults::FaultyFiles) in memory for tests.
 pub trait FileSystem {
     /// A file open for writing.
     type File: StoreFile;
-    /// Holds a lock until it is dropped, or until the process ends in whatever way.
+    /// A held lock. It is released on drop, and also when the process ends or crashes.
     type Lock;
 
-    /// The names of everything in a folder, in no order.
+    /// Returns the names of all entries of a folder, in no order.
     fn list(&self, folder: &Path) -> io::Result<Vec<String>>;
-    /// Makes a folder, and those above it, durably. One that is there is left as it is.
+    /// Creates a folder and its parents, durably. Succeeds if it exists.
     fn create_folder(&self, folder: &Path) -> io::Result<()>;
-    /// Makes what happened to the names in a folder durable.
+    /// Makes changes to the names in a folder durable.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
-    /// The whole content of a file.
+    /// Returns the whole content of a file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
-    /// A new, empty file in the place of whatever has that name.
+    /// Creates an empty file, or truncates an existing one.
     fn create(&self, path: &Path) -> io::Result<Self::File>;
-    /// A file that is there.
+    /// Opens an existing file for writing.
     fn open(&self, path: &Path) -> io::Result<Self::File>;
-    /// Gives a file another name, at once and in the place of whatever has it.
+    /// Renames a file atomically, and replaces a file that has the new name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Locks a file, which is created if it is not there; nothing if somebody else holds the lock.
+    /// Locks a file, which is created if it does not exist. Returns `None` if another process holds
+    /// the lock.
     fn lock(&self, path: &Path) -> io::Result<Option<Self::Lock>>;
 }
 
 /// A file open for writing.
 pub trait StoreFile {
-    /// Writes all of it at this place. If it fails, any part of it may have been written.
+    /// Writes all bytes at this offset. If it fails, any part of them may have been written.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
-    /// Cuts the file off at this length.
+    /// Shortens the file to this length.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
     /// Makes content and length durable.
     fn sync(&mut self) -> io::Result<()>;
@@ -70,7 +72,8 @@ impl FileSystem for Files {
         File::open(folder)?.sync_all()
     }
 
-    /// Only Unix lets a folder be opened and synced. Elsewhere the file system's own journal has to do.
+    /// Does nothing: only Unix can sync a folder. Elsewhere we rely on the file system's own
+    /// journal.
     #[cfg(not(unix))]
     fn sync_folder(&self, _folder: &Path) -> io::Result<()> {
         Ok(())
@@ -117,7 +120,7 @@ impl StoreFile for File {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        // The length is part of what it takes to read the data, so this form makes it durable too.
+        // This also makes the length durable, because the data cannot be read without it.
         self.sync_data()
     }
 }

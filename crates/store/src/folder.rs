@@ -1,4 +1,4 @@
-//! A data folder: the names in it, the lock on it, and files that appear whole or not at all.
+//! A data folder: its file names, its lock, and the atomic creation of files.
 
 use crate::error::StoreError;
 use crate::files::{FileSystem, StoreFile};
@@ -12,10 +12,11 @@ const LOCK: &str = "lock";
 const UNFINISHED: &str = ".new";
 const SEGMENT: &str = "log-";
 pub(crate) const SET_ASIDE: &str = "set-aside-";
-/// The one file of this kind has the node's next life in its name, which can change where there is no room for content.
-const LIFE: &str = "life-";
+/// Prefix of the one empty file whose name holds the node's next incarnation. A rename works even
+/// on a full disk.
+const INCARNATION_PREFIX: &str = "life-";
 
-/// Which segment of the log; they are numbered from 1.
+/// The number of a log segment, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SegmentNumber(pub(crate) u64);
 
@@ -36,12 +37,13 @@ impl SegmentNumber {
     }
 }
 
-/// What the names in a folder say about it.
+/// The state of a folder, according to the names in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// It is no data folder, or the making of one was interrupted.
+pub(crate) enum FolderState {
+    /// It is not a data folder, or its creation was interrupted.
     Absent,
     Present,
+    /// It has a log but no identity.
     Orphaned,
 }
 
@@ -64,32 +66,32 @@ impl<F: FileSystem> Folder<F> {
         let mut names = self.files.list(&self.path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => StoreError::NotThere { folder: self.path.clone() },
             ErrorKind::NotADirectory => StoreError::NotAFolder { folder: self.path.clone() },
-            _ => StoreError::of_io("list", &self.path, error),
+            _ => StoreError::from_io("list", &self.path, error),
         })?;
         names.sort_unstable();
         Ok(names)
     }
 
-    pub(crate) fn stage(&self) -> Result<Stage, StoreError> {
+    pub(crate) fn state(&self) -> Result<FolderState, StoreError> {
         let names = self.names()?;
         let has = |wanted: &str| names.iter().any(|name| name == wanted);
         let is_of_log = |name: &String| SegmentNumber::parse(name).is_some() || name.starts_with(SET_ASIDE);
         let has_log = names.iter().any(is_of_log);
         Ok(match (has(IDENTITY), has_log && !has(&unfinished(IDENTITY))) {
-            (true, _) => Stage::Present,
-            (false, true) => Stage::Orphaned,
-            (false, false) => Stage::Absent,
+            (true, _) => FolderState::Present,
+            (false, true) => FolderState::Orphaned,
+            (false, false) => FolderState::Absent,
         })
     }
 
-    /// Nobody else may touch the folder while what this yields is held.
+    /// Locks the folder against other processes until the lock is dropped.
     pub(crate) fn lock(&self) -> Result<F::Lock, StoreError> {
         let path = self.at(LOCK);
-        let lock = self.files.lock(&path).map_err(|error| StoreError::of_write("lock", &path, error))?;
+        let lock = self.files.lock(&path).map_err(|error| StoreError::from_write("lock", &path, error))?;
         lock.ok_or_else(|| StoreError::Locked { folder: self.path.clone() })
     }
 
-    /// What the folder says about itself, if that is what its owner expects.
+    /// Reads the identity, and fails if the folder belongs to another owner.
     pub(crate) fn identity(&self, expected: Owner) -> Result<Identity, StoreError> {
         let path = self.at(IDENTITY);
         let identity = Identity::parse(&path, &self.read(IDENTITY)?)?;
@@ -102,41 +104,42 @@ impl<F: FileSystem> Folder<F> {
 
     pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>, StoreError> {
         let path = self.at(name);
-        self.files.read(&path).map_err(|error| StoreError::of_io("read", &path, error))
+        self.files.read(&path).map_err(|error| StoreError::from_io("read", &path, error))
     }
 
-    /// Writes a file under a name that nobody takes for whole, and makes its content durable.
+    /// Writes a file under its unfinished name and makes its content durable.
     pub(crate) fn prepare(&self, name: &str, content: &[u8]) -> Result<F::File, StoreError> {
         let path = self.at(&unfinished(name));
-        let mut file = self.files.create(&path).map_err(|error| StoreError::of_write("create", &path, error))?;
-        file.write_at(0, content).map_err(|error| StoreError::of_write("write", &path, error))?;
-        file.sync().map_err(|error| StoreError::of_io("sync", &path, error))?;
+        let mut file = self.files.create(&path).map_err(|error| StoreError::from_write("create", &path, error))?;
+        file.write_at(0, content).map_err(|error| StoreError::from_write("write", &path, error))?;
+        file.sync().map_err(|error| StoreError::from_io("sync", &path, error))?;
         Ok(file)
     }
 
+    /// Gives a prepared file its final name, durably.
     pub(crate) fn publish(&self, name: &str) -> Result<(), StoreError> {
         let (from, to) = (self.at(&unfinished(name)), self.at(name));
-        self.files.rename(&from, &to).map_err(|error| StoreError::of_write("rename", &from, error))?;
+        self.files.rename(&from, &to).map_err(|error| StoreError::from_write("rename", &from, error))?;
         self.sync()
     }
 
-    /// The life that begins now: no two starts of a node ever have the same.
-    pub(crate) fn next_life(&self) -> Result<Incarnation, StoreError> {
-        let lives = self.names()?.iter().filter_map(|name| life_of(name)).max();
-        // Without it a life might be lived twice.
-        let life = lives.ok_or_else(|| StoreError::BadIdentity { path: self.at(LIFE) })?;
-        let (from, to) = (self.at(&life_name(life)), self.at(&life_name(life.next())));
-        self.files.rename(&from, &to).map_err(|error| StoreError::of_write("rename", &from, error))?;
+    /// Counts this start of the node and returns its incarnation, which no other start ever gets.
+    pub(crate) fn next_incarnation(&self) -> Result<Incarnation, StoreError> {
+        let incarnations = self.names()?.iter().filter_map(|name| parse_incarnation_file(name)).max();
+        // Without the count, two starts could get the same incarnation.
+        let incarnation = incarnations.ok_or_else(|| StoreError::BadIdentity { path: self.at(INCARNATION_PREFIX) })?;
+        let (from, to) = (self.at(&incarnation_file(incarnation)), self.at(&incarnation_file(incarnation.next())));
+        self.files.rename(&from, &to).map_err(|error| StoreError::from_write("rename", &from, error))?;
         self.sync()?;
-        Ok(life)
+        Ok(incarnation)
     }
 
-    pub(crate) fn has_lives(&self) -> Result<bool, StoreError> {
-        Ok(self.names()?.iter().any(|name| life_of(name).is_some()))
+    pub(crate) fn has_incarnations(&self) -> Result<bool, StoreError> {
+        Ok(self.names()?.iter().any(|name| parse_incarnation_file(name).is_some()))
     }
 
-    pub(crate) fn begin_lives(&self, first: Incarnation) -> Result<(), StoreError> {
-        let name = life_name(first);
+    pub(crate) fn begin_incarnations(&self, first: Incarnation) -> Result<(), StoreError> {
+        let name = incarnation_file(first);
         self.prepare(&name, b"")?;
         self.publish(&name)
     }
@@ -150,11 +153,11 @@ impl<F: FileSystem> Folder<F> {
 
     pub(crate) fn remove(&self, name: &str) -> Result<(), StoreError> {
         let path = self.at(name);
-        self.files.remove(&path).map_err(|error| StoreError::of_io("remove", &path, error))
+        self.files.remove(&path).map_err(|error| StoreError::from_io("remove", &path, error))
     }
 
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
-        self.files.sync_folder(&self.path).map_err(|error| StoreError::of_io("sync", &self.path, error))
+        self.files.sync_folder(&self.path).map_err(|error| StoreError::from_io("sync", &self.path, error))
     }
 }
 
@@ -162,17 +165,19 @@ fn unfinished(name: &str) -> String {
     format!("{name}{UNFINISHED}")
 }
 
-/// Was a file of ours being written under this name when a crash came?
+/// Whether the name is that of one of our files whose writing a crash interrupted.
 pub(crate) fn is_unfinished(name: &str) -> bool {
     let whole = name.strip_suffix(UNFINISHED);
-    whole.is_some_and(|name| name == IDENTITY || SegmentNumber::parse(name).is_some() || life_of(name).is_some())
+    whole.is_some_and(|name| {
+        name == IDENTITY || SegmentNumber::parse(name).is_some() || parse_incarnation_file(name).is_some()
+    })
 }
 
-fn life_name(life: Incarnation) -> String {
-    format!("{LIFE}{:08}", life.0)
+fn incarnation_file(incarnation: Incarnation) -> String {
+    format!("{INCARNATION_PREFIX}{:08}", incarnation.0)
 }
 
-fn life_of(name: &str) -> Option<Incarnation> {
-    let life = Incarnation(name.strip_prefix(LIFE)?.parse().ok()?);
-    (life_name(life) == name).then_some(life)
+fn parse_incarnation_file(name: &str) -> Option<Incarnation> {
+    let incarnation = Incarnation(name.strip_prefix(INCARNATION_PREFIX)?.parse().ok()?);
+    (incarnation_file(incarnation) == name).then_some(incarnation)
 }

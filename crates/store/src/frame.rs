@@ -1,27 +1,29 @@
-//! The bytes of one frame: one append, or one checkpoint, under one checksum.
+//! The encoding of one frame: one append or one checkpoint, with a checksum.
 //!
 //! ```text
 //! mark 1 │ length 8 │ number 8 │ check 4 │ payload, length bytes │ check 4 │ end mark 1
 //! ```
 //!
-//! Whole numbers are little-endian. Both checks are CRC-32C and begin with the segment's own checksum and the frame's
-//! place in the file, which are not written: a copy of a frame is valid nowhere else, not even inside a payload.
+//! Integers are little-endian. Both checks are CRC-32C, seeded with the segment's checksum and the
+//! frame's offset in the file, which are not stored. So a copy of a frame is valid nowhere else,
+//! not even inside a payload.
 //!
-//! The disk is told apart from the payload by zeros: a sector that was never written reads as zeros. So that no sector
-//! of a written frame does, it begins with a mark, ends with a mark, and has one after every [`RUN`] bytes of payload.
+//! A sector that was never written reads as zeros. To make every sector of a written frame
+//! non-zero, a frame begins with a mark, ends with a mark, and has a mark after every [`RUN`] bytes
+//! of payload.
 
-/// The unit that a disk writes whole or not at all.
+/// The unit that a disk writes atomically.
 pub(crate) const SECTOR: usize = 512;
 pub(crate) const HEADER: usize = 21;
 const TRAILER: usize = 5;
-/// How many bytes of payload stand between two marks: short enough that a sector has two of them.
+/// Number of payload bytes between two marks: so few that every sector contains two marks.
 const RUN: usize = 255;
 
 const BEGIN_MARK: u8 = 0xB7;
 const RUN_MARK: u8 = 0xC5;
 const END_MARK: u8 = 0x7D;
 
-/// The checksum of a segment's header, with which those of its frames begin.
+/// The checksum of a segment's header, which seeds the checksums of its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Salt(pub(crate) u32);
 
@@ -31,7 +33,7 @@ impl Salt {
     }
 }
 
-/// A frame's number. It grows by one from frame to frame, over segments too.
+/// The number of a frame. It grows by one from frame to frame, also across segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FrameNumber(pub(crate) u64);
 
@@ -41,7 +43,7 @@ impl FrameNumber {
     }
 }
 
-/// Adds a frame that will stand at `offset` of the file to `out`.
+/// Appends the encoding of a frame for `offset` of the file to `out`.
 pub(crate) fn encode(salt: Salt, offset: usize, number: FrameNumber, payload: &[u8], out: &mut Vec<u8>) {
     let begin = out.len();
     let length = payload.len() + payload.len() / RUN;
@@ -62,7 +64,7 @@ pub(crate) fn encode(salt: Salt, offset: usize, number: FrameNumber, payload: &[
     out.push(END_MARK);
 }
 
-/// A frame whose header is whole. Whether the rest is, only [`Outline::is_whole`] says.
+/// The position of a frame whose header is valid. [`Outline::is_whole`] checks the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outline {
     pub(crate) offset: usize,
@@ -71,7 +73,7 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
-    /// The frame that begins at `offset`, if a whole header stands there.
+    /// The frame that begins at `offset`, if there is a valid header.
     pub(crate) fn read(salt: Salt, bytes: &[u8], offset: usize) -> Option<Self> {
         let header = bytes.get(offset..offset.checked_add(HEADER)?)?;
         if header[0] != BEGIN_MARK || word(&header[17..])? != crc32c::crc32c_append(salt.at(offset), &header[..17]) {
@@ -87,19 +89,20 @@ impl Outline {
         self.payload_end + TRAILER
     }
 
-    /// Is everything there as it was written? The end mark is not asked: the checksum vouches for all before it.
+    /// Whether the frame is complete and unchanged. Ignores the end mark, because the checksum
+    /// covers everything before.
     pub(crate) fn is_whole(&self, salt: Salt, bytes: &[u8]) -> bool {
         let Some(content) = bytes.get(self.offset..self.payload_end) else { return false };
         let Some(check) = bytes.get(self.payload_end..).and_then(word) else { return false };
         self.end() <= bytes.len() && crc32c::crc32c_append(salt.at(self.offset), content) == check
     }
 
-    /// Could a crash have left it so, of a frame that was written but never synced?
+    /// Whether a crash before the sync can have left the frame like this.
     pub(crate) fn is_torn(&self, bytes: &[u8]) -> bool {
         bytes.len() < self.end() || bytes[self.end() - 1] == 0 || has_empty_sector(&bytes[..self.end()], self.offset)
     }
 
-    /// All its bytes as they were written, with the end mark, which a whole frame may lack.
+    /// The bytes of the frame as written, with the end mark, which a complete frame may lack.
     pub(crate) fn written(&self, bytes: &[u8]) -> Vec<u8> {
         let mut written = bytes[self.offset..self.end()].to_vec();
         if let Some(last) = written.last_mut() {
@@ -108,7 +111,7 @@ impl Outline {
         written
     }
 
-    /// The payload, without the marks in it.
+    /// The payload without the marks.
     pub(crate) fn payload(&self, bytes: &[u8]) -> Vec<u8> {
         let marked = &bytes[self.offset + HEADER..self.payload_end];
         let mut payload = Vec::with_capacity(marked.len());
@@ -119,7 +122,7 @@ impl Outline {
     }
 }
 
-/// Does any sector from `offset` on have nothing but zeros, as far as `bytes` reach?
+/// Whether `bytes` contain an all-zero sector from `offset` on.
 pub(crate) fn has_empty_sector(bytes: &[u8], offset: usize) -> bool {
     let mut begin = offset;
     while begin < bytes.len() {
@@ -132,7 +135,7 @@ pub(crate) fn has_empty_sector(bytes: &[u8], offset: usize) -> bool {
     false
 }
 
-/// Nothing but zeros.
+/// Whether all bytes are zero.
 pub(crate) fn is_empty(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == 0)
 }
@@ -158,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_of_any_length_comes_back() {
+    fn a_payload_of_any_length_round_trips() {
         for length in (0..2_000).chain([65_536, 100_000]) {
             let payload: Vec<u8> = (0..length).map(|place| (place % 251) as u8).collect();
             let bytes = file(44, &payload);
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_valid_in_its_own_place_and_segment_only() {
+    fn a_frame_is_valid_only_at_its_own_offset_and_segment() {
         let mut bytes = file(44, b"here");
         assert!(Outline::read(Salt(78), &bytes, 44).is_none());
         bytes.insert(0, 0);
@@ -186,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn every_changed_byte_but_the_end_mark_is_noticed() {
+    fn every_changed_byte_but_the_end_mark_is_detected() {
         let bytes = file(500, &[0; 700]);
         for place in 500..bytes.len() - 1 {
             for mask in [1, 0x80, 0xFF, bytes[place]].into_iter().filter(|mask| *mask != 0) {
@@ -199,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_beyond_all_measure_is_not_believed() {
+    fn an_overflowing_length_is_rejected() {
         let mut header = vec![super::BEGIN_MARK];
         header.extend_from_slice(&u64::MAX.to_le_bytes());
         header.extend_from_slice(&1_u64.to_le_bytes());

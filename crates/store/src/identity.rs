@@ -1,16 +1,16 @@
-//! Whose folder it is: the file `identity`, which people can read.
+//! The owner of a data folder, in the human-readable file `identity`.
 
 use crate::error::StoreError;
 use quorate_core::NodeId;
 use std::fmt;
 use std::path::Path;
 
-/// The format of everything on the disk. A folder of a newer format is refused.
+/// The version of the on-disk format. A folder with a newer format is refused.
 pub const FORMAT: u32 = 1;
 
 const TITLE: &str = "A data folder of Quorate. Do not copy it to another node, and do not edit it.";
 
-/// Which cluster: a number drawn once, when the cluster is founded, so that no two clusters are taken for one.
+/// The id of a cluster, chosen once when it is founded, so that clusters cannot be confused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClusterId(pub u128);
 
@@ -20,7 +20,7 @@ impl fmt::Display for ClusterId {
     }
 }
 
-/// Which node of which cluster owns a folder.
+/// The node that owns a folder, and its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owner {
     pub cluster: ClusterId,
@@ -33,12 +33,12 @@ impl fmt::Display for Owner {
     }
 }
 
-/// How a folder came to be.
+/// How a folder was created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     Founded,
     Joined,
-    /// Anew, after what the node had promised was lost.
+    /// Created again after the node had lost its log.
     Reseeded,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What the file `identity` says.
+/// The content of the file `identity`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
     pub owner: Owner,
@@ -71,7 +71,8 @@ impl fmt::Display for Identity {
 }
 
 impl Identity {
-    /// Reads the file's content. Whatever this version would not have written itself is refused.
+    /// Parses the file's content. Fails on anything that this version would not have written
+    /// itself.
     pub(crate) fn parse(path: &Path, content: &[u8]) -> Result<Self, StoreError> {
         let damaged = || StoreError::BadIdentity { path: path.into() };
         let text = std::str::from_utf8(content).map_err(|_| damaged())?;

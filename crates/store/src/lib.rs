@@ -1,21 +1,26 @@
-//! What a node saved survives its crash: the fold of its writes, as a checksummed log on a real disk.
+//! Durable storage for a node: its writes, as a checksummed log on a real disk.
 //!
-//! A [`Protocol`](quorate_core::Protocol) asks for saves, and a driver tells it when they are durable. Here is what a
-//! driver on a real machine uses: a [`Store`] keeps any [`Durable`](quorate_core::Durable) in a folder, and a [`Scribe`]
-//! is the thread that writes, so that a node never waits for its disk.
+//! A [`Protocol`](quorate_core::Protocol) asks for saves, and a driver reports when they are
+//! durable. This crate is for drivers on real machines: a [`Store`] keeps any
+//! [`Durable`](quorate_core::Durable) in a folder, and a [`Scribe`] writes on a thread of its own,
+//! so that a node never waits for its disk.
 //!
-//! - **Acknowledged is durable.** An append is one frame with one checksum and one sync, however many writes are in it.
-//! - **A torn tail is cut off; damage is refused.** A crash can only tear the last frame, which nobody was told of.
-//!   Everything else that is not as it was written stops the node, with the file, the byte and the frame.
-//! - **A full disk is not a failure.** Nothing of the append stays, and the same append succeeds when room returns.
-//! - **A failed sync is the end.** Nothing is known after it, so the store takes nothing more until it is opened anew.
+//! - **Acknowledged writes are durable.** An append is one frame with one checksum and one sync,
+//!   however many writes it contains.
+//! - **A torn tail is cut off; damage is refused.** A crash can tear only the last frame, which was
+//!   never acknowledged. Any other difference from what was written is reported with its file, byte
+//!   and frame, and the node does not start.
+//! - **A full disk is not a failure.** No part of the append remains, and the same append succeeds
+//!   once there is space.
+//! - **A failed sync is final.** The contents of the disk are unknown after it, so the store
+//!   accepts no more writes until it is opened again.
 //!
 //! ```text
 //! data/
-//!   identity        whose folder this is, for people to read
+//!   identity        the owner of the folder, human-readable
 //!   lock            held while a store is open
-//!   life-00000003   empty; its name counts how often the node was started
-//!   log-00000007    a header, a checkpoint, then one frame for each append
+//!   life-00000003   empty; its name counts the starts of the node (its incarnations)
+//!   log-00000007    a header, a checkpoint, then one frame per append
 //! ```
 
 mod create;

@@ -1,24 +1,24 @@
-//! What waits for the disk: a bounded queue from which everything is taken at once.
+//! The bounded queue of writes to the disk. The writer takes all queued writes at once.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A queue between the threads of a node and the one that writes.
+/// A queue between the threads of a node and the thread that writes.
 pub(crate) struct Queue<T> {
-    inside: Mutex<Inside<T>>,
+    state: Mutex<QueueState<T>>,
     capacity: usize,
-    /// Something came, or the queue was closed.
+    /// Notified when an item was added or the queue was closed.
     filled: Condvar,
-    /// Something was taken, or the queue was closed.
+    /// Notified when items were taken or the queue was closed.
     emptied: Condvar,
 }
 
-struct Inside<T> {
+struct QueueState<T> {
     waiting: Vec<T>,
     closed: bool,
 }
 
-/// Why something was not taken into the queue; it is given back.
+/// Why an item was not queued, with the item.
 pub(crate) enum Unqueued<T> {
     Crowded(T),
     Closed(T),
@@ -27,62 +27,63 @@ pub(crate) enum Unqueued<T> {
 impl<T> Queue<T> {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
-            inside: Mutex::new(Inside { waiting: Vec::new(), closed: false }),
+            state: Mutex::new(QueueState { waiting: Vec::new(), closed: false }),
             capacity: capacity.max(1),
             filled: Condvar::new(),
             emptied: Condvar::new(),
         }
     }
 
-    /// No thread panics while it holds the lock, and a queue is whole between any two statements.
-    fn lock(&self) -> MutexGuard<'_, Inside<T>> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Ignores poisoning: the state is consistent between any two statements.
+    fn lock(&self) -> MutexGuard<'_, QueueState<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a place.
+    /// Adds an item; waits while the queue is full.
     pub(crate) fn push(&self, item: T) -> Result<(), Unqueued<T>> {
-        let crowded = |inside: &mut Inside<T>| inside.waiting.len() >= self.capacity && !inside.closed;
-        let inside = self.emptied.wait_while(self.lock(), crowded).unwrap_or_else(PoisonError::into_inner);
-        self.add(inside, item)
+        let crowded = |state: &mut QueueState<T>| state.waiting.len() >= self.capacity && !state.closed;
+        let state = self.emptied.wait_while(self.lock(), crowded).unwrap_or_else(PoisonError::into_inner);
+        self.add(state, item)
     }
 
-    /// Does not wait.
+    /// Adds an item without waiting.
     pub(crate) fn try_push(&self, item: T) -> Result<(), Unqueued<T>> {
-        let inside = self.lock();
-        if inside.waiting.len() >= self.capacity && !inside.closed {
+        let state = self.lock();
+        if state.waiting.len() >= self.capacity && !state.closed {
             return Err(Unqueued::Crowded(item));
         }
-        self.add(inside, item)
+        self.add(state, item)
     }
 
-    fn add(&self, mut inside: MutexGuard<'_, Inside<T>>, item: T) -> Result<(), Unqueued<T>> {
-        if inside.closed {
+    fn add(&self, mut state: MutexGuard<'_, QueueState<T>>, item: T) -> Result<(), Unqueued<T>> {
+        if state.closed {
             return Err(Unqueued::Closed(item));
         }
-        inside.waiting.push(item);
+        state.waiting.push(item);
         self.filled.notify_one();
         Ok(())
     }
 
-    /// Waits until there is something, and takes everything into `batch`. False when the queue is closed and empty.
+    /// Waits for an item and moves all items into `batch`. Returns `false` when the queue is closed
+    /// and empty.
     pub(crate) fn take(&self, batch: &mut Vec<T>) -> bool {
-        let idle = |inside: &mut Inside<T>| inside.waiting.is_empty() && !inside.closed;
-        let mut inside = self.filled.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
-        batch.append(&mut inside.waiting);
+        let idle = |state: &mut QueueState<T>| state.waiting.is_empty() && !state.closed;
+        let mut state = self.filled.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
+        batch.append(&mut state.waiting);
         self.emptied.notify_all();
         !batch.is_empty()
     }
 
-    /// Waits that long, or until the queue is closed. True if it was closed.
-    pub(crate) fn wait_for_close(&self, patience: Duration) -> bool {
-        let deadline = Instant::now() + patience;
-        let mut inside = self.lock();
-        while !inside.closed {
+    /// Waits until the queue is closed, at most for `timeout`. Returns whether it was closed.
+    pub(crate) fn wait_for_close(&self, timeout: Duration) -> bool {
+        let deadline = Instant::now() + timeout;
+        let mut state = self.lock();
+        while !state.closed {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            inside = self.filled.wait_timeout(inside, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.filled.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         true
     }

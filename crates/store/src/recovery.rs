@@ -1,10 +1,10 @@
-//! What a node finds when it starts: the newest segment, read to its last whole frame.
+//! Recovery at the start of a node: reads the newest segment up to its last complete frame.
 //!
-//! Everything is read and understood before anything is changed, so that a log that is refused is left as it is.
+//! It reads and decodes everything before it changes anything, so a refused log is left unchanged.
 
 use crate::error::StoreError;
 use crate::files::{FileSystem, StoreFile};
-use crate::folder::{Folder, IDENTITY, SegmentNumber, Stage, is_unfinished};
+use crate::folder::{Folder, FolderState, IDENTITY, SegmentNumber, is_unfinished};
 use crate::frame::{FrameNumber, Outline};
 use crate::identity::{Identity, Owner};
 use crate::scan::{Damage, Scan, scan};
@@ -14,17 +14,17 @@ use quorate_core::Incarnation;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
-/// What was found when a store was opened, for people and for tests.
+/// What opening a store found, for logs and tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// Which life of the node begins with this. No other start of it ever has the same.
+    /// The incarnation of this start of the node. No other start ever gets the same one.
     pub incarnation: Incarnation,
     pub segment: String,
     pub appends: u64,
     pub writes: u64,
-    /// How many bytes of an append that was never acknowledged were cut off.
+    /// Number of bytes cut off from an append that was never acknowledged.
     pub torn_bytes: u64,
-    /// What an interrupted change of segments had left behind, and is gone now.
+    /// Files that an interrupted change of segments had left, and that are now removed.
     pub removed: Vec<String>,
 }
 
@@ -41,11 +41,11 @@ pub(crate) fn recover<D: Storable, F: FileSystem>(
     folder: &Folder<F>,
     owner: Owner,
 ) -> Result<Recovered<D, F>, StoreError> {
-    // Looked for before the lock, which would else be created in a folder that is none of ours.
-    match folder.stage()? {
-        Stage::Present => {}
-        Stage::Absent => return Err(StoreError::NotThere { folder: folder.path.clone() }),
-        Stage::Orphaned => return Err(StoreError::BadIdentity { path: folder.at(IDENTITY) }),
+    // Check before locking, which would create the lock file in a folder that is not ours.
+    match folder.state()? {
+        FolderState::Present => {}
+        FolderState::Absent => return Err(StoreError::NotThere { folder: folder.path.clone() }),
+        FolderState::Orphaned => return Err(StoreError::BadIdentity { path: folder.at(IDENTITY) }),
     }
     let lock = folder.lock()?;
     let identity = folder.identity(owner)?;
@@ -59,18 +59,18 @@ pub(crate) fn recover<D: Storable, F: FileSystem>(
     let found = scan(salt, &bytes, SEGMENT_HEADER).map_err(|damage| damaged(&path, damage))?;
     let (contents, writes) = fold::<D>(&path, &bytes, &found.frames)?;
 
-    let file = folder.files.open(&path).map_err(|error| StoreError::of_io("open", &path, error))?;
+    let file = folder.files.open(&path).map_err(|error| StoreError::from_io("open", &path, error))?;
     let last = found.frames.last().map_or(FrameNumber(0), |outline| outline.number);
     let end = found.end() as u64;
     let mut segment = Segment { file, path, number, salt, last, end, room: bytes.len() as u64 };
-    settle(&mut segment, &bytes, &found)?;
+    rewrite_last_frame(&mut segment, &bytes, &found)?;
     let recovery = Recovery {
-        incarnation: folder.next_life()?,
+        incarnation: folder.next_incarnation()?,
         segment: name,
         appends: found.frames.len() as u64 - 1,
         writes,
         torn_bytes: found.torn_bytes as u64,
-        removed: tidy(folder, &names, number)?,
+        removed: remove_leftovers(folder, &names, number)?,
     };
     let checkpoint_bytes = found.frames.first().map_or(0, Outline::end) as u64;
     Ok(Recovered { identity, segment, checkpoint_bytes, contents, recovery, lock })
@@ -81,7 +81,7 @@ fn damaged(path: &Path, damage: Damage) -> StoreError {
     StoreError::Damaged { path: path.into(), offset: offset as u64, frame: number.map(|number| number.0), what }
 }
 
-/// The checkpoint with all writes after it, and how many these are.
+/// The checkpoint with all later writes applied, and the number of those writes.
 fn fold<D: Storable>(path: &Path, bytes: &[u8], frames: &[Outline]) -> Result<(D, u64), StoreError> {
     let mut contents = D::default();
     let mut count = 0;
@@ -108,23 +108,31 @@ fn decode<T: DeserializeOwned>(path: &Path, bytes: &[u8], outline: &Outline) -> 
     };
     let payload = outline.payload(bytes);
     let (value, rest) = postcard::take_from_bytes(&payload).map_err(unreadable)?;
-    // Bytes that nobody asked for are as bad as bytes that are missing.
+    // Extra bytes are as wrong as missing ones.
     if rest.is_empty() { Ok(value) } else { Err(unreadable(postcard::Error::DeserializeBadEncoding)) }
 }
 
-/// Makes durable what was found. The last frame may have been read from the system's memory and not be on the disk:
-/// its sync may never have been asked for, or have failed, after which the system believes it written. So it is
-/// written again. All frames before it were synced before it was begun, and so was a checkpoint.
-fn settle<File: StoreFile>(segment: &mut Segment<File>, bytes: &[u8], found: &Scan) -> Result<(), StoreError> {
+/// Makes what was found durable. The last frame may be only in the system's page cache: its sync
+/// may not have happened, or failed, after which the system considers the pages clean. So this
+/// writes the frame again. All frames before it, and a checkpoint, were synced before it was begun.
+fn rewrite_last_frame<File: StoreFile>(
+    segment: &mut Segment<File>,
+    bytes: &[u8],
+    found: &Scan,
+) -> Result<(), StoreError> {
     if let [_, .., last] = &found.frames[..] {
         segment.write_at(last.offset as u64, &last.written(bytes))?;
     }
     segment.cut()
 }
 
-/// Removes what an interrupted change of segments left: files that never got their name, and older segments. Before
-/// the older ones go, the name of the newest must be durable.
-fn tidy<F: FileSystem>(folder: &Folder<F>, names: &[String], newest: SegmentNumber) -> Result<Vec<String>, StoreError> {
+/// Removes what an interrupted change of segments left: unfinished files and older segments. The
+/// name of the newest segment must be durable before the older ones are removed.
+fn remove_leftovers<F: FileSystem>(
+    folder: &Folder<F>,
+    names: &[String],
+    newest: SegmentNumber,
+) -> Result<Vec<String>, StoreError> {
     folder.sync()?;
     let is_old = |name: &str| SegmentNumber::parse(name).is_some_and(|number| number < newest);
     let leftovers = names.iter().filter(|name| is_unfinished(name) || is_old(name));

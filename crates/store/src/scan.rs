@@ -1,12 +1,12 @@
-//! Reads a segment's bytes from its first frame to its last, and judges what comes after.
+//! Reads the frames of a segment, and distinguishes a torn tail from damage.
 //!
-//! A frame is written only when the one before it is durable, so a crash can tear the last frame and no other. What is
-//! bad is therefore either the end of the last, unacknowledged write, or damage:
+//! A frame is written only when the one before it is durable, so a crash can tear only the last
+//! frame. An invalid frame is therefore either a torn, unacknowledged write, or damage:
 //!
 //! ```text
-//! bad, and a whole frame follows anywhere                        damage
-//! bad, the last: unwritten sectors, no end mark, no end of file  torn: nobody was told that it is durable
-//! bad, the last: all of it is there, and the checksum is wrong   damage
+//! invalid, and a complete frame follows anywhere                    damage
+//! invalid, last: unwritten sectors, no end mark, file too short     torn; never acknowledged
+//! invalid, last: complete, but the checksum is wrong                damage
 //! ```
 
 use crate::frame::{FrameNumber, HEADER, Outline, SECTOR, Salt, has_empty_sector, is_empty};
@@ -15,7 +15,7 @@ use crate::frame::{FrameNumber, HEADER, Outline, SECTOR, Salt, has_empty_sector,
 pub(crate) struct Scan {
     /// The checkpoint first.
     pub(crate) frames: Vec<Outline>,
-    /// How many bytes of a torn frame stand after them; zero if the segment ends well.
+    /// Number of bytes of a torn frame after them; 0 if there is none.
     pub(crate) torn_bytes: usize,
 }
 
@@ -25,23 +25,23 @@ impl Scan {
     }
 }
 
-/// A place that no crash can have left as it is.
+/// A difference from what was written that no crash can explain.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
     pub(crate) offset: usize,
-    /// The frame that should stand there, if it is known which.
+    /// The number of the frame expected there, if it is known.
     pub(crate) number: Option<FrameNumber>,
     pub(crate) what: &'static str,
 }
 
-/// Goes through all frames from `begin` on. The first is the checkpoint, which was durable before the file got its
-/// name and can therefore never be torn.
+/// Reads all frames from `begin` on. The first is the checkpoint, which cannot be torn because it
+/// was durable before the file got its name.
 pub(crate) fn scan(salt: Salt, bytes: &[u8], begin: usize) -> Result<Scan, Damage> {
     let checkpoint =
         Outline::read(salt, bytes, begin).filter(|outline| outline.is_whole(salt, bytes)).ok_or(Damage {
             offset: begin,
             number: None,
-            what: "the checkpoint that the segment begins with is not what was written",
+            what: "the checkpoint at the start of the segment is not valid",
         })?;
     let mut expected = checkpoint.number.next();
     let mut offset = checkpoint.end();
@@ -53,8 +53,8 @@ pub(crate) fn scan(salt: Salt, bytes: &[u8], begin: usize) -> Result<Scan, Damag
                 expected = expected.next();
                 frames.push(outline);
             }
-            Some(_) => return Err(damage(offset, expected, "a frame with another number stands there")),
-            None => return judge(salt, bytes, offset, expected).map(|torn_bytes| Scan { frames, torn_bytes }),
+            Some(_) => return Err(damage(offset, expected, "a frame with another number is there")),
+            None => return classify(salt, bytes, offset, expected).map(|torn_bytes| Scan { frames, torn_bytes }),
         }
     }
     Ok(Scan { frames, torn_bytes: 0 })
@@ -64,10 +64,10 @@ fn damage(offset: usize, number: FrameNumber, what: &'static str) -> Damage {
     Damage { offset, number: Some(number), what }
 }
 
-/// Torn or damaged? Yields how many bytes are torn.
-fn judge(salt: Salt, bytes: &[u8], offset: usize, expected: FrameNumber) -> Result<usize, Damage> {
+/// Decides whether the invalid frame at `offset` is torn, and returns the number of torn bytes.
+fn classify(salt: Salt, bytes: &[u8], offset: usize, expected: FrameNumber) -> Result<usize, Damage> {
     if is_followed(salt, bytes, offset) {
-        return Err(damage(offset, expected, "the frame is not what was written, and whole frames follow it"));
+        return Err(damage(offset, expected, "the frame is not valid, and complete frames follow it"));
     }
     let torn = match Outline::read(salt, bytes, offset) {
         Some(outline) => outline.is_torn(bytes),
@@ -77,7 +77,7 @@ fn judge(salt: Salt, bytes: &[u8], offset: usize, expected: FrameNumber) -> Resu
     if torn {
         Ok(written.saturating_sub(offset))
     } else {
-        Err(damage(offset, expected, "all of the frame is there, but its checksum is wrong"))
+        Err(damage(offset, expected, "the frame is complete, but its checksum is wrong"))
     }
 }
 
@@ -86,7 +86,8 @@ fn is_followed(salt: Salt, bytes: &[u8], offset: usize) -> bool {
         .any(|place| Outline::read(salt, bytes, place).is_some_and(|outline| outline.is_whole(salt, bytes)))
 }
 
-/// Could a crash have left this header? Its end was not written and nothing after it, or one of its sectors was not.
+/// Whether a crash can have left this invalid header: its end and everything after it is unwritten,
+/// or one of its sectors is.
 fn has_torn_header(bytes: &[u8], offset: usize) -> bool {
     let header_end = offset + HEADER;
     if bytes.len() < header_end || is_empty(&bytes[header_end - 1..]) {
@@ -103,7 +104,8 @@ mod tests {
 
     const SALT: Salt = Salt(3);
 
-    /// A checkpoint and two frames of so many bytes of payload, and where the last one begins.
+    /// A checkpoint and two frames with payloads of these lengths, and the offset of the last
+    /// frame.
     fn segment(lengths: [usize; 2]) -> (Vec<u8>, usize) {
         let mut bytes = Vec::new();
         let mut last = 0;
@@ -137,7 +139,7 @@ mod tests {
                 let mut torn = whole.clone();
                 let (begin, end) = ((sector * 512).max(last), ((sector + 1) * 512).min(whole.len()));
                 torn[begin..end].fill(0);
-                // A frame that lacks nothing but its end mark is whole.
+                // A frame that lacks only its end mark counts as complete.
                 let expected = if end - begin == 1 && end == whole.len() { 3 } else { 2 };
                 assert_eq!(frames(&torn), Some(expected), "pad {pad} sector {sector}");
             }
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_frame_before_whole_ones_is_damage_even_if_it_looks_torn() {
+    fn an_invalid_frame_before_complete_ones_is_damage_even_if_it_looks_torn() {
         let (mut bytes, last) = segment([2_000, 40]);
         bytes[512..1_024].fill(0);
         let error = scan(SALT, &bytes, 0).unwrap_err();

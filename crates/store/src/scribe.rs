@@ -1,7 +1,7 @@
-//! The thread that writes, so that a node never waits for its disk.
+//! The thread that writes to the disk, so that a node never waits for it.
 //!
-//! Everything that waits is made durable with one sync. While that sync is under way more comes to wait, so the busier a
-//! node is, the more writes share one: nobody has to choose a delay.
+//! One sync makes all queued writes durable. More writes queue up during that sync, so the busier a
+//! node is, the more writes share one sync, without a configured delay.
 
 use crate::error::StoreError;
 use crate::files::FileSystem;
@@ -13,35 +13,37 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use thiserror::Error;
 
-/// A number that the node gives to a save, to know it again.
+/// A number by which the node identifies a save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
-/// What the scribe tells the node.
+/// What the scribe reports to the node.
 #[derive(Debug)]
 pub enum Report {
     Saved {
-        /// How many writes are, since the scribe started: what `Input::Saved` wants.
+        /// Number of writes made durable since the scribe started, as `Input::Saved` expects it.
         count: u64,
         last: Ticket,
     },
-    /// The disk is full. The scribe tries again by itself; until it says `Free`, nothing more becomes durable.
+    /// The disk is full. The scribe keeps retrying; until it reports `Free`, no write becomes
+    /// durable.
     Full(StoreError),
     Free,
-    /// The disk failed, and the scribe has ended. The node must end too: it cannot keep what it promises.
+    /// The disk failed, and the scribe has ended. The node must end too, because it cannot keep its
+    /// promises.
     Failed(StoreError),
 }
 
-/// Why a save was not taken. The write is given back.
+/// Why a save was not queued, with the write.
 #[derive(Debug, Error)]
 pub enum Refusal<W> {
-    #[error("Too many saves wait for the disk. Nothing was lost; save again when some of them are durable.")]
+    #[error("The queue of saves is full. This write was not queued; save it again when others are durable.")]
     Crowded(W),
-    #[error("The thread that writes has ended, and this was not saved. Its last report says why; restart the node.")]
+    #[error("The disk thread has ended, and this write was not saved. Its last report says why; restart the node.")]
     Ended(W),
 }
 
-/// How often a full disk is tried again: after `first`, then after twice that, and so on up to `longest`.
+/// Delays between retries on a full disk: `first`, then doubled each time, up to `longest`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     pub first: Duration,
@@ -54,13 +56,14 @@ impl Default for Patience {
     }
 }
 
-type Waiting<D> = (Ticket, <D as Durable>::Write);
+type QueuedWrite<D> = (Ticket, <D as Durable>::Write);
 
-/// A thread that owns a [`Store`] and saves what it is given, in that order.
+/// A thread that owns a [`Store`] and makes writes durable in the order of the saves.
 ///
-/// It ends when this is dropped, and has then saved everything that waited, unless the disk is full or failed.
+/// Dropping it ends the thread, after all queued writes are saved unless the disk is full or
+/// failed.
 pub struct Scribe<D: Durable> {
-    queue: Arc<Queue<Waiting<D>>>,
+    queue: Arc<Queue<QueuedWrite<D>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -69,12 +72,13 @@ where
     D: Storable + Send + 'static,
     D::Write: Send + 'static,
 {
-    /// Starts the thread. At most `capacity` writes wait; `tell` is called on the thread itself and should be quick.
+    /// Starts the thread. At most `capacity` writes are queued. `report` is called on the thread
+    /// itself and should be quick.
     pub fn start<F>(
         store: Store<D, F>,
         capacity: usize,
         patience: Patience,
-        tell: impl FnMut(Report) + Send + 'static,
+        report: impl FnMut(Report) + Send + 'static,
     ) -> Result<Self, StoreError>
     where
         F: FileSystem + Send + 'static,
@@ -82,25 +86,25 @@ where
         F::Lock: Send,
     {
         let queue = Arc::new(Queue::new(capacity));
-        let mut desk = Desk { store, queue: Arc::clone(&queue), patience, tell, count: 0 };
+        let mut writer = Writer { store, queue: Arc::clone(&queue), patience, report, count: 0 };
         let work = move || {
-            // However the thread ends, whoever waits for a place must hear of it.
-            let closing = Closing(Arc::clone(&desk.queue));
-            desk.work();
-            drop(closing);
+            // Close the queue even after a panic, so that no thread waits for space for ever.
+            let close_on_drop = CloseOnDrop(Arc::clone(&writer.queue));
+            writer.run();
+            drop(close_on_drop);
         };
         let thread = thread::Builder::new().name("scribe".into()).spawn(work);
-        let thread =
-            thread.map_err(|error| StoreError::of_io("start the thread that writes to", "the disk".as_ref(), error))?;
+        let thread = thread
+            .map_err(|error| StoreError::from_io("start the thread that writes to", "the disk".as_ref(), error))?;
         Ok(Self { queue, thread: Some(thread) })
     }
 
-    /// Hands a write over; waits if too many wait already.
+    /// Queues a write; waits while the queue is full.
     pub fn save(&self, ticket: Ticket, write: D::Write) -> Result<(), Refusal<D::Write>> {
         self.queue.push((ticket, write)).map_err(refusal)
     }
 
-    /// Hands a write over if it need not wait for that.
+    /// Queues a write without waiting; fails if the queue is full.
     pub fn try_save(&self, ticket: Ticket, write: D::Write) -> Result<(), Refusal<D::Write>> {
         self.queue.try_push((ticket, write)).map_err(refusal)
     }
@@ -110,7 +114,8 @@ impl<D: Durable> Drop for Scribe<D> {
     fn drop(&mut self) {
         self.queue.close();
         if let Some(thread) = self.thread.take() {
-            // A panic can only come from the caller's own code in `tell` or `Serialize`, and was printed there.
+            // A panic can only come from the caller's own code in `report` or `Serialize`, which
+            // printed it.
             let _ = thread.join();
         }
     }
@@ -123,24 +128,25 @@ fn refusal<W>(unqueued: Unqueued<(Ticket, W)>) -> Refusal<W> {
     }
 }
 
-struct Closing<T>(Arc<Queue<T>>);
+struct CloseOnDrop<T>(Arc<Queue<T>>);
 
-impl<T> Drop for Closing<T> {
+impl<T> Drop for CloseOnDrop<T> {
     fn drop(&mut self) {
         self.0.close();
     }
 }
 
-struct Desk<D: Storable, F: FileSystem, T> {
+/// The state of the thread.
+struct Writer<D: Storable, F: FileSystem, R> {
     store: Store<D, F>,
-    queue: Arc<Queue<Waiting<D>>>,
+    queue: Arc<Queue<QueuedWrite<D>>>,
     patience: Patience,
-    tell: T,
+    report: R,
     count: u64,
 }
 
-impl<D: Storable, F: FileSystem, T: FnMut(Report)> Desk<D, F, T> {
-    fn work(&mut self) {
+impl<D: Storable, F: FileSystem, R: FnMut(Report)> Writer<D, F, R> {
+    fn run(&mut self) {
         let mut batch = Vec::new();
         let mut writes = Vec::new();
         while self.queue.take(&mut batch) {
@@ -151,34 +157,35 @@ impl<D: Storable, F: FileSystem, T: FnMut(Report)> Desk<D, F, T> {
             }
             self.count += writes.len() as u64;
             writes.clear();
-            (self.tell)(Report::Saved { count: self.count, last });
+            (self.report)(Report::Saved { count: self.count, last });
         }
     }
 
-    /// Makes these durable, however long the disk is full. False if that will never be.
+    /// Makes these writes durable, and retries while the disk is full. Returns `false` if the disk
+    /// failed or the queue was closed.
     fn save(&mut self, writes: &[D::Write]) -> bool {
-        let mut pause = self.patience.first;
+        let mut delay = self.patience.first;
         let mut was_full = false;
         loop {
             match self.store.append(writes) {
                 Ok(()) => {
                     if was_full {
-                        (self.tell)(Report::Free);
+                        (self.report)(Report::Free);
                     }
                     return true;
                 }
                 Err(error) if error.is_full() => {
                     if !was_full {
-                        (self.tell)(Report::Full(error));
+                        (self.report)(Report::Full(error));
                     }
                     was_full = true;
-                    if self.queue.wait_for_close(pause) {
+                    if self.queue.wait_for_close(delay) {
                         return false;
                     }
-                    pause = pause.saturating_mul(2).min(self.patience.longest);
+                    delay = delay.saturating_mul(2).min(self.patience.longest);
                 }
                 Err(error) => {
-                    (self.tell)(Report::Failed(error));
+                    (self.report)(Report::Failed(error));
                     return false;
                 }
             }

@@ -1,7 +1,8 @@
-//! One file of the log: its header, and the writing of frames at its end.
+//! One file of the log: its header, and the appending of frames.
 //!
-//! Zeros are written ahead of the frames, so that an append changes neither the file's length nor its blocks: the sync
-//! then has no metadata to write, which makes it up to twice as fast.
+//! The file is extended with zeros ahead of the frames, so that an append changes neither its
+//! length nor its blocks. The sync then has no metadata to write, which makes it up to twice as
+//! fast.
 
 use crate::error::StoreError;
 use crate::files::StoreFile;
@@ -28,7 +29,8 @@ pub(crate) fn encode_header(owner: Owner, number: SegmentNumber, contents: u32) 
     (bytes, Salt(check))
 }
 
-/// Reads the header of the segment with this number. The format is looked at first: all else may differ in a newer one.
+/// Reads the header of the segment with this number. Checks the format first, because a newer one
+/// may change the rest.
 pub(crate) fn read_header(
     path: &Path,
     bytes: &[u8],
@@ -39,7 +41,7 @@ pub(crate) fn read_header(
     let damaged = |what| StoreError::Damaged { path: path.into(), offset: 0, frame: None, what };
     let Some(header) = bytes.get(..SEGMENT_HEADER) else { return Err(damaged("the file ends inside its header")) };
     if &header[..8] != MAGIC {
-        return Err(damaged("it does not begin as a segment of a log does"));
+        return Err(damaged("it does not start with the magic bytes of a log segment"));
     }
     let format = u32::from_le_bytes(part(header, 8));
     if format > FORMAT {
@@ -55,7 +57,7 @@ pub(crate) fn read_header(
         return Err(StoreError::Foreign { path: path.into(), found, expected });
     }
     if u64::from_le_bytes(part(header, 32)) != number.0 {
-        return Err(damaged("it is another segment than its name says"));
+        return Err(damaged("its segment number differs from its name"));
     }
     let found = u32::from_le_bytes(part(header, 40));
     if found > known {
@@ -64,7 +66,7 @@ pub(crate) fn read_header(
     Ok(salt)
 }
 
-/// So many bytes from a place. The callers stay inside a header, whose length was checked.
+/// `N` bytes of the header. Callers stay inside the header, whose length was checked.
 fn part<const N: usize>(header: &[u8], begin: usize) -> [u8; N] {
     header.get(begin..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
 }
@@ -76,13 +78,13 @@ pub(crate) struct Segment<File> {
     pub(crate) salt: Salt,
     pub(crate) last: FrameNumber,
     pub(crate) end: u64,
-    /// How long the file is: from `end` to here it has zeros.
+    /// Length of the file. It contains zeros from `end` to here.
     pub(crate) room: u64,
 }
 
 impl<File: StoreFile> Segment<File> {
-    /// Adds a frame durably, with so many zeros ahead if the file must grow. If the disk is full, nothing of the frame
-    /// remains.
+    /// Appends a frame durably. If the file must grow, extends it with `ahead_bytes` zeros. If the
+    /// disk is full, no part of the frame remains.
     pub(crate) fn append(&mut self, payload: &[u8], ahead_bytes: u64, scratch: &mut Vec<u8>) -> Result<(), StoreError> {
         scratch.clear();
         let number = self.last.next();
@@ -102,7 +104,8 @@ impl<File: StoreFile> Segment<File> {
         Ok(())
     }
 
-    /// The frame's own sync is that of the zeros too: a sector of them that is missing reads as zeros all the same.
+    /// Writes the frame. The zeros need no sync of their own: a sector of them that is not on the
+    /// disk reads as zeros too.
     fn write(&mut self, frame: &[u8], ahead_bytes: u64) -> Result<(), StoreError> {
         let needed = self.end + frame.len() as u64;
         if needed > self.room && (frame.len() as u64) < ahead_bytes {
@@ -112,19 +115,21 @@ impl<File: StoreFile> Segment<File> {
         self.write_at(self.end, frame)
     }
 
-    /// Cuts everything after the last whole frame off, durably: what is written next must not mix with it.
+    /// Cuts off everything after the last complete frame, durably, so that the next frame cannot
+    /// mix with it.
     pub(crate) fn cut(&mut self) -> Result<(), StoreError> {
-        self.file.truncate(self.end).map_err(|error| StoreError::of_io("truncate", &self.path, error))?;
+        self.file.truncate(self.end).map_err(|error| StoreError::from_io("truncate", &self.path, error))?;
         self.room = self.end;
         self.sync()
     }
 
     pub(crate) fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), StoreError> {
-        self.file.write_at(offset, bytes).map_err(|error| StoreError::of_write("write", &self.path, error))
+        self.file.write_at(offset, bytes).map_err(|error| StoreError::from_write("write", &self.path, error))
     }
 
-    /// Never tried twice: after a failure the system takes pages for written that are not.
+    /// Never retried: after a failed sync the system considers pages clean that are not on the
+    /// disk.
     fn sync(&mut self) -> Result<(), StoreError> {
-        self.file.sync().map_err(|error| StoreError::of_io("sync", &self.path, error))
+        self.file.sync().map_err(|error| StoreError::from_io("sync", &self.path, error))
     }
 }

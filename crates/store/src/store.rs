@@ -1,4 +1,5 @@
-//! The store: every write durable before it is acknowledged, and a checkpoint now and then.
+//! The store: it acknowledges a write when it is durable, and writes a checkpoint from time to
+//! time.
 
 use crate::error::StoreError;
 use crate::files::{FileSystem, Files};
@@ -13,10 +14,10 @@ use serde::de::DeserializeOwned;
 use std::mem;
 use std::path::Path;
 
-/// What a store can keep: a fold of writes, both of which can be turned into bytes and back.
+/// Contents that a store can keep: a [`Durable`] that can be serialized, with serializable writes.
 ///
-/// Writes are cloned, once each, into the store's own fold, from which it writes checkpoints; large parts of them
-/// should be reference-counted.
+/// The store clones each write once into its own copy of the contents, from which it writes
+/// checkpoints. Large parts of a write should be reference-counted.
 pub trait Storable:
     Durable<Write: Clone + Serialize + DeserializeOwned> + Clone + Serialize + DeserializeOwned
 {
@@ -27,11 +28,13 @@ impl<D> Storable for D where
 {
 }
 
-/// How a store uses its disk.
+/// Settings of a store's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// A new segment is begun when one has grown past this, and past twice its checkpoint.
+    /// Length of a segment above which a new one is begun, if it is also more than twice the
+    /// checkpoint.
     pub segment_bytes: u64,
+    /// Number of zeros by which a segment is extended when it must grow.
     pub ahead_bytes: u64,
 }
 
@@ -41,7 +44,7 @@ impl Default for Settings {
     }
 }
 
-/// The durable side of one node: a folder on a disk, locked while this lives.
+/// The durable state of one node: a folder on a disk, locked while the store is open.
 ///
 /// ```
 /// use quorate_core::{Durable, NodeId};
@@ -73,18 +76,18 @@ pub struct Store<D, F: FileSystem = Files> {
     settings: Settings,
     segment: Segment<F::File>,
     checkpoint_bytes: u64,
-    /// When the segment has grown so long, the next one is begun.
+    /// Length of the segment at which the next one is begun.
     roll_at: u64,
     contents: D,
     health: Health,
     payload: Vec<u8>,
     scratch: Vec<u8>,
-    /// Released last, when everything else is closed.
+    /// Last field, so that it is released when everything else is closed.
     _lock: F::Lock,
 }
 
 enum Health {
-    Sound,
+    Healthy,
     Poisoned(String),
 }
 
@@ -96,8 +99,9 @@ impl<D: Storable> Store<D> {
 }
 
 impl<D: Storable, F: FileSystem> Store<D, F> {
-    /// Opens a folder, locks it, and reads what is durable in it: everything that was ever acknowledged, and perhaps
-    /// the one append that was under way when the node went down. A log that is damaged is refused and left as it is.
+    /// Opens and locks a folder, and reads its contents: all acknowledged writes, and perhaps the
+    /// one append that was under way when the node crashed. Fails on a damaged log and leaves it
+    /// unchanged.
     pub fn open_in(
         files: F,
         folder: &Path,
@@ -115,7 +119,7 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
             checkpoint_bytes: recovered.checkpoint_bytes,
             roll_at: roll_at(settings, recovered.checkpoint_bytes),
             contents: contents.clone(),
-            health: Health::Sound,
+            health: Health::Healthy,
             payload: Vec::new(),
             scratch: Vec::new(),
             _lock: recovered.lock,
@@ -123,16 +127,16 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         Ok((store, contents, recovered.recovery))
     }
 
-    /// Makes all these writes durable with one sync, and returns when they are.
+    /// Makes all these writes durable with one sync before it returns.
     ///
-    /// [`StoreError::Full`] leaves the store as it was: the same append can be tried again. After any other failure of
-    /// the disk the store takes nothing more.
+    /// [`StoreError::Full`] leaves the store unchanged, and the same append can be tried again.
+    /// After any other failure of the disk the store accepts no more writes.
     pub fn append(&mut self, writes: &[D::Write]) -> Result<(), StoreError> {
         self.check_health()?;
         if writes.is_empty() {
             return Ok(());
         }
-        self.payload = postcard::to_extend(writes, self.emptied_payload()).map_err(StoreError::Unwritable)?;
+        self.payload = postcard::to_extend(writes, self.take_payload()).map_err(StoreError::Unwritable)?;
         if self.segment.end >= self.roll_at {
             self.roll()?;
         }
@@ -143,30 +147,31 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         Ok(())
     }
 
-    /// The fold of everything acknowledged.
+    /// The contents after all acknowledged writes.
     pub fn contents(&self) -> &D {
         &self.contents
     }
 
-    /// Whose folder this is.
+    /// The identity of the folder: its owner and origin.
     pub fn identity(&self) -> Identity {
         self.identity
     }
 
-    /// Begins a new segment with a checkpoint now, whatever the size of this one.
+    /// Begins a new segment with a checkpoint now, whatever the length of the current one.
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {
         self.check_health()?;
         let outcome = self.begin_segment();
         self.poison_unless_full(outcome)
     }
 
-    /// When there is no room for zeros ahead, the disk is nearly full, perhaps of the log's own past. That is given back
-    /// while a checkpoint still fits; and if there is nothing to give, the frame takes what room is left.
+    /// Appends the payload. If there is no space for zeros ahead, the disk is nearly full, perhaps
+    /// with obsolete frames of the log itself. Then a new segment frees that space, if a checkpoint
+    /// still fits; otherwise the frame is written without zeros ahead.
     fn append_payload(&mut self) -> Result<(), StoreError> {
         let ahead_bytes = self.settings.ahead_bytes;
         match self.append_frame(ahead_bytes) {
             Err(error) if error.is_full() => {
-                let next = if self.give_back()? { ahead_bytes } else { 0 };
+                let next = if self.reclaim_space()? { ahead_bytes } else { 0 };
                 self.append_frame(next)
             }
             outcome => outcome,
@@ -178,8 +183,8 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         self.poison_unless_full(outcome)
     }
 
-    /// Begins a new segment if more than half of this one is past. True if it did.
-    fn give_back(&mut self) -> Result<bool, StoreError> {
+    /// Begins a new segment if that frees more than half of this one. Returns whether it did.
+    fn reclaim_space(&mut self) -> Result<bool, StoreError> {
         if self.segment.end <= self.checkpoint_bytes.saturating_mul(2) {
             return Ok(false);
         }
@@ -190,7 +195,8 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         }
     }
 
-    /// Begins the next segment if there is room for it. If not, the log goes on in this one for a while.
+    /// Begins the next segment if there is space for it. If not, the log continues in this one and
+    /// tries again later.
     fn roll(&mut self) -> Result<(), StoreError> {
         let outcome = self.begin_segment();
         match self.poison_unless_full(outcome) {
@@ -222,12 +228,12 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         let old = mem::replace(&mut self.segment, next);
         self.checkpoint_bytes = end;
         self.roll_at = roll_at(self.settings, end);
-        // Closed first: some systems do not remove an open file.
+        // Close it first: some systems cannot remove an open file.
         drop(old.file);
         self.folder.remove(&old.number.name())
     }
 
-    fn emptied_payload(&mut self) -> Vec<u8> {
+    fn take_payload(&mut self) -> Vec<u8> {
         let mut payload = mem::take(&mut self.payload);
         payload.clear();
         payload
@@ -235,7 +241,7 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
 
     fn check_health(&self) -> Result<(), StoreError> {
         match &self.health {
-            Health::Sound => Ok(()),
+            Health::Healthy => Ok(()),
             Health::Poisoned(reason) => Err(StoreError::Poisoned { reason: reason.clone() }),
         }
     }
@@ -250,12 +256,13 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
     }
 }
 
-/// Twice the checkpoint, so that on average no more is written for checkpoints than for appends.
+/// At least twice the checkpoint's length, so that on average checkpoints cost no more bytes than
+/// appends.
 fn roll_at(settings: Settings, checkpoint_bytes: u64) -> u64 {
     settings.segment_bytes.max(checkpoint_bytes.saturating_mul(2))
 }
 
-/// The bytes of a segment that has nothing but its checkpoint.
+/// The bytes of a segment with only a checkpoint.
 pub(crate) fn encode_segment<D: Storable>(
     owner: Owner,
     number: SegmentNumber,

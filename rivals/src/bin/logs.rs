@@ -1,4 +1,4 @@
-//! The `logs` program: how fast the store and raft-engine make records durable, side by side in one run.
+//! The `logs` program: compares how fast the store and raft-engine make records durable.
 //!
 //! ```text
 //! cd rivals && cargo run --release --features logs --bin logs
@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Measures how many records a second two logs make durable.
+/// Measures how many records per second two logs make durable.
 #[derive(Parser)]
 #[command(
     name = "logs",
@@ -22,42 +22,43 @@ use std::time::Instant;
     Both logs take turns on the same disk. Compare release builds only, and ratios only: a disk's speed changes."
 )]
 struct Args {
-    /// A folder on the disk to measure. A temporary one is made in it, and removed.
+    /// A folder on the disk to measure. The program creates a temporary folder in it and removes
+    /// it.
     #[arg(long, default_value = ".")]
     folder: PathBuf,
-    /// How many appends a turn has, each with one sync.
+    /// Number of appends per turn, each with one sync.
     #[arg(long, default_value_t = 500)]
     appends: usize,
-    /// How many turns each log has for each size; the middle one counts.
+    /// Number of turns of each log for each batch size; the median counts.
     #[arg(long, default_value_t = 5)]
     turns: usize,
-    /// How many bytes a record has.
+    /// Length of a record in bytes.
     #[arg(long, default_value_t = 100)]
     bytes: usize,
 }
 
 const BATCHES: [usize; 3] = [1, 16, 256];
 
-/// What one turn came to.
+/// The result of one turn.
 #[derive(Clone, Copy)]
 struct Figures {
     records_per_second: f64,
-    /// The append that took longest: a checkpoint, or a disk that was busy.
+    /// Time of the longest append, caused by a checkpoint or a busy disk.
     longest_ms: f64,
 }
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    let temporary = tempfile::tempdir_in(&args.folder).context("No temporary folder could be made")?;
+    let temporary = tempfile::tempdir_in(&args.folder).context("cannot create a temporary folder")?;
     let mut out = io::stdout().lock();
     let Args { appends, turns, bytes, .. } = args;
-    writeln!(out, "records of {bytes} bytes made durable in a second, and the longest append in milliseconds")?;
-    writeln!(out, "{turns} turns of {appends} appends each, the middle one counts")?;
+    writeln!(out, "records of {bytes} bytes made durable per second, and the longest append in milliseconds")?;
+    writeln!(out, "median of {turns} turns of {appends} appends each")?;
     let [ours, theirs] = [Ours::NAME, RaftEngine::NAME];
     writeln!(
         out,
         "{:>14}  {ours:>14} {:>8}  {theirs:>14} {:>8}  {:>6}",
-        "records a sync", "longest", "longest", "ratio"
+        "records/sync", "longest", "longest", "ratio"
     )?;
     for batch in BATCHES {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -82,7 +83,7 @@ fn main() -> anyhow::Result<()> {
 }
 
 fn measure<L: Log>(log: &mut L, batch: usize, args: &Args) -> anyhow::Result<Figures> {
-    // Neither log can win by making the records smaller.
+    // Random bytes, so that compression does not help either log.
     let mut noise: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut byte = || {
         noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -101,7 +102,7 @@ fn measure<L: Log>(log: &mut L, batch: usize, args: &Args) -> anyhow::Result<Fig
     Ok(Figures { records_per_second, longest_ms })
 }
 
-/// The turn in the middle by speed.
+/// The turn with the median speed.
 fn middle(mut turns: Vec<Figures>) -> Figures {
     turns.sort_by(|a, b| a.records_per_second.total_cmp(&b.records_per_second));
     turns.get(turns.len() / 2).copied().unwrap_or(Figures { records_per_second: 0.0, longest_ms: 0.0 })

@@ -1,4 +1,4 @@
-//! The CA of a group: a key that signs the certificates of its nodes.
+//! The certificate authority (CA) of a group, which signs the certificates of its nodes.
 
 use super::dns_name;
 use super::validity::Validity;
@@ -16,7 +16,7 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use webpki::EndEntityCert;
 
-/// What signs the certificates of a group's nodes.
+/// The CA of a group: its certificate and its private key.
 pub struct Authority {
     group: GroupName,
     certificate: String,
@@ -24,47 +24,55 @@ pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
 }
 
-/// A node's certificate and the key that belongs to it, both in PEM.
+/// A node's certificate and its private key, both in PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Signed {
     pub certificate: String,
-    /// The private key, which only the node may see.
+    /// The private key. Only the node may read it.
     pub key: String,
 }
 
-/// Why nothing was signed.
+/// Why no certificate was signed.
 #[derive(Debug, Error)]
 pub enum SigningError {
-    #[error("The CA's certificate cannot be understood; it is not what 'quorate certs' wrote. Nothing was made.")]
+    #[error(
+        "cannot parse the CA's certificate: it is not PEM as 'quorate certs' writes it. Restore ca.pem, or use another \
+         folder. No file was written."
+    )]
     NotACertificate,
-    #[error("The CA's key cannot be understood; it is not what 'quorate certs' wrote. Nothing was made.")]
+    #[error(
+        "cannot parse the CA's key: it is not PEM as 'quorate certs' writes it. Restore ca.key, or use another folder. \
+         No file was written."
+    )]
     NotAKey,
-    #[error("The CA's key is not the key of its certificate; put the two back that belong together. Nothing was made.")]
-    NotItsKey,
     #[error(
-        "This is the CA of group {found}, which cannot sign for group {wanted}. Use --group {found}, or another \
-         folder. Nothing was made."
+        "the CA's key does not belong to its certificate. Restore the matching ca.pem and ca.key. No file was written."
     )]
-    OfAnotherGroup { found: GroupName, wanted: GroupName },
+    KeyMismatch,
     #[error(
-        "This CA was not made by 'quorate certs': it does not call itself '{wanted}'. Sign the nodes with what made \
-         the CA, or use another folder. Nothing was made."
+        "the CA belongs to group {found} and cannot sign for group {wanted}. Use --group {found}, or another folder. \
+         No file was written."
     )]
-    OfAnotherMaker { wanted: String },
+    WrongGroup { found: GroupName, wanted: GroupName },
     #[error(
-        "The CA ends in {left} days, and no certificate may outlive it. Use --days with fewer days, or make a new CA \
-         in another folder. Nothing was made."
+        "the CA was not made by 'quorate certs': its subject is not '{wanted}'. Sign the nodes' certificates with the \
+         tool that made the CA, or use another folder. No file was written."
+    )]
+    ForeignAuthority { wanted: String },
+    #[error(
+        "the CA expires in {left} days, and no certificate may outlive it. Use fewer --days, or make a new CA in \
+         another folder. No file was written."
     )]
     OutlivesAuthority { left: u64 },
-    #[error("No certificate could be made: {0}. Nothing was made.")]
+    #[error("cannot create a certificate: {0}. No file was written.")]
     Failed(#[from] rcgen::Error),
 }
 
-/// What the CA of any group calls itself, before the group's name.
-const TITLE: &str = "Quorate CA of ";
+/// The subject of every group's CA, before the group's name.
+const SUBJECT_PREFIX: &str = "Quorate CA of ";
 
 impl Authority {
-    /// A new CA with a new key.
+    /// Creates a CA with a new key.
     pub fn new(group: &GroupName, now: SystemTime) -> Result<Self, SigningError> {
         let key = KeyPair::generate()?;
         let validity = Validity::of_authority(now);
@@ -74,7 +82,8 @@ impl Authority {
         Ok(Self { group: group.clone(), certificate, until: Some(validity.until), issuer })
     }
 
-    /// The CA that was made before, from its two files' text. The certificate may stand among others.
+    /// Reads an existing CA from the text of its two files. The first file may contain further
+    /// certificates.
     pub fn read(certificates: &str, key: &str, group: &GroupName) -> Result<Self, SigningError> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificates.as_bytes()).collect();
         let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or(SigningError::NotACertificate)?;
@@ -83,30 +92,31 @@ impl Authority {
         let parsed = parsed.map_err(|_| SigningError::NotACertificate)?;
         let public = key.subject_public_key_info();
         let own = parsed.iter().zip(&chain).find(|(parsed, _)| parsed.subject_public_key_info().as_ref() == public);
-        let (parsed, der) = own.ok_or(SigningError::NotItsKey)?;
-        is_of(group, parsed.subject())?;
-        // An issuer is its name and its key; its own validity does not enter what it signs.
+        let (parsed, der) = own.ok_or(SigningError::KeyMismatch)?;
+        check_subject(group, parsed.subject())?;
+        // Signing uses only the issuer's name and key, so its validity does not matter here.
         let parameters = authority_parameters(group, Validity::of_authority(UNIX_EPOCH))?;
         let issuer = Issuer::new(parameters, key);
         Ok(Self { group: group.clone(), certificate: certificates.to_owned(), until: end_of(der), issuer })
     }
 
-    /// Its certificate in PEM, which every node needs.
+    /// The CA's certificate in PEM, which every node needs.
     pub fn certificate(&self) -> &str {
         &self.certificate
     }
 
-    /// Its private key in PEM. Whoever has it can make nodes of the group.
+    /// The CA's private key in PEM. Its owner can admit any node to the group.
     pub fn key(&self) -> String {
         self.issuer.key().serialize_pem()
     }
 
-    /// Until when it is valid.
+    /// The end of the CA's validity, if its certificate could be parsed.
     pub fn until(&self) -> Option<SystemTime> {
         self.until
     }
 
-    /// A new key for a node, with a certificate that both ends of a connection accept.
+    /// Creates a key and a certificate for a node, valid on both ends of a connection. Fails if the
+    /// certificate would outlive the CA.
     pub fn sign(&self, node: NodeId, validity: Validity) -> Result<Signed, SigningError> {
         if let Some(until) = self.until.filter(|until| *until < validity.until) {
             let left = until.duration_since(SystemTime::now()).unwrap_or_default();
@@ -118,22 +128,23 @@ impl Authority {
     }
 }
 
-/// Keys are for nobody's eyes.
+/// Leaves out the private key.
 impl fmt::Debug for Authority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Authority").field("group", &self.group).finish_non_exhaustive()
     }
 }
 
+/// Leaves out the private key.
 impl fmt::Debug for Signed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Signed").field("certificate", &self.certificate).finish_non_exhaustive()
     }
 }
 
-/// The CA may sign for names of its group only, and no other CA.
+/// The CA may sign only names of its group, and no other CA.
 fn authority_parameters(group: &GroupName, validity: Validity) -> Result<CertificateParams, rcgen::Error> {
-    let mut parameters = parameters(Vec::new(), format!("{TITLE}{group}"), validity)?;
+    let mut parameters = parameters(Vec::new(), format!("{SUBJECT_PREFIX}{group}"), validity)?;
     parameters.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     parameters.key_usages =
         vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
@@ -142,7 +153,7 @@ fn authority_parameters(group: &GroupName, validity: Validity) -> Result<Certifi
     Ok(parameters)
 }
 
-/// A node dials and is dialled.
+/// A node is a TLS client when it dials and a TLS server when it accepts.
 fn node_parameters(node: NodeId, group: &GroupName, validity: Validity) -> Result<CertificateParams, rcgen::Error> {
     let mut parameters = parameters(vec![dns_name(node, group)], format!("node {node} of {group}"), validity)?;
     parameters.is_ca = IsCa::ExplicitNoCa;
@@ -161,18 +172,20 @@ fn parameters(names: Vec<String>, title: String, validity: Validity) -> Result<C
     Ok(parameters)
 }
 
-/// Certificates can tell dates up to the year 9999; a clock beyond them is wrong anyway.
+/// Limits the time to the year 9999, the last that certificates can represent.
 fn since_epoch(moment: SystemTime) -> Duration {
     moment.duration_since(UNIX_EPOCH).unwrap_or_default().min(Duration::from_secs(253_402_300_799))
 }
 
-/// The subject is one name, the common name, whose text stands at its end.
-fn is_of(wanted: &GroupName, subject: &[u8]) -> Result<(), SigningError> {
-    let start = subject.windows(TITLE.len()).position(|window| window == TITLE.as_bytes());
-    let found = start.and_then(|start| str::from_utf8(subject.get(start + TITLE.len()..)?).ok()?.parse().ok());
+/// Checks that the CA belongs to this group. The subject consists of the common name alone, so its
+/// text is at the end.
+fn check_subject(wanted: &GroupName, subject: &[u8]) -> Result<(), SigningError> {
+    let prefix = SUBJECT_PREFIX.as_bytes();
+    let start = subject.windows(prefix.len()).position(|window| window == prefix);
+    let found = start.and_then(|start| str::from_utf8(subject.get(start + prefix.len()..)?).ok()?.parse().ok());
     match found {
         Some(found) if found == *wanted => Ok(()),
-        Some(found) => Err(SigningError::OfAnotherGroup { found, wanted: wanted.clone() }),
-        None => Err(SigningError::OfAnotherMaker { wanted: format!("{TITLE}{wanted}") }),
+        Some(found) => Err(SigningError::WrongGroup { found, wanted: wanted.clone() }),
+        None => Err(SigningError::ForeignAuthority { wanted: format!("{SUBJECT_PREFIX}{wanted}") }),
     }
 }

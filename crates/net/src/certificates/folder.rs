@@ -10,22 +10,23 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
-/// A folder with the certificates of a group, or one that is yet to be.
+/// A folder for the certificates of a group, which need not exist yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder(PathBuf);
 
-/// What was made.
+/// The result of making certificates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
     pub authority: AuthorityFrom,
-    /// Until when the CA is valid, if its certificate tells.
+    /// The end of the CA's validity, if its certificate could be parsed.
     pub authority_until: Option<SystemTime>,
+    /// The end of the new certificates' validity.
     pub until: SystemTime,
     /// The files, in the order in which they were written.
     pub files: Vec<PathBuf>,
 }
 
-/// Where the CA came from.
+/// Whether the CA was created or already existed in the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuthorityFrom {
     New,
@@ -35,54 +36,56 @@ pub enum AuthorityFrom {
 /// Why certificates were not made, or not all of them.
 #[derive(Debug, Error)]
 pub enum FolderError {
-    #[error("No node is named: say which nodes need a certificate, such as 1-5.")]
+    #[error("No node given: name the nodes that need a certificate, such as 1-5.")]
     NoNodes,
-    #[error("{0} nodes are more than one group has: at most {MOST_NODES} certificates are made at once.")]
+    #[error("At most {MOST_NODES} certificates can be made at once; got {0} nodes. No file was written.")]
     TooManyNodes(usize),
     #[error(
-        "{} is there already, and a file that exists is never overwritten. Nothing was made. To renew it, move the \
-         node's two files away first.", shown(.0)
+        "{} exists already and is never overwritten. No file was written. To renew the certificate, move the node's \
+         two files away first.", shown(.0)
     )]
     Exists(PathBuf),
     #[error(
-        "{} appeared while certificates were being made, and was left as it is. What was made before it is complete; \
-         run the command again for the rest.", shown(.0)
+        "Another process created {} while certificates were being made; it was left unchanged. The files made before \
+         it are complete; run the command again for the rest.", shown(.0)
     )]
     Appeared(PathBuf),
     #[error(
-        "{} is there, but {} is not: a CA has both. Put the missing file back, or use another folder. Nothing was \
-         made.", shown(.found), shown(.missing)
+        "{} exists, but {} does not: a CA needs both files. Restore the missing file, or use another folder. No file \
+         was written.", shown(.found), shown(.missing)
     )]
-    HalfAnAuthority { found: PathBuf, missing: PathBuf },
-    #[error("In {}: {error}", shown(.folder))]
+    IncompleteAuthority { found: PathBuf, missing: PathBuf },
+    #[error("In folder {}: {error}", shown(.folder))]
     Signing { folder: PathBuf, error: SigningError },
-    #[error("{} could not be read: {error}. Nothing was made.", shown(.file))]
+    #[error("Cannot read {}: {error}. No file was written.", shown(.file))]
     Unreadable { file: PathBuf, error: io::Error },
-    #[error("The folder {} could not be made: {error}. Nothing was made.", shown(.folder))]
+    #[error("Cannot create the folder {}: {error}. No file was written.", shown(.folder))]
     NoFolder { folder: PathBuf, error: io::Error },
     #[error(
-        "{} could not be written: {error}. Files that were made before it are complete, and it is not there in part.",
+        "Cannot write {}: {error}. The files made before it are complete, and no partial file was left.",
         shown(.file)
     )]
     Unwritable { file: PathBuf, error: io::Error },
 }
 
-/// How many certificates are made at once.
+/// Maximum number of certificates made at once.
 pub const MOST_NODES: usize = 1_000;
 
-/// No file of keys or certificates is nearly as long.
-const MOST_BYTES: u64 = 1 << 20;
+/// Maximum length of a file to read. Files of keys and certificates are far shorter.
+const MAX_BYTES: u64 = 1 << 20;
 
+/// The users of the machine that may read a file.
 #[derive(Clone, Copy)]
-enum Reader {
+enum Readers {
     Owner,
     Everyone,
 }
 
-struct Plan {
-    file: PathBuf,
+/// A file to write.
+struct PlannedFile {
+    path: PathBuf,
     content: String,
-    reader: Reader,
+    readers: Readers,
 }
 
 impl Folder {
@@ -91,7 +94,7 @@ impl Folder {
         Self(path.into())
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -116,9 +119,10 @@ impl Folder {
         self.0.join(format!("node-{node}.key"))
     }
 
-    /// Makes certificates for these nodes, signed by the folder's CA, which is made if there is none.
+    /// Makes certificates for these nodes, signed by the folder's CA, which it creates if there is
+    /// none.
     ///
-    /// Everything is checked and signed before the first file is written.
+    /// Checks and signs everything before it writes the first file.
     pub fn make(&self, group: &GroupName, nodes: &[NodeId], days: Days) -> Result<Made, FolderError> {
         match nodes.len() {
             0 => return Err(FolderError::NoNodes),
@@ -127,58 +131,63 @@ impl Folder {
         }
         let now = SystemTime::now();
         let (authority, from) = self.authority(group, now)?;
-        let in_the_way =
-            nodes.iter().flat_map(|node| [self.certificate(*node), self.key(*node)]).find(|file| is_there(file));
-        if let Some(file) = in_the_way {
+        let existing =
+            nodes.iter().flat_map(|node| [self.certificate(*node), self.key(*node)]).find(|file| exists(file));
+        if let Some(file) = existing {
             return Err(FolderError::Exists(file));
         }
         let validity = Validity::of_node(now, days);
-        let mut plans = match from {
+        let mut planned = match from {
             AuthorityFrom::New => self.plan_authority(&authority),
             AuthorityFrom::Folder => Vec::new(),
         };
         for node in nodes {
-            plans.extend(self.plan_node(&authority, *node, validity)?);
+            planned.extend(self.plan_node(&authority, *node, validity)?);
         }
-        self.write(&plans)?;
-        let files = plans.into_iter().map(|plan| plan.file).collect();
+        self.write(&planned)?;
+        let files = planned.into_iter().map(|file| file.path).collect();
         Ok(Made { authority: from, authority_until: authority.until(), until: validity.until, files })
     }
 
     fn authority(&self, group: &GroupName, now: SystemTime) -> Result<(Authority, AuthorityFrom), FolderError> {
         let (certificate, key) = (self.authority_certificate(), self.authority_key());
-        let (authority, from) = match (is_there(&certificate), is_there(&key)) {
+        let (authority, from) = match (exists(&certificate), exists(&key)) {
             (false, false) => (Authority::new(group, now), AuthorityFrom::New),
             (true, true) => {
                 (Authority::read(&read_text(&certificate)?, &read_text(&key)?, group), AuthorityFrom::Folder)
             }
-            (true, false) => return Err(FolderError::HalfAnAuthority { found: certificate, missing: key }),
-            (false, true) => return Err(FolderError::HalfAnAuthority { found: key, missing: certificate }),
+            (true, false) => return Err(FolderError::IncompleteAuthority { found: certificate, missing: key }),
+            (false, true) => return Err(FolderError::IncompleteAuthority { found: key, missing: certificate }),
         };
         authority.map(|authority| (authority, from)).map_err(|error| self.signing(error))
     }
 
-    fn plan_authority(&self, authority: &Authority) -> Vec<Plan> {
-        let key = Plan { file: self.authority_key(), content: authority.key(), reader: Reader::Owner };
+    fn plan_authority(&self, authority: &Authority) -> Vec<PlannedFile> {
+        let key = PlannedFile { path: self.authority_key(), content: authority.key(), readers: Readers::Owner };
         let content = authority.certificate().to_owned();
-        vec![key, Plan { file: self.authority_certificate(), content, reader: Reader::Everyone }]
+        vec![key, PlannedFile { path: self.authority_certificate(), content, readers: Readers::Everyone }]
     }
 
-    fn plan_node(&self, authority: &Authority, node: NodeId, validity: Validity) -> Result<[Plan; 2], FolderError> {
+    fn plan_node(
+        &self,
+        authority: &Authority,
+        node: NodeId,
+        validity: Validity,
+    ) -> Result<[PlannedFile; 2], FolderError> {
         let signed = authority.sign(node, validity).map_err(|error| self.signing(error))?;
         Ok([
-            Plan { file: self.key(node), content: signed.key, reader: Reader::Owner },
-            Plan { file: self.certificate(node), content: signed.certificate, reader: Reader::Everyone },
+            PlannedFile { path: self.key(node), content: signed.key, readers: Readers::Owner },
+            PlannedFile { path: self.certificate(node), content: signed.certificate, readers: Readers::Everyone },
         ])
     }
 
-    fn write(&self, plans: &[Plan]) -> Result<(), FolderError> {
+    fn write(&self, planned: &[PlannedFile]) -> Result<(), FolderError> {
         let unwritable = |file: &Path, error| FolderError::Unwritable { file: file.to_owned(), error };
         create_folder(&self.0).map_err(|error| FolderError::NoFolder { folder: self.0.clone(), error })?;
-        for plan in plans {
-            publish(plan).map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => FolderError::Appeared(plan.file.clone()),
-                _ => unwritable(&plan.file, error),
+        for file in planned {
+            publish(file).map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => FolderError::Appeared(file.path.clone()),
+                _ => unwritable(&file.path, error),
             })?;
         }
         sync_folder(&self.0).map_err(|error| unwritable(&self.0, error))
@@ -189,15 +198,16 @@ impl Folder {
     }
 }
 
+/// The path as text for an error message, with special characters escaped.
 pub(crate) fn shown(path: impl AsRef<Path>) -> String {
     path.as_ref().to_string_lossy().escape_debug().to_string()
 }
 
-/// Reads a file of keys or certificates, none of which is long.
+/// Reads a file of keys or certificates. Fails if it is longer than [`MAX_BYTES`].
 pub(crate) fn read_short(file: &Path) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    File::open(file)?.take(MOST_BYTES + 1).read_to_end(&mut content)?;
-    let is_short = content.len() as u64 <= MOST_BYTES;
+    File::open(file)?.take(MAX_BYTES + 1).read_to_end(&mut content)?;
+    let is_short = content.len() as u64 <= MAX_BYTES;
     if is_short { Ok(content) } else { Err(io::Error::other("it is too long for keys or certificates")) }
 }
 
@@ -206,43 +216,43 @@ fn read_text(file: &Path) -> Result<String, FolderError> {
     text.map_err(|error| FolderError::Unreadable { file: file.to_owned(), error })
 }
 
-/// Whether anything has this name, even a link that leads nowhere.
-fn is_there(file: &Path) -> bool {
+/// Whether the path exists, even as a dangling symbolic link.
+fn exists(file: &Path) -> bool {
     fs::symlink_metadata(file).is_ok()
 }
 
-/// The file appears with all of its content, or not at all; and one that exists is left alone, which a plain rename
-/// would not do.
-fn publish(plan: &Plan) -> io::Result<()> {
+/// Creates the file with all of its content, or not at all. Fails if it exists; a rename would
+/// replace it.
+fn publish(file: &PlannedFile) -> io::Result<()> {
     let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    let temporary = plan.file.with_extension(format!("{}-{nanoseconds}.tmp", std::process::id()));
-    let done = write_new(&temporary, plan).and_then(|()| fs::hard_link(&temporary, &plan.file));
-    // Whatever became of it, the temporary name goes; the first mistake is the one worth telling.
+    let temporary = file.path.with_extension(format!("{}-{nanoseconds}.tmp", std::process::id()));
+    let done = write_new(&temporary, file).and_then(|()| fs::hard_link(&temporary, &file.path));
+    // Remove the temporary name in any case, and report the first error.
     let removed = fs::remove_file(&temporary);
     done.and(removed)
 }
 
-fn write_new(file: &Path, plan: &Plan) -> io::Result<()> {
+fn write_new(path: &Path, planned: &PlannedFile) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    restrict(&mut options, plan.reader);
-    let mut file = options.open(file)?;
-    file.write_all(plan.content.as_bytes())?;
+    restrict(&mut options, planned.readers);
+    let mut file = options.open(path)?;
+    file.write_all(planned.content.as_bytes())?;
     file.sync_all()
 }
 
 #[cfg(unix)]
-fn restrict(options: &mut OpenOptions, reader: Reader) {
+fn restrict(options: &mut OpenOptions, readers: Readers) {
     use std::os::unix::fs::OpenOptionsExt;
-    let mode = match reader {
-        Reader::Owner => 0o600,
-        Reader::Everyone => 0o644,
+    let mode = match readers {
+        Readers::Owner => 0o600,
+        Readers::Everyone => 0o644,
     };
     options.mode(mode);
 }
 
 #[cfg(not(unix))]
-fn restrict(_: &mut OpenOptions, _: Reader) {}
+fn restrict(_: &mut OpenOptions, _: Readers) {}
 
 #[cfg(unix)]
 fn create_folder(path: &Path) -> io::Result<()> {
@@ -255,7 +265,7 @@ fn create_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).create(path)
 }
 
-/// So that names survive a power failure too.
+/// Syncs the folder, so that the file names survive a power failure.
 #[cfg(unix)]
 fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()

@@ -1,4 +1,4 @@
-//! Certificates in a folder: what is made, and what is left alone.
+//! Tests of the certificate folder: which files it makes, and which it leaves unchanged.
 
 use super::{AuthorityFrom, Days, Folder, FolderError};
 use crate::group::GroupName;
@@ -37,7 +37,7 @@ fn a_folder_has_the_ca_and_two_files_a_node_and_nothing_else() {
 
 #[cfg(unix)]
 #[test]
-fn keys_are_for_their_owner_alone() {
+fn only_the_owner_can_read_keys() {
     use std::os::unix::fs::PermissionsExt;
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::new(place.path().join("certs"));
@@ -63,7 +63,7 @@ fn a_later_node_is_signed_by_the_same_ca() {
 }
 
 #[test]
-fn nothing_is_overwritten_and_nothing_half_made() {
+fn existing_files_are_not_overwritten_and_no_others_are_made() {
     for name in ["node-2.pem", "node-2.key"] {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join(name), "precious").unwrap();
@@ -75,7 +75,7 @@ fn nothing_is_overwritten_and_nothing_half_made() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_leads_nowhere_is_in_the_way_too() {
+fn a_dangling_symbolic_link_counts_as_an_existing_file() {
     let place = tempfile::tempdir().unwrap();
     let outside = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(outside.path().join("trap"), place.path().join("node-1.key")).unwrap();
@@ -85,7 +85,7 @@ fn a_link_that_leads_nowhere_is_in_the_way_too() {
 }
 
 #[test]
-fn two_makers_at_once_leave_one_whole_set() {
+fn concurrent_makers_leave_one_complete_set() {
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::new(place.path());
     let make = || folder.make(&group("demo"), &nodes(&[1, 2, 3]), Days::default());
@@ -107,14 +107,14 @@ fn a_ca_of_another_group_is_refused() {
     folder.make(&group("demo"), &nodes(&[1]), Days::default()).unwrap();
     let before = content(place.path());
     let error = folder.make(&group("other"), &nodes(&[2]), Days::default()).unwrap_err().to_string();
-    assert!(error.contains("the CA of group demo, which cannot sign for group other"), "{error}");
+    assert!(error.contains("the CA belongs to group demo and cannot sign for group other"), "{error}");
     let error = folder.make(&group("demo-2"), &nodes(&[2]), Days::default()).unwrap_err().to_string();
-    assert!(error.contains("the CA of group demo, which cannot sign for group demo-2"), "{error}");
+    assert!(error.contains("the CA belongs to group demo and cannot sign for group demo-2"), "{error}");
     assert_eq!(content(place.path()), before);
 }
 
 #[test]
-fn half_a_ca_or_a_mixed_one_is_refused() {
+fn an_incomplete_or_mismatched_ca_is_refused() {
     let [place, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     for place in [&place, &other] {
         Folder::new(place.path()).make(&group("demo"), &nodes(&[1]), Days::default()).unwrap();
@@ -122,11 +122,11 @@ fn half_a_ca_or_a_mixed_one_is_refused() {
     let make =
         || Folder::new(place.path()).make(&group("demo"), &nodes(&[2]), Days::default()).unwrap_err().to_string();
     fs::copy(other.path().join("ca.key"), place.path().join("ca.key")).unwrap();
-    assert!(make().contains("The CA's key is not the key of its certificate"), "{}", make());
+    assert!(make().contains("the CA's key does not belong to its certificate"), "{}", make());
     fs::write(place.path().join("ca.key"), "nonsense").unwrap();
-    assert!(make().contains("The CA's key cannot be understood"), "{}", make());
+    assert!(make().contains("cannot parse the CA's key"), "{}", make());
     fs::remove_file(place.path().join("ca.key")).unwrap();
-    assert!(make().contains("a CA has both"), "{}", make());
+    assert!(make().contains("a CA needs both files"), "{}", make());
     assert!(!place.path().join("node-2.pem").exists());
 }
 
@@ -149,13 +149,13 @@ fn no_certificate_outlives_its_ca() {
     let sign = |days| old.sign(nodes(&[1])[0], Validity::of_node(now, Days::new(days).unwrap()));
     assert!(matches!(sign(365), Err(SigningError::OutlivesAuthority { left: 100..200 })));
     assert!(sign(100).is_ok());
-    // Read back from its files it remembers its end.
+    // The end of its validity survives a round trip through the files.
     let read = Authority::read(old.certificate(), &old.key(), &group("demo")).unwrap();
     assert!(read.sign(nodes(&[1])[0], Validity::of_node(now, Days::default())).is_err());
 }
 
 #[test]
-fn nobody_and_too_many_are_refused() {
+fn no_nodes_and_too_many_nodes_are_refused() {
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::new(place.path().join("certs"));
     let make = |numbers: &[u32]| folder.make(&group("demo"), &nodes(numbers), Days::default());

@@ -1,4 +1,4 @@
-//! How long a certificate is good for.
+//! Validity periods of certificates.
 
 use std::fmt;
 use std::num::ParseIntError;
@@ -6,23 +6,23 @@ use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
-/// For how many days a node's certificate is valid: 1 to 3650.
+/// Number of days for which a node's certificate is valid: 1 to 3650.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Days(u32);
 
-/// Why a number of days is none that a certificate can have.
+/// A text is not a valid number of days.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("'{}' is not how long a certificate can be valid: write 1 to {MOST_DAYS} days, such as 365.", .0.escape_debug())]
-pub struct NotDays(String);
+#[error("the number of days must be between 1 and {MAX_DAYS}, such as 365; got '{}'", .0.escape_debug())]
+pub struct InvalidDays(String);
 
-/// From when to when a certificate is valid.
+/// The period in which a certificate is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {
     pub from: SystemTime,
     pub until: SystemTime,
 }
 
-/// A day of the calendar, in Greenwich: `2031-05-09`.
+/// A calendar date in UTC: `2031-05-09`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date {
     year: u64,
@@ -30,22 +30,23 @@ pub struct Date {
     day: u64,
 }
 
-const MOST_DAYS: u32 = 3_650;
+const MAX_DAYS: u32 = 3_650;
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// A CA outlives the longest certificate that is made along with it.
-const AUTHORITY_DAYS: u32 = MOST_DAYS + 3;
+/// A CA outlives the longest certificate that is made together with it.
+const AUTHORITY_DAYS: u32 = MAX_DAYS + 3;
 
-/// A node whose clock is behind accepts a new certificate all the same.
-const CLOCKS_BEHIND: Duration = Duration::from_secs(3_600);
+/// How far a validity begins in the past, so that a node whose clock is behind accepts a new
+/// certificate.
+const CLOCK_SKEW: Duration = Duration::from_secs(3_600);
 
 impl Days {
-    /// So many days, if a certificate can have them.
+    /// Returns `None` unless `days` is between 1 and 3650.
     pub fn new(days: u32) -> Option<Self> {
-        (1..=MOST_DAYS).contains(&days).then_some(Self(days))
+        (1..=MAX_DAYS).contains(&days).then_some(Self(days))
     }
 
-    /// How many they are.
+    /// The number of days.
     pub const fn number(self) -> u32 {
         self.0
     }
@@ -58,10 +59,10 @@ impl Default for Days {
 }
 
 impl FromStr for Days {
-    type Err = NotDays;
-    fn from_str(text: &str) -> Result<Self, NotDays> {
+    type Err = InvalidDays;
+    fn from_str(text: &str) -> Result<Self, InvalidDays> {
         let days: Result<u32, ParseIntError> = text.parse();
-        days.ok().and_then(Self::new).ok_or_else(|| NotDays(text.to_owned()))
+        days.ok().and_then(Self::new).ok_or_else(|| InvalidDays(text.to_owned()))
     }
 }
 
@@ -72,29 +73,31 @@ impl fmt::Display for Days {
 }
 
 impl Validity {
-    /// From now on for so many days.
+    /// The validity of a node's certificate made now.
     pub fn of_node(now: SystemTime, days: Days) -> Self {
         Self::days(now, days.0)
     }
 
-    /// From now on for ten years.
+    /// The validity of a CA made now: ten years.
     pub fn of_authority(now: SystemTime) -> Self {
         Self::days(now, AUTHORITY_DAYS)
     }
 
     fn days(now: SystemTime, days: u32) -> Self {
         Self {
-            from: now.checked_sub(CLOCKS_BEHIND).unwrap_or(UNIX_EPOCH),
+            from: now.checked_sub(CLOCK_SKEW).unwrap_or(UNIX_EPOCH),
             until: now.checked_add(DAY * days).unwrap_or(now),
         }
     }
 }
 
-/// After Howard Hinnant's `civil_from_days`, for days from 1970 on; moments before that count as its first day.
+/// Howard Hinnant's `civil_from_days`, for times from 1970 on. Earlier times give the first day of
+/// 1970.
 impl From<SystemTime> for Date {
     fn from(moment: SystemTime) -> Self {
         let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
-        // Eras have 400 years, and years begin in March, so that a leap day is the last of its year.
+        // An era is 400 years. Years begin in March, so that a leap day is the last day of its
+        // year.
         let days = since.as_secs() / DAY.as_secs() + 719_468;
         let (era, day_of_era) = (days / 146_097, days % 146_097);
         let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -119,7 +122,7 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     #[test]
-    fn dates_are_those_of_the_calendar() {
+    fn dates_match_the_calendar() {
         let cases = [
             (0, "1970-01-01"),
             (951_782_399, "2000-02-28"),
@@ -136,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn days_are_one_to_ten_years() {
+    fn days_are_between_1_and_3650() {
         for good in ["1", "365", "3650"] {
             assert_eq!(good.parse::<Days>().unwrap().to_string(), good);
         }

@@ -1,10 +1,10 @@
-//! Many messages in one frame.
+//! Encoding of many messages in one frame.
 //!
 //! ```text
-//! first number 8 │ for each message: its number's distance from the one before │ its length │ its bytes
+//! first number 8 │ for each message: difference to the previous number │ length │ bytes
 //! ```
 //!
-//! Distances and lengths are LEB128; the first distance is 0, and all others are not.
+//! Differences and lengths are LEB128. The first difference is 0, and all others are positive.
 
 use super::error::malformed;
 use super::{FrameError, HEAD};
@@ -12,14 +12,15 @@ use bytes::{BufMut, BytesMut};
 use std::iter::FusedIterator;
 
 pub(crate) const BATCH_HEAD: usize = 8;
-/// The most that stands before a message: two numbers of 64 bits.
-pub(crate) const MESSAGE_HEAD_MOST: usize = 2 * VARINT_MOST;
-/// A number of 64 bits in groups of seven.
-const VARINT_MOST: usize = 10;
+/// Maximum length of the head of a message: two 64-bit varints.
+pub(crate) const MESSAGE_HEAD_MAX: usize = 2 * VARINT_MAX;
+/// Maximum length of a 64-bit varint.
+const VARINT_MAX: usize = 10;
 
-/// The messages of a batch with their numbers, in the order in which they were sent, borrowed from its body.
+/// Iterates over the messages of a batch with their numbers, in the order in which they were sent.
 ///
-/// A batch has at least one message. The first that makes no sense is the last that is told.
+/// A batch has at least one message. The iterator ends after the first malformed message, which it
+/// returns as an error.
 #[derive(Clone, Debug)]
 pub struct BatchReader<'a> {
     place: Place,
@@ -52,7 +53,7 @@ impl<'a> Iterator for BatchReader<'a> {
             Place::After(_) if self.rest.is_empty() => return None,
             Place::After(last) => self.following(last),
             Place::First(number) => self.first(number),
-            Place::Begin => Err(broken("it has no number")),
+            Place::Begin => Err(broken("it has no first number")),
         };
         match message {
             Ok((number, _)) => self.place = Place::After(number),
@@ -67,13 +68,13 @@ impl FusedIterator for BatchReader<'_> {}
 impl<'a> BatchReader<'a> {
     fn first(&mut self, number: u64) -> Result<(u64, &'a [u8]), FrameError> {
         if number == 0 {
-            return Err(broken("it begins with number 0, and numbers begin with 1"));
+            return Err(broken("its first number is 0; numbers start at 1"));
         }
         if self.rest.is_empty() {
             return Err(broken("it has no message"));
         }
         if self.varint()? != 0 {
-            return Err(broken("its first message has another number than the batch"));
+            return Err(broken("the number of its first message differs from the batch's first number"));
         }
         Ok((number, self.message()?))
     }
@@ -81,9 +82,9 @@ impl<'a> BatchReader<'a> {
     #[inline]
     fn following(&mut self, last: u64) -> Result<(u64, &'a [u8]), FrameError> {
         let distance = self.varint()?;
-        let number = last.checked_add(distance).ok_or_else(|| broken("its numbers grow beyond all measure"))?;
+        let number = last.checked_add(distance).ok_or_else(|| broken("its message numbers exceed 64 bits"))?;
         if distance == 0 {
-            return Err(broken("its numbers do not grow"));
+            return Err(broken("its message numbers do not increase"));
         }
         Ok((number, self.message()?))
     }
@@ -110,7 +111,7 @@ impl<'a> BatchReader<'a> {
 
     fn long_varint(&mut self) -> Result<u64, FrameError> {
         let mut value = 0_u64;
-        for (place, byte) in self.rest.iter().take(VARINT_MOST).enumerate() {
+        for (place, byte) in self.rest.iter().take(VARINT_MAX).enumerate() {
             let group = u64::from(byte & 0x7F);
             let shifted = group << (7 * place);
             if shifted >> (7 * place) != group {
@@ -122,7 +123,7 @@ impl<'a> BatchReader<'a> {
                 return Ok(value);
             }
         }
-        Err(broken("a number in it has no end, or too many digits"))
+        Err(broken("it contains an incomplete or too long varint"))
     }
 }
 
@@ -131,16 +132,16 @@ fn broken(reason: &'static str) -> FrameError {
     malformed("batch", reason)
 }
 
-/// Begins a batch at the end of `frame`, which is empty: room for the head of the frame, then the first number.
+/// Begins a batch in the empty `frame`: space for the frame's head, then the first number.
 pub(crate) fn begin_batch(frame: &mut BytesMut, first: u64) {
     frame.put_bytes(0, HEAD);
     frame.put_u64_le(first);
 }
 
-/// Adds a message whose number is so far from the one before.
+/// Appends a message whose number is `distance` above the previous one.
 #[inline]
 pub(crate) fn append_message(frame: &mut BytesMut, distance: u64, message: &[u8]) {
-    let mut head = [0; MESSAGE_HEAD_MOST];
+    let mut head = [0; MESSAGE_HEAD_MAX];
     let used = write_varint(&mut head, 0, distance);
     let used = write_varint(&mut head, used, message.len() as u64);
     frame.extend_from_slice(&head[..used]);
@@ -148,7 +149,7 @@ pub(crate) fn append_message(frame: &mut BytesMut, distance: u64, message: &[u8]
 }
 
 #[inline]
-fn write_varint(out: &mut [u8; MESSAGE_HEAD_MOST], mut place: usize, mut value: u64) -> usize {
+fn write_varint(out: &mut [u8; MESSAGE_HEAD_MAX], mut place: usize, mut value: u64) -> usize {
     while value >= 0x80 {
         out[place] = value as u8 | 0x80;
         value >>= 7;

@@ -1,52 +1,54 @@
-//! Why bytes are no frame, in sentences.
+//! Errors of the frame decoder, as sentences for operators.
 
 use super::{HANDSHAKE_LIMIT, VERSION};
 use thiserror::Error;
 
-/// Why what arrived is no frame. Nothing of that frame was used, and nothing behind it can be understood.
+/// Why the received bytes are not a valid frame. The frame was ignored, and the rest of the stream
+/// cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
     #[error(
-        "A frame of {length} bytes was announced, and at most {limit} are allowed here. None of it was read, and the \
-         connection is closed; what was not acknowledged is sent again. Either the other end is no node of Quorate, \
-         or it allows longer messages than this one does."
+        "The peer announced a frame of {length} bytes; the maximum here is {limit}. The frame was not read and the \
+         connection was closed; unacknowledged messages are sent again. Either the peer is not a Quorate node, or it \
+         allows longer messages than this node."
     )]
     TooLong { length: usize, limit: usize },
     #[error(
-        "The other end begins with TLS, and this connection is plain TCP. Nothing was exchanged; start both nodes \
-         with certificates, or both without."
+        "The peer uses TLS, but this node expects plain TCP. No message was exchanged; start both nodes with --certs, \
+         or both without."
     )]
     SpeaksTls,
     #[error(
-        "A frame of {length} bytes was announced, which is too short for any. Nothing of it was used, and the \
-         connection is closed; what was not acknowledged is sent again. The other end may be no node of Quorate."
+        "The peer announced a frame of {length} bytes, which is shorter than any valid frame. The connection was \
+         closed; unacknowledged messages are sent again. The peer may not be a Quorate node."
     )]
     TooShort { length: usize },
     #[error(
-        "This frame has format version {found}, and this release reads versions up to {known}. Nothing of it was \
-         used; run a release that knows version {found} on both nodes."
+        "The peer sent a frame of format version {found}; this release reads versions up to {known}. The frame was \
+         ignored; run a release that supports version {found} on both nodes."
     )]
     Newer { found: u8, known: u8 },
     #[error(
-        "A frame of the unknown kind {0} arrived. Nothing of it was used, and the connection is closed; what was not \
-         acknowledged is sent again. Run the same release on both nodes."
+        "The peer sent a frame of the unknown kind {0}. The frame was ignored and the connection closed; \
+         unacknowledged messages are sent again. Run the same release on both nodes."
     )]
     UnknownKind(u8),
     #[error(
-        "A frame arrived damaged: its checksum is {found:08x} and should be {expected:08x}. Nothing of it was used, \
-         and the connection is closed; what was not acknowledged is sent again. If it happens more than once, look \
-         at the network between the two nodes."
+        "A frame arrived damaged: its checksum is {found:08x} and should be {expected:08x}. The frame was ignored and \
+         the connection closed; unacknowledged messages are sent again. If this happens repeatedly, check the network \
+         between the two nodes."
     )]
     Damaged { found: u32, expected: u32 },
     #[error(
-        "This {what} cannot be read: {reason}. The connection is closed; what was not acknowledged is sent again. Run \
-         the same release on both nodes."
+        "The peer sent a malformed {what}: {reason}. The connection was closed; unacknowledged messages are sent \
+         again. Run the same release on both nodes."
     )]
     Malformed { what: &'static str, reason: String },
 }
 
 impl FrameError {
-    /// Too long a frame, or something that is recognised as no frame at all.
+    /// The error for a frame that is too long: [`SpeaksTls`](Self::SpeaksTls) if it looks like a
+    /// TLS record.
     pub(super) fn too_long(received: &[u8], length: usize, limit: usize) -> Self {
         if limit <= HANDSHAKE_LIMIT && received.starts_with(&[0x16, 0x03]) {
             Self::SpeaksTls

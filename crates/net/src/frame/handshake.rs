@@ -1,4 +1,4 @@
-//! What two nodes say to each other before the first message, and why they may part at once.
+//! The frames of the handshake: Hello, Welcome, and the reasons to refuse a Hello.
 
 use super::error::malformed;
 use super::{FrameError, Header};
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
 
-const MOST_NAME: usize = 128;
+const MAX_NAME: usize = 128;
 
-/// Which attempt of a node's life to reach a certain other it is, from 1.
+/// The number of a connection attempt from one incarnation of a node to a given peer, from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Dial(pub u64);
 
 impl Dial {
-    /// No attempt.
+    /// No attempt was made.
     pub const NONE: Self = Self(0);
 
-    /// The attempt after this one.
+    /// The number of the next attempt.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.saturating_add(1))
@@ -31,119 +31,121 @@ impl fmt::Display for Dial {
     }
 }
 
-/// A number that a process draws when it starts and that no other draws: two processes that say that they are the same
-/// life of a node are told apart by it.
+/// A random number that a process draws when it starts. It distinguishes two processes that claim
+/// to be the same incarnation of a node.
 ///
-/// Without it a node that is started again as the same life, with its numbers from 1 again, would have all it sends
-/// taken for repetitions and thrown away without a word.
+/// Without it, peers would silently discard all messages of a node that restarts as the same
+/// incarnation: its message numbers start at 1 again and look like duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Birth(pub u64);
 
 /// The first frame of the node that dialled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// The name of its group: the header's number could be that of another name, too.
+    /// The name of the sender's group. The header's number is only a hash of it.
     pub group: String,
     pub algorithm: String,
     pub format: u32,
     pub to: NodeId,
     pub members: u32,
     pub dial: Dial,
-    /// The last attempt that it welcomed of the life that it `knows` of us.
+    /// The receiver's last dial, of its incarnation `knows`, that the sender welcomed.
     pub welcomed: Dial,
-    /// Our life that it met last, to which the header's acknowledgement refers.
+    /// The receiver's incarnation that the sender was connected to last. The header's
+    /// acknowledgement refers to it.
     pub knows: Option<Incarnation>,
     pub birth: Birth,
 }
 
-/// The answer to a [`Hello`] that is accepted.
+/// The reply that accepts a [`Hello`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
     pub dial: Dial,
-    /// Our life, to which the header's acknowledgement refers.
+    /// The receiver's incarnation, to which the header's acknowledgement refers.
     pub knows: Incarnation,
     pub birth: Birth,
 }
 
-/// Why a node does not want a connection. The words are for whoever reads the log of the node that dialled.
+/// Why a node refuses a connection. The text appears in the log of the node that dialled.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum Refusal {
     #[error(
-        "The other node belongs to the group '{}'. Nothing was exchanged; start both with the same --group, or \
-         correct its address.", .group.escape_debug()
+        "The other node belongs to group '{}'. No message was exchanged; start both nodes with the same --group, or \
+         correct the address in --peers.", .group.escape_debug()
     )]
     OtherGroup { group: String },
     #[error(
-        "The other node runs {}. Nothing was exchanged; start every node of the group with the same algorithm.",
+        "The other node runs {}. No message was exchanged; start every node of the group with the same algorithm.",
         .algorithm.escape_debug()
     )]
     OtherAlgorithm { algorithm: String },
     #[error(
-        "The other node writes messages in version {format}. Nothing was exchanged; run releases on both nodes that \
-         agree about the version."
+        "The other node uses message format {format}. No message was exchanged; run releases with the same message \
+         format on both nodes."
     )]
     OtherFormat { format: u32 },
     #[error(
-        "The other node knows a group of {members} nodes. Nothing was exchanged; start every node with the same \
-         nodes in --peers."
+        "The other node is configured for a group of {members} nodes. No message was exchanged; start every node with \
+         the same nodes in --peers."
     )]
     OtherSize { members: u32 },
-    #[error("Node {me} is at this address. Nothing was exchanged; correct the addresses in --peers.")]
-    NotMe { me: NodeId },
+    #[error("The node at this address is node {me}. No message was exchanged; correct the addresses in --peers.")]
+    WrongNode { me: NodeId },
     #[error(
-        "The node at this address is node {me} as well, or this very process. Nothing was exchanged; give every node \
-         a number and an address of its own."
+        "The node at this address is also node {me}, or this process itself. No message was exchanged; give every \
+         node its own number and address."
     )]
-    Myself { me: NodeId },
+    SameNode { me: NodeId },
     #[error(
-        "The other node knows a group of {members} nodes, and this one has a higher number. Nothing was exchanged; \
-         start every node with the same nodes in --peers."
+        "The other node is configured for a group of {members} nodes, and this node's number is higher. No message \
+         was exchanged; start every node with the same nodes in --peers."
     )]
     NotAMember { members: u32 },
-    #[error("The other node dials this one at the same moment, and its attempt goes first. Nothing was lost.")]
+    #[error("The other node dialled this node at the same time, and its dial has priority. No message was lost.")]
     Crossed,
-    #[error("The other node has seen this attempt or a later one. Nothing was lost; the next attempt counts.")]
+    #[error("The other node has seen this dial or a later one. No message was lost; this node dials again.")]
     Stale,
     #[error(
-        "The other node has met life {known} of this node, which is later than this one. Nothing was exchanged; stop \
-         this process, or start it as a later life."
+        "The other node has been connected to incarnation {known} of this node, which is later than this one. No \
+         message was exchanged; stop this process, or start it as a later incarnation."
     )]
-    OldLife { known: Incarnation },
+    OlderIncarnation { known: Incarnation },
     #[error(
-        "The other node has met another process that said that it was life {known} of this node. Nothing was \
-         exchanged; stop one of the two, and start this one as a later life (--life, or a data folder of its own)."
+        "The other node has been connected to another process with incarnation {known} of this node. No message was \
+         exchanged; stop one of the two, and start this one as a later incarnation (--life, or a data folder of its \
+         own)."
     )]
     TwinLife { known: Incarnation },
     #[error(
-        "The node at this address is life {mine} of itself, and this node has met a later one. Nothing was exchanged; \
-         stop the older process."
+        "The node at this address runs as incarnation {mine}, and this node has been connected to a later one. No \
+         message was exchanged; stop the older process."
     )]
-    Outlived { mine: Incarnation },
-    #[error("The other node is busy with too many greetings. Nothing was lost; this one tries again.")]
+    SupersededIncarnation { mine: Incarnation },
+    #[error("The other node has too many pending connections. No message was lost; this node dials again.")]
     Crowded,
-    #[error("The other node is stopping. Nothing was lost; this one tries again.")]
+    #[error("The other node is stopping. No message was lost; this node dials again.")]
     Stopping,
 }
 
 impl Refusal {
-    /// Does it pass by itself? Everything else stays until a person does something about it.
-    pub fn is_passing(&self) -> bool {
+    /// Whether a later dial can succeed without a change by the operator.
+    pub fn is_transient(&self) -> bool {
         matches!(self, Self::Crossed | Self::Stale | Self::Crowded | Self::Stopping)
     }
 
-    pub(super) fn bounded(self) -> Result<Self, FrameError> {
+    pub(super) fn checked(self) -> Result<Self, FrameError> {
         match &self {
-            Self::OtherGroup { group: name } | Self::OtherAlgorithm { algorithm: name } => bound("refusal", name)?,
+            Self::OtherGroup { group: name } | Self::OtherAlgorithm { algorithm: name } => check_name("refusal", name)?,
             Self::OtherFormat { .. }
             | Self::OtherSize { .. }
-            | Self::NotMe { .. }
-            | Self::Myself { .. }
+            | Self::WrongNode { .. }
+            | Self::SameNode { .. }
             | Self::NotAMember { .. }
             | Self::Crossed
             | Self::Stale
-            | Self::OldLife { .. }
+            | Self::OlderIncarnation { .. }
             | Self::TwinLife { .. }
-            | Self::Outlived { .. }
+            | Self::SupersededIncarnation { .. }
             | Self::Crowded
             | Self::Stopping => {}
         }
@@ -152,23 +154,23 @@ impl Refusal {
 }
 
 impl Hello {
-    pub(super) fn bounded(self) -> Result<Self, FrameError> {
-        bound("greeting", &self.group)?;
-        bound("greeting", &self.algorithm)?;
+    pub(super) fn checked(self) -> Result<Self, FrameError> {
+        check_name("Hello", &self.group)?;
+        check_name("Hello", &self.algorithm)?;
         Ok(self)
     }
 }
 
-fn bound(what: &'static str, name: &str) -> Result<(), FrameError> {
-    if name.len() > MOST_NAME {
-        return Err(malformed(what, format!("a name in it has {} bytes, and {MOST_NAME} are the most", name.len())));
+fn check_name(what: &'static str, name: &str) -> Result<(), FrameError> {
+    if name.len() > MAX_NAME {
+        return Err(malformed(what, format!("a name has {} bytes; the maximum is {MAX_NAME}", name.len())));
     }
     Ok(())
 }
 
-/// What a node must have in common with every node that it meets.
+/// The configuration that a node requires of its peers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct HandshakeTerms {
     pub group: GroupName,
     pub algorithm: String,
     pub format: u32,
@@ -176,17 +178,18 @@ pub struct Terms {
     pub members: u32,
 }
 
-impl Terms {
-    /// Is this greeting meant for us, by one of our group? Whether it comes at the right moment, a
-    /// [`Meeting`](crate::meeting::Meeting) says.
-    pub fn judge(&self, header: &Header, hello: &Hello) -> Result<(), Refusal> {
+impl HandshakeTerms {
+    /// Checks that a Hello is meant for this node and comes from a compatible member of its group.
+    /// The [`ConnectionElection`](crate::connection_election::ConnectionElection) decides whether
+    /// to use the connection.
+    pub fn check(&self, header: &Header, hello: &Hello) -> Result<(), Refusal> {
         let (me, members) = (self.me, self.members);
         if header.group != self.group.number() || hello.group != self.group.as_str() {
             Err(Refusal::OtherGroup { group: self.group.as_str().to_owned() })
         } else if hello.to != me {
-            Err(Refusal::NotMe { me })
+            Err(Refusal::WrongNode { me })
         } else if header.sender == me {
-            Err(Refusal::Myself { me })
+            Err(Refusal::SameNode { me })
         } else if hello.algorithm != self.algorithm {
             Err(Refusal::OtherAlgorithm { algorithm: self.algorithm.clone() })
         } else if hello.format != self.format {

@@ -1,14 +1,14 @@
-//! The bytes between two nodes: frames, each with a length, a header, a body and a checksum.
+//! The wire format between two nodes: frames, each with a length, a header, a body and a checksum.
 //!
 //! ```text
-//! length 4 │ its complement 4 │ version 1 │ kind 1 │ group 8 │ sender 4 │ incarnation 8 │ epoch 8 │ acknowledged 8 │
-//! body │ check 4
+//! length 4 │ its complement 4 │ version 1 │ kind 1 │ group 8 │ sender 4 │ incarnation 8 │ epoch 8 │
+//! acknowledged 8 │ body │ check 4
 //! ```
 //!
-//! Whole numbers are little-endian. The length counts from the version on, and is written twice, the second time with
-//! every bit turned over: a length that was damaged would have us wait for bytes that nobody sends. The check is CRC-32C
-//! over everything from the version to the end of the body: it finds what a cable or a proxy damaged, and protects
-//! against nobody; TLS does that.
+//! Integers are little-endian. The length counts the bytes from the version on. It is followed by
+//! its bitwise complement, because with a damaged length the receiver would wait for bytes that are
+//! never sent. The check is the CRC-32C of everything from the version to the end of the body. It
+//! detects damage on the network, not attacks; TLS protects against those.
 
 mod batch;
 mod error;
@@ -17,9 +17,9 @@ mod handshake;
 mod tests;
 
 pub use batch::BatchReader;
-pub(crate) use batch::{BATCH_HEAD, MESSAGE_HEAD_MOST, append_message, begin_batch};
+pub(crate) use batch::{BATCH_HEAD, MESSAGE_HEAD_MAX, append_message, begin_batch};
 pub use error::FrameError;
-pub use handshake::{Birth, Dial, Hello, Refusal, Terms, Welcome};
+pub use handshake::{Birth, Dial, HandshakeTerms, Hello, Refusal, Welcome};
 
 use crate::group::GroupNumber;
 use bytes::{Bytes, BytesMut};
@@ -28,13 +28,15 @@ use quorate_core::{Epoch, Incarnation, NodeId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The version of the layout that is written, and the newest that is read.
+/// The format version that this release writes, and the newest that it reads.
 pub const VERSION: u8 = 1;
-/// The longest frame, as its length field has it, before two nodes have met. No frame but a batch is ever longer.
+/// Maximum value of a frame's length field during the handshake. Only batches may be longer, after
+/// it.
 pub const HANDSHAKE_LIMIT: usize = 4 * 1024;
-/// The longest message that a batch carries, unless a link is told otherwise.
+/// Maximum length of a message, unless a link sets a lower limit.
 pub const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
-/// The longest frame between nodes that have met: the longest message in a batch of its own.
+/// Maximum value of a frame's length field after the handshake: the longest message in a batch of
+/// its own.
 pub const FRAME_LIMIT: usize = frame_limit(MESSAGE_LIMIT);
 
 const WORD: usize = 4;
@@ -43,46 +45,48 @@ const LENGTH: usize = 2 * WORD;
 const HEADER: usize = 38;
 const CHECK: usize = 4;
 pub(crate) const HEAD: usize = LENGTH + HEADER;
-/// How much room is made at once for a frame that is still arriving: a length is only a promise.
-const STRETCH: usize = 64 * 1024;
-/// How much text a farewell may have, in bytes.
-const MOST_REASON: usize = 512;
+/// Maximum number of bytes to allocate at once for a frame that is still arriving: a peer may
+/// announce a long frame and never send it.
+const MAX_RESERVE: usize = 64 * 1024;
+/// Maximum length of the reason in a Bye frame, in bytes.
+const MAX_REASON: usize = 512;
 
-/// The longest frame that carries messages of up to so many bytes.
+/// The frame limit for messages of at most `message` bytes.
 pub const fn frame_limit(message: usize) -> usize {
-    HEADER + BATCH_HEAD + MESSAGE_HEAD_MOST + message + CHECK
+    HEADER + BATCH_HEAD + MESSAGE_HEAD_MAX + message + CHECK
 }
 
-/// What every frame says first: whose it is, and how much of the other's has arrived.
+/// The fields that every frame starts with: its sender, and an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub group: GroupNumber,
     pub sender: NodeId,
     pub incarnation: Incarnation,
     pub epoch: Epoch,
-    /// The last number that the sender has received from the present life of the receiver, 0 for none. Numbers count
-    /// the transmissions of a node's life, from 1, over all receivers; on one link they grow.
+    /// The last number that the sender has received from the receiver's current incarnation; 0 for
+    /// none. Numbers count the transmissions of one incarnation to all receivers, from 1, so on one
+    /// link they grow with gaps.
     pub acknowledged: u64,
 }
 
-/// What a frame is for.
+/// The kind of a frame, with its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     Hello(Hello),
-    /// The answer: we have met, and this connection is ours.
+    /// The reply that accepts the connection.
     Welcome(Welcome),
     Refuse(Refusal),
-    /// Messages, for a [`BatchReader`].
+    /// Encoded messages; read them with a [`BatchReader`].
     Batch(Bytes),
-    /// Nothing but the header's acknowledgement.
+    /// Only the acknowledgement in the header.
     Ack,
-    /// A sign of life, when there is nothing else to say.
+    /// A keepalive.
     Ping,
-    /// The last frame of a node that closes the connection, and why it does.
+    /// The last frame of a node that closes the connection, with the reason.
     Bye(String),
 }
 
-/// One whole frame.
+/// A complete frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub header: Header,
@@ -101,10 +105,12 @@ enum Kind {
 }
 
 impl Frame {
-    /// Splits the next whole frame off the front of what was received, or tells that more bytes are needed.
+    /// Splits the next complete frame off the front of the received bytes. Returns `None` if more
+    /// bytes are needed.
     ///
-    /// The length is judged as soon as it is there: nobody can make us hold more than `limit` bytes of a frame. After an
-    /// error nothing behind it can be understood, and the connection has to be closed.
+    /// Checks the length as soon as it has arrived, so that a peer cannot make us hold more than
+    /// `limit` bytes of a frame. After an error the rest of the stream cannot be decoded, and the
+    /// caller must close the connection.
     pub fn next(received: &mut BytesMut, limit: usize) -> Result<Option<Self>, FrameError> {
         let Some(length) = received.first_chunk::<WORD>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
@@ -118,13 +124,13 @@ impl Frame {
         check_version(received.get(LENGTH).copied())?;
         let whole = LENGTH + length;
         if received.len() < whole {
-            received.reserve((whole - received.len()).min(STRETCH));
+            received.reserve((whole - received.len()).min(MAX_RESERVE));
             return Ok(None);
         }
         Self::parse(received.split_to(whole).freeze()).map(Some)
     }
 
-    /// Its bytes on the wire.
+    /// Encodes the frame for the wire.
     pub fn encode(&self) -> Bytes {
         encode(&self.header, &self.body)
     }
@@ -141,7 +147,7 @@ impl Frame {
     }
 }
 
-/// The bytes of a frame on the wire.
+/// Encodes a frame for the wire.
 pub fn encode(header: &Header, body: &Body) -> Bytes {
     let frame = vec![0; HEAD];
     let mut frame = match body {
@@ -150,25 +156,26 @@ pub fn encode(header: &Header, body: &Body) -> Bytes {
         Body::Refuse(refusal) => with(frame, refusal),
         Body::Batch(messages) => [frame.as_slice(), messages].concat(),
         Body::Ack | Body::Ping => frame,
-        Body::Bye(reason) => [frame.as_slice(), presentable(reason).as_bytes()].concat(),
+        Body::Bye(reason) => [frame.as_slice(), sanitized(reason).as_bytes()].concat(),
     };
     frame.extend_from_slice(&[0; CHECK]);
     seal(&mut frame, body.kind(), header);
     frame.into()
 }
 
-/// Completes a batch that was begun with [`begin_batch`] and has room for the check at its end.
+/// Completes a batch that was begun with [`begin_batch`] and has space for the check at its end.
 pub(crate) fn seal_batch(frame: &mut [u8], header: &Header) {
     seal(frame, Kind::Batch, header);
 }
 
-/// Room at the end of a batch for what [`seal_batch`] writes there.
+/// Space at the end of a batch for the check that [`seal_batch`] writes.
 pub(crate) const BATCH_TAIL: [u8; CHECK] = [0; CHECK];
 
-/// Fills in all but the body: the frame has room for the head in front and for the check behind.
+/// Fills in everything but the body. The frame has space for the head in front and for the check at
+/// the end.
 fn seal(frame: &mut [u8], kind: Kind, header: &Header) {
     let end = frame.len() - CHECK;
-    // No frame comes near four gibibytes: a message has a limit, and a batch ends with its chunk.
+    // The length fits: messages are limited, and a batch ends with its chunk.
     let length = (end + CHECK - LENGTH) as u32;
     frame[..WORD].copy_from_slice(&length.to_le_bytes());
     frame[WORD..LENGTH].copy_from_slice(&(!length).to_le_bytes());
@@ -177,7 +184,7 @@ fn seal(frame: &mut [u8], kind: Kind, header: &Header) {
     frame[end..].copy_from_slice(&check.to_le_bytes());
 }
 
-/// Whether a length that has arrived with its complement is the one that was sent.
+/// Checks the length against its complement, once both have arrived.
 fn check_length(received: &[u8]) -> Result<(), FrameError> {
     let Some([length, complement]) = received.first_chunk::<LENGTH>().map(|both| [word(both), word(&both[WORD..])])
     else {
@@ -238,15 +245,15 @@ impl Body {
             return Err(FrameError::TooLong { length: HEADER + bytes.len() + CHECK, limit: HANDSHAKE_LIMIT });
         }
         match kind {
-            Kind::Hello => Ok(Self::Hello(decode::<Hello>("greeting", &bytes)?.bounded()?)),
-            Kind::Welcome => Ok(Self::Welcome(decode("welcome", &bytes)?)),
-            Kind::Refuse => Ok(Self::Refuse(decode::<Refusal>("refusal", &bytes)?.bounded()?)),
+            Kind::Hello => Ok(Self::Hello(decode::<Hello>("Hello", &bytes)?.checked()?)),
+            Kind::Welcome => Ok(Self::Welcome(decode("Welcome", &bytes)?)),
+            Kind::Refuse => Ok(Self::Refuse(decode::<Refusal>("refusal", &bytes)?.checked()?)),
             Kind::Batch => Ok(Self::Batch(bytes)),
-            Kind::Ack => bare("acknowledgement", &bytes, Self::Ack),
-            Kind::Ping => bare("sign of life", &bytes, Self::Ping),
+            Kind::Ack => without_body("acknowledgement", &bytes, Self::Ack),
+            Kind::Ping => without_body("Ping", &bytes, Self::Ping),
             Kind::Bye => match str::from_utf8(&bytes) {
-                Ok(reason) => Ok(Self::Bye(presentable(reason))),
-                Err(_) => Err(malformed("farewell", "its reason is not text")),
+                Ok(reason) => Ok(Self::Bye(sanitized(reason))),
+                Err(_) => Err(malformed("Bye", "its reason is not UTF-8 text")),
             },
         }
     }
@@ -260,19 +267,19 @@ impl Kind {
     }
 }
 
-/// Text of a bounded length without control characters, so that a peer can write no lines of its own into our log.
-fn presentable(text: &str) -> String {
+/// Shortens the text and replaces control characters, so that a peer cannot forge lines in our log.
+fn sanitized(text: &str) -> String {
     let mut kept = String::new();
-    for letter in text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }) {
-        if kept.len() + letter.len_utf8() > MOST_REASON {
+    for character in text.chars().map(|character| if character.is_control() { ' ' } else { character }) {
+        if kept.len() + character.len_utf8() > MAX_REASON {
             break;
         }
-        kept.push(letter);
+        kept.push(character);
     }
     kept
 }
 
-/// The head with a value behind it. Bodies are types of our own, which can all be written.
+/// Appends a serialized value to the head. Serializing our own body types cannot fail.
 fn with(head: Vec<u8>, value: &impl Serialize) -> Vec<u8> {
     postcard::to_extend(value, head).unwrap_or_else(|_| vec![0; HEAD])
 }
@@ -280,16 +287,16 @@ fn with(head: Vec<u8>, value: &impl Serialize) -> Vec<u8> {
 fn decode<T: DeserializeOwned>(what: &'static str, bytes: &[u8]) -> Result<T, FrameError> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
-        Ok((_, rest)) => Err(malformed(what, format!("{} bytes follow its end", rest.len()))),
+        Ok((_, rest)) => Err(malformed(what, format!("it has {} bytes too many", rest.len()))),
         Err(error) => Err(malformed(what, error)),
     }
 }
 
-fn bare(what: &'static str, bytes: &[u8], body: Body) -> Result<Body, FrameError> {
+fn without_body(what: &'static str, bytes: &[u8], body: Body) -> Result<Body, FrameError> {
     if bytes.is_empty() { Ok(body) } else { Err(malformed(what, format!("it has {} bytes too many", bytes.len()))) }
 }
 
-/// The whole number at the front. Callers know that it is there.
+/// The `u32` at the front. Callers have checked the length.
 fn word(bytes: &[u8]) -> u32 {
     bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }

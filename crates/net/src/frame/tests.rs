@@ -1,8 +1,9 @@
-//! Frames whole, cut, damaged, and made up by somebody who means no good.
+//! Tests of complete, truncated, damaged and forged frames.
 
 use super::{
-    BATCH_TAIL, BatchReader, Birth, Body, CHECK, Dial, FRAME_LIMIT, Frame, FrameError, HANDSHAKE_LIMIT, HEAD, Header,
-    Hello, Kind, LENGTH, Refusal, Terms, Welcome, append_message, begin_batch, encode, seal, seal_batch,
+    BATCH_TAIL, BatchReader, Birth, Body, CHECK, Dial, FRAME_LIMIT, Frame, FrameError, HANDSHAKE_LIMIT, HEAD,
+    HandshakeTerms, Header, Hello, Kind, LENGTH, Refusal, Welcome, append_message, begin_batch, encode, seal,
+    seal_batch,
 };
 use crate::group::{GroupName, GroupNumber};
 use bytes::{Bytes, BytesMut};
@@ -46,7 +47,7 @@ fn batch(messages: &[(u64, &[u8])]) -> BytesMut {
     frame
 }
 
-/// A frame with any kind and body under a right checksum.
+/// A frame of any kind and body with a valid checksum.
 fn forged(kind: u8, body: &[u8]) -> BytesMut {
     let mut frame = [&[0; HEAD], body, &[0; CHECK]].concat();
     seal(&mut frame, Kind::Ack, &header());
@@ -54,19 +55,18 @@ fn forged(kind: u8, body: &[u8]) -> BytesMut {
     resealed(&frame)
 }
 
-/// The same bytes under a right checksum.
+/// The same bytes with a valid checksum.
 fn resealed(frame: &[u8]) -> BytesMut {
     let (content, _) = frame.split_at(frame.len() - CHECK);
     BytesMut::from(&[content, &crc32c::crc32c(&content[LENGTH..]).to_le_bytes()].concat()[..])
 }
 
 fn bodies() -> Vec<Body> {
-    let names = |refusal| Body::Refuse(refusal);
     vec![
         Body::Hello(hello()),
         Body::Welcome(Welcome { dial: Dial(7), knows: Incarnation(4), birth: Birth(u64::MAX) }),
-        names(Refusal::OtherGroup { group: "west".into() }),
-        names(Refusal::Crossed),
+        Body::Refuse(Refusal::OtherGroup { group: "west".into() }),
+        Body::Refuse(Refusal::Crossed),
         Body::Batch(Bytes::from_static(&[9, 0, 0, 0, 0, 0, 0, 0, 0, 1, 7])),
         Body::Ack,
         Body::Ping,
@@ -79,7 +79,7 @@ fn read_one(mut bytes: BytesMut) -> Result<Option<Frame>, FrameError> {
 }
 
 #[test]
-fn the_layout_is_the_one_that_the_header_of_the_module_shows() {
+fn the_layout_matches_the_module_header() {
     let frame = encode(&header(), &Body::Ack);
     let content = [
         &[1, 5][..],
@@ -96,7 +96,7 @@ fn the_layout_is_the_one_that_the_header_of_the_module_shows() {
 }
 
 #[test]
-fn every_body_comes_back_whatever_the_pieces_it_arrives_in() {
+fn every_body_round_trips_in_pieces_of_any_size() {
     let frames: Vec<Frame> = bodies().into_iter().map(|body| Frame { header: header(), body }).collect();
     let bytes: Vec<u8> = frames.iter().flat_map(|frame| frame.encode()).collect();
     for piece in [1, 2, 3, 5, 7, 41, 64, bytes.len()] {
@@ -112,14 +112,15 @@ fn every_body_comes_back_whatever_the_pieces_it_arrives_in() {
 }
 
 #[test]
-fn every_changed_bit_is_noticed() {
+fn every_flipped_bit_is_detected() {
     for body in bodies() {
         let bytes = encode(&header(), &body);
         for place in 0..bytes.len() {
             for bit in 0..8 {
                 let mut changed = BytesMut::from(&bytes[..]);
                 changed[place] ^= 1 << bit;
-                // To wait for more would be as wrong as to take it: nobody sends what a damaged length asks for.
+                // Waiting for more bytes would be as wrong as accepting the frame: they would never
+                // arrive.
                 assert!(read_one(changed).is_err(), "byte {place}, bit {bit} of {body:?}");
             }
         }
@@ -127,7 +128,7 @@ fn every_changed_bit_is_noticed() {
 }
 
 #[test]
-fn a_length_is_judged_before_anything_is_held() {
+fn a_length_is_checked_before_anything_is_allocated() {
     let mut received = BytesMut::with_capacity(64);
     let before = received.capacity();
     received.extend_from_slice(&(HANDSHAKE_LIMIT as u32 + 1).to_le_bytes());
@@ -145,29 +146,29 @@ fn a_length_alone_reserves_little() {
 }
 
 #[test]
-fn a_newer_version_is_told_with_its_first_byte() {
+fn a_newer_version_is_rejected_at_its_first_byte() {
     let begun = |version: u8| BytesMut::from(&[200, 0, 0, 0, !200, 255, 255, 255, version][..]);
     let error = read_one(begun(2)).unwrap_err();
     assert_eq!(error, FrameError::Newer { found: 2, known: 1 });
-    assert!(error.to_string().contains("a release that knows version 2"));
+    assert!(error.to_string().contains("a release that supports version 2"));
     assert!(matches!(read_one(begun(0)), Err(FrameError::Malformed { .. })));
 }
 
 #[test]
-fn tls_on_a_plain_port_is_told() {
+fn tls_on_a_plain_port_is_recognised() {
     let mut received = BytesMut::from(&[0x16, 0x03, 0x01, 0x02, 0x00, 0x01][..]);
     let error = Frame::next(&mut received, HANDSHAKE_LIMIT).unwrap_err();
     assert_eq!(error, FrameError::SpeaksTls);
 }
 
 #[test]
-fn a_stranger_that_speaks_another_protocol_is_told() {
+fn another_protocol_is_rejected() {
     let mut received = BytesMut::from(&b"GET / HTTP/1.1\r\n"[..]);
     assert!(matches!(Frame::next(&mut received, HANDSHAKE_LIMIT), Err(FrameError::TooLong { .. })));
 }
 
 #[test]
-fn bodies_that_make_no_sense_are_refused_though_their_checksum_is_right() {
+fn malformed_bodies_with_a_valid_checksum_are_rejected() {
     for kind in [0, 8, 255] {
         assert_eq!(read_one(forged(kind, &[])), Err(FrameError::UnknownKind(kind)));
     }
@@ -193,35 +194,35 @@ fn bodies_that_make_no_sense_are_refused_though_their_checksum_is_right() {
 }
 
 #[test]
-fn only_batches_are_long() {
+fn only_batches_may_exceed_the_handshake_limit() {
     let text = [b'a'; 5_000];
     assert!(matches!(read_one(forged(Kind::Bye as u8, &text)), Err(FrameError::TooLong { length: 5_042, .. })));
     assert!(matches!(read_one(batch(&[(1, &text)])), Ok(Some(_))));
 }
 
 #[test]
-fn no_frame_is_from_node_0() {
+fn a_frame_from_node_0_is_rejected() {
     let mut frame = encode(&header(), &Body::Ack).to_vec();
     frame[LENGTH + 10] = 0;
     assert!(matches!(read_one(resealed(&frame)), Err(FrameError::Malformed { .. })));
 }
 
 #[test]
-fn a_farewell_cannot_write_lines_into_a_log() {
+fn a_bye_reason_cannot_forge_log_lines() {
     let reason = format!("stop\n\u{1b}[2Jroot: all is well{}", "ä".repeat(600));
     let Ok(Some(Frame { body: Body::Bye(read), .. })) = read_one(forged(Kind::Bye as u8, reason.as_bytes())) else {
-        panic!("a farewell");
+        panic!("expected a Bye");
     };
     assert!(read.starts_with("stop  [2Jroot") && read.len() <= 512, "{read}");
     let Ok(Some(Frame { body: Body::Bye(written), .. })) = read_one(encode(&header(), &Body::Bye(reason)).into())
     else {
-        panic!("a farewell");
+        panic!("expected a Bye");
     };
     assert_eq!(written, read);
 }
 
 #[test]
-fn broken_batches_are_refused_at_the_message_that_breaks_them() {
+fn malformed_batches_fail_at_the_first_malformed_message() {
     const ONE: [u8; 8] = [1, 0, 0, 0, 0, 0, 0, 0];
     let cases: [(usize, Vec<u8>); 13] = [
         (0, vec![]),
@@ -246,42 +247,42 @@ fn broken_batches_are_refused_at_the_message_that_breaks_them() {
 }
 
 #[test]
-fn a_greeting_is_judged_by_what_both_must_have_in_common() {
+fn a_hello_with_other_terms_is_refused() {
     let group: GroupName = "orders".parse().unwrap();
     let header = Header { group: group.number(), ..header() };
     let me = NodeId::from_index(0);
-    let terms = Terms { group, algorithm: "ricart-agrawala".into(), format: 1, me, members: 3 };
-    assert_eq!(terms.judge(&header, &hello()), Ok(()));
-    let other = |hello: Hello| terms.judge(&header, &hello);
+    let terms = HandshakeTerms { group, algorithm: "ricart-agrawala".into(), format: 1, me, members: 3 };
+    assert_eq!(terms.check(&header, &hello()), Ok(()));
+    let other = |hello: Hello| terms.check(&header, &hello);
     assert_eq!(other(Hello { group: "a".into(), ..hello() }), Err(Refusal::OtherGroup { group: "orders".into() }));
-    assert_eq!(other(Hello { to: NodeId::from_index(1), ..hello() }), Err(Refusal::NotMe { me }));
+    assert_eq!(other(Hello { to: NodeId::from_index(1), ..hello() }), Err(Refusal::WrongNode { me }));
     assert_eq!(other(Hello { members: 4, ..hello() }), Err(Refusal::OtherSize { members: 3 }));
     assert_eq!(other(Hello { format: 2, ..hello() }), Err(Refusal::OtherFormat { format: 1 }));
     let another = Refusal::OtherAlgorithm { algorithm: "ricart-agrawala".into() };
     assert_eq!(other(Hello { algorithm: "central".into(), ..hello() }), Err(another));
-    let from = |sender| terms.judge(&Header { sender, ..header }, &hello());
-    assert_eq!(from(me), Err(Refusal::Myself { me }));
+    let from = |sender| terms.check(&Header { sender, ..header }, &hello());
+    assert_eq!(from(me), Err(Refusal::SameNode { me }));
     assert_eq!(from(NodeId::from_index(3)), Err(Refusal::NotAMember { members: 3 }));
     let wrong_number = Header { group: GroupNumber(1), ..header };
-    assert!(matches!(terms.judge(&wrong_number, &hello()), Err(Refusal::OtherGroup { .. })));
+    assert!(matches!(terms.check(&wrong_number, &hello()), Err(Refusal::OtherGroup { .. })));
 }
 
 proptest! {
     #[test]
-    fn messages_come_back_from_a_batch(
+    fn messages_round_trip_through_a_batch(
         steps in proptest::collection::vec((1..u64::from(u32::MAX), proptest::collection::vec(any::<u8>(), 0..300)), 1..40),
     ) {
         let mut number = 0;
         let numbered: Vec<(u64, &[u8])> =
             steps.iter().map(|(step, bytes)| { number += step; (number, bytes.as_slice()) }).collect();
         let frame = read_one(batch(&numbered)).unwrap().unwrap();
-        let Body::Batch(body) = frame.body else { panic!("a batch") };
+        let Body::Batch(body) = frame.body else { panic!("expected a batch") };
         let read: Vec<(u64, &[u8])> = BatchReader::new(&body).collect::<Result<_, _>>().unwrap();
         prop_assert_eq!(read, numbered);
     }
 
     #[test]
-    fn no_bytes_make_a_reader_of_batches_stumble(body in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn a_batch_reader_survives_any_bytes(body in proptest::collection::vec(any::<u8>(), 0..200)) {
         let read: Vec<_> = BatchReader::new(&body).collect();
         prop_assert!(!read.is_empty());
         let numbers: Vec<u64> = read.iter().flatten().map(|(number, _)| *number).collect();
@@ -290,7 +291,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_a_reader_of_frames_stumble(
+    fn a_frame_reader_survives_any_bytes(
         kind in 0_u8..10, body in proptest::collection::vec(any::<u8>(), 0..200), cut in any::<usize>(),
     ) {
         let whole = forged(kind, &body);

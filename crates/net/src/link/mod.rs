@@ -1,11 +1,13 @@
-//! One node's side of its link to one peer: what waits to be written and acknowledged, and what has arrived.
+//! One node's side of its link to one peer: outgoing messages until they are acknowledged, and the
+//! acknowledgements of received ones.
 //!
-//! Connections break; a link does not. What was not acknowledged on one connection is sent again on the next, in order,
-//! and the receiver knows a repetition by its number. So within a pair of lives nothing is lost, repeated or reordered.
-//! When the peer comes back as another life, what was meant for its old one is dropped: that node is no more. Before the
-//! first contact messages wait for whichever life is met first.
+//! A link survives its connections. It retransmits on the next connection what was not acknowledged
+//! on the last one, in order, and the receiver recognises duplicates by their numbers. So between
+//! two given incarnations no message is lost, repeated or reordered. When the peer restarts as
+//! another incarnation, the link drops the messages for the old one. Messages from before the first
+//! connection go to the first incarnation that connects.
 //!
-//! Nothing here reads or writes, waits or knows the time: that is for the tasks around it.
+//! This module performs no IO and reads no clock; the tasks around it do.
 
 mod outgoing;
 mod receipts;
@@ -20,10 +22,10 @@ use crate::group::GroupNumber;
 use bytes::Bytes;
 use outgoing::Outgoing;
 use quorate_core::{Epoch, Incarnation, NodeId};
-use receipts::Receipts;
+use receipts::Acknowledgements;
 use thiserror::Error;
 
-/// Whose frames they are that a link writes.
+/// The sender that a link writes into its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub group: GroupNumber,
@@ -36,56 +38,62 @@ pub struct Origin {
 pub struct Link {
     origin: Origin,
     peer: NodeId,
-    life: Option<Incarnation>,
+    peer_incarnation: Option<Incarnation>,
     outgoing: Outgoing,
-    receipts: Receipts,
+    acknowledgements: Acknowledgements,
 }
 
-/// Whom a link has met at the other end of a new connection.
+/// Which incarnation of the peer is at the other end of a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Met {
-    /// The first life ever: everything that waits is for it.
+    /// The first one ever: all queued messages are for it.
     First,
-    /// The life that was met before: everything that is not acknowledged will be taken again.
+    /// The same as before: the link retransmits all unacknowledged messages.
     Again,
-    /// Another life: what was meant for the one before, and not acknowledged, is dropped.
+    /// Another one: the link dropped the unacknowledged messages for the previous one.
     Reborn { dropped: u64 },
 }
 
-/// Why a frame does not belong to this link. Nothing of it was used.
+/// Why a frame does not belong to this link. The link is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LinkError {
     #[error(
-        "A frame of another group arrived from node {peer}. It was not used, and the connection is closed; what was \
-         not acknowledged is sent again."
+        "Node {peer} sent a frame of another group. The frame was ignored and the connection closed; unacknowledged \
+         messages are sent again."
     )]
     OtherGroup { peer: NodeId },
     #[error(
-        "A frame of node {sender} arrived on the connection to node {peer}. It was not used, and the connection is \
-         closed; what was not acknowledged is sent again."
+        "A frame from node {sender} arrived on the connection to node {peer}. The frame was ignored and the connection \
+         closed; unacknowledged messages are sent again."
     )]
     OtherSender { peer: NodeId, sender: NodeId },
     #[error(
-        "A frame of life {found} of node {peer} arrived, and another life was met. It was not used, and its \
-         connection is closed; what this life sends is not affected."
+        "A frame from incarnation {found} of node {peer} arrived on a connection to another incarnation. The frame was \
+         ignored and the connection closed; messages of the connected incarnation are not affected."
     )]
-    OtherLife { peer: NodeId, found: Incarnation },
+    OtherIncarnation { peer: NodeId, found: Incarnation },
     #[error(
-        "Life {found} of node {peer} wants to meet, and life {known} was met already. Nothing was changed; stop the \
-         older process."
+        "Incarnation {found} of node {peer} tries to connect, but incarnation {known} has connected before. Nothing \
+         was changed; stop the older process."
     )]
-    OlderLife { peer: NodeId, found: Incarnation, known: Incarnation },
+    OlderIncarnation { peer: NodeId, found: Incarnation, known: Incarnation },
     #[error(
-        "Node {peer} acknowledges message {acknowledged}, and {sent} is the last that it was sent. Nothing was \
-         released, and the connection is closed; run the same release on both nodes."
+        "Node {peer} acknowledges message {acknowledged}, but the last message sent to it is {sent}. No message was \
+         released and the connection was closed; run the same release on both nodes."
     )]
     NeverSent { peer: NodeId, acknowledged: u64, sent: u64 },
 }
 
 impl Link {
-    /// A link to a peer that was not met yet.
+    /// A link to a peer that has not connected yet.
     pub fn new(origin: Origin, peer: NodeId, room: Room) -> Self {
-        Self { origin, peer, life: None, outgoing: Outgoing::new(room), receipts: Receipts::default() }
+        Self {
+            origin,
+            peer,
+            peer_incarnation: None,
+            outgoing: Outgoing::new(room),
+            acknowledgements: Acknowledgements::default(),
+        }
     }
 
     /// The node at the other end.
@@ -93,33 +101,34 @@ impl Link {
         self.peer
     }
 
-    /// Its life that was met last, to which our acknowledgements refer.
+    /// The peer's incarnation that connected last, to which our acknowledgements refer.
     pub fn life(&self) -> Option<Incarnation> {
-        self.life
+        self.peer_incarnation
     }
 
-    // ---------------------------------------------------------------------------------------- connections
+    // --------------------------------------------------------------------- connections
 
-    /// A connection begins: both ends have accepted it. The header is that of the peer's Hello or Welcome, and `knows`
-    /// is our life that its acknowledgement refers to.
+    /// Starts using a connection that both ends have accepted. The header is that of the peer's
+    /// Hello or Welcome, and `knows` is the incarnation of ours that its acknowledgement refers to.
     ///
-    /// From here on everything that is not acknowledged will be taken again, from the first on.
+    /// After this, [`take`](Self::take) returns all unacknowledged frames again, from the first one
+    /// on.
     pub fn meet(&mut self, header: &Header, knows: Option<Incarnation>) -> Result<Met, LinkError> {
         self.check_sender(header)?;
         let found = header.incarnation;
-        if let Some(known) = self.life.filter(|known| found < *known) {
-            return Err(LinkError::OlderLife { peer: self.peer, found, known });
+        if let Some(known) = self.peer_incarnation.filter(|known| found < *known) {
+            return Err(LinkError::OlderIncarnation { peer: self.peer, found, known });
         }
-        // What the peer acknowledges to an older life of ours says nothing about this one.
+        // An acknowledgement to an older incarnation of ours says nothing about this one.
         let acknowledged = if knows == Some(self.origin.incarnation) { header.acknowledged } else { 0 };
-        let met = match self.life {
+        let met = match self.peer_incarnation {
             None => Met::First,
             Some(known) if known == found => Met::Again,
             Some(_) => Met::Reborn { dropped: 0 },
         };
         let sent = if met == Met::Again { self.outgoing.sent() } else { 0 };
         self.check_acknowledged(acknowledged, sent)?;
-        self.life = Some(found);
+        self.peer_incarnation = Some(found);
         Ok(self.begin(met, acknowledged))
     }
 
@@ -132,17 +141,18 @@ impl Link {
                 met
             }
             Met::Reborn { .. } => {
-                self.receipts.forget();
+                self.acknowledgements.reset();
                 Met::Reborn { dropped: self.outgoing.drop_all() }
             }
         }
     }
 
-    /// A frame arrived. Its acknowledgement is taken; its body is for the caller, unless this is an error.
+    /// Applies the acknowledgement in the header of a received frame. On success the caller
+    /// processes the body.
     pub fn hear(&mut self, header: &Header) -> Result<(), LinkError> {
         self.check_sender(header)?;
-        if self.life != Some(header.incarnation) {
-            return Err(LinkError::OtherLife { peer: self.peer, found: header.incarnation });
+        if self.peer_incarnation != Some(header.incarnation) {
+            return Err(LinkError::OtherIncarnation { peer: self.peer, found: header.incarnation });
         }
         self.check_acknowledged(header.acknowledged, self.outgoing.sent())?;
         self.outgoing.acknowledged(header.acknowledged);
@@ -167,23 +177,23 @@ impl Link {
         Ok(())
     }
 
-    // ------------------------------------------------------------------------------------- what goes out
+    // --------------------------------------------------------------- outgoing messages
 
-    /// Takes a message that is to go out. Its number is above that of every message before.
+    /// Queues a message. Its number must be above the numbers of all messages before it.
     ///
-    /// If there is no room for it, nothing was changed.
+    /// On an error the link is unchanged.
     #[inline]
     pub fn push(&mut self, number: u64, message: &[u8]) -> Result<(), PushError> {
         self.outgoing.push(number, message)
     }
 
-    /// The next frame to be written: one that the connection before lost, or else what has gathered since the last one.
-    /// Nothing before the first contact.
+    /// The next frame to write: an unacknowledged one of the previous connection, or else a new one
+    /// with the queued messages. `None` before the first connection.
     ///
-    /// A frame that is taken again is the very same bytes. Its acknowledgement is an old one, which does no harm:
-    /// acknowledgements only grow.
+    /// A retransmitted frame has the same bytes as before. It carries an old acknowledgement, which
+    /// is harmless because acknowledgements only grow.
     pub fn take(&mut self, epoch: Epoch) -> Option<Bytes> {
-        self.life?;
+        self.peer_incarnation?;
         if let Some(frame) = self.outgoing.take_again() {
             return Some(frame);
         }
@@ -191,62 +201,64 @@ impl Link {
             return None;
         }
         let header = self.header(epoch);
-        self.receipts.told();
+        self.acknowledgements.mark_sent();
         self.outgoing.take_new(&header)
     }
 
-    /// Is there anything for [`take`](Self::take)?
+    /// Whether [`take`](Self::take) would return a frame.
     pub fn has_frames(&self) -> bool {
-        self.life.is_some() && (self.outgoing.has_again() || self.outgoing.has_new())
+        self.peer_incarnation.is_some() && (self.outgoing.has_again() || self.outgoing.has_new())
     }
 
-    /// The bytes that wait to be taken or acknowledged.
+    /// Number of bytes that are queued or not acknowledged.
     pub fn held_bytes(&self) -> usize {
         self.outgoing.held()
     }
 
-    /// Is so much held that users should wait?
+    /// Whether the link holds so much that clients should wait.
     pub fn is_crowded(&self) -> bool {
         self.outgoing.is_crowded()
     }
 
-    // -------------------------------------------------------------------------------------- what comes in
+    // --------------------------------------------------------------- received messages
 
-    /// Everything up to number `last` of this life has been taken in, with a batch of so many bytes. A late word about a
-    /// life that is over changes nothing.
-    pub fn heard(&mut self, life: Incarnation, last: u64, bytes: usize) {
-        if self.life == Some(life) {
-            self.receipts.heard(last, bytes);
+    /// Records that the node consumed a batch of `bytes`, and with it all messages up to number
+    /// `last` of this incarnation of the peer. A record for an incarnation that has ended changes
+    /// nothing.
+    pub fn heard(&mut self, incarnation: Incarnation, last: u64, bytes: usize) {
+        if self.peer_incarnation == Some(incarnation) {
+            self.acknowledgements.record(last, bytes);
         }
     }
 
-    /// The last number that was taken in of the life that was met.
+    /// The number of the last message consumed from the peer's current incarnation.
     pub fn last_received(&self) -> u64 {
-        self.receipts.last()
+        self.acknowledgements.last()
     }
 
-    /// Has so much been taken in since the last acknowledgement that the next should not wait?
+    /// Whether so many bytes were consumed since the last acknowledgement that the next is due at
+    /// once.
     pub fn owes_acknowledgement(&self) -> bool {
-        self.receipts.is_due()
+        self.acknowledgements.is_due()
     }
 
-    /// Has anything been taken in since the last acknowledgement? It goes with the next frame, or, if there is none for
-    /// a while, by itself.
+    /// Whether anything was consumed since the last acknowledgement. The next frame acknowledges
+    /// it; if none is sent soon, a frame of its own does.
     pub fn has_unacknowledged(&self) -> bool {
-        self.receipts.is_open()
+        self.acknowledgements.is_pending()
     }
 
-    // ------------------------------------------------------------------------------------- other frames
+    // -------------------------------------------------------------------- other frames
 
-    /// What a frame written now says first.
+    /// The header of a frame that is written now.
     pub fn header(&self, epoch: Epoch) -> Header {
         let Origin { group, node: sender, incarnation } = self.origin;
-        Header { group, sender, incarnation, epoch, acknowledged: self.receipts.last() }
+        Header { group, sender, incarnation, epoch, acknowledged: self.acknowledgements.last() }
     }
 
-    /// A frame with this body. Like every frame it acknowledges what has arrived.
+    /// A frame with this body. Like every frame it acknowledges all consumed messages.
     pub fn frame(&mut self, epoch: Epoch, body: &Body) -> Bytes {
-        self.receipts.told();
+        self.acknowledgements.mark_sent();
         encode(&self.header(epoch), body)
     }
 }

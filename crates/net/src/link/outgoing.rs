@@ -1,37 +1,37 @@
-//! What goes out on a link: gathered in batches, kept until it is acknowledged.
+//! Outgoing messages of a link: collected in batches and kept until they are acknowledged.
 //!
 //! ```text
-//! push ─▶ open batch ─▶ full batches ─▶ take ─▶ frames under way ─▶ acknowledged
+//! push ─▶ open batch ─▶ full batches ─▶ take ─▶ frames in flight ─▶ acknowledged
 //!                                                    ▲    │
-//!                                                    └────┘ rewind: taken again
+//!                                                    └────┘ rewind: sent again
 //! ```
 //!
-//! Batches are cut from the front of a chunk, which is used again once all that was cut from it is acknowledged. A batch
-//! ends where its chunk ends, so no message is ever moved.
+//! Batches are split off the front of a chunk. The chunk's memory is reused once all its batches
+//! are acknowledged. A batch ends where its chunk ends, so no message is ever copied again.
 
-use crate::frame::{BATCH_HEAD, BATCH_TAIL, Header, MESSAGE_HEAD_MOST, append_message, begin_batch, seal_batch};
+use crate::frame::{BATCH_HEAD, BATCH_TAIL, Header, MESSAGE_HEAD_MAX, append_message, begin_batch, seal_batch};
 use crate::frame::{HEAD, MESSAGE_LIMIT};
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 use thiserror::Error;
 
-/// How much a batch gathers before it is closed.
+/// Size of a chunk, and so the maximum length of a batch of short messages.
 const CHUNK: usize = 64 * 1024;
-/// What is left of a chunk is not begun any more if it is less than this.
-const SCRAP: usize = 4 * 1024;
-/// All of a batch but its messages.
+/// A batch does not begin in a chunk with less free space than this.
+const MIN_FREE: usize = 4 * 1024;
+/// Length of a batch frame without its messages.
 const BATCH_FRAME: usize = HEAD + BATCH_HEAD + BATCH_TAIL.len();
 /// A longer message goes in a batch of its own.
-const LONG: usize = CHUNK - BATCH_FRAME - MESSAGE_HEAD_MOST;
+const LONG: usize = CHUNK - BATCH_FRAME - MESSAGE_HEAD_MAX;
 
-/// How much a link may hold.
+/// Bounds on what a link holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// From so many held bytes on, users should wait.
+    /// Number of held bytes from which on clients should wait.
     pub crowded_bytes: usize,
-    /// So many bytes may be held at most.
+    /// Maximum number of held bytes.
     pub held_bytes: usize,
-    /// No message is longer. What the peer reads as one frame must have the same limit.
+    /// Maximum length of a message. The frame limit of the peer's reader must allow it.
     pub message_bytes: usize,
 }
 
@@ -41,19 +41,19 @@ impl Default for Room {
     }
 }
 
-/// Why a link does not take a message. Nothing was changed.
+/// Why a link does not accept a message. The link is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PushError {
     #[error(
-        "A message of {length} bytes found no room: {held} bytes wait for the peer already, and {limit} are the most. \
-         It was not taken, and everything before it still is; find out why the peer does not keep up."
+        "The link is full: it holds {held} bytes for the peer, and a message of {length} bytes would exceed the maximum \
+         of {limit}. The message was not queued; messages before it still are. Find out why the peer is slow."
     )]
     Overflow { length: usize, held: usize, limit: usize },
-    #[error("A message of {length} bytes is too long: {limit} are the most. It was not taken; send it in pieces.")]
+    #[error("A message must have at most {limit} bytes; got {length}. It was not queued; send it in several messages.")]
     TooLong { length: usize, limit: usize },
     #[error(
-        "Message {number} cannot follow message {last} on the same link. It was not taken; this is a mistake in \
-         Quorate, please report it."
+        "Message {number} cannot follow message {last} on the same link. It was not queued; this is a bug in Quorate, \
+         please report it."
     )]
     OutOfOrder { number: u64, last: u64 },
 }
@@ -61,24 +61,24 @@ pub enum PushError {
 #[derive(Debug)]
 pub(super) struct Outgoing {
     room: Room,
-    /// The number that was pushed last.
+    /// The number of the last pushed message.
     last: u64,
-    /// The number that was taken last, for the peer's present life.
+    /// The number of the last message sent to the peer's current incarnation.
     sent: u64,
-    /// The bytes of all that is below.
+    /// Number of bytes in all the fields below.
     held: usize,
-    /// Taken and not acknowledged.
-    under_way: VecDeque<Framed>,
-    /// How many of these were taken on the present connection.
-    retaken: usize,
+    /// Sent and not acknowledged.
+    in_flight: VecDeque<Framed>,
+    /// How many frames of `in_flight` were sent on the current connection.
+    resent: usize,
     full: VecDeque<Draft>,
-    /// The open batch, if it is not empty, and the room behind it.
+    /// The open batch, if it is not empty, and the free space behind it.
     chunk: BytesMut,
-    /// How many messages the open batch has.
-    gathered: u64,
+    /// Number of messages in the open batch.
+    open_messages: u64,
 }
 
-/// A batch that is closed, and is no frame yet: its header is written when it is taken.
+/// A closed batch that is not a frame yet: its header is written when it is sent.
 #[derive(Debug)]
 struct Draft {
     bytes: BytesMut,
@@ -100,11 +100,11 @@ impl Outgoing {
             last: 0,
             sent: 0,
             held: 0,
-            under_way: VecDeque::new(),
-            retaken: 0,
+            in_flight: VecDeque::new(),
+            resent: 0,
             full: VecDeque::new(),
             chunk: BytesMut::new(),
-            gathered: 0,
+            open_messages: 0,
         }
     }
 
@@ -115,19 +115,19 @@ impl Outgoing {
             self.push_alone(number, message);
             return Ok(());
         }
-        let needed = MESSAGE_HEAD_MOST + message.len() + BATCH_TAIL.len();
-        if self.gathered > 0 && self.chunk.capacity() - self.chunk.len() < needed {
+        let needed = MESSAGE_HEAD_MAX + message.len() + BATCH_TAIL.len();
+        if self.open_messages > 0 && self.chunk.capacity() - self.chunk.len() < needed {
             self.close();
         }
-        if self.gathered == 0 {
+        if self.open_messages == 0 {
             self.open(number, needed);
         }
         let before = self.chunk.len();
-        // The first message of a batch has the batch's number.
-        let distance = if self.gathered == 0 { 0 } else { number - self.last };
+        // The batch itself carries the number of its first message.
+        let distance = if self.open_messages == 0 { 0 } else { number - self.last };
         append_message(&mut self.chunk, distance, message);
         self.held += self.chunk.len() - before;
-        self.gathered += 1;
+        self.open_messages += 1;
         self.last = number;
         Ok(())
     }
@@ -141,7 +141,7 @@ impl Outgoing {
         if length > message_bytes {
             return Err(PushError::TooLong { length, limit: message_bytes });
         }
-        if self.held + BATCH_FRAME + MESSAGE_HEAD_MOST + length > held_bytes {
+        if self.held + BATCH_FRAME + MESSAGE_HEAD_MAX + length > held_bytes {
             return Err(PushError::Overflow { length, held: self.held, limit: held_bytes });
         }
         Ok(())
@@ -149,7 +149,7 @@ impl Outgoing {
 
     fn push_alone(&mut self, number: u64, message: &[u8]) {
         self.close();
-        let mut bytes = BytesMut::with_capacity(BATCH_FRAME + MESSAGE_HEAD_MOST + message.len());
+        let mut bytes = BytesMut::with_capacity(BATCH_FRAME + MESSAGE_HEAD_MAX + message.len());
         begin_batch(&mut bytes, number);
         append_message(&mut bytes, 0, message);
         bytes.extend_from_slice(&BATCH_TAIL);
@@ -158,9 +158,9 @@ impl Outgoing {
         self.last = number;
     }
 
-    /// Begins a batch that has room for a first message, in what is left of the chunk or in a fresh one.
+    /// Begins a batch with space for a first message, in the rest of the chunk or in a new one.
     fn open(&mut self, first: u64, needed: usize) {
-        let needed = (HEAD + BATCH_HEAD + needed).max(SCRAP);
+        let needed = (HEAD + BATCH_HEAD + needed).max(MIN_FREE);
         if self.chunk.capacity() < needed && !self.chunk.try_reclaim(CHUNK) {
             self.chunk = BytesMut::with_capacity(CHUNK);
         }
@@ -169,22 +169,22 @@ impl Outgoing {
     }
 
     fn close(&mut self) {
-        if self.gathered > 0 {
+        if self.open_messages > 0 {
             self.chunk.extend_from_slice(&BATCH_TAIL);
             self.held += BATCH_TAIL.len();
-            let messages = std::mem::take(&mut self.gathered);
+            let messages = std::mem::take(&mut self.open_messages);
             self.full.push_back(Draft { bytes: self.chunk.split(), last: self.last, messages });
         }
     }
 
-    /// The next frame that was taken before the connection broke.
+    /// The next unacknowledged frame of the previous connection.
     pub(super) fn take_again(&mut self) -> Option<Bytes> {
-        let frame = self.under_way.get(self.retaken)?;
-        self.retaken += 1;
+        let frame = self.in_flight.get(self.resent)?;
+        self.resent += 1;
         Some(frame.bytes.clone())
     }
 
-    /// The next frame that was never taken.
+    /// The next frame that was never sent.
     pub(super) fn take_new(&mut self, header: &Header) -> Option<Bytes> {
         if self.full.is_empty() {
             self.close();
@@ -192,33 +192,34 @@ impl Outgoing {
         let Draft { mut bytes, last, messages } = self.full.pop_front()?;
         seal_batch(&mut bytes, header);
         let bytes = bytes.freeze();
-        self.under_way.push_back(Framed { bytes: bytes.clone(), last, messages });
-        self.retaken = self.under_way.len();
+        self.in_flight.push_back(Framed { bytes: bytes.clone(), last, messages });
+        self.resent = self.in_flight.len();
         self.sent = last;
         Some(bytes)
     }
 
-    /// Lets go of every frame that has arrived whole. One that arrived in part stays whole: it is sent again, and the
-    /// receiver knows the first part.
+    /// Releases every frame whose messages are all acknowledged. A partly acknowledged frame stays
+    /// whole: if it is sent again, the receiver discards the duplicates.
     pub(super) fn acknowledged(&mut self, number: u64) {
-        while let Some(frame) = self.under_way.front().filter(|frame| frame.last <= number) {
+        while let Some(frame) = self.in_flight.front().filter(|frame| frame.last <= number) {
             self.held -= frame.bytes.len();
-            self.retaken = self.retaken.saturating_sub(1);
-            self.under_way.pop_front();
+            self.resent = self.resent.saturating_sub(1);
+            self.in_flight.pop_front();
         }
     }
 
-    /// Everything that is not acknowledged will be taken again.
+    /// Starts to send all unacknowledged frames again.
     pub(super) fn rewind(&mut self) {
-        self.retaken = 0;
+        self.resent = 0;
     }
 
-    /// Lets go of everything, and tells how many messages that were. What comes next is for another life.
+    /// Drops everything, because the peer restarted as another incarnation. Returns the number of
+    /// dropped messages.
     pub(super) fn drop_all(&mut self) -> u64 {
         self.close();
-        let taken = self.under_way.drain(..).map(|frame| frame.messages).sum::<u64>();
+        let taken = self.in_flight.drain(..).map(|frame| frame.messages).sum::<u64>();
         let waiting = self.full.drain(..).map(|draft| draft.messages).sum::<u64>();
-        (self.held, self.retaken, self.sent) = (0, 0, 0);
+        (self.held, self.resent, self.sent) = (0, 0, 0);
         taken + waiting
     }
 
@@ -235,10 +236,10 @@ impl Outgoing {
     }
 
     pub(super) fn has_again(&self) -> bool {
-        self.retaken < self.under_way.len()
+        self.resent < self.in_flight.len()
     }
 
     pub(super) fn has_new(&self) -> bool {
-        self.gathered > 0 || !self.full.is_empty()
+        self.open_messages > 0 || !self.full.is_empty()
     }
 }

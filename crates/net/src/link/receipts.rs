@@ -1,32 +1,34 @@
-//! What has arrived on a link: told from repetitions, and acknowledged in time.
+//! Received messages of a link: acknowledgements that are owed, and the detection of duplicates.
 
 use quorate_core::Incarnation;
 
-/// After so many bytes an acknowledgement waits for nothing. It is far below what a sender may hold.
+/// Number of consumed bytes after which an acknowledgement is due at once. It is far below what a
+/// sender may hold.
 const DUE_BYTES: usize = 64 * 1024;
 
+/// The acknowledgements that this node owes the peer.
 #[derive(Debug, Default)]
-pub(super) struct Receipts {
+pub(super) struct Acknowledgements {
     last: u64,
-    /// Batches that came since an acknowledgement was put into a frame, in bytes. Repetitions count: who repeats has
-    /// missed an acknowledgement.
-    untold_bytes: usize,
-    is_open: bool,
+    /// Bytes of the batches consumed since the last acknowledgement. Duplicates count, because a
+    /// peer that retransmits has missed an acknowledgement.
+    unacknowledged_bytes: usize,
+    is_pending: bool,
 }
 
-impl Receipts {
-    pub(super) fn heard(&mut self, last: u64, bytes: usize) {
+impl Acknowledgements {
+    pub(super) fn record(&mut self, last: u64, bytes: usize) {
         self.last = self.last.max(last);
-        self.untold_bytes = self.untold_bytes.saturating_add(bytes);
-        self.is_open = true;
+        self.unacknowledged_bytes = self.unacknowledged_bytes.saturating_add(bytes);
+        self.is_pending = true;
     }
 
-    pub(super) fn told(&mut self) {
+    pub(super) fn mark_sent(&mut self) {
         *self = Self { last: self.last, ..Self::default() };
     }
 
-    /// The peer is another life now, whose numbers begin anew.
-    pub(super) fn forget(&mut self) {
+    /// Starts again for another incarnation of the peer, whose numbers begin at 1.
+    pub(super) fn reset(&mut self) {
         *self = Self::default();
     }
 
@@ -34,43 +36,43 @@ impl Receipts {
         self.last
     }
 
-    pub(super) fn is_open(&self) -> bool {
-        self.is_open
+    pub(super) fn is_pending(&self) -> bool {
+        self.is_pending
     }
 
     pub(super) fn is_due(&self) -> bool {
-        self.untold_bytes >= DUE_BYTES
+        self.unacknowledged_bytes >= DUE_BYTES
     }
 }
 
-/// What a message's number says about it.
+/// Whether a message is new or a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receipt {
     Fresh,
     Repeated,
 }
 
-/// Tells a peer's new messages from repetitions. It stands where messages are taken in, which may be another task than
-/// the one that has the [`Link`](super::Link).
+/// Detects duplicates among a peer's messages. It belongs to the task that consumes messages, which
+/// may be another one than the owner of the [`Link`](super::Link).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reception {
-    life: Option<Incarnation>,
+    incarnation: Option<Incarnation>,
     last: u64,
     repeated: u64,
 }
 
 impl Reception {
-    /// A batch of this life of the peer is about to be taken in. A life above the last begins anew; a batch of a life
-    /// that is over is not to be taken in at all, and this says so by `false`.
+    /// Begins a batch from this incarnation of the peer. A later incarnation than the last starts
+    /// its numbers again. Returns `false` for an earlier one, whose batch the caller must discard.
     #[must_use]
-    pub fn open(&mut self, life: Incarnation) -> bool {
-        if self.life < Some(life) {
-            (self.life, self.last) = (Some(life), 0);
+    pub fn open(&mut self, incarnation: Incarnation) -> bool {
+        if self.incarnation < Some(incarnation) {
+            (self.incarnation, self.last) = (Some(incarnation), 0);
         }
-        self.life == Some(life)
+        self.incarnation == Some(incarnation)
     }
 
-    /// Judges the next message of the batch.
+    /// Classifies the next message of the batch by its number.
     #[inline]
     pub fn receive(&mut self, number: u64) -> Receipt {
         if number > self.last {
@@ -82,12 +84,12 @@ impl Reception {
         }
     }
 
-    /// The last number that was taken in of the present life, 0 for none.
+    /// The last number received from the current incarnation; 0 for none.
     pub fn last(&self) -> u64 {
         self.last
     }
 
-    /// How many messages came more than once, over all lives.
+    /// Number of duplicates, over all incarnations.
     pub fn repeated(&self) -> u64 {
         self.repeated
     }

@@ -1,4 +1,5 @@
-//! Links between two nodes whose connections are cut anywhere, whose frames come late, and who start again at any time.
+//! Tests of links whose connections break at any byte, whose frames arrive late, and whose nodes
+//! restart at any time.
 
 use super::{Link, LinkError, Met, Origin, PushError, Receipt, Reception, Room};
 use crate::frame::{BatchReader, Body, FRAME_LIMIT, Frame, Header};
@@ -12,32 +13,32 @@ use std::collections::BTreeMap;
 const GROUP: GroupNumber = GroupNumber(7);
 const EPOCH: Epoch = Epoch(0);
 
-fn link(place: usize, life: u64, room: Room) -> Link {
-    let origin = Origin { group: GROUP, node: NodeId::from_index(place), incarnation: Incarnation(life) };
+fn link(place: usize, incarnation: u64, room: Room) -> Link {
+    let origin = Origin { group: GROUP, node: NodeId::from_index(place), incarnation: Incarnation(incarnation) };
     Link::new(origin, NodeId::from_index(1 - place), room)
 }
 
-fn header_of(place: usize, life: u64, acknowledged: u64) -> Header {
-    let (sender, incarnation) = (NodeId::from_index(place), Incarnation(life));
+fn header_of(place: usize, incarnation: u64, acknowledged: u64) -> Header {
+    let (sender, incarnation) = (NodeId::from_index(place), Incarnation(incarnation));
     Header { group: GROUP, sender, incarnation, epoch: EPOCH, acknowledged }
 }
 
 fn numbers(frame: &[u8]) -> Vec<u64> {
     let frame = Frame::next(&mut BytesMut::from(frame), FRAME_LIMIT).unwrap().unwrap();
-    let Body::Batch(body) = frame.body else { panic!("a batch") };
+    let Body::Batch(body) = frame.body else { panic!("expected a batch") };
     BatchReader::new(&body).map(|message| message.unwrap().0).collect()
 }
 
-fn met_link(room: Room) -> Link {
+fn connected_link(room: Room) -> Link {
     let mut link = link(0, 0, room);
     assert_eq!(link.meet(&header_of(1, 0, 0), None), Ok(Met::First));
     link
 }
 
-// ------------------------------------------------------------------------------------------------ scripts
+// ------------------------------------------------------------------------- scripts
 
 #[test]
-fn nothing_is_taken_before_the_first_contact_and_everything_is_kept_for_it() {
+fn messages_wait_for_the_first_connection() {
     let mut link = link(0, 0, Room::default());
     link.push(3, b"three").unwrap();
     assert!(link.take(EPOCH).is_none() && !link.has_frames());
@@ -48,8 +49,8 @@ fn nothing_is_taken_before_the_first_contact_and_everything_is_kept_for_it() {
 }
 
 #[test]
-fn what_is_not_acknowledged_is_taken_again_in_order_before_anything_new() {
-    let mut link = met_link(Room::default());
+fn unacknowledged_frames_are_sent_again_in_order_before_new_ones() {
+    let mut link = connected_link(Room::default());
     let mut taken = Vec::new();
     for number in 1..=3 {
         link.push(number, b"word").unwrap();
@@ -65,8 +66,8 @@ fn what_is_not_acknowledged_is_taken_again_in_order_before_anything_new() {
 }
 
 #[test]
-fn an_acknowledgement_in_the_middle_of_a_repetition_leaves_no_gap() {
-    let mut link = met_link(Room::default());
+fn an_acknowledgement_during_a_retransmission_leaves_no_gap() {
+    let mut link = connected_link(Room::default());
     for number in 1..=4 {
         link.push(number, b"word").unwrap();
         link.take(EPOCH).unwrap();
@@ -81,8 +82,8 @@ fn an_acknowledgement_in_the_middle_of_a_repetition_leaves_no_gap() {
 }
 
 #[test]
-fn a_frame_that_arrived_in_part_stays_whole() {
-    let mut link = met_link(Room::default());
+fn a_partly_acknowledged_frame_stays_whole() {
+    let mut link = connected_link(Room::default());
     (1..=10).for_each(|number| link.push(number, b"word").unwrap());
     let frame = link.take(EPOCH).unwrap();
     link.hear(&header_of(1, 0, 9)).unwrap();
@@ -92,8 +93,8 @@ fn a_frame_that_arrived_in_part_stays_whole() {
 }
 
 #[test]
-fn another_life_gets_nothing_of_what_was_meant_for_the_one_before() {
-    let mut link = met_link(Room::default());
+fn a_new_incarnation_gets_no_message_for_the_previous_one() {
+    let mut link = connected_link(Room::default());
     (1..=3).for_each(|number| link.push(number, b"under way").unwrap());
     link.take(EPOCH).unwrap();
     (4..=5).for_each(|number| link.push(number, b"waiting").unwrap());
@@ -104,13 +105,14 @@ fn another_life_gets_nothing_of_what_was_meant_for_the_one_before() {
     assert_eq!((link.last_received(), link.has_unacknowledged()), (0, false));
     link.push(6, b"new").unwrap();
     assert_eq!(numbers(&link.take(EPOCH).unwrap()), [6]);
-    let error = LinkError::OlderLife { peer: NodeId::from_index(1), found: Incarnation(0), known: Incarnation(1) };
+    let error =
+        LinkError::OlderIncarnation { peer: NodeId::from_index(1), found: Incarnation(0), known: Incarnation(1) };
     assert_eq!(link.meet(&header_of(1, 0, 0), None), Err(error));
 }
 
 #[test]
-fn an_acknowledgement_of_what_was_never_sent_releases_nothing() {
-    let mut link = met_link(Room::default());
+fn an_acknowledgement_of_a_message_never_sent_releases_nothing() {
+    let mut link = connected_link(Room::default());
     link.push(8, b"sent").unwrap();
     let held = link.take(EPOCH).unwrap().len();
     link.push(9, b"not sent").unwrap();
@@ -118,26 +120,26 @@ fn an_acknowledgement_of_what_was_never_sent_releases_nothing() {
     assert_eq!(link.hear(&header_of(1, 0, 9)), Err(error.clone()));
     assert_eq!(link.meet(&header_of(1, 0, 9), Some(Incarnation(0))), Err(error));
     assert!(link.hear(&header_of(1, 0, u64::MAX)).is_err());
-    // Another life was sent nothing at all.
+    // Nothing at all was sent to another incarnation.
     assert!(link.meet(&header_of(1, 1, 1), Some(Incarnation(0))).is_err());
     assert!(link.held_bytes() > held && link.life() == Some(Incarnation(0)));
-    // What it acknowledges to an older life of ours is no acknowledgement to this one.
+    // An acknowledgement to an older incarnation of ours is ignored.
     assert_eq!(link.meet(&header_of(1, 1, 99), None), Ok(Met::Reborn { dropped: 2 }));
 }
 
 #[test]
-fn frames_of_others_are_not_heard() {
-    let mut link = met_link(Room::default());
+fn frames_that_do_not_belong_to_the_link_are_rejected() {
+    let mut link = connected_link(Room::default());
     let header = header_of(1, 0, 0);
     assert!(matches!(link.hear(&Header { group: GroupNumber(8), ..header }), Err(LinkError::OtherGroup { .. })));
     assert!(matches!(link.hear(&header_of(0, 0, 0)), Err(LinkError::OtherSender { .. })));
-    assert!(matches!(link.hear(&header_of(1, 1, 0)), Err(LinkError::OtherLife { .. })));
+    assert!(matches!(link.hear(&header_of(1, 1, 0)), Err(LinkError::OtherIncarnation { .. })));
 }
 
 #[test]
-fn a_link_that_is_full_takes_nothing_more_and_loses_nothing() {
+fn a_full_link_accepts_nothing_more_and_loses_nothing() {
     let room = Room { crowded_bytes: 500, held_bytes: 1_000, message_bytes: 300 };
-    let mut link = met_link(room);
+    let mut link = connected_link(room);
     assert_eq!(link.push(1, &[0; 301]), Err(PushError::TooLong { length: 301, limit: 300 }));
     let taken = (1..).take_while(|number| link.push(*number, &[0; 100]).is_ok()).last().unwrap();
     assert!((7..=9).contains(&taken) && link.is_crowded() && link.held_bytes() <= 1_000);
@@ -146,13 +148,13 @@ fn a_link_that_is_full_takes_nothing_more_and_loses_nothing() {
     assert_eq!(numbers(&link.take(EPOCH).unwrap()), (1..=taken).collect::<Vec<_>>());
     link.hear(&header_of(1, 0, taken)).unwrap();
     assert!(!link.is_crowded());
-    // What was refused may be given again, or left out.
+    // The numbers of rejected messages may be skipped.
     link.push(91, &[0; 100]).unwrap();
 }
 
 #[test]
 fn batches_end_at_about_64_kilobytes_and_long_messages_go_alone() {
-    let mut link = met_link(Room::default());
+    let mut link = connected_link(Room::default());
     (1..=3_000).for_each(|number| link.push(number, &[1; 100]).unwrap());
     link.push(3_001, &[2; 200_000]).unwrap();
     link.push(3_002, b"after").unwrap();
@@ -167,7 +169,7 @@ fn batches_end_at_about_64_kilobytes_and_long_messages_go_alone() {
 
 #[test]
 fn an_acknowledgement_is_owed_until_it_is_put_into_a_frame() {
-    let mut link = met_link(Room::default());
+    let mut link = connected_link(Room::default());
     link.heard(Incarnation(0), 5, 10);
     assert!(link.has_unacknowledged() && !link.owes_acknowledgement());
     link.heard(Incarnation(0), 6, 70_000);
@@ -175,7 +177,7 @@ fn an_acknowledgement_is_owed_until_it_is_put_into_a_frame() {
     let frame = link.frame(EPOCH, &Body::Ack);
     assert_eq!(Frame::next(&mut frame.into(), FRAME_LIMIT).unwrap().unwrap().header.acknowledged, 6);
     assert!(!link.owes_acknowledgement() && !link.has_unacknowledged());
-    // A frame that is taken again carries an old one, and so pays nothing.
+    // A retransmitted frame carries an old acknowledgement, so the new one is still owed.
     link.push(1, b"word").unwrap();
     link.take(EPOCH).unwrap();
     link.meet(&header_of(1, 0, 0), None).unwrap();
@@ -187,20 +189,43 @@ fn an_acknowledgement_is_owed_until_it_is_put_into_a_frame() {
     assert!(!link.has_unacknowledged());
 }
 
-// ---------------------------------------------------------------------------------------------- properties
+// ---------------------------------------------------------------------- properties
 
-/// What the adversary does next. `side` is 0 or 1. Bytes that are read late come from a connection before the present one. Half
-/// a connection breaks before the dialler knows that it was welcomed. Chat is small frames, one after the other.
+/// One action of the adversary. `side` is 0 or 1.
 #[derive(Clone, Debug)]
 enum Move {
-    Push { side: usize, skipped: u64, length: usize },
-    Write { side: usize, frames: usize },
-    Chat { side: usize, frames: usize },
-    Read { side: usize, bytes: usize, is_late: bool },
-    Acknowledge { side: usize },
+    Push {
+        side: usize,
+        skipped: u64,
+        length: usize,
+    },
+    Write {
+        side: usize,
+        frames: usize,
+    },
+    /// Pushes and writes short messages, each in a frame of its own.
+    Chat {
+        side: usize,
+        frames: usize,
+    },
+    /// Delivers bytes; late ones come from a connection before the current one.
+    Read {
+        side: usize,
+        bytes: usize,
+        is_late: bool,
+    },
+    Acknowledge {
+        side: usize,
+    },
     Cut,
-    Connect { side: usize, is_half: bool },
-    Restart { side: usize },
+    /// Connects. Half a connection breaks before the dialler receives the Welcome.
+    Connect {
+        side: usize,
+        is_half: bool,
+    },
+    Restart {
+        side: usize,
+    },
 }
 
 fn moves() -> impl Strategy<Value = Move> {
@@ -220,79 +245,82 @@ fn moves() -> impl Strategy<Value = Move> {
     ]
 }
 
-/// One direction of a connection: bytes on the way, and bytes that have arrived but are no whole frame yet.
+/// One direction of a connection: bytes in flight, and received bytes that do not form a whole
+/// frame yet.
 #[derive(Default)]
 struct Wire {
-    on_the_way: BytesMut,
+    in_flight: BytesMut,
     arrived: BytesMut,
 }
 
 struct Side {
     link: Link,
     reception: Reception,
-    life: u64,
-    /// The numbers that this life has pushed, in order.
+    incarnation: u64,
+    /// The numbers that this incarnation has pushed, in order.
     pushed: Vec<u64>,
-    /// For each life of the peer that was met: how many had been pushed by then, and are not for it.
+    /// For each incarnation of the peer that connected: how many messages were pushed before, and
+    /// are not for it.
     before: BTreeMap<u64, usize>,
-    taken_in: BTreeMap<u64, Vec<u64>>,
+    /// The numbers received from each incarnation of the peer.
+    consumed: BTreeMap<u64, Vec<u64>>,
 }
 
 struct Pair {
     sides: [Side; 2],
-    /// What each side receives on the present connection, if there is one.
+    /// The bytes that each side receives on the current connection, if there is one.
     wires: Option<[Wire; 2]>,
-    /// What it would still receive on connections before.
+    /// The bytes that each side may still receive from earlier connections.
     late: [Vec<Wire>; 2],
 }
 
-/// What a message holds depends on who sent it in which life.
-fn content(side: usize, life: u64, number: u64, length: usize) -> Vec<u8> {
-    (0..length).map(|place| (place as u64 ^ number ^ (life << 4) ^ ((side as u64) << 7)) as u8).collect()
+/// The content of a message, which depends on the sender, its incarnation and the number.
+fn content(side: usize, incarnation: u64, number: u64, length: usize) -> Vec<u8> {
+    (0..length).map(|place| (place as u64 ^ number ^ (incarnation << 4) ^ ((side as u64) << 7)) as u8).collect()
 }
 
 impl Side {
-    fn new(place: usize, life: u64) -> Self {
+    fn new(place: usize, incarnation: u64) -> Self {
         let room = Room { crowded_bytes: 1 << 20, held_bytes: 1 << 30, message_bytes: 1 << 20 };
-        let (link, reception) = (link(place, life, room), Reception::default());
-        let (pushed, before, taken_in) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        Self { link, reception, life, pushed, before, taken_in }
+        let (link, reception) = (link(place, incarnation, room), Reception::default());
+        let (pushed, before, consumed) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        Self { link, reception, incarnation, pushed, before, consumed }
     }
 
     fn meet(&mut self, header: &Header, knows: Option<Incarnation>) {
-        let life = header.incarnation.0;
+        let incarnation = header.incarnation.0;
         let met = self.link.meet(header, knows).unwrap();
         match met {
-            Met::First => assert!(self.before.insert(life, 0).is_none()),
-            Met::Again => assert!(self.before.contains_key(&life)),
+            Met::First => assert!(self.before.insert(incarnation, 0).is_none()),
+            Met::Again => assert!(self.before.contains_key(&incarnation)),
             Met::Reborn { dropped } => {
                 let old = self.before.last_key_value().map_or(0, |(_, before)| *before);
                 assert!(dropped as usize <= self.pushed.len() - old);
-                assert!(self.before.insert(life, self.pushed.len()).is_none());
+                assert!(self.before.insert(incarnation, self.pushed.len()).is_none());
                 assert_eq!(self.link.held_bytes(), 0);
             }
         }
     }
 
-    /// Takes in every whole frame. A frame of a life that is over is not heard.
-    fn take_in(&mut self, place: usize, arrived: &mut BytesMut) {
+    /// Consumes every whole frame, except frames of an incarnation that has ended.
+    fn consume(&mut self, place: usize, arrived: &mut BytesMut) {
         while let Some(frame) = Frame::next(arrived, FRAME_LIMIT).unwrap() {
             if let Err(error) = self.link.hear(&frame.header) {
-                assert!(matches!(error, LinkError::OtherLife { .. }), "{error}");
+                assert!(matches!(error, LinkError::OtherIncarnation { .. }), "{error}");
                 continue;
             }
             let Body::Batch(body) = frame.body else { continue };
-            let life = frame.header.incarnation;
-            assert!(self.reception.open(life));
-            let log = self.taken_in.entry(life.0).or_default();
+            let incarnation = frame.header.incarnation;
+            assert!(self.reception.open(incarnation));
+            let log = self.consumed.entry(incarnation.0).or_default();
             for message in BatchReader::new(&body) {
                 let (number, bytes) = message.unwrap();
-                assert_eq!(bytes, content(1 - place, life.0, number, bytes.len()));
+                assert_eq!(bytes, content(1 - place, incarnation.0, number, bytes.len()));
                 if self.reception.receive(number) == Receipt::Fresh {
                     log.push(number);
                 }
             }
-            self.link.heard(life, self.reception.last(), body.len());
+            self.link.heard(incarnation, self.reception.last(), body.len());
         }
     }
 }
@@ -316,7 +344,7 @@ impl Pair {
             Move::Acknowledge { side } => {
                 if let Some(wires) = &mut self.wires {
                     let frame = self.sides[side].link.frame(EPOCH, &Body::Ack);
-                    wires[1 - side].on_the_way.extend_from_slice(&frame);
+                    wires[1 - side].in_flight.extend_from_slice(&frame);
                 }
             }
             Move::Cut => self.cut(),
@@ -324,8 +352,8 @@ impl Pair {
             Move::Restart { side } => {
                 self.cut();
                 self.late[side].clear();
-                let life = self.sides[side].life + 1;
-                self.sides[side] = Side::new(side, life);
+                let incarnation = self.sides[side].incarnation + 1;
+                self.sides[side] = Side::new(side, incarnation);
             }
         }
     }
@@ -333,7 +361,7 @@ impl Pair {
     fn push(&mut self, place: usize, skipped: u64, length: usize) {
         let side = &mut self.sides[place];
         let number = side.pushed.last().copied().unwrap_or(0) + 1 + skipped;
-        side.link.push(number, &content(place, side.life, number, length)).unwrap();
+        side.link.push(number, &content(place, side.incarnation, number, length)).unwrap();
         side.pushed.push(number);
     }
 
@@ -341,7 +369,7 @@ impl Pair {
         let Some(wires) = &mut self.wires else { return };
         for _ in 0..frames {
             let Some(frame) = self.sides[place].link.take(EPOCH) else { break };
-            wires[1 - place].on_the_way.extend_from_slice(&frame);
+            wires[1 - place].in_flight.extend_from_slice(&frame);
         }
     }
 
@@ -349,9 +377,9 @@ impl Pair {
         let present = self.wires.as_mut().map(|wires| &mut wires[place]);
         let wire = if is_late { self.late[place].first_mut() } else { present };
         let Some(wire) = wire else { return };
-        let bytes = bytes.min(wire.on_the_way.len());
-        wire.arrived.extend_from_slice(&wire.on_the_way.split_to(bytes));
-        self.sides[place].take_in(place, &mut wire.arrived);
+        let bytes = bytes.min(wire.in_flight.len());
+        wire.arrived.extend_from_slice(&wire.in_flight.split_to(bytes));
+        self.sides[place].consume(place, &mut wire.arrived);
     }
 
     fn cut(&mut self) {
@@ -374,17 +402,18 @@ impl Pair {
         self.wires = Some([Wire::default(), Wire::default()]);
     }
 
-    /// Whatever happened: what a life took in of another is the beginning of what that one had for it.
+    /// The messages that one incarnation consumed from another are a prefix of the messages meant
+    /// for it.
     fn check(&self, sender: &Side, receiver: &Side, is_all: bool) {
-        let Some(taken_in) = receiver.taken_in.get(&sender.life) else {
-            let meant = sender.before.get(&receiver.life).map_or(&[][..], |before| &sender.pushed[*before..]);
+        let Some(consumed) = receiver.consumed.get(&sender.incarnation) else {
+            let meant = sender.before.get(&receiver.incarnation).map_or(&[][..], |before| &sender.pushed[*before..]);
             assert!(!is_all || meant.is_empty());
             return;
         };
-        let before = sender.before[&receiver.life];
+        let before = sender.before[&receiver.incarnation];
         let meant = &sender.pushed[before..];
-        assert!(meant.starts_with(taken_in), "{taken_in:?} is no beginning of {meant:?}");
-        assert!(!is_all || taken_in.len() == meant.len());
+        assert!(meant.starts_with(consumed), "{consumed:?} is not a prefix of {meant:?}");
+        assert!(!is_all || consumed.len() == meant.len());
     }
 
     fn check_both(&self, is_all: bool) {
@@ -393,7 +422,7 @@ impl Pair {
         self.check(other, one, is_all);
     }
 
-    /// The adversary gives up: everything arrives, and everything is let go of.
+    /// The adversary stops: all messages arrive, and the links release all frames.
     fn settle(&mut self) {
         self.connect(0, false);
         for _ in 0..2 {
@@ -412,7 +441,7 @@ proptest! {
     #![proptest_config(Config { cases: 1_500, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn within_a_pair_of_lives_nothing_is_lost_repeated_or_reordered(
+    fn between_two_incarnations_no_message_is_lost_repeated_or_reordered(
         moves in proptest::collection::vec(moves(), 0..150),
     ) {
         let mut pair = Pair::new();

@@ -1,10 +1,10 @@
-//! What can be asked of a certificate.
+//! Checks on certificates.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio_rustls::rustls::pki_types::{CertificateDer, TrustAnchor, UnixTime};
 use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, Error, KeyUsage};
 
-/// Until when a certificate is valid, if it can be understood.
+/// The end of a certificate's validity, if it can be parsed.
 pub(crate) fn end_of(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
     let end_of_time = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX));
     match validity_at(certificate, end_of_time) {
@@ -13,8 +13,9 @@ pub(crate) fn end_of(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
     }
 }
 
-/// Whether a certificate is valid at a moment. Dates are the first thing that is checked, so one is told of them whatever
-/// else is wrong with it, as with a CA, which can only be asked in this way.
+/// Checks that a certificate is valid at a time. webpki checks the dates before anything else, so
+/// this works for any certificate, whatever other errors follow; for a CA's certificate it is the
+/// only way to check them.
 pub(super) fn validity_at(certificate: &CertificateDer<'_>, moment: UnixTime) -> Result<(), Error> {
     let parsed = EndEntityCert::try_from(certificate)?;
     let checked = parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &[], &[], moment, KeyUsage::client_auth(), None, None);
@@ -26,7 +27,8 @@ pub(super) fn validity_at(certificate: &CertificateDer<'_>, moment: UnixTime) ->
     }
 }
 
-/// Whether the first certificate leads to one of the anchors by way of the others, for both ends of a connection.
+/// Checks that the first certificate chains to one of the anchors through the others, for both ends
+/// of a connection.
 pub(super) fn leads_to(chain: &[CertificateDer<'_>], anchors: &[TrustAnchor<'_>], now: UnixTime) -> Result<(), Error> {
     let (first, others) = chain.split_first().ok_or(Error::UnknownIssuer)?;
     let parsed = EndEntityCert::try_from(first)?;
@@ -36,8 +38,8 @@ pub(super) fn leads_to(chain: &[CertificateDer<'_>], anchors: &[TrustAnchor<'_>]
     Ok(())
 }
 
-/// Whether the certificate has this very name; if not, the names it has. A pattern such as `*.demo.quorate` is no name:
-/// it would be everyone at once.
+/// Checks that the certificate contains exactly this name; the inner error lists the names it
+/// contains. A wildcard such as `*.demo.quorate` does not count, because it would match every node.
 pub(super) fn is_valid_for(certificate: &CertificateDer<'_>, name: &str) -> Result<Result<(), String>, Error> {
     let parsed = EndEntityCert::try_from(certificate)?;
     let names: Vec<&str> = parsed.valid_dns_names().collect();
@@ -45,5 +47,5 @@ pub(super) fn is_valid_for(certificate: &CertificateDer<'_>, name: &str) -> Resu
         return Ok(Ok(()));
     }
     let shown = names.iter().take(3).map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
-    Ok(Err(if shown.is_empty() { "nobody".to_owned() } else { shown }))
+    Ok(Err(if shown.is_empty() { "no node".to_owned() } else { shown }))
 }

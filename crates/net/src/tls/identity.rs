@@ -1,4 +1,4 @@
-//! Who a node is on the network: its certificate, its key, and the CA it believes.
+//! A node's identity on the network: its certificate, its key, and the CA that it trusts.
 
 use super::PeerError;
 use super::checks::{end_of, is_valid_for, leads_to, validity_at};
@@ -19,7 +19,7 @@ use tokio_rustls::rustls::version::TLS13;
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-/// Who this node is, and whom it believes.
+/// The certificate, key and trusted CA of this node, ready for TLS.
 #[derive(Clone)]
 pub struct Identity {
     node: NodeId,
@@ -29,108 +29,117 @@ pub struct Identity {
     acceptor: TlsAcceptor,
 }
 
-/// Why a node has no identity. Nothing was started and nothing was changed.
+/// Why a node's identity could not be loaded. The node was not started, and no file was changed.
 #[derive(Debug, Error)]
 pub enum IdentityError {
     #[error(
-        "{} is not there. On the machine with the CA's key, make it: quorate certs --group {group} --nodes {node} \
+        "{} does not exist. Create it on the machine with the CA's key: quorate certs --group {group} --nodes {node} \
          --folder {}", shown(.file), folder_of(.file)
     )]
     Missing { file: PathBuf, group: GroupName, node: NodeId },
-    #[error("{} could not be read: {error}. The node needs to read it to be believed by its peers.", shown(.file))]
+    #[error("Cannot read {}: {error}. The node needs it to authenticate itself; check its permissions.", shown(.file))]
     Unreadable { file: PathBuf, error: io::Error },
-    #[error("{} holds no {what} in PEM that could be understood; it is not what 'quorate certs' wrote.", shown(.file))]
+    #[error(
+        "{} contains no valid {what} in PEM. Restore the file that 'quorate certs' wrote, or make a new one.",
+        shown(.file)
+    )]
     NotPem { file: PathBuf, what: &'static str },
-    #[error("{} is not the key of {}; put the two back that belong together.", shown(.key), shown(.certificate))]
-    NotItsKey { key: PathBuf, certificate: PathBuf },
-    #[error("{} ran out on {on}. {}", shown(.file), renewal(.file))]
+    #[error("{} does not belong to {}. Restore the matching key and certificate.", shown(.key), shown(.certificate))]
+    KeyMismatch { key: PathBuf, certificate: PathBuf },
+    #[error("{} expired on {on}. {}", shown(.file), renewal(.file))]
     Expired { file: PathBuf, on: Date },
-    #[error("{} is valid only from {from} on; check this machine's clock.", shown(.file))]
+    #[error("{} is not valid before {from}; check this machine's clock.", shown(.file))]
     NotYetValid { file: PathBuf, from: Date },
     #[error(
         "{} is the certificate of {found}, but this node is {wanted}; check --id, --group and --certs.", shown(.file)
     )]
-    OfAnother { file: PathBuf, wanted: String, found: String },
+    WrongNode { file: PathBuf, wanted: String, found: String },
     #[error(
-        "{} was not signed by the CA in {}, so no peer would believe it; put the files back that belong together.",
+        "{} was not signed by the CA in {}, so no peer would trust it. Restore the matching files.",
         shown(.file), shown(.authority)
     )]
-    OfAnotherAuthority { file: PathBuf, authority: PathBuf },
-    #[error("{} cannot be used between nodes: {error}. 'quorate certs' makes one that can.", shown(.file))]
+    WrongAuthority { file: PathBuf, authority: PathBuf },
+    #[error(
+        "{} cannot be used between nodes: {error}. Make another certificate with 'quorate certs'.", shown(.file)
+    )]
     Unfit { file: PathBuf, error: webpki::Error },
-    #[error("The certificate and key in {} cannot be used: {error}.", shown(.folder))]
+    #[error(
+        "The certificate and key in {} cannot be used: {error}. Make new ones with 'quorate certs'.", shown(.folder)
+    )]
     Refused { folder: PathBuf, error: rustls::Error },
 }
 
-/// The three files of a node, read.
-struct Papers {
+/// The contents of a node's three files.
+struct Credentials {
     authorities: Vec<CertificateDer<'static>>,
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 }
 
 impl Identity {
-    /// Reads `ca.pem`, `node-N.pem` and `node-N.key`, and checks that peers will believe them.
+    /// Reads `ca.pem`, `node-N.pem` and `node-N.key`, and checks that peers will accept them.
     pub fn load(folder: &Path, node: NodeId, group: &GroupName) -> Result<Self, IdentityError> {
         let folder = Folder::new(folder);
-        let papers = Papers::read(&folder, node, group)?;
-        papers.check(&folder, node, group)?;
-        let until = papers.chain.first().and_then(end_of);
-        let (connector, acceptor) = papers.configure().map_err(|error| match error {
+        let credentials = Credentials::read(&folder, node, group)?;
+        credentials.check(&folder, node, group)?;
+        let until = credentials.chain.first().and_then(end_of);
+        let (connector, acceptor) = credentials.configure().map_err(|error| match error {
             rustls::Error::InconsistentKeys(_) => {
-                IdentityError::NotItsKey { key: folder.key(node), certificate: folder.certificate(node) }
+                IdentityError::KeyMismatch { key: folder.key(node), certificate: folder.certificate(node) }
             }
             error => IdentityError::Refused { folder: folder.path().to_owned(), error },
         })?;
         Ok(Self { node, group: group.clone(), until, connector, acceptor })
     }
 
-    /// Which node it is.
+    /// The id of this node.
     pub fn node(&self) -> NodeId {
         self.node
     }
 
-    /// Until when its certificate is valid.
+    /// The end of the certificate's validity, if it can be parsed.
     pub fn until(&self) -> Option<SystemTime> {
         self.until
     }
 
-    /// For connections that it makes.
+    /// The TLS configuration for dialled connections.
     pub fn connector(&self) -> &TlsConnector {
         &self.connector
     }
 
-    /// For connections that it accepts.
+    /// The TLS configuration for accepted connections.
     pub fn acceptor(&self) -> &TlsAcceptor {
         &self.acceptor
     }
 
-    /// The name by which a node is dialled, so that only the owner of its certificate can answer.
+    /// The name to require when dialling a node, so that only the owner of its certificate can
+    /// answer.
     pub fn server_name(&self, node: NodeId) -> Result<ServerName<'static>, PeerError> {
         let name = dns_name(node, &self.group);
         ServerName::try_from(name).map_err(|_| PeerError::NoName { claimed: node })
     }
 
-    /// Whether the peer with these certificates, which the handshake found in order, is the node it says it is.
+    /// Checks that a peer is the node it claims to be, by the certificates that the TLS handshake
+    /// has verified.
     pub fn verify_peer(&self, certificates: Option<&[CertificateDer<'_>]>, claimed: NodeId) -> Result<(), PeerError> {
         let shown = certificates.and_then(|chain| chain.first()).ok_or(PeerError::NoCertificate { claimed })?;
         let wanted = dns_name(claimed, &self.group);
         match is_valid_for(shown, &wanted) {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(found)) => Err(PeerError::OfAnother { claimed, wanted, found }),
+            Ok(Err(found)) => Err(PeerError::WrongNode { claimed, wanted, found }),
             Err(_) => Err(PeerError::NotACertificate { claimed }),
         }
     }
 }
 
-/// Keys are for nobody's eyes.
+/// Leaves out the private key.
 impl std::fmt::Debug for Identity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Identity").field("node", &self.node).field("group", &self.group).finish_non_exhaustive()
     }
 }
 
-impl Papers {
+impl Credentials {
     fn read(folder: &Folder, node: NodeId, group: &GroupName) -> Result<Self, IdentityError> {
         let read = |file: PathBuf| match read_short(&file) {
             Ok(content) => Ok((file, content)),
@@ -148,19 +157,19 @@ impl Papers {
         })
     }
 
-    /// What peers will look at, and what they could not tell us in as many words.
+    /// Checks what peers will check, with clearer errors than a TLS alert could give.
     fn check(&self, folder: &Folder, node: NodeId, group: &GroupName) -> Result<(), IdentityError> {
         let (file, authority) = (folder.certificate(node), folder.authority_certificate());
         let unfit = |file: &Path| {
             let file = file.to_owned();
-            move |error| complaint(file, error)
+            move |error| unfit_error(file, error)
         };
         let now = UnixTime::since_unix_epoch(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
         let leaf =
             self.chain.first().ok_or_else(|| IdentityError::NotPem { file: file.clone(), what: "certificate" })?;
         let wanted = dns_name(node, group);
         if let Err(found) = is_valid_for(leaf, &wanted).map_err(unfit(&file))? {
-            return Err(IdentityError::OfAnother { file, wanted, found });
+            return Err(IdentityError::WrongNode { file, wanted, found });
         }
         validity_at(leaf, now).map_err(unfit(&file))?;
         self.check_authorities(&authority, now)?;
@@ -168,18 +177,19 @@ impl Papers {
         let anchors = anchors.map_err(unfit(&authority))?;
         leads_to(&self.chain, &anchors, now).map_err(|error| match error {
             webpki::Error::UnknownIssuer | webpki::Error::InvalidSignatureForPublicKey => {
-                IdentityError::OfAnotherAuthority { file, authority }
+                IdentityError::WrongAuthority { file, authority }
             }
-            error => complaint(file, error),
+            error => unfit_error(file, error),
         })
     }
 
-    /// TLS asks nothing about the dates of a CA. Among several, as when one follows another, an old one does no harm.
+    /// Checks that at least one CA is valid now, because TLS ignores the dates of a CA. While an
+    /// operator replaces the CA, the file holds two, and an expired one among them is fine.
     fn check_authorities(&self, file: &Path, now: UnixTime) -> Result<(), IdentityError> {
         let mut checks = self.authorities.iter().map(|authority| validity_at(authority, now));
         let first = checks.next().unwrap_or(Err(webpki::Error::UnknownIssuer));
         match first {
-            Err(error) if !checks.any(|other| other.is_ok()) => Err(complaint(file.to_owned(), error)),
+            Err(error) if !checks.any(|other| other.is_ok()) => Err(unfit_error(file.to_owned(), error)),
             Ok(()) | Err(_) => Ok(()),
         }
     }
@@ -235,7 +245,8 @@ fn certificates((file, content): (PathBuf, Vec<u8>)) -> Result<Vec<CertificateDe
     }
 }
 
-fn complaint(file: PathBuf, error: webpki::Error) -> IdentityError {
+/// The error for a certificate that webpki rejects.
+fn unfit_error(file: PathBuf, error: webpki::Error) -> IdentityError {
     let date = |moment: UnixTime| {
         Date::from(UNIX_EPOCH.checked_add(Duration::from_secs(moment.as_secs())).unwrap_or(UNIX_EPOCH))
     };
@@ -255,8 +266,8 @@ fn folder_of(file: &Path) -> String {
 
 fn renewal(file: &Path) -> &'static str {
     if file.ends_with("ca.pem") {
-        "Make a new CA and new certificates in another folder: docs/security.md tells how to change over."
+        "Make a new CA and new certificates in another folder; docs/security.md describes how to change to them."
     } else {
-        "Move it and its key away, make new ones with 'quorate certs', and start the node again; nothing it saved is lost."
+        "Move it and its key away, make new ones with 'quorate certs', and restart the node; its saved data is not affected."
     }
 }

@@ -1,4 +1,4 @@
-//! What a node needs to be itself, and what it is told when that is not there.
+//! Tests of loading a node's identity, and of the errors when its files are missing or wrong.
 
 use super::{Identity, IdentityError, PeerError, allow_plain};
 use crate::certificates::{Authority, Days, Folder, Signed, Validity};
@@ -45,16 +45,16 @@ fn load(place: &Path) -> Result<Identity, IdentityError> {
     Identity::load(place, node(3), &group("demo"))
 }
 
-/// What node 3 is told, with the folder's own path left out.
+/// The error of loading node 3's identity, with the folder's path replaced by `certs`.
 #[track_caller]
-fn complaint(place: &Path) -> String {
+fn load_error(place: &Path) -> String {
     let error = load(place).unwrap_err().to_string();
     assert!(!error.contains("panic") && !error.ends_with(".."), "{error}");
     error.replace(place.to_str().unwrap(), "certs")
 }
 
 #[test]
-fn good_papers_make_an_identity() {
+fn valid_files_make_an_identity() {
     let place = folder();
     let identity = load(place.path()).unwrap();
     assert_eq!(identity.node(), node(3));
@@ -65,40 +65,40 @@ fn good_papers_make_an_identity() {
 }
 
 #[test]
-fn what_is_missing_is_named_with_the_command_that_makes_it() {
+fn a_missing_file_is_named_with_the_command_that_makes_it() {
     for name in ["ca.pem", "node-3.pem", "node-3.key"] {
         let place = folder();
         fs::remove_file(place.path().join(name)).unwrap();
         let wanted = format!(
-            "certs/{name} is not there. On the machine with the CA's key, make it: quorate certs --group demo --nodes 3 \
-             --folder certs"
+            "certs/{name} does not exist. Create it on the machine with the CA's key: quorate certs --group demo --nodes \
+             3 --folder certs"
         );
-        assert_eq!(complaint(place.path()), wanted);
+        assert_eq!(load_error(place.path()), wanted);
     }
 }
 
 #[test]
-fn what_cannot_be_read_is_named() {
+fn an_unreadable_file_is_named() {
     for name in ["ca.pem", "node-3.pem", "node-3.key"] {
         let place = folder();
         fs::remove_file(place.path().join(name)).unwrap();
         fs::create_dir(place.path().join(name)).unwrap();
-        let complaint = complaint(place.path());
-        assert!(complaint.starts_with(&format!("certs/{name} could not be read: ")), "{complaint}");
+        let error = load_error(place.path());
+        assert!(error.starts_with(&format!("Cannot read certs/{name}: ")), "{error}");
     }
 }
 
 #[test]
-fn what_is_no_pem_is_named() {
+fn a_file_that_is_not_pem_is_named() {
     let huge = "x".repeat(3 << 20);
     for (name, what) in [("ca.pem", "certificate"), ("node-3.pem", "certificate"), ("node-3.key", "private key")] {
         for text in ["", "hello", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", &huge] {
             let place = folder();
             fs::write(place.path().join(name), text).unwrap();
-            let complaint = complaint(place.path());
-            let is_named = complaint.starts_with(&format!("certs/{name} holds no {what} in PEM"))
-                || complaint.starts_with(&format!("certs/{name} could not be read: it is too long"));
-            assert!(is_named, "{complaint}");
+            let error = load_error(place.path());
+            let is_named = error.starts_with(&format!("certs/{name} contains no valid {what} in PEM"))
+                || error.starts_with(&format!("Cannot read certs/{name}: it is too long"));
+            assert!(is_named, "{error}");
         }
     }
 }
@@ -107,65 +107,65 @@ fn what_is_no_pem_is_named() {
 fn a_key_of_another_node_is_refused() {
     let place = folder();
     fs::copy(place.path().join("node-2.key"), place.path().join("node-3.key")).unwrap();
-    let wanted = "certs/node-3.key is not the key of certs/node-3.pem; put the two back that belong together.";
-    assert_eq!(complaint(place.path()), wanted);
+    let wanted = "certs/node-3.key does not belong to certs/node-3.pem. Restore the matching key and certificate.";
+    assert_eq!(load_error(place.path()), wanted);
 }
 
 #[test]
-fn papers_of_another_node_are_refused() {
+fn the_certificate_of_another_node_is_refused() {
     let place = folder();
     for kind in ["pem", "key"] {
         fs::copy(place.path().join(format!("node-2.{kind}")), place.path().join(format!("node-3.{kind}"))).unwrap();
     }
     let wanted = "certs/node-3.pem is the certificate of node-2.demo.quorate, but this node is node-3.demo.quorate; \
                   check --id, --group and --certs.";
-    assert_eq!(complaint(place.path()), wanted);
+    assert_eq!(load_error(place.path()), wanted);
 }
 
 #[test]
-fn papers_of_another_group_are_refused() {
+fn the_certificate_of_another_group_is_refused() {
     let place = folder();
     let error = Identity::load(place.path(), node(3), &group("other")).unwrap_err();
     assert!(error.to_string().contains("of node-3.demo.quorate, but this node is node-3.other.quorate"), "{error}");
 }
 
 #[test]
-fn papers_of_another_ca_are_refused() {
+fn a_certificate_signed_by_another_ca_is_refused() {
     let (place, other) = (folder(), folder());
     fs::copy(other.path().join("ca.pem"), place.path().join("ca.pem")).unwrap();
-    assert!(complaint(place.path()).starts_with("certs/node-3.pem was not signed by the CA in certs/ca.pem"));
+    assert!(load_error(place.path()).starts_with("certs/node-3.pem was not signed by the CA in certs/ca.pem"));
 }
 
 #[test]
-fn papers_that_ran_out_or_have_not_begun_are_refused_with_the_date() {
+fn expired_and_not_yet_valid_certificates_are_refused_with_the_date() {
     let place = folder();
     let moment = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
     let old = Validity { from: moment(951_000_000), until: moment(951_782_400) };
     replace(place.path(), &authority(place.path()).sign(node(3), old).unwrap());
-    assert!(complaint(place.path()).starts_with("certs/node-3.pem ran out on 2000-02-29. Move it and its key away"));
+    assert!(load_error(place.path()).starts_with("certs/node-3.pem expired on 2000-02-29. Move it and its key away"));
 
     let now = SystemTime::now();
     let young = Validity { from: now + DAY * 2, until: now + DAY * 3 };
     replace(place.path(), &authority(place.path()).sign(node(3), young).unwrap());
-    let complaint = complaint(place.path());
-    assert!(complaint.starts_with("certs/node-3.pem is valid only from 2"), "{complaint}");
-    assert!(complaint.ends_with("check this machine's clock."), "{complaint}");
+    let error = load_error(place.path());
+    assert!(error.starts_with("certs/node-3.pem is not valid before 2"), "{error}");
+    assert!(error.ends_with("check this machine's clock."), "{error}");
 }
 
 #[test]
-fn a_ca_that_ran_out_is_refused_unless_it_stands_beside_one_that_did_not() {
+fn an_expired_ca_is_refused_unless_the_file_holds_a_valid_one_too() {
     let place = folder();
     let current = fs::read_to_string(place.path().join("ca.pem")).unwrap();
     let old = Authority::new(&group("demo"), UNIX_EPOCH + DAY).unwrap();
     fs::write(place.path().join("ca.pem"), old.certificate()).unwrap();
-    let sentence = complaint(place.path());
-    assert!(sentence.starts_with("certs/ca.pem ran out on 1980-01-"), "{sentence}");
+    let error = load_error(place.path());
+    assert!(error.starts_with("certs/ca.pem expired on 1980-01-"), "{error}");
     fs::write(place.path().join("ca.pem"), format!("{}{current}", old.certificate())).unwrap();
     assert!(load(place.path()).is_ok());
 }
 
 #[test]
-fn either_of_two_cas_is_believed_while_one_follows_the_other() {
+fn both_cas_are_trusted_while_one_replaces_the_other() {
     let (place, next) = (folder(), folder());
     let read = |place: &TempDir, name| fs::read_to_string(place.path().join(name)).unwrap();
     let both = read(&place, "ca.pem") + &read(&next, "ca.pem");
@@ -173,14 +173,14 @@ fn either_of_two_cas_is_believed_while_one_follows_the_other() {
         fs::write(place.path().join("ca.pem"), &both).unwrap();
         assert!(load(place.path()).is_ok());
     }
-    // And the folder's own key still signs.
+    // The folder's own CA key still signs.
     Folder::new(next.path()).make(&group("demo"), &[node(4)], Days::default()).unwrap();
     assert!(Identity::load(place.path(), node(3), &group("demo")).is_ok());
     assert!(Identity::load(next.path(), node(4), &group("demo")).is_ok());
 }
 
-/// A certificate for these names and uses from the key of a CA that restrains itself in nothing.
-fn signed_by_a_stranger(names: &[&str], uses: &[ExtendedKeyUsagePurpose]) -> (String, Signed) {
+/// A certificate for these names and uses from a CA without name constraints.
+fn signed_by_unconstrained_ca(names: &[&str], uses: &[ExtendedKeyUsagePurpose]) -> (String, Signed) {
     let key = KeyPair::generate().unwrap();
     let mut parameters = CertificateParams::default();
     parameters.distinguished_name.push(DnType::CommonName, "A company's CA");
@@ -196,11 +196,11 @@ fn signed_by_a_stranger(names: &[&str], uses: &[ExtendedKeyUsagePurpose]) -> (St
 }
 
 #[test]
-fn papers_of_a_companys_own_ca_serve_if_they_name_the_node_and_both_uses() {
+fn certificates_of_a_companys_own_ca_need_the_nodes_name_and_both_uses() {
     use ExtendedKeyUsagePurpose::{ClientAuth, ServerAuth};
     let place = folder();
     let try_out = |names: &[&str], uses: &[ExtendedKeyUsagePurpose]| {
-        let (certificate, signed) = signed_by_a_stranger(names, uses);
+        let (certificate, signed) = signed_by_unconstrained_ca(names, uses);
         fs::write(place.path().join("ca.pem"), certificate).unwrap();
         replace(place.path(), &signed);
         load(place.path()).map_err(|error| error.to_string())
@@ -217,14 +217,14 @@ fn papers_of_a_companys_own_ca_serve_if_they_name_the_node_and_both_uses() {
 }
 
 #[test]
-fn a_peer_is_who_its_certificate_says() {
+fn a_peer_is_the_node_that_its_certificate_names() {
     let place = folder();
     let identity = load(place.path()).unwrap();
     let shown = CertificateDer::from_pem_file(place.path().join("node-2.pem")).unwrap();
     let chain = [shown];
     assert_eq!(identity.verify_peer(Some(&chain), node(2)), Ok(()));
     let refusal = identity.verify_peer(Some(&chain), node(1)).unwrap_err();
-    assert!(refusal.to_string().contains("is that of node-2.demo.quorate and not of node-1.demo.quorate"), "{refusal}");
+    assert!(refusal.to_string().contains("names node-2.demo.quorate and not node-1.demo.quorate"), "{refusal}");
     assert_eq!(identity.verify_peer(None, node(2)), Err(PeerError::NoCertificate { claimed: node(2) }));
     assert_eq!(identity.verify_peer(Some(&[]), node(2)), Err(PeerError::NoCertificate { claimed: node(2) }));
     let other = Identity::load(place.path(), node(3), &group("demo")).unwrap();
@@ -232,7 +232,7 @@ fn a_peer_is_who_its_certificate_says() {
 }
 
 #[test]
-fn plain_stays_on_the_machine_unless_somebody_insists() {
+fn plain_tcp_is_allowed_on_loopback_or_when_the_operator_insists() {
     for inside in ["127.0.0.1:7001", "127.9.9.9:1", "[::1]:7001", "[::ffff:127.0.0.1]:7001"] {
         assert_eq!(allow_plain(inside.parse().unwrap(), false), Ok(()), "{inside}");
     }
@@ -244,7 +244,7 @@ fn plain_stays_on_the_machine_unless_somebody_insists() {
 }
 
 proptest! {
-    /// Whatever stands in the files, the answer is an identity or a sentence.
+    /// Loading never panics, whatever the files contain.
     #[test]
     fn garbage_is_refused_without_a_panic(
         file in prop::sample::select(vec!["ca.pem", "node-3.pem", "node-3.key"]),
@@ -258,9 +258,10 @@ proptest! {
         prop_assert!(bad.is_err());
     }
 
-    /// A byte of good papers is changed, or their end is lost: they serve or they do not, and are told apart.
+    /// With one changed byte or a truncated file, loading succeeds or fails with an error that
+    /// names the folder.
     #[test]
-    fn damage_is_survived(
+    fn a_damaged_file_never_causes_a_panic(
         file in prop::sample::select(vec!["ca.pem", "node-3.pem", "node-3.key"]),
         place_of_damage in any::<prop::sample::Index>(),
         byte in any::<u8>(),
@@ -278,7 +279,7 @@ proptest! {
         let result = load(place.path());
         let text = String::from_utf8_lossy(&bad).into_owned();
         let good_text = |name| fs::read_to_string(place.path().join(name)).unwrap_or_default();
-        // The CA's reader meets the same bytes, as certificate and as key.
+        // The CA's reader must survive the same bytes too, as certificate and as key.
         let _ = Authority::read(&text, &good_text("ca.key"), &group("demo"));
         let _ = Authority::read(&good_text("ca.pem"), &text, &group("demo"));
         fs::write(place.path().join(file), good).unwrap();
@@ -290,6 +291,6 @@ proptest! {
 }
 
 thread_local! {
-    /// Good papers, made once for many damages.
+    /// Valid files, made once for all cases.
     static GOOD: std::rc::Rc<TempDir> = std::rc::Rc::new(folder());
 }

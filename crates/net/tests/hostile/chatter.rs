@@ -1,4 +1,4 @@
-//! The protocol of these tests: numbered messages, questions that want an answer, and favours.
+//! The protocol of these tests: numbered messages, questions with answers, and forwarding requests.
 
 use quorate_core::{Describe, Effects, Incarnation, Input, Never, NodeId, Protocol, Time};
 use serde::{Deserialize, Serialize};
@@ -6,34 +6,34 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
 pub(crate) struct Chatter {
-    life: u64,
+    incarnation: u64,
     sent: BTreeMap<NodeId, u64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub(crate) enum Command {
-    /// Send so many numbered messages to a node, each with so many bytes of ballast.
-    Say { to: NodeId, count: u64, ballast: usize },
+    /// Send `count` numbered messages to a node, each with `padding` extra bytes.
+    Send { to: NodeId, count: u64, padding: usize },
     /// Ask a node a question.
     Ask { to: NodeId, question: u64 },
-    /// Ask a node to send a message of so many bytes to another.
-    Favour { of: NodeId, to: NodeId, ballast: usize },
+    /// Ask the node `via` to send a numbered message to the node `to`.
+    Forward { via: NodeId, to: NodeId, padding: usize },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Message {
-    Number { life: u64, number: u64, ballast: Vec<u8> },
+    Number { incarnation: u64, number: u64, padding: Vec<u8> },
     Question(u64),
     Answer(u64),
-    Favour { to: NodeId, ballast: usize },
+    Forward { to: NodeId, padding: usize },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Event {
-    Heard { from: NodeId, life: u64, number: u64 },
+    Received { from: NodeId, incarnation: u64, number: u64 },
     Answered { from: NodeId, question: u64 },
-    Gone(NodeId),
-    Back(NodeId),
+    Suspected(NodeId),
+    Trusted(NodeId),
 }
 
 impl Describe for Message {
@@ -42,7 +42,7 @@ impl Describe for Message {
             Self::Number { .. } => "number",
             Self::Question(_) => "question",
             Self::Answer(_) => "answer",
-            Self::Favour { .. } => "favour",
+            Self::Forward { .. } => "forward",
         }
     }
 }
@@ -56,28 +56,31 @@ impl Protocol for Chatter {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Start { durable: (), incarnation: Incarnation(life) } => self.life = life,
-            Input::Command(Command::Say { to, count, ballast }) => (0..count).for_each(|_| self.say(to, ballast, out)),
+            Input::Start { durable: (), incarnation: Incarnation(incarnation) } => self.incarnation = incarnation,
+            Input::Command(Command::Send { to, count, padding }) => {
+                (0..count).for_each(|_| self.send_number(to, padding, out));
+            }
             Input::Command(Command::Ask { to, question }) => out.send(to, Message::Question(question)),
-            Input::Command(Command::Favour { of, to, ballast }) => out.send(of, Message::Favour { to, ballast }),
-            Input::Message { from, message: Message::Number { life, number, .. } } => {
-                out.emit(Event::Heard { from, life, number });
+            Input::Command(Command::Forward { via, to, padding }) => out.send(via, Message::Forward { to, padding }),
+            Input::Message { from, message: Message::Number { incarnation, number, .. } } => {
+                out.emit(Event::Received { from, incarnation, number });
             }
             Input::Message { from, message: Message::Question(question) } => out.send(from, Message::Answer(question)),
             Input::Message { from, message: Message::Answer(question) } => out.emit(Event::Answered { from, question }),
-            Input::Message { from: _, message: Message::Favour { to, ballast } } => self.say(to, ballast, out),
+            Input::Message { from: _, message: Message::Forward { to, padding } } => self.send_number(to, padding, out),
             Input::Timer(never) => match never {},
-            Input::Suspect(node) => out.emit(Event::Gone(node)),
-            Input::Trust(node) => out.emit(Event::Back(node)),
+            Input::Suspect(node) => out.emit(Event::Suspected(node)),
+            Input::Trust(node) => out.emit(Event::Trusted(node)),
             Input::Saved(_) | Input::DiskFull | Input::DiskFree | Input::View(_) | Input::Lease(_) => {}
         }
     }
 }
 
 impl Chatter {
-    fn say(&mut self, to: NodeId, ballast: usize, out: &mut Effects<'_, Self>) {
+    fn send_number(&mut self, to: NodeId, padding: usize, out: &mut Effects<'_, Self>) {
         let number = self.sent.entry(to).or_default();
         *number += 1;
-        out.send(to, Message::Number { life: self.life, number: *number, ballast: vec![0xAB; ballast] });
+        let padding = vec![0xAB; padding];
+        out.send(to, Message::Number { incarnation: self.incarnation, number: *number, padding });
     }
 }

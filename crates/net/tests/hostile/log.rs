@@ -1,4 +1,4 @@
-//! What the nodes of one test write into their log.
+//! Captures the log of all nodes of a test.
 
 use crate::within;
 use std::fmt;
@@ -9,7 +9,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Metadata, Subscriber};
 
-/// The log of all nodes on this thread, which is where every task of a test runs.
+/// The log of all nodes on this thread, on which every task of a test runs.
 pub(crate) struct Log {
     lines: Arc<Lines>,
     _guard: DefaultGuard,
@@ -18,7 +18,7 @@ pub(crate) struct Log {
 #[derive(Default)]
 struct Lines {
     written: Mutex<Vec<String>>,
-    news: Notify,
+    line_written: Notify,
 }
 
 struct Writer(Arc<Lines>);
@@ -30,31 +30,32 @@ impl Log {
         Self { lines, _guard: guard }
     }
 
-    pub(crate) async fn line(&self, parts: &[&str]) -> String {
+    /// Waits for a line that contains all of these parts.
+    pub(crate) async fn wait_for_line(&self, parts: &[&str]) -> String {
         let waiting = async {
             loop {
-                let news = self.lines.news.notified();
+                let line_written = self.lines.line_written.notified();
                 if let Some(line) = self.all().into_iter().find(|line| parts.iter().all(|part| line.contains(part))) {
                     return line;
                 }
-                news.await;
+                line_written.await;
             }
         };
         match tokio::time::timeout(crate::DEADLINE, waiting).await {
             Ok(line) => line,
-            Err(_) => panic!("no line of the log has {parts:?}:\n{}", self.all().join("\n")),
+            Err(_) => panic!("no log line contains {parts:?}:\n{}", self.all().join("\n")),
         }
     }
 
-    /// Waits until so many lines have this part.
-    pub(crate) async fn lines(&self, count: usize, part: &str) {
+    /// Waits until `count` lines contain this part.
+    pub(crate) async fn wait_for_lines(&self, count: usize, part: &str) {
         let waiting = async {
             loop {
-                let news = self.lines.news.notified();
+                let line_written = self.lines.line_written.notified();
                 if self.count(part) >= count {
                     return;
                 }
-                news.await;
+                line_written.await;
             }
         };
         within(&format!("{count} lines with '{part}'"), waiting).await;
@@ -86,7 +87,7 @@ impl Subscriber for Writer {
         let mut text = Text(event.metadata().level().to_string());
         event.record(&mut text);
         self.0.written.lock().unwrap().push(text.0);
-        self.0.news.notify_waiters();
+        self.0.line_written.notify_waiters();
     }
 
     fn enter(&self, _: &Id) {}

@@ -1,35 +1,35 @@
-//! A group of real nodes on loopback, and everything that a network full of strangers can do to it.
+//! A group of real nodes on loopback under attack from the network.
 //!
-//! Every test ends with the same question: does the group go on? Messages carry numbers, so each node notices for itself
-//! if one is lost, repeated or out of order.
+//! Every test ends with `check_exchange`: all nodes can still exchange messages. Messages carry
+//! numbers, so each node detects a lost, repeated or reordered one.
 
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod backpressure;
+mod certificates;
 mod chatter;
-mod crowds;
-mod cuts;
-mod endings;
-mod greetings;
-mod impostor;
-mod lives;
+mod cluster;
+mod damaged_connections;
+mod fake_peer;
+mod hellos;
 mod log;
+mod malformed_frames;
+mod many_connections;
 mod memory;
-mod papers;
-mod party;
-mod pressure;
+mod non_peers;
 mod proxy;
-mod strangers;
+mod restarts;
+mod shutdown;
 mod tls;
-mod words;
 
 use std::time::Duration;
 
-/// Whatever is waited for has come by then, even on a machine that is busy with something else.
+/// Maximum time to wait for anything, long enough for a busy machine.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 async fn within<T>(what: &str, waiting: impl Future<Output = T>) -> T {
     match tokio::time::timeout(DEADLINE, waiting).await {
         Ok(done) => done,
-        Err(_) => panic!("{what} did not come within {DEADLINE:?}"),
+        Err(_) => panic!("{what} did not happen within {DEADLINE:?}"),
     }
 }

@@ -1,8 +1,8 @@
-//! How much memory this process has.
+//! Memory use of this process.
 
 use std::fs;
 
-/// The most that this process has had in memory so far, in bytes. A system that does not tell has nothing to fear.
+/// Peak memory use of this process in bytes; 0 on systems without `/proc`.
 pub(crate) fn peak() -> u64 {
     field("VmHWM:")
 }

@@ -1,4 +1,4 @@
-//! A network that damages, cuts, records and counts connections.
+//! A TCP proxy that damages, cuts, records and counts connections.
 
 use crate::within;
 use std::collections::VecDeque;
@@ -9,55 +9,58 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, mpsc, watch};
 
+/// Damage to one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Harm {
-    /// It ends when so many bytes have gone this way.
-    Cut(Way, usize),
-    /// The byte at this place is another one when it arrives.
-    Flip(Way, usize, u8),
+pub(crate) enum Damage {
+    /// The connection ends after this many bytes in this direction.
+    Cut(Direction, usize),
+    /// The byte at this offset is changed by the mask.
+    Flip(Direction, usize, u8),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    There,
-    Back,
+pub(crate) enum Direction {
+    /// From the dialling node to the accepting one.
+    ToTarget,
+    FromTarget,
 }
 
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     plans: Plans,
-    harmed: mpsc::UnboundedReceiver<Harm>,
+    damaged: mpsc::UnboundedReceiver<Damage>,
     open: watch::Receiver<usize>,
-    there: Arc<Mutex<Vec<Vec<u8>>>>,
+    recorded: Arc<Mutex<Vec<Vec<u8>>>>,
     cut: Arc<Notify>,
 }
 
-type Plans = Arc<Mutex<VecDeque<Harm>>>;
+type Plans = Arc<Mutex<VecDeque<Damage>>>;
 
 impl Proxy {
     pub(crate) async fn to(target: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (plans, there, cut) = (Plans::default(), Arc::default(), Arc::new(Notify::new()));
-        let (sender, harmed) = mpsc::unbounded_channel();
+        let (plans, recorded, cut) = (Plans::default(), Arc::default(), Arc::new(Notify::new()));
+        let (sender, damaged) = mpsc::unbounded_channel();
         let (counter, open) = watch::channel(0);
-        let desk = Desk {
+        let state = ProxyState {
             plans: Arc::clone(&plans),
-            harmed: sender,
+            damaged: sender,
             open: counter,
-            there: Arc::clone(&there),
+            recorded: Arc::clone(&recorded),
             cut: Arc::clone(&cut),
         };
-        tokio::spawn(accept(listener, target, Arc::new(desk)));
-        Self { address, plans, harmed, open, there, cut }
+        tokio::spawn(accept(listener, target, Arc::new(state)));
+        Self { address, plans, damaged, open, recorded, cut }
     }
 
-    pub(crate) fn plan(&self, harms: impl IntoIterator<Item = Harm>) {
-        self.plans.lock().unwrap().extend(harms);
+    pub(crate) fn plan(&self, damages: impl IntoIterator<Item = Damage>) {
+        self.plans.lock().unwrap().extend(damages);
     }
 
-    pub(crate) async fn harmed(&mut self) -> Harm {
-        self.harmed.recv().await.unwrap()
+    /// Waits until a damaged connection has ended.
+    pub(crate) async fn damaged(&mut self) -> Damage {
+        self.damaged.recv().await.unwrap()
     }
 
     pub(crate) fn cut_all(&self) {
@@ -68,60 +71,62 @@ impl Proxy {
         self.open.clone()
     }
 
-    pub(crate) fn said(&self) -> Vec<Vec<u8>> {
-        self.there.lock().unwrap().clone()
+    /// All bytes that the dialling node sent, by connection.
+    pub(crate) fn sent(&self) -> Vec<Vec<u8>> {
+        self.recorded.lock().unwrap().clone()
     }
 }
 
-struct Desk {
+struct ProxyState {
     plans: Plans,
-    harmed: mpsc::UnboundedSender<Harm>,
+    damaged: mpsc::UnboundedSender<Damage>,
     open: watch::Sender<usize>,
-    there: Arc<Mutex<Vec<Vec<u8>>>>,
+    recorded: Arc<Mutex<Vec<Vec<u8>>>>,
     cut: Arc<Notify>,
 }
 
-async fn accept(listener: TcpListener, target: SocketAddr, desk: Arc<Desk>) {
+async fn accept(listener: TcpListener, target: SocketAddr, state: Arc<ProxyState>) {
     while let Ok((near, _)) = listener.accept().await {
         let Ok(far) = TcpStream::connect(target).await else { continue };
         near.set_nodelay(true).unwrap();
         far.set_nodelay(true).unwrap();
-        tokio::spawn(carry(near, far, Arc::clone(&desk)));
+        tokio::spawn(carry(near, far, Arc::clone(&state)));
     }
 }
 
-async fn carry(near: TcpStream, far: TcpStream, desk: Arc<Desk>) {
-    desk.open.send_modify(|open| *open += 1);
-    let plan = desk.plans.lock().unwrap().pop_front();
+async fn carry(near: TcpStream, far: TcpStream, state: Arc<ProxyState>) {
+    state.open.send_modify(|open| *open += 1);
+    let plan = state.plans.lock().unwrap().pop_front();
     let record = {
-        let mut there = desk.there.lock().unwrap();
-        there.push(Vec::new());
-        there.len() - 1
+        let mut recorded = state.recorded.lock().unwrap();
+        recorded.push(Vec::new());
+        recorded.len() - 1
     };
     let (near_read, near_write) = near.into_split();
     let (far_read, far_write) = far.into_split();
-    let is_harmed = Mutex::new(false);
-    let there = Pump { plan, way: Way::There, is_harmed: &is_harmed, record: Some((&desk.there, record)) };
-    let back = Pump { plan, way: Way::Back, is_harmed: &is_harmed, record: None };
+    let is_damaged = Mutex::new(false);
+    let forward =
+        Pump { plan, direction: Direction::ToTarget, is_damaged: &is_damaged, record: Some((&state.recorded, record)) };
+    let backward = Pump { plan, direction: Direction::FromTarget, is_damaged: &is_damaged, record: None };
     tokio::select! {
-        () = there.run(near_read, far_write) => {}
-        () = back.run(far_read, near_write) => {}
-        () = desk.cut.notified() => {}
+        () = forward.run(near_read, far_write) => {}
+        () = backward.run(far_read, near_write) => {}
+        () = state.cut.notified() => {}
     }
-    let is_harmed = *is_harmed.lock().unwrap();
+    let is_damaged = *is_damaged.lock().unwrap();
     match plan {
-        Some(harm) if is_harmed => desk.harmed.send(harm).unwrap_or_default(),
-        // It was over before its time: the next one gets what it was spared.
-        Some(harm) => desk.plans.lock().unwrap().push_front(harm),
+        Some(damage) if is_damaged => state.damaged.send(damage).unwrap_or_default(),
+        // The connection ended before the damage took effect: apply it to the next one.
+        Some(damage) => state.plans.lock().unwrap().push_front(damage),
         None => {}
     }
-    desk.open.send_modify(|open| *open -= 1);
+    state.open.send_modify(|open| *open -= 1);
 }
 
 struct Pump<'a> {
-    plan: Option<Harm>,
-    way: Way,
-    is_harmed: &'a Mutex<bool>,
+    plan: Option<Damage>,
+    direction: Direction,
+    is_damaged: &'a Mutex<bool>,
     record: Option<(&'a Mutex<Vec<Vec<u8>>>, usize)>,
 }
 
@@ -134,7 +139,7 @@ impl Pump<'_> {
             if let Some((records, index)) = self.record {
                 records.lock().unwrap()[index].extend_from_slice(&buffer[..read]);
             }
-            let passing = self.harm(&mut buffer[..read], passed);
+            let passing = self.damage(&mut buffer[..read], passed);
             if to.write_all(&buffer[..passing]).await.is_err() || passing < read {
                 return;
             }
@@ -142,34 +147,36 @@ impl Pump<'_> {
         }
     }
 
-    fn harm(&self, bytes: &mut [u8], passed: usize) -> usize {
+    fn damage(&self, bytes: &mut [u8], passed: usize) -> usize {
         let end = passed + bytes.len();
         match self.plan {
-            Some(Harm::Cut(way, after)) if way == self.way && after < end => {
-                *self.is_harmed.lock().unwrap() = true;
+            Some(Damage::Cut(direction, after)) if direction == self.direction && after < end => {
+                *self.is_damaged.lock().unwrap() = true;
                 after - passed
             }
-            Some(Harm::Flip(way, at, mask)) if way == self.way && (passed..end).contains(&at) => {
-                *self.is_harmed.lock().unwrap() = true;
+            Some(Damage::Flip(direction, at, mask)) if direction == self.direction && (passed..end).contains(&at) => {
+                *self.is_damaged.lock().unwrap() = true;
                 bytes[at - passed] ^= mask;
                 bytes.len()
             }
-            Some(Harm::Cut(..) | Harm::Flip(..)) | None => bytes.len(),
+            Some(Damage::Cut(..) | Damage::Flip(..)) | None => bytes.len(),
         }
     }
 }
 
-/// An address where every connection is closed at once, so that only the other side can dial.
-pub(crate) async fn hole() -> SocketAddr {
+/// The address of a listener that closes every connection at once, so that only the other side can
+/// dial.
+pub(crate) async fn closing_listener() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { while listener.accept().await.is_ok() {} });
     address
 }
 
+/// Waits until the proxies together have this many open connections.
 pub(crate) async fn connections(proxies: &[&Proxy], count: usize) {
     let mut open: Vec<_> = proxies.iter().map(|proxy| proxy.open()).collect();
-    within(&format!("the moment with {count} connections"), async {
+    within(&format!("a total of {count} connections"), async {
         loop {
             if open.iter_mut().map(|open| *open.borrow_and_update()).sum::<usize>() == count {
                 return;

@@ -1,7 +1,7 @@
-//! Two ends of a connection on loopback: those who should believe each other do, and nobody else is let in.
+//! TLS handshakes on loopback: nodes of a group accept each other and refuse all others.
 
-use crate::papers::Papers;
-use crate::party::{GROUP, node};
+use crate::certificates::Certificates;
+use crate::cluster::{GROUP, node};
 use crate::within;
 use quorate_net::certificates::{Days, Folder, Signed};
 use quorate_net::tls::{Identity, reason};
@@ -14,20 +14,20 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::{HandshakeKind, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-/// Somebody who answers with papers that no careful node would start with, and believes anybody.
-fn careless_listener(papers: &Signed) -> TlsAcceptor {
+/// A TLS server that presents the given certificate, even an invalid one, and accepts every client.
+fn careless_listener(certificates: &Signed) -> TlsAcceptor {
     let provider = Arc::new(ring::default_provider());
     let versions = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let (chain, key) = Papers::parsed(papers);
+    let (chain, key) = Certificates::parsed(certificates);
     TlsAcceptor::from(Arc::new(versions.with_no_client_auth().with_single_cert(chain, key).unwrap()))
 }
 
-/// Papers for a name of one's choice, signed with the key of the folder's own CA.
-fn forged(papers: &Papers, name: &str) -> Signed {
+/// A certificate for any name, signed with the key of the folder's own CA.
+fn forged(certificates: &Certificates, name: &str) -> Signed {
     let mut authority = CertificateParams::default();
     authority.distinguished_name = rcgen::DistinguishedName::new();
     authority.distinguished_name.push(DnType::CommonName, "Quorate CA of demo");
-    let issuer = Issuer::new(authority, KeyPair::from_pem(&papers.read("ca.key")).unwrap());
+    let issuer = Issuer::new(authority, KeyPair::from_pem(&certificates.read("ca.key")).unwrap());
     let key = KeyPair::generate().unwrap();
     let mut parameters = CertificateParams::new([name.to_owned()]).unwrap();
     parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
@@ -35,183 +35,184 @@ fn forged(papers: &Papers, name: &str) -> Signed {
     Signed { certificate, key: key.serialize_pem() }
 }
 
+/// The results of both ends of a handshake.
 #[derive(Debug)]
-struct Meeting {
+struct HandshakeResults {
     dialler: Result<HandshakeKind, String>,
     listener: Result<HandshakeKind, String>,
 }
 
-impl Meeting {
+impl HandshakeResults {
     #[track_caller]
     fn succeeded(&self) {
         let ends = [&self.dialler, &self.listener];
         assert!(ends.iter().all(|end| **end == Ok(HandshakeKind::Full)), "{self:?}");
     }
 
-    /// The end that listens refused, for this reason, and the other noticed.
+    /// Checks that the listener refused for this reason and that the dialler noticed.
     #[track_caller]
     fn listener_refused(&self, because: &str) {
-        let said = self.listener.as_ref().expect_err("the listener should refuse");
-        assert!(said.contains(because) && self.dialler.is_err(), "{self:?}");
+        let sent = self.listener.as_ref().expect_err("the listener should refuse");
+        assert!(sent.contains(because) && self.dialler.is_err(), "{self:?}");
     }
 
-    /// The end that dialled refused, for this reason, and the other noticed.
+    /// Checks that the dialler refused for this reason and that the listener noticed.
     #[track_caller]
     fn dialler_refused(&self, because: &str) {
-        let said = self.dialler.as_ref().expect_err("the dialler should refuse");
-        assert!(said.contains(because) && self.listener.is_err(), "{self:?}");
+        let sent = self.dialler.as_ref().expect_err("the dialler should refuse");
+        assert!(sent.contains(because) && self.listener.is_err(), "{self:?}");
     }
 }
 
-/// One end dials node 2 and claims to be node 3; the other listens and checks that claim. The listener speaks first, so
-/// that a refusal reaches the end that dialled as an answer to nothing.
-async fn meet(dialler: &TlsConnector, listener: &TlsAcceptor, judge: &Identity) -> Meeting {
+/// One end dials node 2 and claims to be node 3; the other listens and checks that claim. The
+/// listener sends first, so that the dialler sees a refusal in its first read.
+async fn meet(dialler: &TlsConnector, listener: &TlsAcceptor, identity: &Identity) -> HandshakeResults {
     let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
     let listen = async {
         let (stream, _) = socket.accept().await.unwrap();
-        let mut stream = listener.accept(stream).await.map_err(told)?;
-        judge.verify_peer(stream.get_ref().1.peer_certificates(), node(3)).map_err(|error| error.to_string())?;
-        stream.write_all(b"welcome").await.map_err(told)?;
-        stream.flush().await.map_err(told)?;
+        let mut stream = listener.accept(stream).await.map_err(explained)?;
+        identity.verify_peer(stream.get_ref().1.peer_certificates(), node(3)).map_err(|error| error.to_string())?;
+        stream.write_all(b"welcome").await.map_err(explained)?;
+        stream.flush().await.map_err(explained)?;
         let mut answer = [0; 6];
-        stream.read_exact(&mut answer).await.map_err(told)?;
+        stream.read_exact(&mut answer).await.map_err(explained)?;
         assert_eq!(&answer, b"thanks");
         Ok(stream.get_ref().1.handshake_kind().unwrap())
     };
     let dial = async {
         let stream = TcpStream::connect(address).await.unwrap();
-        let mut stream = dialler.connect(judge.server_name(node(2)).unwrap(), stream).await.map_err(told)?;
-        judge.verify_peer(stream.get_ref().1.peer_certificates(), node(2)).map_err(|error| error.to_string())?;
-        let mut greeting = [0; 7];
-        stream.read_exact(&mut greeting).await.map_err(told)?;
-        assert_eq!(&greeting, b"welcome");
-        stream.write_all(b"thanks").await.map_err(told)?;
-        stream.shutdown().await.map_err(told)?;
+        let mut stream = dialler.connect(identity.server_name(node(2)).unwrap(), stream).await.map_err(explained)?;
+        identity.verify_peer(stream.get_ref().1.peer_certificates(), node(2)).map_err(|error| error.to_string())?;
+        let mut hello_frame = [0; 7];
+        stream.read_exact(&mut hello_frame).await.map_err(explained)?;
+        assert_eq!(&hello_frame, b"welcome");
+        stream.write_all(b"thanks").await.map_err(explained)?;
+        stream.shutdown().await.map_err(explained)?;
         Ok(stream.get_ref().1.handshake_kind().unwrap())
     };
     let both = async { tokio::join!(dial, listen) };
     let (dialler, listener) = within("the end of both", both).await;
-    Meeting { dialler, listener }
+    HandshakeResults { dialler, listener }
 }
 
-fn told(error: io::Error) -> String {
+fn explained(error: io::Error) -> String {
     reason(&error)
 }
 
 #[tokio::test]
-async fn nodes_of_a_group_believe_each_other_and_shake_hands_in_full_each_time() {
-    let papers = Papers::new();
-    let (two, three) = (papers.identity(2), papers.identity(3));
+async fn nodes_of_a_group_accept_each_other_with_a_full_handshake_each_time() {
+    let certificates = Certificates::new();
+    let (two, three) = (certificates.identity(2), certificates.identity(3));
     for _ in 0..3 {
         meet(three.connector(), two.acceptor(), &two).await.succeeded();
     }
 }
 
 #[tokio::test]
-async fn a_node_that_was_added_later_is_believed() {
-    let place = tempfile::tempdir().unwrap();
+async fn a_node_that_was_added_later_is_accepted() {
+    let endpoint = tempfile::tempdir().unwrap();
     let group = GROUP.parse().unwrap();
     let [two, three] = [2, 3].map(|number| {
-        Folder::new(place.path()).make(&group, &[node(number)], Days::default()).unwrap();
-        Identity::load(place.path(), node(number), &group).unwrap()
+        Folder::new(endpoint.path()).make(&group, &[node(number)], Days::default()).unwrap();
+        Identity::load(endpoint.path(), node(number), &group).unwrap()
     });
     meet(three.connector(), two.acceptor(), &two).await.succeeded();
 }
 
 #[tokio::test]
-async fn the_papers_of_another_ca_are_refused_by_either_end() {
-    let (papers, other) = (Papers::new(), Papers::new());
-    let (two, three) = (papers.identity(2), other.identity(3));
-    // The end that dialled looks first, and so it is the one that refuses.
+async fn both_ends_refuse_the_certificate_of_another_ca() {
+    let (certificates, other) = (Certificates::new(), Certificates::new());
+    let (two, three) = (certificates.identity(2), other.identity(3));
+    // The dialler checks first, so it refuses.
     meet(three.connector(), two.acceptor(), &two).await.dialler_refused("signed by another CA than ours");
-    // Here it believes the listener, which is then the one that refuses.
-    let stranger = papers.dialler(Some(&other.of(3)));
+    // Here the dialler accepts the listener, which then refuses.
+    let stranger = certificates.dialler(Some(&other.of(3)));
     meet(&stranger, two.acceptor(), &two).await.listener_refused("signed by another CA than ours");
 }
 
 #[tokio::test]
-async fn the_folders_own_ca_cannot_speak_for_another_group() {
-    let papers = Papers::new();
-    let two = papers.identity(2);
-    let stranger = papers.dialler(Some(&forged(&papers, "node-3.other.quorate")));
-    meet(&stranger, two.acceptor(), &two).await.listener_refused("its certificate is one of another group");
-    let three = papers.identity(3);
-    let imposter = careless_listener(&forged(&papers, "node-2.other.quorate"));
-    meet(three.connector(), &imposter, &three).await.dialler_refused("The peer was not believed");
+async fn the_groups_ca_cannot_sign_names_of_another_group() {
+    let certificates = Certificates::new();
+    let two = certificates.identity(2);
+    let stranger = certificates.dialler(Some(&forged(&certificates, "node-3.other.quorate")));
+    meet(&stranger, two.acceptor(), &two).await.listener_refused("its certificate belongs to another group");
+    let three = certificates.identity(3);
+    let fake_peer = careless_listener(&forged(&certificates, "node-2.other.quorate"));
+    meet(three.connector(), &fake_peer, &three).await.dialler_refused("This node rejected the peer");
 }
 
 #[tokio::test]
-async fn node_2_does_not_pass_for_node_3() {
-    let papers = Papers::new();
-    let two = papers.identity(2);
+async fn node_2_cannot_claim_to_be_node_3() {
+    let certificates = Certificates::new();
+    let two = certificates.identity(2);
     meet(two.connector(), two.acceptor(), &two)
         .await
-        .listener_refused("says that it is node 3, but its certificate is that of node-2.demo.quorate");
+        .listener_refused("claims to be node 3, but its certificate names node-2.demo.quorate");
 }
 
 #[tokio::test]
-async fn node_3_does_not_answer_for_node_2() {
-    let papers = Papers::new();
-    let three = papers.identity(3);
+async fn node_3_cannot_answer_for_node_2() {
+    let certificates = Certificates::new();
+    let three = certificates.identity(3);
     meet(three.connector(), three.acceptor(), &three)
         .await
-        .dialler_refused("is that of node-3.demo.quorate, and we dialled node-2.demo.quorate");
+        .dialler_refused("names node-3.demo.quorate, but we dialled node-2.demo.quorate");
 }
 
 #[tokio::test]
-async fn papers_for_everyone_are_papers_for_no_one() {
-    let papers = Papers::new();
-    let (two, three) = (papers.identity(2), papers.identity(3));
-    let wildcard = forged(&papers, "*.demo.quorate");
-    let everyone = papers.dialler(Some(&wildcard));
-    meet(&everyone, two.acceptor(), &two).await.listener_refused("certificate is that of *.demo.quorate and not of");
+async fn wildcard_certificates_are_refused() {
+    let certificates = Certificates::new();
+    let (two, three) = (certificates.identity(2), certificates.identity(3));
+    let wildcard = forged(&certificates, "*.demo.quorate");
+    let everyone = certificates.dialler(Some(&wildcard));
+    meet(&everyone, two.acceptor(), &two).await.listener_refused("certificate names *.demo.quorate and not");
     meet(three.connector(), &careless_listener(&wildcard), &three)
         .await
-        .dialler_refused("certificate is that of *.demo.quorate and not of");
+        .dialler_refused("certificate names *.demo.quorate and not");
 }
 
 #[tokio::test]
-async fn papers_that_ran_out_are_refused_by_either_end() {
-    let papers = Papers::new();
-    let (two, three) = (papers.identity(2), papers.identity(3));
-    let late = papers.dialler(Some(&papers.expired(3)));
-    meet(&late, two.acceptor(), &two).await.listener_refused("its certificate ran out");
-    meet(three.connector(), &careless_listener(&papers.expired(3)), &three)
+async fn both_ends_refuse_expired_certificates() {
+    let certificates = Certificates::new();
+    let (two, three) = (certificates.identity(2), certificates.identity(3));
+    let late = certificates.dialler(Some(&certificates.expired(3)));
+    meet(&late, two.acceptor(), &two).await.listener_refused("its certificate has expired");
+    meet(three.connector(), &careless_listener(&certificates.expired(3)), &three)
         .await
-        .dialler_refused("its certificate ran out");
+        .dialler_refused("its certificate has expired");
 }
 
 #[tokio::test]
-async fn nobody_is_let_in_without_papers() {
-    let papers = Papers::new();
-    let two = papers.identity(2);
-    let nobody = papers.dialler(None);
-    meet(&nobody, two.acceptor(), &two).await.listener_refused("it showed no certificate; start it with --certs");
+async fn a_peer_without_a_certificate_is_refused() {
+    let certificates = Certificates::new();
+    let two = certificates.identity(2);
+    let anonymous = certificates.dialler(None);
+    meet(&anonymous, two.acceptor(), &two).await.listener_refused("presented no certificate; start it with --certs");
 }
 
 #[tokio::test]
-async fn a_listener_that_asks_for_no_papers_is_not_taken_in_by_a_claim() {
-    let papers = Papers::new();
-    let three = papers.identity(3);
-    // A driver that forgot to ask for certificates still has none to show for the claim.
-    meet(three.connector(), &careless_listener(&papers.of(2)), &three)
+async fn a_claim_without_a_certificate_fails_even_if_the_listener_requests_none() {
+    let certificates = Certificates::new();
+    let three = certificates.identity(3);
+    // `verify_peer` fails even if the TLS configuration does not request client certificates.
+    meet(three.connector(), &careless_listener(&certificates.of(2)), &three)
         .await
-        .listener_refused("but showed no certificate");
+        .listener_refused("but presented no certificate");
 }
 
 #[tokio::test]
 async fn plain_text_at_a_tls_port_is_refused() {
-    let papers = Papers::new();
-    let two = papers.identity(2);
+    let certificates = Certificates::new();
+    let two = certificates.identity(2);
     let garbage: [&[u8]; 6] = [
         b"GET / HTTP/1.1\r\nHost: node-2\r\n\r\n",
         &[0; 64],
         &[0xff; 64],
-        b"hello, node 2, this is node 3, who speaks in the clear",
-        // The head of a TLS record that is longer than any may be.
+        b"hello, node 2, this is node 3, which sends plain text",
+        // The head of a TLS record that exceeds the maximum length.
         &[22, 3, 1, 0xff, 0xff, 1, 2, 3, 4, 5],
-        // A handshake that is none.
+        // A malformed handshake message.
         &[22, 3, 1, 0, 5, 99, 0, 0, 1, 0],
     ];
     for bytes in garbage {
@@ -221,32 +222,33 @@ async fn plain_text_at_a_tls_port_is_refused() {
         let dial = async {
             let mut stream = TcpStream::connect(address).await.unwrap();
             stream.write_all(bytes).await.unwrap();
-            // Held open: it is the bytes that are refused, not the silence after them.
+            // Keep the connection open: the listener must refuse the bytes, not the end of the
+            // stream.
             stream
         };
         let both = async { tokio::join!(listen, dial) };
         let (error, _) = within("the listener's refusal", both).await;
-        assert!(reason(&error).starts_with("The peer does not speak TLS"), "{bytes:?}: {}", reason(&error));
+        assert!(reason(&error).starts_with("The peer does not use TLS"), "{bytes:?}: {}", reason(&error));
     }
 }
 
 #[tokio::test]
 async fn tls_at_a_plain_port_is_refused() {
-    let papers = Papers::new();
-    let three = papers.identity(3);
+    let certificates = Certificates::new();
+    let three = certificates.identity(3);
     let answers: [(&[u8], &str); 3] = [
-        (b"what do you mean by that?", "The peer does not speak TLS"),
-        (&[0, 0, 0, 9, 1, 2, 3], "The peer does not speak TLS"),
-        // It just hangs up.
-        (b"", "or it speaks plain TCP"),
+        (b"what do you mean by that?", "The peer does not use TLS"),
+        (&[0, 0, 0, 9, 1, 2, 3], "The peer does not use TLS"),
+        // It closes the connection without an answer.
+        (b"", "or it uses plain TCP"),
     ];
     for (answer, because) in answers {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
         let listen = async {
             let (mut stream, _) = socket.accept().await.unwrap();
-            let mut heard = [0; 64];
-            stream.read_exact(&mut heard).await.unwrap();
+            let mut received = [0; 64];
+            stream.read_exact(&mut received).await.unwrap();
             stream.write_all(answer).await.unwrap();
             (!answer.is_empty()).then_some(stream)
         };

@@ -1,40 +1,55 @@
-//! A member of a group with views, whose membership the group keeps itself.
+//! A member of a group with views, whose membership the group itself replicates.
 //!
-//! Every node of the group has two parts: a replica of the log that says who is in, and the protocol inside, in views with leases. The
-//! replica applies views and renewals in the order of the log, and what it has applied the other part is told. So nobody sends views, and
-//! nobody trusts a single node for them: a majority of the nodes decides each one.
+//! Every node of the group has two parts: a replica of the log that records the membership, and the
+//! inner protocol, which runs in views with leases. The replica applies views and renewals in the
+//! order of the log, and passes them to the inner protocol. So no node sends views, and no node has
+//! to trust a single other one for them: a majority decides each view.
 //!
 //! ```text
-//! ME-1  it leads, without a group   → found it: its members and the terms of their leases go into the log, and only the first time counts
-//! ME-2  a keepalive, another leader → ask the leader to renew our lease, or to let this life of ours in; the request carries the instant
-//!                                     of asking on our clock. Who learns nothing from its own replica for a lease's length keeps
-//!                                     silent, so that it is removed, and a life other than the first until it has learnt of a view
-//! ME-3  asked while it leads        → put the request of its sender into the log, unless a like one is under way; it is made again
-//! ME-4  a view is applied           → tell the protocol inside; if we are not in, or have no lease in it, ask at once
-//! ME-5  our request is applied      → we have a lease, which counts from the instant we asked
-//! ME-6  a lease is overdue          → the leader puts the time into the log, so that the lease runs out
-//! ME-7  a process is gone           → suspect the life of it that we have met, and no other, until it is out or back
-//! ME-8  it was the leader's         → owe it nothing any more, and stand for election in the order of the numbers, a moment apart
-//! ME-9  the protocol inside acts    → on reliable links, and without waiting for the disk of the replica
-//! ME-10 it has nothing more to do   → ask to be let out, again and again until we are, and never to be let in
+//! ME-1  it leads, and no group exists  → propose the founding with the members and the lease
+//!                                        terms; only the first counts
+//! ME-2  a keepalive or a new leader    → ask the leader to renew our lease, or to admit this
+//!                                        incarnation; the request carries its time on our clock. A
+//!                                        node whose replica applies nothing for the length of a
+//!                                        lease does not ask, so that it is removed. An incarnation
+//!                                        other than the first does not ask until it has learnt of
+//!                                        a view
+//! ME-3  a request arrives at a leader  → propose it if the sender asks for itself and no similar
+//!                                        request is pending; the sender repeats it
+//! ME-4  a view is applied              → pass it to the inner protocol; if we are not a member or
+//!                                        have no lease, ask at once
+//! ME-5  our request is applied         → we have a lease, which counts from the time of the
+//!                                        request
+//! ME-6  a lease is overdue             → the leader proposes a tick, so that the lease expires
+//! ME-7  a process has ended            → suspect the incarnation that we have met, until it is
+//!                                        removed or trusted again
+//! ME-8  the leader's process has ended → owe it no promise any more, and campaign in the order of
+//!                                        the node numbers, with a delay between nodes
+//! ME-9  the inner protocol acts        → use reliable links, and do not wait for the replica's
+//!                                        disk
+//! ME-10 it has nothing more to do      → ask for our removal until we are removed, and never for
+//!                                        admission
 //! ```
 //!
-//! Why a lease is safe: it runs out in log time, which passes no faster than the leaders' clocks. Between the entry that renewed it
-//! and the one that ends it all of it passes, so that it passes after the instant of asking, less the drift.
+//! Why a lease is safe: it expires in log time, which runs no faster than the leaders' clocks. The
+//! full length of the lease passes in log time between the entry that renewed it and the one that
+//! ends it. So it passes after the request was made, less the drift.
 //!
-//! Why nothing inside waits for the disk: it keeps nothing there. A life that ends takes its part in the group along, and what it was told
-//! was on the disks of a majority before.
+//! Why the inner protocol does not wait for the disk: it has no durable state. A restarted node
+//! joins as a new incarnation, and every view and lease that the node learnt of was on the disks of
+//! a majority before.
 //!
-//! Cost: beside what the protocol inside costs, a keepalive is one request and one entry in the log. All of that counts as control, as
-//! do heartbeats of the leader and acknowledgements.
+//! Cost: in addition to the inner protocol, a keepalive costs one request and one log entry. These
+//! count as control messages, as do the leader's heartbeats and acknowledgements.
 //!
-//! Assumes: a majority of the founders is up and can talk now and then, and keeps its disks; clocks drift no more than the terms say;
-//! a process that is said to be gone is gone.
+//! Assumes: a majority of the founders is up and connected from time to time, and keeps its disks;
+//! clocks drift no more than the terms say; a process that is reported to have ended has ended.
 //!
-//! When it fails: a minority freezes when its leases are over, and loses nothing. A node that comes back with its disk is let in as a new
-//! life. One that lost its disk stays out, as its replica does.
+//! When it fails: a minority stops when its leases expire, and loses nothing. A node that restarts
+//! with its disk is admitted as a new incarnation. A node that lost its disk stays out, as its
+//! replica does.
 
-use super::desk::Desk;
+use super::pending::PendingProposals;
 use super::{Ask, Change, GroupMembership, Message, Plan, Timer};
 use crate::command::{Command, Event};
 use crate::durable::Durable;
@@ -48,77 +63,78 @@ use quorate_core::{
 };
 use std::collections::BTreeMap;
 
-/// What a member does and by which rules: the header of this file.
+/// The explanation of a member and its rules: the header of this file.
 pub fn about() -> About {
     About::of_source(include_str!("member.rs"))
 }
 
-/// A node of a group: a replica of the log that keeps the membership, and a member.
+/// A node of a group: a replica of the log that records the membership, and a member.
 pub struct Member<P: InViews> {
     me: NodeId,
     plan: Plan,
-    life: Incarnation,
+    incarnation: Incarnation,
     replica: Replica<GroupMembership>,
     inner: Reliable<Viewed<P>>,
     leader: Option<NodeId>,
-    desk: Desk,
+    pending: PendingProposals,
     view: Option<View>,
-    /// The request that gave us our lease, as our replica has applied it.
+    /// The request that granted our lease, as our replica has applied it.
     lease: Option<(Stay, Time)>,
-    /// The log time of what our replica applied last, and when that was.
-    heard: (LogTime, Time),
-    /// The latest life of each peer that spoke to us itself.
+    /// The log time of the last change that our replica applied, and when it applied it.
+    last_applied: (LogTime, Time),
+    /// The latest incarnation of each peer that sent us a message.
     met: BTreeMap<NodeId, Incarnation>,
-    /// Whose process is gone, and which stay that ends.
+    /// Members whose process has ended, with the stay that we suspect.
     suspected: BTreeMap<NodeId, Stay>,
-    /// Whether the protocol inside has nothing more to do in the group.
-    departs: bool,
+    /// Whether the inner protocol has nothing more to do in the group.
+    is_departing: bool,
 }
 
 impl<P: InViews> Member<P> {
-    /// The node `me` of a group with this plan, around a protocol that nobody has used.
+    /// The node `me` of a group with this plan, around a protocol in its initial state.
     pub fn new(me: NodeId, inner: P, plan: Plan) -> Self {
         Self {
             me,
-            life: Incarnation::FIRST,
+            incarnation: Incarnation::FIRST,
             replica: Replica::new(me, plan.replica.clone()),
             inner: Reliable::new(me, Viewed::new(me, inner), plan.retransmission),
             leader: None,
-            desk: Desk::default(),
+            pending: PendingProposals::default(),
             view: None,
             lease: None,
-            heard: (LogTime::ZERO, Time::ZERO),
+            last_applied: (LogTime::ZERO, Time::ZERO),
             met: BTreeMap::new(),
             suspected: BTreeMap::new(),
-            departs: false,
+            is_departing: false,
             plan,
         }
     }
 
-    /// The replica of the log that keeps the membership.
+    /// The replica of the log that records the membership.
     pub const fn replica(&self) -> &Replica<GroupMembership> {
         &self.replica
     }
 
-    /// The protocol inside, in its view.
+    /// The inner protocol, in its view.
     pub fn viewed(&self) -> &Viewed<P> {
         self.inner.inner()
     }
 
     fn start(&mut self, now: Time, durable: Durable, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
-        self.life = incarnation;
+        self.incarnation = incarnation;
         out.set_timer(Timer::Keepalive, Span::exactly(self.plan.terms.keepalive));
         out.set_timer(Timer::Round, Span::exactly(self.round()));
         self.pass(now, Input::Start { durable: (), incarnation }, out);
         self.replicate(now, Input::Start { durable, incarnation }, out);
     }
 
-    /// How long after one look at what is overdue the next one comes.
+    /// The interval between two checks for overdue leases.
     fn round(&self) -> Duration {
         Duration::from_nanos(self.plan.terms.keepalive.nanos() / 2)
     }
 
-    /// ME-1. The replica may have the founding in its log and not know it yet; then this one does not count.
+    /// ME-1. The log may already contain a founding that is not applied yet; then this one has no
+    /// effect.
     fn found(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         if !self.replica.leads() || self.replica.machine().is_none_or(|machine| machine.epoch().is_some()) {
             return;
@@ -131,37 +147,42 @@ impl<P: InViews> Member<P> {
     fn keep_alive(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         out.set_timer(Timer::Keepalive, Span::exactly(self.plan.terms.keepalive));
         if !self.is_behind(now) {
-            self.attend(now, out);
+            self.request_stay(now, out);
         }
     }
 
-    /// ME-2. A replica whose disk is full, say, cannot tell us of the leases that its peers see renewed: in the view we would be frozen, and
-    /// everyone would wait for us. When nobody led for so long, we ask the next leader as soon as there is one.
+    /// ME-2. Whether our replica has applied nothing for the length of a lease, for example because
+    /// its disk is full. If such a node renewed its lease, it would stay in a view that it cannot
+    /// follow, and the other members would wait for it. If there was no leader for that long, the
+    /// next leader triggers a request.
     fn is_behind(&self, now: Time) -> bool {
-        now.since(self.heard.1) > self.plan.terms.lease
+        now.since(self.last_applied.1) > self.plan.terms.lease
     }
 
-    /// ME-2, ME-10. Whoever lost its disk never learns of a view, and if it were let in, everyone would wait for it in vain.
-    fn attend(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        if self.view.is_none() && self.life != Incarnation::FIRST {
+    /// ME-2, ME-10. Requests our lease, admission or removal. A node that lost its disk never
+    /// learns of a view; it must not be admitted, because the other members would wait for it for
+    /// ever.
+    fn request_stay(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        if self.view.is_none() && self.incarnation != Incarnation::FIRST {
             return;
         }
         let node = self.me;
         let request = match self.stay() {
-            Some(stay) if self.departs => Request::Leave { node, stay },
+            Some(stay) if self.is_departing => Request::Leave { node, stay },
             Some(stay) => Request::Renew { node, stay },
-            None if self.departs => return,
-            None => Request::Join { node, incarnation: self.life },
+            None if self.is_departing => return,
+            None => Request::Join { node, incarnation: self.incarnation },
         };
         self.ask(now, request, out);
     }
 
     fn stay(&self) -> Option<Stay> {
         let stay = self.view.as_ref()?.stay(self.me)?;
-        (stay.incarnation == self.life).then_some(stay)
+        (stay.incarnation == self.incarnation).then_some(stay)
     }
 
-    /// Asks whoever leads. If nobody does, or the request is lost, it is made again later.
+    /// Sends a request to the leader. If there is none, or the request is lost, the caller repeats
+    /// it later.
     fn ask(&mut self, now: Time, request: Request, out: &mut Effects<'_, Self>) {
         let ask = Ask { request, asked: now };
         match self.leader {
@@ -171,8 +192,8 @@ impl<P: InViews> Member<P> {
         }
     }
 
-    /// ME-3. Nobody asks for another.
-    fn hear(&mut self, now: Time, from: NodeId, ask: Ask, out: &mut Effects<'_, Self>) {
+    /// ME-3. A node may only make requests for itself.
+    fn receive_request(&mut self, now: Time, from: NodeId, ask: Ask, out: &mut Effects<'_, Self>) {
         let is_own = ask.asker() == Some(from) && self.plan.replica.founders.voters.contains(&from);
         if !is_own {
             out.note("ME-3", format_args!("ignores what {from} asks for another"));
@@ -182,20 +203,20 @@ impl<P: InViews> Member<P> {
     }
 
     fn propose(&mut self, now: Time, change: Change, out: &mut Effects<'_, Self>) {
-        if let Some(proposal) = self.desk.take(change) {
+        if let Some(proposal) = self.pending.add(change) {
             self.replicate(now, Input::Command(Command::Propose(vec![proposal])), out);
         }
     }
 
-    /// ME-4 and ME-5, after every step of the replica. Who is told of a lease knows of its view.
-    fn follow(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    /// ME-4 and ME-5, after every step of the replica. Passes a view on before a lease in it.
+    fn follow_log(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let Some(machine) = self.replica.machine() else { return };
-        if machine.latest() != self.heard.0 {
-            self.heard = (machine.latest(), now);
+        if machine.latest() != self.last_applied.0 {
+            self.last_applied = (machine.latest(), now);
         }
         let is_new = machine.epoch() > self.view.as_ref().map(View::epoch);
         let view = if is_new { machine.view() } else { None };
-        let lease = machine.asked(self.me).filter(|(stay, _)| stay.incarnation == self.life);
+        let lease = machine.asked(self.me).filter(|(stay, _)| stay.incarnation == self.incarnation);
         let trusted = machine.membership().map(|membership| membership.terms().trusted());
         if let Some(view) = view {
             self.change(now, view, out);
@@ -209,7 +230,7 @@ impl<P: InViews> Member<P> {
             }
         }
         if is_new && lease.is_none() {
-            self.attend(now, out);
+            self.request_stay(now, out);
         }
     }
 
@@ -222,18 +243,18 @@ impl<P: InViews> Member<P> {
         self.pass(now, Input::View(view), out);
     }
 
-    fn look_around(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    fn check_overdue(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         out.set_timer(Timer::Round, Span::exactly(self.round()));
         self.found(now, out);
-        self.let_time_pass(now, out);
+        self.expire_leases(now, out);
         if self.plan.terms.on_close == OnClose::Evict {
-            self.accuse(now, out);
+            self.report_suspicions(now, out);
         }
     }
 
-    /// ME-6. How late it is in the log can only be guessed from here; the log knows.
-    fn let_time_pass(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        let (log_time, since) = self.heard;
+    /// ME-6. This only estimates the current log time; the log decides which leases expire.
+    fn expire_leases(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        let (log_time, since) = self.last_applied;
         let expiry = self.replica.machine().and_then(GroupMembership::next_expiry);
         if self.replica.leads() && expiry.is_some_and(|expiry| log_time.after(now.since(since)) >= expiry) {
             out.note("ME-6", format_args!("lets time pass in the log: a lease is overdue"));
@@ -241,34 +262,35 @@ impl<P: InViews> Member<P> {
         }
     }
 
-    /// ME-7. What is known of a process that was here before says nothing about the one that took its place; and where nobody
-    /// listens, somebody may just be about to begin.
+    /// ME-7. The end of an earlier process says nothing about the process that replaced it. A
+    /// refused connection may also mean that a process has not started to listen yet.
     fn suspect(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
         let met = self.met.get(&node);
         let stay = self.view.as_ref().and_then(|view| view.stay(node)).filter(|stay| Some(&stay.incarnation) == met);
         if let Some(stay) = stay.filter(|_| node != self.me) {
             out.note("ME-7", format_args!("suspects {node}, whose process is gone"));
             self.suspected.insert(node, stay);
-            self.accuse(now, out);
+            self.report_suspicions(now, out);
         }
         if self.leader == Some(node) {
-            self.miss(now, node, out);
+            self.plan_campaign(now, node, out);
         }
     }
 
-    fn meet(&mut self, peer: NodeId, life: Incarnation) {
-        let met = self.met.entry(peer).or_insert(life);
-        *met = life.max(*met);
+    fn meet(&mut self, peer: NodeId, incarnation: Incarnation) {
+        let met = self.met.entry(peer).or_insert(incarnation);
+        *met = incarnation.max(*met);
     }
 
-    fn accuse(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    fn report_suspicions(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         for (node, stay) in self.suspected.clone() {
             self.ask(now, Request::Suspect { node, stay, by: self.me, why: Suspicion::Closed }, out);
         }
     }
 
-    /// ME-8. Others learn of it within moments of us; who stands too early is not voted for.
-    fn miss(&mut self, now: Time, leader: NodeId, out: &mut Effects<'_, Self>) {
+    /// ME-8. Other nodes detect the leader's end at slightly different times, and would not vote
+    /// for a candidate that is too early.
+    fn plan_campaign(&mut self, now: Time, leader: NodeId, out: &mut Effects<'_, Self>) {
         self.replicate(now, Input::Suspect(leader), out);
         let founders = &self.plan.replica.founders.voters;
         let before_us = founders.iter().filter(|node| **node < self.me && !self.suspected.contains_key(node));
@@ -276,56 +298,56 @@ impl<P: InViews> Member<P> {
         out.set_timer(Timer::Stand, Span::exactly(self.plan.replica.tick.times(ticks)));
     }
 
-    /// ME-8. Unless somebody leads by now.
-    fn stand(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    /// ME-8. Campaigns, unless there is a leader by now.
+    fn campaign(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         if self.leader.is_none() {
             out.note("ME-8", format_args!("stands for election, for the leader is gone"));
             self.replicate(now, Input::Command(Command::Campaign), out);
         }
     }
 
-    /// The replica takes an input; what it tells is for us alone.
+    /// Steps the replica and handles its events.
     fn replicate(&mut self, now: Time, input: Input<Replica<GroupMembership>>, out: &mut Effects<'_, Self>) {
-        let mut told = Vec::new();
-        let mut wings = Wings { life: self.life, told: &mut told, out };
-        self.replica.step(now, input, &mut Effects::new(&mut wings));
-        for event in told {
-            self.learn(now, event, out);
+        let mut events = Vec::new();
+        let mut sink = ReplicaSink { incarnation: self.incarnation, events: &mut events, out };
+        self.replica.step(now, input, &mut Effects::new(&mut sink));
+        for event in events {
+            self.handle_event(now, event, out);
         }
-        self.follow(now, out);
+        self.follow_log(now, out);
     }
 
-    fn learn(&mut self, now: Time, event: Event<GroupMembership>, out: &mut Effects<'_, Self>) {
+    fn handle_event(&mut self, now: Time, event: Event<GroupMembership>, out: &mut Effects<'_, Self>) {
         match event {
             Event::Answered { ticket, .. } | Event::Refused { ticket, .. } | Event::Unknown { ticket } => {
-                self.desk.settle(ticket);
+                self.pending.remove(ticket);
             }
-            Event::Leads { .. } => self.turn_to(now, Some(self.me), out),
-            Event::Follows { leader, .. } => self.turn_to(now, leader, out),
+            Event::Leads { .. } => self.set_leader(now, Some(self.me), out),
+            Event::Follows { leader, .. } => self.set_leader(now, leader, out),
             Event::Halted { reason } => out.note("ME-4", format_args!("learns of no further view: {reason}")),
-            // Nobody asks for these here.
+            // A member neither changes the replicas nor enables audits.
             Event::Changed { .. } | Event::Applied(_) | Event::Restored(_) => {}
         }
     }
 
-    /// ME-2. What the last leader was asked may be lost with it.
-    fn turn_to(&mut self, now: Time, leader: Option<NodeId>, out: &mut Effects<'_, Self>) {
+    /// ME-2. Requests to the previous leader may be lost, so this repeats them.
+    fn set_leader(&mut self, now: Time, leader: Option<NodeId>, out: &mut Effects<'_, Self>) {
         self.leader = leader;
         if leader.is_some() {
             self.found(now, out);
-            self.accuse(now, out);
-            self.attend(now, out);
+            self.report_suspicions(now, out);
+            self.request_stay(now, out);
         }
     }
 
-    /// ME-9. The protocol inside takes an input.
+    /// ME-9. Steps the inner protocol.
     fn pass(&mut self, now: Time, input: Input<Reliable<Viewed<P>>>, out: &mut Effects<'_, Self>) {
-        let mut stage = Stage { out };
-        self.inner.step(now, input, &mut Effects::new(&mut stage));
-        if self.viewed().inner().departs() && !self.departs {
+        let mut sink = InnerSink { out };
+        self.inner.step(now, input, &mut Effects::new(&mut sink));
+        if self.viewed().inner().departs() && !self.is_departing {
             out.note("ME-10", format_args!("asks to be let out"));
-            self.departs = true;
-            self.attend(now, out);
+            self.is_departing = true;
+            self.request_stay(now, out);
         }
     }
 }
@@ -345,17 +367,17 @@ impl<P: InViews> Protocol for Member<P> {
                 self.meet(from, life);
                 self.replicate(now, Input::Message { from, message }, out);
             }
-            Input::Message { from, message: Message::Ask(ask) } => self.hear(now, from, ask, out),
+            Input::Message { from, message: Message::Ask(ask) } => self.receive_request(now, from, ask, out),
             Input::Message { from, message: Message::Inner(message) } => {
                 self.meet(from, message.pair().mine);
                 self.pass(now, Input::Message { from, message }, out);
             }
             Input::Timer(Timer::Replica(timer)) => self.replicate(now, Input::Timer(timer), out),
             Input::Timer(Timer::Keepalive) => self.keep_alive(now, out),
-            Input::Timer(Timer::Round) => self.look_around(now, out),
-            Input::Timer(Timer::Stand) => self.stand(now, out),
+            Input::Timer(Timer::Round) => self.check_overdue(now, out),
+            Input::Timer(Timer::Stand) => self.campaign(now, out),
             Input::Timer(Timer::Inner(timer)) => self.pass(now, Input::Timer(timer), out),
-            // The replica alone saves.
+            // Only the replica saves.
             Input::Saved(count) => self.replicate(now, Input::Saved(count), out),
             Input::DiskFull => self.replicate(now, Input::DiskFull, out),
             Input::DiskFree => self.replicate(now, Input::DiskFree, out),
@@ -363,22 +385,22 @@ impl<P: InViews> Protocol for Member<P> {
             Input::Trust(node) => {
                 self.suspected.remove(&node);
             }
-            // Who is in is what our own replica says.
+            // Our own replica provides views and leases.
             Input::View(_) | Input::Lease(_) => {}
         }
     }
 }
 
-/// Where the effects of the replica go.
-struct Wings<'a, 'b, P: InViews> {
-    life: Incarnation,
-    told: &'a mut Vec<Event<GroupMembership>>,
+/// Passes the replica's effects on and collects its events.
+struct ReplicaSink<'a, 'b, P: InViews> {
+    incarnation: Incarnation,
+    events: &'a mut Vec<Event<GroupMembership>>,
     out: &'a mut Effects<'b, Member<P>>,
 }
 
-impl<P: InViews> Sink<Replica<GroupMembership>> for Wings<'_, '_, P> {
+impl<P: InViews> Sink<Replica<GroupMembership>> for ReplicaSink<'_, '_, P> {
     fn effect(&mut self, effect: Effect<Replica<GroupMembership>>) {
-        let life = self.life;
+        let life = self.incarnation;
         self.out.put(match effect {
             Effect::Send { to, message, order } => {
                 Effect::Send { to, message: Message::Replica { life, message }, order }
@@ -389,7 +411,7 @@ impl<P: InViews> Sink<Replica<GroupMembership>> for Wings<'_, '_, P> {
             Effect::Save(write) => Effect::Save(write),
             Effect::SetTimer { timer, span } => Effect::SetTimer { timer: Timer::Replica(timer), span },
             Effect::CancelTimer(timer) => Effect::CancelTimer(Timer::Replica(timer)),
-            Effect::Emit { event, .. } => return self.told.push(event),
+            Effect::Emit { event, .. } => return self.events.push(event),
         });
     }
 
@@ -398,12 +420,12 @@ impl<P: InViews> Sink<Replica<GroupMembership>> for Wings<'_, '_, P> {
     }
 }
 
-/// Where the effects of the protocol inside go.
-struct Stage<'a, 'b, P: InViews> {
+/// Passes the effects of the inner protocol on, ahead of the replica's saves.
+struct InnerSink<'a, 'b, P: InViews> {
     out: &'a mut Effects<'b, Member<P>>,
 }
 
-impl<P: InViews> Sink<Reliable<Viewed<P>>> for Stage<'_, '_, P> {
+impl<P: InViews> Sink<Reliable<Viewed<P>>> for InnerSink<'_, '_, P> {
     fn effect(&mut self, effect: Effect<Reliable<Viewed<P>>>) {
         let order = Order::Ahead;
         self.out.put(match effect {

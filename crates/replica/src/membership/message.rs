@@ -1,4 +1,4 @@
-//! What members send each other, and what they wait for.
+//! Messages between members, and their timers.
 
 use super::Ask;
 use crate::message::Message as ReplicaMessage;
@@ -8,15 +8,15 @@ use quorate_core::{Class, Describe, Incarnation, NodeId, Parcel};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What members send each other.
+/// A message between members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Message<M, R> {
-    /// Between the replicas that keep the membership.
+    /// A message between the replicas of the membership log, with the sender's incarnation.
     Replica { life: Incarnation, message: ReplicaMessage },
-    /// To the one that leads them: put this into the log.
+    /// A request to the leader to propose this.
     Ask(Ask),
-    /// Between the members, on reliable links.
+    /// A message of the inner protocol, on reliable links.
     Inner(Frame<Envelope<M, R>>),
 }
 
@@ -72,15 +72,15 @@ impl<M: Describe, R> Describe for Message<M, R> {
     }
 }
 
-/// What a member waits for.
+/// The timers of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timer<T> {
     Replica(ReplicaTimer),
     Keepalive,
     Round,
-    /// Its turn to stand for election, after the leader's process was seen to be gone.
+    /// The member's turn to campaign, after the leader's process has ended.
     Stand,
-    /// A timer of its links, of its view, or of the protocol inside.
+    /// A timer of the links, the view, or the inner protocol.
     Inner(ReliableTimer<ViewedTimer<T>>),
 }

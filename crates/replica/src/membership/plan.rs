@@ -1,4 +1,4 @@
-//! How a member is set up.
+//! Configuration of a member.
 
 use crate::members::Members;
 use crate::settings::Settings;
@@ -6,20 +6,20 @@ use quorate_core::membership::Terms;
 use quorate_core::wrap::Retransmission;
 use quorate_core::{Duration, Group};
 
-/// How a member is set up. All members of a group share it.
+/// The configuration of a member. All members of a group share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub replica: Settings,
     pub terms: Terms,
-    /// How long to wait for a member's acknowledgement before sending again.
+    /// Timeouts of retransmissions to members.
     pub retransmission: Retransmission,
 }
 
 impl Plan {
-    /// The usual plan for a group. Groups that share nodes should have different seeds.
+    /// The default plan for a group. Groups that share nodes should have different seeds.
     ///
-    /// A leader is missed after 320 to 640 ms if it is only silent, which a busy machine may make it, and about a tick after its
-    /// process is seen to be gone. Leases outlast both.
+    /// Followers replace a silent leader after 320 to 640 ms, and a leader whose process has ended
+    /// about a tick after they detect it. Leases are longer than both.
     pub fn new(group: &Group, seed: u64) -> Self {
         let replica = Settings {
             seed,
@@ -34,7 +34,7 @@ impl Plan {
         Self { replica, terms: Terms::default(), retransmission: Retransmission::default() }
     }
 
-    /// The members that the group begins with.
+    /// The initial members of the group.
     pub fn founders(&self) -> Group {
         self.replica.founders.voters.iter().copied().collect()
     }

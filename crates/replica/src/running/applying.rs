@@ -1,4 +1,4 @@
-//! Entries that are committed, and who waits for them.
+//! Applies committed entries and answers the clients that wait for them.
 
 use super::{Changing, Out, Running};
 use crate::batch::{Batch, read_change, time_of_batch};
@@ -22,7 +22,7 @@ impl<S: StateMachine> Running<S> {
             Body::Blank => {}
             Body::Batch(bytes) => {
                 let Batch { time, admitted, commands } =
-                    Batch::<S::Command>::read(bytes).map_err(|error| unread(*index, &error))?;
+                    Batch::<S::Command>::read(bytes).map_err(|error| halt_at(*index, &error))?;
                 self.at.time = time;
                 self.apply_admissions(admitted);
                 let answers = commands.iter().map(|command| self.machine.apply(self.at, command)).collect::<Vec<_>>();
@@ -34,7 +34,7 @@ impl<S: StateMachine> Running<S> {
                 }
             }
             Body::Change(bytes) => {
-                let (time, change) = read_change(bytes).map_err(|error| unread(*index, &error))?;
+                let (time, change) = read_change(bytes).map_err(|error| halt_at(*index, &error))?;
                 self.at.time = time;
                 self.apply_change(Some(&change), out);
             }
@@ -44,7 +44,7 @@ impl<S: StateMachine> Running<S> {
             let why = Refusal::Overtaken;
             tickets.into_iter().for_each(|ticket| out.emit_ahead(Event::Refused { ticket, why }));
         }
-        self.tell_changed(out);
+        self.report_changed(out);
         if self.settings.audit {
             out.emit_ahead(Event::Applied(self.audit(entry)));
         }
@@ -52,18 +52,18 @@ impl<S: StateMachine> Running<S> {
     }
 
     pub(super) fn audit(&self, entry: &Entry) -> Audit {
-        let said = match &entry.body {
+        let content = match &entry.body {
             Body::Blank => fingerprint(0, &[]),
             Body::Batch(bytes) => fingerprint(1, bytes),
             Body::Change(bytes) => fingerprint(2, bytes),
             Body::Leave => fingerprint(3, &[]),
         };
         let state = fingerprint(0, &self.machine.snapshot());
-        Audit { index: entry.index, term: entry.term, time: self.at.time, entry: said, state }
+        Audit { index: entry.index, term: entry.term, time: self.at.time, entry: content, state }
     }
 
-    /// Tells auditors of a state that was not reached entry by entry.
-    pub(crate) fn tell_restored(&self, out: &mut Out<'_, S>) {
+    /// Reports a state that was restored from a checkpoint, if audits are enabled.
+    pub(crate) fn report_restored(&self, out: &mut Out<'_, S>) {
         if self.settings.audit && !self.is_joining() {
             let state = fingerprint(0, &self.machine.snapshot());
             let At { index, time } = self.at;
@@ -80,7 +80,7 @@ impl<S: StateMachine> Running<S> {
         for learner in learners {
             self.learners.entry(*learner).or_insert(self.at.index);
         }
-        // Those who answered the last round may not be a majority of these members.
+        // The nodes that answered the last round may not be a majority of the new members.
         self.lease.end();
         self.admitted.retain(|member, _| configuration.contains(*member));
         if !configuration.contains(self.me) {
@@ -90,20 +90,22 @@ impl<S: StateMachine> Running<S> {
         }
     }
 
-    /// RP-10. Only learners are let in; the same ones everywhere, because the members are the same here everywhere.
+    /// RP-10. Admits only learners. Every replica decides the same, because it has the same members
+    /// at this entry.
     fn apply_admissions(&mut self, admitted: Vec<(NodeId, Incarnation)>) {
         let learners = if admitted.is_empty() { return } else { self.engine.configuration().incoming.learners };
         for (learner, born) in admitted {
             self.admitting.remove(&learner);
             if learners.contains(&learner) && self.admitted.get(&learner) < Some(&born) {
                 self.admitted.insert(learner, born);
-                self.engine.outdate();
+                self.engine.mark_outdated();
             }
         }
     }
 
-    /// RP-9. Once the entry that was to bring it about is applied, and the exchange is over.
-    fn tell_changed(&mut self, out: &mut Out<'_, S>) {
+    /// RP-9. Reports a change of members once its entry is applied and the joint configuration has
+    /// ended.
+    fn report_changed(&mut self, out: &mut Out<'_, S>) {
         let Some(change) = self.change.as_ref().filter(|change| change.index <= self.at.index) else { return };
         let configuration = self.engine.configuration();
         if !configuration.is_joint()
@@ -116,7 +118,7 @@ impl<S: StateMachine> Running<S> {
 
     /// RP-5.
     pub(super) fn answer_queries(&mut self, out: &mut Out<'_, S>) {
-        // What a full disk cannot take is not applied until there is room.
+        // Entries that a full disk could not store are not applied until it has space.
         if self.is_full {
             for ticket in self.queries.beyond(self.engine.persisted()) {
                 out.emit_ahead(Event::Refused { ticket, why: Refusal::DiskFull });
@@ -129,7 +131,7 @@ impl<S: StateMachine> Running<S> {
         }
     }
 
-    /// The largest log time in the log, applied or not: times only grow along it.
+    /// The highest log time in the log, applied or not. Log times grow with the index.
     pub(super) fn largest_log_time(&self) -> LogTime {
         let log = self.engine.log();
         let stamped = |index: u64| match Entry::of(log.entry(index)?).body {
@@ -141,11 +143,11 @@ impl<S: StateMachine> Running<S> {
     }
 }
 
-fn unread(index: u64, error: &FormatError) -> Halt {
-    Halt(format!("Entry {index} stops this replica. {error}"))
+fn halt_at(index: u64, error: &FormatError) -> Halt {
+    Halt(format!("Cannot apply entry {index}. {error}"))
 }
 
-/// A fingerprint of bytes; all machines agree on it.
+/// A fingerprint of bytes that is the same on every machine.
 fn fingerprint(seed: u64, bytes: &[u8]) -> u64 {
     bytes.chunks(8).fold(mix(seed ^ bytes.len() as u64), |state, chunk| {
         let word = chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));

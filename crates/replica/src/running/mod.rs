@@ -1,7 +1,7 @@
-//! A replica at work: one method a rule.
+//! A running replica, with one method per rule.
 
 mod applying;
-mod hearing;
+mod messages;
 mod requests;
 mod snapshots;
 
@@ -9,11 +9,11 @@ use crate::batch::{Admitted, Image};
 use crate::clock::{Lease, LogClock};
 use crate::command::{Event, Refusal, Ticket};
 use crate::durable::{Checkpoint, Durable, Write};
-use crate::engine::{Engine, News, Role};
+use crate::engine::{Engine, RaftOutput, Role};
 use crate::log::Log;
 use crate::machine::{At, StateMachine};
 use crate::members::Members;
-use crate::pieces::{Receiving, Sending};
+use crate::pieces::{SnapshotReceiver, SnapshotSender};
 use crate::reads::Queries;
 use crate::replica::{Halt, Replica, Timer};
 use crate::settings::{Reads, Settings};
@@ -30,32 +30,36 @@ pub(crate) struct Running<S: StateMachine> {
     machine: S,
     at: At,
     applied_term: u64,
-    /// What was proposed here and is not applied yet: the entry's index, its term, and who waits for it.
+    /// Proposals made here that are not applied yet: by the entry's index, its term and the tickets
+    /// that wait for it.
     proposals: BTreeMap<u64, (u64, Vec<Ticket>)>,
     queries: Queries<S::Query>,
     change: Option<Changing>,
     admitted: Admitted,
-    /// Who is being let in: the entry is in the log and not applied yet.
+    /// Learners whose admission is in the log and not applied yet.
     admitting: Admitted,
-    /// The name by which this replica waits to be let in, if it does.
+    /// The incarnation with which this replica waits for its admission, if it does.
     born: Option<Incarnation>,
-    /// How often this leader offered its place because its disk is full.
+    /// Number of times this leader offered its leadership because its disk is full.
     offers: usize,
-    /// Since which entry each learner is one. What it acknowledged before that, it may have lost with its disk.
+    /// The index of the entry that made each learner one. It may have lost entries acknowledged
+    /// before that.
     learners: BTreeMap<NodeId, u64>,
     clock: LogClock,
     lease: Lease,
     lease_is_due: bool,
-    /// Until when this replica votes for nobody, because a leader may rely on that.
+    /// The time until which this replica votes for no other candidate, because the leader relies on
+    /// it.
     promised_until: Time,
-    sending: BTreeMap<NodeId, Sending>,
-    receiving: Receiving,
+    sending: BTreeMap<NodeId, SnapshotSender>,
+    receiving: SnapshotReceiver,
     is_full: bool,
-    /// Whether there was nothing on its disk when it started.
+    /// Whether its disk was empty when it started.
     is_new: bool,
 }
 
-/// A change of members that was asked for: it is done when this entry is applied and the members are these.
+/// A pending change of members. It is complete when this entry is applied and the members are
+/// these.
 struct Changing {
     ticket: Ticket,
     members: Members,
@@ -71,8 +75,8 @@ impl<S: StateMachine> Running<S> {
         founding: Option<Checkpoint>,
         incarnation: Incarnation,
     ) -> Result<Self, Halt> {
-        // What was promised in an earlier life holds in this one.
-        let has_lived = durable != Durable::default();
+        // Promises of an earlier incarnation still hold.
+        let has_run_before = durable != Durable::default();
         let born = durable.born;
         let log = Log::open(durable, founding);
         let (image, index, term) = match log.checkpoint() {
@@ -80,7 +84,7 @@ impl<S: StateMachine> Running<S> {
             None => (Image::default(), 0, 0),
         };
         let engine = Engine::start(me, settings.seed, config(&settings), log)
-            .map_err(|error| Halt(format!("The log on the disk makes no sense: {error}. Nothing was changed.")))?;
+            .map_err(|error| Halt(format!("The log on the disk is inconsistent: {error}. No data was changed.")))?;
         let tick = settings.tick;
         let learners = engine.configuration().incoming.learners;
         Ok(Self {
@@ -101,17 +105,18 @@ impl<S: StateMachine> Running<S> {
             clock: LogClock::start(now, image.time, tick),
             lease: Lease::default(),
             lease_is_due: false,
-            promised_until: if has_lived { now + settings.promise() } else { now },
+            promised_until: if has_run_before { now + settings.promise() } else { now },
             sending: BTreeMap::new(),
-            receiving: Receiving::default(),
+            receiving: SnapshotReceiver::default(),
             is_full: false,
-            is_new: !has_lived || (index == 0 && born.is_none()),
+            is_new: !has_run_before || (index == 0 && born.is_none()),
             settings,
         })
     }
 
-    /// RP-10. Who founds a group, and by which name one waits to be let in, must not be told otherwise in another life.
-    pub(crate) fn save_beginning(&mut self, out: &mut Out<'_, S>) {
+    /// RP-10. Saves the founding state, or the incarnation that waits for its admission, so that
+    /// later incarnations do not decide differently.
+    pub(crate) fn save_initial_state(&mut self, out: &mut Out<'_, S>) {
         match self.engine.log().checkpoint() {
             Some(founding) if self.is_new => self.engine.keep(founding.clone(), 0, out),
             Some(_) => {}
@@ -135,12 +140,12 @@ impl<S: StateMachine> Running<S> {
         self.role.leads
     }
 
-    /// RP-10. Whether this replica was never let in, or lost its disk.
+    /// RP-10. Whether this replica was never admitted, or lost its disk.
     fn is_joining(&self) -> bool {
         self.engine.log().checkpoint().is_none()
     }
 
-    /// The beat. Who waits for its disk, or was never let in, does not stand for election.
+    /// Handles a tick. A replica that waits for its disk, or was never admitted, does not campaign.
     pub(crate) fn tick(&mut self, now: Time, out: &mut Out<'_, S>) {
         let may_stand = self.engine.is_saved() && !self.is_joining() && !self.is_full;
         if self.engine.leads() || may_stand {
@@ -166,7 +171,8 @@ impl<S: StateMachine> Running<S> {
         self.offer_place(out);
     }
 
-    /// RP-11. An offer can be lost, and who gets it may be no better off: it is made again, to one after the other.
+    /// RP-11. Offers the leadership to each successor in turn, because an offer can be lost, and
+    /// the successor's disk may be full too.
     fn offer_place(&mut self, out: &mut Out<'_, S>) {
         let successors = self.engine.successors();
         if !self.is_full || !self.role.leads || self.engine.is_handing_over() || successors.is_empty() {
@@ -183,32 +189,32 @@ impl<S: StateMachine> Running<S> {
         out.note("RP-11", format_args!("its disk has room again"));
     }
 
-    /// Carries out all that raft wants, until it wants nothing more.
+    /// Handles raft's output until there is none left.
     pub(crate) fn settle(&mut self, now: Time, out: &mut Out<'_, S>) -> Result<(), Halt> {
         loop {
-            while let Some(news) = self.engine.next(out, |message| message) {
-                self.digest(now, news, out)?;
+            while let Some(output) = self.engine.next(out, |message| message) {
+                self.handle_output(now, output, out)?;
             }
             self.answer_queries(out);
             let renew = self.takes_lease();
             let Some(round) = self.queries.next_round(now, renew) else { break };
             self.engine.begin_round(round);
         }
-        self.keep_state(out);
+        self.checkpoint_if_due(out);
         Ok(())
     }
 
-    fn digest(&mut self, now: Time, news: News, out: &mut Out<'_, S>) -> Result<(), Halt> {
-        if let Some(checkpoint) = news.installed {
+    fn handle_output(&mut self, now: Time, output: RaftOutput, out: &mut Out<'_, S>) -> Result<(), Halt> {
+        if let Some(checkpoint) = output.installed {
             self.install(&checkpoint, out)?;
         }
-        for entry in &news.committed {
+        for entry in &output.committed {
             self.apply(entry, out)?;
         }
-        if let Some(last) = news.committed.last() {
+        if let Some(last) = output.committed.last() {
             self.engine.applied(last.index);
         }
-        for (round, index) in news.rounds {
+        for (round, index) in output.rounds {
             if let Some(began) = self.queries.succeed(round, index)
                 && self.engine.leads()
                 && self.role.leads
@@ -216,16 +222,17 @@ impl<S: StateMachine> Running<S> {
                 self.lease.extend(began, self.settings.lease());
             }
         }
-        if news.role {
+        if output.role {
             self.take_role(now, out);
         }
-        for (to, snapshot) in news.snapshots {
+        for (to, snapshot) in output.snapshots {
             self.send_snapshot(to, &snapshot, out);
         }
         Ok(())
     }
 
-    /// RP-12. Who gains the leadership goes on with the log's time; who loses it cannot tell what becomes of proposals.
+    /// RP-12. A new leader continues the log's time. A replica that loses the leadership does not
+    /// know the outcome of its proposals.
     fn take_role(&mut self, now: Time, out: &mut Out<'_, S>) {
         let before = std::mem::replace(&mut self.role, self.engine.role());
         let Role { leads, leader, term } = self.role;
@@ -244,7 +251,7 @@ impl<S: StateMachine> Running<S> {
         }
     }
 
-    /// This replica takes no part any more: nobody waits for it in vain.
+    /// Stops this replica and answers all pending requests.
     pub(crate) fn abandon(&mut self, out: &mut Out<'_, S>) {
         self.resign(out);
         for ticket in self.queries.all() {

@@ -1,4 +1,4 @@
-//! What users ask: commands, queries, other members, another leader.
+//! Requests of clients: commands, queries, changes of members and of the leader.
 
 use super::{Changing, Out, Running};
 use crate::batch::{Batch, write_change};
@@ -10,7 +10,7 @@ use crate::settings::Reads;
 use quorate_core::{Incarnation, NodeId, Time};
 
 impl<S: StateMachine> Running<S> {
-    /// RP-1. Everything that is proposed at once shares an entry.
+    /// RP-1. Commands that are proposed together share an entry.
     pub(crate) fn propose(&mut self, now: Time, proposals: Vec<Proposal<S::Command>>, out: &mut Out<'_, S>) {
         let refusal = match self.role {
             Role { leads: false, .. } => Some(Refusal::NotLeader { leader: self.known_leader(now) }),
@@ -62,13 +62,14 @@ impl<S: StateMachine> Running<S> {
 
     pub(super) fn has_lease(&self, now: Time) -> bool {
         let leased = self.settings.reads == Reads::Lease && self.lease.holds(now, self.role.term);
-        leased && self.role.leads && self.engine.leads() && self.engine.has_settled()
+        leased && self.role.leads && self.engine.leads() && self.engine.has_committed_in_term()
     }
 
-    /// Whether it is time for another round that brings a longer lease, which is once a tick. A round of a leader that is alone
-    /// succeeds at once, so one that brings nothing must not be begun: it would be begun again and again.
+    /// Whether to begin a round that extends the lease, at most once per tick. A round of a leader
+    /// in a group of one succeeds at once, so a round that cannot extend the lease must not begin:
+    /// it would repeat for ever.
     pub(super) fn takes_lease(&mut self) -> bool {
-        let can = self.role.leads && self.engine.has_settled() && self.lease.can_hold(self.role.term);
+        let can = self.role.leads && self.engine.has_committed_in_term() && self.lease.can_hold(self.role.term);
         std::mem::take(&mut self.lease_is_due) && can
     }
 
@@ -95,7 +96,8 @@ impl<S: StateMachine> Running<S> {
         }
         let change = Change::between(&current.incoming, &members);
         let time = self.clock.at(now);
-        // Where nothing is to do, an entry of no content makes sure that this is still the leader to say so.
+        // If the members do not change, an empty entry confirms that this replica is still the
+        // leader.
         let entry = if change.is_empty() && !current.is_joint() && !self.engine.has_change_under_way() {
             Batch::<S::Command>::write(time, &[], std::iter::empty()).ok().and_then(|bytes| self.engine.propose(bytes))
         } else {
@@ -110,16 +112,17 @@ impl<S: StateMachine> Running<S> {
         }
     }
 
-    /// Hands the leadership on. From then on there is no lease in this term: the other may stand at any time.
+    /// Transfers the leadership. There is no lease in this term afterwards, because the other node
+    /// may become a candidate at any time.
     pub(crate) fn transfer(&mut self, to: NodeId, out: &mut Out<'_, S>) {
         if self.role.leads && to != self.me && self.engine.configuration().incoming.voters.contains(&to) {
             out.note("RP-12", format_args!("offers the leadership to {to}"));
-            self.lease.give_up(self.role.term);
+            self.lease.end_in_term(self.role.term);
             self.engine.transfer(to);
         }
     }
 
-    /// Stands for election, unless it promised not to, or something that it promised is not on the disk yet.
+    /// Campaigns, unless the replica promised not to, or has unsaved promises.
     pub(crate) fn campaign(&mut self, now: Time, out: &mut Out<'_, S>) {
         let votes = self.engine.configuration().votes(self.me);
         if votes && now >= self.promised_until && self.engine.is_saved() && !self.is_full {
@@ -128,7 +131,8 @@ impl<S: StateMachine> Running<S> {
         }
     }
 
-    /// RP-13. What was promised to it serves nobody any more. A lease is another thing: only its end is sure to end it.
+    /// RP-13. Drops the promise to a leader whose process has ended. With leases the promise
+    /// remains until it expires, because a wrong suspicion would break the lease.
     pub(crate) fn miss(&mut self, now: Time, node: NodeId, out: &mut Out<'_, S>) {
         if self.settings.reads == Reads::Quorum && self.role.leader == Some(node) && !self.role.leads {
             out.note("RP-13", format_args!("owes nothing to {node}, which is gone"));
@@ -137,17 +141,19 @@ impl<S: StateMachine> Running<S> {
         }
     }
 
-    /// The leader, if it was heard of lately. One that waits for its disk does not notice by itself that a leader is gone.
+    /// The leader, if a message from it arrived recently. A replica that waits for its disk runs no
+    /// election timeout and would keep an old leader.
     fn known_leader(&self, now: Time) -> Option<NodeId> {
         self.role.leader.filter(|_| now < self.promised_until + self.settings.promise())
     }
 
-    /// Whether this replica has a part in the group as far as it knows.
+    /// Whether this replica is a member, as far as it knows.
     pub(super) fn is_member(&self) -> bool {
         !self.is_joining() && self.engine.configuration().contains(self.me)
     }
 
-    /// RP-10. One that holds nothing knocks; if it is a learner, it is let in by the name of this very life.
+    /// RP-10. Proposes the admission of a replica without a log, if it is a learner, with its
+    /// incarnation.
     pub(super) fn admit(&mut self, now: Time, learner: NodeId, born: Incarnation, out: &mut Out<'_, S>) {
         let known = self.admitted.get(&learner).max(self.admitting.get(&learner));
         let is_learner = self.engine.configuration().incoming.learners.contains(&learner);

@@ -1,4 +1,4 @@
-//! The state as a whole: kept, sent in pieces, taken over.
+//! Checkpoints and snapshots: saved, sent in pieces, installed.
 
 use super::{Out, Running, read_image};
 use crate::batch::Image;
@@ -7,16 +7,23 @@ use crate::durable::Checkpoint;
 use crate::engine::checkpoint_of;
 use crate::machine::{At, StateMachine};
 use crate::message::Message;
-use crate::pieces::{Progress, Sending};
+use crate::pieces::{Progress, SnapshotSender};
 use crate::replica::{Halt, Timer};
 use quorate_core::{Duration, NodeId, Span, Time};
 use raft::eraftpb::Snapshot;
 
 impl<S: StateMachine> Running<S> {
-    /// RP-8 and RP-10. A whole snapshot is read before raft hears of it.
-    pub(super) fn receive(&mut self, now: Time, from: NodeId, term: u64, checkpoint: Checkpoint, out: &mut Out<'_, S>) {
+    /// RP-8 and RP-10. Decodes a complete snapshot before it passes it to raft.
+    pub(super) fn receive_snapshot(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        term: u64,
+        checkpoint: Checkpoint,
+        out: &mut Out<'_, S>,
+    ) {
         match Image::<S>::read(&checkpoint.image) {
-            Ok(image) if self.is_joining() && !self.is_let_in(&image, &checkpoint) => {
+            Ok(image) if self.is_joining() && !self.is_admitted_by(&image, &checkpoint) => {
                 out.note("RP-10", format_args!("refuses a snapshot that does not let this life of it in as a learner"));
             }
             Ok(_) => {
@@ -27,9 +34,10 @@ impl<S: StateMachine> Running<S> {
         }
     }
 
-    /// RP-10. A snapshot from before this replica lost its disk cannot name the life that began after that. Until one does, the
-    /// group counts on votes and entries that this replica may have forgotten.
-    fn is_let_in(&self, image: &Image<S>, checkpoint: &Checkpoint) -> bool {
+    /// RP-10. Whether the snapshot admits this incarnation. A snapshot from before this replica
+    /// lost its disk does not. Until one does, the group may rely on votes and entries that this
+    /// replica has lost.
+    fn is_admitted_by(&self, image: &Image<S>, checkpoint: &Checkpoint) -> bool {
         let is_named = self.born.is_some() && image.admitted.get(&self.me) == self.born.as_ref();
         is_named && !checkpoint.members.votes(self.me)
     }
@@ -38,15 +46,15 @@ impl<S: StateMachine> Running<S> {
     pub(super) fn send_snapshot(&mut self, to: NodeId, snapshot: &Snapshot, out: &mut Out<'_, S>) {
         let Some(checkpoint) = checkpoint_of(snapshot) else { return };
         out.note("RP-8", format_args!("sends {to} the state at {}", checkpoint.index));
-        let sending = Sending::new(self.role.term, checkpoint, self.settings.piece_bytes);
+        let sending = SnapshotSender::new(self.role.term, checkpoint, self.settings.piece_bytes);
         let first = sending.piece();
         self.sending.insert(to, sending);
         self.proceed(to, Some(Progress::Next(first)), out);
     }
 
     /// RP-8.
-    pub(crate) fn piece_overdue(&mut self, to: NodeId, out: &mut Out<'_, S>) {
-        let progress = self.sending.get_mut(&to).map(Sending::overdue);
+    pub(crate) fn piece_timed_out(&mut self, to: NodeId, out: &mut Out<'_, S>) {
+        let progress = self.sending.get_mut(&to).map(SnapshotSender::timed_out);
         self.proceed(to, progress, out);
     }
 
@@ -54,15 +62,15 @@ impl<S: StateMachine> Running<S> {
         match progress {
             Some(Progress::Next(piece)) => {
                 out.send(to, Message::Piece(piece));
-                out.set_timer(Timer::Piece(to), Span::exactly(self.piece_patience()));
+                out.set_timer(Timer::Piece(to), Span::exactly(self.piece_timeout()));
             }
-            Some(Progress::Arrived) => self.end_sending(to, true, out),
-            Some(Progress::GivenUp) => self.end_sending(to, false, out),
-            Some(Progress::Nothing) | None => {}
+            Some(Progress::Complete) => self.end_sending(to, true, out),
+            Some(Progress::Abandoned) => self.end_sending(to, false, out),
+            Some(Progress::Ignored) | None => {}
         }
     }
 
-    pub(super) fn piece_patience(&self) -> Duration {
+    pub(super) fn piece_timeout(&self) -> Duration {
         self.settings.tick.times(2 * self.settings.heartbeat_ticks as u64)
     }
 
@@ -74,7 +82,7 @@ impl<S: StateMachine> Running<S> {
         self.engine.report_snapshot(to, arrived);
     }
 
-    /// RP-8. A leader's snapshot takes the place of everything.
+    /// RP-8. Installs a leader's snapshot, which replaces everything.
     pub(super) fn install(&mut self, checkpoint: &Checkpoint, out: &mut Out<'_, S>) -> Result<(), Halt> {
         let image = read_image(&checkpoint.image)?;
         out.note("RP-8", format_args!("takes over the state at {}", checkpoint.index));
@@ -85,7 +93,7 @@ impl<S: StateMachine> Running<S> {
         self.born = None;
         self.learners =
             checkpoint.members.incoming.learners.iter().map(|learner| (*learner, checkpoint.index)).collect();
-        self.tell_restored(out);
+        self.report_restored(out);
         let later = self.proposals.split_off(&(checkpoint.index + 1));
         for (_, tickets) in std::mem::replace(&mut self.proposals, later).into_values() {
             tickets.into_iter().for_each(|ticket| out.emit_ahead(Event::Unknown { ticket }));
@@ -94,7 +102,7 @@ impl<S: StateMachine> Running<S> {
     }
 
     /// RP-7.
-    pub(super) fn keep_state(&mut self, out: &mut Out<'_, S>) {
+    pub(super) fn checkpoint_if_due(&mut self, out: &mut Out<'_, S>) {
         let kept = self.engine.log().checkpoint().map_or(0, |checkpoint| checkpoint.index);
         let due = self.at.index >= kept.saturating_add(self.settings.checkpoint_every.max(1));
         let wanted = self.engine.log().take_wanted();

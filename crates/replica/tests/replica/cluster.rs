@@ -1,4 +1,4 @@
-//! Small clusters in the simulator: what a replica promises, one scenario a promise.
+//! Small clusters in the simulator: one scenario for each guarantee of a replica.
 
 use crate::{members, node, settled, setup};
 use quorate_core::{Duration, Group, NodeId, Time};
@@ -14,7 +14,7 @@ struct Cluster {
     world: World<Node, ()>,
     nodes: usize,
     ticket: u64,
-    told: Vec<(Time, NodeId, Event<Registers>)>,
+    events: Vec<(Time, NodeId, Event<Registers>)>,
 }
 
 fn settings(voters: usize) -> Settings {
@@ -37,21 +37,21 @@ impl Cluster {
             world.schedule(fault.parse::<TimedFault>().unwrap());
         }
         world.start();
-        Self { world, nodes, ticket: 0, told: Vec::new() }
+        Self { world, nodes, ticket: 0, events: Vec::new() }
     }
 
-    /// Runs until something is so, and fails if that does not come to pass within a simulated minute.
+    /// Runs until `found` returns a value, and fails after a simulated minute.
     fn until<T>(&mut self, what: &str, mut found: impl FnMut(&Self) -> Option<T>) -> T {
         let deadline = self.world.time() + Duration::from_secs(60);
         loop {
             if let Some(found) = found(self) {
                 return found;
             }
-            assert!(self.world.time() < deadline, "no {what} by {}: {:?}", self.world.time(), self.told.last());
-            assert!(self.world.advance(), "nothing is left to happen before {what}");
+            assert!(self.world.time() < deadline, "no {what} by {}: {:?}", self.world.time(), self.events.last());
+            assert!(self.world.advance(), "no event is left before {what}");
             while let Some((node, news)) = self.world.next_news() {
                 if let News::Told(event) = news {
-                    self.told.push((self.world.time(), node, event));
+                    self.events.push((self.world.time(), node, event));
                 }
             }
         }
@@ -78,7 +78,7 @@ impl Cluster {
 
     fn outcome(&mut self, wanted: Ticket) -> Event<Registers> {
         let is_outcome = |event: &&Event<Registers>| settled(event) == Some(wanted);
-        self.until("outcome", |cluster| cluster.told.iter().map(|(_, _, event)| event).find(is_outcome).cloned())
+        self.until("outcome", |cluster| cluster.events.iter().map(|(_, _, event)| event).find(is_outcome).cloned())
     }
 
     fn write(&mut self, at: NodeId, key: u64, value: u64) -> Event<Registers> {
@@ -100,8 +100,8 @@ impl Cluster {
         self.outcome(ticket)
     }
 
-    /// Asks until learners hold what they must hold, and no other change is in the way.
-    fn insist_on(&mut self, at: NodeId, members: Members) {
+    /// Repeats a change until the learners have the log and no other change is in progress.
+    fn change_with_retries(&mut self, at: NodeId, members: Members) {
         for _ in 0..1_000 {
             match self.change(at, members.clone()) {
                 Event::Changed { .. } => return,
@@ -114,8 +114,8 @@ impl Cluster {
         panic!("never changed");
     }
 
-    /// Writes until it is done, whoever leads, and tells by whom it was.
-    fn insist(&mut self, key: u64, value: u64) -> NodeId {
+    /// Repeats a write at the current leader until it succeeds, and returns that leader.
+    fn write_with_retries(&mut self, key: u64, value: u64) -> NodeId {
         for _ in 0..1_000 {
             let leader = self.leader();
             if matches!(self.write(leader, key, value), Event::Answered { .. }) {
@@ -127,7 +127,7 @@ impl Cluster {
 }
 
 #[test]
-fn one_replica_alone_elects_itself_and_answers() {
+fn a_single_replica_elects_itself_and_answers() {
     let mut cluster = Cluster::new(1, 1, settings(1), &[]);
     let leader = cluster.leader();
     assert!(matches!(cluster.write(leader, 1, 7), Event::Answered { answer: Answer::Written, .. }));
@@ -137,7 +137,7 @@ fn one_replica_alone_elects_itself_and_answers() {
 #[test]
 fn three_replicas_agree_and_any_of_them_answers_queries() {
     let mut cluster = Cluster::new(2, 3, settings(3), &[]);
-    cluster.insist(1, 7);
+    cluster.write_with_retries(1, 7);
     for at in 1..=3 {
         assert_eq!(cluster.read(node(at), 1), Some(7));
     }
@@ -146,7 +146,7 @@ fn three_replicas_agree_and_any_of_them_answers_queries() {
 #[test]
 fn a_follower_refuses_commands_and_names_the_leader() {
     let mut cluster = Cluster::new(3, 3, settings(3), &[]);
-    let leader = cluster.insist(1, 7);
+    let leader = cluster.write_with_retries(1, 7);
     let follower = node(if leader == node(1) { 2 } else { 1 });
     let refused = cluster.write(follower, 1, 8);
     let why = Refusal::NotLeader { leader: Some(leader) };
@@ -154,11 +154,11 @@ fn a_follower_refuses_commands_and_names_the_leader() {
 }
 
 #[test]
-fn everything_comes_back_after_all_crash_at_once() {
+fn all_data_survives_when_all_replicas_crash_at_once() {
     let faults = ["crash 1 at 5s for 1s", "crash 2 at 5s for 2s", "crash 3 torn at 5s for 3s"];
     let mut cluster = Cluster::new(4, 3, settings(3), &faults);
     for value in 0..50 {
-        cluster.insist(value % 3, value);
+        cluster.write_with_retries(value % 3, value);
     }
     cluster.run_for(Duration::from_secs(10));
     assert_eq!(
@@ -168,11 +168,11 @@ fn everything_comes_back_after_all_crash_at_once() {
 }
 
 #[test]
-fn one_that_was_cut_off_is_caught_up_by_a_snapshot_in_pieces() {
+fn a_partitioned_replica_catches_up_by_a_snapshot_in_pieces() {
     let mut cluster = Cluster::new(5, 3, settings(3), &["cut 3 | 1,2 at 1s for 5s"]);
     cluster.run_for(Duration::from_secs(2));
     for value in 0..60 {
-        cluster.insist(value % 9, value);
+        cluster.write_with_retries(value % 9, value);
     }
     let applied = cluster.until("caught up", |cluster| {
         let third = cluster.world.node(node(3)).unwrap().applied();
@@ -183,10 +183,10 @@ fn one_that_was_cut_off_is_caught_up_by_a_snapshot_in_pieces() {
 }
 
 #[test]
-fn members_come_as_learners_and_become_voters_and_leave() {
+fn members_join_as_learners_become_voters_and_leave() {
     let mut cluster = Cluster::new(6, 5, settings(3), &[]);
     for value in 0..30 {
-        cluster.insist(1, value);
+        cluster.write_with_retries(1, value);
     }
     let leader = cluster.leader();
     let early = cluster.change(leader, members(&[1, 2, 3, 4, 5], &[]));
@@ -197,51 +197,51 @@ fn members_come_as_learners_and_become_voters_and_leave() {
         let held = |number| cluster.world.node(node(number)).unwrap().applied() > 30;
         (held(4) && held(5)).then_some(())
     });
-    cluster.insist_on(leader, members(&[leader.number(), 4, 5], &[]));
-    cluster.insist(1, 99);
+    cluster.change_with_retries(leader, members(&[leader.number(), 4, 5], &[]));
+    cluster.write_with_retries(1, 99);
     assert_eq!(cluster.read(node(4), 1), Some(99));
-    // Who leads and is taken out steps down, and the others go on.
+    // A leader that is removed steps down, and the others continue.
     let leader = cluster.leader();
     let others: Vec<u32> = [4, 5].into_iter().filter(|number| *number != leader.number()).collect();
     cluster.change(leader, members(&others, &[]));
     cluster.run_for(Duration::from_secs(2));
-    cluster.insist(1, 100);
+    cluster.write_with_retries(1, 100);
     assert_ne!(cluster.leader(), leader);
 }
 
 #[test]
-fn leadership_is_handed_on_when_asked() {
+fn leadership_is_transferred_on_request() {
     let mut cluster = Cluster::new(7, 3, settings(3), &[]);
-    let leader = cluster.insist(1, 1);
+    let leader = cluster.write_with_retries(1, 1);
     let next = node(leader.number() % 3 + 1);
     cluster.ask(leader, |_| Command::Transfer(next));
     cluster.until("handover", |cluster| cluster.world.node(next).unwrap().leads().then_some(()));
-    cluster.insist(1, 2);
+    cluster.write_with_retries(1, 2);
     assert_eq!(cluster.read(leader, 1), Some(2));
 }
 
 #[test]
 fn a_full_disk_refuses_commands_answers_queries_and_recovers() {
     let mut cluster = Cluster::new(8, 1, settings(1), &["disk 1 full at 2s for 3s"]);
-    let only = cluster.insist(1, 7);
+    let only = cluster.write_with_retries(1, 7);
     cluster.run_for(Duration::from_secs(2));
     let refused = cluster.write(only, 1, 8);
     assert!(matches!(refused, Event::Refused { why: Refusal::DiskFull, .. }), "{refused:?}");
     assert_eq!(cluster.read(only, 1), Some(7));
     cluster.run_for(Duration::from_secs(4));
-    cluster.insist(1, 9);
+    cluster.write_with_retries(1, 9);
     assert_eq!(cluster.read(only, 1), Some(9));
 }
 
 #[test]
-fn a_leader_whose_disk_is_full_hands_over_and_the_others_go_on() {
+fn a_leader_with_a_full_disk_transfers_the_leadership_and_the_others_continue() {
     let faults = ["disk 1 full at 2s for 30s"];
     let mut cluster = Cluster::new(9, 3, settings(3), &faults);
     cluster.leader();
     cluster.ask(node(1), |_| Command::Campaign);
     cluster.run_for(Duration::from_secs(3));
     for value in 0..40 {
-        assert_ne!(cluster.insist(1, value), node(1));
+        assert_ne!(cluster.write_with_retries(1, value), node(1));
     }
     let ticket = cluster.ask(node(1), |ticket| Command::Query { ticket, query: Read { key: 1 } });
     let refused = cluster.outcome(ticket);
@@ -252,11 +252,11 @@ fn a_leader_whose_disk_is_full_hands_over_and_the_others_go_on() {
 }
 
 #[test]
-fn one_that_lost_its_disk_stays_silent_until_it_is_let_in_as_a_learner() {
+fn a_replica_that_lost_its_disk_takes_no_part_until_it_is_admitted_as_a_learner() {
     let faults = ["crash 3 at 2s", "restart 3 blank at 3s"];
     let mut cluster = Cluster::new(10, 3, settings(3), &faults);
     for value in 0..30 {
-        cluster.insist(1, value);
+        cluster.write_with_retries(1, value);
     }
     cluster.run_for(Duration::from_secs(6));
     assert_eq!(cluster.world.node(node(3)).unwrap().applied(), 0);
@@ -266,13 +266,13 @@ fn one_that_lost_its_disk_stays_silent_until_it_is_let_in_as_a_learner() {
         assert!(matches!(changed, Event::Changed { .. }), "{changed:?}");
     }
     cluster.until("re-seeded", |cluster| (cluster.world.node(node(3)).unwrap().applied() > 30).then_some(()));
-    cluster.insist_on(leader, members(&[1, 2, 3], &[]));
+    cluster.change_with_retries(leader, members(&[1, 2, 3], &[]));
 }
 
 #[test]
-fn a_lease_saves_the_round_and_ends_when_the_leader_is_cut_off() {
+fn a_leased_read_needs_no_round() {
     let mut cluster = Cluster::new(11, 3, Settings { reads: Reads::Lease, ..settings(3) }, &[]);
-    let leader = cluster.insist(1, 7);
+    let leader = cluster.write_with_retries(1, 7);
     cluster.run_for(Duration::from_millis(500));
     let before = cluster.world.time();
     assert_eq!(cluster.read(leader, 1), Some(7));
@@ -285,34 +285,35 @@ fn the_same_seed_gives_the_same_run() {
         let faults = ["crash 1 at 3s for 1s", "cut 2 | 1,3 at 5s for 1s"];
         let mut cluster = Cluster::new(12, 3, settings(3), &faults);
         for value in 0..40 {
-            cluster.insist(value % 4, value);
+            cluster.write_with_retries(value % 4, value);
         }
         cluster.run_for(Duration::from_secs(9));
-        format!("{:?}", cluster.told)
+        format!("{:?}", cluster.events)
     };
     assert_eq!(run(), run());
 }
 
-/// Its rounds succeed at once, and bring no lease in a term in which it offered its place.
+/// The rounds of a single replica succeed at once, but give no lease in a term in which it offered
+/// its leadership.
 #[test]
-fn a_leader_that_offered_its_place_and_is_left_alone_answers_under_leases() {
+fn a_single_leader_whose_transfer_failed_still_answers_queries() {
     let faults = ["link 1-2 > 1-2 loss 1 at 5s for 30ms"];
     let mut cluster = Cluster::new(13, 2, Settings { reads: Reads::Lease, ..settings(2) }, &faults);
-    cluster.insist(1, 7);
+    cluster.write_with_retries(1, 7);
     cluster.until("the bad links", |cluster| (cluster.world.time() >= Time::from_nanos(5_005_000_000)).then_some(()));
     let leader = cluster.leader();
     cluster.ask(leader, |_| Command::Transfer(node(3 - leader.number())));
     cluster.run_for(Duration::from_secs(1));
     assert_eq!(cluster.leader(), leader, "the offer was lost");
-    cluster.insist_on(leader, members(&[leader.number()], &[]));
+    cluster.change_with_retries(leader, members(&[leader.number()], &[]));
     assert_eq!(cluster.read(leader, 1), Some(7));
 }
 
-/// Cuts a leader off whose clock is slow, while those of the others are fast, and counts the answers it gives under its lease
-/// although somebody else has written since.
+/// Partitions a leader with a slow clock from followers with fast clocks, and counts the answers
+/// that it gives under its lease although another leader has written since.
 fn stale_answers(seed: u64, drift_ppm: i32) -> usize {
     let mut cluster = Cluster::new(seed, 3, Settings { reads: Reads::Lease, drift_ppm: 1_000, ..settings(3) }, &[]);
-    let old = cluster.insist(1, 1);
+    let old = cluster.write_with_retries(1, 1);
     let now = |cluster: &Cluster| format!("{}ns", cluster.world.time().nanos() + 1);
     for number in 1..=3 {
         let by = if node(number) == old { -drift_ppm } else { drift_ppm };
@@ -332,9 +333,9 @@ fn stale_answers(seed: u64, drift_ppm: i32) -> usize {
         }
         let read = cluster.ask(old, |ticket| Command::Query { ticket, query: Read { key: 1 } });
         reads.insert(read, done);
-        let told = cluster.told.len();
+        let events = cluster.events.len();
         cluster.run_for(Duration::from_micros(500));
-        for (_, _, event) in &cluster.told[told..] {
+        for (_, _, event) in &cluster.events[events..] {
             match event {
                 Event::Answered { ticket, .. } if Some(*ticket) == writing => (done, writing) = (value, None),
                 Event::Answered { ticket, answer: Answer::Value(found), .. } => {
@@ -344,15 +345,15 @@ fn stale_answers(seed: u64, drift_ppm: i32) -> usize {
             }
         }
     }
-    assert!(done > 1, "seed {seed}: nobody else was elected");
+    assert!(done > 1, "seed {seed}: no other leader was elected");
     stale
 }
 
 #[test]
-fn a_lease_holds_while_clocks_keep_to_the_bound_and_not_beyond_it() {
+fn leases_are_safe_within_the_drift_bound_and_not_beyond_it() {
     for seed in 0..150 {
         assert_eq!(stale_answers(seed, 1_000), 0, "seed {seed}");
     }
     let broken = (0..150).filter(|seed| stale_answers(*seed, 400_000) > 0).count();
-    assert!(broken > 0, "clocks that are off by 40 % broke no lease: this test has become blind");
+    assert!(broken > 0, "clocks that drift by 40 % broke no lease: the test no longer covers this");
 }

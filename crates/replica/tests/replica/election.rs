@@ -34,7 +34,7 @@ impl Election {
         self.world.command(self.world.time(), node(who), Command::Campaign);
     }
 
-    /// Runs until nothing more happens, or so long.
+    /// Runs until there are no more events, at most for this long.
     fn run(&mut self, length: Duration) {
         let end = self.world.time() + length;
         while self.world.next_time().is_some_and(|next| next <= end) && self.world.advance() {
@@ -62,7 +62,7 @@ impl Election {
 }
 
 #[test]
-fn rf_1_2_3_4_6_one_starter_costs_exactly_what_the_formula_says_and_then_all_rest() {
+fn rf_1_2_3_4_6_one_candidate_costs_exactly_the_formula_and_then_all_nodes_stop() {
     for nodes in 1..=49 {
         let mut election = Election::new(nodes, 1, "0", &[]);
         election.campaign(1);
@@ -81,7 +81,7 @@ fn rf_1_2_3_4_6_one_starter_costs_exactly_what_the_formula_says_and_then_all_res
 }
 
 #[test]
-fn rf_5_candidates_who_split_the_votes_try_again() {
+fn rf_5_candidates_that_split_the_votes_try_again() {
     for seed in 0..200 {
         let mut election = Election::new(4, seed, "0.1", &[]);
         (1..=4).for_each(|who| election.campaign(who));
@@ -91,7 +91,7 @@ fn rf_5_candidates_who_split_the_votes_try_again() {
 }
 
 #[test]
-fn a_false_alarm_is_allowed_and_raises_the_epoch() {
+fn an_unnecessary_election_is_allowed_and_raises_the_epoch() {
     let mut election = Election::new(3, 1, "0", &[]);
     election.campaign(1);
     election.run(Duration::from_secs(10));
@@ -103,7 +103,7 @@ fn a_false_alarm_is_allowed_and_raises_the_epoch() {
 }
 
 #[test]
-fn commands_that_make_no_sense_are_refused() {
+fn campaigns_of_candidates_and_leaders_are_refused() {
     let mut election = Election::new(3, 1, "0", &[]);
     election.campaign(1);
     election.campaign(1);
@@ -114,7 +114,7 @@ fn commands_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn a_minority_elects_nobody_and_a_vote_survives_a_crash() {
+fn a_minority_elects_no_leader_and_a_vote_survives_a_crash() {
     let mut election = Election::new(3, 1, "0", &["crash 2 at 0s for 2s", "crash 3 at 0s"]);
     election.campaign(1);
     election.run(Duration::from_secs(1));

@@ -1,4 +1,4 @@
-//! Nothing that a peer sends stops a replica: any message, in any order, to a replica in any state.
+//! No message makes a replica panic: random messages, in any order, to a replica in any state.
 
 use crate::node;
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use quorate_replica::{Command, Durable, LogTime, Proposal, Reads, Replica, Setti
 
 type Node = Replica<Registers>;
 
-/// Mostly numbers that matter, now and then any.
+/// Mostly small numbers, which are likely to matter, and sometimes any number.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![8 => 0_u64..8, 1 => Just(u64::MAX), 1 => any::<u64>()]
 }
@@ -37,11 +37,11 @@ fn entry() -> impl Strategy<Value = Entry> {
     (number(), number(), body).prop_map(|(index, term, body)| Entry { index, term, body })
 }
 
-/// Entries that follow on each other more often than chance would have it.
+/// An append whose entries are consecutive in half of the cases.
 fn append() -> impl Strategy<Value = Message> {
     let parts = (number(), number(), number(), vec(entry(), 0..4), number(), any::<bool>());
-    parts.prop_map(|(term, log_term, index, mut entries, commit, tidy)| {
-        if tidy {
+    parts.prop_map(|(term, log_term, index, mut entries, commit, is_consecutive)| {
+        if is_consecutive {
             for (place, entry) in (1..).zip(&mut entries) {
                 entry.index = index.saturating_add(place);
                 entry.term = entry.term.clamp(log_term.min(term), term);
@@ -54,8 +54,9 @@ fn append() -> impl Strategy<Value = Message> {
 }
 
 fn piece() -> impl Strategy<Value = Message> {
-    let admitted = vec((1_u32..5, number()), 0..3)
-        .prop_map(|admitted| admitted.into_iter().map(|(who, life)| (node(who), Incarnation(life))).collect());
+    let admitted = vec((1_u32..5, number()), 0..3).prop_map(|admitted| {
+        admitted.into_iter().map(|(who, incarnation)| (node(who), Incarnation(incarnation))).collect()
+    });
     let image = (number(), admitted).prop_map(|(time, admitted): (u64, Admitted)| {
         Image::write(LogTime::from_nanos(time), &admitted, &Registers::default())
     });
@@ -70,9 +71,9 @@ fn piece() -> impl Strategy<Value = Message> {
 
 fn message() -> impl Strategy<Value = Message> {
     let round = || {
-        (1_u32..4, number(), number()).prop_map(|(who, life, number)| Round {
+        (1_u32..4, number(), number()).prop_map(|(who, incarnation, number)| Round {
             node: node(who),
-            incarnation: Incarnation(life),
+            incarnation: Incarnation(incarnation),
             number,
         })
     };
@@ -93,7 +94,7 @@ fn message() -> impl Strategy<Value = Message> {
         1 => number().prop_map(|term| Message::TimeoutNow { term }),
         1 => round().prop_map(|round| Message::ReadIndex { round }),
         1 => (number(), number(), round()).prop_map(|(term, index, round)| Message::ReadIndexReply { term, index, round }),
-        1 => number().prop_map(|life| Message::Knock { born: Incarnation(life) }),
+        1 => number().prop_map(|incarnation| Message::Knock { born: Incarnation(incarnation) }),
         4 => piece(),
         1 => (number(), number(), number(), number()).prop_map(|(term, index, log_term, held)| {
             Message::PieceReply { snapshot: SnapshotId { term, index, log_term }, held }
@@ -102,8 +103,8 @@ fn message() -> impl Strategy<Value = Message> {
 }
 
 #[derive(Clone, Debug)]
-enum Act {
-    Hear(u32, Message),
+enum Action {
+    Receive(u32, Message),
     Ticks(u8),
     Saved,
     Crash,
@@ -114,47 +115,47 @@ enum Act {
     Full(bool),
 }
 
-fn act() -> impl Strategy<Value = Act> {
+fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
-        12 => (1_u32..5, message()).prop_map(|(from, message)| Act::Hear(from, message)),
-        2 => (1_u8..30).prop_map(Act::Ticks),
-        3 => Just(Act::Saved),
-        1 => Just(Act::Crash),
-        1 => Just(Act::Propose),
-        1 => Just(Act::Query),
-        1 => Just(Act::Campaign),
-        2 => Just(Act::Elect),
-        1 => any::<bool>().prop_map(Act::Full),
+        12 => (1_u32..5, message()).prop_map(|(from, message)| Action::Receive(from, message)),
+        2 => (1_u8..30).prop_map(Action::Ticks),
+        3 => Just(Action::Saved),
+        1 => Just(Action::Crash),
+        1 => Just(Action::Propose),
+        1 => Just(Action::Query),
+        1 => Just(Action::Campaign),
+        2 => Just(Action::Elect),
+        1 => any::<bool>().prop_map(Action::Full),
     ]
 }
 
-struct Stage {
+struct Harness {
     node: Node,
     settings: Settings,
     durable: Durable,
     pending: Vec<quorate_replica::Write>,
     saved: u64,
     now: i64,
-    life: u64,
+    incarnation: u64,
 }
 
-impl Stage {
+impl Harness {
     fn new(founders: u32, reads: Reads) -> Self {
         let founders = Members::voters(&(1..=founders).map(node).collect::<Group>());
         let settings = Settings { reads, checkpoint_every: 4, keep_entries: 1, audit: true, ..Settings::new(founders) };
         let node = Replica::new(node(1), settings.clone());
-        let mut stage =
-            Self { node, settings, durable: Durable::default(), pending: Vec::new(), saved: 0, now: 0, life: 0 };
-        stage.boot();
-        stage
+        let mut harness =
+            Self { node, settings, durable: Durable::default(), pending: Vec::new(), saved: 0, now: 0, incarnation: 0 };
+        harness.boot();
+        harness
     }
 
     fn boot(&mut self) {
         self.node = Replica::new(node(1), self.settings.clone());
         self.pending.clear();
         self.saved = 0;
-        self.life += 1;
-        self.take(Input::Start { durable: self.durable.clone(), incarnation: Incarnation(self.life) });
+        self.incarnation += 1;
+        self.take(Input::Start { durable: self.durable.clone(), incarnation: Incarnation(self.incarnation) });
     }
 
     fn take(&mut self, input: Input<Node>) {
@@ -168,46 +169,46 @@ impl Stage {
         }
     }
 
-    fn play(&mut self, act: Act) {
-        match act {
-            Act::Hear(from, message) => self.take(Input::Message { from: node(from), message }),
-            Act::Ticks(count) => {
+    fn play(&mut self, action: Action) {
+        match action {
+            Action::Receive(from, message) => self.take(Input::Message { from: node(from), message }),
+            Action::Ticks(count) => {
                 for _ in 0..count {
                     self.now += 100_000_000;
                     self.take(Input::Timer(Timer::Tick));
                 }
             }
-            Act::Saved => {
+            Action::Saved => {
                 self.saved += self.pending.len() as u64;
                 self.pending.drain(..).for_each(|write| self.durable.apply(write));
                 self.take(Input::Saved(self.saved));
             }
-            Act::Crash => self.boot(),
-            Act::Propose => {
+            Action::Crash => self.boot(),
+            Action::Propose => {
                 let command = Change::Write { key: 1, value: 1 };
                 self.take(Input::Command(Command::Propose(vec![Proposal { ticket: Ticket(1), command }])));
             }
-            Act::Query => self.take(Input::Command(Command::Query { ticket: Ticket(2), query: Read { key: 1 } })),
-            Act::Campaign => self.take(Input::Command(Command::Campaign)),
-            Act::Elect => {
-                // Votes for every term that it may stand in, so that it leads now and then.
+            Action::Query => self.take(Input::Command(Command::Query { ticket: Ticket(2), query: Read { key: 1 } })),
+            Action::Campaign => self.take(Input::Command(Command::Campaign)),
+            Action::Elect => {
+                // Send votes for every likely term, so that it becomes leader sometimes.
                 for term in 1..8 {
                     for pre in [true, false] {
                         let reply = Message::VoteReply { term, pre, granted: true, commit: Commit::default() };
                         self.take(Input::Message { from: node(2), message: reply });
                     }
-                    self.play(Act::Saved);
+                    self.play(Action::Saved);
                 }
             }
-            Act::Full(true) => self.take(Input::DiskFull),
-            Act::Full(false) => self.take(Input::DiskFree),
+            Action::Full(true) => self.take(Input::DiskFull),
+            Action::Full(false) => self.take(Input::DiskFree),
         }
     }
 }
 
-fn survives(founders: u32, reads: Reads, acts: Vec<Act>) -> Result<(), TestCaseError> {
-    let mut stage = Stage::new(founders, reads);
-    acts.into_iter().for_each(|act| stage.play(act));
+fn survives(founders: u32, reads: Reads, actions: Vec<Action>) -> Result<(), TestCaseError> {
+    let mut harness = Harness::new(founders, reads);
+    actions.into_iter().for_each(|action| harness.play(action));
     Ok(())
 }
 
@@ -215,25 +216,25 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_message_stops_a_member(acts in vec(act(), 1..60)) {
-        survives(3, Reads::Quorum, acts)?;
+    fn no_message_makes_a_member_panic(actions in vec(action(), 1..60)) {
+        survives(3, Reads::Quorum, actions)?;
     }
 
     #[test]
-    fn no_message_stops_a_member_that_gives_leases(acts in vec(act(), 1..60)) {
-        survives(3, Reads::Lease, acts)?;
+    fn no_message_makes_a_member_with_leases_panic(actions in vec(action(), 1..60)) {
+        survives(3, Reads::Lease, actions)?;
     }
 
     #[test]
-    fn no_message_stops_one_that_is_alone(acts in vec(act(), 1..60)) {
-        survives(1, Reads::Quorum, acts)?;
+    fn no_message_makes_a_single_replica_panic(actions in vec(action(), 1..60)) {
+        survives(1, Reads::Quorum, actions)?;
     }
 
     #[test]
-    fn no_message_stops_one_that_waits_to_be_let_in(acts in vec(act(), 1..60)) {
-        let mut stage = Stage::new(3, Reads::Quorum);
-        stage.durable = Durable::wiped();
-        stage.boot();
-        acts.into_iter().for_each(|act| stage.play(act));
+    fn no_message_makes_a_replica_that_waits_for_admission_panic(actions in vec(action(), 1..60)) {
+        let mut harness = Harness::new(3, Reads::Quorum);
+        harness.durable = Durable::wiped();
+        harness.boot();
+        actions.into_iter().for_each(|action| harness.play(action));
     }
 }

@@ -1,11 +1,12 @@
-//! What replicas promise: one of them against any message, small groups step by step and in the simulator, elections, memberships.
+//! Tests of replicas: one replica against any message, small groups step by step and in the
+//! simulator, elections, and group memberships.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cluster;
 mod election;
+mod failures;
 mod hostile;
 mod membership;
-mod mishaps;
 
 use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Latency;
@@ -22,14 +23,14 @@ fn members(voters: &[u32], learners: &[u32]) -> Members {
     Members { voters: set(voters), learners: set(learners) }
 }
 
-/// A network whose messages take so long, where some are lost and some arrive twice, and disks that take so long.
+/// A simulated network with this latency, loss and duplication, and disks with this sync time.
 fn setup(nodes: usize, seed: u64, latency: &str, [loss, duplicate]: [&str; 2], sync: &str) -> Setup {
     let [loss, duplicate] = [loss, duplicate].map(|chance| chance.parse().unwrap());
     let wire = Wire { latency: latency.parse().unwrap(), loss, duplicate, fifo: false };
     Setup { nodes, seed, wire, processing: Latency::Fixed(Duration::ZERO), sync: sync.parse().unwrap() }
 }
 
-/// The request that an event settles, if it settles one.
+/// The request that an event completes, if any.
 fn settled(event: &Event<Registers>) -> Option<Ticket> {
     match event {
         Event::Answered { ticket, .. }

@@ -1,6 +1,6 @@
-//! The names of a faulty disk, its faults, and what a crash leaves of it.
+//! The directory tree of a faulty disk, its planned faults, and the effect of a crash.
 
-use super::inode::{Dice, Inode};
+use super::inode::{Inode, Rng};
 use super::{Fault, Loss};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -14,7 +14,7 @@ enum Entry {
 
 type Names = BTreeMap<PathBuf, Entry>;
 
-/// A change of names that was not synced.
+/// An unsynced change of names.
 #[derive(Clone, Debug)]
 enum Change {
     Add(PathBuf, Entry),
@@ -23,7 +23,7 @@ enum Change {
 }
 
 impl Change {
-    /// Names that an earlier, lost change would have made cannot be moved.
+    /// Applies the change. A move does nothing if its source was created by a change that was lost.
     fn apply(&self, names: &mut Names) {
         match self {
             Self::Add(path, entry) => {
@@ -59,18 +59,20 @@ pub(super) struct Disk {
     pub(super) plan: Option<(u64, Fault)>,
     pub(super) capacity: Option<u64>,
     without_power: bool,
-    /// Handles of an earlier life of the process are dead.
-    pub(super) life: u64,
+    /// Counts the processes. Handles of earlier ones are invalid.
+    pub(super) process: u64,
 }
 
-enum Turn {
-    Goes,
-    Last,
+/// The outcome of the next operation.
+enum Outcome {
+    Succeeds,
+    /// It takes effect, but the power goes before it returns.
+    LosesPower,
     Fails,
 }
 
 fn failure() -> io::Error {
-    // The system's own error of that number prints as it does in production.
+    // EIO, so that it prints as in production.
     io::Error::from_raw_os_error(5)
 }
 
@@ -79,16 +81,16 @@ fn no_power() -> io::Error {
 }
 
 impl Disk {
-    fn turn(&mut self) -> io::Result<Turn> {
+    fn turn(&mut self) -> io::Result<Outcome> {
         self.check_power()?;
         self.operations += 1;
         match self.plan {
             Some((operation, Fault::PowerLoss)) if operation == self.operations => {
                 self.without_power = true;
-                Ok(Turn::Last)
+                Ok(Outcome::LosesPower)
             }
-            Some((operation, Fault::Error)) if operation == self.operations => Ok(Turn::Fails),
-            _ => Ok(Turn::Goes),
+            Some((operation, Fault::Error)) if operation == self.operations => Ok(Outcome::Fails),
+            _ => Ok(Outcome::Succeeds),
         }
     }
 
@@ -96,19 +98,19 @@ impl Disk {
         if self.without_power { Err(no_power()) } else { Ok(()) }
     }
 
-    pub(super) fn check_life(&self, life: u64) -> io::Result<()> {
-        if life == self.life { Ok(()) } else { Err(io::Error::other("this process has ended")) }
+    pub(super) fn check_process(&self, process: u64) -> io::Result<()> {
+        if process == self.process { Ok(()) } else { Err(io::Error::other("this process has ended")) }
     }
 
-    /// Counts an operation on names, and does it unless it fails.
-    fn rename_by(&mut self, change: Change) -> io::Result<()> {
+    /// Counts an operation on names, and applies it unless it fails.
+    fn change_names(&mut self, change: Change) -> io::Result<()> {
         let turn = self.turn()?;
-        if let Turn::Fails = turn {
+        if let Outcome::Fails = turn {
             return Err(failure());
         }
         change.apply(&mut self.names);
         self.changes.push(change);
-        if let Turn::Last = turn { Err(no_power()) } else { Ok(()) }
+        if let Outcome::LosesPower = turn { Err(no_power()) } else { Ok(()) }
     }
 
     pub(super) fn used(&self) -> u64 {
@@ -130,8 +132,8 @@ impl Disk {
             None => Err(ErrorKind::NotFound.into()),
             Some(Entry::File(_)) => Err(ErrorKind::NotADirectory.into()),
             Some(Entry::Folder) => {
-                let inside = self.names.keys().filter(|path| path.parent() == Some(folder));
-                Ok(inside.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect())
+                let state = self.names.keys().filter(|path| path.parent() == Some(folder));
+                Ok(state.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect())
             }
         }
     }
@@ -143,8 +145,8 @@ impl Disk {
             Some(Entry::File(_)) => return Err(ErrorKind::AlreadyExists.into()),
             None => {}
         }
-        self.rename_by(Change::Add(folder.into(), Entry::Folder))?;
-        // The contract asks for a durable folder; the sync belongs to this operation.
+        self.change_names(Change::Add(folder.into(), Entry::Folder))?;
+        // `create_folder` promises a durable folder, so the sync belongs to this operation.
         self.make_names_durable(folder.parent().unwrap_or(folder));
         Ok(())
     }
@@ -160,12 +162,12 @@ impl Disk {
 
     pub(super) fn sync_folder(&mut self, folder: &Path) -> io::Result<()> {
         match self.turn()? {
-            Turn::Goes => {
+            Outcome::Succeeds => {
                 self.make_names_durable(folder);
                 Ok(())
             }
-            Turn::Last => Err(no_power()),
-            Turn::Fails => Err(failure()),
+            Outcome::LosesPower => Err(no_power()),
+            Outcome::Fails => Err(failure()),
         }
     }
 
@@ -187,14 +189,14 @@ impl Disk {
             self.truncate(inode, 0)?;
             return Ok(inode);
         }
-        self.forget(path);
+        self.forget_unsynced(path);
         let inode = self.free_inode();
-        self.rename_by(Change::Add(path.into(), Entry::File(inode)))?;
+        self.change_names(Change::Add(path.into(), Entry::File(inode)))?;
         Ok(inode)
     }
 
-    /// A name that came and went, again and again and never durably, is remembered once.
-    fn forget(&mut self, path: &Path) {
+    /// Forgets unsynced changes of a name that was never durable, so that they do not accumulate.
+    fn forget_unsynced(&mut self, path: &Path) {
         let is_moved =
             self.changes.iter().any(|change| matches!(change, Change::Move(from, to) if from == path || to == path));
         if !is_moved && !self.durable_names.contains_key(path) {
@@ -203,7 +205,7 @@ impl Disk {
         }
     }
 
-    /// An empty inode, in the place of one that no name can lead to any more.
+    /// An empty inode; reuses one that no name refers to any more.
     fn free_inode(&mut self) -> usize {
         let pending = self.changes.iter().filter_map(|change| match change {
             Change::Add(_, entry) => Some(entry),
@@ -230,12 +232,12 @@ impl Disk {
 
     pub(super) fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         self.find(from)?;
-        self.rename_by(Change::Move(from.into(), to.into()))
+        self.change_names(Change::Move(from.into(), to.into()))
     }
 
     pub(super) fn remove(&mut self, path: &Path) -> io::Result<()> {
         self.find(path)?;
-        self.rename_by(Change::Remove(path.into()))
+        self.change_names(Change::Remove(path.into()))
     }
 
     pub(super) fn lock(&mut self, path: &Path) -> io::Result<bool> {
@@ -247,7 +249,7 @@ impl Disk {
 
     pub(super) fn write_at(&mut self, inode: usize, offset: usize, bytes: &[u8]) -> io::Result<()> {
         let turn = self.turn()?;
-        if let Turn::Fails = turn {
+        if let Outcome::Fails = turn {
             return Err(failure());
         }
         let growth = (offset + bytes.len()).saturating_sub(self.inodes[inode].current().len());
@@ -255,29 +257,29 @@ impl Disk {
         let lacking = growth.saturating_sub(room).min(bytes.len());
         self.inodes[inode].write_at(offset, &bytes[..bytes.len() - lacking]);
         match turn {
-            Turn::Last => Err(no_power()),
-            Turn::Goes | Turn::Fails if lacking > 0 => Err(ErrorKind::StorageFull.into()),
-            Turn::Goes | Turn::Fails => Ok(()),
+            Outcome::LosesPower => Err(no_power()),
+            Outcome::Succeeds | Outcome::Fails if lacking > 0 => Err(ErrorKind::StorageFull.into()),
+            Outcome::Succeeds | Outcome::Fails => Ok(()),
         }
     }
 
     pub(super) fn truncate(&mut self, inode: usize, length: usize) -> io::Result<()> {
         let turn = self.turn()?;
-        if let Turn::Fails = turn {
+        if let Outcome::Fails = turn {
             return Err(failure());
         }
         self.inodes[inode].truncate(length);
-        if let Turn::Last = turn { Err(no_power()) } else { Ok(()) }
+        if let Outcome::LosesPower = turn { Err(no_power()) } else { Ok(()) }
     }
 
     pub(super) fn sync(&mut self, inode: usize) -> io::Result<()> {
         match self.turn()? {
-            Turn::Goes => {
+            Outcome::Succeeds => {
                 self.inodes[inode].sync();
                 Ok(())
             }
-            Turn::Last => Err(no_power()),
-            Turn::Fails => {
+            Outcome::LosesPower => Err(no_power()),
+            Outcome::Fails => {
                 self.inodes[inode].fail_to_sync();
                 Err(failure())
             }
@@ -297,7 +299,7 @@ impl Disk {
     pub(super) fn restart_process(&mut self) {
         self.locked.clear();
         self.plan = None;
-        self.life += 1;
+        self.process += 1;
     }
 
     pub(super) fn power_on(&mut self, loss: Loss) {
@@ -308,14 +310,14 @@ impl Disk {
             self.keep_names(|_, _| false);
             return;
         };
-        let mut dice = Dice::new(seed);
+        let mut rng = Rng::new(seed);
         if let Loss::Sectors { .. } = loss {
-            self.keep_names(|_, _| dice.up_to(1) == 1);
-            self.inodes.iter_mut().for_each(|inode| inode.keep_sectors(&mut dice));
+            self.keep_names(|_, _| rng.up_to(1) == 1);
+            self.inodes.iter_mut().for_each(|inode| inode.keep_sectors(&mut rng));
         } else {
-            let kept = dice.up_to(self.changes.len());
+            let kept = rng.up_to(self.changes.len());
             self.keep_names(|place, _| place < kept);
-            self.inodes.iter_mut().for_each(|inode| inode.keep_prefix(&mut dice));
+            self.inodes.iter_mut().for_each(|inode| inode.keep_prefix(&mut rng));
         }
     }
 

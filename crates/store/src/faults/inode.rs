@@ -1,14 +1,15 @@
-//! One file of a faulty disk: what is on the disk, what the system has in memory, and how it came there.
+//! One file of a faulty disk: its content on the disk, its content in the page cache, and the
+//! changes in between.
 
 use std::collections::BTreeSet;
 
 const SECTOR: usize = 512;
 
-/// Whole numbers that look like chance, by SplitMix64.
+/// A SplitMix64 random number generator.
 #[derive(Clone, Debug)]
-pub(super) struct Dice(u64);
+pub(super) struct Rng(u64);
 
-impl Dice {
+impl Rng {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -21,12 +22,12 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    pub(super) fn up_to(&mut self, most: usize) -> usize {
-        (self.next() % (most as u64 + 1)) as usize
+    pub(super) fn up_to(&mut self, max: usize) -> usize {
+        (self.next() % (max as u64 + 1)) as usize
     }
 }
 
-/// A change that was not synced.
+/// An unsynced change.
 #[derive(Clone, Debug)]
 enum Change {
     Write { offset: usize, bytes: Vec<u8> },
@@ -47,11 +48,11 @@ impl Change {
         }
     }
 
-    /// The same up to some byte: a change of length happens whole or not at all.
-    fn torn(&self, dice: &mut Dice) -> Option<Self> {
+    /// The change up to some byte. A change of length is atomic.
+    fn torn(&self, rng: &mut Rng) -> Option<Self> {
         match self {
             Self::Write { offset, bytes } => {
-                let kept = dice.up_to(bytes.len());
+                let kept = rng.up_to(bytes.len());
                 (kept > 0).then(|| Self::Write { offset: *offset, bytes: bytes[..kept].to_vec() })
             }
             Self::Truncate { .. } => None,
@@ -63,9 +64,9 @@ impl Change {
 pub(super) struct Inode {
     durable: Vec<u8>,
     current: Vec<u8>,
-    /// What was done since the last sync, in that order.
+    /// Changes since the last sync, in order.
     changes: Vec<Change>,
-    /// What the first of these changes met. It differs from what is durable after a sync that failed.
+    /// Content before the first of these changes. After a failed sync it differs from `durable`.
     before: Vec<u8>,
     dirty: BTreeSet<usize>,
 }
@@ -110,13 +111,13 @@ impl Inode {
         self.changes.clear();
     }
 
-    /// No dirty sector reaches the disk, and the system takes all of them for clean.
+    /// No dirty sector reaches the disk, but the system considers all of them clean.
     pub(super) fn fail_to_sync(&mut self) {
         self.dirty.clear();
         self.changes.clear();
     }
 
-    /// Sets disk and memory alike.
+    /// Sets the content on the disk and in the page cache.
     pub(super) fn replace(&mut self, content: Vec<u8>) {
         *self = Self { durable: content.clone(), current: content, ..Self::default() };
     }
@@ -125,15 +126,16 @@ impl Inode {
         self.replace(self.durable.clone());
     }
 
-    /// Each dirty sector has what it had after any number of the changes, and the length is that after any number.
-    pub(super) fn keep_sectors(&mut self, dice: &mut Dice) {
+    /// Each dirty sector gets its content after a random number of changes, and the length
+    /// likewise.
+    pub(super) fn keep_sectors(&mut self, rng: &mut Rng) {
         let versions = self.versions();
         let mut content = self.durable.clone();
-        let length_after = dice.up_to(versions.len());
+        let length_after = rng.up_to(versions.len());
         let length = if length_after == 0 { content.len() } else { versions[length_after - 1].len() };
         content.resize(length, 0);
         for sector in &self.dirty {
-            let after = dice.up_to(versions.len());
+            let after = rng.up_to(versions.len());
             if after > 0 {
                 copy_sector(&versions[after - 1], &mut content, *sector);
             }
@@ -141,10 +143,10 @@ impl Inode {
         self.replace(content);
     }
 
-    /// The first so many changes are there, and some bytes of the next.
-    pub(super) fn keep_prefix(&mut self, dice: &mut Dice) {
-        let kept = dice.up_to(self.changes.len());
-        let next = self.changes.get(kept).and_then(|change| change.torn(dice));
+    /// A random prefix of the changes takes effect, and some bytes of the next one.
+    pub(super) fn keep_prefix(&mut self, rng: &mut Rng) {
+        let kept = rng.up_to(self.changes.len());
+        let next = self.changes.get(kept).and_then(|change| change.torn(rng));
         let mut content = self.durable.clone();
         for change in self.changes[..kept].iter().chain(&next) {
             change.apply(&mut content);
@@ -162,7 +164,7 @@ impl Inode {
     }
 }
 
-/// As much of a sector as the target has; where the source has nothing, zeros.
+/// Copies the part of a sector that the target has. Bytes beyond the source's end become zero.
 fn copy_sector(from: &[u8], to: &mut [u8], sector: usize) {
     let begin = (sector * SECTOR).min(to.len());
     let end = (begin + SECTOR).min(to.len());

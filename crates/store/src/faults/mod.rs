@@ -1,7 +1,9 @@
-//! A file system in memory whose disk fails as real ones do, for tests of whatever keeps something on a disk.
+//! An in-memory file system whose disk fails as real ones do, for tests of code that writes to
+//! disks.
 //!
-//! What was synced and what was not are kept apart, names too. A test says at which operation the power goes, the disk
-//! fails or the room ends, and what of the unsynced bytes the crash leaves. The same seed leaves the same bytes.
+//! It keeps synced and unsynced content and names apart. A test chooses the operation at which the
+//! power fails, an error occurs or the disk is full, and which unsynced bytes survive a crash. The
+//! same seed leaves the same bytes.
 
 mod disk;
 mod inode;
@@ -12,35 +14,35 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What becomes of everything that was not synced when the power goes.
+/// Which unsynced changes a power loss destroys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// All of it is lost.
+    /// All of them.
     Everything,
-    /// Any sectors of 512 bytes, and any changes of names, are there, whatever their order was.
+    /// Random sectors of 512 bytes and random changes of names survive, regardless of their order.
     Sectors { seed: u64 },
-    /// Everything up to some point is there, and the write that was under way then up to some byte.
+    /// A random prefix of the changes survives, and some bytes of the next write.
     Prefix { seed: u64 },
 }
 
-/// What goes wrong at an operation.
+/// A fault at one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The power goes: this operation and all after it fail, until [`FaultyFiles::power_on`].
+    /// The power fails: this and all later operations fail, until [`FaultyFiles::power_on`].
     PowerLoss,
-    /// This operation fails with an input/output error. If it was a sync, the system takes what it should have written
-    /// for written from then on, as real ones do, although it is not on the disk.
+    /// This operation fails with an input/output error. After a failed sync the system considers
+    /// the unwritten pages clean, as real systems do.
     Error,
 }
 
-/// A file system in memory. Clones share it.
+/// An in-memory file system. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct FaultyFiles {
     disk: Arc<Mutex<Disk>>,
 }
 
 impl FaultyFiles {
-    /// An empty one with endless room, on which nothing goes wrong. It has no folder yet.
+    /// An empty file system without faults and size limit. It has no folder yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -49,45 +51,48 @@ impl FaultyFiles {
         self.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many operations changed something, or tried to: these are what faults are numbered by, from 1.
+    /// Number of operations so far that changed something or tried to. Faults refer to these
+    /// numbers, from 1.
     pub fn operations(&self) -> u64 {
         self.disk().operations
     }
 
-    /// Lets something go wrong at the operation with this number.
+    /// Plans a fault at the operation with this number.
     pub fn fail_at(&self, operation: u64, fault: Fault) {
         self.disk().plan = Some((operation, fault));
     }
 
-    /// Nothing goes wrong any more, and there is endless room.
+    /// Removes the planned fault and the size limit.
     pub fn heal(&self) {
         let mut disk = self.disk();
         disk.plan = None;
         disk.capacity = None;
     }
 
-    /// Only so many bytes in all files together fit on the disk.
+    /// Limits the total size of all files.
     pub fn limit(&self, bytes: u64) {
         self.disk().capacity = Some(bytes);
     }
 
-    /// How many bytes all files have together.
+    /// Total size of all files in bytes.
     pub fn used(&self) -> u64 {
         self.disk().used()
     }
 
-    /// The power goes, now if it has not yet, and comes back: all locks are free, and what was unsynced is lost in this
-    /// way. Open files and held locks of before are dead.
+    /// Simulates a power loss, unless one has happened, and a restart of the machine: all locks are
+    /// released, and unsynced changes are lost as `loss` says. Files and locks opened before become
+    /// invalid.
     pub fn power_on(&self, loss: Loss) {
         self.disk().power_on(loss);
     }
 
-    /// The process ends and the system goes on: all locks are free, and nothing is lost. Planned faults are forgotten.
+    /// Simulates the end of the process on a running system: all locks are released, no change is
+    /// lost, and planned faults are removed.
     pub fn restart_process(&self) {
         self.disk().restart_process();
     }
 
-    /// Changes a byte, on the disk itself. False if there is no such byte.
+    /// Changes a byte on the disk itself. Returns `false` if it does not exist.
     pub fn flip(&self, path: &Path, offset: usize, mask: u8) -> bool {
         self.disk().change(path, |bytes| match bytes.get_mut(offset) {
             Some(byte) => {
@@ -98,7 +103,8 @@ impl FaultyFiles {
         })
     }
 
-    /// Puts other content into a file that is there, on the disk itself. False if it is not there.
+    /// Replaces the content of a file on the disk itself. Returns `false` if the file does not
+    /// exist.
     pub fn replace(&self, path: &Path, content: &[u8]) -> bool {
         self.disk().change(path, |bytes| {
             *bytes = content.to_vec();
@@ -106,12 +112,12 @@ impl FaultyFiles {
         })
     }
 
-    /// Every file that is there, in order of path.
+    /// The paths of all files, sorted.
     pub fn paths(&self) -> Vec<PathBuf> {
         self.disk().paths()
     }
 
-    /// A copy that shares nothing with this one and has no faults planned.
+    /// A copy that shares nothing with this file system and has no planned faults.
     #[must_use]
     pub fn duplicate(&self) -> Self {
         let disk = self.disk().clone();
@@ -145,13 +151,13 @@ impl FileSystem for FaultyFiles {
     fn create(&self, path: &Path) -> io::Result<FaultyFile> {
         let mut disk = self.disk();
         let inode = disk.create(path)?;
-        Ok(FaultyFile { files: self.clone(), inode, life: disk.life })
+        Ok(FaultyFile { files: self.clone(), inode, process: disk.process })
     }
 
     fn open(&self, path: &Path) -> io::Result<FaultyFile> {
         let disk = self.disk();
         let inode = disk.find(path)?;
-        Ok(FaultyFile { files: self.clone(), inode, life: disk.life })
+        Ok(FaultyFile { files: self.clone(), inode, process: disk.process })
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -164,8 +170,8 @@ impl FileSystem for FaultyFiles {
 
     fn lock(&self, path: &Path) -> io::Result<Option<FaultyLock>> {
         let mut disk = self.disk();
-        let life = disk.life;
-        Ok(disk.lock(path)?.then(|| FaultyLock { files: self.clone(), path: path.into(), life }))
+        let process = disk.process;
+        Ok(disk.lock(path)?.then(|| FaultyLock { files: self.clone(), path: path.into(), process }))
     }
 }
 
@@ -174,25 +180,25 @@ impl FileSystem for FaultyFiles {
 pub struct FaultyFile {
     files: FaultyFiles,
     inode: usize,
-    life: u64,
+    process: u64,
 }
 
 impl StoreFile for FaultyFile {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut disk = self.files.disk();
-        disk.check_life(self.life)?;
+        disk.check_process(self.process)?;
         disk.write_at(self.inode, offset as usize, bytes)
     }
 
     fn truncate(&mut self, length: u64) -> io::Result<()> {
         let mut disk = self.files.disk();
-        disk.check_life(self.life)?;
+        disk.check_process(self.process)?;
         disk.truncate(self.inode, length as usize)
     }
 
     fn sync(&mut self) -> io::Result<()> {
         let mut disk = self.files.disk();
-        disk.check_life(self.life)?;
+        disk.check_process(self.process)?;
         disk.sync(self.inode)
     }
 }
@@ -202,13 +208,13 @@ impl StoreFile for FaultyFile {
 pub struct FaultyLock {
     files: FaultyFiles,
     path: PathBuf,
-    life: u64,
+    process: u64,
 }
 
 impl Drop for FaultyLock {
     fn drop(&mut self) {
         let mut disk = self.files.disk();
-        if disk.life == self.life {
+        if disk.process == self.process {
             disk.locked.remove(&self.path);
         }
     }

@@ -1,4 +1,4 @@
-//! What the tests keep in a store, a story of appends to it, and a disk in memory to play it on.
+//! Contents for the tests' stores, workloads of appends, and helpers for in-memory disks.
 
 use quorate_core::{Durable, Incarnation, NodeId};
 use quorate_store::faults::{FaultyFiles, Loss};
@@ -17,13 +17,13 @@ pub(crate) fn owner() -> Owner {
     Owner { cluster: ClusterId(0xC0FFEE), node: NodeId::from_index(2) }
 }
 
-/// Segments so small that a story changes them often, and zeros ahead for an append or two.
+/// Small segments, which a workload changes often, and zeros ahead for one or two appends.
 pub(crate) const SMALL: Settings = Settings { segment_bytes: 3_000, ahead_bytes: 1_200 };
 
-/// A log of numbered entries as raft keeps one: entries are put at a place, and what stood from there on goes.
+/// A log of numbered entries like raft's: writing an entry truncates the log at its index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Ledger {
-    /// How many writes were ever applied; no two states of a story have the same.
+pub(crate) struct TestLog {
+    /// Number of writes ever applied, which distinguishes all states of a workload.
     pub(crate) writes: u64,
     pub(crate) vote: u64,
     pub(crate) compacted: u64,
@@ -38,7 +38,7 @@ pub(crate) enum Write {
     Compact(u64),
 }
 
-impl Durable for Ledger {
+impl Durable for TestLog {
     type Write = Write;
 
     fn apply(&mut self, write: Write) {
@@ -50,9 +50,9 @@ impl Durable for Ledger {
                 self.entries.push(entry);
             }
             Write::Compact(number) => {
-                let gone = (number.saturating_sub(self.compacted) as usize).min(self.entries.len());
-                self.entries.drain(..gone);
-                self.compacted += gone as u64;
+                let removed = (number.saturating_sub(self.compacted) as usize).min(self.entries.len());
+                self.entries.drain(..removed);
+                self.compacted += removed as u64;
             }
         }
     }
@@ -62,7 +62,7 @@ impl Durable for Ledger {
     }
 }
 
-impl Ledger {
+impl TestLog {
     pub(crate) fn last(&self) -> u64 {
         self.compacted + self.entries.len() as u64
     }
@@ -72,9 +72,9 @@ pub(crate) fn put(after: u64, entry: Vec<u8>) -> Write {
     Write::Put { after, entry: entry.into() }
 }
 
-pub(crate) struct Dice(u64);
+pub(crate) struct Rng(u64);
 
-impl Dice {
+impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(2).wrapping_add(1))
     }
@@ -85,38 +85,39 @@ impl Dice {
     }
 }
 
-/// Appends one after the other, and what must be there after so many of them.
-pub(crate) struct Story {
+/// A sequence of appends, and the state after each of them.
+pub(crate) struct Workload {
     pub(crate) appends: Vec<Vec<Write>>,
-    pub(crate) states: Vec<Ledger>,
+    pub(crate) states: Vec<TestLog>,
 }
 
-impl Story {
-    /// A story of so many appends of one to four writes, whose entries have up to so many bytes. Some entries are
-    /// nothing but zeros, which is what an unwritten sector looks like.
+impl Workload {
+    /// A workload of `appends`, each of one to four writes with entries of less than `entry_bytes`.
+    /// Some entries are all zeros, like an unwritten sector.
     pub(crate) fn new(seed: u64, appends: usize, entry_bytes: u64) -> Self {
-        let mut dice = Dice::new(seed);
-        let mut story = Self { appends: Vec::new(), states: vec![Ledger::default()] };
+        let mut rng = Rng::new(seed);
+        let mut workload = Self { appends: Vec::new(), states: vec![TestLog::default()] };
         for _ in 0..appends {
-            let mut state = story.states.last().expect("the first state").clone();
+            let mut state = workload.states.last().expect("the first state").clone();
             let mut writes = Vec::new();
-            for _ in 0..=dice.below(4) {
-                let write = draw(&mut dice, &state, entry_bytes);
+            for _ in 0..=rng.below(4) {
+                let write = random_write(&mut rng, &state, entry_bytes);
                 state.apply(write.clone());
                 writes.push(write);
             }
-            story.appends.push(writes);
-            story.states.push(state);
+            workload.appends.push(writes);
+            workload.states.push(state);
         }
-        story
+        workload
     }
 
-    pub(crate) fn end(&self) -> &Ledger {
+    pub(crate) fn end(&self) -> &TestLog {
         self.states.last().expect("the first state")
     }
 
-    /// Creates a folder and plays the story on it until something fails. Yields how many appends were acknowledged.
-    pub(crate) fn play(&self, files: &FaultyFiles, settings: Settings) -> Result<Store<Ledger, FaultyFiles>, Stop> {
+    /// Creates a folder and runs the workload until an operation fails; the error says how many
+    /// appends were acknowledged.
+    pub(crate) fn run(&self, files: &FaultyFiles, settings: Settings) -> Result<Store<TestLog, FaultyFiles>, Stop> {
         create(files).map_err(|error| Stop { created: false, acknowledged: 0, error })?;
         let opened = open(files, settings).map_err(|error| Stop { created: true, acknowledged: 0, error })?;
         let mut store = opened.0;
@@ -127,19 +128,20 @@ impl Story {
         Ok(store)
     }
 
-    /// After this many acknowledged appends these may be found: exactly they, or they and the one under way.
-    pub(crate) fn allows(&self, acknowledged: usize, found: &Ledger) -> bool {
+    /// Whether recovery may find this state: the acknowledged appends, with or without the one
+    /// under way.
+    pub(crate) fn allows(&self, acknowledged: usize, found: &TestLog) -> bool {
         self.states[acknowledged..].iter().take(2).any(|state| state == found)
     }
 }
 
-fn draw(dice: &mut Dice, state: &Ledger, entry_bytes: u64) -> Write {
-    match dice.below(10) {
-        0 => Write::Vote(dice.below(1_000)),
-        1 => Write::Compact(state.compacted + dice.below(state.entries.len() as u64 + 1)),
-        2 => put(state.compacted + dice.below(state.entries.len() as u64 + 1), vec![7; 20]),
-        3 => put(state.last(), vec![0; dice.below(entry_bytes) as usize]),
-        _ => put(state.last(), (0..dice.below(entry_bytes)).map(|place| (place ^ state.writes) as u8).collect()),
+fn random_write(rng: &mut Rng, state: &TestLog, entry_bytes: u64) -> Write {
+    match rng.below(10) {
+        0 => Write::Vote(rng.below(1_000)),
+        1 => Write::Compact(state.compacted + rng.below(state.entries.len() as u64 + 1)),
+        2 => put(state.compacted + rng.below(state.entries.len() as u64 + 1), vec![7; 20]),
+        3 => put(state.last(), vec![0; rng.below(entry_bytes) as usize]),
+        _ => put(state.last(), (0..rng.below(entry_bytes)).map(|place| (place ^ state.writes) as u8).collect()),
     }
 }
 
@@ -152,22 +154,22 @@ pub(crate) struct Stop {
 
 pub(crate) fn create(files: &FaultyFiles) -> Result<(), StoreError> {
     let identity = Identity { owner: owner(), origin: Origin::Founded };
-    create_in::<Ledger, _>(files.clone(), folder(), identity, Incarnation::FIRST)
+    create_in::<TestLog, _>(files.clone(), folder(), identity, Incarnation::FIRST)
 }
 
-pub(crate) type Opened = (Store<Ledger, FaultyFiles>, Ledger, Recovery);
+pub(crate) type Opened = (Store<TestLog, FaultyFiles>, TestLog, Recovery);
 
 pub(crate) fn open(files: &FaultyFiles, settings: Settings) -> Result<Opened, StoreError> {
     Store::open_in(files.clone(), folder(), owner(), settings)
 }
 
-pub(crate) fn contents(files: &FaultyFiles) -> Result<Ledger, StoreError> {
+pub(crate) fn contents(files: &FaultyFiles) -> Result<TestLog, StoreError> {
     let (store, contents, _) = open(files, SMALL)?;
     assert_eq!(store.contents(), &contents);
     Ok(contents)
 }
 
-/// Every way of losing what was not synced, each with several seeds.
+/// Every kind of loss of unsynced changes, each with several seeds.
 pub(crate) fn losses(seed: u64, seeds: u64) -> Vec<Loss> {
     let mut losses = vec![Loss::Everything];
     for one in 0..seeds {

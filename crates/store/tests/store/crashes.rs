@@ -1,16 +1,16 @@
-//! The power goes at every operation of a story, and again at every operation of the recovery.
+//! Power losses at every operation of a workload, and again at every operation of the recovery.
 
-use crate::common::{Ledger, SMALL, Stop, Story, contents, create, losses, open};
+use crate::common::{SMALL, Stop, TestLog, Workload, contents, create, losses, open};
 use quorate_store::StoreError;
 use quorate_store::faults::{Fault, FaultyFiles, Loss};
 
-/// What is found must be what was acknowledged, perhaps with the append under way; before the folder was there, it may
-/// as well be missing, and can then be created.
-fn check(files: &FaultyFiles, story: &Story, stop: &Stop, context: &str) -> Option<Ledger> {
+/// Checks that recovery finds the acknowledged appends, perhaps with the one under way. If the
+/// folder was not created yet, it may be missing, and it must be possible to create it.
+fn check(files: &FaultyFiles, workload: &Workload, stop: &Stop, context: &str) -> Option<TestLog> {
     match contents(files) {
         Ok(found) => {
             assert!(
-                story.allows(stop.acknowledged, &found),
+                workload.allows(stop.acknowledged, &found),
                 "{context}: {} acknowledged, found {}",
                 stop.acknowledged,
                 found.writes
@@ -19,69 +19,69 @@ fn check(files: &FaultyFiles, story: &Story, stop: &Stop, context: &str) -> Opti
         }
         Err(StoreError::NotThere { .. }) if !stop.created => {
             create(files).unwrap_or_else(|error| panic!("{context}: cannot create it again: {error}"));
-            assert_eq!(contents(files).unwrap(), Ledger::default(), "{context}");
+            assert_eq!(contents(files).unwrap(), TestLog::default(), "{context}");
             None
         }
         Err(error) => panic!("{context}: {error}"),
     }
 }
 
-/// Plays the story until the power goes at this operation. Nothing is lost yet.
-fn until(story: &Story, operation: u64) -> (FaultyFiles, Stop) {
+/// Runs the workload until the power fails at this operation. Nothing is lost yet.
+fn until(workload: &Workload, operation: u64) -> (FaultyFiles, Stop) {
     let files = FaultyFiles::new();
     files.fail_at(operation, Fault::PowerLoss);
-    let stop = story.play(&files, SMALL).err().expect("the power goes within the story");
+    let stop = workload.run(&files, SMALL).err().expect("the power fails during the workload");
     assert!(matches!(stop.error, StoreError::Io { .. }), "{}", stop.error);
     (files, stop)
 }
 
-fn operations(story: &Story) -> u64 {
+fn operations(workload: &Workload) -> u64 {
     let files = FaultyFiles::new();
-    let store = story.play(&files, SMALL).unwrap_or_else(|stop| panic!("{stop:?}"));
-    assert_eq!(store.contents(), story.end());
+    let store = workload.run(&files, SMALL).unwrap_or_else(|stop| panic!("{stop:?}"));
+    assert_eq!(store.contents(), workload.end());
     files.operations()
 }
 
 /// Crashes at every operation; recovers; and crashes at every operation of that recovery too.
 fn crash_everywhere(seed: u64, appends: usize, entry_bytes: u64, seeds: u64) {
-    let story = Story::new(seed, appends, entry_bytes);
-    let all = operations(&story);
+    let workload = Workload::new(seed, appends, entry_bytes);
+    let all = operations(&workload);
     let mut torn = 0;
     let mut under_way = 0;
     for operation in 1..=all {
-        let (crashed, stop) = until(&story, operation);
+        let (crashed, stop) = until(&workload, operation);
         for loss in losses(operation, seeds) {
-            let context = format!("story {seed}, power loss at operation {operation} of {all}, {loss:?}");
+            let context = format!("workload {seed}, power loss at operation {operation} of {all}, {loss:?}");
             let files = crashed.duplicate();
             files.power_on(loss);
             let before = files.duplicate();
             let begun = files.operations();
-            let found = check(&files, &story, &stop, &context);
+            let found = check(&files, &workload, &stop, &context);
             let recovery = files.operations() - begun;
-            // What recovery showed to the node must not go with the next crash.
+            // The state that recovery returned must survive the next crash.
             files.power_on(Loss::Everything);
             if let Some(found) = &found {
                 assert_eq!(&contents(&files).unwrap(), found, "{context}: recovered, then lost");
-                under_way += u64::from(found != &story.states[stop.acknowledged]);
+                under_way += u64::from(found != &workload.states[stop.acknowledged]);
                 torn += u64::from(open(&before.duplicate(), SMALL).unwrap().2.torn_bytes > 0);
             }
-            crash_during_recovery(&before, recovery, &story, &stop, &context);
+            crash_during_recovery(&before, recovery, &workload, &stop, &context);
         }
     }
-    assert!(torn > 50, "only {torn} crashes tore a frame: this test has become blind");
-    assert!(under_way > 50, "only {under_way} crashes left the append under way: this test has become blind");
+    assert!(torn > 50, "only {torn} crashes tore a frame: the test no longer covers them");
+    assert!(under_way > 50, "only {under_way} crashes kept the append under way: the test no longer covers them");
 }
 
-fn crash_during_recovery(before: &FaultyFiles, operations: u64, story: &Story, stop: &Stop, context: &str) {
+fn crash_during_recovery(before: &FaultyFiles, operations: u64, workload: &Workload, stop: &Stop, context: &str) {
     for operation in 1..=operations {
         for loss in losses(operation, 1) {
             let files = before.duplicate();
             files.fail_at(files.operations() + operation, Fault::PowerLoss);
             let context = format!("{context}, then at operation {operation} of the recovery, {loss:?}");
-            // It may succeed without: creating the folder again counts among the operations.
+            // It may succeed, because creating the folder again counts among the operations.
             let _ = contents(&files).err();
             files.power_on(loss);
-            check(&files, story, stop, &context);
+            check(&files, workload, stop, &context);
         }
     }
 }
@@ -109,12 +109,12 @@ fn many_appends_of_many_sectors_survive_a_crash_at_every_operation() {
 }
 
 #[test]
-fn a_story_changes_its_segment_often() {
+fn a_workload_changes_its_segment_often() {
     let files = FaultyFiles::new();
-    let story = Story::new(1, 240, 60);
-    drop(story.play(&files, SMALL).unwrap_or_else(|stop| panic!("{stop:?}")));
+    let workload = Workload::new(1, 240, 60);
+    drop(workload.run(&files, SMALL).unwrap_or_else(|stop| panic!("{stop:?}")));
     let (_, found, recovery) = open(&files, SMALL).unwrap();
-    assert_eq!(&found, story.end());
+    assert_eq!(&found, workload.end());
     let number: u64 = recovery.segment.strip_prefix("log-").unwrap().parse().unwrap();
     assert!(number > 5, "{recovery:?}");
 }

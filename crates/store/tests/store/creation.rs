@@ -1,28 +1,29 @@
-//! The making and the re-seeding of folders, with crashes in between.
+//! Creating and re-seeding folders, with crashes in between.
 
-use crate::common::{FOLDER, Ledger, SMALL, Story, contents, create, folder, losses, open, owner};
+use crate::common::{FOLDER, SMALL, TestLog, Workload, contents, create, folder, losses, open, owner};
 use quorate_core::Incarnation;
 use quorate_store::faults::{Fault, FaultyFiles, Loss};
 use quorate_store::{FileSystem, Origin, StoreError, reseed_in};
 use std::path::Path;
 
-fn told() -> (FaultyFiles, Story) {
+/// A disk on which a workload has run.
+fn completed() -> (FaultyFiles, Workload) {
     let files = FaultyFiles::new();
-    let story = Story::new(9, 30, 200);
-    drop(story.play(&files, SMALL).unwrap_or_else(|stop| panic!("{stop:?}")));
-    (files, story)
+    let workload = Workload::new(9, 30, 200);
+    drop(workload.run(&files, SMALL).unwrap_or_else(|stop| panic!("{stop:?}")));
+    (files, workload)
 }
 
-fn wiped() -> Ledger {
-    Ledger { was_wiped: true, ..Ledger::default() }
+fn wiped() -> TestLog {
+    TestLog { was_wiped: true, ..TestLog::default() }
 }
 
 #[test]
 fn a_reseeded_node_knows_that_it_lost_its_log_and_the_old_one_is_set_aside() {
-    let (files, _) = told();
+    let (files, _) = completed();
     let segment = files.paths().into_iter().find(|path| path.to_string_lossy().contains("log-")).unwrap();
     let old = files.read(&segment).unwrap();
-    let aside = reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
+    let aside = reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
     assert_eq!(aside, Path::new(FOLDER).join("set-aside-1"));
     assert_eq!(files.read(&aside.join(segment.file_name().unwrap())).unwrap(), old);
     let (mut store, found, _) = open(&files, SMALL).unwrap();
@@ -31,7 +32,7 @@ fn a_reseeded_node_knows_that_it_lost_its_log_and_the_old_one_is_set_aside() {
     drop(store);
     assert_eq!(contents(&files).unwrap().vote, 3);
     assert_eq!(
-        reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap(),
+        reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap(),
         folder().join("set-aside-2")
     );
     assert_eq!(contents(&files).unwrap(), wiped());
@@ -39,48 +40,49 @@ fn a_reseeded_node_knows_that_it_lost_its_log_and_the_old_one_is_set_aside() {
 
 #[test]
 fn an_open_folder_is_not_reseeded() {
-    let (files, story) = told();
+    let (files, workload) = completed();
     let (store, ..) = open(&files, SMALL).unwrap();
-    let refused = reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap_err();
+    let refused = reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap_err();
     assert!(matches!(refused, StoreError::Locked { .. }), "{refused}");
     drop(store);
-    assert_eq!(&contents(&files).unwrap(), story.end());
+    assert_eq!(&contents(&files).unwrap(), workload.end());
 }
 
 #[test]
 fn damage_is_refused_until_the_node_is_reseeded_even_if_its_identity_is_damaged_too() {
-    let (files, _) = told();
+    let (files, _) = completed();
     let is_empty = |path: &Path| path.ends_with("lock") || path.to_string_lossy().contains("life-");
     for path in files.paths().into_iter().filter(|path| !is_empty(path)) {
         assert!(files.flip(&path, 50, 0xFF));
     }
     assert!(matches!(contents(&files).unwrap_err(), StoreError::BadIdentity { .. }));
-    reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
+    reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
     assert_eq!(contents(&files).unwrap(), wiped());
 }
 
-/// Whenever it is interrupted: the old log as it was, or none at all until it is done again, or the new one.
+/// After an interruption there is the old log unchanged, or no log until re-seeding is repeated, or
+/// the new log.
 #[test]
 fn reseeding_survives_a_crash_at_every_operation() {
-    let (before, story) = told();
+    let (before, workload) = completed();
     let begun = before.operations();
     let all = {
         let files = before.duplicate();
-        reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
+        reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
         files.operations() - begun
     };
     for operation in 1..=all {
         for loss in losses(operation, 4) {
             let files = before.duplicate();
             files.fail_at(begun + operation, Fault::PowerLoss);
-            reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap_err();
+            reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap_err();
             files.power_on(loss);
             match contents(&files) {
-                Ok(found) => assert!(&found == story.end() || found == wiped(), "{operation} {loss:?}"),
+                Ok(found) => assert!(&found == workload.end() || found == wiped(), "{operation} {loss:?}"),
                 Err(StoreError::NoLog { .. }) => {}
                 Err(error) => panic!("{operation} {loss:?}: {error}"),
             }
-            reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
+            reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
             files.power_on(Loss::Everything);
             assert_eq!(contents(&files).unwrap(), wiped(), "{operation} {loss:?}");
         }
@@ -89,7 +91,7 @@ fn reseeding_survives_a_crash_at_every_operation() {
 
 #[test]
 fn a_log_whose_identity_was_removed_is_not_overwritten() {
-    let (files, story) = told();
+    let (files, workload) = completed();
     let identity = folder().join("identity");
     let text = files.read(&identity).unwrap();
     files.remove(&identity).unwrap();
@@ -97,10 +99,10 @@ fn a_log_whose_identity_was_removed_is_not_overwritten() {
     assert!(matches!(contents(&files).unwrap_err(), StoreError::BadIdentity { .. }));
     files.create(&identity).unwrap();
     assert!(files.replace(&identity, &text));
-    assert_eq!(&contents(&files).unwrap(), story.end());
+    assert_eq!(&contents(&files).unwrap(), workload.end());
     // Without a copy of the text, the node is re-seeded.
     files.remove(&identity).unwrap();
-    reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
+    reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
     assert_eq!(contents(&files).unwrap(), wiped());
 }
 
@@ -111,26 +113,27 @@ fn creation_that_fails_can_be_done_again() {
         files.fail_at(operation, Fault::Error);
         let outcome = create(&files);
         if outcome.is_ok() {
-            assert!(operation > 8, "only {operation} operations: which of them did not fail?");
+            assert!(operation > 8, "only {operation} operations; expected more that can fail");
             return;
         }
         files.restart_process();
         match create(&files) {
             Ok(()) => {}
-            // The last sync failed, after the identity had got its name.
-            Err(StoreError::AlreadyThere { .. }) => {}
+            // The last sync failed after the identity had got its final name.
+            Err(StoreError::AlreadyExists { .. }) => {}
             Err(error) => panic!("{operation}: {error}"),
         }
-        assert_eq!(contents(&files).unwrap(), Ledger::default(), "{operation}");
+        assert_eq!(contents(&files).unwrap(), TestLog::default(), "{operation}");
         files.power_on(Loss::Everything);
-        assert_eq!(contents(&files).unwrap(), Ledger::default(), "{operation}");
+        assert_eq!(contents(&files).unwrap(), TestLog::default(), "{operation}");
     }
 }
 
-/// A node that is stopped anywhere in its start begins no life twice, and a full disk or a re-seeding changes nothing.
+/// Incarnations never repeat, even if starts are interrupted, the disk is full, or the node is
+/// re-seeded.
 #[test]
 fn no_two_starts_have_the_same_incarnation() {
-    let (files, _) = told();
+    let (files, _) = completed();
     let mut last = None;
     let mut start = |files: &FaultyFiles| {
         if let Ok((_, _, recovery)) = open(files, SMALL) {
@@ -149,7 +152,7 @@ fn no_two_starts_have_the_same_incarnation() {
     files.limit(files.used());
     start(&files);
     files.heal();
-    reseed_in::<Ledger, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
+    reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
     start(&files);
     assert!(last.is_some_and(|last| last.0 > 100), "{last:?}");
 }

@@ -1,6 +1,6 @@
-//! What people read when a folder cannot be opened: word for word.
+//! The exact error messages when a folder cannot be opened.
 
-use crate::common::{Ledger, SMALL, owner, put};
+use crate::common::{SMALL, TestLog, owner, put};
 use expect_test::{Expect, expect};
 use quorate_core::{Incarnation, NodeId};
 use quorate_store::{
@@ -12,17 +12,17 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// A folder with a log of three appends.
-struct Scene {
+struct ErrorTest {
     temporary: TempDir,
     folder: PathBuf,
 }
 
-impl Scene {
+impl ErrorTest {
     fn new() -> Self {
         let temporary = tempfile::tempdir().unwrap();
         let folder = temporary.path().join("data");
-        found::<Ledger>(&folder, owner()).unwrap();
-        let (mut store, ..) = Store::<Ledger>::open(&folder, owner(), SMALL).unwrap();
+        found::<TestLog>(&folder, owner()).unwrap();
+        let (mut store, ..) = Store::<TestLog>::open(&folder, owner(), SMALL).unwrap();
         for number in 0..3 {
             store.append(&[put(number, vec![number as u8; 30])]).unwrap();
         }
@@ -39,24 +39,24 @@ impl Scene {
         fs::write(path, bytes).unwrap();
     }
 
-    fn open_as(&self, owner: Owner) -> Result<(Store<Ledger>, Ledger), StoreError> {
-        Store::open(&self.folder, owner, SMALL).map(|(store, ledger, _)| (store, ledger))
+    fn open_as(&self, owner: Owner) -> Result<(Store<TestLog>, TestLog), StoreError> {
+        Store::open(&self.folder, owner, SMALL).map(|(store, log, _)| (store, log))
     }
 
     fn refuses(&self, expected: Expect) {
-        self.words(self.open_as(owner())).are(expected);
+        self.message(self.open_as(owner())).are(expected);
     }
 
-    /// The words of an error, without the temporary folder's path.
-    fn words<T>(&self, refused: Result<T, StoreError>) -> Words {
+    /// The message of an error, with the temporary folder's path replaced.
+    fn message<T>(&self, refused: Result<T, StoreError>) -> Message {
         let path = self.temporary.path().display().to_string();
-        Words(wrapped(&refused.err().expect("it must be refused").to_string().replace(&path, "SOME")))
+        Message(wrapped(&refused.err().expect("an error").to_string().replace(&path, "SOME")))
     }
 }
 
-struct Words(String);
+struct Message(String);
 
-impl Words {
+impl Message {
     fn are(self, expected: Expect) {
         expected.assert_eq(&self.0);
     }
@@ -80,8 +80,8 @@ fn wrapped(text: &str) -> String {
 }
 
 #[test]
-fn the_identity_can_be_read_by_people() {
-    let scene = Scene::new();
+fn the_identity_is_human_readable() {
+    let test = ErrorTest::new();
     expect![[r#"
         A data folder of Quorate. Do not copy it to another node, and do not edit it.
         format 1
@@ -89,216 +89,215 @@ fn the_identity_can_be_read_by_people() {
         node 3
         origin founded
     "#]]
-    .assert_eq(&fs::read_to_string(scene.folder.join("identity")).unwrap());
+    .assert_eq(&fs::read_to_string(test.folder.join("identity")).unwrap());
 }
 
 #[test]
-fn two_cannot_open_it() {
-    let scene = Scene::new();
-    let first = scene.open_as(owner()).unwrap();
-    for refused in [scene.open_as(owner()).map(|_| ()), reseed::<Ledger>(&scene.folder, owner()).map(|_| ())] {
-        scene.words(refused).are(expect![[r#"
-            SOME/data is in use by a running node. Stop that one first; two writers would destroy the
+fn a_folder_cannot_be_opened_twice() {
+    let test = ErrorTest::new();
+    let first = test.open_as(owner()).unwrap();
+    for refused in [test.open_as(owner()).map(|_| ()), reseed::<TestLog>(&test.folder, owner()).map(|_| ())] {
+        test.message(refused).are(expect![[r#"
+            SOME/data is in use by a running node. Stop that node first; two writers would destroy the
             log.
         "#]]);
     }
     drop(first);
-    assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
+    assert_eq!(test.open_as(owner()).unwrap().1.entries.len(), 3);
 }
 
 #[test]
 fn another_node_is_refused() {
-    let scene = Scene::new();
+    let test = ErrorTest::new();
     let other = Owner { node: NodeId::from_index(4), ..owner() };
-    scene.words(scene.open_as(other)).are(expect![[r#"
+    test.message(test.open_as(other)).are(expect![[r#"
         SOME/data/identity belongs to node 3 of cluster 00000000000000000000000000c0ffee, but this
-        is node 5 of cluster 00000000000000000000000000c0ffee. Nothing was changed; start the node
+        is node 5 of cluster 00000000000000000000000000c0ffee. No data was changed; start the node
         with its own data folder.
     "#]]);
-    let error = reseed::<Ledger>(&scene.folder, other).unwrap_err();
+    let error = reseed::<TestLog>(&test.folder, other).unwrap_err();
     assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
 }
 
 #[test]
 fn another_cluster_is_refused() {
-    let scene = Scene::new();
+    let test = ErrorTest::new();
     let other = Owner { cluster: ClusterId(1), ..owner() };
-    scene.words(scene.open_as(other)).are(expect![[r#"
+    test.message(test.open_as(other)).are(expect![[r#"
         SOME/data/identity belongs to node 3 of cluster 00000000000000000000000000c0ffee, but this
-        is node 3 of cluster 00000000000000000000000000000001. Nothing was changed; start the node
+        is node 3 of cluster 00000000000000000000000000000001. No data was changed; start the node
         with its own data folder.
     "#]]);
 }
 
 #[test]
 fn a_log_of_another_node_is_refused() {
-    let (scene, other) = (Scene::new(), Scene::new());
+    let (test, other) = (ErrorTest::new(), ErrorTest::new());
     fs::remove_dir_all(&other.folder).unwrap();
     let stranger = Owner { node: NodeId::from_index(0), ..owner() };
-    join::<Ledger>(&other.folder, stranger).unwrap();
-    fs::copy(other.log(), scene.log()).unwrap();
-    scene.refuses(expect![[r#"
+    join::<TestLog>(&other.folder, stranger).unwrap();
+    fs::copy(other.log(), test.log()).unwrap();
+    test.refuses(expect![[r#"
         SOME/data/log-00000001 belongs to node 1 of cluster 00000000000000000000000000c0ffee, but
-        this is node 3 of cluster 00000000000000000000000000c0ffee. Nothing was changed; start the
+        this is node 3 of cluster 00000000000000000000000000c0ffee. No data was changed; start the
         node with its own data folder.
     "#]]);
 }
 
 #[test]
 fn newer_formats_are_refused() {
-    let scene = Scene::new();
-    scene.change(&scene.log(), |bytes| bytes[8] = 2);
-    scene.refuses(expect![[r#"
-        SOME/data/log-00000001 has format 2, and this version knows formats up to 1. Nothing was
-        changed; start a version of Quorate that knows it.
+    let test = ErrorTest::new();
+    test.change(&test.log(), |bytes| bytes[8] = 2);
+    test.refuses(expect![[r#"
+        SOME/data/log-00000001 has format 2; this version reads formats up to 1. No data was
+        changed; start a version of Quorate that reads format 2.
     "#]]);
-    let identity = scene.folder.join("identity");
+    let identity = test.folder.join("identity");
     let text = fs::read_to_string(&identity).unwrap();
     fs::write(&identity, text.replace("format 1", "format 17")).unwrap();
-    scene.refuses(expect![[r#"
-        SOME/data/identity has format 17, and this version knows formats up to 1. Nothing was
-        changed; start a version of Quorate that knows it.
+    test.refuses(expect![[r#"
+        SOME/data/identity has format 17; this version reads formats up to 1. No data was changed;
+        start a version of Quorate that reads format 17.
     "#]]);
-    let error = reseed::<Ledger>(&scene.folder, owner()).unwrap_err();
+    let error = reseed::<TestLog>(&test.folder, owner()).unwrap_err();
     assert!(matches!(error, StoreError::Newer { found: 17, .. }), "{error}");
 }
 
 #[test]
-fn a_missing_folder_a_missing_identity_and_a_missing_log_are_told_apart() {
-    let scene = Scene::new();
-    fs::remove_file(scene.log()).unwrap();
-    scene.refuses(expect![[r#"
-        SOME/data has an identity, but no log: what this node promised its peers is gone, and it
-        must not start as if it had promised nothing. Re-seed the node from its peers: that sets
-        the log aside and begins an empty one.
+fn a_missing_folder_identity_and_log_have_different_errors() {
+    let test = ErrorTest::new();
+    fs::remove_file(test.log()).unwrap();
+    test.refuses(expect![[r#"
+        SOME/data has an identity but no log: the promises that this node made to its peers are
+        lost, and it must not start as if it had made none. Re-seed the node from its peers: this
+        moves the log aside and creates an empty one.
     "#]]);
-    fs::remove_file(scene.folder.join("identity")).unwrap();
-    scene.refuses(expect![[r#"
-        SOME/data is not a data folder: it has no file 'identity'. Found a cluster or join one to
-        create it, or correct the path.
+    fs::remove_file(test.folder.join("identity")).unwrap();
+    test.refuses(expect![[r#"
+        SOME/data is not a data folder: it has no file 'identity'. Create it by founding or
+        joining a cluster, or correct the path.
     "#]]);
-    let whole = Scene::new();
+    let whole = ErrorTest::new();
     fs::remove_file(whole.folder.join("identity")).unwrap();
     whole.refuses(expect![[r#"
-        SOME/data/identity is missing or damaged, so that nobody knows whose log this is. Nothing
-        was changed. Put its text back if you have it. Re-seed the node from its peers: that sets
-        the log aside and begins an empty one, with a new identity.
+        SOME/data/identity is missing or damaged, so the owner of the log is unknown. No data was
+        changed. Restore the file if you have a copy. Otherwise: Re-seed the node from its peers:
+        this moves the log aside and creates an empty one, with a new identity.
     "#]]);
-    fs::remove_dir_all(&scene.folder).unwrap();
-    let error = scene.open_as(owner()).err().unwrap();
+    fs::remove_dir_all(&test.folder).unwrap();
+    let error = test.open_as(owner()).err().unwrap();
     assert!(matches!(error, StoreError::NotThere { .. }), "{error}");
-    assert!(!scene.folder.exists(), "looking must not create it");
+    assert!(!test.folder.exists(), "opening must not create the folder");
 }
 
 #[test]
-fn a_missing_lock_is_made_anew() {
-    let scene = Scene::new();
-    fs::remove_file(scene.folder.join("lock")).unwrap();
-    assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
+fn a_missing_lock_file_is_created_again() {
+    let test = ErrorTest::new();
+    fs::remove_file(test.folder.join("lock")).unwrap();
+    assert_eq!(test.open_as(owner()).unwrap().1.entries.len(), 3);
 }
 
 #[test]
 fn empty_files_are_damage() {
-    let scene = Scene::new();
-    fs::write(scene.log(), b"").unwrap();
-    scene.refuses(expect![[r#"
+    let test = ErrorTest::new();
+    fs::write(test.log(), b"").unwrap();
+    test.refuses(expect![[r#"
         SOME/data/log-00000001 is damaged at byte 0: the file ends inside its header. The node
-        does not start, because something it promised its peers may be missing; nothing was
-        changed on the disk. Re-seed the node from its peers: that sets the log aside and begins
-        an empty one.
+        does not start, because promises to its peers may be missing; no data was changed. Re-seed
+        the node from its peers: this moves the log aside and creates an empty one.
     "#]]);
-    fs::write(scene.folder.join("identity"), b"").unwrap();
-    scene.refuses(expect![[r#"
-        SOME/data/identity is missing or damaged, so that nobody knows whose log this is. Nothing
-        was changed. Put its text back if you have it. Re-seed the node from its peers: that sets
-        the log aside and begins an empty one, with a new identity.
+    fs::write(test.folder.join("identity"), b"").unwrap();
+    test.refuses(expect![[r#"
+        SOME/data/identity is missing or damaged, so the owner of the log is unknown. No data was
+        changed. Restore the file if you have a copy. Otherwise: Re-seed the node from its peers:
+        this moves the log aside and creates an empty one, with a new identity.
     "#]]);
 }
 
 #[test]
 fn a_file_in_the_place_of_the_folder_is_refused() {
-    let scene = Scene::new();
-    fs::remove_dir_all(&scene.folder).unwrap();
-    fs::write(&scene.folder, b"notes").unwrap();
-    for refused in [scene.open_as(owner()).map(|_| ()), found::<Ledger>(&scene.folder, owner())] {
-        scene.words(refused).are(expect![[r#"
-            SOME/data is a file, and the data of a node needs a folder. Correct the path.
+    let test = ErrorTest::new();
+    fs::remove_dir_all(&test.folder).unwrap();
+    fs::write(&test.folder, b"notes").unwrap();
+    for refused in [test.open_as(owner()).map(|_| ()), found::<TestLog>(&test.folder, owner())] {
+        test.message(refused).are(expect![[r#"
+            SOME/data must be a folder, but it is a file. Correct the path.
         "#]]);
     }
 }
 
 #[test]
 fn a_folder_is_created_once() {
-    let scene = Scene::new();
-    for created in [found::<Ledger>(&scene.folder, owner()), join::<Ledger>(&scene.folder, owner())] {
-        scene.words(created).are(expect![[r#"
-            SOME/data is a data folder already. It was left as it is; open it, or choose another
-            folder.
+    let test = ErrorTest::new();
+    for created in [found::<TestLog>(&test.folder, owner()), join::<TestLog>(&test.folder, owner())] {
+        test.message(created).are(expect![[r#"
+            SOME/data is already a data folder. It was not changed; open it, or choose another folder.
         "#]]);
     }
-    assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
+    assert_eq!(test.open_as(owner()).unwrap().1.entries.len(), 3);
 }
 
 #[test]
-fn damage_is_told_with_its_place() {
-    let scene = Scene::new();
-    let bytes = fs::read(scene.log()).unwrap();
+fn damage_is_reported_with_its_offset() {
+    let test = ErrorTest::new();
+    let bytes = fs::read(test.log()).unwrap();
     let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
-    scene.change(&scene.log(), |bytes| bytes[end / 2 + 20] ^= 1);
-    scene.refuses(expect![[r#"
-        SOME/data/log-00000001 is damaged at byte 139 (frame 2): the frame is not what was
-        written, and whole frames follow it. The node does not start, because something it
-        promised its peers may be missing; nothing was changed on the disk. Re-seed the node from
-        its peers: that sets the log aside and begins an empty one.
+    test.change(&test.log(), |bytes| bytes[end / 2 + 20] ^= 1);
+    test.refuses(expect![[r#"
+        SOME/data/log-00000001 is damaged at byte 139 (frame 2): the frame is not valid, and
+        complete frames follow it. The node does not start, because promises to its peers may be
+        missing; no data was changed. Re-seed the node from its peers: this moves the log aside
+        and creates an empty one.
     "#]]);
-    fs::write(scene.log(), &bytes).unwrap();
-    scene.change(&scene.log(), |bytes| bytes[end - 10] ^= 1);
-    scene.refuses(expect![[r#"
-        SOME/data/log-00000001 is damaged at byte 199 (frame 3): all of the frame is there, but
-        its checksum is wrong. The node does not start, because something it promised its peers
-        may be missing; nothing was changed on the disk. Re-seed the node from its peers: that
-        sets the log aside and begins an empty one.
+    fs::write(test.log(), &bytes).unwrap();
+    test.change(&test.log(), |bytes| bytes[end - 10] ^= 1);
+    test.refuses(expect![[r#"
+        SOME/data/log-00000001 is damaged at byte 199 (frame 3): the frame is complete, but its
+        checksum is wrong. The node does not start, because promises to its peers may be missing;
+        no data was changed. Re-seed the node from its peers: this moves the log aside and creates
+        an empty one.
     "#]]);
-    fs::write(scene.log(), &bytes).unwrap();
-    scene.change(&scene.log(), |bytes| bytes[50] ^= 1);
-    scene.refuses(expect![[r#"
-        SOME/data/log-00000001 is damaged at byte 48: the checkpoint that the segment begins with
-        is not what was written. The node does not start, because something it promised its peers
-        may be missing; nothing was changed on the disk. Re-seed the node from its peers: that
-        sets the log aside and begins an empty one.
+    fs::write(test.log(), &bytes).unwrap();
+    test.change(&test.log(), |bytes| bytes[50] ^= 1);
+    test.refuses(expect![[r#"
+        SOME/data/log-00000001 is damaged at byte 48: the checkpoint at the start of the segment
+        is not valid. The node does not start, because promises to its peers may be missing; no
+        data was changed. Re-seed the node from its peers: this moves the log aside and creates an
+        empty one.
     "#]]);
-    fs::write(scene.log(), &bytes).unwrap();
-    scene.change(&scene.log(), |bytes| bytes[0] ^= 1);
-    scene.refuses(expect![[r#"
-        SOME/data/log-00000001 is damaged at byte 0: it does not begin as a segment of a log does.
-        The node does not start, because something it promised its peers may be missing; nothing
-        was changed on the disk. Re-seed the node from its peers: that sets the log aside and
-        begins an empty one.
+    fs::write(test.log(), &bytes).unwrap();
+    test.change(&test.log(), |bytes| bytes[0] ^= 1);
+    test.refuses(expect![[r#"
+        SOME/data/log-00000001 is damaged at byte 0: it does not start with the magic bytes of a
+        log segment. The node does not start, because promises to its peers may be missing; no
+        data was changed. Re-seed the node from its peers: this moves the log aside and creates an
+        empty one.
     "#]]);
-    fs::write(scene.log(), &bytes).unwrap();
-    assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
+    fs::write(test.log(), &bytes).unwrap();
+    assert_eq!(test.open_as(owner()).unwrap().1.entries.len(), 3);
 }
 
 #[test]
 fn writes_of_another_protocol_are_refused() {
     #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
-    struct Words(Vec<String>);
-    impl quorate_core::Durable for Words {
+    struct OtherContents(Vec<String>);
+    impl quorate_core::Durable for OtherContents {
         type Write = String;
         fn apply(&mut self, write: String) {
             self.0.push(write);
         }
     }
-    let scene = Scene::new();
-    scene.words(Store::<Words>::open(&scene.folder, owner(), SMALL)).are(expect![[r#"
-            SOME/data/log-00000001 is whole, but frame 0 at byte 48 means nothing to this program (The
-            original data was not well encoded): another protocol or another version of it wrote the
-            log. Nothing was changed; start the version that wrote it.
+    let test = ErrorTest::new();
+    test.message(Store::<OtherContents>::open(&test.folder, owner(), SMALL)).are(expect![[r#"
+        SOME/data/log-00000001 is intact, but frame 0 at byte 48 cannot be decoded (The original
+        data was not well encoded): another protocol or version wrote the log. No data was
+        changed; start the version that wrote it.
     "#]]);
-    assert_eq!(scene.open_as(owner()).unwrap().1.entries.len(), 3);
+    assert_eq!(test.open_as(owner()).unwrap().1.entries.len(), 3);
 }
 
-/// The real file system, but this user may read nothing. (An administrator could, whatever the permissions say.)
+/// The real file system without permission to list or create folders. (Changing real permissions
+/// would not stop root.)
 #[derive(Clone, Copy)]
 struct Forbidden;
 
@@ -336,54 +335,54 @@ impl FileSystem for Forbidden {
 }
 
 #[test]
-fn a_forbidden_folder_is_told() {
-    let scene = Scene::new();
-    scene.words(Store::<Ledger, _>::open_in(Forbidden, &scene.folder, owner(), SMALL)).are(expect![[r#"
-        Cannot list SOME/data: permission denied. What was acknowledged before is not touched;
-        repair the cause, then start the node again.
+fn a_forbidden_folder_is_reported() {
+    let test = ErrorTest::new();
+    test.message(Store::<TestLog, _>::open_in(Forbidden, &test.folder, owner(), SMALL)).are(expect![[r#"
+        Cannot list SOME/data: permission denied. Data acknowledged before is not affected; fix
+        the cause, then restart the node.
     "#]]);
     let identity = Identity { owner: owner(), origin: Origin::Joined };
-    let created = create_in::<Ledger, _>(Forbidden, &scene.folder, identity, Incarnation::FIRST);
-    scene.words(created).are(expect![[r#"
-        Cannot create SOME/data: permission denied. What was acknowledged before is not touched;
-        repair the cause, then start the node again.
+    let created = create_in::<TestLog, _>(Forbidden, &test.folder, identity, Incarnation::FIRST);
+    test.message(created).are(expect![[r#"
+        Cannot create SOME/data: permission denied. Data acknowledged before is not affected; fix
+        the cause, then restart the node.
     "#]]);
 }
 
 #[test]
-fn full_and_failed_disks_are_told() {
+fn full_and_failed_disks_are_reported() {
     use crate::common::{create, open};
     use quorate_store::faults::{Fault, FaultyFiles};
-    let scene = Scene::new();
+    let test = ErrorTest::new();
     let files = FaultyFiles::new();
     create(&files).unwrap();
     let (mut store, ..) = open(&files, SMALL).unwrap();
     files.limit(files.used());
-    scene.words(store.append(&[put(0, vec![1])])).are(expect![[r#"
-        The disk is full: /data/node/log-00000001 could not be written (no storage space). Nothing
-        that was acknowledged is lost, and nothing of this write remains. Make room; the same
-        write can then be tried again.
+    test.message(store.append(&[put(0, vec![1])])).are(expect![[r#"
+        The disk is full: cannot write /data/node/log-00000001 (no storage space). No acknowledged
+        data is lost, and no part of this write remains. Free some space; the same write can then
+        be tried again.
     "#]]);
     files.heal();
     files.fail_at(files.operations() + 2, Fault::Error);
-    scene.words(store.append(&[put(0, vec![1])])).are(expect![[r#"
-        Cannot write /data/node/log-00000001: Input/output error (os error 5). What was
-        acknowledged before is not touched; repair the cause, then start the node again.
+    test.message(store.append(&[put(0, vec![1])])).are(expect![[r#"
+        Cannot write /data/node/log-00000001: Input/output error (os error 5). Data acknowledged
+        before is not affected; fix the cause, then restart the node.
     "#]]);
-    scene.words(store.append(&[put(0, vec![1])])).are(expect![[r#"
-        The store takes nothing more, because the disk failed earlier (cannot write
-        /data/node/log-00000001: Input/output error (os error 5)). After a failed sync nothing is
-        known; restart the node, which then reads what is really there.
+    test.message(store.append(&[put(0, vec![1])])).are(expect![[r#"
+        The store accepts no more writes, because the disk failed earlier (cannot write
+        /data/node/log-00000001: Input/output error (os error 5)). After a failed sync the
+        contents of the disk are unknown; restart the node, which then reads what was saved.
     "#]]);
 }
 
-/// A ledger of a later release.
+/// The contents of a later release.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Later(Ledger);
+struct Later(TestLog);
 
 impl quorate_core::Durable for Later {
     const VERSION: u32 = 5;
-    type Write = <Ledger as quorate_core::Durable>::Write;
+    type Write = <TestLog as quorate_core::Durable>::Write;
     fn apply(&mut self, write: Self::Write) {
         self.0.apply(write);
     }
@@ -394,10 +393,10 @@ fn newer_contents_are_refused_and_older_ones_read() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path().join("later");
     found::<Later>(&folder, owner()).unwrap();
-    let error = Store::<Ledger>::open(&folder, owner(), Settings::default()).err().unwrap();
+    let error = Store::<TestLog>::open(&folder, owner(), Settings::default()).err().unwrap();
     assert!(matches!(error, StoreError::NewerContents { found: 5, known: 1, .. }), "{error}");
     assert!(error.to_string().contains("contents of version 5"), "{error}");
     let folder = temporary.path().join("earlier");
-    found::<Ledger>(&folder, owner()).unwrap();
+    found::<TestLog>(&folder, owner()).unwrap();
     assert!(Store::<Later>::open(&folder, owner(), Settings::default()).is_ok());
 }

@@ -1,6 +1,6 @@
-//! The thread that writes: one sync for all that waits, a full disk, a failed one, a crowd.
+//! The thread that writes: one sync for all queued writes, full and failed disks, a full queue.
 
-use crate::common::{Ledger, SMALL, Write, contents, create, open};
+use crate::common::{SMALL, TestLog, Write, contents, create, open};
 use quorate_store::faults::{Fault, FaultyFiles};
 use quorate_store::{Patience, Refusal, Report, Scribe, Settings, Ticket};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,25 +9,25 @@ use std::time::Duration;
 const DEADLINE: Duration = Duration::from_secs(60);
 const SOON: Patience = Patience { first: Duration::from_millis(1), longest: Duration::from_millis(4) };
 
-fn start(files: &FaultyFiles, capacity: usize) -> (Scribe<Ledger>, Receiver<Report>) {
+fn start(files: &FaultyFiles, capacity: usize) -> (Scribe<TestLog>, Receiver<Report>) {
     let (scribe, reports, gate) = start_gated(files, capacity);
     drop(gate);
     (scribe, reports)
 }
 
-/// A scribe that waits for leave after each report, until the gate is dropped. The gate stands last, so that a test that
-/// fails drops it first: the scribe could not end before it.
-fn start_gated(files: &FaultyFiles, capacity: usize) -> (Scribe<Ledger>, Receiver<Report>, Sender<()>) {
+/// A scribe that blocks after each report until the test sends on the gate or drops it. The gate is
+/// last in the tuple, so that a failing test drops it first; otherwise the scribe could not end.
+fn start_gated(files: &FaultyFiles, capacity: usize) -> (Scribe<TestLog>, Receiver<Report>, Sender<()>) {
     create(files).unwrap();
     let (store, ..) = open(files, Settings { ahead_bytes: 100_000, ..SMALL }).unwrap();
     let (sender, reports) = channel();
     let (open_gate, gate) = channel();
-    let tell = move |report| {
-        // The test may have seen enough and gone.
+    let report = move |report| {
+        // The test may have dropped the receiver.
         let _ = sender.send(report);
         let _ = gate.recv();
     };
-    (Scribe::start(store, capacity, SOON, tell).unwrap(), reports, open_gate)
+    (Scribe::start(store, capacity, SOON, report).unwrap(), reports, open_gate)
 }
 
 fn next(reports: &Receiver<Report>) -> Report {
@@ -42,18 +42,18 @@ fn vote(number: u64) -> (Ticket, Write) {
 fn assert_saved(report: Report, expected: u64, ticket: u64) {
     match report {
         Report::Saved { count, last } => assert_eq!((count, last), (expected, Ticket(ticket))),
-        other => panic!("expected {expected} saved, heard {other:?}"),
+        other => panic!("expected {expected} saved, got {other:?}"),
     }
 }
 
 #[test]
-fn everything_that_waits_becomes_durable_with_one_sync() {
+fn all_queued_writes_become_durable_with_one_sync() {
     let files = FaultyFiles::new();
     let (scribe, reports, open_gate) = start_gated(&files, 100);
     let (ticket, write) = vote(1);
     scribe.save(ticket, write).unwrap();
     assert_saved(next(&reports), 1, 1);
-    // The scribe waits in its report; these come to wait.
+    // The scribe blocks in its report, so these writes are queued.
     for number in 2..=60 {
         let (ticket, write) = vote(number);
         scribe.save(ticket, write).unwrap();
@@ -68,7 +68,7 @@ fn everything_that_waits_becomes_durable_with_one_sync() {
 }
 
 #[test]
-fn a_crowd_is_refused_and_its_write_given_back() {
+fn a_full_queue_refuses_and_returns_the_write() {
     let files = FaultyFiles::new();
     let (scribe, reports, open_gate) = start_gated(&files, 2);
     scribe.save(Ticket(1), Write::Vote(1)).unwrap();
@@ -77,7 +77,7 @@ fn a_crowd_is_refused_and_its_write_given_back() {
     scribe.try_save(Ticket(3), Write::Vote(3)).unwrap();
     let refused = scribe.try_save(Ticket(4), Write::Vote(4)).unwrap_err();
     assert!(matches!(refused, Refusal::Crowded(Write::Vote(4))), "{refused}");
-    // One that is ready to wait gets its place when the two are taken.
+    // A blocking save succeeds once the two queued writes are taken.
     std::thread::scope(|scope| {
         let open_gate = open_gate;
         scope.spawn(|| scribe.save(Ticket(4), Write::Vote(4)).unwrap());
@@ -89,30 +89,30 @@ fn a_crowd_is_refused_and_its_write_given_back() {
 }
 
 #[test]
-fn a_full_disk_is_told_once_and_tried_again_until_it_has_room() {
+fn a_full_disk_is_reported_once_and_retried_until_it_has_space() {
     let files = FaultyFiles::new();
     let (scribe, reports) = start(&files, 10);
     files.limit(files.used());
     scribe.save(Ticket(7), Write::Vote(7)).unwrap();
     let full = next(&reports);
     assert!(matches!(&full, Report::Full(error) if error.is_full()), "{full:?}");
-    // It tries again all the while: each time is a write that fails, and a file that is cut back.
+    // It keeps retrying: each attempt is a failed write and a truncation.
     let before = files.operations();
     let begun = std::time::Instant::now();
     while files.operations() < before + 10 {
-        assert!(begun.elapsed() < DEADLINE, "a full disk is not tried again");
+        assert!(begun.elapsed() < DEADLINE, "the scribe does not retry on a full disk");
         std::thread::yield_now();
     }
     files.heal();
     assert!(matches!(next(&reports), Report::Free));
     assert_saved(next(&reports), 1, 7);
     drop(scribe);
-    assert!(reports.try_recv().is_err(), "nothing was left to tell");
+    assert!(reports.try_recv().is_err(), "unexpected further report");
     assert_eq!(contents(&files).unwrap().vote, 7);
 }
 
 #[test]
-fn a_scribe_ends_though_the_disk_stays_full() {
+fn a_scribe_ends_even_if_the_disk_stays_full() {
     let files = FaultyFiles::new();
     let (scribe, reports) = start(&files, 10);
     files.limit(files.used());
@@ -120,11 +120,11 @@ fn a_scribe_ends_though_the_disk_stays_full() {
     assert!(matches!(next(&reports), Report::Full(_)));
     drop(scribe);
     files.heal();
-    assert_eq!(contents(&files).unwrap(), Ledger::default());
+    assert_eq!(contents(&files).unwrap(), TestLog::default());
 }
 
 #[test]
-fn a_failed_disk_ends_the_scribe_and_everyone_hears_of_it() {
+fn a_failed_disk_ends_the_scribe_and_refuses_later_saves() {
     let files = FaultyFiles::new();
     let (scribe, reports) = start(&files, 10);
     scribe.save(Ticket(1), Write::Vote(1)).unwrap();
@@ -139,7 +139,7 @@ fn a_failed_disk_ends_the_scribe_and_everyone_hears_of_it() {
 }
 
 #[test]
-fn a_dropped_scribe_has_saved_what_waited() {
+fn a_dropped_scribe_has_saved_all_queued_writes() {
     let files = FaultyFiles::new();
     let (scribe, _) = start(&files, 1_000);
     for number in 1..=500 {

@@ -1,45 +1,46 @@
-//! Groups that keep their own membership, under faults: who is inside is alone, and whoever can be served is.
+//! Groups that replicate their own membership, under faults: mutual exclusion holds, and every
+//! connected client gets entry.
 
-mod fleet;
-mod informed;
+mod group;
+mod harness;
 mod rules;
-mod stage;
+mod with_suspicions;
 
 use crate::node;
-use fleet::{Algorithm, Fleet, Weather, instant, millis};
+use group::{Algorithm, FaultPlan, SimulatedGroup, instant, millis};
 use quorate_core::mutex::{Central, RicartAgrawala, TokenRequest};
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_replica::membership::Plan;
 
-fn plan(weather: &Weather) -> Plan {
-    Plan::new(&Group::of_size(weather.nodes), weather.seed)
+fn plan(faults: &FaultPlan) -> Plan {
+    Plan::new(&Group::of_size(faults.nodes), faults.seed)
 }
 
-fn fleet<P: Algorithm>(weather: Weather, make: fn(NodeId, Group) -> P) -> Fleet<P> {
-    let plan = plan(&weather);
-    Fleet::new(weather, plan, make)
+fn group<P: Algorithm>(faults: FaultPlan, make: fn(NodeId, Group) -> P) -> SimulatedGroup<P> {
+    let plan = plan(&faults);
+    SimulatedGroup::new(faults, plan, make)
 }
 
 #[test]
-fn a_group_founds_itself_and_everyone_is_served() {
+fn a_group_founds_itself_and_every_client_gets_entry() {
     for nodes in [1, 2, 3, 5] {
-        let mut fleet = fleet(Weather::fair(1, nodes), RicartAgrawala::new);
-        let everyone = |fleet: &Fleet<_>| {
-            Group::of_size(nodes).iter().all(|node| fleet.was_served(node, Time::ZERO)).then_some(())
+        let mut group = group(FaultPlan::without_faults(1, nodes), RicartAgrawala::new);
+        let all_entered = |group: &SimulatedGroup<_>| {
+            Group::of_size(nodes).iter().all(|node| group.has_entered(node, Time::ZERO)).then_some(())
         };
-        assert!(fleet.until(instant(10_000), everyone).is_some(), "{nodes}: {:?}", fleet.entries);
-        let view = fleet.member(node(1)).viewed().view().unwrap();
+        assert!(group.until(instant(10_000), all_entered).is_some(), "{nodes}: {:?}", group.entries);
+        let view = group.member(node(1)).viewed().view().unwrap();
         assert_eq!((view.epoch().0, view.members().len()), (1, nodes));
     }
 }
 
-/// Faults that a seed chooses, all over by the instant that comes with them.
-fn storm(seed: u64, nodes: usize) -> (Weather, Time) {
+/// Random faults, and the time by which they have all ended.
+fn random_faults(seed: u64, nodes: usize) -> (FaultPlan, Time) {
     let mut dice = Dice::new(seed, Stream::Faults);
-    let mut weather = Weather::fair(seed, nodes);
-    weather.loss_percent = dice.below(8) as u32;
-    weather.drift = (0..nodes).map(|_| dice.below(1_001) as i32 - 500).collect();
+    let mut faults = FaultPlan::without_faults(seed, nodes);
+    faults.loss_percent = dice.below(8) as u32;
+    faults.drift = (0..nodes).map(|_| dice.below(1_001) as i32 - 500).collect();
     let mut end = millis(2_000);
     for _ in 0..=dice.below(4) {
         let at = millis(200) + dice.between(Duration::ZERO, millis(9_000));
@@ -49,118 +50,121 @@ fn storm(seed: u64, nodes: usize) -> (Weather, Time) {
         match dice.below(5) {
             0 | 1 => {
                 let how = if dice.below(3) == 0 { " torn" } else { "" };
-                weather.faults.push(format!("crash {victim}{how} at {at} for {lasts}"));
-                // Often the others are told, before another life of the victim can speak to them.
+                faults.schedule.push(format!("crash {victim}{how} at {at} for {lasts}"));
+                // Often the others suspect the victim before its next incarnation sends them a
+                // message.
                 for other in Group::of_size(nodes).others(victim) {
                     if dice.below(4) > 0 {
-                        weather.gone.push((at + dice.between(millis(1), lasts.min(millis(400))), other, victim));
+                        faults.suspicions.push((at + dice.between(millis(1), lasts.min(millis(400))), other, victim));
                     }
                 }
             }
-            2 => weather.faults.push(format!("pause {victim} at {at} for {lasts}")),
-            3 => weather.faults.push(format!("cut {victim} | rest at {at} for {lasts}")),
-            _ => weather.faults.push(format!("cut {victim} > rest at {at} for {lasts}")),
+            2 => faults.schedule.push(format!("pause {victim} at {at} for {lasts}")),
+            3 => faults.schedule.push(format!("cut {victim} | rest at {at} for {lasts}")),
+            _ => faults.schedule.push(format!("cut {victim} > rest at {at} for {lasts}")),
         }
     }
-    (weather, Time::ZERO + end)
+    (faults, Time::ZERO + end)
 }
 
-/// Plays storms; the judge of the fleet watches. In the end everyone is served.
-fn weather_storms<P: Algorithm>(seeds: std::ops::Range<u64>, make: fn(NodeId, Group) -> P) {
+/// Runs groups under random faults. Mutual exclusion must hold, and in the end every client must
+/// get entry.
+fn run_with_random_faults<P: Algorithm>(seeds: std::ops::Range<u64>, make: fn(NodeId, Group) -> P) {
     for seed in seeds {
         let nodes = if seed % 3 == 0 { 5 } else { 3 };
-        let (weather, over) = storm(seed, nodes);
-        let mut plan = plan(&weather);
-        // So few that those who were away must take over the whole state now and then.
+        let (faults, over) = random_faults(seed, nodes);
+        let mut plan = plan(&faults);
+        // So few that restarted replicas sometimes need a snapshot.
         (plan.replica.checkpoint_every, plan.replica.keep_entries) = (20, 5);
-        let mut fleet = Fleet::new(weather.clone(), plan, make);
-        fleet.run_until(over);
-        let since = fleet.world.time();
-        let everyone =
-            |fleet: &Fleet<P>| Group::of_size(nodes).iter().all(|node| fleet.was_served(node, since)).then_some(());
-        let served = fleet.until(since + Duration::from_secs(60), everyone);
-        assert!(served.is_some(), "somebody is never served: {weather:?}, {:?}", fleet.entries.last());
+        let mut group = SimulatedGroup::new(faults.clone(), plan, make);
+        group.run_until(over);
+        let since = group.world.time();
+        let all_entered = |group: &SimulatedGroup<P>| {
+            Group::of_size(nodes).iter().all(|node| group.has_entered(node, since)).then_some(())
+        };
+        let served = group.until(since + Duration::from_secs(60), all_entered);
+        assert!(served.is_some(), "a client never gets entry: {faults:?}, {:?}", group.entries.last());
     }
 }
 
 #[test]
-fn nobody_is_inside_beside_another_and_everyone_is_served_in_the_end_with_a_coordinator() {
-    weather_storms(0..100, Central::new);
+fn mutual_exclusion_holds_and_every_client_gets_entry_with_a_coordinator() {
+    run_with_random_faults(0..100, Central::new);
 }
 
 #[test]
-fn nobody_is_inside_beside_another_and_everyone_is_served_in_the_end_with_a_token() {
-    weather_storms(1_000..1_100, TokenRequest::new);
+fn mutual_exclusion_holds_and_every_client_gets_entry_with_a_token() {
+    run_with_random_faults(1_000..1_100, TokenRequest::new);
 }
 
 #[test]
-fn nobody_is_inside_beside_another_and_everyone_is_served_in_the_end_by_consent() {
-    weather_storms(2_000..2_100, RicartAgrawala::new);
+fn mutual_exclusion_holds_and_every_client_gets_entry_with_permissions() {
+    run_with_random_faults(2_000..2_100, RicartAgrawala::new);
 }
 
 #[test]
 fn the_same_seed_gives_the_same_run() {
     let play = |seed| {
-        let (weather, over) = storm(seed, 3);
-        let mut fleet = fleet(weather, Central::new);
-        fleet.run_until(over);
-        (fleet.entries, fleet.world.events())
+        let (faults, over) = random_faults(seed, 3);
+        let mut group = group(faults, Central::new);
+        group.run_until(over);
+        (group.entries, group.world.events())
     };
     for seed in 0..5 {
         assert_eq!(play(seed), play(seed));
     }
 }
 
-/// How long the survivors of a kill stand still, if their kernels tell them of it.
-fn standstill<P: Algorithm>(seed: u64, victim_leads: bool, make: fn(NodeId, Group) -> P) -> Duration {
-    let leader_of = |weather: Weather| {
-        let mut fleet = fleet(weather, make);
-        fleet.run_until(instant(4_000));
-        fleet.leader().unwrap()
+/// The time from a crash to the next entry of a survivor, if the kernels report the crash.
+fn recovery_time<P: Algorithm>(seed: u64, victim_leads: bool, make: fn(NodeId, Group) -> P) -> Duration {
+    let leader_of = |faults: FaultPlan| {
+        let mut group = group(faults, make);
+        group.run_until(instant(4_000));
+        group.leader().unwrap()
     };
-    let mut weather = Weather::fair(seed, 5);
-    let leader = leader_of(weather.clone());
+    let mut faults = FaultPlan::without_faults(seed, 5);
+    let leader = leader_of(faults.clone());
     let victim = if victim_leads { leader } else { node(leader.number() % 5 + 1) };
-    weather.faults.push(format!("crash {victim} at 4s"));
-    weather.gone = Group::of_size(5).others(victim).map(|other| (millis(4_001), other, victim)).collect();
-    let mut fleet = fleet(weather, make);
-    fleet.run_until(instant(4_000));
-    let changed = |fleet: &Fleet<P>| {
+    faults.schedule.push(format!("crash {victim} at 4s"));
+    faults.suspicions = Group::of_size(5).others(victim).map(|other| (millis(4_001), other, victim)).collect();
+    let mut group = group(faults, make);
+    group.run_until(instant(4_000));
+    let changed = |group: &SimulatedGroup<P>| {
         let others = Group::of_size(5);
-        let lacks = |other| !fleet.member(other).viewed().view().unwrap().members().contains(victim);
-        others.others(victim).all(lacks).then(|| fleet.world.time())
+        let lacks = |other| !group.member(other).viewed().view().unwrap().members().contains(victim);
+        others.others(victim).all(lacks).then(|| group.world.time())
     };
-    let changed = fleet.until(instant(20_000), changed).unwrap();
-    let next = |fleet: &Fleet<P>| fleet.entries.last().filter(|(at, _)| *at >= changed).map(|(at, _)| *at);
-    let next = fleet.until(instant(20_000), next).unwrap();
+    let changed = group.until(instant(20_000), changed).unwrap();
+    let next = |group: &SimulatedGroup<P>| group.entries.last().filter(|(at, _)| *at >= changed).map(|(at, _)| *at);
+    let next = group.until(instant(20_000), next).unwrap();
     next.since(instant(4_000))
 }
 
 #[test]
-fn survivors_of_a_kill_go_on_within_a_second_also_if_it_killed_the_leader() {
+fn survivors_of_a_crash_continue_within_a_second_even_if_the_leader_crashed() {
     for seed in 0..20 {
         for victim_leads in [false, true] {
-            let central = standstill(seed, victim_leads, Central::new);
-            let token = standstill(seed, victim_leads, TokenRequest::new);
+            let central = recovery_time(seed, victim_leads, Central::new);
+            let token = recovery_time(seed, victim_leads, TokenRequest::new);
             assert!(central.max(token) < millis(1_000), "{seed}, {victim_leads}: {central}, {token}");
         }
     }
 }
 
 #[test]
-fn a_minority_that_is_cut_off_freezes_and_the_majority_goes_on() {
+fn a_partitioned_minority_stops_and_the_majority_continues() {
     for seed in 0..20 {
-        let mut weather = Weather::fair(seed, 5);
-        weather.faults.push("cut 1,2 | 3,4,5 at 4s for 10s".into());
-        let mut fleet = fleet(weather, RicartAgrawala::new);
-        fleet.run_until(instant(14_000));
+        let mut faults = FaultPlan::without_faults(seed, 5);
+        faults.schedule.push("cut 1,2 | 3,4,5 at 4s for 10s".into());
+        let mut group = group(faults, RicartAgrawala::new);
+        group.run_until(instant(14_000));
         let [frozen, during] = [6_000, 8_000].map(instant);
-        let late = fleet.entries.iter().filter(|(at, _)| *at > frozen).map(|(_, node)| node.number());
+        let late = group.entries.iter().filter(|(at, _)| *at > frozen).map(|(_, node)| node.number());
         assert!(late.clone().all(|number| number > 2), "{seed}");
         for member in 3..=5 {
-            assert!(fleet.was_served(node(member), during), "{seed}: {member}");
+            assert!(group.has_entered(node(member), during), "{seed}: {member}");
         }
-        fleet.run_until(instant(20_000));
-        assert!([1, 2].into_iter().all(|member| fleet.was_served(node(member), instant(14_000))), "{seed}");
+        group.run_until(instant(20_000));
+        assert!([1, 2].into_iter().all(|member| group.has_entered(node(member), instant(14_000))), "{seed}");
     }
 }

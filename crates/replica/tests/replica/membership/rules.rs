@@ -1,230 +1,233 @@
-//! One test a rule of the member.
+//! Tests of each rule of the member.
 
-use super::fleet::millis;
-use super::stage::{Loses, Stage, everyone};
+use super::group::millis;
+use super::harness::{Drops, Harness, all_nodes};
 use crate::node;
 use quorate_core::membership::{Request, Terms};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Incarnation, Input, NodeId, Time};
 use quorate_replica::membership::{Ask, Message};
 
-impl Stage {
+impl Harness {
     fn count(&self, rule: &str) -> usize {
         self.notes.iter().filter(|(_, _, noted)| *noted == rule).count()
     }
 
     fn followers(&self) -> [NodeId; 2] {
         let leader = self.leader().unwrap();
-        let others: Vec<_> = everyone().filter(|node| *node != leader).collect();
+        let others: Vec<_> = all_nodes().filter(|node| *node != leader).collect();
         [others[0], others[1]]
     }
 
     fn mute(&mut self, mute: NodeId) {
-        self.loses = Box::new(move |from, _, letter| from == mute && letter.kind() == "ask");
+        self.drops = Box::new(move |from, _, message| from == mute && message.kind() == "ask");
     }
 }
 
-fn everyone_but(absent: NodeId) -> Vec<u32> {
-    everyone().filter(|node| *node != absent).map(|node| node.number()).collect()
+fn all_nodes_but(absent: NodeId) -> Vec<u32> {
+    all_nodes().filter(|node| *node != absent).map(|node| node.number()).collect()
 }
 
-fn loses_nothing() -> Loses {
+fn drops_nothing() -> Drops {
     Box::new(|_, _, _| false)
 }
 
 #[test]
 fn me_1_the_first_leader_founds_the_group_and_no_other_does() {
-    let mut stage = Stage::settled();
-    assert_eq!(stage.count("ME-1"), 1);
-    assert!(everyone().all(|node| stage.view(node) == (1, vec![1, 2, 3])));
-    let (leader, [one, _]) = (stage.leader().unwrap(), stage.followers());
-    stage.kill(leader);
-    stage.until("another leader", |stage| stage.leader().is_some());
-    stage.run_for(5_000);
-    assert_eq!((stage.count("ME-1"), stage.view(one).0), (1, 2));
+    let mut harness = Harness::settled();
+    assert_eq!(harness.count("ME-1"), 1);
+    assert!(all_nodes().all(|node| harness.view(node) == (1, vec![1, 2, 3])));
+    let (leader, [one, _]) = (harness.leader().unwrap(), harness.followers());
+    harness.kill(leader);
+    harness.until("another leader", |harness| harness.leader().is_some());
+    harness.run_for(5_000);
+    assert_eq!((harness.count("ME-1"), harness.view(one).0), (1, 2));
 }
 
 #[test]
-fn me_2_who_is_out_is_let_in_again_and_a_new_life_in_the_place_of_the_old() {
-    let mut stage = Stage::settled();
-    let [silent, other] = stage.followers();
-    stage.mute(silent);
-    stage.until("removal", |stage| stage.view(other).0 == 2);
-    assert!(!stage.view(other).1.contains(&silent.number()));
-    stage.loses = loses_nothing();
-    stage.until("return", |stage| stage.view(silent) == (3, vec![1, 2, 3]));
-    stage.kill(silent);
-    stage.boot(silent);
-    stage.until("new life", |stage| stage.node(silent).viewed().acts(stage.now));
-    let view = stage.node(silent).viewed().view().unwrap();
+fn me_2_a_removed_member_is_admitted_again_and_a_new_incarnation_replaces_the_old_one() {
+    let mut harness = Harness::settled();
+    let [silent, other] = harness.followers();
+    harness.mute(silent);
+    harness.until("removal", |harness| harness.view(other).0 == 2);
+    assert!(!harness.view(other).1.contains(&silent.number()));
+    harness.drops = drops_nothing();
+    harness.until("return", |harness| harness.view(silent) == (3, vec![1, 2, 3]));
+    harness.kill(silent);
+    harness.boot(silent);
+    harness.until("new incarnation", |harness| harness.node(silent).viewed().acts(harness.now));
+    let view = harness.node(silent).viewed().view().unwrap();
     assert_eq!(view.stay(silent).map(|stay| stay.incarnation), Some(Incarnation(1)));
 }
 
 #[test]
-fn me_2_who_lost_its_disk_asks_for_nothing_and_nobody_waits_for_it() {
-    let mut stage = Stage::settled();
-    let [blank, other] = stage.followers();
-    stage.kill(blank);
-    stage.until("removal", |stage| stage.view(other).0 == 2);
-    stage.wipe(blank);
-    stage.boot(blank);
-    stage.run_for(10_000);
-    assert!(stage.view(other).0 == 2 && stage.node(other).viewed().acts(stage.now), "{:?}", stage.view(other));
+fn me_2_a_node_that_lost_its_disk_makes_no_request_and_the_others_do_not_wait_for_it() {
+    let mut harness = Harness::settled();
+    let [blank, other] = harness.followers();
+    harness.kill(blank);
+    harness.until("removal", |harness| harness.view(other).0 == 2);
+    harness.wipe(blank);
+    harness.boot(blank);
+    harness.run_for(10_000);
+    assert!(harness.view(other).0 == 2 && harness.node(other).viewed().acts(harness.now), "{:?}", harness.view(other));
 }
 
 #[test]
-fn me_2_whose_replica_cannot_follow_keeps_silent_and_is_removed_until_it_can() {
-    let mut stage = Stage::settled();
-    let [deaf, other] = stage.followers();
-    // Heartbeats arrive, so that it knows who leads; what is in the log does not.
-    stage.loses = Box::new(move |_, to, letter| to == deaf && letter.kind() == "append");
-    stage.until("removal", |stage| stage.view(other) == (2, everyone_but(deaf)));
-    stage.run_for(10_000);
-    assert_eq!(stage.view(other).0, 2, "it asked to be let in");
-    stage.loses = loses_nothing();
-    stage.until("return", |stage| stage.view(deaf) == (3, vec![1, 2, 3]));
-    stage.until("acts", |stage| stage.node(deaf).viewed().acts(stage.now));
+fn me_2_a_node_whose_replica_cannot_follow_is_removed_until_it_can() {
+    let mut harness = Harness::settled();
+    let [lagging, other] = harness.followers();
+    // It receives heartbeats and knows the leader, but it receives no entries.
+    harness.drops = Box::new(move |_, to, message| to == lagging && message.kind() == "append");
+    harness.until("removal", |harness| harness.view(other) == (2, all_nodes_but(lagging)));
+    harness.run_for(10_000);
+    assert_eq!(harness.view(other).0, 2, "it asked for admission");
+    harness.drops = drops_nothing();
+    harness.until("return", |harness| harness.view(lagging) == (3, vec![1, 2, 3]));
+    harness.until("acts", |harness| harness.node(lagging).viewed().acts(harness.now));
 }
 
 #[test]
-fn me_2_after_a_silence_of_all_everyone_acts_again() {
-    let mut stage = Stage::settled();
-    stage.loses = Box::new(|_, _, _| true);
-    stage.run_for(15_000);
-    assert!(everyone().all(|node| !stage.node(node).viewed().acts(stage.now)));
-    stage.loses = loses_nothing();
-    stage.until("leases", |stage| everyone().all(|node| stage.node(node).viewed().acts(stage.now)));
+fn me_2_after_a_total_outage_all_nodes_act_again() {
+    let mut harness = Harness::settled();
+    harness.drops = Box::new(|_, _, _| true);
+    harness.run_for(15_000);
+    assert!(all_nodes().all(|node| !harness.node(node).viewed().acts(harness.now)));
+    harness.drops = drops_nothing();
+    harness.until("leases", |harness| all_nodes().all(|node| harness.node(node).viewed().acts(harness.now)));
 }
 
 #[test]
-fn me_3_nobody_asks_for_another_and_who_does_not_lead_is_asked_in_vain() {
-    let mut stage = Stage::settled();
-    let leader = stage.leader().unwrap();
-    let [one, other] = stage.followers();
-    let stay = stage.node(one).viewed().view().unwrap().stay(one).unwrap();
+fn me_3_requests_for_other_nodes_and_requests_to_followers_have_no_effect() {
+    let mut harness = Harness::settled();
+    let leader = harness.leader().unwrap();
+    let [one, other] = harness.followers();
+    let stay = harness.node(one).viewed().view().unwrap().stay(one).unwrap();
     let leave = Ask { request: Request::Leave { node: one, stay }, asked: Time::ZERO };
     for (at, from) in [(leader, other), (other, one)] {
-        stage.input(at, Input::Message { from, message: Message::Ask(leave) });
-        stage.run_for(1_000);
-        assert_eq!(stage.view(leader).0, 1);
+        harness.input(at, Input::Message { from, message: Message::Ask(leave) });
+        harness.run_for(1_000);
+        assert_eq!(harness.view(leader).0, 1);
     }
-    stage.input(leader, Input::Message { from: one, message: Message::Ask(leave) });
-    stage.until("removal", |stage| stage.view(leader).0 == 2);
+    harness.input(leader, Input::Message { from: one, message: Message::Ask(leave) });
+    harness.until("removal", |harness| harness.view(leader).0 == 2);
 }
 
 #[test]
-fn me_4_a_replica_that_was_behind_tells_the_latest_view() {
-    let mut stage = Stage::settled();
-    let [cut_off, other] = stage.followers();
-    stage.loses = Box::new(move |from, to, _| from == cut_off || to == cut_off);
-    stage.until("removal", |stage| stage.view(other).0 == 2);
-    stage.kill(other);
-    stage.boot(other);
-    assert_eq!(stage.view(cut_off).0, 1);
-    // With one of three cut off and one that starts anew, only now is there a majority again.
-    stage.until("new life", |stage| stage.leader().is_some() && stage.view(other).0 >= 3);
-    let latest = stage.view(other).0;
-    stage.notes.clear();
-    stage.loses = loses_nothing();
-    stage.until("news", |stage| stage.view(cut_off).0 >= latest);
-    assert_eq!(stage.notes.iter().filter(|(_, who, rule)| *who == cut_off && *rule == "ME-4").count(), 1);
+fn me_4_a_replica_that_was_behind_passes_on_only_the_latest_view() {
+    let mut harness = Harness::settled();
+    let [partitioned, other] = harness.followers();
+    harness.drops = Box::new(move |from, to, _| from == partitioned || to == partitioned);
+    harness.until("removal", |harness| harness.view(other).0 == 2);
+    harness.kill(other);
+    harness.boot(other);
+    assert_eq!(harness.view(partitioned).0, 1);
+    // With one of three partitioned and one restarting, there is a majority again only now.
+    harness.until("new incarnation", |harness| harness.leader().is_some() && harness.view(other).0 >= 3);
+    let latest = harness.view(other).0;
+    harness.notes.clear();
+    harness.drops = drops_nothing();
+    harness.until("latest view", |harness| harness.view(partitioned).0 >= latest);
+    assert_eq!(harness.notes.iter().filter(|(_, who, rule)| *who == partitioned && *rule == "ME-4").count(), 1);
 }
 
 #[test]
-fn me_4_who_learns_that_it_is_out_asks_at_once() {
-    let mut stage = Stage::settled();
-    let ([alive, _], mistaken) = (stage.followers(), stage.leader().unwrap());
-    stage.input(mistaken, Input::Suspect(alive));
-    stage.until("removal", |stage| stage.view(alive).0 == 2);
-    let length = stage.until("return", |stage| stage.node(alive).viewed().acts(stage.now));
+fn me_4_a_node_that_learns_of_its_removal_asks_at_once() {
+    let mut harness = Harness::settled();
+    let ([alive, _], mistaken) = (harness.followers(), harness.leader().unwrap());
+    harness.input(mistaken, Input::Suspect(alive));
+    harness.until("removal", |harness| harness.view(alive).0 == 2);
+    let length = harness.until("return", |harness| harness.node(alive).viewed().acts(harness.now));
     assert!(length < millis(50), "{length}");
 }
 
 #[test]
-fn me_5_a_lease_counts_from_the_instant_of_asking() {
-    let mut stage = Stage::settled();
-    let [one, _] = stage.followers();
-    stage.run_for(1_000);
-    let asked = stage.asked[one.index()].unwrap();
-    stage.mute(one);
+fn me_5_a_lease_counts_from_the_time_of_the_request() {
+    let mut harness = Harness::settled();
+    let [one, _] = harness.followers();
+    harness.run_for(1_000);
+    let asked = harness.asked[one.index()].unwrap();
+    harness.mute(one);
     let end = asked + Terms::default().trusted();
-    stage.run_for(1_000);
-    assert!(stage.node(one).viewed().acts(Time::from_nanos(end.nanos() - 1)));
-    assert!(!stage.node(one).viewed().acts(end));
+    harness.run_for(1_000);
+    assert!(harness.node(one).viewed().acts(Time::from_nanos(end.nanos() - 1)));
+    assert!(!harness.node(one).viewed().acts(end));
 }
 
 #[test]
-fn me_6_the_leader_lets_time_pass_when_a_lease_is_overdue() {
-    let mut stage = Stage::settled();
-    let leader = stage.leader().unwrap();
-    let [one, _] = stage.followers();
-    stage.run_for(1_000);
-    assert_eq!(stage.count("ME-6"), 0, "no lease is overdue while all are renewed");
-    // The leader renews its own lease all the same, but always just before the others' run out.
-    stage.loses = Box::new(|_, _, letter| letter.kind() == "ask");
-    let last = stage.asked[one.index()].unwrap();
-    stage.until("removal", |stage| stage.view(leader) == (2, vec![leader.number()]));
-    let late = stage.now.since(last + Terms::default().lease);
+fn me_6_the_leader_proposes_a_tick_when_a_lease_is_overdue() {
+    let mut harness = Harness::settled();
+    let leader = harness.leader().unwrap();
+    let [one, _] = harness.followers();
+    harness.run_for(1_000);
+    assert_eq!(harness.count("ME-6"), 0, "no lease is overdue while all are renewed");
+    // The leader still renews its own lease, but always just before the others' leases expire.
+    harness.drops = Box::new(|_, _, message| message.kind() == "ask");
+    let last = harness.asked[one.index()].unwrap();
+    harness.until("removal", |harness| harness.view(leader) == (2, vec![leader.number()]));
+    let late = harness.now.since(last + Terms::default().lease);
     assert!(late < millis(250), "{late}");
-    assert_eq!(stage.count("ME-6"), 1);
+    assert_eq!(harness.count("ME-6"), 1);
 }
 
 #[test]
-fn me_7_a_life_that_was_met_is_suspected_and_one_that_was_not_is_left_in_peace() {
-    let mut stage = Stage::settled();
-    let ([victim, _], witness) = (stage.followers(), stage.leader().unwrap());
-    stage.kill(victim);
-    stage.input(witness, Input::Suspect(victim));
-    let length = stage.until("removal", |stage| stage.view(witness).0 == 2);
+fn me_7_only_an_incarnation_that_was_met_is_suspected() {
+    let mut harness = Harness::settled();
+    let ([victim, _], witness) = (harness.followers(), harness.leader().unwrap());
+    harness.kill(victim);
+    harness.input(witness, Input::Suspect(victim));
+    let length = harness.until("removal", |harness| harness.view(witness).0 == 2);
     assert!(length < millis(50), "{length}");
-    // The next life asks to be let in and says nothing else to the witness, who hears of the old connection only now.
-    stage.loses = Box::new(move |from, to, letter| from == victim && to == witness && letter.kind() != "ask");
-    stage.boot(victim);
-    stage.until("new life", |stage| stage.view(witness) == (3, vec![1, 2, 3]));
-    stage.input(witness, Input::Suspect(victim));
-    stage.run_for(1_000);
-    assert_eq!(stage.view(witness).0, 3);
-    stage.loses = loses_nothing();
-    stage.run_for(1_000);
-    stage.input(witness, Input::Suspect(victim));
-    stage.until("removal", |stage| stage.view(witness).0 == 4);
+    // The next incarnation asks for admission and sends the witness nothing else. The witness
+    // learns of the old connection's end only now.
+    harness.drops = Box::new(move |from, to, message| from == victim && to == witness && message.kind() != "ask");
+    harness.boot(victim);
+    harness.until("new incarnation", |harness| harness.view(witness) == (3, vec![1, 2, 3]));
+    harness.input(witness, Input::Suspect(victim));
+    harness.run_for(1_000);
+    assert_eq!(harness.view(witness).0, 3);
+    harness.drops = drops_nothing();
+    harness.run_for(1_000);
+    harness.input(witness, Input::Suspect(victim));
+    harness.until("removal", |harness| harness.view(witness).0 == 4);
 }
 
 #[test]
-fn me_7_who_has_not_begun_yet_is_not_taken_for_gone() {
-    let mut stage = Stage::new();
+fn me_7_a_node_that_has_not_started_yet_is_not_suspected() {
+    let mut harness = Harness::new();
     let late = node(3);
-    stage.kill(late);
-    stage.until("founding", |stage| stage.leader().is_some_and(|leader| stage.node(leader).viewed().view().is_some()));
-    let witness = stage.leader().unwrap();
-    stage.input(witness, Input::Suspect(late));
-    stage.run_for(1_000);
-    assert_eq!(stage.view(witness), (1, vec![1, 2, 3]));
+    harness.kill(late);
+    harness.until("founding", |harness| {
+        harness.leader().is_some_and(|leader| harness.node(leader).viewed().view().is_some())
+    });
+    let witness = harness.leader().unwrap();
+    harness.input(witness, Input::Suspect(late));
+    harness.run_for(1_000);
+    assert_eq!(harness.view(witness), (1, vec![1, 2, 3]));
 }
 
 #[test]
-fn me_8_when_the_leader_is_gone_the_others_elect_another_at_once() {
-    let mut stage = Stage::settled();
-    let leader = stage.leader().unwrap();
-    let witnesses = stage.followers();
-    stage.kill(leader);
-    witnesses.into_iter().for_each(|witness| stage.input(witness, Input::Suspect(leader)));
-    let length = stage.until("view", |stage| witnesses.iter().all(|witness| stage.view(*witness).0 == 2));
+fn me_8_when_the_leaders_process_ends_the_others_elect_another_at_once() {
+    let mut harness = Harness::settled();
+    let leader = harness.leader().unwrap();
+    let witnesses = harness.followers();
+    harness.kill(leader);
+    witnesses.into_iter().for_each(|witness| harness.input(witness, Input::Suspect(leader)));
+    let length = harness.until("view", |harness| witnesses.iter().all(|witness| harness.view(*witness).0 == 2));
     assert!(length < millis(250), "{length}");
-    assert!(stage.count("ME-8") > 0);
+    assert!(harness.count("ME-8") > 0);
 }
 
 #[test]
-fn me_9_the_protocol_inside_waits_for_no_disk() {
-    let mut stage = Stage::settled();
-    stage.disks_wait = true;
-    stage.run_for(100);
-    let [one, _] = stage.followers();
-    stage.command(one, Command::Acquire);
-    let entered = |stage: &Stage| stage.events.iter().any(|(_, _, event)| matches!(event, Event::Entered { .. }));
-    let length = stage.until("entry", entered);
+fn me_9_the_inner_protocol_does_not_wait_for_the_disk() {
+    let mut harness = Harness::settled();
+    harness.disks_wait = true;
+    harness.run_for(100);
+    let [one, _] = harness.followers();
+    harness.command(one, Command::Acquire);
+    let entered = |harness: &Harness| harness.events.iter().any(|(_, _, event)| matches!(event, Event::Entered { .. }));
+    let length = harness.until("entry", entered);
     assert!(length <= millis(2), "{length}");
     // But without disks no lease is renewed.
-    stage.run_for(2_000);
-    assert!(everyone().all(|node| !stage.node(node).viewed().acts(stage.now)));
+    harness.run_for(2_000);
+    assert!(all_nodes().all(|node| !harness.node(node).viewed().acts(harness.now)));
 }

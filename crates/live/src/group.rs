@@ -1,0 +1,430 @@
+//! The group of processes: starts them, passes on commands and output, applies faults, and stops
+//! them.
+
+use crate::child::{Output, Report, Serial};
+use crate::error::LiveError;
+use crate::launch::Launch;
+use crate::node::{LiveNode, Readiness, State};
+use crate::node_output::{self, NodeLine};
+use crate::schedule::Action;
+use crate::timed_queue::TimedQueue;
+use crate::world::WorldJournal;
+use quorate_core::{NodeId, Time};
+use quorate_drive::Clock;
+use quorate_journal::moment::Happening;
+use quorate_journal::workload::{Ending, News};
+use quorate_lab::FamilyLab;
+use std::collections::VecDeque;
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+/// Maximum time for a process to get ready or to end, long enough for a busy machine.
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// If clients begin this soon after time zero, their times count from zero.
+const START_TOLERANCE: quorate_core::Duration = quorate_core::Duration::from_millis(10);
+
+/// Time for nodes to connect to each other before clients begin.
+fn connection_time(nodes: usize) -> quorate_core::Duration {
+    quorate_core::Duration::from_millis(50 + 5 * nodes as u64)
+}
+
+/// Estimated time until this many processes are ready and connected. Time zero is this long after
+/// the first start, so that the clients begin at zero.
+pub(crate) fn lead(nodes: usize) -> quorate_core::Duration {
+    connection_time(nodes) + quorate_core::Duration::from_millis(40 + 12 * nodes as u64)
+}
+
+/// Delay before a process whose address was still in use is started again.
+const RETRY: Duration = Duration::from_millis(20);
+
+/// The processes of a run.
+pub(crate) struct LiveGroup<F: FamilyLab> {
+    launch: Launch,
+    members: Vec<LiveNode>,
+    reports: Receiver<Report>,
+    reporter: Sender<Report>,
+    serial: u64,
+    clock: Clock,
+    /// When the clients begin, on the clock that all processes share.
+    zero: Time,
+    /// The journal of faults, once the clients have begun.
+    world: Option<WorldJournal>,
+    news: VecDeque<(NodeId, News<F::Event>)>,
+    retries: TimedQueue<NodeId>,
+    journals: Vec<PathBuf>,
+    /// Whether the run is ending, so that a process that gets ready is stopped at once.
+    is_ending: bool,
+    pub(crate) counts: Counts,
+}
+
+/// Numbers of started processes and applied faults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counts {
+    pub processes: u64,
+    pub kills: u64,
+    pub stops: u64,
+    pub cuts: u64,
+}
+
+impl<F: FamilyLab> LiveGroup<F> {
+    pub(crate) fn new(nodes: usize, launch: Launch, clock: Clock) -> Self {
+        let (reporter, reports) = mpsc::channel();
+        Self {
+            launch,
+            members: (0..nodes).map(|index| LiveNode::new(NodeId::from_index(index))).collect(),
+            reports,
+            reporter,
+            serial: 0,
+            clock,
+            zero: Time::ZERO,
+            world: None,
+            news: VecDeque::new(),
+            retries: TimedQueue::new(),
+            journals: Vec::new(),
+            is_ending: false,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Starts every process, and returns when all nodes have started or the run is interrupted.
+    pub(crate) fn start_all(&mut self, interrupted: &dyn Fn() -> bool) -> Result<(), LiveError> {
+        for index in 0..self.members.len() {
+            if interrupted() {
+                return Ok(());
+            }
+            self.start(NodeId::from_index(index))?;
+        }
+        while self.members.iter().any(|member| !matches!(member.state, State::Up(_))) && !interrupted() {
+            self.listen(Duration::from_millis(50))?;
+        }
+        Ok(())
+    }
+
+    /// Gives nodes time to connect before clients begin, because the time of a first connection is
+    /// not a property of the algorithm.
+    pub(crate) fn wait_for_connections(&mut self) -> Result<(), LiveError> {
+        let deadline = self.clock.now() + connection_time(self.members.len());
+        let deadline = deadline.max(Time::ZERO);
+        while let Some(left) = Some(deadline.since(self.clock.now()).nanos()).filter(|left| *left > 0) {
+            self.listen(Duration::from_nanos(left))?;
+        }
+        Ok(())
+    }
+
+    /// Sets the start of the workload to now, or to zero if all nodes were ready in time.
+    pub(crate) fn begin_workload(
+        &mut self,
+        begin: impl FnOnce(Time, &str) -> Result<WorldJournal, LiveError>,
+    ) -> Result<(), LiveError> {
+        let now = self.clock.now();
+        self.zero = if now.since(Time::ZERO) < START_TOLERANCE { Time::ZERO } else { now };
+        self.world = Some(begin(self.zero, self.launch.group())?);
+        Ok(())
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        Time::from_nanos(self.clock.now().nanos().saturating_sub(self.zero.nanos()))
+    }
+
+    pub(crate) fn next_news(&mut self) -> Option<(NodeId, News<F::Event>)> {
+        self.news.pop_front()
+    }
+
+    /// The current incarnation of a node, from 0.
+    pub(crate) fn incarnation(&self, node: NodeId) -> u64 {
+        self.members.get(node.index()).map_or(0, LiveNode::incarnation)
+    }
+
+    /// Sends a node a command. Does nothing if the node is down or not ready.
+    pub(crate) fn command(&self, node: NodeId, command: &F::Command) -> Result<(), LiveError> {
+        let Some(child) = self.members.get(node.index()).and_then(LiveNode::commandable) else { return Ok(()) };
+        let line = serde_json::to_string(command);
+        child.send_line(line.map_err(|error| LiveError::Refused { node, reason: error.to_string() })?);
+        Ok(())
+    }
+
+    /// Handles the output of processes; waits for it at most for `timeout`.
+    pub(crate) fn listen(&mut self, timeout: Duration) -> Result<(), LiveError> {
+        let next = self
+            .retries
+            .next()
+            .map_or(timeout, |at| timeout.min(Duration::from_nanos(at.since(self.clock.now()).nanos())));
+        match self.reports.recv_timeout(next) {
+            Ok(report) => self.handle_output(report)?,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+        while let Ok(report) = self.reports.try_recv() {
+            self.handle_output(report)?;
+        }
+        while let Some(node) = self.retries.due(self.clock.now()) {
+            self.try_again(node)?;
+        }
+        self.check_timeouts()
+    }
+
+    /// Applies a fault action, now or as soon as the node's state allows.
+    pub(crate) fn apply(&mut self, action: Action) -> Result<(), LiveError> {
+        let node = match action {
+            Action::Sever(cut) => {
+                self.counts.cuts += 1;
+                if let Some(networks) = self.launch.networks() {
+                    networks.sever(&cut)?;
+                }
+                return self.record_fault(Happening::Changed { text: &format!("cut {cut}") });
+            }
+            Action::Mend(cut) => {
+                if let Some(networks) = self.launch.networks() {
+                    networks.mend(&cut)?;
+                }
+                return self.record_fault(Happening::Changed { text: &format!("end of cut {cut}") });
+            }
+            Action::Kill(node) | Action::Start(node) | Action::Stop(node) | Action::Continue(node) => node,
+        };
+        if let Some(member) = self.members.get_mut(node.index()) {
+            member.actions.push_back(action);
+        }
+        self.carry_out_actions(node)
+    }
+
+    /// Whether no fault action is pending and no node is between two states.
+    pub(crate) fn is_settled(&self) -> bool {
+        let rests = |member: &LiveNode| match member.state {
+            State::Up(_) | State::Down | State::Stopped(_) => member.actions.is_empty(),
+            State::Starting { .. } | State::Refused { .. } | State::Dying(_) => false,
+        };
+        self.members.iter().all(rests)
+    }
+
+    pub(crate) fn troubles(&self) -> Vec<String> {
+        self.members.iter().filter_map(LiveNode::trouble).collect()
+    }
+
+    /// Stops every process in order, and returns the paths of all journals.
+    pub(crate) fn stop_all(&mut self, ending: Ending) -> Result<Vec<PathBuf>, LiveError> {
+        self.is_ending = true;
+        for index in 0..self.members.len() {
+            self.stop(NodeId::from_index(index))?;
+        }
+        let deadline = Instant::now() + READY_TIMEOUT;
+        while let Some(node) = self.members.iter().find(|member| !matches!(member.state, State::Down)).map(|m| m.node) {
+            if Instant::now() > deadline {
+                return Err(self.late(node, "did not end"));
+            }
+            self.listen(Duration::from_millis(100))?;
+        }
+        self.world.as_mut().map_or(Ok(()), |world| world.end(ending))?;
+        let world = self.world.as_ref().map(|world| world.path().to_owned());
+        Ok(self.journals.drain(..).chain(world).collect())
+    }
+
+    fn stop(&mut self, node: NodeId) -> Result<(), LiveError> {
+        let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
+        member.actions.clear();
+        if let State::Stopped(_) = member.state {
+            self.proceed(node)?;
+        }
+        let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
+        match &member.state {
+            State::Up(child) => child.send_line("stop".into()),
+            State::Refused { .. } => member.state = State::Down,
+            State::Down | State::Starting { .. } | State::Stopped(_) | State::Dying(_) => {}
+        }
+        Ok(())
+    }
+
+    fn record_fault(&mut self, what: Happening<'_>) -> Result<(), LiveError> {
+        self.world.as_mut().map_or(Ok(()), |world| world.record(what))
+    }
+
+    fn start(&mut self, node: NodeId) -> Result<(), LiveError> {
+        let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
+        let incarnation = member.incarnations;
+        member.incarnations += 1;
+        self.journals.push(self.launch.journal(node, incarnation));
+        self.spawn(node, Instant::now())
+    }
+
+    fn spawn(&mut self, node: NodeId, since: Instant) -> Result<(), LiveError> {
+        let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
+        self.serial += 1;
+        let which = (member.incarnation(), Serial(self.serial));
+        let child = self.launch.start(node, which, member.address.as_deref(), &self.reporter)?;
+        member.state = State::Starting { child, readiness: Readiness::Silent, since };
+        self.counts.processes += 1;
+        Ok(())
+    }
+
+    fn try_again(&mut self, node: NodeId) -> Result<(), LiveError> {
+        let Some(member) = self.members.get(node.index()) else { return Ok(()) };
+        let State::Refused { since } = member.state else { return Ok(()) };
+        let journal = self.launch.journal(node, member.incarnation());
+        match std::fs::remove_file(&journal) {
+            Err(reason) if reason.kind() != io::ErrorKind::NotFound => Err(LiveError::File { path: journal, reason }),
+            Ok(()) | Err(_) => self.spawn(node, since),
+        }
+    }
+
+    fn handle_output(&mut self, report: Report) -> Result<(), LiveError> {
+        let Report { node, serial, what } = report;
+        let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
+        if !member.is(serial) {
+            return Ok(());
+        }
+        match what {
+            Output::Line(line) => self.handle_line(node, line)?,
+            Output::Closed => self.closed(node)?,
+        }
+        self.carry_out_actions(node)
+    }
+
+    fn handle_line(&mut self, node: NodeId, line: String) -> Result<(), LiveError> {
+        match node_output::read::<F::Event>(&line).ok_or(LiveError::UnknownLine { node, line })? {
+            NodeLine::Listening(address) => self.listening(node, address),
+            NodeLine::Started(_) => self.started(node),
+            NodeLine::Event(event) => {
+                self.news.push_back((node, News::Told(event)));
+                Ok(())
+            }
+            NodeLine::Refused(reason) => Err(LiveError::Refused { node, reason }),
+            NodeLine::Stopped | NodeLine::Other => Ok(()),
+        }
+    }
+
+    /// Sends the peers' addresses to every starting process once all are known. A restarted process
+    /// gets them at once.
+    fn listening(&mut self, node: NodeId, address: String) -> Result<(), LiveError> {
+        if let Some(member) = self.members.get_mut(node.index()) {
+            member.address = Some(address);
+            if let State::Starting { readiness, .. } = &mut member.state {
+                *readiness = Readiness::Listening;
+            }
+        }
+        let entry = |member: &LiveNode| Some(format!("{}={}", member.node, member.address.as_deref()?));
+        let Some(entries) = self.members.iter().map(entry).collect::<Option<Vec<_>>>() else { return Ok(()) };
+        let all = entries.join(",");
+        for member in &mut self.members {
+            if let State::Starting { child, readiness: readiness @ Readiness::Listening, .. } = &mut member.state {
+                child.send_line(all.clone());
+                *readiness = Readiness::Informed;
+            }
+        }
+        Ok(())
+    }
+
+    fn started(&mut self, node: NodeId) -> Result<(), LiveError> {
+        let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
+        member.state = match std::mem::replace(&mut member.state, State::Down) {
+            State::Starting { child, .. } => State::Up(child),
+            other => other,
+        };
+        if member.incarnations > 1 {
+            self.news.push_back((node, News::Restarted));
+        }
+        if self.is_ending { self.stop(node) } else { Ok(()) }
+    }
+
+    /// Handles the end of a process: a planned crash, an orderly stop, an unexpected end, or a
+    /// failed start.
+    fn closed(&mut self, node: NodeId) -> Result<(), LiveError> {
+        let is_ending = self.is_ending;
+        let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
+        // A restarted process may find its address still in use for a short time.
+        let is_restart = member.address.is_some();
+        match std::mem::replace(&mut member.state, State::Down) {
+            State::Dying(mut child) => {
+                child.wait().map_err(|reason| LiveError::Signal { node, what: "killed", reason })?;
+                let journal = self.launch.journal(node, member.incarnation());
+                self.news.push_back((node, News::Crashed));
+                if std::fs::metadata(&journal).map_or(0, |file| file.len()) == 0 {
+                    // It crashed before it did anything visible, and has no journal.
+                    self.journals.retain(|path| *path != journal);
+                    return Ok(());
+                }
+                self.record_fault(Happening::Crashed { node, lost_writes: 0 })
+            }
+            State::Starting { child, readiness: Readiness::Silent, since }
+                if is_restart && since.elapsed() < READY_TIMEOUT =>
+            {
+                drop(child);
+                member.state = State::Refused { since };
+                let retry = quorate_core::Duration::from_nanos(RETRY.as_nanos() as u64);
+                self.retries.put(self.clock.now() + retry, node);
+                Ok(())
+            }
+            State::Starting { mut child, .. } | State::Up(mut child) | State::Stopped(mut child) => {
+                let status = child.wait().map_err(|reason| LiveError::Signal { node, what: "waited for", reason })?;
+                if is_ending && status.success() {
+                    Ok(())
+                } else {
+                    Err(LiveError::Died { node, status, log: child.log() })
+                }
+            }
+            State::Down | State::Refused { .. } => Ok(()),
+        }
+    }
+
+    fn carry_out_actions(&mut self, node: NodeId) -> Result<(), LiveError> {
+        while let Some(action) = self.members.get_mut(node.index()).and_then(LiveNode::next_action) {
+            match action {
+                Action::Kill(_) => self.kill(node)?,
+                Action::Start(_) => self.start(node)?,
+                Action::Stop(_) => self.pause(node)?,
+                Action::Continue(_) => self.proceed(node)?,
+                Action::Sever(_) | Action::Mend(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Kills a process. The crash is recorded once its last output is read.
+    fn kill(&mut self, node: NodeId) -> Result<(), LiveError> {
+        let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
+        if let State::Up(mut child) = std::mem::replace(&mut member.state, State::Down) {
+            child.kill().map_err(|reason| LiveError::Signal { node, what: "killed", reason })?;
+            member.state = State::Dying(child);
+            self.counts.kills += 1;
+        }
+        Ok(())
+    }
+
+    /// Pauses a process. The journal records the pause after it begins and the resumption before it
+    /// takes effect, so that no step of the node lies in between.
+    fn pause(&mut self, node: NodeId) -> Result<(), LiveError> {
+        let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
+        if let State::Up(child) = std::mem::replace(&mut member.state, State::Down) {
+            child.stop().map_err(|reason| LiveError::Signal { node, what: "paused", reason })?;
+            member.state = State::Stopped(child);
+            self.counts.stops += 1;
+            self.record_fault(Happening::Paused { node })?;
+        }
+        Ok(())
+    }
+
+    fn proceed(&mut self, node: NodeId) -> Result<(), LiveError> {
+        self.record_fault(Happening::Resumed { node })?;
+        let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
+        if let State::Stopped(child) = std::mem::replace(&mut member.state, State::Down) {
+            child.proceed().map_err(|reason| LiveError::Signal { node, what: "resumed", reason })?;
+            member.state = State::Up(child);
+        }
+        Ok(())
+    }
+
+    fn check_timeouts(&mut self) -> Result<(), LiveError> {
+        let is_late = |member: &&LiveNode| match &member.state {
+            State::Starting { since, .. } | State::Refused { since } => since.elapsed() > READY_TIMEOUT,
+            State::Down | State::Up(_) | State::Stopped(_) | State::Dying(_) => false,
+        };
+        let late = self.members.iter().find(is_late).map(|member| member.node);
+        late.map_or(Ok(()), |node| Err(self.late(node, "did not get ready")))
+    }
+
+    fn late(&mut self, node: NodeId, what: &'static str) -> LiveError {
+        let child = self.members.get_mut(node.index()).and_then(LiveNode::child);
+        let log = child.map(|child| child.log()).unwrap_or_default();
+        LiveError::Late { node, what, seconds: READY_TIMEOUT.as_secs(), log }
+    }
+}

@@ -1,0 +1,278 @@
+//! Elects one connection between two nodes that may both dial at the same time.
+//!
+//! Each dial has a number, which grows within an incarnation. A Hello carries the number of its
+//! dial and the last dial number of the receiver that its sender has welcomed. From these two a
+//! node can tell which messages crossed:
+//!
+//! ```text
+//! MEET-1  we have neither a connection nor a dial → we may dial; at most one of either at a time
+//! MEET-2  a Hello from an older incarnation, from another process with the same incarnation, or with
+//!         a number seen before → refuse
+//! MEET-3  our dial is welcomed, and a Hello says that its sender had not welcomed it yet → refuse:
+//!         it was sent before, and its sender has abandoned it since
+//! MEET-4  our Hello is unanswered, and a Hello says that its sender has not welcomed it yet → they
+//!         cross: the node with the lower number refuses, the other accepts
+//! MEET-5  every other Hello → accept; it replaces our connection or dial
+//! ```
+//!
+//! In MEET-4 the dial of the lower node wins. If that dial fails, both nodes try again.
+
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod tests;
+
+use crate::frame::{Birth, Dial, Header, Hello, Refusal, Welcome};
+use quorate_core::{Incarnation, NodeId};
+
+/// One operating-system process that runs a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcessIdentity {
+    pub incarnation: Incarnation,
+    /// Distinguishes two processes that claim the same incarnation.
+    pub birth: Birth,
+}
+
+/// A connection, identified by the side that dialled it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Connection {
+    /// This node dialled.
+    Ours(Dial),
+    /// The peer dialled, in this incarnation.
+    Theirs(Incarnation, Dial),
+}
+
+/// The parts of a received Hello that matter for the election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IncomingHello {
+    pub process: ProcessIdentity,
+    pub dial: Dial,
+    /// The last dial of our incarnation `knows` that the peer welcomed.
+    pub welcomed: Dial,
+    /// Our incarnation that the peer was connected to last.
+    pub knows: Option<Incarnation>,
+}
+
+/// The election's part of the Hello that we send, valid only at this instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OutgoingHello {
+    pub dial: Dial,
+    /// The last dial of the peer's incarnation `knows` that we welcomed.
+    pub welcomed: Dial,
+    /// The peer's incarnation that we were connected to last.
+    pub knows: Option<Incarnation>,
+}
+
+/// The reply to a received Hello.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HelloReply {
+    /// The connection is elected. Send a Welcome and close the replaced connection.
+    Welcome {
+        connection: Connection,
+        /// The connection, or our own unanswered dial, that this one replaces.
+        replaced: Option<Connection>,
+    },
+    /// Send the refusal and close the connection. Our connection or dial is unaffected.
+    Refuse(Refusal),
+}
+
+/// The consequence of a received Welcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WelcomeOutcome {
+    /// The connection is elected.
+    Established(Connection),
+    /// Another connection replaced the dial in the meantime. Close it.
+    Abandoned,
+    /// This process of the peer is not acceptable. Close the connection.
+    Refuse(Refusal),
+}
+
+/// One node's state of the election with one peer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ConnectionElection {
+    is_lower: bool,
+    incarnation: Incarnation,
+    dialled: Dial,
+    known: Option<KnownPeer>,
+    state: State,
+}
+
+/// The process of the peer that we were connected to last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct KnownPeer {
+    process: ProcessIdentity,
+    /// The last dial that we have answered.
+    seen: Dial,
+    /// The last dial that we have welcomed.
+    welcomed: Dial,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum State {
+    Disconnected,
+    /// We are opening a connection; the peer does not know of it yet.
+    Connecting(Dial),
+    /// We have sent a Hello and wait for the reply.
+    AwaitingReply(Dial),
+    Connected(Connection),
+}
+
+impl ConnectionElection {
+    /// The state of a node that has not been connected to the peer yet.
+    pub fn new(me: NodeId, incarnation: Incarnation, peer: NodeId) -> Self {
+        Self { is_lower: me < peer, incarnation, dialled: Dial::NONE, known: None, state: State::Disconnected }
+    }
+
+    /// The elected connection, if there is one.
+    pub fn connection(&self) -> Option<Connection> {
+        match self.state {
+            State::Connected(connection) => Some(connection),
+            State::Disconnected | State::Connecting(_) | State::AwaitingReply(_) => None,
+        }
+    }
+
+    /// Whether the node may dial. The driver waits before it does, with a growing backoff.
+    pub fn may_dial(&self) -> bool {
+        self.state == State::Disconnected
+    }
+
+    /// MEET-1. Starts a dial. Returns `None` if there is a connection or a dial already.
+    pub fn dial(&mut self) -> Option<Dial> {
+        if !self.may_dial() {
+            return None;
+        }
+        self.dialled = self.dialled.next();
+        self.state = State::Connecting(self.dialled);
+        Some(self.dialled)
+    }
+
+    /// The dial's connection is open. Returns the contents of our Hello, which the caller must send
+    /// at once, or `None` if another connection replaced the dial and the caller must close it.
+    pub fn connected(&mut self, dial: Dial) -> Option<OutgoingHello> {
+        if self.state != State::Connecting(dial) {
+            return None;
+        }
+        self.state = State::AwaitingReply(dial);
+        let welcomed = self.known.map_or(Dial::NONE, |known| known.welcomed);
+        Some(OutgoingHello { dial, welcomed, knows: self.known.map(|known| known.process.incarnation) })
+    }
+
+    /// The peer answered our dial with a Welcome.
+    pub fn welcomed(&mut self, dial: Dial, process: ProcessIdentity) -> WelcomeOutcome {
+        if self.state != State::AwaitingReply(dial) {
+            return WelcomeOutcome::Abandoned;
+        }
+        if let Err(refusal) = self.check_process(process) {
+            self.state = State::Disconnected;
+            return WelcomeOutcome::Refuse(refusal);
+        }
+        if self.known.is_none_or(|known| known.process != process) {
+            self.known = Some(KnownPeer { process, seen: Dial::NONE, welcomed: Dial::NONE });
+        }
+        self.state = State::Connected(Connection::Ours(dial));
+        WelcomeOutcome::Established(Connection::Ours(dial))
+    }
+
+    /// The peer refused our dial, or the dial failed without a reply. Returns `false` if the dial
+    /// had been replaced, which changes nothing.
+    pub fn failed(&mut self, dial: Dial) -> bool {
+        let is_current = matches!(self.state, State::Connecting(own) | State::AwaitingReply(own) if own == dial);
+        if is_current {
+            self.state = State::Disconnected;
+        }
+        is_current
+    }
+
+    /// A connection ended. Returns `false` if it had been replaced, which changes nothing.
+    pub fn lost(&mut self, connection: Connection) -> bool {
+        let is_current = self.state == State::Connected(connection);
+        if is_current {
+            self.state = State::Disconnected;
+        }
+        is_current
+    }
+
+    /// Decides about a Hello on a connection that the peer dialled.
+    pub fn accept(&mut self, hello: &IncomingHello) -> HelloReply {
+        match self.check(hello) {
+            Ok(()) => self.welcome(hello),
+            Err(refusal) => HelloReply::Refuse(refusal),
+        }
+    }
+
+    /// MEET-5.
+    fn welcome(&mut self, hello: &IncomingHello) -> HelloReply {
+        let IncomingHello { process, dial, .. } = *hello;
+        let replaced = match self.state {
+            State::Disconnected => None,
+            State::Connecting(own) | State::AwaitingReply(own) => Some(Connection::Ours(own)),
+            State::Connected(connection) => Some(connection),
+        };
+        let connection = Connection::Theirs(process.incarnation, dial);
+        self.known = Some(KnownPeer { process, seen: dial, welcomed: dial });
+        self.state = State::Connected(connection);
+        HelloReply::Welcome { connection, replaced }
+    }
+
+    fn check(&mut self, hello: &IncomingHello) -> Result<(), Refusal> {
+        if hello.knows > Some(self.incarnation) {
+            return Err(Refusal::SupersededIncarnation { mine: self.incarnation });
+        }
+        self.check_process(hello.process)?;
+        let is_known = self.record_dial(hello)?;
+        // Dials of an older incarnation of ours say nothing about the dials of this one.
+        let welcomed = if hello.knows == Some(self.incarnation) { hello.welcomed } else { Dial::NONE };
+        match self.state {
+            // MEET-4. The other node abandons its own dial when ours arrives.
+            State::AwaitingReply(own) if self.is_lower && welcomed < own => Err(Refusal::Crossed),
+            // MEET-3. Another incarnation may dial, because the one that welcomed us has ended.
+            State::Connected(Connection::Ours(own)) if is_known && welcomed < own => Err(Refusal::Crossed),
+            State::Disconnected | State::Connecting(_) | State::AwaitingReply(_) | State::Connected(_) => Ok(()),
+        }
+    }
+
+    /// MEET-2, for the process.
+    fn check_process(&self, process: ProcessIdentity) -> Result<(), Refusal> {
+        let Some(KnownPeer { process: known, .. }) = self.known else { return Ok(()) };
+        if process.incarnation < known.incarnation {
+            Err(Refusal::OlderIncarnation { known: known.incarnation })
+        } else if process.incarnation == known.incarnation && process.birth != known.birth {
+            Err(Refusal::TwinLife { known: known.incarnation })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// MEET-2, for the dial: each number counts once, whatever the reply. Returns whether the known
+    /// process dialled.
+    fn record_dial(&mut self, hello: &IncomingHello) -> Result<bool, Refusal> {
+        let Some(known) = self.known.as_mut().filter(|known| known.process == hello.process) else {
+            return Ok(false);
+        };
+        if hello.dial <= known.seen {
+            return Err(Refusal::Stale);
+        }
+        known.seen = hello.dial;
+        Ok(true)
+    }
+}
+
+impl ProcessIdentity {
+    /// The process that sent a Hello.
+    pub fn from_hello(header: &Header, hello: &Hello) -> Self {
+        Self { incarnation: header.incarnation, birth: hello.birth }
+    }
+
+    /// The process that sent a Welcome.
+    pub fn from_welcome(header: &Header, welcome: &Welcome) -> Self {
+        Self { incarnation: header.incarnation, birth: welcome.birth }
+    }
+}
+
+impl IncomingHello {
+    /// Extracts the election's part of a received Hello.
+    pub fn new(header: &Header, hello: &Hello) -> Self {
+        let Hello { dial, welcomed, knows, .. } = *hello;
+        Self { process: ProcessIdentity::from_hello(header, hello), dial, welcomed, knows }
+    }
+}

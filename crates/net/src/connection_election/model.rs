@@ -1,0 +1,476 @@
+//! An exhaustive check of the connection election between two nodes.
+//!
+//! Each node dials a few times whenever it may, and once more each time the system is quiescent
+//! without a connection, which models a growing backoff. Connections fail before and after they are
+//! established. Each end notices a failure at any later time and after receiving any prefix of the
+//! packets under way; sometimes one end never notices. A node restarts as its next incarnation.
+//!
+//! Invariants in every state: no Hello that was ever sent, delayed or replayed, displaces a
+//! connection that both nodes hold. In a quiescent state both nodes hold the same connection, or
+//! neither holds one that the other has closed and that it would never notice. After every node
+//! that may dial has dialled once without a fault, they are connected. So a node that holds a dead
+//! connection unknowingly does not prevent a new one.
+
+use super::{
+    Connection, ConnectionElection, HelloReply, IncomingHello, KnownPeer, OutgoingHello, ProcessIdentity, State,
+    WelcomeOutcome,
+};
+use crate::frame::{Birth, Dial};
+use quorate_core::{Incarnation, NodeId};
+use std::collections::{BTreeSet, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+const DIALLER: usize = 0;
+const ACCEPTOR: usize = 1;
+
+#[derive(Clone, Debug, Hash)]
+struct World {
+    nodes: [Node; 2],
+    pipes: Vec<Pipe>,
+    /// Every Hello that was ever sent, with its receiver.
+    sent_hellos: BTreeSet<(usize, IncomingHello)>,
+    cuts_left: u8,
+    restarts_left: u8,
+    /// How often both backoffs have elapsed since the last fault.
+    rounds: u8,
+}
+
+#[derive(Clone, Debug, Hash)]
+struct Node {
+    election: ConnectionElection,
+    process: ProcessIdentity,
+    /// Number of dials that it makes whenever it may.
+    spare_dials: u8,
+    /// Whether its backoff has elapsed in a quiescent state since its last dial.
+    has_backoff_elapsed: bool,
+}
+
+/// A connection as the network sees it.
+#[derive(Clone, Debug, Hash)]
+struct Pipe {
+    dialler: usize,
+    incarnation: Incarnation,
+    dial: Dial,
+    is_up: bool,
+    is_cut: bool,
+    /// The ends of the dialler and of the acceptor.
+    ends: [End; 2],
+}
+
+#[derive(Clone, Debug, Hash)]
+struct End {
+    is_open: bool,
+    inbox: Vec<Packet>,
+}
+
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
+enum Packet {
+    Hello(IncomingHello),
+    Welcome(ProcessIdentity),
+    Refuse,
+    Closed,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Dial(usize),
+    Connect(usize),
+    Unreachable(usize),
+    Deliver {
+        pipe: usize,
+        end: usize,
+    },
+    /// The connection breaks. The first `kept` packets still reach each end; the `unaware` end
+    /// never notices.
+    Cut {
+        pipe: usize,
+        kept: [usize; 2],
+        unaware: Option<usize>,
+    },
+    Restart {
+        node: usize,
+        manner: Manner,
+    },
+    TimeOut {
+        pipe: usize,
+        end: usize,
+    },
+    /// The backoffs of both nodes elapse.
+    ElapseBackoffs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// The packets it has sent arrive, followed by the close of the connection.
+    Orderly,
+    /// The packets it has sent are lost, and the peer notices the close.
+    Lossy,
+    /// The machine vanishes; the peer notices nothing.
+    Silent,
+}
+
+impl World {
+    fn new(spare_dials: u8, cuts_left: u8, restarts_left: u8) -> Self {
+        let process = ProcessIdentity { incarnation: Incarnation::FIRST, birth: Birth(0) };
+        let node = |node| Node { election: fresh(node, process), process, spare_dials, has_backoff_elapsed: false };
+        let nodes = [node(0), node(1)];
+        Self { nodes, pipes: Vec::new(), sent_hellos: BTreeSet::new(), cuts_left, restarts_left, rounds: 0 }
+    }
+
+    fn is_quiescent(&self) -> bool {
+        self.pipes.iter().all(|pipe| pipe.is_up && pipe.ends.iter().all(|end| end.inbox.is_empty()))
+    }
+
+    fn shared_connection(&self) -> Option<&Pipe> {
+        let holds = |pipe: &Pipe, end: usize| {
+            self.nodes[pipe.node(end)].election.connection() == Some(pipe.name(end)) && pipe.ends[end].is_open
+        };
+        self.pipes.iter().find(|pipe| !pipe.is_cut && holds(pipe, DIALLER) && holds(pipe, ACCEPTOR))
+    }
+
+    fn actions(&self) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for (place, node) in self.nodes.iter().enumerate() {
+            if node.election.may_dial() && (node.has_backoff_elapsed || node.spare_dials > 0) {
+                actions.push(Action::Dial(place));
+            }
+            if self.restarts_left > 0 {
+                let manners = [Manner::Orderly, Manner::Lossy, Manner::Silent];
+                actions.extend(manners.map(|manner| Action::Restart { node: place, manner }));
+            }
+        }
+        for (place, pipe) in self.pipes.iter().enumerate() {
+            pipe.actions(place, self.cuts_left > 0, &mut actions);
+        }
+        if self.is_quiescent() && self.shared_connection().is_none() {
+            actions.extend(self.pending_timeouts().map(|(pipe, end)| Action::TimeOut { pipe, end }));
+            actions.extend((!self.can_progress()).then_some(Action::ElapseBackoffs));
+        }
+        actions
+    }
+
+    /// Whether a dial or a timeout is possible, although the state is quiescent.
+    fn can_progress(&self) -> bool {
+        self.nodes.iter().any(|node| node.has_backoff_elapsed && node.election.may_dial())
+            || self.pending_timeouts().next().is_some()
+    }
+
+    /// Ends of dead connections where a timeout must fire: the node waits for the reply to a Hello
+    /// that did not arrive, or neither node can dial and it waits for anything at all. While one of
+    /// the two nodes can dial and knows that the connection is dead, the other node's timeout must
+    /// not be needed.
+    fn pending_timeouts(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let do_both_hold = self.nodes.iter().all(|node| node.election.connection().is_some());
+        let can_any_dial = self.nodes.iter().any(|node| node.election.may_dial());
+        let is_pending = move |(place, end): &(usize, usize)| {
+            let pipe = &self.pipes[*place];
+            let state = self.nodes[pipe.node(*end)].election.state;
+            let is_welcomed = self.nodes[pipe.node(1 - *end)].has_welcomed(pipe);
+            let is_asking =
+                *end == DIALLER && state == State::AwaitingReply(pipe.dial) && !(can_any_dial && is_welcomed);
+            let is_holding = do_both_hold && state == State::Connected(pipe.name(*end));
+            pipe.is_cut && pipe.ends[*end].is_open && (is_asking || is_holding)
+        };
+        (0..self.pipes.len()).flat_map(|place| [(place, DIALLER), (place, ACCEPTOR)]).filter(is_pending)
+    }
+
+    /// Whether the node holds a connection that the other end has closed, and no failure explains
+    /// why it has not noticed.
+    fn holds_closed_connection(&self, place: usize) -> bool {
+        let Some(connection) = self.nodes[place].election.connection() else { return false };
+        let is_dead = |pipe: &Pipe| pipe.is_cut && pipe.name(pipe.end(place)) == connection;
+        !self.pipes.iter().any(is_dead)
+    }
+
+    fn after(&self, action: Action) -> Self {
+        let mut world = self.clone();
+        match action {
+            Action::Dial(node) => world.dial(node),
+            Action::Connect(pipe) => world.connect(pipe),
+            Action::Unreachable(pipe) => world.unreachable(pipe),
+            Action::Deliver { pipe, end } => world.deliver(pipe, end),
+            Action::Cut { pipe, kept, unaware } => world.cut(pipe, kept, unaware),
+            Action::Restart { node, manner } => world.restart(node, manner),
+            Action::TimeOut { pipe, end } => world.time_out(pipe, end),
+            Action::ElapseBackoffs => {
+                world.rounds += 1;
+                world.nodes.iter_mut().for_each(|node| node.has_backoff_elapsed = true);
+            }
+        }
+        world.pipes.retain(|pipe| pipe.ends.iter().any(|end| end.is_open));
+        world
+    }
+
+    fn dial(&mut self, place: usize) {
+        let node = &mut self.nodes[place];
+        let dial = node.election.dial().expect("it may dial");
+        if node.has_backoff_elapsed {
+            node.has_backoff_elapsed = false;
+        } else {
+            node.spare_dials -= 1;
+        }
+        let end = || End { is_open: true, inbox: Vec::new() };
+        let ends = [end(), end()];
+        let incarnation = node.process.incarnation;
+        self.pipes.push(Pipe { dialler: place, incarnation, dial, is_up: false, is_cut: false, ends });
+    }
+
+    fn connect(&mut self, place: usize) {
+        let pipe = &mut self.pipes[place];
+        let node = &mut self.nodes[pipe.dialler];
+        let Some(outgoing) = node.election.connected(pipe.dial) else {
+            pipe.ends.iter_mut().for_each(|end| end.is_open = false);
+            return;
+        };
+        pipe.is_up = true;
+        let OutgoingHello { dial, welcomed, knows } = outgoing;
+        let hello = IncomingHello { process: node.process, dial, welcomed, knows };
+        pipe.send(ACCEPTOR, Packet::Hello(hello));
+        self.sent_hellos.insert((1 - pipe.dialler, hello));
+    }
+
+    fn unreachable(&mut self, place: usize) {
+        let pipe = &mut self.pipes[place];
+        pipe.ends.iter_mut().for_each(|end| end.is_open = false);
+        self.nodes[pipe.dialler].election.failed(pipe.dial);
+        self.fault();
+    }
+
+    fn cut(&mut self, place: usize, kept: [usize; 2], unaware: Option<usize>) {
+        let pipe = &mut self.pipes[place];
+        for (side, end) in pipe.ends.iter_mut().enumerate() {
+            end.inbox.truncate(kept[side]);
+            if unaware != Some(side) {
+                end.inbox.push(Packet::Closed);
+            }
+        }
+        pipe.is_cut = true;
+        self.fault();
+    }
+
+    fn fault(&mut self) {
+        self.cuts_left -= 1;
+        self.rounds = 0;
+    }
+
+    fn time_out(&mut self, place: usize, end: usize) {
+        self.end(place, end);
+        self.rounds = 0;
+    }
+
+    fn restart(&mut self, place: usize, manner: Manner) {
+        let node = &mut self.nodes[place];
+        let incarnation = node.process.incarnation.next();
+        node.process = ProcessIdentity { incarnation, birth: Birth(incarnation.0) };
+        node.election = fresh(place, node.process);
+        for pipe in &mut self.pipes {
+            let end = pipe.end(place);
+            match (pipe.is_up, end) {
+                (true, _) => {
+                    if manner != Manner::Orderly && !pipe.is_cut {
+                        pipe.ends[1 - end].inbox.clear();
+                    }
+                    pipe.is_cut |= manner == Manner::Silent;
+                    pipe.close(end);
+                }
+                (false, DIALLER) => pipe.ends.iter_mut().for_each(|end| end.is_open = false),
+                // A dial that has not reached the old process reaches the new one.
+                (false, _) => {}
+            }
+        }
+        self.restarts_left -= 1;
+        self.rounds = 0;
+    }
+
+    fn deliver(&mut self, place: usize, end: usize) {
+        let pipe = &mut self.pipes[place];
+        let packet = pipe.ends[end].inbox.remove(0);
+        let (dial, name, node) = (pipe.dial, pipe.name(end), pipe.node(end));
+        let election = &mut self.nodes[node].election;
+        match packet {
+            Packet::Hello(hello) => match election.accept(&hello) {
+                HelloReply::Welcome { connection, replaced } => {
+                    assert_eq!(connection, name);
+                    pipe.send(DIALLER, Packet::Welcome(self.nodes[node].process));
+                    replaced.into_iter().for_each(|replaced| self.close_replaced(node, replaced));
+                }
+                HelloReply::Refuse(_) => {
+                    pipe.send(DIALLER, Packet::Refuse);
+                    pipe.close(end);
+                }
+            },
+            Packet::Welcome(process) => match election.welcomed(dial, process) {
+                WelcomeOutcome::Established(connection) => assert_eq!(connection, name),
+                WelcomeOutcome::Abandoned | WelcomeOutcome::Refuse(_) => pipe.close(end),
+            },
+            Packet::Refuse => {
+                election.failed(dial);
+                pipe.close(end);
+            }
+            Packet::Closed => self.end(place, end),
+        }
+    }
+
+    fn end(&mut self, place: usize, end: usize) {
+        let pipe = &mut self.pipes[place];
+        let election = &mut self.nodes[pipe.node(end)].election;
+        if !election.lost(pipe.name(end)) && end == DIALLER {
+            election.failed(pipe.dial);
+        }
+        pipe.close(end);
+    }
+
+    /// The node closes a connection that was replaced. A dial that is still connecting continues,
+    /// and is closed once it is up.
+    fn close_replaced(&mut self, node: usize, connection: Connection) {
+        for pipe in self.pipes.iter_mut().filter(|pipe| pipe.is_up) {
+            let end = pipe.end(node);
+            if pipe.name(end) == connection && pipe.ends[end].is_open {
+                pipe.close(end);
+            }
+        }
+    }
+
+    /// The violated invariant, if any.
+    fn violation(&self) -> Option<String> {
+        if self.shared_connection().is_some() {
+            return self.sent_hellos.iter().find_map(|(to, hello)| {
+                match self.nodes[*to].election.clone().accept(hello) {
+                    HelloReply::Refuse(_) => None,
+                    HelloReply::Welcome { .. } => Some(format!("{hello:?} displaces the connection that both hold")),
+                }
+            });
+        }
+        if !self.is_quiescent() {
+            None
+        } else if (0..2).any(|node| self.holds_closed_connection(node)) {
+            Some("one node holds for ever a connection that the other has closed".into())
+        } else if self.rounds > 0 && !self.can_progress() {
+            Some("every node that may dial has dialled without a fault, and they are not connected".into())
+        } else {
+            None
+        }
+    }
+}
+
+impl Node {
+    fn has_welcomed(&self, pipe: &Pipe) -> bool {
+        let is_same = |known: KnownPeer| known.process.incarnation == pipe.incarnation && known.welcomed >= pipe.dial;
+        self.election.known.is_some_and(is_same)
+    }
+}
+
+impl Pipe {
+    fn end(&self, node: usize) -> usize {
+        if self.dialler == node { DIALLER } else { ACCEPTOR }
+    }
+
+    fn node(&self, end: usize) -> usize {
+        if end == DIALLER { self.dialler } else { 1 - self.dialler }
+    }
+
+    fn name(&self, end: usize) -> Connection {
+        if end == DIALLER { Connection::Ours(self.dial) } else { Connection::Theirs(self.incarnation, self.dial) }
+    }
+
+    fn send(&mut self, to: usize, packet: Packet) {
+        if self.ends[to].is_open && !self.is_cut {
+            self.ends[to].inbox.push(packet);
+        }
+    }
+
+    fn close(&mut self, end: usize) {
+        self.ends[end] = End { is_open: false, inbox: Vec::new() };
+        self.send(1 - end, Packet::Closed);
+    }
+
+    fn actions(&self, place: usize, may_fail: bool, actions: &mut Vec<Action>) {
+        if !self.is_up {
+            actions.push(Action::Connect(place));
+            actions.extend(may_fail.then_some(Action::Unreachable(place)));
+            return;
+        }
+        let is_waiting = |end: &usize| !self.ends[*end].inbox.is_empty();
+        actions
+            .extend([DIALLER, ACCEPTOR].into_iter().filter(is_waiting).map(|end| Action::Deliver { pipe: place, end }));
+        if may_fail && !self.is_cut && self.ends.iter().all(|end| end.is_open) {
+            for first in 0..=self.ends[0].inbox.len() {
+                for second in 0..=self.ends[1].inbox.len() {
+                    let cut = |unaware| Action::Cut { pipe: place, kept: [first, second], unaware };
+                    actions.extend([None, Some(DIALLER), Some(ACCEPTOR)].map(cut));
+                }
+            }
+        }
+    }
+}
+
+fn fresh(place: usize, process: ProcessIdentity) -> ConnectionElection {
+    ConnectionElection::new(NodeId::from_index(place), process.incarnation, NodeId::from_index(1 - place))
+}
+
+/// Visits every reachable state. Returns the number of states, and of quiescent states with a
+/// shared connection.
+fn explore(world: World) -> (usize, usize) {
+    let (mut seen, mut connected) = (HashSet::new(), 0);
+    let mut path: Vec<Action> = Vec::new();
+    let mut open = vec![(0, None, world)];
+    while let Some((depth, action, world)) = open.pop() {
+        path.truncate(depth);
+        path.extend(action);
+        if !seen.insert(fingerprint(&world)) {
+            continue;
+        }
+        if let Some(violation) = world.violation() {
+            panic!("{violation}, after {path:?}, in {world:?}");
+        }
+        connected += usize::from(world.is_quiescent() && world.shared_connection().is_some());
+        let depth = path.len();
+        open.extend(world.actions().into_iter().map(|action| (depth, Some(action), world.after(action))));
+    }
+    (seen.len(), connected)
+}
+
+fn fingerprint(world: &World) -> (u64, u64) {
+    let hash = |salt: u8| {
+        let mut hasher = DefaultHasher::new();
+        (salt, world).hash(&mut hasher);
+        hasher.finish()
+    };
+    (hash(1), hash(2))
+}
+
+fn check_all_states(spare_dials: u8, cuts: u8, restarts: u8) -> (usize, usize) {
+    let (states, connected) = explore(World::new(spare_dials, cuts, restarts));
+    println!("{states} states, of which {connected} are quiescent with a shared connection");
+    assert!(connected > 0);
+    (states, connected)
+}
+
+#[test]
+fn two_nodes_that_dial_at_once_connect_without_faults() {
+    check_all_states(3, 0, 0);
+}
+
+#[test]
+fn two_nodes_reconnect_however_one_connection_breaks() {
+    check_all_states(2, 1, 0);
+    check_all_states(0, 2, 0);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn two_nodes_reconnect_however_two_connections_break() {
+    check_all_states(2, 2, 0);
+}
+
+#[test]
+fn a_restarted_node_reconnects() {
+    check_all_states(1, 0, 1);
+    check_all_states(0, 1, 1);
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn a_restarted_node_reconnects_however_a_connection_breaks() {
+    check_all_states(1, 1, 1);
+}

@@ -1,0 +1,253 @@
+//! A link shared by the node, which pushes messages, and the tasks of its connection, which send
+//! them.
+
+use crate::frame::{Body, Header};
+use crate::link::{Link, LinkError, Met, Origin, Reception, Room};
+use bytes::Bytes;
+use quorate_core::{Epoch, Incarnation, NodeId};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// A [`Link`] behind a lock, with notifications between the node and its connection.
+pub(crate) struct LinkHandle {
+    state: Mutex<State>,
+    /// Notified when there is something to write.
+    wake: Notify,
+    /// Notified when the node ends.
+    closed: Notify,
+    /// Notified when a crowded link has room again.
+    drained: Arc<Notify>,
+    epoch: Arc<AtomicU64>,
+}
+
+struct State {
+    link: Link,
+    stats: LinkStats,
+    is_closing: bool,
+    /// When the last bytes arrived from the peer; `None` while this node does not read from it.
+    last_read: Option<Instant>,
+    /// Whether clients wait for the link to become less crowded.
+    was_crowded: bool,
+    /// Whether the log already reports that messages are dropped.
+    has_reported_loss: bool,
+}
+
+/// Statistics of one link since the node started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkStats {
+    pub is_connected: bool,
+    pub connections: u64,
+    pub held_bytes: usize,
+    pub overflowed: u64,
+    /// Number of messages dropped because the peer restarted as another incarnation.
+    pub outlived: u64,
+    /// Number of duplicate messages that were discarded.
+    pub repeated: u64,
+}
+
+/// The next thing for the writer of a connection to do.
+pub(crate) enum WriteTask {
+    Frame(Bytes),
+    /// Nothing to send yet, but an acknowledgement is due soon.
+    AcknowledgeSoon,
+    Idle,
+    /// Send this last frame and close the connection.
+    Close(Bytes),
+}
+
+impl LinkHandle {
+    pub(crate) fn new(origin: Origin, peer: NodeId, room: Room, drained: Arc<Notify>, epoch: Arc<AtomicU64>) -> Self {
+        let state = State {
+            link: Link::new(origin, peer, room),
+            stats: LinkStats::default(),
+            is_closing: false,
+            last_read: None,
+            was_crowded: false,
+            has_reported_loss: false,
+        };
+        Self { state: Mutex::new(state), wake: Notify::new(), closed: Notify::new(), drained, epoch }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A poisoned lock still guards a consistent link, because the methods of a link do not
+        // panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn epoch(&self) -> Epoch {
+        Epoch(self.epoch.load(Ordering::Relaxed))
+    }
+
+    // Called by the node.
+
+    /// Pushes messages to the link. `bytes` holds them one after another, and `ends` the number and
+    /// end offset of each. Returns how many the link did not accept.
+    pub(crate) fn push_all(&self, bytes: &[u8], ends: &[(u64, usize)]) -> usize {
+        let mut state = self.state();
+        let mut start = 0;
+        let mut refused = 0;
+        for (number, end) in ends {
+            let message = bytes.get(start..*end).unwrap_or_default();
+            refused += usize::from(state.link.push(*number, message).is_err());
+            start = *end;
+        }
+        drop(state);
+        self.wake.notify_one();
+        refused
+    }
+
+    pub(crate) fn is_crowded(&self) -> bool {
+        let mut state = self.state();
+        state.was_crowded = state.link.is_crowded();
+        state.was_crowded
+    }
+
+    /// Counts dropped messages, and logs the first loss since the link last had room.
+    pub(crate) fn report_loss(&self, messages: usize, sentence: &str) {
+        let mut state = self.state();
+        state.stats.overflowed += messages as u64;
+        if !std::mem::replace(&mut state.has_reported_loss, true) {
+            tracing::warn!("{sentence} The node dropped them, and drops further messages until the link has room.");
+        }
+    }
+
+    /// Records that the node consumed a batch of `bytes`, so that the link acknowledges it.
+    pub(crate) fn record_consumed(&self, incarnation: Incarnation, reception: &Reception, bytes: usize) {
+        let mut state = self.state();
+        let owed = state.link.has_unacknowledged();
+        state.link.heard(incarnation, reception.last(), bytes);
+        state.stats.repeated = reception.repeated();
+        let wake = !owed || state.link.owes_acknowledgement();
+        drop(state);
+        if wake {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Starts closing, because the node ends: the connection writes what is queued and then closes.
+    pub(crate) fn close(&self) {
+        self.state().is_closing = true;
+        self.wake.notify_one();
+        self.closed.notify_waiters();
+    }
+
+    /// Waits until [`close`](Self::close) is called.
+    pub(crate) async fn wait_for_close(&self) {
+        let closed = self.closed.notified();
+        if !self.is_closing() {
+            closed.await;
+        }
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.state().is_closing
+    }
+
+    pub(crate) fn stats(&self) -> LinkStats {
+        let state = self.state();
+        LinkStats { held_bytes: state.link.held_bytes(), ..state.stats }
+    }
+
+    // Called by the connection.
+
+    pub(crate) fn header(&self) -> Header {
+        self.state().link.header(self.epoch())
+    }
+
+    /// The header of a Hello to this incarnation of the peer. It acknowledges nothing if the link
+    /// has received its messages from another one.
+    pub(crate) fn hello_header(&self, incarnation: Option<Incarnation>) -> Header {
+        let state = self.state();
+        let header = state.link.header(self.epoch());
+        if state.link.life() == incarnation { header } else { Header { acknowledged: 0, ..header } }
+    }
+
+    /// Starts using a new connection; see [`Link::meet`].
+    pub(crate) fn begin_connection(&self, header: &Header, knows: Option<Incarnation>) -> Result<Met, LinkError> {
+        let mut state = self.state();
+        let met = state.link.meet(header, knows)?;
+        state.stats.is_connected = true;
+        state.stats.connections += 1;
+        if let Met::Reborn { dropped } = met {
+            state.stats.outlived += dropped;
+        }
+        self.wake_clients(&mut state);
+        Ok(met)
+    }
+
+    pub(crate) fn end_connection(&self) {
+        self.state().stats.is_connected = false;
+    }
+
+    /// Applies the acknowledgement in the header of a received frame.
+    pub(crate) fn receive_header(&self, header: &Header) -> Result<(), LinkError> {
+        let mut state = self.state();
+        state.link.hear(header)?;
+        self.wake_clients(&mut state);
+        if state.is_closing {
+            self.wake.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Lets clients continue if the link has room again.
+    fn wake_clients(&self, state: &mut State) {
+        if !state.link.is_crowded() {
+            state.has_reported_loss = false;
+            if std::mem::take(&mut state.was_crowded) {
+                self.drained.notify_one();
+            }
+        }
+    }
+
+    /// Records that bytes arrived from the peer, or that this node reads from it again.
+    pub(crate) fn restart_idle_timer(&self) {
+        self.state().last_read = Some(Instant::now());
+    }
+
+    /// Stops measuring idle time while this node does not read from the peer.
+    pub(crate) fn pause_idle_timer(&self) {
+        self.state().last_read = None;
+    }
+
+    /// How long the peer has sent nothing, although this node was reading.
+    pub(crate) fn idle_time(&self) -> Duration {
+        self.state().last_read.map_or(Duration::ZERO, |last_read| last_read.elapsed())
+    }
+
+    pub(crate) fn next_write(&self) -> WriteTask {
+        let epoch = self.epoch();
+        let mut state = self.state();
+        if let Some(frame) = state.link.take(epoch) {
+            return WriteTask::Frame(frame);
+        }
+        if state.is_closing {
+            // Keep the connection until the peer has acknowledged everything; the runtime limits
+            // the wait.
+            if state.link.held_bytes() > 0 {
+                return WriteTask::Idle;
+            }
+            return WriteTask::Close(state.link.frame(epoch, &Body::Bye("it was stopped".into())));
+        }
+        if state.link.owes_acknowledgement() {
+            return WriteTask::Frame(state.link.frame(epoch, &Body::Ack));
+        }
+        if state.link.has_unacknowledged() { WriteTask::AcknowledgeSoon } else { WriteTask::Idle }
+    }
+
+    /// A frame without messages, which shows that this node is alive and acknowledges what has
+    /// arrived.
+    pub(crate) fn keepalive(&self) -> Bytes {
+        let epoch = self.epoch();
+        let mut state = self.state();
+        let body = if state.link.has_unacknowledged() { Body::Ack } else { Body::Ping };
+        state.link.frame(epoch, &body)
+    }
+
+    /// Waits until there may be something to write.
+    pub(crate) async fn wait_for_work(&self) {
+        self.wake.notified().await;
+    }
+}

@@ -1,0 +1,102 @@
+//! The task that accepts connections and hands each one to the task of the peer that opened it.
+
+use crate::context::Context;
+use crate::frame::Refusal;
+use crate::handshake::{HandshakeError, PendingConnection, describe_rejection, receive_hello, send_refusal};
+use crate::rate_limited_log::WINDOW;
+use quorate_core::NodeId;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+/// Queues of connections that have sent a valid Hello, by the peer that sent it.
+pub(crate) type PeerQueues = BTreeMap<NodeId, mpsc::Sender<PendingConnection>>;
+
+/// Delay before the next accept after the system failed one, for example for want of file
+/// descriptors.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
+
+/// Accepts connections and runs the first part of their handshake.
+pub(crate) struct Listener {
+    pub(crate) context: Arc<Context>,
+    pub(crate) socket: TcpListener,
+    pub(crate) peer_queues: PeerQueues,
+}
+
+impl Listener {
+    /// Accepts connections until the future is dropped. The number of concurrent handshakes is
+    /// bounded: a new connection displaces the oldest one, because an honest peer finishes its
+    /// handshake quickly.
+    pub(crate) async fn run(self) {
+        let Self { context, socket, peer_queues } = self;
+        let peer_queues = Arc::new(peer_queues);
+        let mut handshakes = JoinSet::new();
+        let mut order: VecDeque<AbortHandle> = VecDeque::new();
+        let mut report_suppressed = interval(WINDOW);
+        report_suppressed.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let accepted = tokio::select! {
+                accepted = socket.accept() => accepted,
+                Some(_) = handshakes.join_next() => continue,
+                _ = report_suppressed.tick() => {
+                    context.log.report_suppressed();
+                    continue;
+                }
+            };
+            let (stream, from) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    context.log.warn(format_args!(
+                        "Cannot accept a connection: {error}. Existing connections are not affected; trying again."
+                    ));
+                    sleep(ACCEPT_RETRY_DELAY).await;
+                    continue;
+                }
+            };
+            order.retain(|handshake| !handshake.is_finished());
+            if order.len() >= context.limits.pending_connections
+                && let Some(oldest) = order.pop_front()
+            {
+                oldest.abort();
+                context.log.warn(format_args!(
+                    "Too many connections have not finished their handshake; closed the oldest to accept one from \
+                     {from}."
+                ));
+            }
+            let (context, peer_queues) = (Arc::clone(&context), Arc::clone(&peer_queues));
+            order.push_back(handshakes.spawn(async move {
+                match admit(&context, &peer_queues, stream).await {
+                    Ok(()) => {}
+                    // A port scan, or a peer whose dial crossed ours.
+                    Err(HandshakeError::ClosedSilently) => context.log.info(format_args!(
+                        "A connection from {from} was closed by the other side before it sent anything."
+                    )),
+                    Err(error) => context.log.warn(describe_rejection(from, &error)),
+                }
+            }));
+        }
+    }
+}
+
+/// Receives the Hello of a connection and queues the connection for that peer's task.
+async fn admit(context: &Context, peer_queues: &PeerQueues, stream: TcpStream) -> Result<(), HandshakeError> {
+    let pending = timeout(context.limits.handshake_timeout, receive_hello(context, stream)).await;
+    let pending = pending.map_err(|_| HandshakeError::TimedOut)??;
+    // `receive_hello` has checked that the sender belongs to the group.
+    let Some(queue) = peer_queues.get(&pending.header.sender) else { return Err(HandshakeError::UnexpectedFrame) };
+    match queue.try_send(pending) {
+        Ok(()) => Ok(()),
+        Err(mpsc::error::TrySendError::Full(pending)) => {
+            send_refusal(pending.stream, context, Refusal::Crowded).await;
+            Err(HandshakeError::Refused(Refusal::Crowded))
+        }
+        Err(mpsc::error::TrySendError::Closed(pending)) => {
+            send_refusal(pending.stream, context, Refusal::Stopping).await;
+            Err(HandshakeError::Refused(Refusal::Stopping))
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Outgoing messages of a node: encoded once, staged until the turn ends, then pushed to the links.
+
+use crate::link_handle::LinkHandle;
+use crate::settings::Overflow;
+use quorate_core::{Codec, Group, NodeId, Protocol};
+use quorate_drive::Outlet;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Collects the messages and events of a turn.
+pub(crate) struct Outbox<P: Protocol, C> {
+    pub(crate) me: NodeId,
+    pub(crate) codec: C,
+    pub(crate) overflow: Overflow,
+    pub(crate) message_bytes: usize,
+    pub(crate) staged: BTreeMap<NodeId, StagedMessages>,
+    pub(crate) events: Vec<P::Event>,
+    scratch: Vec<u8>,
+    /// Messages that the node sent to itself, with their numbers.
+    pub(crate) loopback: Vec<(u64, P::Message)>,
+    pub(crate) failure: Option<SendFailure>,
+}
+
+/// Messages for one peer that wait for the end of the turn.
+pub(crate) struct StagedMessages {
+    link: Arc<LinkHandle>,
+    bytes: Vec<u8>,
+    /// The number and the end offset in `bytes` of each message.
+    ends: Vec<(u64, usize)>,
+}
+
+/// Why a message was lost, in a protocol that assumes reliable links.
+#[derive(Clone, Debug)]
+pub(crate) struct SendFailure(pub(crate) String);
+
+impl<P: Protocol, C: Codec<P>> Outbox<P, C> {
+    pub(crate) fn new(me: NodeId, codec: C, overflow: Overflow, message_bytes: usize, links: LinkHandles) -> Self {
+        let staged = |(node, link)| (node, StagedMessages { link, bytes: Vec::new(), ends: Vec::new() });
+        Self {
+            me,
+            codec,
+            overflow,
+            message_bytes,
+            staged: links.into_iter().map(staged).collect(),
+            events: Vec::new(),
+            scratch: Vec::new(),
+            loopback: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// Pushes all staged messages to their links. The caller has recorded the turn.
+    pub(crate) fn flush(&mut self) -> Result<(), SendFailure> {
+        for (node, staged) in &mut self.staged {
+            let Some(refused) = staged.flush() else { continue };
+            let sentence = format!(
+                "The link to node {node} is full and did not accept {refused} messages: the peer has not \
+                 acknowledged what waits for it."
+            );
+            match self.overflow {
+                Overflow::End => self.failure = Some(SendFailure(sentence)),
+                Overflow::Drop => staged.link.report_loss(refused, &sentence),
+            }
+        }
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Whether clients should wait because a link holds too much.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.overflow == Overflow::End && self.staged.values().any(|staged| staged.link.is_crowded())
+    }
+
+    fn encode(&mut self, message: &P::Message) -> bool {
+        self.scratch.clear();
+        let reason = match self.codec.encode(message, &mut self.scratch) {
+            Ok(()) if self.scratch.len() <= self.message_bytes => return true,
+            Ok(()) => {
+                format!("it has {} bytes, and the maximum is {}", self.scratch.len(), self.message_bytes)
+            }
+            Err(malformed) => malformed.to_string(),
+        };
+        let sentence = format!("Cannot send a message: {reason}.");
+        match self.overflow {
+            Overflow::End => self.failure = Some(SendFailure(sentence)),
+            Overflow::Drop => tracing::error!("{sentence} The node dropped it."),
+        }
+        false
+    }
+
+    fn stage(&mut self, to: NodeId, number: u64) {
+        // A destination outside the group is treated like a node that never answers.
+        let Some(staged) = self.staged.get_mut(&to) else { return };
+        staged.bytes.extend_from_slice(&self.scratch);
+        staged.ends.push((number, staged.bytes.len()));
+    }
+}
+
+pub(crate) type LinkHandles = BTreeMap<NodeId, Arc<LinkHandle>>;
+
+impl<P: Protocol, C: Codec<P>> Outlet<P> for Outbox<P, C> {
+    fn send(&mut self, to: NodeId, number: u64, message: P::Message) {
+        if to == self.me {
+            self.loopback.push((number, message));
+        } else if self.encode(&message) {
+            self.stage(to, number);
+        }
+    }
+
+    fn multicast(&mut self, to: &Group, first: u64, message: P::Message) {
+        if self.encode(&message) {
+            let me = self.me;
+            (first..).zip(to.others(me)).for_each(|(number, to)| self.stage(to, number));
+        }
+    }
+
+    fn emit(&mut self, event: P::Event) {
+        self.events.push(event);
+    }
+}
+
+impl StagedMessages {
+    /// Pushes everything to the link. Returns the number of messages that the link did not accept,
+    /// if any.
+    fn flush(&mut self) -> Option<usize> {
+        if self.ends.is_empty() {
+            return None;
+        }
+        let refused = self.link.push_all(&self.bytes, &self.ends);
+        self.bytes.clear();
+        self.ends.clear();
+        (refused > 0).then_some(refused)
+    }
+}

@@ -1,0 +1,153 @@
+//! Peers that do not read: the memory held for them is bounded, and clients wait if the protocol
+//! needs reliable links.
+
+use crate::chatter::Command;
+use crate::cluster::{Cluster, NodeOptions, node};
+use crate::fake_peer::{FakePeer, hello_frame};
+use crate::log::Log;
+use crate::within;
+use quorate_net::frame::{Body, encode};
+use quorate_net::{Ending, Overflow};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::tcp::OwnedWriteHalf;
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+const HELD: usize = 16 * MIB;
+
+fn options(overflow: Overflow) -> NodeOptions {
+    let mut options = NodeOptions { overflow, ..NodeOptions::default() };
+    (options.limits.crowded_bytes, options.limits.held_bytes) = (256 * KIB, MIB);
+    options.limits.commands = 2;
+    options
+}
+
+/// A fake node 3 that connects to node 1 and then reads nothing.
+async fn connect_without_reading(cluster: &Cluster) -> FakePeer {
+    let (header, hello) = hello_frame(3, 1);
+    FakePeer::welcomed(cluster.address(1), header, hello).await.0
+}
+
+/// Sends keepalives from node 3 until the connection ends.
+async fn send_keepalives(mut stream: OwnedWriteHalf, every: Duration) {
+    let (header, _) = hello_frame(3, 1);
+    while stream.write_all(&encode(&header, &Body::Ping)).await.is_ok() {
+        tokio::time::sleep(every).await;
+    }
+}
+
+/// Waits until node 1's link to node 3 is crowded.
+async fn wait_until_crowded(cluster: &mut Cluster, options: &NodeOptions) {
+    let crowding = async {
+        while cluster.nodes[0].link(node(3)).held_bytes < options.limits.crowded_bytes {
+            cluster.nodes[1].ask(node(1)).await;
+        }
+    };
+    within("a crowded link", crowding).await;
+}
+
+#[tokio::test]
+async fn messages_to_a_peer_that_does_not_read_are_dropped_and_logged() {
+    let log = Log::new();
+    let mut options = options(Overflow::Drop);
+    // The node closes a connection whose peer sends keepalives but reads nothing for this long.
+    (options.limits.idle_timeout, options.limits.keepalive_interval) =
+        (Duration::from_millis(400), Duration::from_millis(100));
+    // More than the operating system buffers for a connection.
+    options.limits.held_bytes = HELD;
+    let mut cluster = Cluster::with_fake_peers(3, 2, &options, Cluster::plain).await;
+    // It sends keepalives all the time and never reads.
+    let (_unread, speaking) = connect_without_reading(&cluster).await.stream.into_split();
+    tokio::spawn(send_keepalives(speaking, options.limits.idle_timeout / 8));
+    for _ in 0..64 {
+        cluster.nodes[0].command(Command::Send { to: node(3), count: 16, padding: 32 * KIB }).await;
+        cluster.nodes[0].ask(node(2)).await;
+        assert!(cluster.nodes[0].link(node(3)).held_bytes <= HELD);
+    }
+    log.wait_for_line(&["WARN", "The link to node 3 is full and did not accept", "The node dropped them"]).await;
+    assert!(cluster.nodes[0].link(node(3)).overflowed > 100, "{:?}", cluster.nodes[0].link(node(3)));
+    assert!(log.count("The node dropped them") < 10, "one line until there is room again");
+    log.wait_for_line(&["The connection to node 3 ended: the peer read nothing for 400ms", "No message is lost"]).await;
+    cluster.check_exchange().await;
+    assert!(cluster.nodes[0].link(node(3)).held_bytes <= HELD);
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn a_connection_to_a_silent_peer_is_closed() {
+    let log = Log::new();
+    let mut options = NodeOptions::default();
+    (options.limits.idle_timeout, options.limits.keepalive_interval) =
+        (Duration::from_millis(300), Duration::from_millis(50));
+    let mut cluster = Cluster::with_fake_peers(3, 2, &options, Cluster::plain).await;
+    let mut fake_peer = connect_without_reading(&cluster).await;
+    fake_peer.wait_for_close().await;
+    log.wait_for_line(&["The connection to node 3 ended: the peer sent nothing for 300ms", "No message is lost"]).await;
+    cluster.check_exchange().await;
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn clients_wait_for_a_peer_that_does_not_read_before_the_node_ends() {
+    let _log = Log::new();
+    let options = options(Overflow::End);
+    let mut cluster = Cluster::with_fake_peers(3, 2, &options, Cluster::plain).await;
+    let _impostor = connect_without_reading(&cluster).await;
+    // The node accepts commands until the link is crowded. Then the client waits, while the node
+    // itself continues.
+    let handle = cluster.nodes[0].handle.clone();
+    let client = tokio::spawn(async move {
+        for _ in 0..10_000 {
+            let sent = handle.command(Command::Send { to: node(3), count: 1, padding: 32 * KIB }).await;
+            if sent.is_err() {
+                return;
+            }
+        }
+    });
+    wait_until_crowded(&mut cluster, &options).await;
+    // The operating system's buffers fill up first, until the held bytes no longer change.
+    let mut before = 0;
+    for _ in 0..200 {
+        cluster.nodes[1].ask(node(1)).await;
+        let held = cluster.nodes[0].link(node(3)).held_bytes;
+        assert!(held < options.limits.crowded_bytes + 64 * KIB, "{held} bytes are held, and clients still send");
+        before = held;
+    }
+    assert!(before >= options.limits.crowded_bytes, "the link is not crowded, and the client waits: {before}");
+    assert!(!client.is_finished(), "10,000 commands went to a peer that does not read");
+    // Node 2 makes node 1 send more, until the link overflows.
+    let [one, two] = &mut cluster.nodes[..] else { panic!() };
+    for _ in 0..64 {
+        two.command(Command::Forward { via: node(1), to: node(3), padding: 32 * KIB }).await;
+    }
+    let ending = within("the end of node 1", &mut one.running).await.unwrap();
+    let Ending::Overflowed(sentence) = ending else { panic!("{ending:?}") };
+    assert!(sentence.contains("The link to node 3 is full"), "{sentence}");
+    within("the end of the waiting", client).await.unwrap();
+}
+
+/// Clients of a crowded link continue once the peer restarts and reads.
+#[tokio::test]
+async fn clients_continue_when_the_peer_reads_again() {
+    let _log = Log::new();
+    let options = options(Overflow::End);
+    let mut cluster = Cluster::with_fake_peers(3, 2, &options, Cluster::plain).await;
+    let fake_peer = connect_without_reading(&cluster).await;
+    let handle = cluster.nodes[0].handle.clone();
+    let client = tokio::spawn(async move {
+        for _ in 0..500 {
+            handle.command(Command::Send { to: node(3), count: 1, padding: 32 * KIB }).await.unwrap();
+        }
+    });
+    wait_until_crowded(&mut cluster, &options).await;
+    // Start a real incarnation of node 3, which reads and acknowledges.
+    drop(fake_peer);
+    let peers = crate::cluster::addresses(node(3), &cluster.endpoints);
+    let security = quorate_net::tls::Security::Plain;
+    let three = crate::cluster::TestNode::start(node(3), 1, &cluster.endpoints[2], peers, security, &options);
+    within("the end of the waiting", client).await.unwrap();
+    cluster.nodes.push(three);
+    cluster.check_exchange().await;
+    cluster.stop().await;
+}

@@ -1,0 +1,147 @@
+//! Valid and invalid certificates: only nodes with a valid one are admitted.
+
+use crate::cluster::{Cluster, GROUP, NodeOptions, node};
+use crate::fake_peer::hello_frame;
+use crate::log::Log;
+use crate::within;
+use quorate_core::NodeId;
+use quorate_net::GroupName;
+use quorate_net::certificates::{Authority, Days, Folder, Signed, Validity};
+use quorate_net::frame::{Body, encode};
+use quorate_net::tls::{Identity, Security};
+use std::fs;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+pub(crate) struct Certificates(TempDir);
+
+impl Certificates {
+    pub(crate) fn new() -> Self {
+        let endpoint = tempfile::tempdir().unwrap();
+        let group: GroupName = GROUP.parse().unwrap();
+        Folder::new(endpoint.path()).make(&group, &[1, 2, 3].map(node), Days::default()).unwrap();
+        Self(endpoint)
+    }
+
+    pub(crate) fn security(&self, me: NodeId) -> Security {
+        Security::Tls(self.identity(me.number()))
+    }
+
+    pub(crate) fn identity(&self, number: u32) -> Identity {
+        Identity::load(self.0.path(), node(number), &GROUP.parse().unwrap()).unwrap()
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.path().join(name)).unwrap()
+    }
+
+    pub(crate) fn of(&self, number: u32) -> Signed {
+        let [certificate, key] = ["pem", "key"].map(|kind| self.read(&format!("node-{number}.{kind}")));
+        Signed { certificate, key }
+    }
+
+    pub(crate) fn expired(&self, number: u32) -> Signed {
+        let authority = Authority::read(&self.read("ca.pem"), &self.read("ca.key"), &GROUP.parse().unwrap()).unwrap();
+        let hours = |count: u64| SystemTime::now() - Duration::from_secs(3_600 * count);
+        authority.sign(node(number), Validity { from: hours(48), until: hours(24) }).unwrap()
+    }
+
+    /// A TLS client that trusts this group's CA and presents the given certificate, valid or not.
+    pub(crate) fn dialler(&self, certificates: Option<&Signed>) -> TlsConnector {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(self.read("ca.pem").as_bytes()).unwrap()).unwrap();
+        let provider = Arc::new(ring::default_provider());
+        let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let trusting = versions.with_root_certificates(roots);
+        let configuration = match certificates {
+            Some(certificates) => {
+                let (chain, key) = Self::parsed(certificates);
+                trusting.with_client_auth_cert(chain, key).unwrap()
+            }
+            None => trusting.with_no_client_auth(),
+        };
+        TlsConnector::from(Arc::new(configuration))
+    }
+
+    pub(crate) fn parsed(certificates: &Signed) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+        let chain =
+            CertificateDer::pem_slice_iter(certificates.certificate.as_bytes()).collect::<Result<_, _>>().unwrap();
+        (chain, PrivateKeyDer::from_pem_slice(certificates.key.as_bytes()).unwrap())
+    }
+}
+
+/// Dials node 1 and claims to be node 2. Returns when the connection has ended.
+async fn connect_as_node_2(dialler: TlsConnector, address: SocketAddr) {
+    let stream = TcpStream::connect(address).await.unwrap();
+    let name = ServerName::try_from(format!("node-1.{GROUP}.quorate")).unwrap();
+    // Node 1 may refuse it at any of these steps.
+    let Ok(mut stream) = dialler.connect(name, stream).await else { return };
+    let (header, hello) = hello_frame(2, 1);
+    let _ = stream.write_all(&encode(&header, &Body::Hello(hello))).await;
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    assert!(answer.is_empty(), "node 1 answered a stranger: {answer:?}");
+}
+
+#[tokio::test]
+async fn invalid_certificates_are_refused_and_do_not_disturb_the_group() {
+    let log = Log::new();
+    let (certificates, others) = (Certificates::new(), Certificates::new());
+    let mut cluster = Cluster::of_three(&NodeOptions::default(), |node| certificates.security(node)).await;
+    let cases = [
+        (None, "it presented no certificate"),
+        (Some(others.of(2)), "signed by another CA than ours"),
+        (Some(certificates.expired(2)), "its certificate has expired"),
+        (Some(certificates.of(3)), "its certificate names node-3.demo.quorate and not node-2.demo.quorate"),
+    ];
+    for (shown, expected) in &cases {
+        within("the end", connect_as_node_2(certificates.dialler(shown.as_ref()), cluster.address(1))).await;
+        log.wait_for_line(&["WARN", "Closed a connection from 127.0.0.1", expected, "not affected."]).await;
+        cluster.check_exchange().await;
+    }
+    assert_eq!(cluster.nodes[0].link(node(2)).connections, 1, "the group's own connection was disturbed");
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn plain_bytes_at_a_tls_port_are_refused() {
+    let log = Log::new();
+    let certificates = Certificates::new();
+    let mut cluster = Cluster::of_three(&NodeOptions::default(), |node| certificates.security(node)).await;
+    let (header, hello) = hello_frame(2, 1);
+    let in_the_clear = encode(&header, &Body::Hello(hello));
+    for (count, bytes) in [&in_the_clear[..], b"GET / HTTP/1.1\r\n\r\n", &[0xFF; 70_000]].into_iter().enumerate() {
+        let mut stream = TcpStream::connect(cluster.address(1)).await.unwrap();
+        let _ = stream.write_all(bytes).await;
+        log.wait_for_lines(count + 1, "The peer does not use TLS").await;
+        let mut answer = Vec::new();
+        let _ = within("the end", stream.read_to_end(&mut answer)).await;
+        cluster.check_exchange().await;
+    }
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn a_plain_node_and_a_tls_node_both_log_the_mismatch() {
+    let log = Log::new();
+    let certificates = Certificates::new();
+    let mut cluster = Cluster::of_three(&NodeOptions::default(), |node| certificates.security(node)).await;
+    cluster.nodes.pop().unwrap().crash().await;
+    let peers = crate::cluster::addresses(node(3), &cluster.endpoints);
+    let options = NodeOptions::default();
+    let plain = crate::cluster::TestNode::start(node(3), 1, &cluster.endpoints[2], peers, Security::Plain, &options);
+    log.wait_for_line(&["The peer does not use TLS", "start it with --certs"]).await;
+    log.wait_for_line(&["The peer uses TLS, but this node expects plain TCP."]).await;
+    cluster.check_exchange().await;
+    plain.crash().await;
+    cluster.stop().await;
+}

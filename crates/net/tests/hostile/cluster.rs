@@ -1,0 +1,264 @@
+//! Real nodes in one process, which check the order of the messages they receive.
+
+use crate::chatter::{Chatter, Command, Event};
+use crate::within;
+use quorate_core::{Incarnation, NodeId};
+use quorate_drive::{Clock, Disk, Found, Parts};
+use quorate_net::tls::Security;
+use quorate_net::{Ending, Handle, Limits, LinkStats, Overflow, Postcard, Runtime, Settings, reports};
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+pub(crate) const ALGORITHM: &str = "chatter";
+pub(crate) const FORMAT: u32 = 1;
+pub(crate) const GROUP: &str = "demo";
+/// An address at which no process listens.
+const UNREACHABLE: &str = "127.0.0.1:1";
+
+pub(crate) fn node(number: u32) -> NodeId {
+    NodeId::new(number).unwrap()
+}
+
+/// A listening socket. It stays open until dropped, so that a restarted node gets the same address.
+pub(crate) struct Endpoint {
+    listener: TcpListener,
+    pub(crate) address: SocketAddr,
+}
+
+impl Endpoint {
+    pub(crate) fn new() -> Self {
+        Self::at("127.0.0.1:0".parse().unwrap())
+    }
+
+    /// Listens at this address, which must be free.
+    pub(crate) fn at(address: SocketAddr) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
+        let address = listener.local_addr().unwrap();
+        Self { listener, address }
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct NodeOptions {
+    pub(crate) overflow: Overflow,
+    pub(crate) limits: Limits,
+    pub(crate) group: &'static str,
+}
+
+impl Default for NodeOptions {
+    fn default() -> Self {
+        let limits = Limits {
+            handshake_timeout: Duration::from_secs(2),
+            min_backoff: Duration::from_millis(1),
+            max_backoff: Duration::from_millis(20),
+            ack_delay: Duration::from_millis(5),
+            ..Limits::default()
+        };
+        Self { overflow: Overflow::Drop, limits, group: GROUP }
+    }
+}
+
+pub(crate) struct TestNode {
+    pub(crate) me: NodeId,
+    pub(crate) handle: Handle<Command>,
+    pub(crate) running: JoinHandle<Ending>,
+    events: mpsc::UnboundedReceiver<Event>,
+    /// The first and the last number received from each incarnation of each peer.
+    received: BTreeMap<(NodeId, u64), (u64, u64)>,
+    asked: u64,
+}
+
+impl TestNode {
+    pub(crate) fn start(
+        me: NodeId,
+        incarnation: u64,
+        endpoint: &Endpoint,
+        peers: BTreeMap<NodeId, String>,
+        security: Security,
+        options: &NodeOptions,
+    ) -> Self {
+        let settings = Settings {
+            me,
+            group: options.group.parse().unwrap(),
+            algorithm: ALGORITHM.into(),
+            format: FORMAT,
+            peers,
+            security,
+            overflow: options.overflow,
+            tells_deaths: true,
+            limits: options.limits,
+        };
+        let (_, reports) = reports();
+        let runtime: Runtime<Chatter, (), (), Postcard> = Runtime {
+            settings,
+            listener: endpoint.listener.try_clone().unwrap(),
+            node: Chatter::default(),
+            found: Found { durable: (), incarnation: Incarnation(incarnation), is_blank: false },
+            parts: Parts { me, clock: Clock::start(), seed: 1, disk: Disk::None, record: () },
+            reports,
+            codec: Postcard,
+        };
+        let (sender, events) = mpsc::unbounded_channel();
+        let on_events = move |events: Vec<Event>| {
+            for event in events {
+                let _ = sender.send(event);
+            }
+        };
+        let (handle, running) = runtime.prepare(on_events).unwrap();
+        Self { me, handle, running: tokio::spawn(running), events, received: BTreeMap::new(), asked: 0 }
+    }
+
+    pub(crate) async fn command(&self, command: Command) {
+        within("space in the command queue", self.handle.command(command)).await.unwrap();
+    }
+
+    pub(crate) async fn send(&self, to: NodeId, count: u64) {
+        self.command(Command::Send { to, count, padding: 3 }).await;
+    }
+
+    pub(crate) async fn ask(&mut self, to: NodeId) {
+        self.asked += 1;
+        let question = self.asked;
+        self.command(Command::Ask { to, question }).await;
+        let me = self.me;
+        within(&format!("the answer of node {to} to node {me}"), async {
+            loop {
+                if self.next().await == (Event::Answered { from: to, question }) {
+                    return;
+                }
+            }
+        })
+        .await;
+    }
+
+    /// Waits until it has received every number up to this one from an incarnation of a peer.
+    pub(crate) async fn wait_for_number(&mut self, from: NodeId, incarnation: u64, number: u64) {
+        let me = self.me;
+        within(&format!("message {number} of node {from} to node {me}"), async {
+            while self.last(from, incarnation) < number {
+                self.next().await;
+            }
+        })
+        .await;
+        assert_eq!(self.last(from, incarnation), number, "node {me} received more than node {from} sent");
+    }
+
+    pub(crate) fn last(&self, from: NodeId, incarnation: u64) -> u64 {
+        self.received.get(&(from, incarnation)).map_or(0, |(_, last)| *last)
+    }
+
+    pub(crate) fn first(&self, from: NodeId, incarnation: u64) -> Option<u64> {
+        self.received.get(&(from, incarnation)).map(|(first, _)| *first)
+    }
+
+    /// The node's next event. Checks that the numbers from one incarnation of a peer are
+    /// consecutive.
+    pub(crate) async fn next(&mut self) -> Event {
+        let event = self.events.recv().await.expect("the node has ended");
+        if let Event::Received { from, incarnation, number } = event {
+            let later = self.received.keys().any(|(known, other)| *known == from && *other > incarnation);
+            assert!(
+                !later,
+                "node {} received from incarnation {incarnation} of node {from} after a later one",
+                self.me
+            );
+            let (_, last) = self.received.entry((from, incarnation)).or_insert((number, number - 1));
+            assert_eq!(number, *last + 1, "the messages from node {from} to node {} are out of order", self.me);
+            *last = number;
+        }
+        event
+    }
+
+    /// The node's next event about a suspicion.
+    pub(crate) async fn next_suspicion(&mut self) -> Event {
+        loop {
+            if let event @ (Event::Suspected(_) | Event::Trusted(_)) = self.next().await {
+                return event;
+            }
+        }
+    }
+
+    pub(crate) fn link(&self, peer: NodeId) -> LinkStats {
+        self.handle.links()[&peer]
+    }
+
+    pub(crate) async fn crash(self) {
+        self.running.abort();
+        let _ = within("the end of a node", self.running).await;
+    }
+
+    pub(crate) async fn stop(self) -> Ending {
+        self.handle.stop();
+        within("the end of a node", self.running).await.unwrap()
+    }
+}
+
+pub(crate) struct Cluster {
+    pub(crate) nodes: Vec<TestNode>,
+    pub(crate) endpoints: Vec<Endpoint>,
+}
+
+impl Cluster {
+    pub(crate) async fn of_three(options: &NodeOptions, security: impl Fn(NodeId) -> Security) -> Self {
+        Self::with_fake_peers(3, 3, options, security).await
+    }
+
+    /// A group of `size` of which only the first `real` are nodes. The test plays the others with
+    /// fake peers, which dial and cannot be dialled.
+    pub(crate) async fn with_fake_peers(
+        size: u32,
+        real: u32,
+        options: &NodeOptions,
+        security: impl Fn(NodeId) -> Security,
+    ) -> Self {
+        let endpoints: Vec<Endpoint> = (0..size).map(|_| Endpoint::new()).collect();
+        let nodes = (1..=real).map(|number| {
+            let me = node(number);
+            let mut peers = addresses(me, &endpoints);
+            let fake = peers.iter_mut().filter(|(peer, _)| peer.number() > real);
+            fake.for_each(|(_, address)| *address = UNREACHABLE.into());
+            TestNode::start(me, 0, &endpoints[me.index()], peers, security(me), options)
+        });
+        let mut cluster = Self { nodes: nodes.collect(), endpoints };
+        cluster.check_exchange().await;
+        cluster
+    }
+
+    pub(crate) fn plain(_: NodeId) -> Security {
+        Security::Plain
+    }
+
+    pub(crate) fn address(&self, number: u32) -> SocketAddr {
+        self.endpoints[node(number).index()].address
+    }
+
+    /// Checks that every node gets an answer from every other, and that numbered messages arrive in
+    /// order.
+    pub(crate) async fn check_exchange(&mut self) {
+        let ids: Vec<NodeId> = self.nodes.iter().map(|member| member.me).collect();
+        for member in &mut self.nodes {
+            let me = member.me;
+            for peer in ids.iter().filter(|peer| **peer != me) {
+                member.send(*peer, 2).await;
+                member.ask(*peer).await;
+            }
+        }
+    }
+
+    pub(crate) async fn stop(self) {
+        for member in self.nodes {
+            let ending = member.stop().await;
+            assert!(matches!(ending, Ending::Stopped), "{ending:?}");
+        }
+    }
+}
+
+/// The addresses of all nodes but one.
+pub(crate) fn addresses(me: NodeId, endpoints: &[Endpoint]) -> BTreeMap<NodeId, String> {
+    let all =
+        endpoints.iter().enumerate().map(|(index, endpoint)| (NodeId::from_index(index), endpoint.address.to_string()));
+    all.filter(|(peer, _)| *peer != me).collect()
+}

@@ -1,0 +1,130 @@
+//! Connections that break or are damaged at any byte: no message is lost, repeated or reordered.
+
+use crate::certificates::Certificates;
+use crate::cluster::{Cluster, Endpoint, NodeOptions, TestNode, node};
+use crate::log::Log;
+use crate::proxy::{Damage, Direction, Proxy, closing_listener};
+use crate::within;
+use quorate_net::tls::Security;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Two nodes, the first of which dials the second through a faulty proxy.
+struct Pair {
+    one: TestNode,
+    two: TestNode,
+    proxy: Proxy,
+    sent: u64,
+    is_encrypted: bool,
+    _endpoints: [Endpoint; 2],
+}
+
+impl Pair {
+    async fn new(security: impl Fn(quorate_core::NodeId) -> Security) -> Self {
+        let endpoints = [Endpoint::new(), Endpoint::new()];
+        let proxy = Proxy::to(endpoints[1].address).await;
+        let mut options = NodeOptions::default();
+        options.limits.max_backoff = Duration::from_millis(2);
+        let peer = |number: u32, address: std::net::SocketAddr| BTreeMap::from([(node(number), address.to_string())]);
+        let one = TestNode::start(node(1), 0, &endpoints[0], peer(2, proxy.address), security(node(1)), &options);
+        let two =
+            TestNode::start(node(2), 0, &endpoints[1], peer(1, closing_listener().await), security(node(2)), &options);
+        let is_encrypted = matches!(security(node(1)), Security::Tls(_));
+        Self { one, two, proxy, sent: 0, is_encrypted, _endpoints: endpoints }
+    }
+
+    /// Exchanges messages until a damaged connection has ended.
+    async fn talk_until_damaged(&mut self) -> Damage {
+        // The damage must take effect within this many messages.
+        for _ in 0..400 {
+            self.one.send(node(2), 1).await;
+            self.two.send(node(1), 1).await;
+            self.sent += 1;
+            let (one, two, sent) = (&mut self.one, &mut self.two, self.sent);
+            tokio::select! {
+                damage = self.proxy.damaged() => return damage,
+                _ = async { tokio::join!(one.wait_for_number(node(2), 0, sent), two.wait_for_number(node(1), 0, sent)) } => {}
+            }
+        }
+        // TLS ignores the version in the head of a record. All other damage is detected.
+        assert!(self.is_encrypted, "neither node detected the damage, or the proxy never caused it");
+        self.proxy.cut_all();
+        within("the end of the connection", self.proxy.damaged()).await
+    }
+
+    async fn endure(&mut self, damages: Vec<Damage>) {
+        self.proxy.plan(damages.iter().copied());
+        for damage in damages {
+            assert_eq!(self.talk_until_damaged().await, damage);
+        }
+        let sent = self.sent;
+        tokio::join!(self.one.wait_for_number(node(2), 0, sent), self.two.wait_for_number(node(1), 0, sent));
+        self.one.ask(node(2)).await;
+        self.two.ask(node(1)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_connection_cut_after_any_byte_loses_and_repeats_nothing() {
+    let _log = Log::new();
+    let mut pair = Pair::new(Cluster::plain).await;
+    let damages =
+        (0..400).flat_map(|after| [Damage::Cut(Direction::ToTarget, after), Damage::Cut(Direction::FromTarget, after)]);
+    pair.endure(damages.collect()).await;
+    assert!(pair.one.link(node(2)).connections > 400, "{:?}", pair.one.link(node(2)));
+}
+
+#[tokio::test]
+async fn any_flipped_bit_is_detected_and_the_frame_is_sent_again() {
+    let log = Log::new();
+    let mut pair = Pair::new(Cluster::plain).await;
+    let flip = |direction| move |at: usize| Damage::Flip(direction, at, 1 << (at % 8));
+    let damages = (0..400).map(flip(Direction::ToTarget)).zip((0..400).map(flip(Direction::FromTarget)));
+    pair.endure(damages.flat_map(|(there, back)| [there, back]).collect()).await;
+    log.wait_for_line(&["Closed the connection to node", "A frame arrived damaged"]).await;
+    log.wait_for_line(&["Closed a connection from 127.0.0.1", "A frame arrived damaged", "not affected."]).await;
+}
+
+/// A flipped high bit of a length announces millions of bytes that never come. The node must not
+/// wait for them.
+#[tokio::test]
+async fn a_damaged_length_does_not_make_a_node_wait() {
+    let log = Log::new();
+    let mut pair = Pair::new(Cluster::plain).await;
+    let hello = {
+        pair.one.ask(node(2)).await;
+        let sent = pair.proxy.sent();
+        u32::from_le_bytes(*sent[0].first_chunk().unwrap()) as usize
+    };
+    // The first frame after the Hello begins here, with its length and the complement.
+    let begin = 8 + hello;
+    let damages =
+        (begin..begin + 8).flat_map(|at| [0x01, 0x08, 0x80].map(|mask| Damage::Flip(Direction::ToTarget, at, mask)));
+    // The current connection was opened before these were planned.
+    let damages: Vec<Damage> = damages.collect();
+    pair.proxy.plan(damages.iter().copied());
+    pair.proxy.cut_all();
+    for damage in damages {
+        assert_eq!(pair.talk_until_damaged().await, damage);
+    }
+    pair.one.ask(node(2)).await;
+    log.wait_for_line(&["Closed the connection to node 1"]).await;
+}
+
+#[tokio::test]
+async fn an_encrypted_connection_that_is_cut_or_damaged_loses_and_repeats_nothing() {
+    let _log = Log::new();
+    let certificates = Certificates::new();
+    let mut pair = Pair::new(|node| certificates.security(node)).await;
+    // The TLS handshake has too many bytes to try each of them.
+    let endpoints = (0..4_000).step_by(197);
+    let damages = endpoints.flat_map(|at| {
+        [
+            Damage::Cut(Direction::ToTarget, at),
+            Damage::Cut(Direction::FromTarget, at),
+            Damage::Flip(Direction::ToTarget, at, 4),
+            Damage::Flip(Direction::FromTarget, at, 4),
+        ]
+    });
+    pair.endure(damages.collect()).await;
+}

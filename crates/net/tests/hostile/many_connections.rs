@@ -1,0 +1,105 @@
+//! Attacks with many connections at once.
+
+use crate::cluster::{Cluster, NodeOptions, node};
+use crate::fake_peer::{FakePeer, hello_frame};
+use crate::log::Log;
+use crate::memory;
+use crate::within;
+use quorate_net::frame::{Body, HANDSHAKE_LIMIT};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// Number of connections that the test opens. Each costs a file descriptor on both sides until it
+/// is closed.
+const CONNECTIONS: usize = 1_000;
+const PENDING: usize = 32;
+/// Number of bytes that each connection tries to make the node hold.
+const PAYLOAD: usize = 1 << 20;
+
+#[tokio::test]
+async fn a_thousand_unfinished_handshakes_do_not_disturb_the_group() {
+    let log = Log::new();
+    let mut options = NodeOptions::default();
+    options.limits.pending_connections = PENDING;
+    // The handshake does not time out here; the node closes connections only because there are too
+    // many.
+    options.limits.handshake_timeout = Duration::from_secs(600);
+    let mut cluster = Cluster::of_three(&options, Cluster::plain).await;
+    let before = memory::now();
+    let mut streams = Vec::new();
+    for number in 0..CONNECTIONS {
+        let mut stream = TcpStream::connect(cluster.address(1)).await.unwrap();
+        // Announce the longest frame that is allowed, and send most of it.
+        let length = HANDSHAKE_LIMIT as u32;
+        stream.write_all(&[length.to_le_bytes(), (!length).to_le_bytes()].concat()).await.unwrap();
+        let _ = stream.try_write(&[1; HANDSHAKE_LIMIT - 100]);
+        streams.push(stream);
+        if number % 250 == 249 {
+            cluster.check_exchange().await;
+        }
+    }
+    // The node has closed all but the last few connections.
+    let (early, late) = streams.split_at_mut(CONNECTIONS - PENDING);
+    for stream in early {
+        let mut answer = Vec::new();
+        let _ = within("the end of the connection", stream.read_to_end(&mut answer)).await;
+        assert!(answer.is_empty());
+    }
+    assert_eq!(late.len(), PENDING);
+    log.wait_for_line(&["WARN", "Too many connections have not finished their handshake; closed the oldest"]).await;
+    cluster.check_exchange().await;
+    let lines = log.count("have not finished their handshake");
+    assert!(lines < CONNECTIONS / 2, "{lines} lines about one flood");
+    let grown = memory::peak().saturating_sub(before);
+    assert!(grown < 200 << 20, "{CONNECTIONS} connections cost {grown} bytes");
+    assert_eq!(cluster.nodes[0].link(node(2)).connections, 1, "a stranger displaced the group's own connection");
+    drop(streams);
+    cluster.check_exchange().await;
+    cluster.stop().await;
+}
+
+/// Each connection announces a long frame and sends as much of it as the node reads.
+#[tokio::test]
+async fn announced_long_frames_cost_no_memory() {
+    let log = Log::new();
+    let mut cluster = Cluster::of_three(&NodeOptions::default(), Cluster::plain).await;
+    let before = memory::now();
+    let payload = vec![1; PAYLOAD];
+    let mut streams = Vec::new();
+    for _ in 0..CONNECTIONS / 4 {
+        let mut stream = TcpStream::connect(cluster.address(1)).await.unwrap();
+        stream.write_all(&(16_u32 << 20).to_le_bytes()).await.unwrap();
+        while let Ok(1..) = stream.try_write(&payload) {}
+        streams.push(stream);
+    }
+    log.wait_for_line(&["announced a frame of 16777216 bytes"]).await;
+    cluster.check_exchange().await;
+    let grown = memory::peak().saturating_sub(before);
+    assert!(grown < 200 << 20, "{} announced frames cost {grown} bytes", CONNECTIONS / 4);
+    cluster.stop().await;
+}
+
+/// The memory for a frame grows with the bytes received, not with the announced length, even for a
+/// connected peer.
+#[tokio::test]
+async fn a_peer_that_announces_much_and_sends_little_costs_little() {
+    let _log = Log::new();
+    let mut cluster = Cluster::with_fake_peers(3, 2, &NodeOptions::default(), Cluster::plain).await;
+    let before = memory::now();
+    let mut peers = Vec::new();
+    for dial in 1..=50 {
+        let (header, mut hello) = hello_frame(3, 1);
+        hello.dial.0 = dial;
+        hello.knows = Some(quorate_core::Incarnation(0));
+        let (mut peer, _, _) = FakePeer::welcomed(cluster.address(1), header, hello).await;
+        let whole = quorate_net::frame::encode(&header, &Body::Batch(vec![0; 15 << 20].into()));
+        peer.write(&whole[..1_000]).await;
+        peers.push(peer);
+    }
+    cluster.check_exchange().await;
+    let grown = memory::peak().saturating_sub(before);
+    // The attacker itself allocates one frame of 15 MiB at a time in this process.
+    assert!(grown < 200 << 20, "50 announced frames cost {grown} bytes");
+    cluster.stop().await;
+}

@@ -1,0 +1,77 @@
+//! Shutdown: a stopped node carries out queued commands and sends its last messages.
+
+use crate::chatter::Command;
+use crate::cluster::{Cluster, Endpoint, NodeOptions, TestNode, addresses, node};
+use quorate_net::Overflow;
+use quorate_net::tls::Security;
+use std::time::Duration;
+
+fn pair(options: &NodeOptions) -> [TestNode; 2] {
+    let endpoints = [Endpoint::new(), Endpoint::new()];
+    [1, 2].map(|number| {
+        let endpoint = &endpoints[number as usize - 1];
+        TestNode::start(node(number), 0, endpoint, addresses(node(number), &endpoints), Security::Plain, options)
+    })
+}
+
+#[tokio::test]
+async fn commands_queued_before_the_stop_are_carried_out() {
+    let [mut one, mut two] = pair(&NodeOptions::default());
+    one.ask(node(2)).await;
+    for _ in 0..10 {
+        one.send(node(2), 1).await;
+    }
+    let _ = one.stop().await;
+    two.wait_for_number(node(1), 0, 10).await;
+}
+
+/// A turn handles a limited number of inputs; the rest wait for the next turn.
+#[tokio::test]
+async fn every_command_of_a_flood_is_carried_out() {
+    let [one, mut two] = pair(&NodeOptions::default());
+    for _ in 0..1_000 {
+        one.command(Command::Send { to: node(2), count: 1, padding: 0 }).await;
+    }
+    two.wait_for_number(node(1), 0, 1_000).await;
+}
+
+/// The peer writes as well, so that the connection closes with much data in flight in both
+/// directions.
+#[tokio::test]
+async fn the_last_messages_arrive_while_the_peer_writes() {
+    let mut options = NodeOptions::default();
+    (options.limits.held_bytes, options.limits.crowded_bytes) = (256 << 20, 256 << 20);
+    for _ in 0..5 {
+        let [mut one, mut two] = pair(&options);
+        one.ask(node(2)).await;
+        two.command(Command::Send { to: node(1), count: 1_000, padding: 16 << 10 }).await;
+        one.command(Command::Send { to: node(2), count: 100, padding: 16 << 10 }).await;
+        let _ = one.stop().await;
+        two.wait_for_number(node(1), 0, 100).await;
+    }
+}
+
+/// Each message is far shorter than the limit; all together are far longer.
+#[tokio::test]
+async fn batches_may_be_longer_than_messages() {
+    let mut options = NodeOptions { overflow: Overflow::End, ..NodeOptions::default() };
+    options.limits.message_bytes = 1 << 10;
+    let mut cluster = Cluster::with_fake_peers(2, 2, &options, Cluster::plain).await;
+    cluster.nodes[0].command(Command::Send { to: node(2), count: 100, padding: 500 }).await;
+    cluster.nodes[1].wait_for_number(node(1), 0, 102).await;
+}
+
+#[test]
+fn inconsistent_limits_are_rejected() {
+    let usual = quorate_net::Limits::default();
+    assert_eq!(usual.check(), Ok(()));
+    for wrong in [
+        quorate_net::Limits { message_bytes: usize::MAX, ..usual },
+        quorate_net::Limits { min_backoff: Duration::ZERO, ..usual },
+        quorate_net::Limits { min_backoff: usual.max_backoff * 2, ..usual },
+        quorate_net::Limits { idle_timeout: usual.keepalive_interval, ..usual },
+        quorate_net::Limits { keepalive_interval: Duration::ZERO, ..usual },
+    ] {
+        assert!(wrong.check().is_err_and(|sentence| sentence.ends_with('.')), "{wrong:?}");
+    }
+}

@@ -1,0 +1,81 @@
+//! A leader's proposals whose outcome is not known yet.
+
+use super::{Ask, Change};
+use crate::command::{Proposal, Ticket};
+use quorate_core::NodeId;
+use quorate_core::membership::Request;
+use std::collections::BTreeMap;
+
+/// A leader's pending proposals: at most one per subject, so that repeated requests do not fill a
+/// slow log.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PendingProposals {
+    last: u64,
+    pending: BTreeMap<Ticket, Subject>,
+}
+
+/// The subject of a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    Founding,
+    Time,
+    Stay(NodeId),
+    Suspicion { of: NodeId, by: NodeId },
+}
+
+impl Subject {
+    const fn of(change: &Change) -> Self {
+        match change {
+            Change::Found { .. } => Self::Founding,
+            Change::Ask(Ask { request, .. }) => match *request {
+                Request::Join { node, .. } | Request::Renew { node, .. } | Request::Leave { node, .. } => {
+                    Self::Stay(node)
+                }
+                Request::Suspect { node, by, .. } => Self::Suspicion { of: node, by },
+                Request::Tick => Self::Time,
+            },
+        }
+    }
+}
+
+impl PendingProposals {
+    /// Returns a proposal of this change, unless one with the same subject is pending.
+    pub(super) fn add(&mut self, change: Change) -> Option<Proposal<Change>> {
+        let subject = Subject::of(&change);
+        if self.pending.values().any(|known| *known == subject) {
+            return None;
+        }
+        self.last += 1;
+        let ticket = Ticket(self.last);
+        self.pending.insert(ticket, subject);
+        Some(Proposal { ticket, command: change })
+    }
+
+    /// Removes a proposal that was answered, refused, or whose outcome is unknown. The requester
+    /// repeats it if necessary.
+    pub(super) fn remove(&mut self, ticket: Ticket) {
+        self.pending.remove(&ticket);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PendingProposals;
+    use crate::membership::{Ask, Change};
+    use quorate_core::membership::Request;
+    use quorate_core::{Incarnation, NodeId, Time};
+
+    #[test]
+    fn a_node_has_one_pending_request_at_a_time() {
+        let mut pending = PendingProposals::default();
+        let join = |index| {
+            let request = Request::Join { node: NodeId::from_index(index), incarnation: Incarnation::FIRST };
+            Change::Ask(Ask { request, asked: Time::ZERO })
+        };
+        let first = pending.add(join(0)).map(|proposal| proposal.ticket);
+        assert!(first.is_some() && pending.add(join(1)).is_some());
+        assert!(pending.add(join(0)).is_none());
+        first.into_iter().for_each(|ticket| pending.remove(ticket));
+        assert!(pending.add(join(0)).is_some());
+    }
+}

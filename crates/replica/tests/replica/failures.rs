@@ -1,0 +1,357 @@
+//! Failure scenarios, step by step: lost disks, delayed snapshots, old leaders, full disks, changed
+//! settings.
+
+use crate::{members, node, settled};
+use quorate_core::{Durable as _, Effect, Effects, Incarnation, Input, Protocol, Time};
+use quorate_replica::registers::{Answer, Change, Read, Registers};
+use quorate_replica::{Command, Durable, Event, Message, Proposal, Reads, Refusal, Replica, Settings, Ticket, Timer};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+type Node = Replica<Registers>;
+type ReplicaEvent = Event<Registers>;
+
+struct Host {
+    node: Node,
+    durable: Durable,
+    saves: u64,
+}
+
+/// Replicas whose messages arrive at once, unless a replica is partitioned, and whose disks confirm
+/// at once.
+struct Harness {
+    settings: Settings,
+    now: i64,
+    hosts: BTreeMap<u32, Host>,
+    messages: VecDeque<(u32, u32, Message)>,
+    partitioned: BTreeSet<u32>,
+    /// Every piece of a snapshot that was ever sent, because the network may deliver a copy at any
+    /// time.
+    pieces: Vec<(u32, u32, Message)>,
+    drops_offers: bool,
+    events: Vec<ReplicaEvent>,
+    ticket: u64,
+}
+
+impl Harness {
+    fn new(hosts: u32, founders: &[u32]) -> Self {
+        Self::with(hosts, Settings::new(members(founders, &[])))
+    }
+
+    fn with(hosts: u32, settings: Settings) -> Self {
+        let mut harness = Self {
+            settings,
+            now: 0,
+            hosts: BTreeMap::new(),
+            messages: VecDeque::new(),
+            partitioned: BTreeSet::new(),
+            pieces: Vec::new(),
+            drops_offers: false,
+            events: Vec::new(),
+            ticket: 0,
+        };
+        (1..=hosts).for_each(|number| harness.boot(number, Durable::default(), 0));
+        harness
+    }
+
+    fn boot(&mut self, number: u32, durable: Durable, incarnation: u64) {
+        let node = Replica::new(node(number), self.settings.clone());
+        self.hosts.insert(number, Host { node, durable: durable.clone(), saves: 0 });
+        self.take(number, Input::Start { durable, incarnation: Incarnation(incarnation) });
+    }
+
+    fn restart(&mut self, number: u32, incarnation: u64) {
+        let durable = self.hosts[&number].durable.clone();
+        self.boot(number, durable, incarnation);
+    }
+
+    fn take(&mut self, number: u32, input: Input<Node>) {
+        let Some(host) = self.hosts.get_mut(&number) else { return };
+        let mut effects: Vec<Effect<Node>> = Vec::new();
+        host.node.step(Time::from_nanos(self.now), input, &mut Effects::new(&mut effects));
+        let before = host.saves;
+        for effect in effects {
+            match effect {
+                Effect::Save(write) => {
+                    host.durable.apply(write);
+                    host.saves += 1;
+                }
+                Effect::Send { to, message, .. } => {
+                    if matches!(message, Message::Piece(_)) {
+                        self.pieces.push((number, to.number(), message.clone()));
+                    }
+                    if !(self.drops_offers && matches!(message, Message::TimeoutNow { .. })) {
+                        self.messages.push_back((number, to.number(), message));
+                    }
+                }
+                Effect::Emit { event, .. } => self.events.push(event),
+                Effect::Multicast { .. } | Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
+            }
+        }
+        let saves = host.saves;
+        if saves > before {
+            self.take(number, Input::Saved(saves));
+        }
+    }
+
+    fn deliver(&mut self) {
+        while let Some((from, to, message)) = self.messages.pop_front() {
+            if !self.partitioned.contains(&from) && !self.partitioned.contains(&to) {
+                self.take(to, Input::Message { from: node(from), message });
+            }
+        }
+    }
+
+    fn ticks(&mut self, count: usize) {
+        for _ in 0..count {
+            self.now += i64::try_from(self.settings.tick.nanos()).unwrap();
+            for number in self.hosts.keys().copied().collect::<Vec<_>>() {
+                self.take(number, Input::Timer(Timer::Tick));
+                self.deliver();
+            }
+        }
+    }
+
+    /// Makes a request and returns its outcome within `ticks`.
+    fn ask(
+        &mut self,
+        at: u32,
+        ticks: usize,
+        command: impl FnOnce(Ticket) -> Command<Registers>,
+    ) -> Option<ReplicaEvent> {
+        self.ticket += 1;
+        let wanted = Ticket(self.ticket);
+        self.take(at, Input::Command(command(wanted)));
+        self.deliver();
+        self.ticks(ticks);
+        self.events.iter().find(|event| settled(event) == Some(wanted)).cloned()
+    }
+
+    fn write(&mut self, at: u32, value: u64) -> bool {
+        let command = Change::Write { key: 1, value };
+        let events = self.ask(at, 6, |ticket| Command::Propose(vec![Proposal { ticket, command }]));
+        matches!(events, Some(Event::Answered { .. }))
+    }
+
+    fn read(&mut self, at: u32) -> Result<Option<u64>, Option<Refusal>> {
+        match self.ask(at, 6, |ticket| Command::Query { ticket, query: Read { key: 1 } }) {
+            Some(Event::Answered { answer: Answer::Value(value), .. }) => Ok(value),
+            Some(Event::Refused { why, .. }) => Err(Some(why)),
+            Some(other) => panic!("{other:?}"),
+            None => Err(None),
+        }
+    }
+
+    fn change(&mut self, at: u32, voters: &[u32], learners: &[u32]) -> Option<Refusal> {
+        let members = members(voters, learners);
+        match self.ask(at, 20, |ticket| Command::Change { ticket, members }) {
+            Some(Event::Changed { .. }) => None,
+            Some(Event::Refused { why, .. }) => Some(why),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn campaign(&mut self, at: u32) {
+        self.ask(at, 3, |_| Command::Campaign);
+    }
+
+    fn elect(&mut self, at: u32) {
+        self.campaign(at);
+        assert_eq!(self.leaders(), [at]);
+    }
+
+    fn leaders(&self) -> Vec<u32> {
+        self.hosts.iter().filter(|(_, host)| host.node.leads()).map(|(number, _)| *number).collect()
+    }
+
+    fn applied(&self, number: u32) -> u64 {
+        self.hosts[&number].node.applied()
+    }
+}
+
+/// The copy admits the node as a learner, but not its next incarnation.
+#[test]
+fn rp_10_a_late_copy_of_a_snapshot_does_not_admit_a_replica_that_lost_its_disk() {
+    let mut harness = Harness::new(3, &[1, 2]);
+    harness.elect(1);
+    assert!(harness.write(1, 5));
+    assert_eq!(harness.change(1, &[1, 2], &[3]), None);
+    let (from, _, copy) = harness.pieces.last().cloned().expect("a snapshot went out");
+    assert_eq!(harness.change(1, &[1, 2, 3], &[]), None);
+    harness.partitioned.insert(2);
+    assert!(harness.write(1, 777));
+    harness.boot(3, Durable::wiped(), 1);
+    harness.take(3, Input::Message { from: node(from), message: copy });
+    harness.messages.clear();
+    harness.partitioned = [1].into();
+    harness.ticks(100);
+    assert_eq!(harness.applied(3), 0);
+    assert!(!harness.leaders().contains(&2), "a replica that lost its disk must not help to elect");
+    harness.partitioned.clear();
+    harness.ticks(100);
+    let leader = harness.leaders()[0];
+    assert_eq!(harness.read(leader), Ok(Some(777)));
+}
+
+#[test]
+fn rp_10_an_old_leader_does_not_admit_a_replica_that_lost_its_disk() {
+    let mut harness = Harness::new(4, &[1, 2, 3]);
+    harness.elect(1);
+    assert_eq!(harness.change(1, &[1, 2, 3], &[4]), None);
+    let paused = harness.hosts.remove(&1).unwrap();
+    harness.ticks(60);
+    let leader = harness.leaders()[0];
+    let other = 5 - leader;
+    assert_eq!(harness.change(leader, &[1, 2, 3, 4], &[]), None);
+    assert_eq!(harness.change(leader, &[2, 3, 4], &[]), None);
+    harness.partitioned.insert(other);
+    assert!(harness.write(leader, 777));
+    harness.boot(4, Durable::wiped(), 1);
+    harness.partitioned.insert(leader);
+    harness.hosts.insert(1, paused);
+    harness.write(1, 9);
+    harness.ticks(20);
+    harness.partitioned = [leader].into();
+    harness.ticks(100);
+    assert_eq!(harness.applied(4), 0);
+    assert!(!harness.leaders().contains(&other), "a replica that lost its disk must not help to elect");
+}
+
+#[test]
+fn rp_10_a_replica_that_lost_its_disk_is_admitted_as_a_learner_with_its_new_incarnation() {
+    let mut harness = Harness::new(3, &[1, 2, 3]);
+    harness.elect(1);
+    (0..5).for_each(|value| assert!(harness.write(1, value)));
+    harness.boot(3, Durable::wiped(), 1);
+    harness.ticks(20);
+    assert_eq!(harness.applied(3), 0);
+    assert_eq!(harness.change(1, &[1, 2], &[]), None);
+    assert_eq!(harness.change(1, &[1, 2], &[3]), None);
+    harness.ticks(20);
+    assert_eq!(harness.read(3), Ok(Some(4)));
+    assert_eq!(harness.change(1, &[1, 2, 3], &[]), None);
+}
+
+#[test]
+fn rp_9_a_learner_that_lost_its_disk_is_not_made_a_voter() {
+    let mut harness = Harness::new(2, &[1]);
+    harness.elect(1);
+    assert_eq!(harness.change(1, &[1], &[2]), None);
+    harness.boot(2, Durable::wiped(), 1);
+    harness.ticks(2);
+    // The leader learns that the learner has no log, and admits it again. Only a voter would have
+    // to be removed first.
+    assert_eq!(harness.change(1, &[1, 2], &[]), Some(Refusal::LearnerFirst(node(2))));
+    harness.ticks(40);
+    assert_eq!(harness.change(1, &[1, 2], &[]), None);
+    assert!(harness.write(1, 1));
+}
+
+#[test]
+fn only_voters_become_candidates() {
+    let mut harness = Harness::new(2, &[1]);
+    harness.elect(1);
+    assert_eq!(harness.change(1, &[1], &[2]), None);
+    harness.restart(1, 1);
+    harness.ticks(12);
+    harness.campaign(2);
+    assert!(!harness.leaders().contains(&2), "a learner leads");
+
+    let mut harness = Harness::new(2, &[1, 2]);
+    harness.elect(1);
+    assert_eq!(harness.change(1, &[1], &[]), None);
+    harness.restart(1, 1);
+    harness.ticks(12);
+    harness.campaign(2);
+    assert!(!harness.leaders().contains(&2), "a removed member leads");
+}
+
+#[test]
+fn rp_11_a_leader_with_a_full_disk_offers_its_leadership_until_a_voter_takes_it() {
+    let mut harness = Harness::new(3, &[1, 2, 3]);
+    harness.elect(1);
+    harness.drops_offers = true;
+    harness.take(1, Input::DiskFull);
+    harness.ticks(50);
+    assert_eq!(harness.leaders(), [1]);
+    harness.drops_offers = false;
+    harness.ticks(50);
+    assert!(!harness.leaders().contains(&1), "{:?}", harness.leaders());
+}
+
+#[test]
+fn rp_11_a_replica_with_a_full_disk_does_not_become_leader_and_refuses_queries_it_cannot_answer() {
+    let mut harness = Harness::new(3, &[1, 2, 3]);
+    harness.elect(1);
+    harness.take(2, Input::DiskFull);
+    harness.ask(1, 40, |_| Command::Transfer(node(2)));
+    assert_eq!(harness.leaders(), [1]);
+    assert_eq!(harness.read(2), Ok(None));
+    assert!(harness.write(1, 1));
+    assert_eq!(harness.read(2), Err(Some(Refusal::DiskFull)));
+    harness.take(2, Input::DiskFree);
+    harness.ticks(20);
+    assert_eq!(harness.read(2), Ok(Some(1)));
+}
+
+/// The leaders shortly after the leader's process has ended and another replica campaigns at once.
+fn leaders_after_a_kill(reads: Reads, is_suspected: bool) -> Vec<u32> {
+    let settings = Settings { reads, ..Settings::new(members(&[1, 2, 3], &[])) };
+    let mut harness = Harness::with(3, settings);
+    harness.elect(1);
+    harness.ticks(4);
+    harness.hosts.remove(&1);
+    for survivor in [2, 3].into_iter().filter(|_| is_suspected) {
+        harness.take(survivor, Input::Suspect(node(1)));
+    }
+    harness.campaign(2);
+    harness.leaders()
+}
+
+#[test]
+fn rp_13_a_promise_to_a_leader_ends_with_its_process_but_not_under_leases() {
+    assert_eq!(leaders_after_a_kill(Reads::Quorum, true), [2]);
+    assert_eq!(leaders_after_a_kill(Reads::Quorum, false), [0; 0]);
+    assert_eq!(leaders_after_a_kill(Reads::Lease, true), [0; 0]);
+}
+
+#[test]
+fn rp_13_a_wrongly_suspected_leader_is_followed_again() {
+    let mut harness = Harness::new(3, &[1, 2, 3]);
+    harness.elect(1);
+    harness.take(2, Input::Suspect(node(1)));
+    harness.take(1, Input::Suspect(node(1)));
+    harness.ticks(6);
+    assert_eq!(harness.leaders(), [1]);
+    assert!(harness.write(1, 7));
+    assert_eq!(harness.read(2), Ok(Some(7)));
+}
+
+#[test]
+fn rp_5_a_removed_member_refuses_queries() {
+    let mut harness = Harness::new(3, &[1, 2, 3]);
+    harness.elect(1);
+    assert_eq!(harness.change(1, &[1, 2], &[]), None);
+    harness.ticks(5);
+    assert_eq!(harness.read(3), Err(Some(Refusal::NotMember)));
+}
+
+#[test]
+fn the_founders_matter_only_at_the_first_start() {
+    let mut harness = Harness::new(3, &[1, 2, 3]);
+    harness.elect(1);
+    assert!(harness.write(1, 1));
+    harness.partitioned = [1].into();
+    harness.settings.founders = members(&[1], &[]);
+    harness.restart(1, 1);
+    harness.ticks(60);
+    assert!(!harness.leaders().contains(&1), "it founded the group again");
+}
+
+#[test]
+fn with_unbounded_drift_there_is_no_lease_and_no_endless_loop() {
+    let settings = Settings { reads: Reads::Lease, drift_ppm: 1_000_000, ..Settings::new(members(&[1], &[])) };
+    let mut harness = Harness::with(1, settings);
+    harness.elect(1);
+    assert!(harness.write(1, 1));
+    assert_eq!(harness.read(1), Ok(Some(1)));
+}

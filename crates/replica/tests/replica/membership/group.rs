@@ -1,0 +1,177 @@
+//! Members in the simulator, each with a client that requests entry repeatedly, and a check of
+//! mutual exclusion.
+
+use super::with_suspicions::{ExtendedCommand, WithSuspicions};
+use crate::setup;
+use quorate_core::mutex::{Command, Event};
+use quorate_core::wrap::InViews;
+use quorate_core::{Describe, Duration, Fence, Group, NodeId, Time};
+use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::settings::TimedFault;
+use quorate_journal::workload::News;
+use quorate_replica::membership::{Member, Plan};
+use quorate_sim::World;
+use serde::Serialize;
+
+pub(crate) trait Algorithm:
+    InViews<Command = Command, Event = Event, Message: Describe + Serialize, Timer: Serialize, Report: Serialize> + 'static
+{
+}
+
+impl<P> Algorithm for P where
+    P: InViews<Command = Command, Event = Event, Message: Describe + Serialize, Timer: Serialize, Report: Serialize>
+        + 'static
+{
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct FaultPlan {
+    pub(crate) seed: u64,
+    pub(crate) nodes: usize,
+    pub(crate) loss_percent: u32,
+    /// The drift of each clock, in parts per million.
+    pub(crate) drift: Vec<i32>,
+    pub(crate) schedule: Vec<String>,
+    /// Suspicions: when, at which node, of which node.
+    pub(crate) suspicions: Vec<(Duration, NodeId, NodeId)>,
+}
+
+impl FaultPlan {
+    pub(crate) fn without_faults(seed: u64, nodes: usize) -> Self {
+        Self { seed, nodes, loss_percent: 0, drift: vec![0; nodes], schedule: Vec::new(), suspicions: Vec::new() }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Occupancy {
+    Out,
+    In(Time),
+}
+
+pub(crate) struct SimulatedGroup<P: Algorithm> {
+    pub(crate) world: World<WithSuspicions<P>, ()>,
+    faults: FaultPlan,
+    dice: Dice,
+    places: Vec<Occupancy>,
+    highest: Option<Fence>,
+    /// Time and node of every entry into the critical section.
+    pub(crate) entries: Vec<(Time, NodeId)>,
+}
+
+pub(crate) fn millis(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+pub(crate) fn instant(count: u64) -> Time {
+    Time::ZERO + millis(count)
+}
+
+impl<P: Algorithm> SimulatedGroup<P> {
+    pub(crate) fn new(faults: FaultPlan, plan: Plan, make: impl Fn(NodeId, Group) -> P + 'static) -> Self {
+        let chances = [faults.loss_percent, faults.loss_percent / 2].map(|percent| format!("{percent}%"));
+        let chances = [&*chances[0], &*chances[1]];
+        let setup = setup(faults.nodes, faults.seed, "uniform:1ms..5ms", chances, "uniform:1ms..8ms");
+        let all = Group::of_size(faults.nodes);
+        let make = move |me| WithSuspicions(Member::new(me, make(me, all.clone()), plan.clone()));
+        let mut world = World::new(&setup, make, ());
+        for fault in &faults.schedule {
+            world.schedule(fault.parse::<TimedFault>().unwrap());
+        }
+        for (place, ppm) in faults.drift.iter().enumerate() {
+            world.schedule(format!("drift {} by {ppm}ppm", place + 1).parse().unwrap());
+        }
+        for (after, who, whom) in &faults.suspicions {
+            world.command(Time::ZERO + *after, *who, ExtendedCommand::Suspect(*whom));
+        }
+        world.start();
+        let nodes = faults.nodes;
+        let dice = Dice::new(faults.seed, Stream::Workload);
+        let mut group =
+            Self { world, faults, dice, places: vec![Occupancy::Out; nodes], highest: None, entries: Vec::new() };
+        (0..nodes).map(NodeId::from_index).for_each(|node| group.request_later(node));
+        group
+    }
+
+    /// Runs until `found` returns a value, at most until the deadline.
+    pub(crate) fn until<T>(&mut self, deadline: Time, mut found: impl FnMut(&Self) -> Option<T>) -> Option<T> {
+        while self.world.time() < deadline {
+            if let Some(found) = found(self) {
+                return Some(found);
+            }
+            assert!(self.world.advance(), "no event is left");
+            while let Some((node, news)) = self.world.next_news() {
+                match news {
+                    News::Told(event) => self.handle(node, event),
+                    News::Crashed => self.places[node.index()] = Occupancy::Out,
+                    News::Restarted => self.request_later(node),
+                    News::Alarm => {}
+                }
+            }
+        }
+        None
+    }
+
+    pub(crate) fn run_until(&mut self, deadline: Time) {
+        self.until(deadline, |_| None::<()>);
+    }
+
+    pub(crate) fn leader(&self) -> Option<NodeId> {
+        let leads = |node: &NodeId| self.world.is_up(*node) && self.world.node(*node).unwrap().0.replica().leads();
+        (0..self.faults.nodes).map(NodeId::from_index).find(leads)
+    }
+
+    pub(crate) fn member(&self, node: NodeId) -> &Member<P> {
+        &self.world.node(node).unwrap().0
+    }
+
+    pub(crate) fn has_entered(&self, node: NodeId, since: Time) -> bool {
+        self.entries.iter().rev().take_while(|(at, _)| *at >= since).any(|(_, who)| *who == node)
+    }
+
+    /// Lets the client request entry after a random delay.
+    fn request_later(&mut self, node: NodeId) {
+        let at = self.world.time() + self.dice.between(millis(20), millis(300));
+        self.world.command_this_life(at, node, ExtendedCommand::Client(Command::Acquire));
+    }
+
+    fn handle(&mut self, node: NodeId, event: Event) {
+        match event {
+            Event::Entered { fence, until } => {
+                assert!(self.highest < Some(fence), "{node} enters with {fence} after {:?}", self.highest);
+                self.highest = Some(fence);
+                self.entries.push((self.world.time(), node));
+                self.stay(node, until);
+                let at = self.world.time() + self.dice.between(millis(5), millis(200));
+                self.world.command_this_life(at, node, ExtendedCommand::Client(Command::Release));
+            }
+            Event::Extended { until } => self.stay(node, until),
+            Event::Left => self.leave(node),
+            // The client may have released before it learnt that it lost its entry; then the
+            // release is refused.
+            Event::Lost => self.leave(node),
+            Event::Refused(_) => {}
+            Event::Denied | Event::Cancelled => panic!("unexpected event of {node}: {event}"),
+        }
+    }
+
+    fn leave(&mut self, node: NodeId) {
+        self.places[node.index()] = Occupancy::Out;
+        self.request_later(node);
+    }
+
+    /// Checks that no other node is in the critical section.
+    fn stay(&mut self, node: NodeId, until: Time) {
+        let now = self.world.time();
+        for (place, other) in self.places.iter().enumerate() {
+            let other_node = NodeId::from_index(place);
+            assert!(
+                other_node == node || !matches!(other, Occupancy::In(end) if *end > now),
+                "{node} and {other_node} are both in the critical section at {now}: {other:?}, {:?}",
+                self.faults
+            );
+        }
+        let rate = 1_000_000 + i128::from(self.faults.drift[node.index()]);
+        let end = i128::from(until.nanos()) * 1_000_000 / rate;
+        self.places[node.index()] = Occupancy::In(Time::from_nanos(i64::try_from(end).unwrap()));
+    }
+}
