@@ -89,7 +89,7 @@ pub enum End {
     /// The memory limit was reached.
     Memory,
     /// The search ran out of numbers for local states, messages, instants or states.
-    Numbers,
+    IdsExhausted,
     Stopped,
 }
 
@@ -342,7 +342,7 @@ impl Search<'_> {
         } else if progress.memory > self.options.memory {
             End::Memory
         } else if over_limit || self.system.tables.is_full() || self.stepper.has_too_many_moves() {
-            End::Numbers
+            End::IdsExhausted
         } else {
             return self.explored.end == End::Complete;
         };
@@ -376,7 +376,7 @@ impl Search<'_> {
             reduced.extend(&sliced.reduced);
             self.stats.add(sliced.stats);
             if sliced.overflow {
-                self.explored.end = End::Numbers;
+                self.explored.end = End::IdsExhausted;
             }
             for (property, place, action) in &sliced.breaches {
                 if let Some(state) = id_at(&batch.runs, usize::from(*place)) {

@@ -3,7 +3,7 @@
 use crate::action::MAX_NODES;
 use crate::breadth::{Breach, End, Explored, Progress, SearchOptions, TerminalChecks, explore};
 use crate::budgets::MAX_FAULTS;
-use crate::clients::{Judged, Users};
+use crate::clients::{Clients, Judged};
 use crate::depth::{DepthResult, search_depth_first};
 use crate::fair;
 use crate::findings::{CheckError, Effort, Findings, Pass, Phase, Search, Setup};
@@ -24,7 +24,7 @@ use std::time::Instant;
 pub type Report<'a> = &'a mut dyn FnMut(Phase, Progress) -> bool;
 
 /// A checker for one group: its nodes, its clients, and the faults it allows.
-pub struct Checker<P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
+pub struct Checker<P: Checked, U: Clients<Command = P::Command, Event = P::Event>> {
     make: Make<P>,
     clients: U,
     setup: Setup,
@@ -37,7 +37,7 @@ pub struct Checker<P: Checked, U: Users<Command = P::Command, Event = P::Event>>
 impl<P, U> Checker<P, U>
 where
     P: Checked,
-    U: Users<Command = P::Command, Event = P::Event> + Clone + Sync,
+    U: Clients<Command = P::Command, Event = P::Event> + Clone + Sync,
 {
     /// Creates a checker for a group.
     ///
@@ -56,7 +56,7 @@ where
         if faults.iter().any(|budget| *budget > MAX_FAULTS) {
             return Err(CheckError::TooManyFaults { most: MAX_FAULTS });
         }
-        if let Some(most) = clients.most_changes().filter(|most| changes > *most) {
+        if let Some(most) = clients.max_view_changes().filter(|most| changes > *most) {
             return Err(CheckError::TooManyChanges { most });
         }
         let (step_table, system, initial) = initial_states(&make, &clients, &setup);
@@ -87,7 +87,11 @@ where
     /// Replays a counterexample with real nodes in front of `observer`, step by step.
     ///
     /// Fails if a node does not reach the state that the search recorded.
-    pub fn play<O: Observer<P::Command, P::Event>>(&self, example: &Counterexample, observer: O) -> Result<O, String> {
+    pub fn replay<O: Observer<P::Command, P::Event>>(
+        &self,
+        example: &Counterexample,
+        observer: O,
+    ) -> Result<O, String> {
         replay(&self.step_table, example, observer)
     }
 
@@ -96,7 +100,7 @@ where
             threads: effort.threads.max(1),
             memory: effort.memory,
             reduce: effort.reduce,
-            first: effort.first,
+            first: effort.stop_at_first,
             terminal: TerminalChecks {
                 deadlock: judgement.number(|judged| matches!(judged, Judged::ByDeadlock)),
                 // A client that waits when a run ends is starved too.

@@ -1,7 +1,7 @@
 //! The clients of a group: the commands they may give, and the part of their state that properties
 //! inspect.
 
-use crate::tables::Past;
+use crate::tables::PastEvent;
 use quorate_core::{NodeId, Time};
 use std::fmt;
 use std::hash::Hash;
@@ -11,7 +11,7 @@ use std::hash::Hash;
 ///
 /// An implementation defines everything that a family's properties depend on, once for all its
 /// algorithms.
-pub trait Users {
+pub trait Clients {
     /// Commands that the family's nodes accept.
     type Command: Clone;
     /// Events that the family's nodes emit.
@@ -20,17 +20,22 @@ pub trait Users {
     type User: Clone + Eq + Hash + fmt::Debug + Send + Sync;
 
     /// Returns the initial state of a node's client.
-    fn begin(&self, node: NodeId) -> Self::User;
+    fn initial(&self, node: NodeId) -> Self::User;
 
     /// Returns the commands that a client may give next.
     fn offers(&self, client: &Self::User) -> Vec<Offer<Self::Command>>;
 
     /// Updates a client when it acts or observes something. If this violates a property, the
     /// implementation stores the property's number in `story.breach`.
-    fn hear(&self, client: &mut Self::User, news: News<'_, Self::Command, Self::Event>, story: &mut Story);
+    fn observe(
+        &self,
+        client: &mut Self::User,
+        news: ClientStep<'_, Self::Command, Self::Event>,
+        story: &mut StepRecord,
+    );
 
     /// Whether the client waits for something that must eventually happen.
-    fn waits(&self, client: &Self::User) -> bool;
+    fn is_waiting(&self, client: &Self::User) -> bool;
 
     /// Returns the part of a client's state that state properties inspect. `acts` is whether its
     /// node may act, that is, whether its lease is valid.
@@ -38,19 +43,19 @@ pub trait Users {
 
     /// A condition over all clients' facets that must eventually hold, if there is one. While it
     /// does not hold, the checker treats the group as waiting.
-    fn accord(&self) -> Option<Judge> {
+    fn goal(&self) -> Option<Judge> {
         None
     }
 
     /// The time, by the node's own clock, until which the client holds something exclusive; `None`
     /// if it holds nothing.
-    fn term(&self, _user: &Self::User) -> Option<Time> {
+    fn held_until(&self, _user: &Self::User) -> Option<Time> {
         None
     }
 
     /// Maximum number of view changes that the clients can keep track of; `None` if there is no
     /// limit.
-    fn most_changes(&self) -> Option<u8> {
+    fn max_view_changes(&self) -> Option<u8> {
         None
     }
 
@@ -66,32 +71,32 @@ pub struct Offer<C> {
 }
 
 /// Something that a client does or observes.
-pub enum News<'a, C, E> {
+pub enum ClientStep<'a, C, E> {
     /// The client gives its node a command.
-    Commands(&'a C),
+    Issued(&'a C),
     /// The client's node emits an event.
-    Told(&'a E),
+    Emitted(&'a E),
     Crashed,
     /// The client's node restarts and has lost all pending requests.
     Restarted,
     /// The process of another node crashed; sent only if [`Deaths`](crate::Deaths) asks for it.
-    Gone(NodeId),
+    PeerCrashed(NodeId),
     /// The process of another node restarted.
-    Back(NodeId),
+    PeerRestarted(NodeId),
 }
 
 /// A record of one step, for properties.
 #[derive(Clone, Debug)]
-pub struct Story {
+pub struct StepRecord {
     /// Events that properties about the past remember, in order.
-    pub past: Vec<Past>,
+    pub past: Vec<PastEvent>,
     /// The number of the property that the step itself violates.
     pub breach: Option<u8>,
     /// The true time of the step, where time is modelled.
     pub now: Time,
 }
 
-impl Story {
+impl StepRecord {
     /// An empty record of a step at this instant.
     pub(crate) fn at(now: Time) -> Self {
         Self { past: Vec::new(), breach: None, now }
@@ -131,7 +136,7 @@ pub enum Judged {
     /// By the results of elections: at most one leader per epoch over the whole run.
     ByResults,
     /// In each state and instant: at most one client holds something exclusive.
-    ByTerms,
+    ByExclusiveHolds,
     /// In states in which no action is possible although a client waits.
     ByDeadlock,
     /// By runs that continue for ever, or end, while a client waits or the common goal does not
@@ -148,7 +153,7 @@ impl Judged {
             | Self::ByBound(..)
             | Self::ByEnds(_)
             | Self::ByStep
-            | Self::ByTerms
+            | Self::ByExclusiveHolds
             | Self::ByDeadlock
             | Self::ByFairRuns => false,
         }
@@ -161,7 +166,7 @@ impl Judged {
             | Self::ByBound(..)
             | Self::ByEnds(_)
             | Self::ByStep
-            | Self::ByTerms
+            | Self::ByExclusiveHolds
             | Self::ByDeadlock => true,
             Self::ByFences | Self::ByOrder | Self::ByResults | Self::ByFairRuns => false,
         }

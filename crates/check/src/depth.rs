@@ -300,7 +300,7 @@ impl<'a> DepthWorker<'a> {
             || self.worker_group.system.tables.is_full()
             || self.worker_group.stepper.has_too_many_moves();
         if overrun {
-            self.shared.finish(End::Numbers);
+            self.shared.finish(End::IdsExhausted);
         }
     }
 

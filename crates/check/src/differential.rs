@@ -4,7 +4,7 @@
 //! words in the state. This module tests one against the other: real nodes replay every walk in
 //! front of the family's observers.
 
-use crate::clients::{Judged, Property, Users};
+use crate::clients::{Clients, Judged, Property};
 use crate::content::mix;
 use crate::findings::Setup;
 use crate::initial_states::initial_states;
@@ -18,7 +18,7 @@ use quorate_journal::property::Verdict;
 use std::collections::BTreeSet;
 
 /// Largest group in which the order of requests is judged.
-pub const MOST_ORDERED: usize = system::MOST_ORDERED;
+pub const MAX_ORDERED_NODES: usize = system::MOST_ORDERED;
 
 /// Returns the number of the property that is judged this way.
 fn number(properties: &[Property], judged: fn(&Judged) -> bool) -> Option<u8> {
@@ -41,13 +41,14 @@ pub fn broken_by_walks<P, U, O>(
 ) -> BTreeSet<&'static str>
 where
     P: Checked,
-    U: Users<Command = P::Command, Event = P::Event> + Clone,
+    U: Clients<Command = P::Command, Event = P::Event> + Clone,
     O: Observer<P::Command, P::Event>,
 {
     let (mut step_table, mut system, initial) = initial_states(make, clients, setup);
     let properties = clients.properties();
     system.memory = Some(Memory {
-        order: number(&properties, |judged| matches!(judged, Judged::ByOrder)).filter(|_| setup.nodes <= MOST_ORDERED),
+        order: number(&properties, |judged| matches!(judged, Judged::ByOrder))
+            .filter(|_| setup.nodes <= MAX_ORDERED_NODES),
         fences: number(&properties, |judged| matches!(judged, Judged::ByFences)),
         results: number(&properties, |judged| matches!(judged, Judged::ByResults)),
     });
@@ -56,7 +57,7 @@ where
         Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
         Judged::ByBound(judge, bound) => Some((number, Criterion::Bound(judge, bound))),
         Judged::ByEnds(judge) => Some((number, Criterion::AtEnds(judge))),
-        Judged::ByTerms => Some((number, Criterion::OneHolder)),
+        Judged::ByExclusiveHolds => Some((number, Criterion::OneHolder)),
         _ => None,
     });
     system.judges = by_state.collect();

@@ -1,6 +1,6 @@
 //! Executes the effects of one step of a node.
 
-use crate::clients::{News, Story, Users};
+use crate::clients::{ClientStep, Clients, StepRecord};
 use crate::content::content;
 use crate::local::{Armed, Checked, Local};
 use crate::memory_of_past;
@@ -8,16 +8,16 @@ use crate::step_table::{Content, Envelope, timer_obligation};
 use crate::tables::{Deadline, StepEvent};
 use quorate_core::{Effect, Effects, Input, NodeId, Note, Sink, Time};
 
-pub(crate) struct Step<P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
+pub(crate) struct Step<P: Checked, U: Clients<Command = P::Command, Event = P::Event>> {
     pub(crate) local: Local<P, U::User>,
     pub(crate) sends: Vec<Envelope<P::Message>>,
     pub(crate) events: Vec<StepEvent>,
     pub(crate) sets: Vec<u64>,
-    pub(crate) story: Story,
+    pub(crate) story: StepRecord,
 }
 
 /// Receives the effects of a step and applies them to the local state.
-pub(crate) struct Executor<'a, P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
+pub(crate) struct Executor<'a, P: Checked, U: Clients<Command = P::Command, Event = P::Event>> {
     pub(crate) clients: &'a U,
     pub(crate) nodes: usize,
     pub(crate) timed: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Executor<'a, P: Checked, U: Users<Command = P::Command, Event 
 impl<P, U> Sink<P> for Executor<'_, P, U>
 where
     P: Checked,
-    U: Users<Command = P::Command, Event = P::Event>,
+    U: Clients<Command = P::Command, Event = P::Event>,
 {
     fn effect(&mut self, effect: Effect<P>) {
         if let Some(effect) = self.step.local.disk.admit(effect) {
@@ -39,7 +39,7 @@ where
     }
 
     fn note(&mut self, note: Note<'_>) {
-        if let Note::Handed { from, parcel } = note {
+        if let Note::Delivered { from, parcel } = note {
             let to = self.step.local.node;
             self.step.events.push(StepEvent::Handed(memory_of_past::pack_parcel(from, to, parcel)));
         }
@@ -49,7 +49,7 @@ where
 impl<P, U> Executor<'_, P, U>
 where
     P: Checked,
-    U: Users<Command = P::Command, Event = P::Event>,
+    U: Clients<Command = P::Command, Event = P::Event>,
 {
     /// Gives the node an input. After a sync, it first executes the effects that waited for the
     /// disk.
@@ -92,7 +92,7 @@ where
             Effect::CancelTimer(timer) => local.timers.retain(|armed| armed.timer != timer),
             Effect::Emit { event, .. } => {
                 let before = story.past.len();
-                self.clients.hear(&mut local.client, News::Told(&event), story);
+                self.clients.observe(&mut local.client, ClientStep::Emitted(&event), story);
                 events.extend(story.past[before..].iter().copied().map(StepEvent::Past));
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::breadth::End;
 use crate::membership::Views;
-use crate::notices::Deaths;
+use crate::notices::CrashNotices;
 use crate::replay::Counterexample;
 use crate::walk::Walks;
 use quorate_core::{Span, Time};
@@ -26,7 +26,7 @@ pub struct Setup {
     /// How views change, if the group has views. Its nodes then receive views and leases as inputs.
     pub views: Option<Views>,
     /// Which parties are notified when a node crashes or restarts.
-    pub deaths: Deaths,
+    pub crash_notices: CrashNotices,
     /// Whether a save is durable at once. If no node restarts, a slow disk only changes the order
     /// of events, and orders that make no difference cost states.
     pub prompt_disks: bool,
@@ -48,7 +48,7 @@ impl Setup {
             hasty_timers: 0,
             timing: None,
             views: None,
-            deaths: Deaths::Untold,
+            crash_notices: CrashNotices::Off,
             prompt_disks: false,
             cut_short: false,
         }
@@ -85,7 +85,7 @@ pub struct Effort {
     /// Whether to skip interleavings that differ only in the order of independent steps.
     pub reduce: bool,
     /// Whether to stop at the first violation.
-    pub first: bool,
+    pub stop_at_first: bool,
     /// Names of the properties to judge; all if `None`.
     pub properties: Option<Vec<String>>,
 }
@@ -131,7 +131,7 @@ impl Findings {
 
     /// Upper bound on the probability that two states shared a fingerprint, so that the search
     /// skipped one of them.
-    pub fn collision(&self) -> f64 {
+    pub fn collision_probability(&self) -> f64 {
         let passes = [Some(&self.states), self.past.as_ref(), self.fair.as_ref()];
         let odds = passes.into_iter().flatten().map(|pass| {
             let states = pass.states as f64;

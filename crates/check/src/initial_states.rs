@@ -1,7 +1,7 @@
 //! Sets up a group: its nodes and its initial states.
 
 use crate::budgets::Budgets;
-use crate::clients::Users;
+use crate::clients::Clients;
 use crate::findings::Setup;
 use crate::local::Checked;
 use crate::membership::PackedView;
@@ -21,7 +21,7 @@ pub(crate) fn worker_group<'a, P, U>(
 ) -> WorkerGroup<'a>
 where
     P: Checked + 'a,
-    U: Users<Command = P::Command, Event = P::Event> + Clone + 'a,
+    U: Clients<Command = P::Command, Event = P::Event> + Clone + 'a,
 {
     let (step_table, mut system, initial) = initial_states(make, clients, setup);
     system.memory = memory;
@@ -37,7 +37,7 @@ pub(crate) type InitialStates<P, U> = (StepTable<P, U>, System, Vec<(Vec<u32>, V
 pub(crate) fn initial_states<P, U>(make: &Make<P>, clients: &U, setup: &Setup) -> InitialStates<P, U>
 where
     P: Checked,
-    U: Users<Command = P::Command, Event = P::Event> + Clone,
+    U: Clients<Command = P::Command, Event = P::Event> + Clone,
 {
     let mut step_table = StepTable::new(Arc::clone(make), clients.clone(), setup);
     let mut system = System {
@@ -46,9 +46,9 @@ where
         until: setup.timing.map(|timing| timing.until),
         bounded_delays: setup.timing.is_some_and(|timing| timing.delay.is_some()),
         views: setup.views,
-        deaths: setup.deaths,
+        deaths: setup.crash_notices,
         cut_short: setup.cut_short,
-        goal: clients.accord(),
+        goal: clients.goal(),
         memory: None,
         judges: Vec::new(),
         watched: 0,

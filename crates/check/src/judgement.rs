@@ -85,7 +85,7 @@ impl Judgement {
             Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
             Judged::ByBound(judge, bound) => Some((number, Criterion::Bound(judge, bound))),
             Judged::ByEnds(judge) => Some((number, Criterion::AtEnds(judge))),
-            Judged::ByTerms => Some((number, Criterion::OneHolder)),
+            Judged::ByExclusiveHolds => Some((number, Criterion::OneHolder)),
             Judged::ByStep
             | Judged::ByFences
             | Judged::ByOrder
@@ -132,7 +132,7 @@ impl Judgement {
     /// Whether the next search should run.
     pub(crate) fn should_continue(&self, effort: &Effort) -> bool {
         let broken = self.examples.iter().any(Option::is_some);
-        self.ended != End::Stopped && !(effort.first && broken)
+        self.ended != End::Stopped && !(effort.stop_at_first && broken)
     }
 
     pub(crate) fn conclude(self) -> Findings {
@@ -153,7 +153,7 @@ impl Judgement {
                 | Judged::ByFences
                 | Judged::ByOrder
                 | Judged::ByResults
-                | Judged::ByTerms
+                | Judged::ByExclusiveHolds
                 | Judged::ByDeadlock => Kind::Always,
             };
             let open = open.filter(|_| holds.is_none());

@@ -46,14 +46,14 @@ mod worker_group;
 
 pub use breadth::{End, Progress};
 pub use checker::{Checker, Report};
-pub use clients::{BoundedJudge, Judge, Judged, News, Offer, Property, Story, Users};
+pub use clients::{BoundedJudge, ClientStep, Clients, Judge, Judged, Offer, Property, StepRecord};
 pub use findings::{CheckError, Effort, Findings, Pass, Phase, Search, Setup, Timing, Verdict};
 pub use local::Checked;
 pub use membership::Views;
-pub use notices::Deaths;
+pub use notices::CrashNotices;
 pub use replay::Counterexample;
 pub use step_table::Make;
-pub use tables::Past;
+pub use tables::PastEvent;
 pub use walk::Walks;
 
 #[cfg(doctest)]

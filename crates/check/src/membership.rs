@@ -190,6 +190,6 @@ mod tests {
         let next = PackedView::founding(3).without(1).unpack();
         assert_eq!((next.epoch(), next.members().len()), (Epoch(2), 2));
         assert_eq!(next.stay(NodeId::from_index(1)), None);
-        assert_eq!(next.veterans().count(), 2);
+        assert_eq!(next.continuing_members().count(), 2);
     }
 }

@@ -15,12 +15,12 @@
 //! knowledge when it delivers a parcel, not when a frame with the parcel arrives.
 
 use crate::system::{LOCALS, Memory, System};
-use crate::tables::{Past, StepEvent};
+use crate::tables::{PastEvent, StepEvent};
 use quorate_core::mutex::Access;
-use quorate_core::{NodeId, Parcel};
+use quorate_core::{NodeId, PayloadId};
 
 /// Packs a parcel between two nodes into one word.
-pub(crate) fn pack_parcel(from: NodeId, to: NodeId, parcel: Parcel) -> u32 {
+pub(crate) fn pack_parcel(from: NodeId, to: NodeId, parcel: PayloadId) -> u32 {
     let ends = (from.index() as u32 & 0xf) << 28 | (to.index() as u32 & 0xf) << 24;
     ends | (parcel.incarnation.0 as u32 & 0xff) << 16 | (parcel.number as u32 & 0xffff)
 }
@@ -85,7 +85,7 @@ impl System {
                     self.send_knowing(*envelope, tag, out, start);
                 }
                 StepEvent::Handed(parcel) => out[at + node] |= self.take_parcel(*parcel, out, start),
-                StepEvent::Past(Past::Asks(access)) if memory.order.is_some() => {
+                StepEvent::Past(PastEvent::Requested(access)) if memory.order.is_some() => {
                     let known = out[at + node] & KNOWN & !(1 << node);
                     let mut knowledge = known | 1 << node | known << 8;
                     if *access == Access::Shared {
@@ -95,8 +95,8 @@ impl System {
                     }
                     out[at + node] = knowledge;
                 }
-                StepEvent::Past(Past::Asks(_)) => {}
-                StepEvent::Past(Past::Enters(fence, access)) => {
+                StepEvent::Past(PastEvent::Requested(_)) => {}
+                StepEvent::Past(PastEvent::Entered(fence, access)) => {
                     if let Some(property) = memory.order
                         && out[at + node] & AFTER != 0
                     {
@@ -109,8 +109,8 @@ impl System {
                         broken |= 1 << property;
                     }
                 }
-                StepEvent::Past(Past::Ends) => self.forget(memory, node, out, start),
-                StepEvent::Past(Past::Elects { epoch, leader }) => {
+                StepEvent::Past(PastEvent::Ended) => self.forget(memory, node, out, start),
+                StepEvent::Past(PastEvent::Elected { epoch, leader }) => {
                     if let Some(property) = memory.results
                         && !self.is_first_leader(*epoch, *leader, out, start)
                     {

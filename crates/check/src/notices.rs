@@ -11,18 +11,18 @@ use quorate_core::NodeId;
 
 /// Which parties are notified when a node crashes or restarts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Deaths {
+pub enum CrashNotices {
     #[default]
-    Untold,
+    Off,
     /// The clients of the other nodes, as if each noticed eventually that a node does not answer.
-    ToUsers,
+    ToClients,
     /// The other nodes, by their failure detectors, and their clients.
     ToNodes,
 }
 
-impl Deaths {
+impl CrashNotices {
     pub(crate) fn are_sent(self) -> bool {
-        self != Self::Untold
+        self != Self::Off
     }
 }
 

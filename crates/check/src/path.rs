@@ -4,7 +4,7 @@ use crate::action::Action;
 use crate::expand::{Candidate, Learning, Lookup, Stepper, Successors, expand};
 use crate::membership::PackedView;
 use crate::system::{LOCALS, System, envelope_of};
-use crate::tables::{NONE, Past, StepEvent};
+use crate::tables::{NONE, PastEvent, StepEvent};
 use quorate_core::Time;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl<'a> PathGuide<'a> {
         let system = &*self.lookup.system;
         let judged = system.memory.is_some_and(|memory| memory.order.is_some());
         let (Some(node), true) = (concerned, judged && outcome != NONE) else { return };
-        let ends = |event: &StepEvent| matches!(event, StepEvent::Past(Past::Enters(..) | Past::Ends));
+        let ends = |event: &StepEvent| matches!(event, StepEvent::Past(PastEvent::Entered(..) | PastEvent::Ended));
         if system.tables.consequences[outcome as usize].events.iter().any(ends) {
             for sent in &mut self.in_flight {
                 sent.word &= !(1 << (24 + node));

@@ -1,15 +1,15 @@
 //! Replays a counterexample with real nodes, so that observers see it like any run, and a journal
 //! can record it.
 
-use crate::clients::Users;
+use crate::clients::Clients;
 use crate::local::{Checked, local_time};
 use crate::membership::PackedView;
 use crate::path::{MessageRef, Step, StepKind};
 use crate::step_table::{Content, Envelope, LEASE_VALID, Move, StepTable};
 use crate::tables::NONE;
 use quorate_core::{Duration, Incarnation, NodeId, Time};
-use quorate_journal::moment::{Happening, Loss, MessageId, Observer, Taken};
-use quorate_journal::puppets::Puppets;
+use quorate_journal::moment::{Loss, MessageId, ObservedInput, Observer, WorldEvent};
+use quorate_journal::puppets::ReplayNodes;
 
 /// A run that violates a property.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ const CYCLE: &str = "from here on the run repeats for ever";
 pub(crate) fn replay<P, U, O>(step_table: &StepTable<P, U>, example: &Counterexample, observer: O) -> Result<O, String>
 where
     P: Checked,
-    U: Users<Command = P::Command, Event = P::Event>,
+    U: Clients<Command = P::Command, Event = P::Event>,
     O: Observer<P::Command, P::Event>,
 {
     // Where time is not modelled, the nodes were stepped at time zero. Most do not read the time,
@@ -72,33 +72,33 @@ fn replay_with<P, U, O>(
 ) -> Result<O, String>
 where
     P: Checked,
-    U: Users<Command = P::Command, Event = P::Event>,
+    U: Clients<Command = P::Command, Event = P::Event>,
     O: Observer<P::Command, P::Event>,
 {
-    let nodes = Puppets::new(example.rates.len(), |node| step_table.make(node), observer);
+    let nodes = ReplayNodes::new(example.rates.len(), |node| step_table.make(node), observer);
     let mut replay = Replay { step_table, example, clocks, nodes, time: Time::ZERO };
     replay.begin()?;
     for (place, step) in example.steps.iter().enumerate() {
         if example.cycle == Some(place) {
-            replay.happen(&Happening::Changed { text: CYCLE })?;
+            replay.happen(&WorldEvent::Changed { text: CYCLE })?;
         }
         replay.step(step)?;
     }
     Ok(replay.nodes.into_observer())
 }
 
-struct Replay<'a, P: Checked, U: Users<Command = P::Command, Event = P::Event>, M, O> {
+struct Replay<'a, P: Checked, U: Clients<Command = P::Command, Event = P::Event>, M, O> {
     step_table: &'a StepTable<P, U>,
     example: &'a Counterexample,
     clocks: Clocks,
-    nodes: Puppets<P, M, O>,
+    nodes: ReplayNodes<P, M, O>,
     time: Time,
 }
 
 impl<P, U, M, O> Replay<'_, P, U, M, O>
 where
     P: Checked,
-    U: Users<Command = P::Command, Event = P::Event>,
+    U: Clients<Command = P::Command, Event = P::Event>,
     M: Fn(NodeId) -> P,
     O: Observer<P::Command, P::Event>,
 {
@@ -106,14 +106,14 @@ where
         for (index, rate) in self.example.rates.iter().enumerate() {
             if *rate != 0 {
                 let text = format!("drift {} by {rate}ppm", NodeId::from_index(index));
-                self.happen(&Happening::Changed { text: &text })?;
+                self.happen(&WorldEvent::Changed { text: &text })?;
             }
         }
         for index in 0..self.example.rates.len() {
-            self.take(index, &Taken::Start { incarnation: Incarnation::FIRST, blank: false })?;
+            self.take(index, &ObservedInput::Start { incarnation: Incarnation::FIRST, blank: false })?;
             if self.example.views {
-                self.take(index, &Taken::View(&PackedView::founding(self.example.rates.len()).unpack()))?;
-                self.take(index, &Taken::Lease(LEASE_VALID))?;
+                self.take(index, &ObservedInput::View(&PackedView::founding(self.example.rates.len()).unpack()))?;
+                self.take(index, &ObservedInput::Lease(LEASE_VALID))?;
             }
         }
         Ok(())
@@ -127,28 +127,31 @@ where
             StepKind::Drop(message) if self.is_notice(message) => Ok(()),
             StepKind::Deliver(message) => {
                 let (id, to) = self.find(message)?;
-                self.take(to.index(), &Taken::Message { id, kind: "", wrapped: false, life: Incarnation::FIRST })?;
+                self.take(
+                    to.index(),
+                    &ObservedInput::Message { id, kind: "", wrapped: false, life: Incarnation::FIRST },
+                )?;
                 self.compare(to, step)
             }
             StepKind::Drop(message) => {
                 let (id, to) = self.find(message)?;
-                self.happen(&Happening::Lost { id, to, why: Loss::Down })
+                self.happen(&WorldEvent::Lost { id, to, why: Loss::Down })
             }
             StepKind::Lose(message) => {
                 let (id, to) = self.find(message)?;
-                self.happen(&Happening::Lost { id, to, why: Loss::Chance })
+                self.happen(&WorldEvent::Lost { id, to, why: Loss::Chance })
             }
             StepKind::Duplicate(message) => {
                 let (id, _) = self.find(message)?;
-                self.happen(&Happening::Duplicated { id })
+                self.happen(&WorldEvent::Duplicated { id })
             }
             StepKind::Move { node, number } => {
                 self.make_move(node, number, step)?;
                 self.compare(NodeId::from_index(node), step)
             }
-            StepKind::Advance => self.happen(&Happening::Changed { text: TIME }),
+            StepKind::Advance => self.happen(&WorldEvent::Changed { text: TIME }),
             StepKind::Decide(packed) => {
-                self.happen(&Happening::Changed { text: &format!("{} is decided", packed.unpack()) })
+                self.happen(&WorldEvent::Changed { text: &format!("{} is decided", packed.unpack()) })
             }
         }
     }
@@ -156,21 +159,21 @@ where
     fn make_move(&mut self, node: usize, number: u32, step: &Step) -> Result<(), String> {
         let id = NodeId::from_index(node);
         match self.step_table.move_at(number) {
-            Move::Command(command) => self.take(node, &Taken::Command(command)),
-            Move::Timer(timer) => self.take(node, &Taken::Timer(timer)),
+            Move::Command(command) => self.take(node, &ObservedInput::Command(command)),
+            Move::Timer(timer) => self.take(node, &ObservedInput::Timer(timer)),
             Move::Sync => match self.nodes.unsynced(id) {
-                Some(count) => self.take(node, &Taken::Saved(count)),
+                Some(count) => self.take(node, &ObservedInput::Saved(count)),
                 None => Err(format!("cannot sync the disk of node {id}: it has no pending writes")),
             },
             Move::Crash { survivors } => {
                 let lost_writes = self.nodes.pending_writes(id).saturating_sub(*survivors);
-                self.happen(&Happening::Crashed { node: id, lost_writes })
+                self.happen(&WorldEvent::Crashed { node: id, lost_writes })
             }
             Move::Restart => {
                 let incarnation = self.step_table.local(step.after).incarnation;
-                self.take(node, &Taken::Start { incarnation, blank: false })
+                self.take(node, &ObservedInput::Start { incarnation, blank: false })
             }
-            Move::Lease { until } => self.take(node, &Taken::Lease(*until)),
+            Move::Lease { until } => self.take(node, &ObservedInput::Lease(*until)),
         }
     }
 
@@ -185,9 +188,9 @@ where
         let Envelope { to, content, .. } = self.step_table.envelope(message.envelope);
         let taken = match content {
             Content::Message(_) => None,
-            Content::View(view) => Some(Taken::View(view)),
-            Content::Crashed(other) => self.step_table.notifies_nodes().then_some(Taken::Suspect(*other)),
-            Content::Restarted(other) => self.step_table.notifies_nodes().then_some(Taken::Trust(*other)),
+            Content::View(view) => Some(ObservedInput::View(view)),
+            Content::Crashed(other) => self.step_table.notifies_nodes().then_some(ObservedInput::Suspect(*other)),
+            Content::Restarted(other) => self.step_table.notifies_nodes().then_some(ObservedInput::Trust(*other)),
         };
         if let Some(taken) = taken {
             self.take(to.index(), &taken)?;
@@ -206,23 +209,23 @@ where
             .ok_or_else(|| format!("cannot deliver a message of node {}: no such message is in flight", wanted.from))
     }
 
-    fn take(&mut self, node: usize, taken: &Taken<'_, P::Command>) -> Result<(), String> {
+    fn take(&mut self, node: usize, taken: &ObservedInput<'_, P::Command>) -> Result<(), String> {
         let now = match self.clocks {
             Clocks::Running => local_time(self.time, self.example.rates.get(node).copied().unwrap_or(0)),
             Clocks::Stopped => Time::ZERO,
         };
         let id = NodeId::from_index(node);
-        self.nodes.take(self.time, now, id, taken)?;
+        self.nodes.give_input(self.time, now, id, taken)?;
         while self.step_table.has_prompt_disks()
             && let Some(count) = self.nodes.unsynced(id)
         {
-            self.nodes.take(self.time, now, id, &Taken::Saved(count))?;
+            self.nodes.give_input(self.time, now, id, &ObservedInput::Saved(count))?;
         }
         Ok(())
     }
 
-    fn happen(&mut self, what: &Happening<'_>) -> Result<(), String> {
-        self.nodes.happen(self.time, what)
+    fn happen(&mut self, what: &WorldEvent<'_>) -> Result<(), String> {
+        self.nodes.apply_world_event(self.time, what)
     }
 
     /// Fails unless the node has reached the state that the search recorded.

@@ -1,7 +1,7 @@
 //! Steps the nodes: computes what an input does to a local state, and numbers the results.
 
 use crate::action::MAX_MOVES;
-use crate::clients::{News, Story, Users};
+use crate::clients::{ClientStep, Clients, StepRecord};
 use crate::content::{content, mix};
 use crate::executor::{Executor, Step};
 use crate::expand::Stepper;
@@ -10,7 +10,7 @@ use crate::interner::Interner;
 use crate::local::{Armed, Checked, Local, local_time, true_time};
 use crate::membership::{Lease, PackedView, view_link};
 use crate::memory_of_past;
-use crate::notices::{Deaths, notice_link};
+use crate::notices::{CrashNotices, notice_link};
 use crate::tables::{
     Consequences, Deadline, EnvelopeInfo, EnvelopeTiming, LifecycleNotices, LocalDetail, LocalInfo, MoveDetail,
     MoveKind, NONE, Outcome, PayloadInfo, StepEvent, Tables,
@@ -75,13 +75,13 @@ pub(crate) enum Move<C, T> {
 type MoveOf<P> = Move<<P as Protocol>::Command, <P as Protocol>::Timer>;
 
 /// Steps the nodes of a group, and stores each local state once.
-pub(crate) struct StepTable<P: Checked, U: Users<Command = P::Command, Event = P::Event>> {
+pub(crate) struct StepTable<P: Checked, U: Clients<Command = P::Command, Event = P::Event>> {
     make: Make<P>,
     clients: U,
     nodes: usize,
     timed: bool,
     delay: Option<Span>,
-    deaths: Deaths,
+    deaths: CrashNotices,
     prompt_disks: bool,
     locals: Interner<Local<P, U::User>>,
     envelopes: Interner<Envelope<P::Message>>,
@@ -105,7 +105,7 @@ const SYNC_OBLIGATION: u8 = 3;
 impl<P, U> StepTable<P, U>
 where
     P: Checked,
-    U: Users<Command = P::Command, Event = P::Event>,
+    U: Clients<Command = P::Command, Event = P::Event>,
 {
     pub(crate) fn new(make: Make<P>, clients: U, setup: &Setup) -> Self {
         Self {
@@ -114,7 +114,7 @@ where
             nodes: setup.nodes,
             timed: setup.timing.is_some(),
             delay: setup.timing.and_then(|timing| timing.delay),
-            deaths: setup.deaths,
+            deaths: setup.crash_notices,
             prompt_disks: setup.prompt_disks && setup.restarts == 0,
             locals: Interner::new(),
             envelopes: Interner::new(),
@@ -137,7 +137,7 @@ where
 
     /// Whether nodes are notified of crashes, and not only their clients.
     pub(crate) fn notifies_nodes(&self) -> bool {
-        self.deaths == Deaths::ToNodes
+        self.deaths == CrashNotices::ToNodes
     }
 
     pub(crate) fn has_prompt_disks(&self) -> bool {
@@ -168,13 +168,13 @@ where
                 disk: Disk::default(),
                 rate: *rate,
                 lease: if founding.is_some() { Lease::Valid } else { Lease::NotRequired },
-                client: self.clients.begin(node),
+                client: self.clients.initial(node),
             };
             let start = Input::Start { durable: P::Durable::default(), incarnation: Incarnation::FIRST };
             let founding = founding.map(|packed| [Input::View(packed.unpack()), Input::Lease(LEASE_VALID)]);
             let mut local = local;
             for input in std::iter::once(start).chain(founding.into_iter().flatten()) {
-                let step = self.step(local, Time::ZERO, Some(input), Story::at(Time::ZERO));
+                let step = self.step(local, Time::ZERO, Some(input), StepRecord::at(Time::ZERO));
                 local = step.local;
                 in_flight.extend(step.sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)));
             }
@@ -183,7 +183,7 @@ where
         (locals, in_flight)
     }
 
-    fn step(&self, mut local: Local<P, U::User>, time: Time, input: Option<Input<P>>, story: Story) -> Step<P, U> {
+    fn step(&self, mut local: Local<P, U::User>, time: Time, input: Option<Input<P>>, story: StepRecord) -> Step<P, U> {
         let now = local_time(time, local.rate);
         let events = story.past.iter().copied().map(StepEvent::Past).collect();
         let mut protocol = local.protocol.take();
@@ -211,10 +211,10 @@ where
     }
 
     fn make_move(&self, mut local: Local<P, U::User>, time: Time, own: &MoveOf<P>) -> Step<P, U> {
-        let mut story = Story::at(time);
+        let mut story = StepRecord::at(time);
         let input = match own {
             Move::Command(command) => {
-                self.clients.hear(&mut local.client, News::Commands(command), &mut story);
+                self.clients.observe(&mut local.client, ClientStep::Issued(command), &mut story);
                 Some(Input::Command(command.clone()))
             }
             Move::Timer(timer) => {
@@ -230,13 +230,13 @@ where
                 local.lease = local.lease.lost();
                 local.timers.clear();
                 local.disk.crash(*survivors);
-                self.clients.hear(&mut local.client, News::Crashed, &mut story);
+                self.clients.observe(&mut local.client, ClientStep::Crashed, &mut story);
                 None
             }
             Move::Restart => {
                 local.incarnation = local.incarnation.next();
                 local.protocol = Some(self.make(local.node));
-                self.clients.hear(&mut local.client, News::Restarted, &mut story);
+                self.clients.observe(&mut local.client, ClientStep::Restarted, &mut story);
                 Some(Input::Start { durable: local.disk.contents(), incarnation: local.incarnation })
             }
             Move::Lease { until } => {
@@ -290,9 +290,9 @@ where
             Content::Message(message) => Some(message),
             Content::View(_) | Content::Crashed(_) | Content::Restarted(_) => None,
         };
-        let wrapped = message.is_some_and(Describe::wrapped);
-        let first_copy = message.filter(|message| !message.again());
-        let parcel = first_copy.and_then(Describe::parcel);
+        let wrapped = message.is_some_and(Describe::is_wrapped);
+        let first_copy = message.filter(|message| !message.is_retransmission());
+        let parcel = first_copy.and_then(Describe::payload_id);
         let parcel = parcel.map(|parcel| memory_of_past::pack_parcel(envelope.from, envelope.to, parcel));
         let due = envelope.due;
         let undated = due.map(|_| Envelope { due: None, ..envelope.clone() });
@@ -320,7 +320,7 @@ where
         // A node that may not act owes nothing, even if its client does not know that yet.
         let acts = local.lease.allows_action();
         let facet = self.clients.facet(&local.client, acts);
-        let held_until = if acts && self.timed { self.clients.term(&local.client) } else { None };
+        let held_until = if acts && self.timed { self.clients.held_until(&local.client) } else { None };
         let held_until = held_until.map_or(Time::ZERO, |until| true_time(until, local.rate));
         tables.local_details.push(LocalDetail { fingerprint, facet, held_until, deadlines });
         let moves = self.moves_of(local);
@@ -329,7 +329,7 @@ where
             first_move: self.moves.len() as u32,
             moves: moves.len().min(MAX_MOVES) as u16,
             crashes: crashes.min(MAX_MOVES) as u16,
-            waits: acts && self.clients.waits(&local.client),
+            waits: acts && self.clients.is_waiting(&local.client),
             up: local.protocol.is_some(),
             leased: local.lease == Lease::Valid,
         };
@@ -400,12 +400,12 @@ pub(crate) fn timer_obligation(node: usize, fingerprint: u64) -> u64 {
 impl<P, U> Stepper for StepTable<P, U>
 where
     P: Checked,
-    U: Users<Command = P::Command, Event = P::Event>,
+    U: Clients<Command = P::Command, Event = P::Event>,
 {
     fn deliver(&mut self, tables: &mut Tables, local: u32, envelope: u32, time: Time) -> u32 {
         let Envelope { from, content, .. } = self.envelopes.get(envelope).clone();
         let mut node = self.locals.get(local).clone();
-        let mut story = Story::at(time);
+        let mut story = StepRecord::at(time);
         let notifies_nodes = self.notifies_nodes();
         let input = match content {
             Content::Message(message) => Some(Input::Message { from, message }),
@@ -416,11 +416,11 @@ where
                 Some(Input::View(view))
             }
             Content::Crashed(other) => {
-                self.clients.hear(&mut node.client, News::Gone(other), &mut story);
+                self.clients.observe(&mut node.client, ClientStep::PeerCrashed(other), &mut story);
                 notifies_nodes.then_some(Input::Suspect(other))
             }
             Content::Restarted(other) => {
-                self.clients.hear(&mut node.client, News::Back(other), &mut story);
+                self.clients.observe(&mut node.client, ClientStep::PeerRestarted(other), &mut story);
                 notifies_nodes.then_some(Input::Trust(other))
             }
         };

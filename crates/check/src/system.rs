@@ -18,7 +18,7 @@ use crate::budgets::{Budgets, Cost};
 use crate::clients::{BoundedJudge, Judge};
 use crate::content::mix;
 use crate::membership::Views;
-use crate::notices::Deaths;
+use crate::notices::CrashNotices;
 use crate::tables::{Deadline, MoveKind, NONE, Outcome, Tables};
 use quorate_core::Time;
 
@@ -58,7 +58,7 @@ pub(crate) struct System {
     /// Whether message delays are bounded.
     pub(crate) bounded_delays: bool,
     pub(crate) views: Option<Views>,
-    pub(crate) deaths: Deaths,
+    pub(crate) deaths: CrashNotices,
     /// Whether messages in flight from a crashed node may be lost.
     pub(crate) cut_short: bool,
     /// The goal that all clients must eventually reach together.

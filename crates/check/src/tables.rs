@@ -151,20 +151,20 @@ pub(crate) enum StepEvent {
     /// A link delivered this parcel to the algorithm.
     Handed(u32),
     /// The client reported something that these properties remember.
-    Past(Past),
+    Past(PastEvent),
 }
 
 /// An event that properties about the past remember.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Past {
+pub enum PastEvent {
     /// A client requests entry.
-    Asks(Access),
+    Requested(Access),
     /// The client enters, with this fence: the epoch in the upper half, the counter in the lower.
-    Enters(u64, Access),
+    Entered(u64, Access),
     /// The request ends without an entry.
-    Ends,
+    Ended,
     /// A node learns the result of an election.
-    Elects {
+    Elected {
         epoch: u32,
         /// Index of the leader, counted from 0.
         leader: u32,

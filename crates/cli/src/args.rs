@@ -32,7 +32,7 @@ pub(crate) use form::FormArgs;
 pub(crate) use live::LiveArgs;
 pub(crate) use local::{LocalCheck, LocalCheckArgs, LocalSim, LocalSimArgs, RaceArgs};
 pub(crate) use node::{LogLevel, NodeArgs, Peers, addresses};
-pub(crate) use quorate_lab::options::whole;
+pub(crate) use quorate_lab::options::parse_whole;
 pub(crate) use record::RecordArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use shrink::ShrinkArgs;
@@ -111,7 +111,7 @@ pub(crate) enum Verb {
 #[command(after_help = "Example:\n  quorate demo --seed 7")]
 pub(crate) struct DemoArgs {
     /// Random seed. The same seed repeats the same run. Defaults to 1.
-    #[arg(long, value_parser = whole::<u64>)]
+    #[arg(long, value_parser = parse_whole::<u64>)]
     pub(crate) seed: Option<u64>,
     /// Print everything at once instead of line by line.
     #[arg(long)]
@@ -217,10 +217,10 @@ pub(crate) struct SweepArgs {
     #[arg(long, requires = "family")]
     pub(crate) fixtures: bool,
     /// Number of seeds to run, starting with --seed.
-    #[arg(long, default_value_t = 1_000, value_parser = whole::<u64>)]
+    #[arg(long, default_value_t = 1_000, value_parser = parse_whole::<u64>)]
     pub(crate) seeds: u64,
     /// Number of threads. Defaults to the number of cores.
-    #[arg(long, value_parser = whole::<usize>)]
+    #[arg(long, value_parser = parse_whole::<usize>)]
     pub(crate) threads: Option<usize>,
     /// Continue after a failure, and count all failures.
     #[arg(long)]
@@ -290,7 +290,7 @@ pub(crate) struct TraceArgs {
     pub(crate) clocks: bool,
     /// Report whether the step on the first line of the journal happened before the step on the
     /// second line.
-    #[arg(long, num_args = 2, value_names = ["LINE", "LINE"], value_parser = whole::<u64>, conflicts_with = "clocks")]
+    #[arg(long, num_args = 2, value_names = ["LINE", "LINE"], value_parser = parse_whole::<u64>, conflicts_with = "clocks")]
     pub(crate) before: Option<Vec<u64>>,
     /// Print JSON. Steps always include their clocks.
     #[arg(long)]
@@ -308,14 +308,14 @@ pub(crate) struct BenchArgs {
     /// Part of Quorate to measure.
     pub(crate) subject: BenchSubject,
     /// Number of times each contender is measured. Its best result counts.
-    #[arg(long, alias = "turns", default_value_t = 5, value_parser = whole::<u64>)]
+    #[arg(long, alias = "turns", default_value_t = 5, value_parser = parse_whole::<u64>)]
     pub(crate) runs: u64,
     /// Number of events that each loop handles. Only for 'bench sim'; defaults to 20000000.
-    #[arg(long, value_parser = whole::<u64>)]
+    #[arg(long, value_parser = parse_whole::<u64>)]
     pub(crate) events: Option<u64>,
     /// Numbers of waiters in the final graphs; one graph of each shape for each number. Only for
     /// 'bench deadlock'; defaults to 1000,10000,100000.
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = whole::<u64>)]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_whole::<u64>)]
     pub(crate) waiters: Vec<u64>,
     /// Print JSON.
     #[arg(long)]
@@ -335,14 +335,14 @@ pub(crate) struct BenchArgs {
     #[arg(long, hide = true, value_name = "ADDRESS")]
     pub(crate) partner_of: Option<String>,
     /// CPU core to run on.
-    #[arg(long, hide = true, value_parser = whole::<usize>)]
+    #[arg(long, hide = true, value_parser = parse_whole::<usize>)]
     pub(crate) partner_core: Option<usize>,
     /// Search once in this process alone and print the figures. 'bench check' starts itself with
     /// this option.
     #[arg(long, hide = true)]
     pub(crate) search: Option<BenchSearch>,
     /// Number of threads of that search.
-    #[arg(long, hide = true, requires = "search", default_value_t = 1, value_parser = whole::<usize>)]
+    #[arg(long, hide = true, requires = "search", default_value_t = 1, value_parser = parse_whole::<usize>)]
     pub(crate) threads: usize,
 }
 

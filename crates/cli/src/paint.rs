@@ -2,7 +2,7 @@
 
 use quorate_draw::{overview, terminal};
 use quorate_journal::role::Role;
-use quorate_journal::words::Sort;
+use quorate_journal::words::TextKind;
 use quorate_lab::trace::Ink;
 use std::io::IsTerminal;
 
@@ -32,25 +32,25 @@ pub(crate) fn ink(ink: Ink, text: &str) -> String {
         Ink::Column(Role::Follows) => "32",
         Ink::Column(Role::Chosen) => "1;32",
         Ink::Column(Role::Paused | Role::Down) => "1;31",
-        Ink::Part(Sort::Input) => "1",
-        Ink::Part(Sort::Rule) => "36",
-        Ink::Part(Sort::Send) => "33",
-        Ink::Part(Sort::Control) => "2",
-        Ink::Part(Sort::Queue) => "34",
-        Ink::Part(Sort::Event) => "1;32",
-        Ink::Part(Sort::World) => "35",
+        Ink::Part(TextKind::Input) => "1",
+        Ink::Part(TextKind::Rule) => "36",
+        Ink::Part(TextKind::Send) => "33",
+        Ink::Part(TextKind::Control) => "2",
+        Ink::Part(TextKind::Queue) => "34",
+        Ink::Part(TextKind::Event) => "1;32",
+        Ink::Part(TextKind::World) => "35",
     };
     paint(on_stdout(), code, text)
 }
 
-pub(crate) fn picture(ink: terminal::Ink, text: &str) -> String {
+pub(crate) fn picture(ink: terminal::TextStyle, text: &str) -> String {
     let code = match ink {
-        terminal::Ink::Role(role) => return self::ink(Ink::Column(role), text),
-        terminal::Ink::Part(sort) => return self::ink(Ink::Part(sort), text),
-        terminal::Ink::Message => "33",
-        terminal::Ink::Control | terminal::Ink::Faint => "2",
-        terminal::Ink::Alarm => "1;31",
-        terminal::Ink::Heading => "1",
+        terminal::TextStyle::Role(role) => return self::ink(Ink::Column(role), text),
+        terminal::TextStyle::Part(sort) => return self::ink(Ink::Part(sort), text),
+        terminal::TextStyle::Message => "33",
+        terminal::TextStyle::Control | terminal::TextStyle::Faint => "2",
+        terminal::TextStyle::Alarm => "1;31",
+        terminal::TextStyle::Heading => "1",
     };
     paint(on_stdout(), code, text)
 }

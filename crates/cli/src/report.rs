@@ -6,7 +6,7 @@ use crate::output::output;
 use crate::paint;
 use quorate_journal::metrics::MessageSummary;
 use quorate_journal::property::{Kind, Verdict, Violation};
-use quorate_journal::words::Sort;
+use quorate_journal::words::TextKind;
 use quorate_journal::workload::Ending;
 use quorate_lab::figures::{Figures, NotJudged, Row};
 use quorate_lab::registry::Family;
@@ -241,17 +241,17 @@ impl StepsToViolation {
 
 /// Whether the line shows a fault, other than a lost or duplicated message.
 fn is_fault(line: &Line) -> bool {
-    line.parts.iter().any(|part| part.sort == Sort::World && !part.text.starts_with("message "))
+    line.parts.iter().any(|part| part.sort == TextKind::World && !part.text.starts_with("message "))
 }
 
 /// Whether the line shows only work of the links: acknowledgements and retransmissions.
 fn is_noise(line: &Line, reliable: bool) -> bool {
     let mut parts = line.parts.iter();
     let of_links = parts.next().is_some_and(|part| match part.sort {
-        Sort::World => reliable && part.text.starts_with("message "),
+        TextKind::World => reliable && part.text.starts_with("message "),
         _ => part.text.starts_with("ack ") || part.text.starts_with("timer "),
     });
-    of_links && parts.all(|part| part.sort == Sort::Control || part.text.starts_with("RL-"))
+    of_links && parts.all(|part| part.sort == TextKind::Control || part.text.starts_with("RL-"))
 }
 
 /// Repeats the run and prints the steps that lead to the violation.

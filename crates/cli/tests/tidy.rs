@@ -432,7 +432,10 @@ fn algorithms() -> Vec<Algorithm> {
             Algorithm { path, rules, files }
         })
         .collect();
-    assert!(!algorithms.is_empty(), "no header with rules found in {PROTOCOLS:?}: if the format changed, adapt this test");
+    assert!(
+        !algorithms.is_empty(),
+        "no header with rules found in {PROTOCOLS:?}: if the format changed, adapt this test"
+    );
     algorithms
 }
 

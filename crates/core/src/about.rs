@@ -26,7 +26,7 @@ pub struct Profile {
 impl Profile {
     /// Parses the header of the algorithm's source file.
     pub fn about(&self) -> About {
-        About::of_source(self.source)
+        About::from_source(self.source)
     }
 }
 
@@ -51,7 +51,7 @@ pub struct Rule {
 
 impl About {
     /// Parses the header of an algorithm's source file.
-    pub fn of_source(source: &str) -> Self {
+    pub fn from_source(source: &str) -> Self {
         let mut about = Self::default();
         let mut paragraph = Vec::new();
         for line in source.lines() {
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_header_reads_as_title_idea_rules_and_sections() {
-        let about = About::of_source(
+        let about = About::from_source(
             "//! Toy (1999).\n//!\n//! One\n//! idea.\n//!\n//! ```text\n//! TY-1  asked  → act\n//!       at once\n\
              //! TY-2  done   → rest\n//! ```\n//!\n//! Cost: 2 messages: no\n//! more.\n\nuse nothing;\n//! not header\n",
         );
@@ -143,6 +143,6 @@ mod tests {
 
     #[test]
     fn a_file_without_a_header_gives_the_default() {
-        assert_eq!(About::of_source("fn main() {}"), About::default());
+        assert_eq!(About::from_source("fn main() {}"), About::default());
     }
 }

@@ -82,7 +82,7 @@ impl<P: Protocol> Barrier<P> {
     }
 
     /// Number of saves that the node requested since it started.
-    pub fn asked(&self) -> u64 {
+    pub fn saves_requested(&self) -> u64 {
         self.asked
     }
 

@@ -12,7 +12,7 @@ pub struct Bounds {
 
 impl Bounds {
     /// Maximum time until an answer arrives: two message delays and the processing at both ends.
-    pub fn answer(&self) -> Duration {
+    pub fn round_trip(&self) -> Duration {
         self.message.times(2) + self.processing.times(2)
     }
 }

@@ -1,6 +1,6 @@
 //! Names and counts of messages, for journals, metrics and diagrams.
 
-use crate::effects::Parcel;
+use crate::effects::PayloadId;
 use crate::node::NodeId;
 use crate::protocol::Never;
 use core::fmt;
@@ -27,18 +27,18 @@ pub trait Describe {
 
     /// The identity of the payload that this message carries a copy of, if a wrapper numbers
     /// payloads.
-    fn parcel(&self) -> Option<Parcel> {
+    fn payload_id(&self) -> Option<PayloadId> {
         None
     }
 
     /// Whether this is a retransmission.
-    fn again(&self) -> bool {
+    fn is_retransmission(&self) -> bool {
         false
     }
 
     /// Whether a wrapper delivers the payload separately. If so, the arrival of the message alone
     /// tells the inner protocol nothing; causality follows from the delivery of its parcel.
-    fn wrapped(&self) -> bool {
+    fn is_wrapped(&self) -> bool {
         false
     }
 }

@@ -51,16 +51,16 @@ pub enum Note<'a> {
     },
     /// A wrapper delivers a payload to the protocol inside it, perhaps long after the network
     /// delivered the message.
-    Handed { from: NodeId, parcel: Parcel },
+    Delivered { from: NodeId, parcel: PayloadId },
     /// The membership part of a node informs the rest of the node.
-    Told(Told<'a>),
+    Membership(MembershipNote<'a>),
     /// The content of a node's hold-back queue has changed.
     HoldBack { count: usize, names: fmt::Arguments<'a> },
 }
 
 /// News about the membership, from one part of a node to the rest.
 #[derive(Clone, Copy, Debug)]
-pub enum Told<'a> {
+pub enum MembershipNote<'a> {
     View(&'a View),
     /// The node may act in its view until this instant of its clock.
     Lease(Time),
@@ -69,7 +69,7 @@ pub enum Told<'a> {
 /// The identity of a payload on a link, whatever the number of copies that the network carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Parcel {
+pub struct PayloadId {
     pub incarnation: Incarnation,
     /// The number of the payload among the sender's payloads to the same receiver.
     pub number: u64,
@@ -153,13 +153,13 @@ impl<'a, P: Protocol> Effects<'a, P> {
     }
 
     /// Notes that a wrapper delivers a payload to the protocol inside it.
-    pub fn note_handed(&mut self, from: NodeId, parcel: Parcel) {
-        self.sink.note(Note::Handed { from, parcel });
+    pub fn note_delivered(&mut self, from: NodeId, parcel: PayloadId) {
+        self.sink.note(Note::Delivered { from, parcel });
     }
 
     /// Notes what the membership part of a node tells the rest.
-    pub fn note_told(&mut self, told: Told<'_>) {
-        self.sink.note(Note::Told(told));
+    pub fn note_membership(&mut self, told: MembershipNote<'_>) {
+        self.sink.note(Note::Membership(told));
     }
 
     /// Notes the content of the hold-back queue.

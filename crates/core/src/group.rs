@@ -18,7 +18,7 @@ impl Group {
     }
 
     /// A group without members.
-    pub fn nobody() -> Self {
+    pub fn empty() -> Self {
         Self::of_size(0)
     }
 
@@ -136,7 +136,7 @@ pub struct Epoch(pub u64);
 impl Epoch {
     /// Upper bound that no group reaches. Nodes ignore a larger epoch, which can only come from a
     /// faulty or malicious peer.
-    pub const LARGEST: Self = Self(1 << 62);
+    pub const MAX: Self = Self(1 << 62);
 }
 
 impl fmt::Display for Epoch {

@@ -69,7 +69,7 @@ pub use bounds::Bounds;
 pub use clock::{Clock, Stamp, VectorClock};
 pub use codec::{Codec, Malformed};
 pub use describe::{Class, Describe, Medium};
-pub use effects::{Effect, Effects, Note, Order, Parcel, Sink, Told};
+pub use effects::{Effect, Effects, MembershipNote, Note, Order, PayloadId, Sink};
 pub use fence::Fence;
 pub use fixed::Fixed;
 pub use group::{Epoch, Group, majority};

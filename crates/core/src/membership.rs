@@ -28,7 +28,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 /// The terms of members' leases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Terms {
+pub struct LeaseTerms {
     pub lease: Duration,
     /// The time from one renewal to the next request.
     pub keepalive: Duration,
@@ -50,7 +50,7 @@ pub enum OnClose {
     Lease,
 }
 
-impl Default for Terms {
+impl Default for LeaseTerms {
     fn default() -> Self {
         Self {
             lease: Duration::from_secs(2),
@@ -61,14 +61,14 @@ impl Default for Terms {
     }
 }
 
-impl Terms {
+impl LeaseTerms {
     /// How long a member trusts a lease, on its own clock, from the instant before it requested it.
     ///
     /// Let L be the lease and ρ the drift bound. The host of the membership counts L from when it
     /// granted the lease, on a clock that is fast by at most ρ, so the lease does not expire before
     /// L/(1+ρ) of true time. The member's clock is slow by at most ρ, so L(1−ρ)/(1+ρ) on that clock
     /// have passed by then.
-    pub fn trusted(&self) -> Duration {
+    pub fn trusted_for(&self) -> Duration {
         let million = 1_000_000_u128;
         let drift = u128::from(self.drift_ppm).min(million);
         let nanos = u128::from(self.lease.nanos()) * (million - drift) / (million + drift);
@@ -149,7 +149,7 @@ const REMOVALS: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Membership {
-    terms: Terms,
+    terms: LeaseTerms,
     epoch: Epoch,
     members: BTreeMap<NodeId, Member>,
     removals: VecDeque<Removal>,
@@ -167,7 +167,7 @@ struct Member {
 impl Membership {
     /// The membership of a group that starts with these members, all in their first incarnation and
     /// with a lease.
-    pub fn founding(group: &Group, terms: Terms) -> Self {
+    pub fn founding(group: &Group, terms: LeaseTerms) -> Self {
         let view = View::founding(group.clone());
         let member = |stay| Member { stay, expires: terms.lease, suspected: None };
         let members = view.stays().map(|(node, stay)| (node, member(stay))).collect();
@@ -175,7 +175,7 @@ impl Membership {
     }
 
     /// The terms of the leases.
-    pub const fn terms(&self) -> &Terms {
+    pub const fn terms(&self) -> &LeaseTerms {
         &self.terms
     }
 
@@ -299,7 +299,7 @@ impl Membership {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Membership, OnClose, Reason, Request, Suspicion, Terms};
+    use super::{Answer, LeaseTerms, Membership, OnClose, Reason, Request, Suspicion};
     use crate::group::{Epoch, Group};
     use crate::node::{Incarnation, NodeId};
     use crate::time::Duration;
@@ -313,7 +313,7 @@ mod tests {
     }
 
     fn founded(on_close: OnClose) -> Membership {
-        Membership::founding(&Group::of_size(3), Terms { on_close, ..Terms::default() })
+        Membership::founding(&Group::of_size(3), LeaseTerms { on_close, ..LeaseTerms::default() })
     }
 
     fn stay(incarnation: u64, since: u64) -> Stay {
@@ -393,11 +393,11 @@ mod tests {
     #[test]
     fn a_member_never_trusts_a_lease_for_longer_than_it_runs() {
         for drift_ppm in [0, 1, 500, 10_000, 999_999, 2_000_000] {
-            let terms = Terms { drift_ppm, ..Terms::default() };
+            let terms = LeaseTerms { drift_ppm, ..LeaseTerms::default() };
             let (million, drift) = (1_000_000_u128, u128::from(drift_ppm.min(1_000_000)));
             // Both in true time, scaled by a million: how long the slowest clock trusts the lease,
             // and how soon the fastest clock expires it.
-            let held = u128::from(terms.trusted().nanos()) * (million + drift);
+            let held = u128::from(terms.trusted_for().nanos()) * (million + drift);
             let granted = u128::from(terms.lease.nanos()) * (million - drift);
             assert!(held <= granted, "{drift_ppm}");
         }

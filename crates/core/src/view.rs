@@ -72,7 +72,7 @@ impl View {
     }
 
     /// The members that belonged to an earlier view, and so have something to report.
-    pub fn veterans(&self) -> impl Iterator<Item = NodeId> + '_ {
+    pub fn continuing_members(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.stays().filter(|(_, stay)| stay.since < self.epoch).map(|(node, _)| node)
     }
 }
@@ -123,9 +123,9 @@ mod tests {
         let [one, two, three] = [0, 1, 2].map(NodeId::from_index);
         let stay = |since| Stay { incarnation: Incarnation::FIRST, since: Epoch(since) };
         let view = View::new(Epoch(3), [(three, stay(1)), (one, stay(2)), (two, stay(3))]);
-        assert_eq!(view.veterans().collect::<Vec<_>>(), [one, three]);
+        assert_eq!(view.continuing_members().collect::<Vec<_>>(), [one, three]);
         assert_eq!(view.stay(two), Some(stay(3)));
-        assert_eq!(View::founding(Group::of_size(3)).veterans().count(), 0);
+        assert_eq!(View::founding(Group::of_size(3)).continuing_members().count(), 0);
     }
 
     #[test]

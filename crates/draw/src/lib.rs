@@ -22,5 +22,5 @@ pub mod wait_for;
 mod window;
 
 pub use scene::Scene;
-pub use sketch::{Drawing, Sketch};
+pub use sketch::{Drawing, SceneBuilder};
 pub use window::Window;

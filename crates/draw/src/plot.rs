@@ -65,7 +65,7 @@ pub struct Key {
     pub ring: String,
     pub formula: String,
     /// The line through all measurements at a point, such as from minimum to maximum.
-    pub reach: String,
+    pub range: String,
     /// The error bar, such as a 95 % confidence interval.
     pub interval: String,
 }
@@ -76,7 +76,7 @@ impl Default for Key {
             solid: "measured".into(),
             ring: "measured elsewhere".into(),
             formula: "formula".into(),
-            reach: "minimum to maximum".into(),
+            range: "minimum to maximum".into(),
             interval: "95 % confidence interval".into(),
         }
     }
@@ -316,7 +316,7 @@ impl Point {
 
     /// Adds the range of all measurements at this point, such as minimum to maximum.
     #[must_use]
-    pub fn reach(self, low: f64, high: f64) -> Self {
+    pub fn range(self, low: f64, high: f64) -> Self {
         Self { reach: Some(Range { low, high }), ..self }
     }
 

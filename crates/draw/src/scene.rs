@@ -13,7 +13,7 @@ pub use views::{InactiveReason, InactiveSpan, Lease, ViewSpan};
 use quorate_core::{Class, Epoch, NodeId, Time};
 use quorate_journal::moment::{Loss, MessageId};
 use quorate_journal::role::Role;
-use quorate_journal::words::Sort;
+use quorate_journal::words::TextKind;
 
 /// A picture's contents.
 #[derive(Clone, Debug, Default)]
@@ -35,13 +35,13 @@ pub struct Scene {
     pub bands: Vec<Band>,
     /// Views in which some member acts, in order; empty if the group has no views.
     pub view_spans: Vec<ViewSpan>,
-    pub violations: Vec<Breach>,
+    pub violations: Vec<Violation>,
     pub omitted: Omitted,
 }
 
 /// A property violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Breach {
+pub struct Violation {
     pub time: Time,
     /// Line in the journal, where the header is line 1.
     pub line: u64,
@@ -114,7 +114,7 @@ pub struct Step {
     /// continued without it.
     pub revoked: bool,
     /// Descriptions of all effects in order, sends included.
-    pub parts: Vec<(Sort, String)>,
+    pub parts: Vec<(TextKind, String)>,
     pub sends: bool,
     pub role: Role,
     /// Its logical clock: one more than the clock of any step that happened before it.
@@ -273,7 +273,7 @@ impl Omitted {
 impl Scene {
     /// Returns the order of the step or mark at which a violation was detected: the one on its
     /// journal line, or the last one before. `None` if the scene does not show it.
-    pub fn order_of(&self, violation: &Breach) -> Option<usize> {
+    pub fn order_of(&self, violation: &Violation) -> Option<usize> {
         let steps = self.steps.iter().map(|step| (step.line, step.place.order));
         let marks = self.marks.iter().map(|mark| (mark.line, mark.place.order));
         let before = steps.chain(marks).filter(|(line, _)| *line <= violation.line);

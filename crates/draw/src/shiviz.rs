@@ -37,7 +37,7 @@ use crate::Window;
 use clocks::VectorClocks;
 use pending::Pending;
 use quorate_core::{NodeId, Time};
-use quorate_journal::moment::{Happening, Moment, Observer};
+use quorate_journal::moment::{Moment, Observer, WorldEvent};
 use quorate_journal::record::Header;
 use quorate_journal::words::{self, millis};
 use std::fmt::{Display, Write as _};
@@ -147,19 +147,19 @@ impl<W: Write> Shiviz<W> {
         self.write_line();
     }
 
-    fn world(&mut self, time: Time, what: &Happening<'_>) {
+    fn world(&mut self, time: Time, what: &WorldEvent<'_>) {
         let text = words::world(what);
         match what {
-            Happening::Crashed { node, .. }
-            | Happening::Ended { node }
-            | Happening::Paused { node }
-            | Happening::Resumed { node } => {
+            WorldEvent::Crashed { node, .. }
+            | WorldEvent::Ended { node }
+            | WorldEvent::Paused { node }
+            | WorldEvent::Resumed { node } => {
                 if self.clocks.has(*node) {
                     self.clocks.local_event(*node);
                     self.event(Some(*node), time, &text);
                 }
             }
-            Happening::Lost { id, to, .. } => {
+            WorldEvent::Lost { id, to, .. } => {
                 let seen = self.window.has(id.sender) || self.window.has(*to);
                 if self.phase == WindowPhase::Within && seen {
                     self.clocks.world_receives(*id);
@@ -168,14 +168,14 @@ impl<W: Write> Shiviz<W> {
                     self.clocks.drop_message(*id, *to);
                 }
             }
-            Happening::Duplicated { id } => {
+            WorldEvent::Duplicated { id } => {
                 self.clocks.duplicate(*id);
                 if self.phase == WindowPhase::Within && self.window.has(id.sender) {
                     self.clocks.world_event();
                     self.event(None, time, &text);
                 }
             }
-            Happening::Changed { .. } => {
+            WorldEvent::Changed { .. } => {
                 if self.phase == WindowPhase::Within {
                     self.clocks.world_event();
                     self.event(None, time, &text);

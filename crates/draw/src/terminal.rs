@@ -25,7 +25,7 @@ use crate::timeline::timeline;
 use layout::Layout;
 use lines::{Line, LineWriter};
 use quorate_journal::role::Role;
-use quorate_journal::words::Sort;
+use quorate_journal::words::TextKind;
 use row::TextRow;
 use symbols::label;
 use text::{fit, isolated, width};
@@ -44,14 +44,14 @@ pub struct Options {
 
 /// The meaning of a piece of text, by which a caller may colour it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ink {
+pub enum TextStyle {
     /// A node's lane, or a step on it, while the node has this role.
     Role(Role),
     Message,
     /// The arrow of a control message.
     Control,
     /// A step's input or one of its effects, as text.
-    Part(Sort),
+    Part(TextKind),
     /// A fault or violation: a loss, a crash, a partition.
     Alarm,
     /// Times, separators and remarks.
@@ -60,7 +60,7 @@ pub enum Ink {
 }
 
 /// Colours a piece of text, or returns it unchanged.
-pub type Paint<'a> = &'a dyn Fn(Ink, &str) -> String;
+pub type Paint<'a> = &'a dyn Fn(TextStyle, &str) -> String;
 
 /// Returns the scene as text. Every line ends with a line break.
 pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
@@ -81,8 +81,8 @@ pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
     }
     match open.len().saturating_sub(MAX_OPEN) {
         0 => {}
-        1 => page.remark(Ink::Faint, "1 more message is in flight."),
-        more => page.remark(Ink::Faint, &format!("{more} more messages are in flight.")),
+        1 => page.remark(TextStyle::Faint, "1 more message is in flight."),
+        more => page.remark(TextStyle::Faint, &format!("{more} more messages are in flight.")),
     }
     if items.len() > LONG {
         page.nodes(scene);
@@ -92,7 +92,7 @@ pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
 }
 
 /// Returns the text without colours.
-pub fn plain(_ink: Ink, text: &str) -> String {
+pub fn plain(_ink: TextStyle, text: &str) -> String {
     text.to_owned()
 }
 
@@ -109,23 +109,23 @@ impl Page<'_> {
         let nodes = counted(heading.nodes as u64, "node");
         let parts = [heading.algorithm.as_str(), &nodes, &heading.detail].into_iter();
         let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
-        self.remark(Ink::Heading, &parts.join(" · "));
+        self.remark(TextStyle::Heading, &parts.join(" · "));
         if scene.omitted.before > 0 {
-            self.remark(Ink::Faint, &format!("… {}", counted(scene.omitted.before, "earlier journal line")));
+            self.remark(TextStyle::Faint, &format!("… {}", counted(scene.omitted.before, "earlier journal line")));
         }
         self.nodes(scene);
     }
 
     fn nodes(&mut self, scene: &Scene) {
         let mut row = TextRow::new(self.layout.words);
-        row.put(self.layout.time - "time".len(), Ink::Faint, "time");
+        row.put(self.layout.time - "time".len(), TextStyle::Faint, "time");
         // A number that would touch the previous one is left out.
         let mut free = 0;
         for (column, lane) in self.layout.lanes.iter().zip(&scene.lanes) {
             let number = lane.node.to_string();
             let first = column.saturating_sub(number.len() / 2);
             if first >= free {
-                row.put(first, Ink::Heading, &number);
+                row.put(first, TextStyle::Heading, &number);
                 free = first + number.len() + 1;
             }
         }
@@ -138,16 +138,16 @@ impl Page<'_> {
         self.end(&(row + &words));
     }
 
-    fn words(&self, words: &[(Ink, String)]) -> String {
+    fn words(&self, words: &[(TextStyle, String)]) -> String {
         let mut left = self.layout.room();
         let mut line = String::new();
         for (index, (ink, text)) in words::shortened(words, left).iter().enumerate() {
             if index > 0 {
                 if left < width(words::BETWEEN) + 2 {
-                    line.push_str(&(self.paint)(Ink::Faint, &fit(" …", left)));
+                    line.push_str(&(self.paint)(TextStyle::Faint, &fit(" …", left)));
                     break;
                 }
-                line.push_str(&(self.paint)(Ink::Faint, words::BETWEEN));
+                line.push_str(&(self.paint)(TextStyle::Faint, words::BETWEEN));
                 left -= width(words::BETWEEN);
             }
             let text = fit(text, left);
@@ -157,7 +157,7 @@ impl Page<'_> {
         line
     }
 
-    fn remark(&mut self, ink: Ink, text: &str) {
+    fn remark(&mut self, ink: TextStyle, text: &str) {
         let text = fit(text, self.layout.limit.unwrap_or(usize::MAX));
         let text = (self.paint)(ink, &isolated(&text));
         self.end(&text);

@@ -1,6 +1,6 @@
 //! The contents of a scene in one total order.
 
-use crate::scene::{Breach, Head, Place, Scene};
+use crate::scene::{Head, Place, Scene, Violation};
 
 /// The kind of an item, with its index in the scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(crate) fn timeline(scene: &Scene) -> Vec<TimelineItem> {
 
 /// Returns the position after the last step or mark up to the violation's journal line; `None` if
 /// the scene does not show it.
-fn violation_place(scene: &Scene, violation: &Breach) -> Option<Place> {
+fn violation_place(scene: &Scene, violation: &Violation) -> Option<Place> {
     scene.order_of(violation).map(|order| Place { time: violation.time, order: order + 1 })
 }
 

@@ -8,7 +8,7 @@ use quorate_drive::local::{Address, Mailbox, Running, Start, mailbox, start};
 use quorate_replica::{
     At, Command, Durable, Event, FormatError, Members, Proposal, Replica, Settings, StateMachine, Ticket,
 };
-use quorate_store::{ClusterId, Owner, Patience, Scribe, Store, found};
+use quorate_store::{ClusterId, DiskWriter, Owner, RetryDelays, Store, found_cluster};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -85,10 +85,10 @@ fn start_one(
     // A real cluster chooses this number once at random and stores it.
     let owner = Owner { cluster: ClusterId(42), node: me };
     if !folder.exists() {
-        found::<Durable>(&folder, owner)?;
+        found_cluster::<Durable>(&folder, owner)?;
     }
     let (store, durable, recovery) = Store::<Durable>::open(&folder, owner, quorate_store::Settings::default())?;
-    let scribe = Scribe::start(store, 1_024, Patience::default(), address.reporter())?;
+    let scribe = DiskWriter::start(store, 1_024, RetryDelays::default(), address.reporter())?;
     let setup = Start { me, durable, incarnation: recovery.incarnation, disk: Disk::Scribe(scribe), peers };
     let on_events = move |events: Vec<Event<Counter>>| {
         events.into_iter().for_each(|event| {
@@ -101,8 +101,8 @@ fn start_one(
 
 fn wait<T>(receiver: &Receiver<NodeEvent>, found: impl Fn(&NodeEvent) -> Option<T>) -> Result<T, Box<dyn Error>> {
     loop {
-        if let Some(found) = found(&receiver.recv_timeout(Duration::from_secs(30))?) {
-            return Ok(found);
+        if let Some(found) = found_cluster(&receiver.recv_timeout(Duration::from_secs(30))?) {
+            return Ok(found_cluster);
         }
     }
 }

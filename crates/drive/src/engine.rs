@@ -9,7 +9,7 @@ use quorate_core::{
     WriteOf,
 };
 use quorate_journal::Recordable;
-use quorate_journal::moment::{Done, Happening, MessageId, Moment, Sent, Taken};
+use quorate_journal::moment::{MessageId, Moment, ObservedEffect, ObservedInput, Sent, WorldEvent};
 use quorate_store::{Report, Storable, StoreError};
 use serde::Serialize;
 use std::io;
@@ -46,7 +46,7 @@ pub enum Failure {
 
 /// The state with which a node starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found<D> {
+pub struct StartState<D> {
     pub durable: D,
     /// Must be different for every start of the node.
     pub incarnation: Incarnation,
@@ -127,9 +127,9 @@ where
     }
 
     /// Starts the node.
-    pub fn start(&mut self, found: Found<P::Durable>, out: &mut impl Outlet<P>) {
-        let Found { durable, incarnation, is_blank } = found;
-        let taken = Taken::Start { incarnation, blank: is_blank };
+    pub fn start(&mut self, found: StartState<P::Durable>, out: &mut impl Outlet<P>) {
+        let StartState { durable, incarnation, is_blank } = found;
+        let taken = ObservedInput::Start { incarnation, blank: is_blank };
         self.take(taken, Input::Start { durable, incarnation }, out);
     }
 
@@ -139,7 +139,7 @@ where
             time: self.host.now,
             now: self.host.now,
             node: self.host.me,
-            input: Taken::Command(&command),
+            input: ObservedInput::Command(&command),
         };
         self.host.record.observe(&moment);
         self.step(Input::Command(command), out);
@@ -149,27 +149,27 @@ where
     pub fn message(&mut self, sender: Sender, message: P::Message, out: &mut impl Outlet<P>) {
         let Sender { node: from, incarnation: life, number } = sender;
         let id = MessageId { sender: from, number };
-        let taken = Taken::Message { id, kind: message.kind(), wrapped: message.wrapped(), life };
+        let taken = ObservedInput::Message { id, kind: message.kind(), wrapped: message.is_wrapped(), life };
         self.take(taken, Input::Message { from, message }, out);
     }
 
     /// Gives the node a new view of its group.
     pub fn view(&mut self, view: View, out: &mut impl Outlet<P>) {
         let recorded = view.clone();
-        self.take(Taken::View(&recorded), Input::View(view), out);
+        self.take(ObservedInput::View(&recorded), Input::View(view), out);
     }
 
     /// Gives the node a lease: it may act in its view until its clock shows this time.
     pub fn lease(&mut self, until: Time, out: &mut impl Outlet<P>) {
-        self.take(Taken::Lease(until), Input::Lease(until), out);
+        self.take(ObservedInput::Lease(until), Input::Lease(until), out);
     }
 
     /// Notifies the node that the failure detector suspects another node, or trusts it again.
     pub fn suspect(&mut self, node: NodeId, is_suspect: bool, out: &mut impl Outlet<P>) {
         if is_suspect {
-            self.take(Taken::Suspect(node), Input::Suspect(node), out);
+            self.take(ObservedInput::Suspect(node), Input::Suspect(node), out);
         } else {
-            self.take(Taken::Trust(node), Input::Trust(node), out);
+            self.take(ObservedInput::Trust(node), Input::Trust(node), out);
         }
     }
 
@@ -178,8 +178,8 @@ where
     pub fn disk(&mut self, report: Report, out: &mut impl Outlet<P>) {
         match report {
             Report::Saved { count, .. } => self.saved(count, out),
-            Report::Full(_) => self.take(Taken::DiskFull, Input::DiskFull, out),
-            Report::Free => self.take(Taken::DiskFree, Input::DiskFree, out),
+            Report::Full(_) => self.take(ObservedInput::DiskFull, Input::DiskFull, out),
+            Report::Free => self.take(ObservedInput::DiskFree, Input::DiskFree, out),
             Report::Failed(error) => self.host.failure = Some(Failure::Disk(Some(error))),
         }
     }
@@ -188,7 +188,7 @@ where
     pub fn fire(&mut self, out: &mut impl Outlet<P>) {
         while let Some(timer) = self.host.timers.fire(self.host.now) {
             let recorded = timer.clone();
-            self.take(Taken::Timer(&recorded), Input::Timer(timer), out);
+            self.take(ObservedInput::Timer(&recorded), Input::Timer(timer), out);
         }
     }
 
@@ -201,8 +201,9 @@ where
     /// saves count as durable now. If this fails, the node must stop, and no message or event of
     /// the turn may leave the process.
     pub fn settle(&mut self, out: &mut impl Outlet<P>) -> Result<(), Failure> {
-        while matches!(self.host.save_queue.disk, Disk::None) && self.host.durable < self.host.barrier.asked() {
-            self.saved(self.host.barrier.asked(), out);
+        while matches!(self.host.save_queue.disk, Disk::None) && self.host.durable < self.host.barrier.saves_requested()
+        {
+            self.saved(self.host.barrier.saves_requested(), out);
         }
         if let Some(failure) = self.host.failure.take() {
             return Err(failure);
@@ -220,13 +221,13 @@ where
     /// Records that the node shuts down cleanly. No calls may follow.
     pub fn end(&mut self) -> Result<(), Failure> {
         let (time, node) = (self.host.now, self.host.me);
-        self.host.record.observe(&Moment::World { time, what: Happening::Ended { node } });
+        self.host.record.observe(&Moment::World { time, what: WorldEvent::Ended { node } });
         self.host.record.flush().map_err(Failure::Journal)
     }
 
     fn saved(&mut self, count: u64, out: &mut impl Outlet<P>) {
         let (time, node) = (self.host.now, self.host.me);
-        self.host.record.observe(&Moment::Input { time, now: time, node, input: Taken::Saved(count) });
+        self.host.record.observe(&Moment::Input { time, now: time, node, input: ObservedInput::Saved(count) });
         self.host.durable = count;
         self.host.barrier.durable(count);
         while let Some(effect) = self.host.barrier.release() {
@@ -235,7 +236,7 @@ where
         self.step(Input::Saved(count), out);
     }
 
-    fn take(&mut self, taken: Taken<'_, P::Command>, input: Input<P>, out: &mut impl Outlet<P>) {
+    fn take(&mut self, taken: ObservedInput<'_, P::Command>, input: Input<P>, out: &mut impl Outlet<P>) {
         let (time, node) = (self.host.now, self.host.me);
         self.host.record.observe(&Moment::Input { time, now: time, node, input: taken });
         self.step(input, out);
@@ -259,31 +260,31 @@ where
         match effect {
             Effect::Send { to, message, order: _ } => {
                 let first = self.take_numbers(1);
-                self.observe(Done::Send { to, sent: self.sent(first, &message) });
+                self.observe(ObservedEffect::Send { to, sent: self.sent(first, &message) });
                 out.send(to, first, message);
             }
             Effect::Multicast { to, message, order: _ } => {
                 let others = to.len() - usize::from(to.contains(self.me));
                 let first = self.take_numbers(others as u64);
-                self.observe(Done::Multicast { to: &to, sent: self.sent(first, &message) });
+                self.observe(ObservedEffect::Multicast { to: &to, sent: self.sent(first, &message) });
                 out.multicast(&to, first, message);
             }
             Effect::Save(write) => {
-                self.observe(Done::Save(&write));
+                self.observe(ObservedEffect::Save(&write));
                 // The barrier has already counted this save, so its count is the save's number.
-                self.save_queue.save(self.barrier.asked(), write);
+                self.save_queue.save(self.barrier.saves_requested(), write);
             }
             Effect::SetTimer { timer, span } => {
-                self.observe(Done::SetTimer { timer: &timer, span });
+                self.observe(ObservedEffect::SetTimer { timer: &timer, span });
                 self.timers.set(self.now, timer, span);
             }
             Effect::CancelTimer(timer) => {
                 if self.timers.cancel(&timer) {
-                    self.observe(Done::CancelTimer(&timer));
+                    self.observe(ObservedEffect::CancelTimer(&timer));
                 }
             }
             Effect::Emit { event, order: _ } => {
-                self.observe(Done::Emit(&event));
+                self.observe(ObservedEffect::Emit(&event));
                 out.emit(event);
             }
         }
@@ -297,10 +298,10 @@ where
     }
 
     fn sent<'m>(&self, number: u64, message: &'m P::Message) -> Sent<'m> {
-        Sent::of(MessageId { sender: self.me, number }, message, self.record.reads_sizes())
+        Sent::new(MessageId { sender: self.me, number }, message, self.record.reads_sizes())
     }
 
-    fn observe(&mut self, effect: Done<'_, P::Event>) {
+    fn observe(&mut self, effect: ObservedEffect<'_, P::Event>) {
         self.record.observe(&Moment::Effect { time: self.now, node: self.me, effect });
     }
 }
@@ -327,10 +328,10 @@ where
 
     fn note(&mut self, note: Note<'_>) {
         self.host.observe(match note {
-            Note::Rule { rule, text } => Done::Rule { rule, text },
-            Note::Handed { from, parcel } => Done::Handed { from, parcel },
-            Note::Told(told) => Done::Told(told),
-            Note::HoldBack { count, names } => Done::HoldBack { count, names },
+            Note::Rule { rule, text } => ObservedEffect::Rule { rule, text },
+            Note::Delivered { from, parcel } => ObservedEffect::Delivered { from, parcel },
+            Note::Membership(told) => ObservedEffect::Membership(told),
+            Note::HoldBack { count, names } => ObservedEffect::HoldBack { count, names },
         });
     }
 }

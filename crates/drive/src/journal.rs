@@ -1,7 +1,7 @@
 //! The live journal: the record of one incarnation of a node, in the simulator's format.
 
 use crate::record::Record;
-use quorate_journal::moment::{Happening, Moment, Observer};
+use quorate_journal::moment::{Moment, Observer, WorldEvent};
 use quorate_journal::record::{Header, Lines};
 use serde::Serialize;
 use std::fs::File;
@@ -32,7 +32,7 @@ impl<C: Serialize, E: Serialize> Observer<C, E> for LiveJournal {
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.lines.observe(moment);
         // A node that shuts down takes no more steps. The journal of a killed node has no end mark.
-        if let Moment::World { what: Happening::Ended { .. }, .. } = moment {
+        if let Moment::World { what: WorldEvent::Ended { .. }, .. } = moment {
             self.lines.end(None);
         }
     }

@@ -21,7 +21,7 @@ mod timers;
 
 pub use clock::{Clock, boot_id};
 pub use counted::Counted;
-pub use engine::{Engine, Failure, Found, Outlet, Parts, Sender};
+pub use engine::{Engine, Failure, Outlet, Parts, Sender, StartState};
 pub use journal::LiveJournal;
 pub use record::Record;
 pub use save_queue::Disk;

@@ -1,7 +1,7 @@
 //! A node's disk, and the saves that wait for it.
 
 use quorate_core::{Protocol, WriteOf};
-use quorate_store::{Refusal, Scribe, Storable, Ticket};
+use quorate_store::{DiskWriter, NotSaved, Storable, Ticket};
 use std::collections::VecDeque;
 
 /// The destination of a node's saves.
@@ -9,7 +9,7 @@ pub enum Disk<D: quorate_core::Durable> {
     /// Saves count as durable at once, and are lost when the process ends.
     None,
     /// A thread writes the saves to a disk.
-    Scribe(Scribe<D>),
+    Scribe(DiskWriter<D>),
 }
 
 /// A disk, and the saves that its queue has no space for yet. A node never blocks on its disk,
@@ -43,11 +43,11 @@ where
         while let Some((ticket, write)) = self.waiting.pop_front() {
             match scribe.try_save(ticket, write) {
                 Ok(()) => {}
-                Err(Refusal::Crowded(write)) => {
+                Err(NotSaved::QueueFull(write)) => {
                     self.waiting.push_front((ticket, write));
                     break;
                 }
-                Err(Refusal::Ended(_)) => return Err(DiskEnded),
+                Err(NotSaved::Ended(_)) => return Err(DiskEnded),
             }
         }
         Ok(())

@@ -29,7 +29,7 @@ pub struct AnyCodec {
 }
 
 impl AnyCodec {
-    pub fn of<P>() -> Self
+    pub fn for_protocol<P>() -> Self
     where
         P: Parts<Message: DeserializeOwned>,
         WriteOf<P>: ErasableWrite,
@@ -37,7 +37,7 @@ impl AnyCodec {
         Self::new::<P::Durable>(Bare::of::<P::Message>())
     }
 
-    pub fn in_views<P>() -> Self
+    pub fn for_protocol_in_views<P>() -> Self
     where
         P: ErasableInViews + InViews<Message: DeserializeOwned, Report: DeserializeOwned>,
     {
@@ -91,14 +91,14 @@ impl AnyCodec {
     /// Returns the codec for the same deadlock detector with processes that send each other
     /// requests ([`Requests`](deadlock::Requests)).
     #[must_use]
-    pub fn asking(self) -> Self {
+    pub fn with_requests(self) -> Self {
         self.around::<deadlock::requests::Message<AnyMessage>>()
     }
 
     /// Returns the codec for the same deadlock detector with processes that lock resources
     /// ([`Locks`](deadlock::Locks)).
     #[must_use]
-    pub fn taking(self) -> Self {
+    pub fn with_locks(self) -> Self {
         self.around::<deadlock::locks::Message<AnyMessage>>()
     }
 

@@ -3,14 +3,14 @@
 use crate::diskless;
 use crate::erased::{Erasable, Erased};
 use crate::message::{AnyMessage, AnyTimer};
-use quorate_core::deadlock::{Agent, Detector, Fact, Finding, Need};
+use quorate_core::deadlock::{Agent, Detector, Finding, Need, WaitEvent};
 use quorate_core::{Effects, Input, Protocol, Time};
 use std::any::Any;
 use std::hash::{Hash, Hasher};
 
 #[derive(Clone)]
 pub struct AnyDetector {
-    detector: Erased<Fact, Finding>,
+    detector: Erased<WaitEvent, Finding>,
     understands: fn(&dyn Any, &Need<Agent>) -> bool,
 }
 
@@ -18,9 +18,7 @@ impl AnyDetector {
     pub fn new<D: Detector + Erasable>(detector: D) -> Self {
         Self {
             detector: Erased::new(detector),
-            understands: |detector, need| {
-                detector.downcast_ref::<D>().is_some_and(|detector| detector.understands(need))
-            },
+            understands: |detector, need| detector.downcast_ref::<D>().is_some_and(|detector| detector.supports(need)),
         }
     }
 }
@@ -40,7 +38,7 @@ impl Hash for AnyDetector {
 }
 
 impl Protocol for AnyDetector {
-    type Command = Fact;
+    type Command = WaitEvent;
     type Message = AnyMessage;
     type Timer = AnyTimer;
     type Event = Finding;
@@ -52,7 +50,7 @@ impl Protocol for AnyDetector {
 }
 
 impl Detector for AnyDetector {
-    fn understands(&self, need: &Need<Agent>) -> bool {
+    fn supports(&self, need: &Need<Agent>) -> bool {
         (self.understands)(self.detector.node.as_any(), need)
     }
 }

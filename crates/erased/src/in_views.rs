@@ -6,7 +6,7 @@
 use crate::diskless::{DisklessSink, step_node};
 use crate::erased::{Erasable, Erased, Eraser, Node, Packed, Typed, foreign};
 use crate::message::{AnyMessage, AnyReport, AnyTimer, ErasablePart};
-use quorate_core::membership::Terms;
+use quorate_core::membership::LeaseTerms;
 use quorate_core::wrap::{InViews, Leased, Viewed};
 use quorate_core::{Effects, Group, Input, NodeId, Protocol, Time, View};
 use quorate_replica::membership::{Member, Plan};
@@ -46,7 +46,7 @@ where
 
     /// Returns the node `me` of a group that keeps its own membership in a replicated log, with
     /// these terms and this seed.
-    pub fn member(self, me: NodeId, founders: &Group, seed: u64, terms: Terms) -> Erased<C, E> {
+    pub fn member(self, me: NodeId, founders: &Group, seed: u64, terms: LeaseTerms) -> Erased<C, E> {
         Erased::opaque(Member::new(me, self, Plan { terms, ..Plan::new(founders, seed) }))
     }
 }
@@ -63,20 +63,20 @@ trait NodeInViews<C: 'static, E: 'static>: Node<C, E> {
         reports: &BTreeMap<NodeId, AnyReport>,
         out: &mut Effects<'_, Erased<C, E>>,
     );
-    fn holds(&self) -> bool;
+    fn is_holder(&self) -> bool;
     fn forget(&mut self, me: NodeId, ends: bool);
     fn lost(&self) -> E;
-    fn departs(&self) -> bool;
+    fn wants_to_leave(&self) -> bool;
     fn thaw(&mut self, now: Time, out: &mut Effects<'_, Erased<C, E>>);
-    fn keeps(&self) -> usize;
+    fn max_queued_commands(&self) -> usize;
     fn refused(&mut self, command: &C) -> Option<E>;
 }
 
 /// Forwards the methods without erased types to the inner node.
 macro_rules! pass_on {
     ($node:tt, $command:ty, $event:ty) => {
-        fn holds(&self) -> bool {
-            self.$node.holds()
+        fn is_holder(&self) -> bool {
+            self.$node.is_holder()
         }
         fn forget(&mut self, me: NodeId, ends: bool) {
             self.$node.forget(me, ends);
@@ -84,11 +84,11 @@ macro_rules! pass_on {
         fn lost(&self) -> $event {
             self.$node.lost()
         }
-        fn departs(&self) -> bool {
-            self.$node.departs()
+        fn wants_to_leave(&self) -> bool {
+            self.$node.wants_to_leave()
         }
-        fn keeps(&self) -> usize {
-            self.$node.keeps()
+        fn max_queued_commands(&self) -> usize {
+            self.$node.max_queued_commands()
         }
         fn refused(&mut self, command: &$command) -> Option<$event> {
             self.$node.refused(command)
@@ -127,7 +127,7 @@ where
     pass_on!(0, P::Command, P::Event);
 
     fn thaw(&mut self, now: Time, out: &mut Effects<'_, Erased<P::Command, P::Event>>) {
-        self.0.thaw(now, &mut Effects::new(&mut Eraser::<_, _, Packed>::new(out)));
+        self.0.lease_renewed(now, &mut Effects::new(&mut Eraser::<_, _, Packed>::new(out)));
     }
 }
 
@@ -183,7 +183,7 @@ impl<C: 'static, E: Leased<C> + 'static> InViews for ErasedInViews<C, E> {
 
     pass_on!(node, C, E);
 
-    fn thaw(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    fn lease_renewed(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         self.node.thaw(now, &mut Effects::new(&mut DisklessSink(out)));
     }
 }

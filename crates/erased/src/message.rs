@@ -1,7 +1,7 @@
 //! Messages, timers and reports of any algorithm.
 
 use crate::erased::equal;
-use quorate_core::{Class, Describe, NodeId, Parcel};
+use quorate_core::{Class, Describe, NodeId, PayloadId};
 use serde::{Serialize, Serializer};
 use std::any::Any;
 use std::fmt;
@@ -108,14 +108,14 @@ impl Describe for AnyMessage {
     fn on_behalf_of(&self) -> Option<NodeId> {
         self.0.on_behalf_of()
     }
-    fn parcel(&self) -> Option<Parcel> {
-        self.0.parcel()
+    fn payload_id(&self) -> Option<PayloadId> {
+        self.0.payload_id()
     }
-    fn again(&self) -> bool {
-        self.0.again()
+    fn is_retransmission(&self) -> bool {
+        self.0.is_retransmission()
     }
-    fn wrapped(&self) -> bool {
-        self.0.wrapped()
+    fn is_wrapped(&self) -> bool {
+        self.0.is_wrapped()
     }
 }
 

@@ -7,8 +7,8 @@ use quorate_core::{Bounds, Codec, Describe, Effect, Effects, Group, Incarnation,
 use quorate_core::{deadlock, election, multicast, mutex};
 use quorate_erased::{AnyCodec, AnyMessage, AnyTimer, Erased};
 use quorate_lab::mutex::MutexNode;
-use quorate_lab::registry::{Entry, Surroundings, all};
-use quorate_net::frame::{Birth, Body, Dial, Hello, Refusal, Welcome, encode};
+use quorate_lab::registry::{Entry, Environment, all};
+use quorate_net::frame::{Body, Dial, Hello, ProcessNonce, Refusal, Welcome, encode};
 use quorate_replica::batch::{Batch, Image};
 use quorate_replica::machine::{LogTime, StateMachine};
 use std::collections::{BTreeMap, VecDeque};
@@ -54,17 +54,17 @@ fn hello() -> Hello {
         dial: Dial(2),
         welcomed: Dial(1),
         knows: Some(Incarnation(4)),
-        birth: Birth(0x0123_4567_89AB_CDEF),
+        process_nonce: ProcessNonce(0x0123_4567_89AB_CDEF),
     }
 }
 
 fn bodies() -> Vec<(&'static str, Body)> {
-    let welcome = Welcome { dial: Dial(2), knows: Incarnation(3), birth: Birth(99) };
+    let welcome = Welcome { dial: Dial(2), knows: Incarnation(3), birth: ProcessNonce(99) };
     vec![
         ("hello", Body::Hello(hello())),
         ("welcome", Body::Welcome(welcome)),
         ("refuse-other-group", Body::Refuse(Refusal::OtherGroup { group: "orders-west".into() })),
-        ("refuse-twin", Body::Refuse(Refusal::TwinLife { known: Incarnation(3) })),
+        ("refuse-twin", Body::Refuse(Refusal::DuplicateIncarnation { known: Incarnation(3) })),
         ("refuse-crossed", Body::Refuse(Refusal::Crossed)),
         ("batch", Body::Batch(Bytes::from(three_messages()))),
         ("ack", Body::Ack),
@@ -127,7 +127,7 @@ fn messages(entry: &Entry) -> Vec<Example> {
     let group = Group::of_size(3);
     let bounds =
         Bounds { message: quorate_core::Duration::from_millis(10), processing: quorate_core::Duration::from_millis(1) };
-    let surroundings = Surroundings { group: group.clone(), seed: 1, bounds };
+    let surroundings = Environment { group: group.clone(), seed: 1, bounds };
     let kinds = match entry {
         Entry::Mutex(entry) => {
             let nodes = group.iter().map(|node| entry.node(node, &surroundings)).collect();

@@ -1,7 +1,7 @@
 //! The happened-before relation, computed from message ids during a run or while reading a journal.
 
-use crate::moment::{Done, Happening, MessageId, Moment, Observer, Taken, receivers};
-use quorate_core::{Clock, NodeId, Parcel, VectorClock};
+use crate::moment::{MessageId, Moment, ObservedEffect, ObservedInput, Observer, WorldEvent, receivers};
+use quorate_core::{Clock, NodeId, PayloadId, VectorClock};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -49,21 +49,21 @@ pub struct Causality<K = VectorClock> {
     /// arrive.
     in_flight: HashMap<MessageId, (Rc<K>, u32)>,
     /// For each parcel not delivered yet, its sender's clock.
-    parcels: HashMap<(NodeId, NodeId, Parcel), Rc<K>>,
+    parcels: HashMap<(NodeId, NodeId, PayloadId), Rc<K>>,
     /// For each link, the parcel delivered last.
-    delivered: HashMap<(NodeId, NodeId), Parcel>,
+    delivered: HashMap<(NodeId, NodeId), PayloadId>,
 }
 
 impl Causality {
     /// Creates vector clocks for a group of this size.
     pub fn new(nodes: usize) -> Self {
-        Self::of(nodes)
+        Self::with_clocks(nodes)
     }
 }
 
 impl<K: LogicalClock> Causality<K> {
     /// Creates clocks of type `K` for a group of this size.
-    pub fn of(nodes: usize) -> Self {
+    pub fn with_clocks(nodes: usize) -> Self {
         Self {
             clocks: vec![K::default(); nodes],
             snapshots: vec![None; nodes],
@@ -112,7 +112,7 @@ impl<K: LogicalClock> Causality<K> {
     /// A retransmission keeps the clock of the first copy. Retransmitting a parcel that was already
     /// delivered adds no causal link: the receiver processed the first copy. If the receiver has
     /// restarted since, the clock of that copy is no longer stored here.
-    fn record_send(&mut self, to: NodeId, id: MessageId, parcel: Option<Parcel>) {
+    fn record_send(&mut self, to: NodeId, id: MessageId, parcel: Option<PayloadId>) {
         let from = id.sender;
         if parcel.is_some_and(|parcel| self.delivered.get(&(from, to)).is_some_and(|last| parcel <= *last)) {
             return;
@@ -145,29 +145,31 @@ impl<C, E, K: LogicalClock> Observer<C, E> for Causality<K> {
         match moment {
             Moment::Input { node, input, .. } => {
                 self.tick(*node);
-                if let Taken::Message { id, wrapped, .. } = input
+                if let ObservedInput::Message { id, wrapped, .. } = input
                     && let Some(clock) = self.remove_copy(*id)
                     && !wrapped
                 {
                     self.merge(*node, &clock);
                 }
             }
-            Moment::Effect { effect: Done::Send { to, sent }, .. } => self.record_send(*to, sent.id, sent.parcel),
-            Moment::Effect { effect: Done::Multicast { to, sent }, .. } => {
+            Moment::Effect { effect: ObservedEffect::Send { to, sent }, .. } => {
+                self.record_send(*to, sent.id, sent.payload_id)
+            }
+            Moment::Effect { effect: ObservedEffect::Multicast { to, sent }, .. } => {
                 for (to, id) in receivers(to, sent.id) {
-                    self.record_send(to, id, sent.parcel);
+                    self.record_send(to, id, sent.payload_id);
                 }
             }
-            Moment::Effect { node, effect: Done::Handed { from, parcel }, .. } => {
+            Moment::Effect { node, effect: ObservedEffect::Delivered { from, parcel }, .. } => {
                 self.delivered.insert((*from, *node), *parcel);
                 if let Some(clock) = self.parcels.remove(&(*from, *node, *parcel)) {
                     self.merge(*node, &clock);
                 }
             }
-            Moment::World { what: Happening::Lost { id, .. }, .. } => {
+            Moment::World { what: WorldEvent::Lost { id, .. }, .. } => {
                 self.remove_copy(*id);
             }
-            Moment::World { what: Happening::Duplicated { id }, .. } => {
+            Moment::World { what: WorldEvent::Duplicated { id }, .. } => {
                 if let Some((_, copies)) = self.in_flight.get_mut(id) {
                     *copies += 1;
                 }

@@ -1,6 +1,6 @@
 //! The readings of the nodes' clocks at any instant, derived from the moments of a run.
 
-use crate::moment::{Happening, Moment};
+use crate::moment::{Moment, WorldEvent};
 use crate::node_clock::NodeClock;
 use crate::settings::Fault;
 use quorate_core::{NodeId, Time};
@@ -26,7 +26,7 @@ impl Clocks {
                     clock.set(*time, *now);
                 }
             }
-            Moment::World { time, what: Happening::Changed { text } } => match text.parse() {
+            Moment::World { time, what: WorldEvent::Changed { text } } => match text.parse() {
                 Ok(Fault::Skew { node, by }) => self.change(node, |clock| clock.skew(*time, by.nanos())),
                 Ok(Fault::Drift { node, by }) => self.change(node, |clock| clock.drift(*time, by.parts())),
                 Ok(_) | Err(_) => {}

@@ -23,7 +23,7 @@ pub enum Stream {
     /// Delays to and from the membership service, and the drift of its clock.
     Membership = 6,
     /// The order of the nodes on a ring.
-    Seating = 7,
+    RingOrder = 7,
     /// The values that elections compare.
     Attributes = 8,
     /// The senders, receivers and times of multicasts.

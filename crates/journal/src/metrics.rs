@@ -4,7 +4,7 @@
 //! to the node itself does not. Acknowledgements, retransmissions and heartbeats are counted
 //! separately. On a broadcast medium, a multicast counts as one message.
 
-use crate::moment::{Done, Moment, Observer, Sent};
+use crate::moment::{Moment, ObservedEffect, Observer, Sent};
 use quorate_core::{Class, Medium, NodeId};
 use serde::Serialize;
 
@@ -120,7 +120,7 @@ impl<C, E> Observer<C, E> for Messages {
     }
 
     #[inline]
-    fn foresee(&self, node: NodeId) {
+    fn prefetch(&self, node: NodeId) {
         if let Some(handled) = self.handled.get(node.index()) {
             std::hint::black_box(*handled);
         }
@@ -130,16 +130,16 @@ impl<C, E> Observer<C, E> for Messages {
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         let Moment::Effect { node, effect, .. } = moment else { return };
         match effect {
-            Done::Send { to, sent } => self.count(*node, std::iter::once(*to), sent),
-            Done::Multicast { to, sent } => self.count(*node, to.iter(), sent),
-            Done::Save(_)
-            | Done::SetTimer { .. }
-            | Done::CancelTimer(_)
-            | Done::Emit(_)
-            | Done::Rule { .. }
-            | Done::Handed { .. }
-            | Done::Told(_)
-            | Done::HoldBack { .. } => {}
+            ObservedEffect::Send { to, sent } => self.count(*node, std::iter::once(*to), sent),
+            ObservedEffect::Multicast { to, sent } => self.count(*node, to.iter(), sent),
+            ObservedEffect::Save(_)
+            | ObservedEffect::SetTimer { .. }
+            | ObservedEffect::CancelTimer(_)
+            | ObservedEffect::Emit(_)
+            | ObservedEffect::Rule { .. }
+            | ObservedEffect::Delivered { .. }
+            | ObservedEffect::Membership(_)
+            | ObservedEffect::HoldBack { .. } => {}
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Every output (journal, trace, metrics, properties) is an [`Observer`]. It sees the same moments
 //! from a simulator during a run and from a journal while it is read.
 
-use quorate_core::{Class, Describe, Group, Incarnation, NodeId, Parcel, Span, Time, Told, View};
+use quorate_core::{Class, Describe, Group, Incarnation, MembershipNote, NodeId, PayloadId, Span, Time, View};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -61,17 +61,17 @@ pub enum Moment<'a, C, E> {
         /// The reading of the node's own clock.
         now: Time,
         node: NodeId,
-        input: Taken<'a, C>,
+        input: ObservedInput<'a, C>,
     },
     Effect {
         time: Time,
         node: NodeId,
-        effect: Done<'a, E>,
+        effect: ObservedEffect<'a, E>,
     },
     /// Something happens to a node or to a message in flight, such as a crash or a loss.
     World {
         time: Time,
-        what: Happening<'a>,
+        what: WorldEvent<'a>,
     },
 }
 
@@ -85,7 +85,7 @@ impl<C, E> Moment<'_, C, E> {
 }
 
 /// An input, as an observer sees it.
-pub enum Taken<'a, C> {
+pub enum ObservedInput<'a, C> {
     Start {
         incarnation: Incarnation,
         /// Whether its disk was empty although the node had saved before.
@@ -118,16 +118,16 @@ pub enum Taken<'a, C> {
 
 // Implemented by hand because a derive would require `C: Clone` and `C: Copy`, although the command
 // is only borrowed.
-impl<C> Clone for Taken<'_, C> {
+impl<C> Clone for ObservedInput<'_, C> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<C> Copy for Taken<'_, C> {}
+impl<C> Copy for ObservedInput<'_, C> {}
 
 /// An effect, as an observer sees it.
-pub enum Done<'a, E> {
+pub enum ObservedEffect<'a, E> {
     Send {
         to: NodeId,
         sent: Sent<'a>,
@@ -152,13 +152,13 @@ pub enum Done<'a, E> {
         text: fmt::Arguments<'a>,
     },
     /// A wrapper delivers a parcel to the protocol inside it.
-    Handed {
+    Delivered {
         from: NodeId,
-        parcel: Parcel,
+        parcel: PayloadId,
     },
     /// A node that runs the membership protocol itself passes a view or a lease to the protocol
     /// inside it.
-    Told(Told<'a>),
+    Membership(MembershipNote<'a>),
     /// The content of the node's hold-back queue has changed.
     HoldBack {
         count: usize,
@@ -179,16 +179,16 @@ pub struct Sent<'a> {
     /// Its encoded size, or 0 if no observer reads sizes.
     pub bytes: usize,
     /// The payload it carries a copy of.
-    pub parcel: Option<Parcel>,
+    pub payload_id: Option<PayloadId>,
     /// Whether this is a retransmission.
-    pub again: bool,
+    pub is_retransmission: bool,
     pub body: Body<'a>,
 }
 
 impl<'a> Sent<'a> {
     /// Describes a message about to be sent. Computes its size only if `sized` is set.
     #[inline]
-    pub fn of<M: Describe + Serialize>(id: MessageId, message: &'a M, sized: bool) -> Self {
+    pub fn new<M: Describe + Serialize>(id: MessageId, message: &'a M, sized: bool) -> Self {
         Self {
             id,
             kind: message.kind(),
@@ -196,8 +196,8 @@ impl<'a> Sent<'a> {
             class: message.class(),
             on_behalf_of: message.on_behalf_of(),
             bytes: if sized { postcard::experimental::serialized_size(message).unwrap_or(0) } else { 0 },
-            parcel: message.parcel(),
-            again: message.again(),
+            payload_id: message.payload_id(),
+            is_retransmission: message.is_retransmission(),
             body: message,
         }
     }
@@ -205,7 +205,7 @@ impl<'a> Sent<'a> {
 
 /// An event that no node causes by a step.
 #[derive(Clone, Copy, Debug)]
-pub enum Happening<'a> {
+pub enum WorldEvent<'a> {
     /// A message will never arrive.
     Lost { id: MessageId, to: NodeId, why: Loss },
     /// A second copy of a message is in flight.
@@ -261,7 +261,7 @@ pub trait Observer<C, E> {
     /// Hints that `node` will take an input soon, so that the observer can prefetch its data for
     /// that node.
     #[inline]
-    fn foresee(&self, _node: NodeId) {}
+    fn prefetch(&self, _node: NodeId) {}
 
     /// Processes the next moment.
     fn observe(&mut self, moment: &Moment<'_, C, E>);
@@ -284,9 +284,9 @@ impl<C, E, O: Observer<C, E>> Observer<C, E> for Option<O> {
         }
     }
     #[inline]
-    fn foresee(&self, node: NodeId) {
+    fn prefetch(&self, node: NodeId) {
         if let Some(observer) = self {
-            observer.foresee(node);
+            observer.prefetch(node);
         }
     }
 }
@@ -302,9 +302,9 @@ impl<C, E, A: Observer<C, E>, B: Observer<C, E>> Observer<C, E> for (A, B) {
         self.1.observe(moment);
     }
     #[inline]
-    fn foresee(&self, node: NodeId) {
-        self.0.foresee(node);
-        self.1.foresee(node);
+    fn prefetch(&self, node: NodeId) {
+        self.0.prefetch(node);
+        self.1.prefetch(node);
     }
 }
 
@@ -317,8 +317,8 @@ impl<C, E, O: Observer<C, E> + ?Sized> Observer<C, E> for &mut O {
         (**self).observe(moment);
     }
     #[inline]
-    fn foresee(&self, node: NodeId) {
-        (**self).foresee(node);
+    fn prefetch(&self, node: NodeId) {
+        (**self).prefetch(node);
     }
 }
 

@@ -7,7 +7,7 @@
 
 use crate::Recordable;
 use crate::disk::Disk;
-use crate::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken, receivers};
+use crate::moment::{MessageId, Moment, ObservedEffect, ObservedInput, Observer, Sent, WorldEvent, receivers};
 use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Protocol, Sink, Time, WriteOf};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub enum Condition {
 }
 
 /// A group of nodes that take given inputs, and an observer that sees the resulting moments.
-pub struct Puppets<P: Recordable, M, O> {
+pub struct ReplayNodes<P: Recordable, M, O> {
     make: M,
     hosts: Vec<Host<P>>,
     under_way: InFlight<P>,
@@ -43,7 +43,7 @@ struct Host<P: Recordable> {
     disk: Disk<P>,
 }
 
-impl<P, M, O> Puppets<P, M, O>
+impl<P, M, O> ReplayNodes<P, M, O>
 where
     P: Recordable<Command: Clone>,
     WriteOf<P>: Serialize,
@@ -96,16 +96,16 @@ where
     }
 
     /// Returns the protocol input for a recorded input, or the reason why the node cannot take it.
-    fn input(&mut self, node: NodeId, taken: &Taken<'_, P::Command>) -> Result<Input<P>, String> {
+    fn input(&mut self, node: NodeId, taken: &ObservedInput<'_, P::Command>) -> Result<Input<P>, String> {
         let host = self.hosts.get_mut(node.index()).ok_or("the group has no such node")?;
         match (host.condition, taken) {
-            (Condition::Up, Taken::Start { .. }) => return Err(format!("node {node} is already up")),
-            (Condition::Up, _) | (Condition::Down, Taken::Start { .. }) => {}
+            (Condition::Up, ObservedInput::Start { .. }) => return Err(format!("node {node} is already up")),
+            (Condition::Up, _) | (Condition::Down, ObservedInput::Start { .. }) => {}
             (Condition::Paused, _) => return Err(format!("node {node} is paused")),
             (Condition::Down, _) => return Err(format!("node {node} is down")),
         }
         Ok(match taken {
-            Taken::Start { incarnation, blank } => {
+            ObservedInput::Start { incarnation, blank } => {
                 if host.incarnation.is_some_and(|latest| latest >= *incarnation) {
                     return Err(format!("incarnation {incarnation} of node {node} has already started"));
                 }
@@ -118,12 +118,12 @@ where
                 host.node = (self.make)(node);
                 Input::Start { durable: host.disk.contents(), incarnation: *incarnation }
             }
-            Taken::Command(command) => Input::Command((*command).clone()),
-            Taken::Message { id, .. } => {
+            ObservedInput::Command(command) => Input::Command((*command).clone()),
+            ObservedInput::Message { id, .. } => {
                 let message = self.arrive(*id, node)?;
                 Input::Message { from: id.sender, message }
             }
-            Taken::Timer(body) => {
+            ObservedInput::Timer(body) => {
                 let name = serde_json::to_string(body).map_err(|error| error.to_string())?;
                 let matches = |timer: &P::Timer| serde_json::to_string(timer).is_ok_and(|text| text == name);
                 let index = host
@@ -133,19 +133,19 @@ where
                     .ok_or_else(|| format!("node {node} has not set timer {name}"))?;
                 Input::Timer(host.timers.swap_remove(index))
             }
-            Taken::Saved(count) => {
+            ObservedInput::Saved(count) => {
                 if !host.disk.can_confirm(*count) {
                     return Err(format!("node {node} has no pending save {count}"));
                 }
                 host.disk.sync(*count);
                 Input::Saved(*count)
             }
-            Taken::Suspect(peer) => Input::Suspect(*peer),
-            Taken::Trust(peer) => Input::Trust(*peer),
-            Taken::DiskFull => Input::DiskFull,
-            Taken::DiskFree => Input::DiskFree,
-            Taken::View(view) => Input::View((*view).clone()),
-            Taken::Lease(until) => Input::Lease(*until),
+            ObservedInput::Suspect(peer) => Input::Suspect(*peer),
+            ObservedInput::Trust(peer) => Input::Trust(*peer),
+            ObservedInput::DiskFull => Input::DiskFull,
+            ObservedInput::DiskFree => Input::DiskFree,
+            ObservedInput::View(view) => Input::View((*view).clone()),
+            ObservedInput::Lease(until) => Input::Lease(*until),
         })
     }
 
@@ -163,7 +163,13 @@ where
 
     /// Gives a node an input at the true time `time`, when its own clock shows `now`. Returns the
     /// reason if the node cannot take it.
-    pub fn take(&mut self, time: Time, now: Time, node: NodeId, taken: &Taken<'_, P::Command>) -> Result<(), String> {
+    pub fn give_input(
+        &mut self,
+        time: Time,
+        now: Time,
+        node: NodeId,
+        taken: &ObservedInput<'_, P::Command>,
+    ) -> Result<(), String> {
         let input = self.input(node, taken)?;
         self.observe_input(time, now, node, taken, &input);
         let Some(host) = self.hosts.get_mut(node.index()) else { return Ok(()) };
@@ -182,10 +188,17 @@ where
 
     /// Shows an input to the observer. The kind of a message comes from the message itself, not
     /// from the record.
-    fn observe_input(&mut self, time: Time, now: Time, node: NodeId, taken: &Taken<'_, P::Command>, input: &Input<P>) {
+    fn observe_input(
+        &mut self,
+        time: Time,
+        now: Time,
+        node: NodeId,
+        taken: &ObservedInput<'_, P::Command>,
+        input: &Input<P>,
+    ) {
         let input = match (input, taken) {
-            (Input::Message { message, .. }, Taken::Message { id, life, .. }) => {
-                Taken::Message { id: *id, kind: message.kind(), wrapped: message.wrapped(), life: *life }
+            (Input::Message { message, .. }, ObservedInput::Message { id, life, .. }) => {
+                ObservedInput::Message { id: *id, kind: message.kind(), wrapped: message.is_wrapped(), life: *life }
             }
             _ => *taken,
         };
@@ -193,22 +206,22 @@ where
     }
 
     /// Applies a world event. Returns the reason if it is impossible in the current state.
-    pub fn happen(&mut self, time: Time, what: &Happening<'_>) -> Result<(), String> {
+    pub fn apply_world_event(&mut self, time: Time, what: &WorldEvent<'_>) -> Result<(), String> {
         self.apply(what)?;
         self.observer.observe(&Moment::World { time, what: *what });
         Ok(())
     }
 
-    fn apply(&mut self, what: &Happening<'_>) -> Result<(), String> {
+    fn apply(&mut self, what: &WorldEvent<'_>) -> Result<(), String> {
         match what {
-            Happening::Lost { id, to, .. } => self.arrive(*id, *to).map(|_| ()),
-            Happening::Duplicated { id } => {
+            WorldEvent::Lost { id, to, .. } => self.arrive(*id, *to).map(|_| ()),
+            WorldEvent::Duplicated { id } => {
                 let (_, _, copies) =
                     self.under_way.get_mut(id).ok_or_else(|| format!("no message {id} is in flight"))?;
                 *copies += 1;
                 Ok(())
             }
-            Happening::Crashed { node, lost_writes } => {
+            WorldEvent::Crashed { node, lost_writes } => {
                 let host = self.hosts.get_mut(node.index()).ok_or("the group has no such node")?;
                 host.condition = Condition::Down;
                 let survivors = host.disk.pending().checked_sub(*lost_writes).ok_or_else(|| {
@@ -217,13 +230,13 @@ where
                 host.disk.crash(survivors);
                 Ok(())
             }
-            Happening::Ended { node } => {
+            WorldEvent::Ended { node } => {
                 self.hosts.get_mut(node.index()).ok_or("there is no such node")?.condition = Condition::Down;
                 Ok(())
             }
-            Happening::Paused { node } => self.turn(*node, Condition::Up, Condition::Paused),
-            Happening::Resumed { node } => self.turn(*node, Condition::Paused, Condition::Up),
-            Happening::Changed { .. } => Ok(()),
+            WorldEvent::Paused { node } => self.turn(*node, Condition::Up, Condition::Paused),
+            WorldEvent::Resumed { node } => self.turn(*node, Condition::Paused, Condition::Up),
+            WorldEvent::Changed { .. } => Ok(()),
         }
     }
 
@@ -262,10 +275,10 @@ where
 
     fn note(&mut self, note: Note<'_>) {
         self.observe(match note {
-            Note::Rule { rule, text } => Done::Rule { rule, text },
-            Note::Handed { from, parcel } => Done::Handed { from, parcel },
-            Note::Told(told) => Done::Told(told),
-            Note::HoldBack { count, names } => Done::HoldBack { count, names },
+            Note::Rule { rule, text } => ObservedEffect::Rule { rule, text },
+            Note::Delivered { from, parcel } => ObservedEffect::Delivered { from, parcel },
+            Note::Membership(told) => ObservedEffect::Membership(told),
+            Note::HoldBack { count, names } => ObservedEffect::HoldBack { count, names },
         });
     }
 }
@@ -280,30 +293,30 @@ where
         match effect {
             Effect::Send { to, message, .. } => {
                 let id = self.take_ids(1);
-                self.observe(Done::Send { to, sent: Sent::of(id, &message, true) });
+                self.observe(ObservedEffect::Send { to, sent: Sent::new(id, &message, true) });
                 self.under_way.insert(id, (to, message, 1));
             }
             Effect::Multicast { to, message, .. } => {
                 let first = self.take_ids(to.others(self.node).count() as u64);
-                self.observe(Done::Multicast { to: &to, sent: Sent::of(first, &message, true) });
+                self.observe(ObservedEffect::Multicast { to: &to, sent: Sent::new(first, &message, true) });
                 self.under_way.extend(receivers(&to, first).map(|(to, id)| (id, (to, message.clone(), 1))));
             }
             Effect::Save(write) => {
-                self.observe(Done::Save(&write));
+                self.observe(ObservedEffect::Save(&write));
                 self.disk.write(write);
             }
             Effect::SetTimer { timer, span } => {
-                self.observe(Done::SetTimer { timer: &timer, span });
+                self.observe(ObservedEffect::SetTimer { timer: &timer, span });
                 self.timers.retain(|set| *set != timer);
                 self.timers.push(timer);
             }
             Effect::CancelTimer(timer) => {
                 if self.timers.contains(&timer) {
-                    self.observe(Done::CancelTimer(&timer));
+                    self.observe(ObservedEffect::CancelTimer(&timer));
                     self.timers.retain(|set| *set != timer);
                 }
             }
-            Effect::Emit { event, .. } => self.observe(Done::Emit(&event)),
+            Effect::Emit { event, .. } => self.observe(ObservedEffect::Emit(&event)),
         }
     }
 
@@ -314,7 +327,7 @@ where
         id
     }
 
-    fn observe(&mut self, effect: Done<'_, P::Event>) {
+    fn observe(&mut self, effect: ObservedEffect<'_, P::Event>) {
         let moment: Moment<'_, P::Command, P::Event> = Moment::Effect { time: self.time, node: self.node, effect };
         self.observer.observe(&moment);
     }

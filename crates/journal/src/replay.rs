@@ -6,7 +6,7 @@
 
 use crate::Recordable;
 use crate::moment::{Moment, Observer};
-use crate::puppets::Puppets;
+use crate::puppets::ReplayNodes;
 use crate::record::{Journal, JournalError, Writer};
 use quorate_core::{NodeId, WriteOf};
 use serde::Serialize;
@@ -43,7 +43,7 @@ where
     O: Observer<P::Command, P::Event>,
 {
     let writer = Writer::new(Vec::new(), journal.header());
-    let nodes = Puppets::new(journal.header().nodes, make, writer);
+    let nodes = ReplayNodes::new(journal.header().nodes, make, writer);
     let mut replayer = Replayer { nodes, impossible: None };
     loop {
         replayer.nodes.observer_mut().out_mut().clear();
@@ -79,7 +79,7 @@ impl<C, E, A: Observer<C, E>, B: Observer<C, E>> Observer<C, E> for Both<'_, A, 
 }
 
 struct Replayer<P: Recordable, M> {
-    nodes: Puppets<P, M, Writer<Vec<u8>>>,
+    nodes: ReplayNodes<P, M, Writer<Vec<u8>>>,
     impossible: Option<String>,
 }
 
@@ -91,10 +91,10 @@ where
 {
     fn observe(&mut self, moment: &Moment<'_, P::Command, P::Event>) {
         let done = match moment {
-            Moment::Input { time, now, node, input } => self.nodes.take(*time, *now, *node, input),
+            Moment::Input { time, now, node, input } => self.nodes.give_input(*time, *now, *node, input),
             // `replay` compares the recorded effects with the replayed ones, line by line.
             Moment::Effect { .. } => Ok(()),
-            Moment::World { time, what } => self.nodes.happen(*time, what),
+            Moment::World { time, what } => self.nodes.apply_world_event(*time, what),
         };
         if let Err(reason) = done {
             self.impossible.get_or_insert(reason);

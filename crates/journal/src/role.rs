@@ -1,7 +1,7 @@
 //! The role of each node during a run: idle, waiting, holding the lock; following, leading; paused,
 //! down.
 
-use crate::moment::{Happening, Moment, Observer, Taken};
+use crate::moment::{Moment, ObservedInput, Observer, WorldEvent};
 use quorate_core::NodeId;
 
 /// The role of a node. Each family of algorithms defines how it uses the variants.
@@ -37,11 +37,11 @@ impl Role {
 
 /// Returns the node whose role a moment may change, with its new role. The second argument is the
 /// role of each node before the moment; it is empty for groups that are too large to show.
-pub type Stands<C, E> = fn(&Moment<'_, C, E>, &[Role]) -> Option<(NodeId, Role)>;
+pub type RoleUpdate<C, E> = fn(&Moment<'_, C, E>, &[Role]) -> Option<(NodeId, Role)>;
 
 /// Tracks the role of every node.
 pub struct Roles<C, E> {
-    update: Stands<C, E>,
+    update: RoleUpdate<C, E>,
     /// The role of each node as its family defines it, without pauses and crashes.
     family_roles: Vec<Role>,
     paused: Vec<bool>,
@@ -50,12 +50,12 @@ pub struct Roles<C, E> {
 
 impl<C, E> Roles<C, E> {
     /// Creates the roles of a group of this size, all [`Role::Idle`].
-    pub fn new(nodes: usize, update: Stands<C, E>) -> Self {
+    pub fn new(nodes: usize, update: RoleUpdate<C, E>) -> Self {
         Self { update, family_roles: vec![Role::Idle; nodes], paused: vec![false; nodes], down: vec![false; nodes] }
     }
 
     /// Returns the role of a node.
-    pub fn of(&self, node: NodeId) -> Role {
+    pub fn role(&self, node: NodeId) -> Role {
         let index = node.index();
         match (self.paused.get(index), self.down.get(index)) {
             (_, Some(true)) => Role::Down,
@@ -65,13 +65,13 @@ impl<C, E> Roles<C, E> {
     }
 
     /// Returns the role of a node as its family defines it, also while the node is paused or down.
-    pub fn standing(&self, node: NodeId) -> Role {
+    pub fn family_role(&self, node: NodeId) -> Role {
         self.family_roles.get(node.index()).copied().unwrap_or_default()
     }
 
     /// Returns the roles of all nodes.
     pub fn all(&self) -> impl Iterator<Item = Role> + '_ {
-        (0..self.family_roles.len()).map(|index| self.of(NodeId::from_index(index)))
+        (0..self.family_roles.len()).map(|index| self.role(NodeId::from_index(index)))
     }
 }
 
@@ -89,13 +89,13 @@ impl<C, E> Observer<C, E> for Roles<C, E> {
             *family_role = role;
         }
         match moment {
-            Moment::World { what: Happening::Paused { node }, .. } => set(&mut self.paused, *node, true),
-            Moment::World { what: Happening::Resumed { node }, .. } => set(&mut self.paused, *node, false),
-            Moment::Input { node, input: Taken::Start { .. }, .. } => {
+            Moment::World { what: WorldEvent::Paused { node }, .. } => set(&mut self.paused, *node, true),
+            Moment::World { what: WorldEvent::Resumed { node }, .. } => set(&mut self.paused, *node, false),
+            Moment::Input { node, input: ObservedInput::Start { .. }, .. } => {
                 set(&mut self.paused, *node, false);
                 set(&mut self.down, *node, false);
             }
-            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
+            Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
                 set(&mut self.paused, *node, false);
                 set(&mut self.down, *node, true);
             }

@@ -3,7 +3,7 @@
 //! A journal may come from an untrusted source. Names of messages and rules are therefore escaped:
 //! a character that controls a terminal or changes the text direction appears as its code point.
 
-use crate::moment::{Body, Done, Happening, Sent, Taken};
+use crate::moment::{Body, ObservedEffect, ObservedInput, Sent, WorldEvent};
 use quorate_core::{Class, Duration, Group, Time};
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
@@ -11,7 +11,7 @@ use std::fmt::{Display, Write};
 /// The kind of moment that a text describes, used to colour it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Sort {
+pub enum TextKind {
     Input,
     Rule,
     Send,
@@ -23,23 +23,23 @@ pub enum Sort {
 }
 
 /// Describes an input.
-pub fn input(input: &Taken<'_, impl Display>) -> String {
+pub fn input(input: &ObservedInput<'_, impl Display>) -> String {
     match input {
-        Taken::Start { incarnation, blank: false } if incarnation.0 == 0 => "starts".into(),
-        Taken::Start { incarnation, blank } => {
+        ObservedInput::Start { incarnation, blank: false } if incarnation.0 == 0 => "starts".into(),
+        ObservedInput::Start { incarnation, blank } => {
             format!("restarts (incarnation {incarnation}{})", if *blank { ", empty disk" } else { "" })
         }
-        Taken::Command(command) => clean(&command.to_string()).into_owned(),
-        Taken::Message { id, kind, .. } => format!("{} from {}", clean(kind), id.sender),
-        Taken::Timer(timer) => format!("timer {}", json(timer)),
-        Taken::Saved(count) => format!("save {count} is durable"),
-        Taken::Suspect(node) => format!("suspects {node}"),
-        Taken::Trust(node) => format!("trusts {node}"),
-        Taken::DiskFull => "disk full".into(),
-        Taken::DiskFree => "disk free".into(),
-        Taken::View(view) => view.to_string(),
-        Taken::Lease(Time::NEVER) => "lease without expiry".into(),
-        Taken::Lease(until) => format!("lease until {}", millis(*until)),
+        ObservedInput::Command(command) => escape_controls(&command.to_string()).into_owned(),
+        ObservedInput::Message { id, kind, .. } => format!("{} from {}", escape_controls(kind), id.sender),
+        ObservedInput::Timer(timer) => format!("timer {}", json(timer)),
+        ObservedInput::Saved(count) => format!("save {count} is durable"),
+        ObservedInput::Suspect(node) => format!("suspects {node}"),
+        ObservedInput::Trust(node) => format!("trusts {node}"),
+        ObservedInput::DiskFull => "disk full".into(),
+        ObservedInput::DiskFree => "disk free".into(),
+        ObservedInput::View(view) => view.to_string(),
+        ObservedInput::Lease(Time::NEVER) => "lease without expiry".into(),
+        ObservedInput::Lease(until) => format!("lease until {}", millis(*until)),
     }
 }
 
@@ -47,25 +47,27 @@ pub fn input(input: &Taken<'_, impl Display>) -> String {
 const LONGEST_TIMER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// Describes an effect. Returns `None` for effects that a rule note already describes.
-pub fn effect(effect: &Done<'_, impl Display>) -> Option<(Sort, String)> {
+pub fn effect(effect: &ObservedEffect<'_, impl Display>) -> Option<(TextKind, String)> {
     Some(match effect {
-        Done::Send { to, sent } => transmission(sent, &to.to_string()),
-        Done::Multicast { to, sent } => {
+        ObservedEffect::Send { to, sent } => transmission(sent, &to.to_string()),
+        ObservedEffect::Multicast { to, sent } => {
             let others: Group = to.others(sent.id.sender).collect();
             transmission(sent, &others.to_string())
         }
-        Done::Save(write) => (Sort::Control, format!("saves {}", json(write))),
+        ObservedEffect::Save(write) => (TextKind::Control, format!("saves {}", json(write))),
         // A timer for the end of a lease without expiry is set but never fires.
-        Done::SetTimer { timer, span } if span.earliest > LONGEST_TIMER => {
-            (Sort::Control, format!("sets timer {} (never fires)", json(timer)))
+        ObservedEffect::SetTimer { timer, span } if span.earliest > LONGEST_TIMER => {
+            (TextKind::Control, format!("sets timer {} (never fires)", json(timer)))
         }
-        Done::SetTimer { timer, span } => (Sort::Control, format!("sets timer {} ({span})", json(timer))),
-        Done::CancelTimer(timer) => (Sort::Control, format!("cancels timer {}", json(timer))),
-        Done::Emit(event) => (Sort::Event, clean(&event.to_string()).into_owned()),
-        Done::Rule { rule, text } => (Sort::Rule, format!("{} {}", clean(rule), clean(&text.to_string()))),
-        Done::HoldBack { count, names } => (Sort::Queue, queue(*count, &names.to_string())),
+        ObservedEffect::SetTimer { timer, span } => (TextKind::Control, format!("sets timer {} ({span})", json(timer))),
+        ObservedEffect::CancelTimer(timer) => (TextKind::Control, format!("cancels timer {}", json(timer))),
+        ObservedEffect::Emit(event) => (TextKind::Event, escape_controls(&event.to_string()).into_owned()),
+        ObservedEffect::Rule { rule, text } => {
+            (TextKind::Rule, format!("{} {}", escape_controls(rule), escape_controls(&text.to_string())))
+        }
+        ObservedEffect::HoldBack { count, names } => (TextKind::Queue, queue(*count, &names.to_string())),
         // A rule note describes these.
-        Done::Handed { .. } | Done::Told(_) => return None,
+        ObservedEffect::Delivered { .. } | ObservedEffect::Membership(_) => return None,
     })
 }
 
@@ -75,35 +77,35 @@ const MAX_QUEUE_CHARS: usize = 120;
 fn queue(count: usize, names: &str) -> String {
     match names.char_indices().nth(MAX_QUEUE_CHARS) {
         _ if count == 0 => "holds back no messages".into(),
-        Some((end, _)) => format!("holds back {count} messages: {}…", clean(&names[..end])),
-        None => format!("holds back {}", clean(names)),
+        Some((end, _)) => format!("holds back {count} messages: {}…", escape_controls(&names[..end])),
+        None => format!("holds back {}", escape_controls(names)),
     }
 }
 
-fn transmission(sent: &Sent<'_>, to: &str) -> (Sort, String) {
+fn transmission(sent: &Sent<'_>, to: &str) -> (TextKind, String) {
     let kind = match sent.label {
-        Some(label) => Cow::Owned(format!("{} {}", clean(sent.kind), clean(&label.to_string()))),
-        None => clean(sent.kind),
+        Some(label) => Cow::Owned(format!("{} {}", escape_controls(sent.kind), escape_controls(&label.to_string()))),
+        None => escape_controls(sent.kind),
     };
-    match (sent.class, sent.again) {
-        (Class::Control, true) => (Sort::Control, format!("{kind} (retransmitted) → {to}")),
-        (Class::Control, false) => (Sort::Control, format!("{kind} → {to}")),
-        (Class::Algorithm | Class::Announcement, _) => (Sort::Send, format!("{kind} → {to}")),
+    match (sent.class, sent.is_retransmission) {
+        (Class::Control, true) => (TextKind::Control, format!("{kind} (retransmitted) → {to}")),
+        (Class::Control, false) => (TextKind::Control, format!("{kind} → {to}")),
+        (Class::Algorithm | Class::Announcement, _) => (TextKind::Send, format!("{kind} → {to}")),
     }
 }
 
 /// Describes a world event.
-pub fn world(what: &Happening<'_>) -> String {
+pub fn world(what: &WorldEvent<'_>) -> String {
     match what {
-        Happening::Lost { id, to, why } => format!("message {id} to {to}: {why}"),
-        Happening::Duplicated { id } => format!("message {id} is duplicated"),
-        Happening::Crashed { node, lost_writes: 0 } => format!("node {node} crashes"),
-        Happening::Crashed { node, lost_writes: 1 } => format!("node {node} crashes and loses 1 write"),
-        Happening::Crashed { node, lost_writes } => format!("node {node} crashes and loses {lost_writes} writes"),
-        Happening::Ended { node } => format!("node {node} shuts down"),
-        Happening::Paused { node } => format!("node {node} is paused"),
-        Happening::Resumed { node } => format!("node {node} resumes"),
-        Happening::Changed { text } => clean(text).into_owned(),
+        WorldEvent::Lost { id, to, why } => format!("message {id} to {to}: {why}"),
+        WorldEvent::Duplicated { id } => format!("message {id} is duplicated"),
+        WorldEvent::Crashed { node, lost_writes: 0 } => format!("node {node} crashes"),
+        WorldEvent::Crashed { node, lost_writes: 1 } => format!("node {node} crashes and loses 1 write"),
+        WorldEvent::Crashed { node, lost_writes } => format!("node {node} crashes and loses {lost_writes} writes"),
+        WorldEvent::Ended { node } => format!("node {node} shuts down"),
+        WorldEvent::Paused { node } => format!("node {node} is paused"),
+        WorldEvent::Resumed { node } => format!("node {node} resumes"),
+        WorldEvent::Changed { text } => escape_controls(text).into_owned(),
     }
 }
 
@@ -125,7 +127,7 @@ pub fn json(body: &Body<'_>) -> String {
             other => text.push(other),
         }
     }
-    clean(&text).into_owned()
+    escape_controls(&text).into_owned()
 }
 
 /// Formats a time in milliseconds with three decimal places.
@@ -136,7 +138,7 @@ pub fn millis(time: Time) -> String {
 }
 
 /// Escapes control and formatting characters as code points: `\u{1b}`.
-pub fn clean(text: &str) -> Cow<'_, str> {
+pub fn escape_controls(text: &str) -> Cow<'_, str> {
     if !text.chars().any(needs_escape) {
         return Cow::Borrowed(text);
     }
@@ -162,16 +164,16 @@ fn needs_escape(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sort, clean, effect};
-    use crate::moment::Done;
+    use super::{TextKind, effect, escape_controls};
+    use crate::moment::ObservedEffect;
 
-    fn describe(done: &Done<'_, String>) -> Option<(Sort, String)> {
+    fn describe(done: &ObservedEffect<'_, String>) -> Option<(TextKind, String)> {
         effect(done)
     }
 
     fn queue(count: usize, names: &str) -> String {
-        match describe(&Done::HoldBack { count, names: format_args!("{names}") }) {
-            Some((Sort::Queue, text)) => text,
+        match describe(&ObservedEffect::HoldBack { count, names: format_args!("{names}") }) {
+            Some((TextKind::Queue, text)) => text,
             other => panic!("expected a queue, got {other:?}"),
         }
     }
@@ -195,7 +197,7 @@ mod tests {
 
     #[test]
     fn control_and_direction_characters_are_escaped() {
-        assert_eq!(clean("a\u{1b}[31mb\u{202e}c\nd"), r"a\u{1b}[31mb\u{202e}c\u{a}d");
-        assert_eq!(clean("<b>&\"'שלום→"), "<b>&\"'שלום→");
+        assert_eq!(escape_controls("a\u{1b}[31mb\u{202e}c\nd"), r"a\u{1b}[31mb\u{202e}c\u{a}d");
+        assert_eq!(escape_controls("<b>&\"'שלום→"), "<b>&\"'שלום→");
     }
 }

@@ -8,7 +8,7 @@ pub trait Workload<C, E> {
     /// Plans the first commands.
     fn begin(&mut self, plan: &mut Plan<C>);
     /// Notifies the client of `node`, which may plan further actions.
-    fn hear(&mut self, now: Time, node: NodeId, news: &News<E>, plan: &mut Plan<C>);
+    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<E>, plan: &mut Plan<C>);
     /// Returns whether all requests were made and answered.
     fn is_done(&self) -> bool;
 }
@@ -21,16 +21,16 @@ pub struct Plan<C>(Vec<Planned<C>>);
 pub struct Planned<C> {
     pub at: Time,
     pub node: NodeId,
-    pub what: What<C>,
+    pub what: PlannedAction<C>,
 }
 
 /// The action itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What<C> {
+pub enum PlannedAction<C> {
     /// Give the node this command, unless the node has crashed since the action was planned.
-    CommandThisLife(C),
+    CommandThisIncarnation(C),
     /// Give the node this command in any incarnation.
-    CommandAnyLife(C),
+    CommandAnyIncarnation(C),
     /// Notify the client with [`News::Alarm`], whether the node is up or down.
     Alarm,
     /// Remove the node from its group until it restarts. Drivers ignore this for nodes that run the
@@ -57,31 +57,31 @@ impl<C> Plan<C> {
 
     /// Plans a command at the time `at`, unless the node crashes before.
     pub fn command(&mut self, at: Time, node: NodeId, command: C) {
-        self.0.push(Planned { at, node, what: What::CommandThisLife(command) });
+        self.0.push(Planned { at, node, what: PlannedAction::CommandThisIncarnation(command) });
     }
 
     /// Plans a command at the time `at`, in any incarnation of the node.
-    pub fn command_any_life(&mut self, at: Time, node: NodeId, command: C) {
-        self.0.push(Planned { at, node, what: What::CommandAnyLife(command) });
+    pub fn command_any_incarnation(&mut self, at: Time, node: NodeId, command: C) {
+        self.0.push(Planned { at, node, what: PlannedAction::CommandAnyIncarnation(command) });
     }
 
     /// Plans the removal of a node from its group at the time `at`.
     pub fn depart(&mut self, at: Time, node: NodeId) {
-        self.0.push(Planned { at, node, what: What::Depart });
+        self.0.push(Planned { at, node, what: PlannedAction::Depart });
     }
 
     /// Plans a [`News::Alarm`] for a node's client at the time `at`, whether the node is up or
     /// down.
     pub fn wake(&mut self, at: Time, node: NodeId) {
-        self.0.push(Planned { at, node, what: What::Alarm });
+        self.0.push(Planned { at, node, what: PlannedAction::Alarm });
     }
 }
 
 /// A notification of a node's client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News<E> {
+pub enum ClientEvent<E> {
     /// The node emitted an event.
-    Told(E),
+    Emitted(E),
     /// The node crashed; all its requests are lost.
     Crashed,
     /// The node restarted, without any of the earlier requests.

@@ -6,7 +6,7 @@
 
 mod options;
 
-pub use options::{HabitArgs, few};
+pub use options::{BehaviorArgs, parse_small_count};
 
 use crate::algorithm::Algorithm;
 use crate::error::LabError;
@@ -15,14 +15,15 @@ use crate::family::{FamilyLab, NodeOf};
 use crate::mutex::Mutex;
 use crate::registry::{Entry, Family};
 use crate::spec::{LinkChoice, Spec, entry, shell_word, word};
-use crate::views::{Keeper, ViewSettings};
+use crate::views::{MembershipService, ViewSettings};
 use quorate_check::{
-    Checker, Counterexample, Deaths, Effort, Findings, Report, Search, Setup, Timing, Users, Verdict, Views, Walks,
+    Checker, Clients, Counterexample, CrashNotices, Effort, Findings, Report, Search, Setup, Timing, Verdict, Views,
+    Walks,
 };
 use quorate_core::{Duration, Time};
 use quorate_journal::moment::Observer;
 use quorate_journal::record::{Header, Writer};
-use quorate_journal::settings::{Between, Length};
+use quorate_journal::settings::{DurationRange, Length};
 use std::fmt;
 use std::hash::Hash;
 use std::io::Write;
@@ -36,24 +37,24 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
     const CUT_SHORT: bool = false;
 
     /// The behaviour of clients and the group's setup, beyond the common options.
-    type Habits: Clone + fmt::Debug + Default + PartialEq;
+    type Behavior: Clone + fmt::Debug + Default + PartialEq;
     /// Its clients, with the properties that they judge.
-    type Crowd: Users<Command = Self::Command, Event = Self::Event> + Clone + Sync;
+    type CheckClients: Clients<Command = Self::Command, Event = Self::Event> + Clone + Sync;
 
     /// Returns the family's settings of the run that a counterexample belongs to.
     fn run_settings(check: &CheckSpec<Self>) -> Self::Settings;
 
-    fn crowd(check: &CheckSpec<Self>) -> Result<Self::Crowd, LabError>;
+    fn check_clients(check: &CheckSpec<Self>) -> Result<Self::CheckClients, LabError>;
 
     /// Which parties receive notices of crashes.
-    fn deaths(_check: &CheckSpec<Self>) -> Deaths {
-        Deaths::Untold
+    fn deaths(_check: &CheckSpec<Self>) -> CrashNotices {
+        CrashNotices::Off
     }
 
-    fn habits(args: &HabitArgs, nodes: usize) -> Result<Self::Habits, LabError>;
+    fn behavior(args: &BehaviorArgs, nodes: usize) -> Result<Self::Behavior, LabError>;
 
     /// Returns the command-line options that select this behaviour.
-    fn habit_flags(check: &CheckSpec<Self>) -> Vec<String>;
+    fn behavior_flags(check: &CheckSpec<Self>) -> Vec<String>;
 
     /// Text that follows the number of rounds.
     fn in_rounds(check: &CheckSpec<Self>) -> String;
@@ -71,7 +72,7 @@ pub struct CheckSpec<F: CheckedFamily = Mutex> {
     pub algorithm: Algorithm<F>,
     /// Number of requests or elections per client; `None` for no limit.
     pub rounds: Option<u8>,
-    pub habits: F::Habits,
+    pub behavior: F::Behavior,
     pub links: LinkChoice,
     pub setup: Setup,
     pub effort: Effort,
@@ -86,7 +87,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
         Self {
             algorithm: algorithm.into(),
             rounds: Some(1),
-            habits: F::Habits::default(),
+            behavior: F::Behavior::default(),
             links: LinkChoice::Auto,
             setup: Setup::new(3),
             effort: Effort {
@@ -94,7 +95,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
                 threads: 1,
                 memory: 4 << 30,
                 reduce: true,
-                first: false,
+                stop_at_first: false,
                 properties: None,
             },
         }
@@ -128,7 +129,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
         // once, because no node reads them.
         Setup {
             fifo: setup.fifo || F::needs_fifo(&self.algorithm),
-            deaths: if setup.crashes > 0 { F::deaths(self) } else { Deaths::Untold },
+            crash_notices: if setup.crashes > 0 { F::deaths(self) } else { CrashNotices::Off },
             prompt_disks: setup.restarts == 0,
             cut_short: F::CUT_SHORT,
             ..setup.clone()
@@ -143,7 +144,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
         if F::IN_ROUNDS {
             words.push(format!("--rounds {rounds}"));
         }
-        words.extend(F::habit_flags(self));
+        words.extend(F::behavior_flags(self));
         let mut flag = |differs: bool, text: String| {
             if differs {
                 words.push(text);
@@ -153,7 +154,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
         if let Some(Views { changes, waits }) = views {
             flag(true, "--views".into());
             flag(*changes != Views::default().changes, format!("--changes {changes}"));
-            flag(!waits, format!("--membership {}", word(&Keeper::Impatient)));
+            flag(!waits, format!("--membership {}", word(&MembershipService::Impatient)));
         }
         flag(*losses > 0, format!("--loss {losses}"));
         flag(*duplicates > 0, format!("--duplicate {duplicates}"));
@@ -164,7 +165,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
         if let Some(Timing { drift_ppm, until, delay }) = timing {
             flag(true, format!("--drift {drift_ppm}ppm --until {}", Length(until.since(Time::ZERO))));
             if let Some(span) = delay {
-                flag(true, format!("--delay {}", Between(*span)));
+                flag(true, format!("--delay {}", DurationRange(*span)));
             }
         }
         match self.effort.search {
@@ -175,7 +176,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
             }
         }
         flag(!self.effort.reduce, "--no-reduction".into());
-        flag(self.effort.first, "--first".into());
+        flag(self.effort.stop_at_first, "--first".into());
         if let Some(properties) = &self.effort.properties {
             flag(true, format!("--property {}", properties.join(",")));
         }
@@ -189,7 +190,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
 }
 
 pub(crate) fn view_settings(views: Option<Views>) -> Option<ViewSettings> {
-    let membership = |views: Views| if views.waits { Keeper::Oracle } else { Keeper::Impatient };
+    let membership = |views: Views| if views.waits { MembershipService::Oracle } else { MembershipService::Impatient };
     views.map(|views| ViewSettings { membership: membership(views), ..ViewSettings::default() })
 }
 
@@ -204,7 +205,7 @@ pub fn draw_command(file: &str) -> String {
 /// A finished check, which can play its counterexamples.
 pub struct CheckRun<F: CheckedFamily = Mutex> {
     pub findings: Findings,
-    checker: Checker<NodeOf<F>, F::Crowd>,
+    checker: Checker<NodeOf<F>, F::CheckClients>,
     spec: Spec<F>,
     command: String,
 }
@@ -220,7 +221,7 @@ pub fn run<F: CheckedFamily>(check: &CheckSpec<F>, report: Report<'_>) -> Result
     let spec = check.spec();
     spec.validate()?;
     let make = Arc::new(F::maker(&spec));
-    let mut checker = Checker::new(make, F::crowd(check)?, check.group())?;
+    let mut checker = Checker::new(make, F::check_clients(check)?, check.group())?;
     if let Some(wanted) = &check.effort.properties {
         let known = checker.properties();
         if let Some(name) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
@@ -265,7 +266,7 @@ impl<F: CheckedFamily> CheckRun<F> {
         example: &Counterexample,
         observer: O,
     ) -> Result<O, LabError> {
-        self.checker.play(example, observer).map_err(|reason| CheckSpecError::Play(reason).into())
+        self.checker.replay(example, observer).map_err(|reason| CheckSpecError::Play(reason).into())
     }
 
     /// Writes a counterexample as a journal that can be replayed. Returns the number of lines.

@@ -11,7 +11,7 @@ mod options;
 mod page;
 mod sizes;
 
-pub use chart::{Across, Axis, Chart, Dot, Law, Legend, Plot, Series};
+pub use chart::{Across, Axis, Chart, Dot, ExpectedCurve, Legend, Plot, Series};
 pub use error::CompareError;
 pub use options::CompareOptions;
 pub(crate) use options::reject_duplicates;
@@ -118,10 +118,10 @@ pub struct Parts {
 /// The program that runs a comparison.
 pub trait Host<F: FamilyLab> {
     /// Announces the next measurement.
-    fn begins(&mut self, algorithm: &str, nodes: usize);
+    fn begin_measurement(&mut self, algorithm: &str, nodes: usize);
 
     /// Reports that one step of the work is done.
-    fn advances(&mut self);
+    fn advance(&mut self);
 
     fn is_interrupted(&self) -> bool;
 

@@ -1,11 +1,11 @@
 //! One run: set up, simulated to its end, measured and judged.
 
 use crate::error::LabError;
-use crate::family::{Care, FamilyLab, Judge};
+use crate::family::{FamilyLab, Judge, JudgingLevel};
 use crate::spec::Spec;
 use quorate_core::{NodeId, Time};
 use quorate_journal::metrics::{MessageSummary, Messages};
-use quorate_journal::moment::{Happening, Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedInput, Observer, WorldEvent};
 use quorate_journal::property::{Kind, Verdict};
 use quorate_journal::record::{FORMAT, Header, Writer};
 use quorate_journal::workload::Ending;
@@ -87,7 +87,7 @@ fn run_dyn<F: FamilyLab>(
 /// Runs an experiment for its verdicts only, as fast as possible. Also returns the number of
 /// inputs.
 pub(crate) fn judge<F: FamilyLab>(spec: &Spec<F>) -> (Vec<Verdict>, u64) {
-    let played = play(spec, F::properties(spec, Care::Verdicts));
+    let played = simulate(spec, F::properties(spec, JudgingLevel::Verdicts));
     (mark_undecided(played.observer.verdicts(), spec.cut_short(played.ending, played.events)), played.events)
 }
 
@@ -107,7 +107,7 @@ pub struct FinishedRun<O> {
 }
 
 /// Runs an experiment with any observer, and judges nothing.
-pub fn play<F, O>(spec: &Spec<F>, mut observer: O) -> FinishedRun<O>
+pub fn simulate<F, O>(spec: &Spec<F>, mut observer: O) -> FinishedRun<O>
 where
     F: FamilyLab,
     O: Observer<F::Command, F::Event>,
@@ -120,12 +120,12 @@ where
 fn play_dyn<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Command, F::Event>) -> (Ending, u64) {
     let mut world = World::new(&spec.setup(), F::maker(spec), observer);
     spec.every_fault().into_iter().for_each(|fault| world.schedule(fault));
-    world.direct(spec.directions());
+    world.set_directions(spec.directions());
     if let Some(views) = F::views(spec) {
-        world.keep_views(&views, spec.seed);
+        world.add_membership_service(&views, spec.seed);
     }
-    if F::hears_of_deaths(spec) {
-        world.tell_deaths();
+    if F::needs_crash_notices(spec) {
+        world.enable_death_notices();
     }
     let mut users = F::users(spec);
     world.start();
@@ -158,7 +158,7 @@ impl<F: FamilyLab> Judges<F> {
             spec: spec.clone(),
             messages: Messages::on(F::medium(spec), spec.nodes),
             measures: F::measures(spec),
-            properties: F::properties(spec, Care::Figures),
+            properties: F::properties(spec, JudgingLevel::Figures),
             events: 0,
             end: Time::ZERO,
             stopped: None,
@@ -195,11 +195,11 @@ impl<F: FamilyLab> Judges<F> {
     /// Saves the results at the first orderly stop of a node, and discards them when a node starts.
     fn note_stops(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         match moment {
-            Moment::World { what: Happening::Ended { .. }, .. } if self.stopped.is_none() => {
+            Moment::World { what: WorldEvent::Ended { .. }, .. } if self.stopped.is_none() => {
                 let (summary, verdicts) = (self.present_summary(), self.properties.verdicts());
                 self.stopped = Some(ResultsBeforeStop { summary, verdicts });
             }
-            Moment::Input { input: Taken::Start { .. }, .. } => self.stopped = None,
+            Moment::Input { input: ObservedInput::Start { .. }, .. } => self.stopped = None,
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }
@@ -210,10 +210,10 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Judges<F> {
         true
     }
 
-    fn foresee(&self, node: NodeId) {
-        Observer::<F::Command, F::Event>::foresee(&self.messages, node);
-        self.measures.foresee(node);
-        self.properties.foresee(node);
+    fn prefetch(&self, node: NodeId) {
+        Observer::<F::Command, F::Event>::prefetch(&self.messages, node);
+        self.measures.prefetch(node);
+        self.properties.prefetch(node);
     }
 
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {

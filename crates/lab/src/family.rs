@@ -114,7 +114,7 @@ pub trait RunFamily: FamilyTypes {
     }
 
     /// Whether nodes want a notice when a peer's process has ended.
-    fn hears_of_deaths(spec: &Spec<Self>) -> bool {
+    fn needs_crash_notices(spec: &Spec<Self>) -> bool {
         Self::in_views(&spec.settings).is_some_and(|views| views.is_replicated())
     }
 
@@ -178,13 +178,13 @@ pub trait RunFamily: FamilyTypes {
 
     /// Returns experiments that together cover the faults which this algorithm must tolerate. One
     /// experiment by default.
-    fn weather(entry: &'static Self::Entry) -> Vec<Spec<Self>> {
+    fn stress_specs(entry: &'static Self::Entry) -> Vec<Spec<Self>> {
         vec![Spec::new(entry)]
     }
 
     /// Like [`weather`](Self::weather), for this algorithm in views. Empty if it cannot run in
     /// them.
-    fn weather_in_views(_entry: &'static Self::Entry) -> Vec<Spec<Self>> {
+    fn stress_specs_in_views(_entry: &'static Self::Entry) -> Vec<Spec<Self>> {
         Vec::new()
     }
 
@@ -212,7 +212,7 @@ pub trait ScriptFamily: FamilyTypes {
 
     /// Parses the words that a person typed at a node. An error is a sentence that lists valid
     /// commands. See [`command`](Self::command).
-    fn in_words(words: &[&str], node: NodeId, number: u64) -> Result<Self::Command, String>;
+    fn parse_words(words: &[&str], node: NodeId, number: u64) -> Result<Self::Command, String>;
 
     /// Parses the line that a person typed at a node: a few words, or the command in JSON as
     /// journals store it. An error is a sentence that lists valid commands.
@@ -225,7 +225,7 @@ pub trait ScriptFamily: FamilyTypes {
         if line.starts_with(['{', '"']) {
             return serde_json::from_str(line).map_err(|error| format!("cannot parse the command as JSON: {error}."));
         }
-        Self::in_words(&line.split_whitespace().collect::<Vec<_>>(), node, number)
+        Self::parse_words(&line.split_whitespace().collect::<Vec<_>>(), node, number)
     }
 
     /// Returns script text that causes this command or an equivalent one: the command's name, then
@@ -264,7 +264,7 @@ pub trait JudgeFamily: FamilyTypes {
 
     fn measures(spec: &Spec<Self>) -> Self::Measures;
 
-    fn properties(spec: &Spec<Self>, care: Care) -> Self::Properties;
+    fn properties(spec: &Spec<Self>, care: JudgingLevel) -> Self::Properties;
 
     fn summary(
         spec: &Spec<Self>,
@@ -280,24 +280,24 @@ pub trait OptionsFamily: FamilyTypes {
     type Args: clap::Args + Options;
 
     /// Returns `usual` with the changes that the family's options request.
-    fn changed(usual: Self::Settings, args: &FamilyArgs, basics: Basics) -> Result<Self::Settings, LabError>;
+    fn with_options(usual: Self::Settings, args: &FamilyArgs, basics: Basics) -> Result<Self::Settings, LabError>;
 
     /// Returns the settings that the family's options describe.
     fn settings(args: &FamilyArgs, basics: Basics) -> Result<Self::Settings, LabError> {
-        Self::changed(Self::Settings::default(), args, basics)
+        Self::with_options(Self::Settings::default(), args, basics)
     }
 
     /// Returns settings that keep clients busy for about `length`. `None` if the pace of the
     /// clients is unknown.
-    fn lasting(_settings: &Self::Settings, _length: Duration) -> Option<Self::Settings> {
+    fn with_duration(_settings: &Self::Settings, _length: Duration) -> Option<Self::Settings> {
         None
     }
 
     /// Changes settings for nodes that people control by hand: no workload sends requests.
-    fn by_hand(_settings: &mut Self::Settings) {}
+    fn for_manual_use(_settings: &mut Self::Settings) {}
 
     /// Changes settings for real processes, which have no simulator to provide a membership.
-    fn for_real(_settings: &mut Self::Settings) {}
+    fn for_real_processes(_settings: &mut Self::Settings) {}
 }
 
 /// How a family is shown to people.
@@ -317,11 +317,11 @@ pub trait PresentFamily: JudgeFamily {
 
     /// Returns the role of a node after this moment, if it may have changed. `before` holds the
     /// role of each node before the moment; it is empty for groups that are too large to show.
-    fn stands(moment: &Moment<'_, Self::Command, Self::Event>, before: &[Role]) -> Option<(NodeId, Role)>;
+    fn role_after(moment: &Moment<'_, Self::Command, Self::Event>, before: &[Role]) -> Option<(NodeId, Role)>;
 
     /// Returns the wrapper around the algorithm, if `quorate explain` describes one that several
     /// algorithms share.
-    fn around(_entry: &Self::Entry) -> Option<Around> {
+    fn wrapper(_entry: &Self::Entry) -> Option<AlgorithmWrapper> {
         None
     }
 
@@ -351,7 +351,7 @@ pub trait PresentFamily: JudgeFamily {
 }
 
 /// A wrapper that several algorithms share, with rules of its own.
-pub struct Around {
+pub struct AlgorithmWrapper {
     pub title: &'static str,
     pub about: About,
 }
@@ -371,7 +371,7 @@ pub trait Judge<C, E>: Observer<C, E> {
 
 /// How closely the judges observe a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Care {
+pub enum JudgingLevel {
     /// Verdicts only, as fast as possible: for one of many seeds.
     Verdicts,
     /// Also figures that cost time and memory.

@@ -49,8 +49,8 @@ pub use deadlock::Deadlock;
 pub use election::Election;
 pub use error::LabError;
 pub use family::{
-    Around, Care, FamilyLab, FamilyTypes, Judge, JudgeFamily, NodeOf, OptionsFamily, PresentFamily, RunFamily,
-    ScriptFamily,
+    AlgorithmWrapper, FamilyLab, FamilyTypes, Judge, JudgeFamily, JudgingLevel, NodeOf, OptionsFamily, PresentFamily,
+    RunFamily, ScriptFamily,
 };
 pub use flag::{Flag, FlagPosition, Flags};
 pub use multicast::Multicast;

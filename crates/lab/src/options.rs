@@ -23,7 +23,7 @@ pub enum OptionsError {
 }
 
 impl OptionsError {
-    pub fn means_nothing(option: &str, of: Family, algorithm: &str, own: Family) -> Self {
+    pub fn not_applicable(option: &str, of: Family, algorithm: &str, own: Family) -> Self {
         Self::NotApplicable { option: option.to_owned(), of, algorithm: algorithm.to_owned(), own }
     }
 
@@ -48,10 +48,10 @@ impl FamilyArgs {
     }
 
     /// Rejects options that do not apply to this algorithm.
-    pub fn refuse_others(&self, own: Family, algorithm: &str) -> Result<(), OptionsError> {
+    pub fn reject_other_families(&self, own: Family, algorithm: &str) -> Result<(), OptionsError> {
         for (family, options) in self.groups().into_iter().filter(|(family, _)| *family != own) {
             if let Some(option) = options.given() {
-                return Err(OptionsError::means_nothing(option, family, algorithm, own));
+                return Err(OptionsError::not_applicable(option, family, algorithm, own));
             }
         }
         refuse_views(self.wants_views(), own, algorithm)
@@ -77,7 +77,7 @@ impl FamilyArgs {
 
     /// Rejects a simulated membership, because real processes keep their membership in a replicated
     /// log.
-    pub fn refuse_oracles(&self) -> Result<(), OptionsError> {
+    pub fn reject_oracles(&self) -> Result<(), OptionsError> {
         self.views.refuse_oracles()
     }
 }
@@ -156,7 +156,7 @@ where
 }
 
 /// Parses a whole number that is not negative. The error says what to write instead.
-pub fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
+pub fn parse_whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
     let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<N>());
     text.parse().map_err(|error: ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow => format!("the number must be at most {most}; got '{}'.", text.escape_debug()),

@@ -20,7 +20,7 @@ pub type Maker<S, N> = Arc<dyn Fn(NodeId, &S) -> N + Send + Sync>;
 
 /// The environment in which an algorithm runs.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
+pub struct Environment {
     pub group: Group,
     /// Random seed, for algorithms that make random choices.
     pub seed: u64,
@@ -171,7 +171,7 @@ pub fn form(name: &str, options: &[(&str, &str)]) -> Option<&'static Entry> {
     let has = |entry: &Entry, option: &str, value: &str| {
         entry.form().iter().any(|choice| (choice.option, choice.value) == (option, value))
     };
-    let specials = |entry: &Entry| entry.form().iter().filter(|choice| !choice.usual).count();
+    let specials = |entry: &Entry| entry.form().iter().filter(|choice| !choice.is_default).count();
     let named = find(name)?;
     // A name of a variant selects that variant; the options must not contradict it.
     if named.algorithm() != name {

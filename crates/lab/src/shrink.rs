@@ -37,7 +37,7 @@ mod trial;
 pub use recorder::Obstacle;
 
 use crate::error::LabError;
-use crate::family::{Care, FamilyLab, Judge};
+use crate::family::{FamilyLab, Judge, JudgingLevel};
 use crate::replay::{spec_of, summarise_with};
 use crate::spec::{LinkChoice, Spec};
 use quorate_core::Duration;
@@ -254,7 +254,7 @@ fn nothing_fails(property: Option<&str>) -> String {
 
 /// Rejects a name that is no property of the experiment.
 fn check_property<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Result<(), ShrinkError> {
-    let verdicts = F::properties(spec, Care::Verdicts).verdicts();
+    let verdicts = F::properties(spec, JudgingLevel::Verdicts).verdicts();
     let known: Vec<_> =
         verdicts.iter().filter(|verdict| verdict.kind != Kind::Sometimes).map(|verdict| verdict.name).collect();
     match property {
@@ -323,7 +323,7 @@ fn with_fast_messages<F: FamilyLab>(spec: Spec<F>) -> [Spec<F>; 2] {
 /// Runs the experiment and records its choices up to the violation.
 fn record_choices<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> RecordedChoices {
     let recorder = ChoiceRecorder::<F>::up_to(failure.violation.line);
-    crate::experiment::play(spec, recorder).observer.finish()
+    crate::experiment::simulate(spec, recorder).observer.finish()
 }
 
 /// Smaller numbers, the smallest first: up to three, half, one less.

@@ -6,7 +6,7 @@ use crate::error::LabError;
 use crate::family::{FamilyLab, FamilyTypes, RunFamily};
 use crate::flag::FlagPosition;
 use crate::mutex::Mutex;
-use crate::registry::{Entry, Surroundings, find};
+use crate::registry::{Entry, Environment, find};
 use quorate_core::wrap::{Reliable, Retransmission};
 use quorate_core::{Bounds, Duration, Group, NodeId, Span, Time};
 use quorate_erased::Erased;
@@ -188,9 +188,9 @@ impl<F: FamilyLab> Spec<F> {
         F::needs_bounds(&self.algorithm)
     }
 
-    pub fn surroundings(&self) -> Surroundings {
+    pub fn environment(&self) -> Environment {
         let bounds = Bounds { message: self.bound(), processing: most(self.processing) };
-        Surroundings { group: self.group(), seed: self.seed, bounds }
+        Environment { group: self.group(), seed: self.seed, bounds }
     }
 
     /// The message delay bound that nodes assume.

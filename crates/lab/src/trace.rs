@@ -8,10 +8,10 @@
 
 use crate::family::FamilyLab;
 use quorate_core::{Incarnation, NodeId, Time};
-use quorate_journal::moment::{Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedInput, Observer};
 use quorate_journal::record::Header;
 use quorate_journal::role::{Role, Roles};
-use quorate_journal::words::{self, Sort, millis};
+use quorate_journal::words::{self, TextKind, millis};
 use serde::Serialize;
 use std::fmt::Write;
 use std::marker::PhantomData;
@@ -38,7 +38,7 @@ pub struct Line {
 /// One part of a line, such as the input, a rule or a sent message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
-    pub sort: Sort,
+    pub sort: TextKind,
     pub text: String,
 }
 
@@ -68,10 +68,10 @@ enum Suppression {
 
 impl Suppression {
     /// Whether the line of an input may be suppressed.
-    fn for_input<C>(input: &Taken<'_, C>) -> Self {
+    fn for_input<C>(input: &ObservedInput<'_, C>) -> Self {
         match input {
-            Taken::Start { incarnation: Incarnation::FIRST, blank: false } => Self::Boot,
-            Taken::Lease(_) => Self::Renewal,
+            ObservedInput::Start { incarnation: Incarnation::FIRST, blank: false } => Self::Boot,
+            ObservedInput::Lease(_) => Self::Renewal,
             _ => Self::No,
         }
     }
@@ -80,7 +80,7 @@ impl Suppression {
         match self {
             Self::No => true,
             Self::Boot => line.parts.len() > 1,
-            Self::Renewal => line.parts.iter().any(|part| matches!(part.sort, Sort::Rule | Sort::Send)),
+            Self::Renewal => line.parts.iter().any(|part| matches!(part.sort, TextKind::Rule | TextKind::Send)),
         }
     }
 }
@@ -93,7 +93,7 @@ impl<'a, F: FamilyLab> Trace<'a, F> {
             sink: Box::new(sink),
             origin: Time::ZERO,
             clocks: true,
-            roles: Roles::new(columns, F::stands),
+            roles: Roles::new(columns, F::role_after),
             open: None,
             lines: 0,
             suppression: Suppression::No,
@@ -116,14 +116,14 @@ impl<'a, F: FamilyLab> Trace<'a, F> {
         }
     }
 
-    fn begin(&mut self, time: Time, node: Option<NodeId>, sort: Sort, text: String) {
+    fn begin(&mut self, time: Time, node: Option<NodeId>, sort: TextKind, text: String) {
         self.finish();
         self.lines += 1;
         let (number, origin, parts) = (self.lines, self.origin, vec![Part { sort, text }]);
         self.open = Some(Line { number, time, origin, node, columns: Vec::new(), parts });
     }
 
-    fn add(&mut self, sort: Sort, text: String) {
+    fn add(&mut self, sort: TextKind, text: String) {
         if let Some(line) = &mut self.open {
             line.parts.push(Part { sort, text });
         }
@@ -138,7 +138,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Trace<'_, F> {
                 if self.clocks && now != time {
                     let _ = write!(text, " (its clock: {})", millis(*now));
                 }
-                self.begin(*time, Some(*node), Sort::Input, text);
+                self.begin(*time, Some(*node), TextKind::Input, text);
                 self.suppression = Suppression::for_input(input);
             }
             Moment::Effect { effect, .. } => {
@@ -146,7 +146,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Trace<'_, F> {
                     self.add(sort, text);
                 }
             }
-            Moment::World { time, what } => self.begin(*time, None, Sort::World, words::world(what)),
+            Moment::World { time, what } => self.begin(*time, None, TextKind::World, words::world(what)),
         }
         self.roles.observe(moment);
     }
@@ -175,7 +175,7 @@ pub fn legend(roles: &[(Role, &str)]) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     Column(Role),
-    Part(Sort),
+    Part(TextKind),
 }
 
 /// Renders a line as text. `paint` may colour each part; `plain` leaves it unchanged.
@@ -209,7 +209,7 @@ mod tests {
     use crate::mutex::Mutex;
     use quorate_core::mutex::Event;
     use quorate_core::{NodeId, Time};
-    use quorate_journal::moment::{Done, Moment, Observer, Taken};
+    use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer};
 
     #[test]
     fn lease_renewals_are_shown_only_if_a_rule_follows() {
@@ -217,12 +217,12 @@ mod tests {
         let mut trace = Trace::<Mutex>::new(1, |line| shown.push((line.number, line.parts.len())));
         let (time, node) = (Time::ZERO, NodeId::from_index(0));
         for rule in [None, Some("VW-6")] {
-            trace.observe(&Moment::Input { time, now: time, node, input: Taken::Lease(Time::NEVER) });
+            trace.observe(&Moment::Input { time, now: time, node, input: ObservedInput::Lease(Time::NEVER) });
             if let Some(rule) = rule {
                 let text = format_args!("has a lease again");
-                trace.observe(&Moment::Effect { time, node, effect: Done::Rule { rule, text } });
+                trace.observe(&Moment::Effect { time, node, effect: ObservedEffect::Rule { rule, text } });
             }
-            let effect = Done::Emit(&Event::Extended { until: Time::NEVER });
+            let effect = ObservedEffect::Emit(&Event::Extended { until: Time::NEVER });
             trace.observe(&Moment::Effect { time, node, effect });
         }
         trace.finish();

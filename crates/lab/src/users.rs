@@ -1,15 +1,15 @@
 //! The clients of a run: those of a workload, or clients that follow a script.
 
 use quorate_core::{NodeId, Time};
-use quorate_journal::workload::{News, Plan, Workload};
+use quorate_journal::workload::{ClientEvent, Plan, Workload};
 
 /// The clients of a run.
-pub enum Users<W, S> {
+pub enum RunClients<W, S> {
     Workload(Box<W>),
     Script(S),
 }
 
-impl<C, E, W: Workload<C, E>, S: Workload<C, E>> Workload<C, E> for Users<W, S> {
+impl<C, E, W: Workload<C, E>, S: Workload<C, E>> Workload<C, E> for RunClients<W, S> {
     fn begin(&mut self, plan: &mut Plan<C>) {
         match self {
             Self::Workload(users) => users.begin(plan),
@@ -17,10 +17,10 @@ impl<C, E, W: Workload<C, E>, S: Workload<C, E>> Workload<C, E> for Users<W, S> 
         }
     }
 
-    fn hear(&mut self, now: Time, node: NodeId, news: &News<E>, plan: &mut Plan<C>) {
+    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<E>, plan: &mut Plan<C>) {
         match self {
-            Self::Workload(users) => users.hear(now, node, news, plan),
-            Self::Script(users) => users.hear(now, node, news, plan),
+            Self::Workload(users) => users.on_event(now, node, news, plan),
+            Self::Script(users) => users.on_event(now, node, news, plan),
         }
     }
 

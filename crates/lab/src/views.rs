@@ -9,7 +9,7 @@ use crate::family::FamilyLab;
 use crate::flag::{FlagPosition, Flags};
 use crate::spec::{Spec, word};
 use quorate_core::Duration;
-use quorate_core::membership::{OnClose, Terms};
+use quorate_core::membership::{LeaseTerms, OnClose};
 use quorate_journal::settings::{Length, Ppm};
 use quorate_sim::Views;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ const LEAST_KEEPALIVE: Duration = Duration::from_micros(10);
 /// How a group with views keeps its membership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewSettings {
-    pub membership: Keeper,
+    pub membership: MembershipService,
     pub lease: Length,
     /// Delay from one lease renewal to the request for the next.
     pub keepalive: Length,
@@ -33,7 +33,7 @@ pub struct ViewSettings {
 /// The service that decides the membership.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Keeper {
+pub enum MembershipService {
     #[default]
     Oracle,
     /// A faulty oracle that does not wait for leases to expire.
@@ -44,10 +44,10 @@ pub enum Keeper {
 
 impl Default for ViewSettings {
     fn default() -> Self {
-        let Terms { lease, keepalive, drift_ppm, on_close } = Terms::default();
+        let LeaseTerms { lease, keepalive, drift_ppm, on_close } = LeaseTerms::default();
         let drift_bound = i32::try_from(drift_ppm).ok().and_then(Ppm::new).unwrap_or_default();
         Self {
-            membership: Keeper::default(),
+            membership: MembershipService::default(),
             lease: Length(lease),
             keepalive: Length(keepalive),
             drift_bound,
@@ -61,7 +61,7 @@ impl ViewSettings {
     /// bound covers all drift that a seed can choose.
     pub(crate) fn short(on_close: OnClose) -> Self {
         Self {
-            membership: Keeper::default(),
+            membership: MembershipService::default(),
             lease: Length(Duration::from_millis(100)),
             keepalive: Length(Duration::from_millis(20)),
             drift_bound: Ppm::new(200_000).unwrap_or_default(),
@@ -71,21 +71,21 @@ impl ViewSettings {
 
     /// Whether the members keep the membership in a replicated log.
     pub(crate) fn is_replicated(&self) -> bool {
-        self.membership == Keeper::Replica
+        self.membership == MembershipService::Replica
     }
 
-    pub fn terms(&self) -> Terms {
+    pub fn terms(&self) -> LeaseTerms {
         let Self { lease: Length(lease), keepalive: Length(keepalive), drift_bound, on_close, .. } = *self;
-        Terms { lease, keepalive, drift_ppm: drift_bound.parts().unsigned_abs(), on_close }
+        LeaseTerms { lease, keepalive, drift_ppm: drift_bound.parts().unsigned_abs(), on_close }
     }
 
     /// The views that the simulator provides; `None` if the members keep them in a replicated log.
     pub(crate) fn simulated(&self) -> Option<Views> {
-        let views = |waits| Some(Views { terms: self.terms(), waits });
+        let views = |waits| Some(Views { terms: self.terms(), waits_for_leases: waits });
         match self.membership {
-            Keeper::Oracle => views(true),
-            Keeper::Impatient => views(false),
-            Keeper::Replica => None,
+            MembershipService::Oracle => views(true),
+            MembershipService::Impatient => views(false),
+            MembershipService::Replica => None,
         }
     }
 
@@ -94,17 +94,17 @@ impl ViewSettings {
     /// before it exists.
     pub(crate) fn is_steady<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
         let terms = self.terms();
-        let renewed = spec.round_trip().is_some_and(|answer| terms.keepalive + answer < terms.trusted());
+        let renewed = spec.round_trip().is_some_and(|answer| terms.keepalive + answer < terms.trusted_for());
         renewed && spec.is_calm() && !self.is_replicated()
     }
 
     pub(crate) fn validate(&self) -> Result<(), LabError> {
         let (terms, keepalive) = (self.terms(), self.keepalive);
-        let (least, trusted) = (Length(LEAST_KEEPALIVE), Length(terms.trusted()));
+        let (least, trusted) = (Length(LEAST_KEEPALIVE), Length(terms.trusted_for()));
         Ok(first_error([
             (self.drift_bound.parts() < 0, ViewError::NegativeDriftBound { bound: self.drift_bound }),
             (terms.keepalive < LEAST_KEEPALIVE, ViewError::HastyKeepalive { keepalive, least }),
-            (terms.keepalive >= terms.trusted(), ViewError::LateKeepalive { keepalive, trusted }),
+            (terms.keepalive >= terms.trusted_for(), ViewError::LateKeepalive { keepalive, trusted }),
         ])?)
     }
 

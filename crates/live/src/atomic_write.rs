@@ -18,7 +18,7 @@ enum Place {
 ///
 /// Symbolic links are followed and kept. A pipe or a device is written to directly. `failed`
 /// converts errors of the system.
-pub fn write_whole<T, E>(
+pub fn write_atomically<T, E>(
     path: &Path,
     failed: impl Fn(io::Error) -> E,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<T, E>,
@@ -90,7 +90,7 @@ fn begin_beside(target: &Path) -> io::Result<(PathBuf, File)> {
 
 #[cfg(test)]
 mod tests {
-    use super::write_whole;
+    use super::write_atomically;
     use std::fs;
     use std::io::{self, Read, Write};
     use std::os::unix::fs::{FileTypeExt, symlink};
@@ -98,12 +98,12 @@ mod tests {
     use std::process::Command;
 
     fn put(path: &Path, text: &str) -> io::Result<()> {
-        write_whole(path, |error| error, |out| out.write_all(text.as_bytes()))
+        write_atomically(path, |error| error, |out| out.write_all(text.as_bytes()))
     }
 
     fn stumble(path: &Path) -> io::Result<()> {
         let failure = || io::Error::other("enough");
-        write_whole(path, |error| error, |out| out.write_all(&[b'x'; 100_000]).and_then(|()| Err(failure())))
+        write_atomically(path, |error| error, |out| out.write_all(&[b'x'; 100_000]).and_then(|()| Err(failure())))
     }
 
     fn names(folder: &Path) -> Vec<String> {

@@ -10,7 +10,7 @@ use quorate_journal::settings::{Cut, Fault, NodeSet, Side, TimedFault, Unsynced}
 
 /// The group in which the faults happen.
 #[derive(Clone, Copy, Debug)]
-pub struct Stage {
+pub struct ChaosSettings {
     pub nodes: usize,
     /// The time within which all faults begin and end.
     pub window: Duration,
@@ -25,7 +25,7 @@ const SALT: u64 = 0x0011_FEFA_0175;
 const REST: Duration = Duration::from_millis(200);
 
 /// Draws faults from a seed, sorted by time.
-pub fn draw(seed: u64, stage: Stage) -> Vec<TimedFault> {
+pub fn draw(seed: u64, stage: ChaosSettings) -> Vec<TimedFault> {
     let dice = Dice::new(seed ^ SALT, Stream::Faults);
     let mut chaos =
         Chaos { stage, dice, now: Duration::ZERO, busy: vec![Duration::ZERO; stage.nodes], faults: Vec::new() };
@@ -41,7 +41,7 @@ pub fn draw(seed: u64, stage: Stage) -> Vec<TimedFault> {
 }
 
 struct Chaos {
-    stage: Stage,
+    stage: ChaosSettings,
     dice: Dice,
     now: Duration,
     /// The time until which each node has a fault or rests.
@@ -156,13 +156,13 @@ fn side(nodes: &[NodeId]) -> Side {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stage, draw};
-    use crate::schedule::{Kill, Networks, Severance, Stop, actions, option};
+    use super::{ChaosSettings, draw};
+    use crate::schedule::{CutFault, Kill, Networks, Stop, actions, option};
     use quorate_core::Duration;
     use quorate_journal::settings::{Fault, TimedFault};
 
-    fn stage(nodes: usize, seconds: u64, cuts: bool) -> Stage {
-        Stage { nodes, window: Duration::from_secs(seconds), cuts }
+    fn stage(nodes: usize, seconds: u64, cuts: bool) -> ChaosSettings {
+        ChaosSettings { nodes, window: Duration::from_secs(seconds), cuts }
     }
 
     /// All faults are possible with real processes and end with the window, give or take a few
@@ -222,7 +222,7 @@ mod tests {
             let again = match name {
                 "--kill" => value.parse::<Kill>().unwrap().0,
                 "--stop" => value.parse::<Stop>().unwrap().0,
-                _ => value.trim_matches('"').parse::<Severance>().unwrap().0,
+                _ => value.trim_matches('"').parse::<CutFault>().unwrap().0,
             };
             assert_eq!(again, *timed, "{text}");
         }

@@ -11,8 +11,8 @@ use crate::timed_queue::TimedQueue;
 use crate::world::WorldJournal;
 use quorate_core::{NodeId, Time};
 use quorate_drive::Clock;
-use quorate_journal::moment::Happening;
-use quorate_journal::workload::{Ending, News};
+use quorate_journal::moment::WorldEvent;
+use quorate_journal::workload::{ClientEvent, Ending};
 use quorate_lab::FamilyLab;
 use std::collections::VecDeque;
 use std::io;
@@ -52,7 +52,7 @@ pub(crate) struct LiveGroup<F: FamilyLab> {
     zero: Time,
     /// The journal of faults, once the clients have begun.
     world: Option<WorldJournal>,
-    news: VecDeque<(NodeId, News<F::Event>)>,
+    news: VecDeque<(NodeId, ClientEvent<F::Event>)>,
     retries: TimedQueue<NodeId>,
     journals: Vec<PathBuf>,
     /// Whether the run is ending, so that a process that gets ready is stopped at once.
@@ -129,7 +129,7 @@ impl<F: FamilyLab> LiveGroup<F> {
         Time::from_nanos(self.clock.now().nanos().saturating_sub(self.zero.nanos()))
     }
 
-    pub(crate) fn next_news(&mut self) -> Option<(NodeId, News<F::Event>)> {
+    pub(crate) fn next_news(&mut self) -> Option<(NodeId, ClientEvent<F::Event>)> {
         self.news.pop_front()
     }
 
@@ -173,13 +173,13 @@ impl<F: FamilyLab> LiveGroup<F> {
                 if let Some(networks) = self.launch.networks() {
                     networks.sever(&cut)?;
                 }
-                return self.record_fault(Happening::Changed { text: &format!("cut {cut}") });
+                return self.record_fault(WorldEvent::Changed { text: &format!("cut {cut}") });
             }
             Action::Mend(cut) => {
                 if let Some(networks) = self.launch.networks() {
                     networks.mend(&cut)?;
                 }
-                return self.record_fault(Happening::Changed { text: &format!("end of cut {cut}") });
+                return self.record_fault(WorldEvent::Changed { text: &format!("end of cut {cut}") });
             }
             Action::Kill(node) | Action::Start(node) | Action::Stop(node) | Action::Continue(node) => node,
         };
@@ -235,7 +235,7 @@ impl<F: FamilyLab> LiveGroup<F> {
         Ok(())
     }
 
-    fn record_fault(&mut self, what: Happening<'_>) -> Result<(), LiveError> {
+    fn record_fault(&mut self, what: WorldEvent<'_>) -> Result<(), LiveError> {
         self.world.as_mut().map_or(Ok(()), |world| world.record(what))
     }
 
@@ -285,7 +285,7 @@ impl<F: FamilyLab> LiveGroup<F> {
             NodeLine::Listening(address) => self.listening(node, address),
             NodeLine::Started(_) => self.started(node),
             NodeLine::Event(event) => {
-                self.news.push_back((node, News::Told(event)));
+                self.news.push_back((node, ClientEvent::Emitted(event)));
                 Ok(())
             }
             NodeLine::Refused(reason) => Err(LiveError::Refused { node, reason }),
@@ -321,7 +321,7 @@ impl<F: FamilyLab> LiveGroup<F> {
             other => other,
         };
         if member.incarnations > 1 {
-            self.news.push_back((node, News::Restarted));
+            self.news.push_back((node, ClientEvent::Restarted));
         }
         if self.is_ending { self.stop(node) } else { Ok(()) }
     }
@@ -337,13 +337,13 @@ impl<F: FamilyLab> LiveGroup<F> {
             State::Dying(mut child) => {
                 child.wait().map_err(|reason| LiveError::Signal { node, what: "killed", reason })?;
                 let journal = self.launch.journal(node, member.incarnation());
-                self.news.push_back((node, News::Crashed));
+                self.news.push_back((node, ClientEvent::Crashed));
                 if std::fs::metadata(&journal).map_or(0, |file| file.len()) == 0 {
                     // It crashed before it did anything visible, and has no journal.
                     self.journals.retain(|path| *path != journal);
                     return Ok(());
                 }
-                self.record_fault(Happening::Crashed { node, lost_writes: 0 })
+                self.record_fault(WorldEvent::Crashed { node, lost_writes: 0 })
             }
             State::Starting { child, readiness: Readiness::Silent, since }
                 if is_restart && since.elapsed() < READY_TIMEOUT =>
@@ -398,13 +398,13 @@ impl<F: FamilyLab> LiveGroup<F> {
             child.stop().map_err(|reason| LiveError::Signal { node, what: "paused", reason })?;
             member.state = State::Stopped(child);
             self.counts.stops += 1;
-            self.record_fault(Happening::Paused { node })?;
+            self.record_fault(WorldEvent::Paused { node })?;
         }
         Ok(())
     }
 
     fn proceed(&mut self, node: NodeId) -> Result<(), LiveError> {
-        self.record_fault(Happening::Resumed { node })?;
+        self.record_fault(WorldEvent::Resumed { node })?;
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         if let State::Stopped(child) = std::mem::replace(&mut member.state, State::Down) {
             child.proceed().map_err(|reason| LiveError::Signal { node, what: "resumed", reason })?;

@@ -1,7 +1,7 @@
 //! After the run: merges the journals of all processes into one, measures it and checks its
 //! properties.
 
-use crate::atomic_write::write_whole;
+use crate::atomic_write::write_atomically;
 use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::property::{Kind, Verdict, Violation};
 use quorate_journal::record::gather::{Breach, GatherError, Gathered, gather};
@@ -31,7 +31,7 @@ pub(crate) enum JudgeError {
 }
 
 pub(crate) fn judge<F: FamilyLab>(parts: &[PathBuf], journal: &Path) -> Result<Judgement<F>, JudgeError> {
-    let (gathered, trace_hash) = write_whole(journal, failed(journal), |out| {
+    let (gathered, trace_hash) = write_atomically(journal, failed(journal), |out| {
         let mut hashed = Hashed { out, fingerprint: Fingerprint::default() };
         let gathered = gather(parts, &mut hashed)?;
         Ok((gathered, hashed.fingerprint.to_string()))
@@ -47,7 +47,7 @@ pub(crate) fn judge<F: FamilyLab>(parts: &[PathBuf], journal: &Path) -> Result<J
 
 pub(crate) fn copy(journal: &Path, to: &Path) -> Result<(), JudgeError> {
     let mut input = File::open(journal).map_err(failed(journal))?;
-    write_whole(to, failed(to), |out| io::copy(&mut input, out).map(|_| ()).map_err(failed(to)))
+    write_atomically(to, failed(to), |out| io::copy(&mut input, out).map(|_| ()).map_err(failed(to)))
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> JudgeError {

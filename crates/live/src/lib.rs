@@ -39,7 +39,7 @@ mod tests;
 mod timed_queue;
 mod world;
 
-pub use atomic_write::write_whole;
+pub use atomic_write::write_atomically;
 pub use error::{LiveError, Log};
 pub use group::Counts;
 pub use options::Options;

@@ -13,8 +13,8 @@ use crate::world::WorldJournal;
 use quorate_core::{Duration, NodeId, Time};
 use quorate_drive::Clock;
 use quorate_journal::record::gather::Gathered;
-use quorate_journal::workload::News;
-use quorate_journal::workload::{Ending, Plan, Planned, What, Workload};
+use quorate_journal::workload::ClientEvent;
+use quorate_journal::workload::{Ending, Plan, Planned, PlannedAction, Workload};
 use quorate_lab::registry::Family;
 use quorate_lab::replay::Replayed;
 use quorate_lab::{FamilyLab, Spec};
@@ -33,9 +33,9 @@ pub struct Recorded<F: FamilyLab> {
     pub wall: Duration,
     pub counts: Counts,
     /// Number of planned fault actions that had not happened when the workload was done.
-    pub spared: usize,
+    pub unapplied_faults: usize,
     /// Nodes that were not up at the end, in arguments.
-    pub troubles: Vec<String>,
+    pub node_problems: Vec<String>,
     /// The path of the run's journal, if it was requested or a property fails.
     pub journal: Option<PathBuf>,
     pub gathered: Gathered,
@@ -104,8 +104,8 @@ pub fn run<F: FamilyLab>(
         time,
         wall,
         counts,
-        spared,
-        troubles,
+        unapplied_faults: spared,
+        node_problems: troubles,
         journal,
         gathered,
         read,
@@ -283,12 +283,12 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
         std::time::Duration::from_nanos(pause.nanos())
     }
 
-    fn handle_news(&mut self, node: NodeId, news: &News<F::Event>, group: &LiveGroup<F>) {
+    fn handle_news(&mut self, node: NodeId, news: &ClientEvent<F::Event>, group: &LiveGroup<F>) {
         let now = group.now();
-        if let News::Told(event) = news {
+        if let ClientEvent::Emitted(event) = news {
             (self.watch)(now, node, event);
         }
-        self.users.hear(now, node, news, &mut self.plan);
+        self.users.on_event(now, node, news, &mut self.plan);
         self.queue_plans(group);
     }
 
@@ -297,13 +297,13 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
     fn queue_plans(&mut self, group: &LiveGroup<F>) {
         for Planned { at, node, what } in self.plan.drain() {
             let due = match what {
-                What::CommandThisLife(command) => {
+                PlannedAction::CommandThisIncarnation(command) => {
                     Due::Command { node, incarnation: Some(group.incarnation(node)), command }
                 }
-                What::CommandAnyLife(command) => Due::Command { node, incarnation: None, command },
-                What::Alarm => Due::Alarm(node),
+                PlannedAction::CommandAnyIncarnation(command) => Due::Command { node, incarnation: None, command },
+                PlannedAction::Alarm => Due::Alarm(node),
                 // Real nodes replicate their membership themselves, and ask for their removal.
-                What::Depart => continue,
+                PlannedAction::Depart => continue,
             };
             self.plans.put(at, due);
         }
@@ -316,7 +316,7 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
                     group.command(node, &command)?;
                 }
             }
-            Due::Alarm(node) => self.handle_news(node, &News::Alarm, group),
+            Due::Alarm(node) => self.handle_news(node, &ClientEvent::Alarm, group),
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ pub struct Stop(pub TimedFault);
 /// A partition of the network, perhaps for some time: `1 | 2,3 @ 2s..4s`, or in one direction
 /// `1 > 2 @ 2s`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Severance(pub TimedFault);
+pub struct CutFault(pub TimedFault);
 
 /// Why a text is not a valid schedule, as a sentence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -95,7 +95,7 @@ impl FromStr for Stop {
     }
 }
 
-impl FromStr for Severance {
+impl FromStr for CutFault {
     type Err = ScheduleError;
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
         let (what, When { at, lasts }) = split(text, CUT)?;
@@ -199,7 +199,7 @@ fn refuse_overlaps(faults: &[TimedFault]) -> Result<(), ScheduleError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Action, Kill, Networks, ScheduleError, Severance, Stop, actions, option};
+    use super::{Action, CutFault, Kill, Networks, ScheduleError, Stop, actions, option};
     use quorate_core::{Duration, NodeId};
     use quorate_journal::settings::TimedFault;
 
@@ -212,7 +212,7 @@ mod tests {
     }
 
     fn cut(text: &str) -> TimedFault {
-        text.parse::<Severance>().unwrap().0
+        text.parse::<CutFault>().unwrap().0
     }
 
     #[test]
@@ -233,8 +233,8 @@ mod tests {
             let error = text.parse::<Kill>().unwrap_err().to_string();
             assert!(error.ends_with('.') && error.len() > 20, "{text}: {error}");
         }
-        assert!("1 @ 2s".parse::<Severance>().is_err());
-        assert!("1 | 2 > 3 @ 2s".parse::<Severance>().is_err());
+        assert!("1 @ 2s".parse::<CutFault>().is_err());
+        assert!("1 | 2 > 3 @ 2s".parse::<CutFault>().is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::error::LiveError;
 use quorate_core::{Incarnation, Time};
 use quorate_drive::{Clock, boot_id};
-use quorate_journal::moment::{Happening, Moment, Observer};
+use quorate_journal::moment::{Moment, Observer, WorldEvent};
 use quorate_journal::record::{Header, Lines, Live};
 use quorate_journal::workload::Ending;
 use quorate_lab::experiment::header;
@@ -49,7 +49,7 @@ impl WorldJournal {
         &self.path
     }
 
-    pub(crate) fn record(&mut self, what: Happening<'_>) -> Result<(), LiveError> {
+    pub(crate) fn record(&mut self, what: WorldEvent<'_>) -> Result<(), LiveError> {
         let moment = Moment::World { time: self.clock.now(), what };
         Observer::<(), ()>::observe(&mut self.lines, &moment);
         self.pour()

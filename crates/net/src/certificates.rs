@@ -10,7 +10,7 @@ mod tests;
 mod validity;
 
 pub use authority::{Authority, Signed, SigningError};
-pub use folder::{AuthorityFrom, Folder, FolderError, MOST_NODES, Made};
+pub use folder::{AuthorityFrom, Folder, FolderError, MAX_CERTIFICATES, MadeCertificates};
 pub(crate) use folder::{read_short, shown};
 pub use validity::{Date, Days, InvalidDays, Validity};
 

@@ -1,6 +1,6 @@
 //! State that all tasks of a node share.
 
-use crate::frame::{Birth, HandshakeTerms};
+use crate::frame::{HandshakeTerms, ProcessNonce};
 use crate::rate_limited_log::RateLimitedLog;
 use crate::settings::Limits;
 use crate::tls::Security;
@@ -9,7 +9,7 @@ use quorate_core::Incarnation;
 pub(crate) struct Context {
     pub(crate) terms: HandshakeTerms,
     pub(crate) incarnation: Incarnation,
-    pub(crate) birth: Birth,
+    pub(crate) birth: ProcessNonce,
     pub(crate) security: Security,
     pub(crate) limits: Limits,
     pub(crate) log: RateLimitedLog,

@@ -38,7 +38,7 @@ pub mod tls;
 pub use group::GroupName;
 pub use link_handle::LinkStats;
 pub use quorate_core::packed::Postcard;
-pub use runtime::{Ending, Handle, NotTaken, Reports, Runtime, reports};
+pub use runtime::{CommandRejected, Ending, Handle, Reports, Runtime, reports};
 pub use settings::{Limits, Overflow, Settings};
 
 #[cfg(doctest)]

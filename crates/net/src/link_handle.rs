@@ -2,7 +2,7 @@
 //! them.
 
 use crate::frame::{Body, Header};
-use crate::link::{Link, LinkError, Met, Origin, Reception, Room};
+use crate::link::{DuplicateFilter, Link, LinkError, LinkLimits, LinkStart, Origin};
 use bytes::Bytes;
 use quorate_core::{Epoch, Incarnation, NodeId};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,9 +40,9 @@ pub struct LinkStats {
     pub is_connected: bool,
     pub connections: u64,
     pub held_bytes: usize,
-    pub overflowed: u64,
+    pub dropped_at_overflow: u64,
     /// Number of messages dropped because the peer restarted as another incarnation.
-    pub outlived: u64,
+    pub dropped_at_restart: u64,
     /// Number of duplicate messages that were discarded.
     pub repeated: u64,
 }
@@ -58,7 +58,13 @@ pub(crate) enum WriteTask {
 }
 
 impl LinkHandle {
-    pub(crate) fn new(origin: Origin, peer: NodeId, room: Room, drained: Arc<Notify>, epoch: Arc<AtomicU64>) -> Self {
+    pub(crate) fn new(
+        origin: Origin,
+        peer: NodeId,
+        room: LinkLimits,
+        drained: Arc<Notify>,
+        epoch: Arc<AtomicU64>,
+    ) -> Self {
         let state = State {
             link: Link::new(origin, peer, room),
             stats: LinkStats::default(),
@@ -107,17 +113,17 @@ impl LinkHandle {
     /// Counts dropped messages, and logs the first loss since the link last had room.
     pub(crate) fn report_loss(&self, messages: usize, sentence: &str) {
         let mut state = self.state();
-        state.stats.overflowed += messages as u64;
+        state.stats.dropped_at_overflow += messages as u64;
         if !std::mem::replace(&mut state.has_reported_loss, true) {
             tracing::warn!("{sentence} The node dropped them, and drops further messages until the link has room.");
         }
     }
 
     /// Records that the node consumed a batch of `bytes`, so that the link acknowledges it.
-    pub(crate) fn record_consumed(&self, incarnation: Incarnation, reception: &Reception, bytes: usize) {
+    pub(crate) fn record_consumed(&self, incarnation: Incarnation, reception: &DuplicateFilter, bytes: usize) {
         let mut state = self.state();
         let owed = state.link.has_unacknowledged();
-        state.link.heard(incarnation, reception.last(), bytes);
+        state.link.record_consumed(incarnation, reception.last(), bytes);
         state.stats.repeated = reception.repeated();
         let wake = !owed || state.link.owes_acknowledgement();
         drop(state);
@@ -161,17 +167,17 @@ impl LinkHandle {
     pub(crate) fn hello_header(&self, incarnation: Option<Incarnation>) -> Header {
         let state = self.state();
         let header = state.link.header(self.epoch());
-        if state.link.life() == incarnation { header } else { Header { acknowledged: 0, ..header } }
+        if state.link.peer_incarnation() == incarnation { header } else { Header { acknowledged: 0, ..header } }
     }
 
     /// Starts using a new connection; see [`Link::meet`].
-    pub(crate) fn begin_connection(&self, header: &Header, knows: Option<Incarnation>) -> Result<Met, LinkError> {
+    pub(crate) fn begin_connection(&self, header: &Header, knows: Option<Incarnation>) -> Result<LinkStart, LinkError> {
         let mut state = self.state();
-        let met = state.link.meet(header, knows)?;
+        let met = state.link.begin_connection(header, knows)?;
         state.stats.is_connected = true;
         state.stats.connections += 1;
-        if let Met::Reborn { dropped } = met {
-            state.stats.outlived += dropped;
+        if let LinkStart::Restarted { dropped } = met {
+            state.stats.dropped_at_restart += dropped;
         }
         self.wake_clients(&mut state);
         Ok(met)
@@ -184,7 +190,7 @@ impl LinkHandle {
     /// Applies the acknowledgement in the header of a received frame.
     pub(crate) fn receive_header(&self, header: &Header) -> Result<(), LinkError> {
         let mut state = self.state();
-        state.link.hear(header)?;
+        state.link.receive_header(header)?;
         self.wake_clients(&mut state);
         if state.is_closing {
             self.wake.notify_one();

@@ -4,12 +4,12 @@
 use crate::context::Context;
 use crate::frame::BatchReader;
 use crate::inbox::{InboundBatch, InboundControl};
-use crate::link::{Receipt, Reception};
+use crate::link::{DuplicateFilter, Receipt};
 use crate::outbox::{Outbox, SendFailure};
 use crate::rate_limited_log::Severity;
 use crate::settings::Overflow;
 use quorate_core::{Codec, Incarnation, NodeId, Protocol, Time, WriteOf};
-use quorate_drive::{Engine, Failure, Found, Record, Sender};
+use quorate_drive::{Engine, Failure, Record, Sender, StartState};
 use quorate_journal::Recordable;
 use quorate_store::{Report, Storable};
 use serde::Serialize;
@@ -44,7 +44,7 @@ pub(crate) struct NodeTask<P: Protocol, D: quorate_core::Durable, O, C, H> {
     pub(crate) on_events: H,
     /// Messages from the node to itself.
     pub(crate) loopback: VecDeque<(u64, P::Message)>,
-    pub(crate) receptions: BTreeMap<NodeId, Reception>,
+    pub(crate) receptions: BTreeMap<NodeId, DuplicateFilter>,
     pub(crate) incarnation: Incarnation,
     pub(crate) context: Arc<Context>,
 }
@@ -78,7 +78,7 @@ where
     H: FnMut(Vec<P::Event>),
 {
     /// Starts the node and runs it until it is stopped or fails.
-    pub(crate) async fn run(&mut self, found: Found<P::Durable>) -> End {
+    pub(crate) async fn run(&mut self, found: StartState<P::Durable>) -> End {
         self.engine.wake();
         self.engine.start(found, &mut self.outbox);
         let mut alarm = Alarm::new();
@@ -235,7 +235,7 @@ where
     fn handle_batch(&mut self, batch: &InboundBatch) {
         let InboundBatch { link, from, incarnation, body, .. } = batch;
         let reception = self.receptions.entry(*from).or_default();
-        if !reception.open(*incarnation) {
+        if !reception.begin_batch(*incarnation) {
             // A late batch of an incarnation that has ended.
             return;
         }

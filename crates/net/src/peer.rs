@@ -11,7 +11,7 @@ use crate::handshake::{
     self, DialedConnection, HandshakeError, PendingConnection, connect, send_hello, with_full_stop,
 };
 use crate::inbox::{InboundControl, Inbox};
-use crate::link::Met;
+use crate::link::LinkStart;
 use crate::link_handle::LinkHandle;
 use crate::stream::Stream;
 use bytes::BytesMut;
@@ -139,7 +139,7 @@ impl Peer {
             dial,
             welcomed: outgoing.welcomed,
             knows: outgoing.knows,
-            birth: self.context.birth,
+            process_nonce: self.context.birth,
         };
         let limit = self.context.limits.handshake_timeout;
         let header = self.link.hello_header(outgoing.knows);
@@ -248,8 +248,8 @@ impl Peer {
     fn begin_connection(&mut self, connection: Connection, header: &Header, knows: Option<Incarnation>) -> Option<()> {
         let node = self.node;
         match self.link.begin_connection(header, knows) {
-            Ok(Met::First | Met::Again) => {}
-            Ok(Met::Reborn { dropped }) => {
+            Ok(LinkStart::First | LinkStart::Resumed) => {}
+            Ok(LinkStart::Restarted { dropped }) => {
                 tracing::info!(
                     "Node {node} restarted as incarnation {}; dropped {dropped} messages to its previous incarnation.",
                     header.incarnation

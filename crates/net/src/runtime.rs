@@ -2,9 +2,9 @@
 
 use crate::connection_election::ConnectionElection;
 use crate::context::Context;
-use crate::frame::{Birth, HandshakeTerms};
+use crate::frame::{HandshakeTerms, ProcessNonce};
 use crate::inbox::{InboundControl, Inbox};
-use crate::link::{Origin, Room};
+use crate::link::{LinkLimits, Origin};
 use crate::link_handle::{LinkHandle, LinkStats};
 use crate::listener::{Listener, PeerQueues};
 use crate::node::{End, NodeTask};
@@ -13,7 +13,7 @@ use crate::peer::{Peer, PeerReachability};
 use crate::rate_limited_log::RateLimitedLog;
 use crate::settings::Settings;
 use quorate_core::{Codec, Durable, Incarnation, NodeId, View, WriteOf};
-use quorate_drive::{Engine, Failure, Found, Parts, Record};
+use quorate_drive::{Engine, Failure, Parts, Record, StartState};
 use quorate_journal::Recordable;
 use quorate_store::{Report, Storable};
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub enum Ending {
     Overflowed(String),
     /// One of the node's tasks panicked and left a message on standard error, so the node had lost
     /// a connection.
-    Died,
+    TaskPanicked,
 }
 
 /// A configured node that does not run yet.
@@ -53,7 +53,7 @@ pub struct Runtime<P: Recordable, D: Durable, O, C> {
     pub settings: Settings,
     pub listener: std::net::TcpListener,
     pub node: P,
-    pub found: Found<P::Durable>,
+    pub found: StartState<P::Durable>,
     pub parts: Parts<D, O>,
     /// The disk's reports, from [`reports`]. The sending end belongs to the
     /// [`Scribe`](quorate_store::Scribe).
@@ -76,9 +76,9 @@ pub fn reports() -> (impl FnMut(Report) + Send + 'static, Reports) {
 
 /// Why a node did not accept a command, which this returns to the caller.
 #[derive(Debug)]
-pub enum NotTaken<C> {
+pub enum CommandRejected<C> {
     /// The command queue is full, perhaps because a peer is slow.
-    Crowded(C),
+    QueueFull(C),
     Ended(C),
 }
 
@@ -113,10 +113,10 @@ impl<C> Handle<C> {
 
     /// Sends the node a command without waiting; returns the command if the queue is full or the
     /// node has ended.
-    pub fn try_command(&self, command: C) -> Result<(), NotTaken<C>> {
+    pub fn try_command(&self, command: C) -> Result<(), CommandRejected<C>> {
         self.commands.try_send(command).map_err(|refused| match refused {
-            mpsc::error::TrySendError::Full(command) => NotTaken::Crowded(command),
-            mpsc::error::TrySendError::Closed(command) => NotTaken::Ended(command),
+            mpsc::error::TrySendError::Full(command) => CommandRejected::QueueFull(command),
+            mpsc::error::TrySendError::Closed(command) => CommandRejected::Ended(command),
         })
     }
 
@@ -182,7 +182,7 @@ where
         let (drained, epoch) = (Arc::new(Notify::new()), Arc::new(AtomicU64::new(0)));
         let context = Arc::new(context(&settings, found.incarnation));
         let links = Arc::new(links(&settings, found.incarnation, &drained, &epoch));
-        let suspicions = settings.tells_deaths.then(|| control_sender.clone());
+        let suspicions = settings.reports_crashes.then(|| control_sender.clone());
         let (peers, peer_queues) = peers(&settings, &context, &links, &inbox, suspicions.as_ref());
         let outbox = Outbox::new(
             settings.me,
@@ -215,7 +215,7 @@ where
             }
             let end = tokio::select! {
                 end = node.run(found) => end,
-                () = panic_of(&mut tasks) => return Ending::Died,
+                () = panic_of(&mut tasks) => return Ending::TaskPanicked,
             };
             listener.abort();
             links.values().for_each(|link| link.close());
@@ -265,7 +265,7 @@ fn context(settings: &Settings, incarnation: Incarnation) -> Context {
         },
         incarnation,
         // The keys of a `RandomState` come from the system's random source.
-        birth: Birth(RandomState::new().hash_one("birth")),
+        birth: ProcessNonce(RandomState::new().hash_one("birth")),
         security: settings.security.clone(),
         limits: settings.limits,
         log: RateLimitedLog::new(),
@@ -275,7 +275,7 @@ fn context(settings: &Settings, incarnation: Incarnation) -> Context {
 fn links(settings: &Settings, incarnation: Incarnation, drained: &Arc<Notify>, epoch: &Arc<AtomicU64>) -> LinkHandles {
     let limits = settings.limits;
     let origin = Origin { group: settings.group.number(), node: settings.me, incarnation };
-    let room = Room {
+    let room = LinkLimits {
         crowded_bytes: limits.crowded_bytes,
         held_bytes: limits.held_bytes,
         message_bytes: limits.message_bytes,

@@ -23,7 +23,7 @@ pub struct Settings {
     /// Whether the node gets `Input::Suspect` when a peer's kernel refuses connections at the
     /// address where the peer listened, and `Input::Trust` when the peer is reachable again. A peer
     /// that is merely silent is never suspected.
-    pub tells_deaths: bool,
+    pub reports_crashes: bool,
     pub limits: Limits,
 }
 

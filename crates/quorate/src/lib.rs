@@ -223,7 +223,7 @@ pub use quorate_core::{
 };
 pub use quorate_journal::Recordable;
 pub use quorate_journal::moment::{Moment, Observer};
-pub use quorate_journal::workload::{Ending, News, Plan, Workload};
+pub use quorate_journal::workload::{ClientEvent, Ending, Plan, Workload};
 
 #[cfg(feature = "check")]
 pub use quorate_check::Checker;

@@ -16,10 +16,10 @@ const NUMBER_BITS: u32 = 28;
 
 impl Ticket {
     /// Maximum operation number in a ticket made by [`of`](Self::of).
-    pub const MOST_NUMBER: u64 = low(NUMBER_BITS);
+    pub const MAX_NUMBER: u64 = low(NUMBER_BITS);
 
     /// A ticket that encodes a client, the number of its operation, and the attempt.
-    pub const fn of(client: u64, number: u64, attempt: u64) -> Self {
+    pub const fn from_parts(client: u64, number: u64, attempt: u64) -> Self {
         Self((client << (NUMBER_BITS + ATTEMPT_BITS)) | (number << ATTEMPT_BITS) | attempt)
     }
 

@@ -42,7 +42,7 @@ use crate::members::{Configuration, Members};
 use crate::message::Message;
 use crate::registers::Registers;
 use quorate_core::about::Profile;
-use quorate_core::election::{Book, Command, Cost, Counts, Event, Facts, Plan, Refusal, Shape};
+use quorate_core::election::{Command, Cost, Counts, Event, ExpectedMessages, Facts, Plan, Refusal, Shape};
 use quorate_core::{Class, Describe, Duration, Effects, Epoch, Group, Input, NodeId, Protocol, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -60,9 +60,9 @@ const PROFILE: Profile = Profile {
 
 const COST: Cost = Cost {
     formula: "2(n−1) + (n−1)",
-    book: |case| {
+    expected: |case| {
         let lone = case.dead == 0 && case.starting.is_one();
-        lone.then(|| Book::exactly(Counts::WithAnnouncement, 3.0 * case.live.saturating_sub(1) as f64))
+        lone.then(|| ExpectedMessages::exactly(Counts::WithAnnouncement, 3.0 * case.live.saturating_sub(1) as f64))
     },
 };
 

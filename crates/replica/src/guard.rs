@@ -41,7 +41,7 @@ pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Mes
         Message::Piece(Piece { snapshot, members, length, offset, bytes }) => {
             let end = offset.checked_add(bytes.len() as u64);
             let has_odd_term = snapshot.log_term == 0 || snapshot.log_term > snapshot.term;
-            if has_odd_term || snapshot.index == 0 || !members.makes_sense() {
+            if has_odd_term || snapshot.index == 0 || !members.is_valid() {
                 Some("its snapshot makes no sense")
             } else if bytes.is_empty() || end.is_none_or(|end| end > *length) {
                 Some("its piece lies outside the snapshot")

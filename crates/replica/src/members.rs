@@ -22,7 +22,7 @@ impl Members {
 
     /// Whether these are valid members: at least one voter, and no node that is both voter and
     /// learner.
-    pub fn make_sense(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         !self.voters.is_empty() && self.voters.is_disjoint(&self.learners)
     }
 }
@@ -72,8 +72,8 @@ impl Configuration {
 
     /// Whether raft would accept the configuration. Configurations from peers are checked before
     /// raft sees them.
-    pub fn makes_sense(&self) -> bool {
-        self.incoming.make_sense()
+    pub fn is_valid(&self) -> bool {
+        self.incoming.is_valid()
             && self.incoming.learners.is_disjoint(&self.outgoing)
             && self.demoted.is_subset(&self.outgoing)
             && self.demoted.is_disjoint(&self.incoming.voters)
@@ -183,15 +183,15 @@ mod tests {
             demoted: set(&[2]),
             auto_leave: true,
         };
-        assert!(configuration.makes_sense() && configuration.is_joint());
+        assert!(configuration.is_valid() && configuration.is_joint());
         assert_eq!(Configuration::of(&configuration.to_raft()), configuration);
     }
 
     #[test]
     fn invalid_members_are_detected() {
-        assert!(!members(&[], &[1]).make_sense());
-        assert!(!members(&[1, 2], &[2]).make_sense());
+        assert!(!members(&[], &[1]).is_valid());
+        assert!(!members(&[1, 2], &[2]).is_valid());
         let demoted = Configuration { demoted: set(&[1]), ..Configuration::founding(members(&[1], &[])) };
-        assert!(!demoted.makes_sense());
+        assert!(!demoted.is_valid());
     }
 }

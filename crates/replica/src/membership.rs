@@ -15,7 +15,7 @@ pub use plan::Plan;
 
 use crate::machine::{At, LogTime, StateMachine};
 use crate::version::{Format, FormatError};
-use quorate_core::membership::{Answer, Membership, Request, Terms};
+use quorate_core::membership::{Answer, LeaseTerms, Membership, Request};
 use quorate_core::{Duration, Epoch, Group, Never, NodeId, Stay, Time, View};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ struct Founded {
 #[serde(rename_all = "lowercase")]
 pub enum Change {
     /// Founds the group with these members and lease terms. Does nothing if the group exists.
-    Found { members: Group, terms: Terms },
+    Found { members: Group, terms: LeaseTerms },
     /// A node's request.
     Ask(Ask),
 }
@@ -101,7 +101,7 @@ impl GroupMembership {
 
     /// Founds the group. A second founding changes nothing, because two leaders may both propose
     /// one.
-    fn found(&mut self, at: LogTime, members: &Group, terms: Terms) -> Answer {
+    fn found(&mut self, at: LogTime, members: &Group, terms: LeaseTerms) -> Answer {
         if self.0.is_none() {
             let membership = Membership::founding(members, terms);
             self.0 = Some(Founded { founded: at, latest: at, membership, asked: BTreeMap::new() });
@@ -199,7 +199,7 @@ impl StateMachine for GroupMembership {
 mod tests {
     use super::{Ask, Change, GroupMembership};
     use crate::machine::{At, LogTime, StateMachine};
-    use quorate_core::membership::{Answer, Request, Suspicion, Terms};
+    use quorate_core::membership::{Answer, LeaseTerms, Request, Suspicion};
     use quorate_core::{Duration, Epoch, Group, Incarnation, NodeId, Stay, Time};
 
     const FIRST: Stay = Stay { incarnation: Incarnation::FIRST, since: Epoch(1) };
@@ -226,7 +226,7 @@ mod tests {
 
     fn founded_at(millis: u64) -> GroupMembership {
         let mut group = GroupMembership::default();
-        let found = Change::Found { members: Group::of_size(3), terms: Terms::default() };
+        let found = Change::Found { members: Group::of_size(3), terms: LeaseTerms::default() };
         group.apply(at(millis), &found);
         group
     }
@@ -248,7 +248,7 @@ mod tests {
         let mut group = founded_at(10_000);
         assert_eq!(group.next_expiry(), Some(at(12_000).time));
         group.apply(at(11_000), &renew(2, 5));
-        group.apply(at(11_500), &Change::Found { members: Group::of_size(5), terms: Terms::default() });
+        group.apply(at(11_500), &Change::Found { members: Group::of_size(5), terms: LeaseTerms::default() });
         group.apply(at(11_999), &ask(Request::Tick, 0));
         assert_eq!(members(&group), [1, 2, 3]);
         group.apply(at(12_000), &ask(Request::Tick, 0));

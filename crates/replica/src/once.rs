@@ -14,7 +14,7 @@ const ONCE: Format = Format { what: "table of clients", version: 1 };
 /// again with the same number, and the first copy in the log counts. A client has one pending
 /// request at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Once<S: StateMachine> {
+pub struct ExactlyOnce<S: StateMachine> {
     machine: S,
     /// The number of each client's last request, and its answer.
     answered: BTreeMap<u64, (u64, S::Answer)>,
@@ -22,7 +22,7 @@ pub struct Once<S: StateMachine> {
 }
 
 // Not derived, because a derive would require `Default` of the answers.
-impl<S: StateMachine> Default for Once<S> {
+impl<S: StateMachine> Default for ExactlyOnce<S> {
     fn default() -> Self {
         Self { machine: S::default(), answered: BTreeMap::new(), requests: 0 }
     }
@@ -37,14 +37,14 @@ pub struct Request<C> {
     pub command: C,
 }
 
-impl<S: StateMachine> Once<S> {
+impl<S: StateMachine> ExactlyOnce<S> {
     /// The state machine inside.
     pub fn inner(&self) -> &S {
         &self.machine
     }
 }
 
-impl<S: StateMachine> StateMachine for Once<S> {
+impl<S: StateMachine> StateMachine for ExactlyOnce<S> {
     type Command = Request<S::Command>;
     type Query = S::Query;
     type Answer = Option<S::Answer>;
@@ -92,7 +92,7 @@ impl<S: StateMachine> StateMachine for Once<S> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Once, Request};
+    use super::{ExactlyOnce, Request};
     use crate::machine::{At, StateMachine};
     use crate::registers::{Answer, Change, Registers};
 
@@ -102,21 +102,21 @@ mod tests {
 
     #[test]
     fn a_repeated_request_is_answered_and_not_executed_again() {
-        let mut machine = Once::<Registers>::default();
+        let mut machine = ExactlyOnce::<Registers>::default();
         assert_eq!(machine.apply(At::default(), &request(1, 7)), Some(Answer::Written));
         assert_eq!(machine.apply(At::default(), &request(1, 7)), Some(Answer::Written));
         assert_eq!(machine.inner().applied(), 1);
         assert_eq!(machine.apply(At::default(), &request(2, 8)), Some(Answer::Written));
         assert_eq!(machine.apply(At::default(), &request(1, 7)), None);
         assert_eq!(machine.inner().get(0), Some(8));
-        let again = Once::<Registers>::restore(&machine.snapshot());
+        let again = ExactlyOnce::<Registers>::restore(&machine.snapshot());
         assert_eq!(again, Ok(machine));
     }
 
     #[test]
     fn a_newer_snapshot_is_refused() {
-        let mut bytes = Once::<Registers>::default().snapshot();
+        let mut bytes = ExactlyOnce::<Registers>::default().snapshot();
         bytes[0] = 200;
-        assert!(Once::<Registers>::restore(&bytes).is_err());
+        assert!(ExactlyOnce::<Registers>::restore(&bytes).is_err());
     }
 }

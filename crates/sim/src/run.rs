@@ -4,7 +4,7 @@ use crate::world::World;
 use quorate_core::{Duration, Time, WriteOf};
 use quorate_journal::Recordable;
 use quorate_journal::moment::Observer;
-use quorate_journal::workload::{Ending, Plan, Planned, What, Workload};
+use quorate_journal::workload::{Ending, Plan, Planned, PlannedAction, Workload};
 use serde::Serialize;
 
 /// Limits at which a run stops although it could continue.
@@ -31,23 +31,23 @@ where
 {
     let mut plan = Plan::new();
     // Clients learn which nodes are down at the start before they plan any commands.
-    while let Some((node, news)) = world.next_news() {
-        workload.hear(world.time(), node, &news, &mut plan);
+    while let Some((node, news)) = world.next_client_event() {
+        workload.on_event(world.time(), node, &news, &mut plan);
     }
     workload.begin(&mut plan);
     let mut done_at = None;
     let mut notified_at = world.time();
     loop {
-        while let Some((node, news)) = world.next_news() {
+        while let Some((node, news)) = world.next_client_event() {
             notified_at = world.time();
-            workload.hear(world.time(), node, &news, &mut plan);
+            workload.on_event(world.time(), node, &news, &mut plan);
         }
         for Planned { at, node, what } in plan.drain() {
             match what {
-                What::CommandThisLife(command) => world.command_this_life(at, node, command),
-                What::CommandAnyLife(command) => world.command(at, node, command),
-                What::Alarm => world.wake(at, node),
-                What::Depart => world.depart(node),
+                PlannedAction::CommandThisIncarnation(command) => world.command_this_incarnation(at, node, command),
+                PlannedAction::CommandAnyIncarnation(command) => world.command(at, node, command),
+                PlannedAction::Alarm => world.wake(at, node),
+                PlannedAction::Depart => world.depart(node),
             }
         }
         if workload.is_done() && !world.has_plans() {

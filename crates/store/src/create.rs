@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Creates the folder of a node of a new cluster, with empty contents.
-pub fn found<D: Storable>(folder: &Path, owner: Owner) -> Result<(), StoreError> {
+pub fn found_cluster<D: Storable>(folder: &Path, owner: Owner) -> Result<(), StoreError> {
     create_in::<D, _>(Files, folder, Identity { owner, origin: Origin::Founded }, Incarnation::FIRST)
 }
 
@@ -82,7 +82,7 @@ pub fn reseed_in<D: Storable, F: FileSystem>(
     let folder = Folder::new(files, folder);
     let state = folder.state()?;
     if state == FolderState::Absent {
-        return Err(StoreError::NotThere { folder: folder.path.clone() });
+        return Err(StoreError::NotFound { folder: folder.path.clone() });
     }
     let _lock = folder.lock()?;
     if state == FolderState::Present {

@@ -16,7 +16,7 @@ pub enum StoreError {
          the path.",
         .folder.display()
     )]
-    NotThere { folder: PathBuf },
+    NotFound { folder: PathBuf },
     #[error("{} is already a data folder. It was not changed; open it, or choose another folder.", .folder.display())]
     AlreadyExists { folder: PathBuf },
     #[error("{} must be a folder, but it is a file. Correct the path.", .folder.display())]

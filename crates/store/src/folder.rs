@@ -64,7 +64,7 @@ impl<F: FileSystem> Folder<F> {
 
     pub(crate) fn names(&self) -> Result<Vec<String>, StoreError> {
         let mut names = self.files.list(&self.path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => StoreError::NotThere { folder: self.path.clone() },
+            ErrorKind::NotFound => StoreError::NotFound { folder: self.path.clone() },
             ErrorKind::NotADirectory => StoreError::NotAFolder { folder: self.path.clone() },
             _ => StoreError::from_io("list", &self.path, error),
         })?;

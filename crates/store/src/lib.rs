@@ -37,12 +37,12 @@ mod scribe;
 mod segment;
 mod store;
 
-pub use create::{create_in, found, join, reseed, reseed_in};
+pub use create::{create_in, found_cluster, join, reseed, reseed_in};
 pub use error::StoreError;
 pub use files::{FileSystem, Files, StoreFile};
 pub use identity::{ClusterId, FORMAT, Identity, Origin, Owner};
 pub use recovery::Recovery;
-pub use scribe::{Patience, Refusal, Report, Scribe, Ticket};
+pub use scribe::{DiskWriter, NotSaved, Report, RetryDelays, Ticket};
 pub use store::{Settings, Storable, Store};
 
 #[cfg(doctest)]

@@ -44,7 +44,7 @@ pub(crate) fn recover<D: Storable, F: FileSystem>(
     // Check before locking, which would create the lock file in a folder that is not ours.
     match folder.state()? {
         FolderState::Present => {}
-        FolderState::Absent => return Err(StoreError::NotThere { folder: folder.path.clone() }),
+        FolderState::Absent => return Err(StoreError::NotFound { folder: folder.path.clone() }),
         FolderState::Orphaned => return Err(StoreError::BadIdentity { path: folder.at(IDENTITY) }),
     }
     let lock = folder.lock()?;

@@ -36,21 +36,21 @@ pub enum Report {
 
 /// Why a save was not queued, with the write.
 #[derive(Debug, Error)]
-pub enum Refusal<W> {
+pub enum NotSaved<W> {
     #[error("The queue of saves is full. This write was not queued; save it again when others are durable.")]
-    Crowded(W),
+    QueueFull(W),
     #[error("The disk thread has ended, and this write was not saved. Its last report says why; restart the node.")]
     Ended(W),
 }
 
 /// Delays between retries on a full disk: `first`, then doubled each time, up to `longest`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryDelays {
     pub first: Duration,
     pub longest: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryDelays {
     fn default() -> Self {
         Self { first: Duration::from_millis(100), longest: Duration::from_secs(5) }
     }
@@ -62,12 +62,12 @@ type QueuedWrite<D> = (Ticket, <D as Durable>::Write);
 ///
 /// Dropping it ends the thread, after all queued writes are saved unless the disk is full or
 /// failed.
-pub struct Scribe<D: Durable> {
+pub struct DiskWriter<D: Durable> {
     queue: Arc<Queue<QueuedWrite<D>>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl<D> Scribe<D>
+impl<D> DiskWriter<D>
 where
     D: Storable + Send + 'static,
     D::Write: Send + 'static,
@@ -77,7 +77,7 @@ where
     pub fn start<F>(
         store: Store<D, F>,
         capacity: usize,
-        patience: Patience,
+        patience: RetryDelays,
         report: impl FnMut(Report) + Send + 'static,
     ) -> Result<Self, StoreError>
     where
@@ -100,17 +100,17 @@ where
     }
 
     /// Queues a write; waits while the queue is full.
-    pub fn save(&self, ticket: Ticket, write: D::Write) -> Result<(), Refusal<D::Write>> {
+    pub fn save(&self, ticket: Ticket, write: D::Write) -> Result<(), NotSaved<D::Write>> {
         self.queue.push((ticket, write)).map_err(refusal)
     }
 
     /// Queues a write without waiting; fails if the queue is full.
-    pub fn try_save(&self, ticket: Ticket, write: D::Write) -> Result<(), Refusal<D::Write>> {
+    pub fn try_save(&self, ticket: Ticket, write: D::Write) -> Result<(), NotSaved<D::Write>> {
         self.queue.try_push((ticket, write)).map_err(refusal)
     }
 }
 
-impl<D: Durable> Drop for Scribe<D> {
+impl<D: Durable> Drop for DiskWriter<D> {
     fn drop(&mut self) {
         self.queue.close();
         if let Some(thread) = self.thread.take() {
@@ -121,10 +121,10 @@ impl<D: Durable> Drop for Scribe<D> {
     }
 }
 
-fn refusal<W>(unqueued: Unqueued<(Ticket, W)>) -> Refusal<W> {
+fn refusal<W>(unqueued: Unqueued<(Ticket, W)>) -> NotSaved<W> {
     match unqueued {
-        Unqueued::Crowded((_, write)) => Refusal::Crowded(write),
-        Unqueued::Closed((_, write)) => Refusal::Ended(write),
+        Unqueued::Crowded((_, write)) => NotSaved::QueueFull(write),
+        Unqueued::Closed((_, write)) => NotSaved::Ended(write),
     }
 }
 
@@ -140,7 +140,7 @@ impl<T> Drop for CloseOnDrop<T> {
 struct Writer<D: Storable, F: FileSystem, R> {
     store: Store<D, F>,
     queue: Arc<Queue<QueuedWrite<D>>>,
-    patience: Patience,
+    patience: RetryDelays,
     report: R,
     count: u64,
 }

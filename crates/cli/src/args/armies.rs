@@ -1,11 +1,11 @@
 //! Arguments of `quorate sim armies` and `quorate check armies`.
 
 use super::check::drift;
-use super::whole;
+use super::parse_whole;
 use clap::Args;
 use quorate_demos::armies::Strength;
 use quorate_demos::armies::War;
-use quorate_journal::settings::Between;
+use quorate_journal::settings::DurationRange;
 use quorate_journal::settings::Length;
 
 /// The two armies and the delays of their messages.
@@ -17,7 +17,7 @@ pub(crate) struct WarArgs {
     /// Shortest and longest time a message takes, which selects the synchronous model. Without it
     /// messages take any time (the asynchronous model).
     #[arg(long, value_name = "MIN..MAX")]
-    delay: Option<Between>,
+    delay: Option<DurationRange>,
     /// Messages arrive in the order in which they were sent (FIFO).
     #[arg(long)]
     fifo: bool,
@@ -29,7 +29,7 @@ pub(crate) struct WarArgs {
 impl WarArgs {
     /// Returns the scenario that the arguments describe, with exact clocks.
     pub(crate) fn war(&self) -> War {
-        let delay = self.delay.map(|Between(span)| span);
+        let delay = self.delay.map(|DurationRange(span)| span);
         War { delay, fifo: self.fifo, ..War::new(self.strengths) }
     }
 }
@@ -40,7 +40,7 @@ impl WarArgs {
 )]
 pub(crate) struct ArmiesSimArgs {
     /// Random seed, which chooses the delay of each message.
-    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
+    #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>)]
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) war: WarArgs,
@@ -79,5 +79,5 @@ fn strengths(text: &str) -> Result<[Strength; 2], String> {
     let [first, second] = parts[..] else {
         return Err(format!("'{}' is not a pair of strengths; write for example 3,5.", text.escape_debug()));
     };
-    Ok([Strength(whole(first.trim())?), Strength(whole(second.trim())?)])
+    Ok([Strength(parse_whole(first.trim())?), Strength(parse_whole(second.trim())?)])
 }

@@ -1,6 +1,6 @@
 //! Arguments of `quorate bank`.
 
-use super::{PictureArgs, whole};
+use super::{PictureArgs, parse_whole};
 use clap::Args;
 use quorate_demos::bank;
 use quorate_journal::settings::Latency;
@@ -22,23 +22,23 @@ pub(crate) struct BankArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) lock: Option<String>,
     /// Random seed. The same seed repeats the same run.
-    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
+    #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>)]
     pub(crate) seed: u64,
     /// Number of seeds to run, starting with --seed. The command counts the seeds with which money
     /// is lost.
-    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = whole::<u64>)]
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = parse_whole::<u64>)]
     pub(crate) seeds: u64,
     /// Number of tellers, each at its own node.
-    #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = whole::<usize>)]
+    #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = parse_whole::<usize>)]
     pub(crate) tellers: usize,
     /// Amount that each teller deposits.
-    #[arg(long, value_name = "AMOUNT", default_value_t = 10_000, value_parser = whole::<u64>)]
+    #[arg(long, value_name = "AMOUNT", default_value_t = 10_000, value_parser = parse_whole::<u64>)]
     pub(crate) deposit: u64,
     /// Balance of the account before the deposits.
-    #[arg(long, value_name = "AMOUNT", default_value_t = 1_000, value_parser = whole::<u64>)]
+    #[arg(long, value_name = "AMOUNT", default_value_t = 1_000, value_parser = parse_whole::<u64>)]
     pub(crate) balance: u64,
     /// Number of nodes. Defaults to as many as the tellers and the lock need, and at least 3.
-    #[arg(long, value_parser = whole::<usize>)]
+    #[arg(long, value_parser = parse_whole::<usize>)]
     pub(crate) nodes: Option<usize>,
     /// Time a message takes. Customers arrive within four message times, and a deposit takes one to
     /// three.

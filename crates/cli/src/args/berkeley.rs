@@ -1,7 +1,7 @@
 //! Arguments of `quorate sim berkeley`.
 
 use super::draw::ThemeArg;
-use super::whole;
+use super::parse_whole;
 use crate::picture::FigurePlan;
 use clap::Args;
 use quorate_demos::berkeley::Scenario;
@@ -22,10 +22,10 @@ use std::path::PathBuf;
     are up.")]
 pub(crate) struct BerkeleyArgs {
     /// Number of nodes.
-    #[arg(long, default_value_t = 5, value_parser = whole::<usize>)]
+    #[arg(long, default_value_t = 5, value_parser = parse_whole::<usize>)]
     nodes: usize,
     /// Random seed. The same seed repeats the same run.
-    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
+    #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>)]
     seed: u64,
     /// Largest skew of a clock at the start, fast or slow.
     #[arg(long, value_name = "DURATION", default_value = "500ms")]

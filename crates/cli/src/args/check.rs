@@ -1,14 +1,14 @@
 //! Arguments of `quorate check`.
 
-use super::{FormArgs, LinksArg, LocalCheck, PictureArgs, threads, whole};
+use super::{FormArgs, LinksArg, LocalCheck, PictureArgs, parse_whole, threads};
 use crate::commands::local;
 use crate::memory::{self, Memory};
 use clap::Args;
 use quorate_check::{Effort, Search, Setup, Timing, Walks};
 use quorate_core::Time;
-use quorate_journal::settings::{Between, Length, Ppm};
+use quorate_journal::settings::{DurationRange, Length, Ppm};
 use quorate_lab::Algorithm;
-use quorate_lab::check::{CheckSpec, CheckedFamily, HabitArgs, USUAL_HORIZON, few};
+use quorate_lab::check::{BehaviorArgs, CheckSpec, CheckedFamily, USUAL_HORIZON, parse_small_count};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -42,7 +42,7 @@ pub(crate) struct CheckArgs {
     #[arg(required = true)]
     algorithm: Option<String>,
     /// Number of nodes; their ids start at 1.
-    #[arg(long, default_value = "3", value_parser = few)]
+    #[arg(long, default_value = "3", value_parser = parse_small_count)]
     pub(crate) nodes: u8,
     /// Number of requests of each node, of elections that each starter starts, or of requests of
     /// each process: up to 255, or unbounded. Defaults to 1.
@@ -52,20 +52,20 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     fifo: bool,
     /// Maximum number of lost messages. Defaults to 0.
-    #[arg(long, default_value = "0", value_parser = few, hide_default_value = true)]
+    #[arg(long, default_value = "0", value_parser = parse_small_count, hide_default_value = true)]
     loss: u8,
     /// Maximum number of messages delivered twice. Defaults to 0.
-    #[arg(long, default_value = "0", value_parser = few, hide_default_value = true)]
+    #[arg(long, default_value = "0", value_parser = parse_small_count, hide_default_value = true)]
     duplicate: u8,
     /// Maximum number of crashes. Defaults to 0.
-    #[arg(long, default_value = "0", value_parser = few, hide_default_value = true)]
+    #[arg(long, default_value = "0", value_parser = parse_small_count, hide_default_value = true)]
     crashes: u8,
     /// Maximum number of restarts of crashed nodes. Defaults to 0. Needs --crashes.
-    #[arg(long, default_value = "0", value_parser = few, hide_default_value = true)]
+    #[arg(long, default_value = "0", value_parser = parse_small_count, hide_default_value = true)]
     restarts: u8,
     /// Maximum number of timers that fire while messages are in flight. All other timers wait until
     /// no message is. Defaults to 0.
-    #[arg(long, alias = "hasty-timers", default_value = "0", value_parser = few, hide_default_value = true)]
+    #[arg(long, alias = "hasty-timers", default_value = "0", value_parser = parse_small_count, hide_default_value = true)]
     early_timers: u8,
     /// Links below the algorithm: reliable adds a layer that retransmits and orders messages, bare
     /// adds none, and auto adds it if messages can be lost.
@@ -79,7 +79,7 @@ pub(crate) struct CheckArgs {
     until: Option<Length>,
     /// Model time, with messages that take between MIN and MAX. Without it messages take any time.
     #[arg(long, value_name = "MIN..MAX")]
-    delay: Option<Between>,
+    delay: Option<DurationRange>,
     /// Check only these properties, such as exclusion,served.
     #[arg(long = "property", value_name = "NAME", value_delimiter = ',')]
     properties: Option<Vec<String>>,
@@ -88,20 +88,20 @@ pub(crate) struct CheckArgs {
     #[arg(long, conflicts_with = "walks")]
     dfs: bool,
     /// Take this number of random walks instead of exploring every state.
-    #[arg(long, value_name = "NUMBER", value_parser = whole::<u64>)]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_whole::<u64>)]
     walks: Option<u64>,
     /// Maximum number of steps of a random walk. Needs --walks.
-    #[arg(long, default_value_t = 1_000, requires = "walks", value_parser = whole::<u64>)]
+    #[arg(long, default_value_t = 1_000, requires = "walks", value_parser = parse_whole::<u64>)]
     steps: u64,
     /// Random seed of the walks. Needs --walks.
-    #[arg(long, default_value_t = 1, requires = "walks", value_parser = whole::<u64>)]
+    #[arg(long, default_value_t = 1, requires = "walks", value_parser = parse_whole::<u64>)]
     seed: u64,
     /// Do not skip orders that lead to the same states (no partial-order reduction).
     #[arg(long)]
     no_reduction: bool,
     /// Number of threads. Defaults to the number of cores, but to 1 with --dfs, and with --walks
     /// and --stop-at-first, where the figures of several threads differ from run to run.
-    #[arg(long, value_parser = whole::<usize>)]
+    #[arg(long, value_parser = parse_whole::<usize>)]
     threads: Option<usize>,
     /// Memory limit in GB. Defaults to three quarters of the free memory.
     #[arg(long, value_name = "GB")]
@@ -118,7 +118,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     form: FormArgs,
     #[command(flatten)]
-    habits: HabitArgs,
+    habits: BehaviorArgs,
     #[command(flatten)]
     pub(crate) picture: PictureArgs,
 }
@@ -144,7 +144,7 @@ impl CheckArgs {
         Ok(CheckSpec {
             algorithm: Algorithm::named(algorithm)?,
             rounds,
-            habits: F::habits(&self.habits, self.nodes.into())?,
+            behavior: F::behavior(&self.habits, self.nodes.into())?,
             links: self.links.into(),
             setup: Setup {
                 nodes: self.nodes.into(),
@@ -163,7 +163,7 @@ impl CheckArgs {
                 threads: threads(self.threads.or(self.is_nondeterministic().then_some(1)))?,
                 memory: self.memory.unwrap_or_else(memory::default_limit).within_limits().bytes(),
                 reduce: !self.no_reduction,
-                first: self.stop_at_first,
+                stop_at_first: self.stop_at_first,
                 properties: self.properties.clone(),
             },
         })
@@ -172,7 +172,7 @@ impl CheckArgs {
     /// Returns the model of time if any option of it is given; `None` leaves time out of the model.
     fn timing(&self) -> Option<Timing> {
         let until = self.until.map(|Length(length)| length);
-        let delay = self.delay.map(|Between(span)| span);
+        let delay = self.delay.map(|DurationRange(span)| span);
         (self.drift.is_some() || until.is_some() || delay.is_some()).then(|| Timing {
             drift_ppm: self.drift.unwrap_or(0),
             until: Time::ZERO + until.unwrap_or(USUAL_HORIZON),
@@ -208,7 +208,7 @@ impl FromStr for Rounds {
         if text == "unbounded" {
             return Ok(Self(None));
         }
-        let rounds: u64 = whole(text).map_err(|error| format!("{error} For no limit use --rounds unbounded."))?;
+        let rounds: u64 = parse_whole(text).map_err(|error| format!("{error} For no limit use --rounds unbounded."))?;
         let max = u8::MAX;
         let too_many = || format!("must be between 1 and {max}, or unbounded; got {rounds}.");
         u8::try_from(rounds).map(|rounds| Self(Some(rounds))).map_err(|_| too_many())

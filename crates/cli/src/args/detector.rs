@@ -1,14 +1,14 @@
 //! Arguments of `quorate sim detector`.
 
 use super::draw::ThemeArg;
-use super::whole;
+use super::parse_whole;
 use crate::picture::FigurePlan;
 use clap::Args;
 use quorate_core::Duration;
 use quorate_core::wrap::Detector;
 use quorate_demos::detector::Conditions;
-use quorate_demos::detector::usual_silences;
-use quorate_demos::detector::usual_thresholds;
+use quorate_demos::detector::default_silences;
+use quorate_demos::detector::default_thresholds;
 use quorate_journal::settings::Chance;
 use quorate_journal::settings::Latency;
 use quorate_journal::settings::Length;
@@ -27,10 +27,10 @@ use std::path::PathBuf;
     docs/detectors.md.")]
 pub(crate) struct DetectorSimArgs {
     /// Number of nodes, which monitor each other.
-    #[arg(long, default_value_t = 5, value_parser = whole::<usize>)]
+    #[arg(long, default_value_t = 5, value_parser = parse_whole::<usize>)]
     nodes: usize,
     /// Random seed. The same seed repeats the same run.
-    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
+    #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>)]
     seed: u64,
     /// Time a message takes: fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
     #[arg(long, default_value = "uniform:1ms..5ms")]
@@ -48,7 +48,7 @@ pub(crate) struct DetectorSimArgs {
     #[arg(long, value_name = "DURATION")]
     heartbeat: Option<Length>,
     /// Total number of crashes. A crashed node restarts after forty heartbeats.
-    #[arg(long, alias = "crash", value_name = "COUNT", default_value_t = 20, value_parser = whole::<u64>)]
+    #[arg(long, alias = "crash", value_name = "COUNT", default_value_t = 20, value_parser = parse_whole::<u64>)]
     crashes: u64,
     /// An additional fault, such as "pause 2 at 30s for 2s". May be repeated.
     #[arg(long = "fault", value_name = "FAULT")]
@@ -97,7 +97,7 @@ impl DetectorSimArgs {
     /// Returns the detectors to measure, in the order in which they are shown.
     pub(crate) fn detectors(&self, period: Duration) -> anyhow::Result<Vec<Detector>> {
         let timeouts = match &self.timeouts[..] {
-            [] => usual_silences(period),
+            [] => default_silences(period),
             given => given.iter().map(|Length(timeout)| *timeout).collect(),
         };
         let mut detectors = Vec::new();
@@ -113,7 +113,7 @@ impl DetectorSimArgs {
             detectors.push(Detector::FixedBound { period, bound });
         }
         let thresholds = match &self.thresholds[..] {
-            [] => usual_thresholds(),
+            [] => default_thresholds(),
             given => given.iter().map(|Level(threshold)| *threshold).collect(),
         };
         detectors.extend(thresholds.into_iter().map(|threshold| Detector::accrual(period, threshold)));

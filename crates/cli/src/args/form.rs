@@ -108,7 +108,7 @@ impl FormArgs {
 fn known(entry: Option<&Entry>) -> String {
     let Some(entry) = entry else { return String::new() };
     let of = entry.algorithm();
-    let choices = all().iter().chain(fixtures()).flat_map(Entry::form).filter(|choice| choice.of == of);
+    let choices = all().iter().chain(fixtures()).flat_map(Entry::form).filter(|choice| choice.algorithm == of);
     let options: BTreeSet<_> = choices.map(|choice| written(choice.option, choice.value)).collect();
     options.into_iter().collect::<Vec<_>>().join(", ")
 }

@@ -1,6 +1,6 @@
 //! Arguments of `quorate run`.
 
-use super::{FormArgs, PictureArgs, whole};
+use super::{FormArgs, PictureArgs, parse_whole};
 use clap::Args;
 use quorate_journal::settings::{Length, TimedFault};
 use quorate_lab::options::Basics;
@@ -8,8 +8,8 @@ use quorate_lab::registry::Entry;
 use quorate_lab::registry::FamilyArgs;
 use quorate_lab::{Algorithm, FamilyLab, Spec, entry};
 use quorate_live::Options;
-use quorate_live::chaos::{self, Stage};
-use quorate_live::schedule::{Kill, Severance, Stop};
+use quorate_live::chaos::{self, ChaosSettings};
+use quorate_live::schedule::{CutFault, Kill, Stop};
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -28,10 +28,10 @@ pub(crate) struct LiveArgs {
     /// Name of the algorithm, as `quorate list` shows it.
     algorithm: String,
     /// Number of nodes, each in its own process; their ids start at 1.
-    #[arg(long, default_value_t = 3, value_parser = whole::<usize>)]
+    #[arg(long, default_value_t = 3, value_parser = parse_whole::<usize>)]
     nodes: usize,
     /// Random seed of the workload and of --chaos.
-    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
+    #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>)]
     seed: u64,
     /// Kill a node's process: 2@1s kills node 2 after 1 s, and 2@1s..3s also restarts it after 3 s.
     /// May be repeated.
@@ -44,7 +44,7 @@ pub(crate) struct LiveArgs {
     /// Partition nodes in both directions, such as "1 | 2,3 @ 2s..4s", or in one, such as "1 > 2 @
     /// 2s". May be repeated. Needs --namespaces.
     #[arg(long = "cut", value_name = "CUT", requires = "namespaces")]
-    cuts: Vec<Severance>,
+    cuts: Vec<CutFault>,
     /// Kill and restart, pause and continue, and with --namespaces partition and heal nodes at
     /// times that the seed chooses, while clients run.
     #[arg(long)]
@@ -96,11 +96,11 @@ impl LiveArgs {
     /// Returns the run that these arguments describe, with all faults of the processes.
     pub(crate) fn spec<F: FamilyLab>(&self) -> anyhow::Result<Spec<F>> {
         let algorithm = self.name()?;
-        self.families.refuse_others(F::FAMILY, &algorithm)?;
-        self.families.refuse_oracles()?;
+        self.families.reject_other_families(F::FAMILY, &algorithm)?;
+        self.families.reject_oracles()?;
         let mut settings = F::settings(&self.families, Basics { nodes: self.nodes, chaos: false })?;
         if let Some(Length(length)) = self.lasts {
-            settings = F::lasting(&settings, length).ok_or_else(|| {
+            settings = F::with_duration(&settings, length).ok_or_else(|| {
                 anyhow::anyhow!(
                     "--for applies to replicated logs; '{}' is of the {} family, whose clients stop when their \
                      workload is done.",
@@ -109,7 +109,7 @@ impl LiveArgs {
                 )
             })?;
         }
-        F::for_real(&mut settings);
+        F::for_real_processes(&mut settings);
         let mut spec = quorate_live::spec::<F>(Algorithm::named(&algorithm)?, self.nodes, self.seed, settings);
         spec.validate()?;
         spec.faults = self.given_faults().chain(self.random_faults(&spec)).collect();
@@ -119,12 +119,12 @@ impl LiveArgs {
     fn given_faults(&self) -> impl Iterator<Item = TimedFault> + '_ {
         let kills = self.kills.iter().map(|Kill(fault)| fault);
         let stops = self.stops.iter().map(|Stop(fault)| fault);
-        let cuts = self.cuts.iter().map(|Severance(fault)| fault);
+        let cuts = self.cuts.iter().map(|CutFault(fault)| fault);
         kills.chain(stops).chain(cuts).cloned()
     }
 
     fn random_faults<F: FamilyLab>(&self, spec: &Spec<F>) -> Vec<TimedFault> {
-        let stage = Stage { nodes: self.nodes, window: F::fault_window(spec), cuts: self.namespaces };
+        let stage = ChaosSettings { nodes: self.nodes, window: F::fault_window(spec), cuts: self.namespaces };
         if self.chaos { chaos::draw(self.seed, stage) } else { Vec::new() }
     }
 

@@ -1,7 +1,7 @@
 //! Subcommands of `quorate sim` and `quorate check` that run a demonstration instead of an
 //! algorithm, and the arguments of the local ones: `sim local`, `sim race` and `check local`.
 
-use super::{ArmiesCheckArgs, ArmiesSimArgs, BerkeleyArgs, DetectorSimArgs, whole};
+use super::{ArmiesCheckArgs, ArmiesSimArgs, BerkeleyArgs, DetectorSimArgs, parse_whole};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use quorate_demos::local::{LOCKINGS, Locking};
@@ -38,7 +38,7 @@ pub(crate) enum LocalCheck {
     Exit codes: 0 the final counter is correct, 1 it is not.")]
 pub(crate) struct LocalSimArgs {
     /// Random seed, which chooses the order of the steps.
-    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
+    #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>)]
     pub(crate) seed: u64,
     /// Lock that protects the counter; test-then-set is wrong on purpose.
     #[arg(long, value_name = "LOCK", default_value = "none", value_parser = lock())]
@@ -71,7 +71,7 @@ pub(crate) struct RaceArgs {
     #[arg(long, value_name = "LOCK", value_parser = lock())]
     pub(crate) lock: Option<Locking>,
     /// Initial value of the counter.
-    #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = whole::<u32>)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = parse_whole::<u32>)]
     pub(crate) start: u32,
     /// Print JSON.
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! Arguments of `quorate node`.
 
-use super::whole;
+use super::parse_whole;
 use clap::{Args, ValueEnum};
 use quorate_core::NodeId;
 use quorate_lab::registry::FamilyArgs;
@@ -29,7 +29,7 @@ pub(crate) struct NodeArgs {
     /// Name of the algorithm, as `quorate list` shows it.
     pub(crate) algorithm: String,
     /// Id of this node in the group, from 1.
-    #[arg(long, value_name = "NUMBER", value_parser = whole::<u32>)]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_whole::<u32>)]
     pub(crate) id: u32,
     /// Address to listen on for peers; port 0 chooses a free port.
     #[arg(long, value_name = "HOST:PORT")]
@@ -62,7 +62,7 @@ pub(crate) struct NodeArgs {
     #[arg(long)]
     pub(crate) insecure_plain_tcp: bool,
     /// Random seed of the algorithm, if it makes random choices.
-    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
+    #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>)]
     pub(crate) seed: u64,
     /// Least severe level that the log on standard error includes.
     #[arg(long, value_enum, default_value = "info")]
@@ -71,13 +71,13 @@ pub(crate) struct NodeArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Number of nodes, if the peers are read from standard input.
-    #[arg(long, hide = true, value_parser = whole::<usize>)]
+    #[arg(long, hide = true, value_parser = parse_whole::<usize>)]
     pub(crate) nodes: Option<usize>,
     /// Instant at which the clock is zero, in nanoseconds since the machine booted.
     #[arg(long, hide = true, allow_negative_numbers = true)]
     pub(crate) origin: Option<i64>,
     /// Number of this incarnation, for a node without a data folder.
-    #[arg(long, hide = true, value_parser = whole::<u64>, conflicts_with = "data")]
+    #[arg(long, hide = true, value_parser = parse_whole::<u64>, conflicts_with = "data")]
     pub(crate) life: Option<u64>,
     #[command(flatten)]
     pub(crate) families: FamilyArgs,

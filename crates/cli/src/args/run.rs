@@ -1,6 +1,6 @@
 //! Arguments that describe a simulated run, shared by `quorate sim`, `sweep` and `shrink`.
 
-use super::{FormArgs, LinksArg, no_effect, whole};
+use super::{FormArgs, LinksArg, no_effect, parse_whole};
 use crate::commands::{detector, local};
 use crate::output::name;
 use clap::Args;
@@ -20,10 +20,10 @@ pub(crate) struct RunArgs {
     #[arg(required = true)]
     algorithm: Option<String>,
     /// Number of nodes; their ids start at 1.
-    #[arg(long, default_value_t = 3, value_parser = whole::<usize>)]
+    #[arg(long, default_value_t = 3, value_parser = parse_whole::<usize>)]
     pub(crate) nodes: usize,
     /// Random seed. The same seed repeats the same run.
-    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
+    #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>)]
     seed: u64,
     /// Time a message takes: fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
     #[arg(long, default_value = "uniform:1ms..5ms")]
@@ -118,9 +118,9 @@ impl RunArgs {
 
     /// Returns the run that these arguments describe, with this algorithm instead of the given one.
     pub(crate) fn spec_of<F: FamilyLab>(&self, algorithm: &str) -> anyhow::Result<Spec<F>> {
-        self.families.refuse_others(F::FAMILY, algorithm)?;
+        self.families.reject_other_families(F::FAMILY, algorithm)?;
         if self.last.chaos && F::FAMILY != Family::Replica {
-            return Err(OptionsError::means_nothing("chaos", Family::Replica, algorithm, F::FAMILY).into());
+            return Err(OptionsError::not_applicable("chaos", Family::Replica, algorithm, F::FAMILY).into());
         }
         let script_path = self.script.as_ref().map(|path| path.display().to_string());
         let spec = Spec {
@@ -161,7 +161,8 @@ impl RunArgs {
     /// Returns the run with its settings changed by the given options of its family.
     pub(crate) fn changed<F: FamilyLab>(&self, spec: &Spec<F>) -> anyhow::Result<Spec<F>> {
         let basics = Basics { nodes: spec.nodes, chaos: false };
-        let changed = Spec { settings: F::changed(spec.settings.clone(), &self.families, basics)?, ..spec.clone() };
+        let changed =
+            Spec { settings: F::with_options(spec.settings.clone(), &self.families, basics)?, ..spec.clone() };
         changed.validate()?;
         Ok(changed)
     }

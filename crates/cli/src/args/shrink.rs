@@ -1,6 +1,6 @@
 //! Arguments of `quorate shrink`.
 
-use super::{RunArgs, whole};
+use super::{RunArgs, parse_whole};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use quorate_lab::shrink;
@@ -32,7 +32,7 @@ pub(crate) struct ShrinkArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// Try up to this number of seeds, starting with --seed, and shrink the first failing run.
-    #[arg(long, value_name = "COUNT", value_parser = whole::<u64>)]
+    #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]
     pub(crate) seeds: Option<u64>,
     /// Property that must fail. Defaults to the first property that fails.
     #[arg(long, value_name = "NAME")]
@@ -50,7 +50,7 @@ pub(crate) struct ShrinkArgs {
 }
 
 fn at_least_one(text: &str) -> Result<u64, String> {
-    match whole::<u64>(text)? {
+    match parse_whole::<u64>(text)? {
         0 => Err("must be at least 1; got 0.".into()),
         count => Ok(count),
     }

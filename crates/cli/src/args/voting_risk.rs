@@ -1,6 +1,6 @@
 //! Arguments of `quorate voting-risk`.
 
-use super::whole;
+use super::parse_whole;
 use clap::{Args, ValueEnum};
 use quorate_journal::settings::Length;
 use serde::Serialize;
@@ -15,11 +15,11 @@ use serde::Serialize;
     Each voter forgets with probability p = interval / lifetime. See docs/voting.md.")]
 pub(crate) struct VotingRiskArgs {
     /// Number of replicas of the resource, each with one voter: n.
-    #[arg(long, value_name = "COUNT", default_value_t = 32, value_parser = whole::<u64>)]
+    #[arg(long, value_name = "COUNT", default_value_t = 32, value_parser = parse_whole::<u64>)]
     pub(crate) replicas: u64,
     /// Number of votes that a node needs to enter: m, more than half of n. Defaults to three
     /// quarters of n.
-    #[arg(long, value_name = "COUNT", value_parser = whole::<u64>)]
+    #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]
     majority: Option<u64>,
     /// Mean time until a voter crashes: T.
     #[arg(long, value_name = "DURATION", default_value = "3h")]
@@ -38,10 +38,10 @@ pub(crate) struct VotingRiskArgs {
     #[arg(long, alias = "by", value_enum)]
     method: Option<MethodArg>,
     /// Number of simulated trials. Defaults to 20000 with nodes and 100000 with draws.
-    #[arg(long, value_name = "COUNT", value_parser = whole::<u64>)]
+    #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]
     trials: Option<u64>,
     /// Random seed. The same seed repeats the same run.
-    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
+    #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>)]
     pub(crate) seed: u64,
     /// Print JSON.
     #[arg(long)]

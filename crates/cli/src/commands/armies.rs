@@ -20,7 +20,7 @@ use quorate_demos::armies::PROFILE;
 use quorate_demos::armies::Timeline;
 use quorate_demos::armies::War;
 use quorate_demos::armies::What;
-use quorate_journal::settings::Between;
+use quorate_journal::settings::DurationRange;
 use quorate_journal::settings::Length;
 use std::fmt;
 use std::io::Write;
@@ -69,7 +69,7 @@ fn print(war: &War, within: Option<Duration>, outcome: &Outcome) -> anyhow::Resu
 fn heading(war: &War) -> String {
     let [first, second] = war.strengths;
     let delay = match war.delay {
-        Some(span) => format!("synchronous: messages take {}", Between(span)),
+        Some(span) => format!("synchronous: messages take {}", DurationRange(span)),
         None => "asynchronous: messages take any time".into(),
     };
     let links = if war.fifo { "in order" } else { "in any order" };
@@ -138,8 +138,8 @@ pub(crate) fn sim(args: &ArmiesSimArgs) -> anyhow::Result<Verdict> {
     Ok(Verdict::from_holds(is_right))
 }
 
-fn delay(war: &War) -> Between {
-    Between(war.delay.unwrap_or(Span::exactly(Duration::ZERO)))
+fn delay(war: &War) -> DurationRange {
+    DurationRange(war.delay.unwrap_or(Span::exactly(Duration::ZERO)))
 }
 
 /// Whether both armies attacked under the same leader, within the guaranteed time of each other.

@@ -5,7 +5,7 @@ use crate::output::output;
 use crate::report::{self, count, grouped};
 use crate::{Verdict, paint};
 use quorate_core::{Duration, Group, Time};
-use quorate_demos::berkeley::{self, Milestone, Report, RoundSeen, Scenario, What};
+use quorate_demos::berkeley::{self, Milestone, Report, RoundReport, Scenario, What};
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
 use quorate_journal::settings::Length;
 use serde::Serialize;
@@ -96,19 +96,19 @@ fn elections(report: &Report) -> String {
 
 /// Lists the nodes that the leader left out of the average, one line per series of rounds with the
 /// same nodes.
-fn left_out(rounds: &[RoundSeen]) -> Vec<String> {
-    let same = |one: &RoundSeen, other: &RoundSeen| {
+fn left_out(rounds: &[RoundReport]) -> Vec<String> {
+    let same = |one: &RoundReport, other: &RoundReport| {
         (one.round.epoch, &one.far, &one.silent) == (other.round.epoch, &other.far, &other.silent)
     };
     let stretches = rounds.chunk_by(same).filter(|stretch| stretch.first().is_some_and(|round| !is_full(round)));
     stretches.filter_map(|stretch| Some(stretch_in_words(stretch.first()?, stretch.last()?))).collect()
 }
 
-fn is_full(round: &RoundSeen) -> bool {
+fn is_full(round: &RoundReport) -> bool {
     round.far.is_empty() && round.silent.is_empty()
 }
 
-fn stretch_in_words(first: &RoundSeen, last: &RoundSeen) -> String {
+fn stretch_in_words(first: &RoundReport, last: &RoundReport) -> String {
     let (from, to) = (first.round.number, last.round.number);
     let rounds = if from == to { format!("round {from}") } else { format!("rounds {from} to {to}") };
     let reasons = [(&first.far, "too far off"), (&first.silent, "no answer")];

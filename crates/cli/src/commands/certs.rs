@@ -5,7 +5,7 @@ use crate::args::CertsArgs;
 use crate::output::{name, output};
 use crate::{paint, report};
 use quorate_core::NodeId;
-use quorate_net::certificates::{AuthorityFrom, Date, Folder, FolderError, MOST_NODES, Made};
+use quorate_net::certificates::{AuthorityFrom, Date, Folder, FolderError, MAX_CERTIFICATES, MadeCertificates};
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
@@ -24,7 +24,7 @@ struct Report<'a> {
 }
 
 pub(crate) fn run(args: &CertsArgs) -> anyhow::Result<Verdict> {
-    if args.nodes.len() > MOST_NODES {
+    if args.nodes.len() > MAX_CERTIFICATES {
         return Err(FolderError::TooManyNodes(args.nodes.len()).into());
     }
     let nodes: Vec<NodeId> = args.nodes.iter().collect();
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &CertsArgs) -> anyhow::Result<Verdict> {
     Ok(Verdict::Holds)
 }
 
-fn report_of<'a>(args: &'a CertsArgs, nodes: &[NodeId], made: &Made) -> Report<'a> {
+fn report_of<'a>(args: &'a CertsArgs, nodes: &[NodeId], made: &MadeCertificates) -> Report<'a> {
     Report {
         group: args.group.as_str(),
         folder: name(&args.folder),
@@ -52,7 +52,7 @@ fn report_of<'a>(args: &'a CertsArgs, nodes: &[NodeId], made: &Made) -> Report<'
     }
 }
 
-fn print(args: &CertsArgs, nodes: &[NodeId], made: &Made) -> anyhow::Result<()> {
+fn print(args: &CertsArgs, nodes: &[NodeId], made: &MadeCertificates) -> anyhow::Result<()> {
     let mut out = output();
     let (group, folder) = (&args.group, name(&args.folder));
     let until = made.authority_until.map(|until| format!(", valid until {}", Date::from(until))).unwrap_or_default();

@@ -65,11 +65,11 @@ struct Terminal {
 }
 
 impl<F: FamilyLab> Host<F> for Terminal {
-    fn begins(&mut self, algorithm: &str, nodes: usize) {
+    fn begin_measurement(&mut self, algorithm: &str, nodes: usize) {
         self.bar.set_message(format!(": {algorithm} with {nodes} nodes"));
     }
 
-    fn advances(&mut self) {
+    fn advance(&mut self) {
         self.bar.inc(1);
     }
 
@@ -122,7 +122,7 @@ fn print<C: Comparison>(comparison: &C) -> io::Result<()> {
 }
 
 fn complaints(page: &Page, out: &mut impl Write) -> io::Result<()> {
-    page.complaints.iter().try_for_each(|complaint| writeln!(out, "\n{complaint}"))
+    page.problems.iter().try_for_each(|complaint| writeln!(out, "\n{complaint}"))
 }
 
 /// Draws a complete comparison. An incomplete one is not drawn, because the picture would not show

@@ -12,7 +12,7 @@ use quorate_lab::experiment::{self, header};
 use quorate_lab::registry::{Family, all};
 use quorate_lab::registry::{Task, of_family};
 use quorate_lab::trace::{self, Line, Trace};
-use quorate_lab::{Around, FamilyLab, Spec, entry};
+use quorate_lab::{AlgorithmWrapper, FamilyLab, Spec, entry};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -68,7 +68,7 @@ pub(crate) struct Example<'a> {
 }
 
 fn explain<F: FamilyLab>(args: &ExplainArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
-    let (profile, around) = (F::profile(entry), F::around(entry));
+    let (profile, around) = (F::profile(entry), F::wrapper(entry));
     let spec = F::example(entry.into());
     let pictures = pictures(&spec, args)?;
     if args.picture.takes_stdout() {
@@ -92,7 +92,7 @@ fn explain<F: FamilyLab>(args: &ExplainArgs, entry: &'static F::Entry) -> anyhow
 struct Subject<'a> {
     profile: &'a Profile,
     family: Option<Family>,
-    around: Option<Around>,
+    around: Option<AlgorithmWrapper>,
 }
 
 /// Explains a demonstration, which belongs to no family.
@@ -137,7 +137,7 @@ fn listed(rules: &[quorate_core::about::Rule]) -> Vec<Rule<'_>> {
 fn print(
     profile: &Profile,
     about: &About,
-    around: Option<&Around>,
+    around: Option<&AlgorithmWrapper>,
     example: &Example<'_>,
     pictures: &[Picture],
 ) -> anyhow::Result<()> {
@@ -186,7 +186,7 @@ fn pictures<F: FamilyLab>(spec: &Spec<F>, args: &ExplainArgs) -> anyhow::Result<
     pictures
 }
 
-fn page(name: &str, about: &About, around: Option<&Around>, example: &Example<'_>) -> anyhow::Result<()> {
+fn page(name: &str, about: &About, around: Option<&AlgorithmWrapper>, example: &Example<'_>) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(out, "# {name}\n\n{}", about.title)?;
     for paragraph in &about.idea {

@@ -10,7 +10,7 @@ use crate::paint;
 use crate::report::count;
 use anyhow::{anyhow, bail, ensure};
 use quorate_lab::registry::all;
-use quorate_live::write_whole;
+use quorate_live::write_atomically;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write};
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &GalleryArgs) -> anyhow::Result<Verdict> {
     let page = args.folder.join("gallery.md");
     let failed = |error: io::Error| anyhow!("Cannot write the page {}: {error}.", name(&page));
     let text = write_page(&algorithms, &scenes);
-    write_whole(&page, failed, |out| out.write_all(text.as_bytes()).map_err(failed))?;
+    write_atomically(&page, failed, |out| out.write_all(text.as_bytes()).map_err(failed))?;
     let pictures = count((algorithms.len() + scenes.len()) as u64, "picture");
     writeln!(output(), "{}", paint::dim(&format!("page: {} ({pictures} in {})", name(&page), name(&folder))))?;
     Ok(Verdict::Holds)

@@ -8,7 +8,7 @@ use crate::report::{Measured, RunReport, count};
 use crate::{Verdict, interrupt, paint, progress, report};
 use indicatif::ProgressBar;
 use quorate_core::{NodeId, Time};
-use quorate_journal::moment::{Done, Moment};
+use quorate_journal::moment::{Moment, ObservedEffect};
 use quorate_journal::settings::Length;
 use quorate_journal::workload::Ending;
 use quorate_lab::check::draw_command;
@@ -87,7 +87,7 @@ fn live<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Resu
     };
     let bar = bar::<F>(&spec);
     let mut watch = |time: Time, node: NodeId, event: &F::Event| {
-        if F::is_progress(&Moment::Effect { time, node, effect: Done::Emit(event) }) {
+        if F::is_progress(&Moment::Effect { time, node, effect: ObservedEffect::Emit(event) }) {
             bar.inc(1);
         }
     };
@@ -194,8 +194,8 @@ fn print_json<F: FamilyLab>(
             namespaces: args.namespaces,
             interrupted: recorded.is_interrupted,
             faults: spec.faults.iter().filter_map(option).collect(),
-            spared: recorded.spared,
-            troubles: &recorded.troubles,
+            spared: recorded.unapplied_faults,
+            troubles: &recorded.node_problems,
             torn: gathered.torn.len(),
             journal: recorded.journal.as_deref().map(name),
             skipped: gathered.skipped,
@@ -274,11 +274,11 @@ fn remarks<F: FamilyLab>(recorded: &Recorded<F>) -> Vec<String> {
     if !done.is_empty() {
         remarks.push(format!("{} in {processes} processes", done.join(", ")));
     }
-    if recorded.spared > 0 {
-        remarks.push(format!("{} of the planned faults were still to come", recorded.spared));
+    if recorded.unapplied_faults > 0 {
+        remarks.push(format!("{} of the planned faults were still to come", recorded.unapplied_faults));
     }
-    if recorded.ending != Ending::Done && !recorded.troubles.is_empty() {
-        remarks.push(format!("at the end: {}", recorded.troubles.join(", ")));
+    if recorded.ending != Ending::Done && !recorded.node_problems.is_empty() {
+        remarks.push(format!("at the end: {}", recorded.node_problems.join(", ")));
     }
     remarks
 }

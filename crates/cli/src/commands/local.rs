@@ -59,7 +59,7 @@ pub(crate) fn sim(args: &LocalSimArgs) -> anyhow::Result<Verdict> {
     let race = Race::new(args.lock);
     let mut dice = Dice::new(args.seed, Stream::Workload);
     let run = race.run(|ready| dice.below(ready.len() as u64) as usize, MAX_STEPS);
-    let is_right = run.end == End::Over && run.counter == race.right();
+    let is_right = run.end == End::Over && run.counter == race.expected();
     if args.json {
         report::json(&RunReport::new(args, &race, &run))?;
         return Ok(Verdict::from_holds(is_right));
@@ -79,9 +79,11 @@ pub(crate) fn sim(args: &LocalSimArgs) -> anyhow::Result<Verdict> {
 fn ending(race: &Race, run: &Run) -> String {
     let Run { end, counter, .. } = run;
     match end {
-        End::Over if *counter == race.right() => paint::good(&format!("The counter is {counter}, which is correct.")),
+        End::Over if *counter == race.expected() => {
+            paint::good(&format!("The counter is {counter}, which is correct."))
+        }
         End::Over => {
-            paint::bad(&format!("The counter is {counter} and should be {}: one update is lost.", race.right()))
+            paint::bad(&format!("The counter is {counter} and should be {}: one update is lost.", race.expected()))
         }
         End::Stuck => paint::bad("Deadlock: no thread can continue."),
         End::Open => format!("Not finished after {}.", count(MAX_STEPS as u64, "step")),
@@ -105,7 +107,7 @@ impl Judged {
 
     /// Whether no update is ever lost.
     fn is_right(&self) -> bool {
-        self.outcomes.are_only(self.race.right())
+        self.outcomes.always_end_with(self.race.expected())
     }
 }
 
@@ -195,7 +197,7 @@ fn print(judged: &[Judged]) -> anyhow::Result<()> {
         writeln!(out, "{}", line.trim_end())?;
     }
     for judged in judged {
-        interleavings_to(judged, |value| value != judged.race.right(), &mut out)?;
+        interleavings_to(judged, |value| value != judged.race.expected(), &mut out)?;
     }
     let hint = format!("One order: quorate sim {} --seed 1", PROFILE.name);
     writeln!(out, "\n{}", paint::dim(&hint))?;
@@ -213,12 +215,12 @@ fn interleavings_to(judged: &Judged, is_wanted: impl Fn(i64) -> bool, out: &mut 
             under(*locking)
         );
         writeln!(out, "\n{}\n", paint::bold(&title))?;
-        write!(out, "{}", Columns(&race.play(&ending.schedule).steps))?;
+        write!(out, "{}", Columns(&race.run_schedule(&ending.schedule).steps))?;
     }
     if let Some(stuck) = &outcomes.stuck {
         let title = format!("A shortest interleaving that deadlocks {}:", under(*locking));
         writeln!(out, "\n{}\n", paint::bold(&title))?;
-        write!(out, "{}", Columns(&race.play(stuck).steps))?;
+        write!(out, "{}", Columns(&race.run_schedule(stuck).steps))?;
     }
     Ok(())
 }
@@ -238,8 +240,8 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<Verdict> {
         PROFILE.name
     );
     let race = Race::new(Locking::None);
-    let lost = local::explore(&race).endings.into_iter().find(|(value, _)| *value != race.right());
-    let run = lost.map(|(_, ending)| race.play(&ending.schedule));
+    let lost = local::explore(&race).endings.into_iter().find(|(value, _)| *value != race.expected());
+    let run = lost.map(|(_, ending)| race.run_schedule(&ending.schedule));
     let steps = run.as_ref().map_or(&[][..], |run| &run.steps[..]);
     let example = Example {
         title: "Two threads without a lock, and a lost update",

@@ -53,7 +53,7 @@ impl NodeArgs {
             #[cfg(target_os = "linux")]
             let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         }
-        self.families.refuse_others(F::FAMILY, &self.algorithm)?;
+        self.families.reject_other_families(F::FAMILY, &self.algorithm)?;
         let me = NodeId::new(self.id).context("--id must be at least 1; got 0.")?;
         let nodes = match &self.peers {
             Peers::Known(peers) => peers.len() + 1,
@@ -79,12 +79,12 @@ impl NodeArgs {
 
     /// Returns the settings of a group of this size. Its membership service, if any, is a real one.
     fn settings<F: FamilyLab>(&self, nodes: usize) -> anyhow::Result<F::Settings> {
-        self.families.refuse_oracles()?;
+        self.families.reject_oracles()?;
         let mut settings = F::settings(&self.families, Basics { nodes, chaos: false })?;
         if self.peers != Peers::FromInput {
-            F::by_hand(&mut settings);
+            F::for_manual_use(&mut settings);
         }
-        F::for_real(&mut settings);
+        F::for_real_processes(&mut settings);
         Ok(settings)
     }
 }
@@ -131,7 +131,7 @@ impl<F: FamilyLab> Process<'_, F> {
     fn header(&self, opened: &Opened, clock: Clock) -> anyhow::Result<quorate_journal::record::Header> {
         let live = Live {
             node: Some(self.me),
-            incarnation: opened.found.incarnation,
+            incarnation: opened.start_state.incarnation,
             group: self.args.group.to_string(),
             boot: boot_id(),
             zero: clock.origin(),
@@ -154,7 +154,7 @@ impl<F: FamilyLab> Process<'_, F> {
     where
         O: Record<F::Command, F::Event> + Send + 'static,
     {
-        let Opened { found, disk, .. } = opened;
+        let Opened { start_state: found, disk, .. } = opened;
         let incarnation = found.incarnation;
         let overflow = if F::copes_with_loss(&self.spec) { Overflow::Drop } else { Overflow::End };
         let settings = Settings {
@@ -165,7 +165,7 @@ impl<F: FamilyLab> Process<'_, F> {
             peers: self.peers,
             security,
             overflow,
-            tells_deaths: F::hears_of_deaths(&self.spec),
+            reports_crashes: F::needs_crash_notices(&self.spec),
             limits: Limits::default(),
         };
         // A random seed from the system, so that no two nodes of a group draw the same delays.
@@ -207,7 +207,9 @@ impl<F: FamilyLab> Process<'_, F> {
                 "Cannot write the journal: {error}. The node has stopped. It sent and printed nothing that the journal \
                  lacks."
             )),
-            Ending::Died => self.console.fail(format_args!("A task of the node panicked, so the node has stopped.")),
+            Ending::TaskPanicked => {
+                self.console.fail(format_args!("A task of the node panicked, so the node has stopped."))
+            }
             Ending::Overflowed(why) => self.console.fail(format_args!(
                 "{why} {} assumes that no message is lost, so the node has stopped.",
                 self.args.algorithm

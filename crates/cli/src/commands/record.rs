@@ -7,7 +7,7 @@ use crate::paint;
 use crate::report::{count, json};
 use anyhow::{anyhow, ensure};
 use quorate_journal::record::gather::{Gathered, gather};
-use quorate_live::write_whole;
+use quorate_live::write_atomically;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 fn record(files: &[PathBuf], out: &Path) -> anyhow::Result<Gathered> {
     let failed = |error: io::Error| anyhow!("Cannot write the journal {}: {error}.", name(out));
-    write_whole(out, failed, |to| Ok(gather(files, to)?))
+    write_atomically(out, failed, |to| Ok(gather(files, to)?))
 }
 
 fn print(found: &Gathered, out: &Path) -> anyhow::Result<()> {

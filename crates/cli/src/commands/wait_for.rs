@@ -8,7 +8,7 @@ use crate::picture::{FigurePlan, ensure_apart, is_stdout};
 use crate::report::json;
 use crate::{Verdict, paint};
 use anyhow::anyhow;
-use quorate_demos::wait_for::{Found, MOST_BYTES, Name, Report, Round, Situation, Wait};
+use quorate_demos::wait_for::{FoundDeadlock, MAX_BYTES, Name, Report, Round, Situation, Wait};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -54,7 +54,7 @@ fn read(args: &WaitForArgs) -> anyhow::Result<Situation> {
 /// Reads the whole input, but at most one byte more than is allowed.
 fn bytes(input: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    input.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    input.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -119,6 +119,6 @@ fn victims(report: &Report, round: &Round, out: &mut impl Write) -> io::Result<(
     writeln!(out, "{}", paint::dim(&left))
 }
 
-fn size(found: &Found) -> usize {
+fn size(found: &FoundDeadlock) -> usize {
     found.members().len()
 }

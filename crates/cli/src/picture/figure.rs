@@ -6,7 +6,7 @@ use crate::output::{name, output};
 use crate::paint;
 use quorate_draw::plot::Figure;
 use quorate_draw::style::Theme;
-use quorate_live::write_whole;
+use quorate_live::write_atomically;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -59,7 +59,7 @@ impl FigurePlan {
             return Ok(out.flush()?);
         };
         let failed = |error: io::Error| anyhow::anyhow!("Cannot write the picture {}: {error}.", name(path));
-        write_whole(path, failed, |out| out.write_all(svg.as_bytes()).map_err(failed))?;
+        write_atomically(path, failed, |out| out.write_all(svg.as_bytes()).map_err(failed))?;
         if !is_quiet {
             writeln!(output(), "\n  {}", paint::dim(&format!("picture: {}", name(path))))?;
         }

@@ -1,7 +1,7 @@
 //! Commands to inspect a failing run, printed after a report.
 
 use crate::args::PictureArgs;
-use quorate_draw::sketch::MOST_STEPS;
+use quorate_draw::sketch::MAX_STEPS;
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::Offset;
 use quorate_lab::{FamilyLab, Spec};
@@ -30,7 +30,7 @@ pub(crate) fn hints<F: FamilyLab>(
 /// drawn step by step.
 fn window(failure: &Verdict, events: u64) -> String {
     match &failure.violation {
-        Some(violation) if events > MOST_STEPS as u64 => {
+        Some(violation) if events > MAX_STEPS as u64 => {
             let [from, to] = [violation.since, violation.time].map(|time| Offset::from_nanos(time.nanos()));
             format!(" --from {from} --to {to}")
         }

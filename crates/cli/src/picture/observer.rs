@@ -8,24 +8,24 @@ use crate::report::grouped;
 use anyhow::{anyhow, bail, ensure};
 use quorate_core::Time;
 use quorate_core::wrap::{about_reliable, about_viewed, about_watched};
-use quorate_draw::scene::{Breach, Heading};
+use quorate_draw::scene::{Heading, Violation};
 use quorate_draw::shiviz::Shiviz;
-use quorate_draw::sketch::{Drawing, MOST_ARROWS, MOST_LANES, MOST_STEPS, Options, Sketch};
+use quorate_draw::sketch::{Drawing, MAX_ARROWS, MAX_LANES, MAX_STEPS, Options, SceneBuilder};
 use quorate_draw::{mermaid, svg};
 use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::property::{Kind, Verdict};
 use quorate_journal::record::Header;
 use quorate_journal::settings::Offset;
 use quorate_journal::words;
-use quorate_lab::{Care, FamilyLab, Judge as _, Spec, entry};
-use quorate_live::write_whole;
+use quorate_lab::{FamilyLab, Judge as _, JudgingLevel, Spec, entry};
+use quorate_live::write_atomically;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// Observes a run for all pictures that the options ask for. Costs almost nothing if there are
 /// none.
 pub(crate) struct PictureObserver<'a, F: FamilyLab> {
-    sketch: Option<Sketch<F::Command, F::Event>>,
+    sketch: Option<SceneBuilder<F::Command, F::Event>>,
     judge: Option<PropertyJudge<F>>,
     log: Option<Shiviz<&'a mut dyn Write>>,
     /// Number of nodes in the picture.
@@ -68,9 +68,9 @@ impl<F: FamilyLab> PictureObserver<'_, F> {
             }
             (_, _) => None,
         };
-        let mut drawing = self.sketch.map(Sketch::finish);
+        let mut drawing = self.sketch.map(SceneBuilder::finish);
         for breach in self.judge.into_iter().flat_map(PropertyJudge::violations) {
-            drawing.iter_mut().for_each(|drawing| drawing.blame(breach.clone()));
+            drawing.iter_mut().for_each(|drawing| drawing.add_violation(breach.clone()));
         }
         Ok(Drawn { drawing, log })
     }
@@ -90,17 +90,17 @@ impl<F: FamilyLab> PropertyJudge<F> {
         let spec = serde_json::from_value::<Spec<F>>(header.run.clone()).ok().filter(|_| header.live.is_none())?;
         spec.validate().ok()?;
         let is_complete = header.found_by.is_none() && !header.recorded;
-        Some(Self { properties: F::properties(&spec, Care::Verdicts), is_complete })
+        Some(Self { properties: F::properties(&spec, JudgingLevel::Verdicts), is_complete })
     }
 
-    fn violations(self) -> Vec<Breach> {
+    fn violations(self) -> Vec<Violation> {
         let counts = |kind: Kind| kind == Kind::Always || (kind == Kind::Eventually && self.is_complete);
         let verdicts = self.properties.verdicts().into_iter().filter(|verdict| counts(verdict.kind));
         let breach = |verdict: Verdict| {
             let violation = verdict.violation?;
             // The header is the first line of the journal.
             let (time, line) = (violation.time, violation.line.saturating_add(1));
-            Some(Breach { time, line, text: format!("{} fails", verdict.name) })
+            Some(Violation { time, line, text: format!("{} fails", verdict.name) })
         };
         verdicts.filter_map(breach).collect()
     }
@@ -155,7 +155,7 @@ fn sequence(drawing: &Drawing) -> anyhow::Result<String> {
         Drawing::Scene(scene) => Ok(mermaid::draw(scene)),
         Drawing::Overview(overview) => bail!(
             "The run is too large for a sequence diagram: it has {} steps, {} messages and {} nodes; the limits are \
-             {MOST_STEPS} steps, {MOST_ARROWS} messages and {MOST_LANES} nodes. Draw a part of the run with --from and \
+             {MAX_STEPS} steps, {MAX_ARROWS} messages and {MAX_LANES} nodes. Draw a part of the run with --from and \
              --to, or fewer nodes.",
             grouped(overview.total.steps),
             grouped(overview.total.messages + overview.total.control),
@@ -180,7 +180,7 @@ fn write_picture(path: &Path, text: &str) -> anyhow::Result<()> {
         return Ok(out.flush()?);
     }
     let failed = |error| unwritten("picture", path, error);
-    write_whole(path, failed, |out| out.write_all(text.as_bytes()).map_err(failed))
+    write_atomically(path, failed, |out| out.write_all(text.as_bytes()).map_err(failed))
 }
 
 /// Plays a run before an observer, and writes the pictures that the options ask for. Returns the
@@ -227,7 +227,7 @@ fn sketch_erased<F: FamilyLab>(
     let seen = window.clone();
     let options = Options { window, quiet: args.all_steps, overview: args.overview, ..Options::default() };
     let heading = wants_diagram.then(|| heading::<F>(header)).transpose()?;
-    let sketch = heading.map(|heading| Sketch::new(header, heading, F::stands, options));
+    let sketch = heading.map(|heading| SceneBuilder::new(header, heading, F::role_after, options));
     let work = |log: Option<&mut dyn Write>| -> anyhow::Result<Drawn> {
         let judge = sketch.as_ref().and_then(|_| PropertyJudge::new(header));
         let mut observer =
@@ -243,7 +243,7 @@ fn sketch_erased<F: FamilyLab>(
             out.flush()?;
             drawn
         }
-        Some(path) => write_whole(path, |error| unwritten("log", path, error), |out| work(Some(out))),
+        Some(path) => write_atomically(path, |error| unwritten("log", path, error), |out| work(Some(out))),
     }
 }
 
@@ -274,7 +274,7 @@ fn detail<F: FamilyLab>(header: &Header) -> String {
             Some(node) => format!("node {node} only, incarnation {}", live.incarnation),
             None => "faults of the nodes".into(),
         },
-        (None, Some(command)) => format!("found by '{}'", words::clean(command)),
+        (None, Some(command)) => format!("found by '{}'", words::escape_controls(command)),
         (None, None) if header.recorded => "recorded from real processes".into(),
         (None, None) => match serde_json::from_value::<Spec<F>>(header.run.clone()) {
             Ok(spec) => {

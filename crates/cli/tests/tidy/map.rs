@@ -60,7 +60,9 @@ fn every_dependency_between_crates_is_allowed() {
     let mut findings = Findings::default();
     for row in rows(&page.text) {
         let Some(manifest) = manifests.get(&row.folder) else { continue };
-        for (line, name) in workspace_dependencies(&manifest.text).into_iter().filter(|(_, name)| !row.may.contains(name)) {
+        for (line, name) in
+            workspace_dependencies(&manifest.text).into_iter().filter(|(_, name)| !row.may.contains(name))
+        {
             findings.add(&manifest.path, line, format_args!("`{}` may not depend on `{name}`", row.name));
         }
     }

@@ -60,9 +60,9 @@ impl fmt::Display for Agent {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
-pub struct Spell(pub u64);
+pub struct WaitId(pub u64);
 
-impl Spell {
+impl WaitId {
     /// Returns the number of the next wait.
     #[must_use]
     pub const fn next(self) -> Self {
@@ -70,7 +70,7 @@ impl Spell {
     }
 }
 
-impl fmt::Display for Spell {
+impl fmt::Display for WaitId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

@@ -41,7 +41,7 @@
 
 use super::resolution::{Action, Resolution, Ruling, perform};
 use super::site_state::SiteState;
-use super::{Agent, Detector, Fact, Facts, Finding, Need, Plan, Report, Spell, Stake, Wait, Waiting};
+use super::{AbortCost, Agent, Detector, Facts, Finding, Need, Plan, Report, Wait, WaitEvent, WaitId, Waiting};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
 use crate::effects::Effects;
@@ -80,7 +80,7 @@ pub struct Central {
     site: SiteState,
     resolution: Resolution,
     /// The latest wait of another agent that an agent here has released.
-    released: BTreeMap<(Agent, Agent), Spell>,
+    released: BTreeMap<(Agent, Agent), WaitId>,
     /// An unanswered question: the request of one of its waits has not arrived yet.
     question: Option<Question>,
     detector: DetectorState,
@@ -92,16 +92,16 @@ struct Config {
     sites: usize,
     /// The site of the detector.
     resolver: NodeId,
-    belief: Belief,
+    belief: Confirmation,
 }
 
 /// Whether a central detector confirms the deadlocks it finds in its graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Belief {
+pub enum Confirmation {
     /// The detector asks the sites concerned first.
-    Confirmed,
+    Required,
     /// The detector reports them at once, including phantoms.
-    AtOnce,
+    None,
 }
 
 /// The state of the detector. It is empty at other sites.
@@ -109,7 +109,7 @@ pub enum Belief {
 struct DetectorState {
     waits: BTreeMap<Agent, Wait>,
     /// The waits that were reported as part of a deadlock, if there is no victim policy.
-    reported: BTreeMap<Agent, Spell>,
+    reported: BTreeMap<Agent, WaitId>,
     round: u64,
     inquiry: Option<Inquiry>,
 }
@@ -136,7 +136,7 @@ struct Inquiry {
 pub struct Edge {
     pub who: Agent,
     #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-    pub spell: Spell,
+    pub spell: WaitId,
     pub on: Agent,
 }
 
@@ -151,13 +151,13 @@ pub enum Message {
     Eased {
         edge: Edge,
         #[cfg_attr(feature = "serde", serde(rename = "stake"))]
-        stake: Stake,
+        stake: AbortCost,
     },
     /// To the detector: the agent no longer waits.
     Runs {
         who: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: Spell,
+        spell: WaitId,
     },
     /// From the detector: do these waits still exist?
     Ask { round: u64, edges: Vec<Edge> },
@@ -190,7 +190,7 @@ impl Describe for Message {
 }
 
 impl Detector for Central {
-    fn understands(&self, _need: &Need<Agent>) -> bool {
+    fn supports(&self, _need: &Need<Agent>) -> bool {
         true
     }
 }
@@ -198,11 +198,11 @@ impl Detector for Central {
 impl Central {
     /// A site without waits, whose detector confirms deadlocks.
     pub fn new(me: NodeId, plan: &Plan) -> Self {
-        Self::believing(me, plan, Belief::Confirmed)
+        Self::with_confirmation(me, plan, Confirmation::Required)
     }
 
     /// A site without waits, whose detector confirms deadlocks or not.
-    pub fn believing(me: NodeId, plan: &Plan, belief: Belief) -> Self {
+    pub fn with_confirmation(me: NodeId, plan: &Plan, belief: Confirmation) -> Self {
         Self {
             config: Fixed::new(Config { me, sites: plan.sites, resolver: plan.resolver, belief }),
             site: SiteState::default(),
@@ -214,21 +214,21 @@ impl Central {
     }
 
     /// CD-1.
-    fn on_wait_event(&mut self, event: Fact, out: &mut Effects<'_, Self>) {
+    fn on_wait_event(&mut self, event: WaitEvent, out: &mut Effects<'_, Self>) {
         match event {
-            Fact::Blocked { who, spell, need, stake } => {
+            WaitEvent::Blocked { who, spell, need, stake } => {
                 let wait = Wait { who, spell, need, stake };
                 self.site.block(wait.clone());
                 out.note("CD-1", format_args!("reports that {who} waits for {}", wait.need));
                 self.send(Message::Waits(wait), self.config.resolver, out);
             }
-            Fact::DependencyReleased { who, by, stake } => {
+            WaitEvent::DependencyReleased { who, by, stake } => {
                 self.site.release_dependency(who, by, stake);
                 let Some(spell) = self.site.wait(who).map(|wait| wait.spell) else { return };
                 out.note("CD-1", format_args!("reports that {by} has answered {who}"));
                 self.send(Message::Eased { edge: Edge { who, spell, on: by }, stake }, self.config.resolver, out);
             }
-            Fact::Runs { who } => {
+            WaitEvent::Runs { who } => {
                 let Some(Wait { spell, .. }) = self.site.unblock(who) else { return };
                 out.note("CD-1", format_args!("reports that {who} no longer waits"));
                 self.send(Message::Runs { who, spell }, self.config.resolver, out);
@@ -238,17 +238,17 @@ impl Central {
                 // the next search.
                 self.search(out);
             }
-            Fact::NoLongerBlockedOn { who, to, spell } => {
+            WaitEvent::NoLongerBlockedOn { who, to, spell } => {
                 let released = self.released.entry((who, to)).or_default();
                 *released = spell.max(*released);
                 self.site.remove_waiter(who, to, spell);
                 self.answer_question(out);
             }
-            Fact::BlockedOn { who, to, spell } => {
+            WaitEvent::BlockedOn { who, to, spell } => {
                 self.site.add_waiter(who, to, spell);
                 self.answer_question(out);
             }
-            Fact::Look { .. } => self.search(out),
+            WaitEvent::Look { .. } => self.search(out),
         }
     }
 
@@ -267,8 +267,8 @@ impl Central {
         while self.config.me == self.config.resolver && self.detector.inquiry.is_none() && !self.resolution.is_busy() {
             let Some(report) = self.detector.unreported() else { return };
             match self.config.belief {
-                Belief::AtOnce => self.report(report, out),
-                Belief::Confirmed => self.inquire(report, out),
+                Confirmation::None => self.report(report, out),
+                Confirmation::Required => self.inquire(report, out),
             }
         }
     }
@@ -424,7 +424,7 @@ impl DetectorState {
 }
 
 impl Protocol for Central {
-    type Command = Fact;
+    type Command = WaitEvent;
     type Message = Message;
     type Timer = Never;
     type Event = Finding;

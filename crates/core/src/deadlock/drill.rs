@@ -10,7 +10,7 @@
 //! 1 > 2                the oldest message in flight from 1 to 2 arrives; the rest is in `testing`
 //! ```
 
-use super::{Agent, Detector, Locks, Need, Plan, Requests, Spell, Stake, Wait};
+use super::{AbortCost, Agent, Detector, Locks, Need, Plan, Requests, Wait, WaitId};
 use crate::describe::Describe;
 use crate::group::Group;
 use crate::node::NodeId;
@@ -33,7 +33,7 @@ pub(crate) fn node(number: usize) -> NodeId {
 }
 
 pub(crate) fn wait(who: Agent, on: Agent) -> Wait {
-    Wait { who, spell: Spell(1), need: Need::All([on].into()), stake: Stake::default() }
+    Wait { who, spell: WaitId(1), need: Need::All([on].into()), stake: AbortCost::default() }
 }
 
 /// Returns a constructor for the sites of a group whose processes ask each other, by the plan for a
@@ -71,7 +71,7 @@ where
 }
 
 /// Runs a script on a group whose processes ask each other, and returns the trace.
-pub(crate) fn ask<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D, script: &str) -> String
+pub(crate) fn request_trace<D>(plan: &Plan, detector: fn(NodeId, &Plan) -> D, script: &str) -> String
 where
     D: Detector<Message: Describe>,
 {

@@ -38,7 +38,7 @@
 
 use super::resolution::{Action, Resolution, Ruling, perform};
 use super::site_state::SiteState;
-use super::{Agent, Detector, Fact, Facts, Finding, Need, Plan, Report, Wait, Waiting};
+use super::{Agent, Detector, Facts, Finding, Need, Plan, Report, Wait, WaitEvent, Waiting};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
 use crate::effects::Effects;
@@ -152,7 +152,7 @@ impl Describe for Message {
 }
 
 impl Detector for EdgeChasing {
-    fn understands(&self, need: &Need<Agent>) -> bool {
+    fn supports(&self, need: &Need<Agent>) -> bool {
         !need.is_any()
     }
 }
@@ -170,9 +170,9 @@ impl EdgeChasing {
         }
     }
 
-    fn on_wait_event(&mut self, event: Fact, out: &mut Effects<'_, Self>) {
+    fn on_wait_event(&mut self, event: WaitEvent, out: &mut Effects<'_, Self>) {
         match event {
-            Fact::Blocked { who, spell, need, stake } => {
+            WaitEvent::Blocked { who, spell, need, stake } => {
                 self.site.block(Wait { who, spell, need, stake });
                 if self.config.patience == Duration::ZERO {
                     self.look(who, out);
@@ -180,11 +180,11 @@ impl EdgeChasing {
                     out.set_timer(who, Span::exactly(self.config.patience));
                 }
             }
-            Fact::DependencyReleased { who, by, stake } => self.site.release_dependency(who, by, stake),
-            Fact::Runs { who } => self.unblock(who, out),
-            Fact::BlockedOn { who, to, spell } => self.site.add_waiter(who, to, spell),
-            Fact::NoLongerBlockedOn { who, to, spell } => self.site.remove_waiter(who, to, spell),
-            Fact::Look { who } => self.look(who, out),
+            WaitEvent::DependencyReleased { who, by, stake } => self.site.release_dependency(who, by, stake),
+            WaitEvent::Runs { who } => self.unblock(who, out),
+            WaitEvent::BlockedOn { who, to, spell } => self.site.add_waiter(who, to, spell),
+            WaitEvent::NoLongerBlockedOn { who, to, spell } => self.site.remove_waiter(who, to, spell),
+            WaitEvent::Look { who } => self.look(who, out),
         }
     }
 
@@ -263,7 +263,7 @@ impl EdgeChasing {
 }
 
 impl Protocol for EdgeChasing {
-    type Command = Fact;
+    type Command = WaitEvent;
     type Message = Message;
     /// The agent whose patience has ended and that starts a check.
     type Timer = Agent;

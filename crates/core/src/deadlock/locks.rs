@@ -21,7 +21,7 @@
 //!
 //! The locks' messages count as control messages: they are not part of the cost of detection.
 
-use super::{Agent, Command, Detector, Event, Fact, Need, Plan, Refusal, Spell, Stake};
+use super::{AbortCost, Agent, Command, Detector, Event, Need, Plan, Refusal, WaitEvent, WaitId};
 use crate::adapt;
 use crate::describe::{Class, Describe};
 use crate::effects::Effects;
@@ -60,19 +60,19 @@ struct Config {
 struct Lock {
     lock: Central,
     /// At its coordinator: the waiting nodes, with the numbers of their waits.
-    asked: BTreeMap<NodeId, Spell>,
+    asked: BTreeMap<NodeId, WaitId>,
     /// At its coordinator: the number of the resource's wait for its holder.
-    spell: Spell,
+    spell: WaitId,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Process {
     /// The number of its latest wait.
-    spells: Spell,
+    spells: WaitId,
     /// The resources that it still waits for.
     need: Option<Vec<Agent>>,
     /// The resources that it holds, with the numbers of their waits for it.
-    has: BTreeMap<Agent, Spell>,
+    has: BTreeMap<Agent, WaitId>,
     /// The time of its first request.
     born: Option<Time>,
 }
@@ -93,7 +93,7 @@ pub struct LockMessage {
     pub lock: u16,
     /// The number of the sender's latest wait.
     #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-    pub spell: Spell,
+    pub spell: WaitId,
     pub message: central::Message,
     pub resource: Agent,
 }
@@ -150,7 +150,7 @@ impl<D: Detector> Locks<D> {
         let lock = |coordinator: &NodeId| Lock {
             lock: Central::with_coordinator(me, group.clone(), *coordinator),
             asked: BTreeMap::new(),
-            spell: Spell::default(),
+            spell: WaitId::default(),
         };
         let locks = plan.resources.iter().map(lock).collect();
         let resources = plan.resources().collect();
@@ -177,7 +177,7 @@ impl<D: Detector> Locks<D> {
             },
             Command::Answer { to, .. } => self.release(now, to, out),
             Command::GiveUp { .. } => self.cancel(now, out),
-            Command::Look { .. } => self.inform(now, Fact::Look { who: self.me() }, out),
+            Command::Look { .. } => self.inform(now, WaitEvent::Look { who: self.me() }, out),
         }
     }
 
@@ -190,7 +190,7 @@ impl<D: Detector> Locks<D> {
         if on.is_empty() || on.iter().enumerate().any(is_invalid) {
             return Some(Refusal::InvalidNeed);
         }
-        (need.is_any() || !self.detector.understands(need)).then_some(Refusal::OtherModel)
+        (need.is_any() || !self.detector.supports(need)).then_some(Refusal::OtherModel)
     }
 
     /// LK-1. Informs the detector after the requests are sent, so that its messages arrive after
@@ -213,18 +213,18 @@ impl<D: Detector> Locks<D> {
         // The process may already have the resources that its own site coordinates. It waits for
         // the rest.
         if let Some(rest) = self.process.need.clone() {
-            self.inform(now, Fact::Blocked { who, spell, need: Need::All(rest), stake: self.abort_cost() }, out);
+            self.inform(now, WaitEvent::Blocked { who, spell, need: Need::All(rest), stake: self.abort_cost() }, out);
         }
     }
 
-    fn abort_cost(&self) -> Stake {
+    fn abort_cost(&self) -> AbortCost {
         let Process { born, has, .. } = &self.process;
         let priority = self.config.plan.priority(self.config.me, 0);
-        Stake { born: born.unwrap_or_default(), locks: has.len() as u32, priority }
+        AbortCost { born: born.unwrap_or_default(), locks: has.len() as u32, priority }
     }
 
     /// LK-2.
-    fn on_request(&mut self, now: Time, number: usize, by: NodeId, spell: Spell, out: &mut Effects<'_, Self>) {
+    fn on_request(&mut self, now: Time, number: usize, by: NodeId, spell: WaitId, out: &mut Effects<'_, Self>) {
         let (Some(lock), Some(who)) = (self.locks.get_mut(number), self.config.resources.get(number).copied()) else {
             return;
         };
@@ -232,7 +232,7 @@ impl<D: Detector> Locks<D> {
         let by = Agent::process(by, 0);
         out.note("LK-2", format_args!("{by} waits for {who}"));
         out.emit(Event::Asked { who, by, spell });
-        self.inform(now, Fact::BlockedOn { who, to: by, spell }, out);
+        self.inform(now, WaitEvent::BlockedOn { who, to: by, spell }, out);
     }
 
     /// LK-3. Emits the events of a change of holder. Returns the wait of the resource for its new
@@ -244,7 +244,7 @@ impl<D: Detector> Locks<D> {
         number: usize,
         before: Option<Ticket>,
         out: &mut Effects<'_, Self>,
-    ) -> Option<Fact> {
+    ) -> Option<WaitEvent> {
         let (lock, who) = (self.locks.get_mut(number)?, self.config.resources.get(number).copied()?);
         let (after, fence) = (lock.lock.holder(), lock.lock.fence());
         if before == after {
@@ -254,20 +254,20 @@ impl<D: Detector> Locks<D> {
             let spell = lock.spell;
             out.note("LK-3", format_args!("{who} is free"));
             out.emit(Event::Runs { who, spell });
-            self.inform(now, Fact::Runs { who }, out);
+            self.inform(now, WaitEvent::Runs { who }, out);
         }
         let ticket = after?;
         let lock = self.locks.get_mut(number)?;
         let asked = lock.asked.remove(&ticket.node).unwrap_or_default();
-        let spell = Spell(fence.counter);
+        let spell = WaitId(fence.counter);
         lock.spell = spell;
         let holder = Agent::process(ticket.node, 0);
         out.note("LK-3", format_args!("{who} is granted to {holder}"));
         out.emit(Event::Answers { who, to: holder, spell: asked });
-        self.inform(now, Fact::NoLongerBlockedOn { who, to: holder, spell: asked }, out);
+        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to: holder, spell: asked }, out);
         let need = Need::All([holder].into());
         out.emit(Event::Waits { who, spell, need: need.clone() });
-        Some(Fact::Blocked { who, spell, need, stake: Stake::default() })
+        Some(WaitEvent::Blocked { who, spell, need, stake: AbortCost::default() })
     }
 
     /// LK-4.
@@ -276,23 +276,23 @@ impl<D: Detector> Locks<D> {
         self.process.has.insert(resource, spell);
         out.note("LK-4", format_args!("{who} has {resource}"));
         out.emit(Event::Asked { who, by: resource, spell });
-        self.inform(now, Fact::BlockedOn { who, to: resource, spell }, out);
+        self.inform(now, WaitEvent::BlockedOn { who, to: resource, spell }, out);
         let Some(need) = &mut self.process.need else { return };
         need.retain(|other| *other != resource);
         if !need.is_empty() {
             let stake = self.abort_cost();
-            return self.inform(now, Fact::DependencyReleased { who, by: resource, stake }, out);
+            return self.inform(now, WaitEvent::DependencyReleased { who, by: resource, stake }, out);
         }
         self.process.need = None;
-        self.inform(now, Fact::Runs { who }, out);
+        self.inform(now, WaitEvent::Runs { who }, out);
         out.emit(Event::Runs { who, spell: self.process.spells });
     }
 
     /// LK-4. The lock has returned the grant of a cancelled request.
-    fn return_unused(&mut self, now: Time, number: usize, spell: Spell, out: &mut Effects<'_, Self>) {
+    fn return_unused(&mut self, now: Time, number: usize, spell: WaitId, out: &mut Effects<'_, Self>) {
         let (who, Some(to)) = (self.me(), self.config.resources.get(number).copied()) else { return };
         out.note("LK-4", format_args!("{who} has cancelled its request for {to}"));
-        self.inform(now, Fact::NoLongerBlockedOn { who, to, spell }, out);
+        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to, spell }, out);
     }
 
     /// LK-5.
@@ -303,7 +303,7 @@ impl<D: Detector> Locks<D> {
         };
         out.note("LK-5", format_args!("{who} releases {resource}"));
         out.emit(Event::Answers { who, to: resource, spell });
-        self.inform(now, Fact::NoLongerBlockedOn { who, to: resource, spell }, out);
+        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to: resource, spell }, out);
         self.pass_lock(now, number, Input::Command(mutex::Command::Release), out);
     }
 
@@ -320,7 +320,7 @@ impl<D: Detector> Locks<D> {
             }
             self.pass_lock(now, number, Input::Command(mutex::Command::Cancel), out);
         }
-        self.inform(now, Fact::Runs { who }, out);
+        self.inform(now, WaitEvent::Runs { who }, out);
     }
 
     /// LK-6. A granted request is not listed here any more; the lock handles it.
@@ -332,7 +332,7 @@ impl<D: Detector> Locks<D> {
         let by = Agent::process(by, 0);
         out.note("LK-6", format_args!("{by} no longer waits for {who}"));
         out.emit(Event::Withdrawn { who, by });
-        self.inform(now, Fact::NoLongerBlockedOn { who, to: by, spell }, out);
+        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to: by, spell }, out);
     }
 
     fn on_message(&mut self, now: Time, from: NodeId, message: LockMessage, out: &mut Effects<'_, Self>) {
@@ -361,7 +361,7 @@ impl<D: Detector> Locks<D> {
                 self.on_withdrawal(now, number, from, out);
                 None
             }
-            central::Message::Grant { fence, .. } => Some(Spell(fence.counter)),
+            central::Message::Grant { fence, .. } => Some(WaitId(fence.counter)),
             central::Message::Denied { .. } => None,
         };
         let has_entered = self.pass_lock(now, number, Input::Message { from, message }, out);
@@ -384,7 +384,7 @@ impl<D: Detector> Locks<D> {
         let events = adapt::pass_with(&mut lock.lock, now, input, (wrap, timer), out);
         let held = self.on_holder_change(now, number, before, out);
         let entry = events.into_iter().find_map(|event| match event {
-            mutex::Event::Entered { fence, .. } => Some(Entry { number, spell: Spell(fence.counter) }),
+            mutex::Event::Entered { fence, .. } => Some(Entry { number, spell: WaitId(fence.counter) }),
             mutex::Event::Extended { .. }
             | mutex::Event::Lost
             | mutex::Event::Left
@@ -403,7 +403,7 @@ impl<D: Detector> Locks<D> {
     }
 
     /// Informs the detector.
-    fn inform(&mut self, now: Time, event: Fact, out: &mut Effects<'_, Self>) {
+    fn inform(&mut self, now: Time, event: WaitEvent, out: &mut Effects<'_, Self>) {
         self.pass(now, Input::Command(event), out);
     }
 
@@ -419,7 +419,7 @@ impl<D: Detector> Locks<D> {
 struct Entry {
     number: usize,
     /// The number of the resource's wait for its new holder.
-    spell: Spell,
+    spell: WaitId,
 }
 
 impl<D: Detector> Protocol for Locks<D> {

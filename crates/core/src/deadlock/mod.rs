@@ -33,7 +33,7 @@ mod schedules;
 mod site_state;
 mod victim;
 
-pub use agent::{Agent, Kind, ParseAgentError, Spell};
+pub use agent::{Agent, Kind, ParseAgentError, WaitId};
 pub use central::Central;
 pub use edge_chasing::EdgeChasing;
 pub use facts::{Facts, Waiting};
@@ -46,8 +46,8 @@ pub use plan::Plan;
 pub use query_reply::QueryReply;
 pub use report::{Report, Wait};
 pub use requests::Requests;
-pub use victim::{Policy, Stake};
-pub use wait_event::{Detector, Fact, Finding};
+pub use victim::{AbortCost, Policy};
+pub use wait_event::{Detector, Finding, WaitEvent};
 
 use core::fmt;
 
@@ -112,7 +112,7 @@ pub enum Event {
     Waits {
         who: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: Spell,
+        spell: WaitId,
         need: Need<Agent>,
     },
     /// An agent learns that another one waits for it. The number is that of the waiter's wait.
@@ -120,26 +120,26 @@ pub enum Event {
         who: Agent,
         by: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: Spell,
+        spell: WaitId,
     },
     /// An agent has released what another one waits for. The number is that of the waiter's wait.
     Answers {
         who: Agent,
         to: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: Spell,
+        spell: WaitId,
     },
     /// An agent has got what it waited for.
     Runs {
         who: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: Spell,
+        spell: WaitId,
     },
     /// An agent has cancelled its wait, without having got what it waited for.
     GaveUp {
         who: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: Spell,
+        spell: WaitId,
     },
     /// An agent is no longer waited for.
     Withdrawn { who: Agent, by: Agent },

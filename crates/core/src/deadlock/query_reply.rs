@@ -34,7 +34,7 @@
 
 use super::resolution::{Action, Resolution, Ruling, perform};
 use super::site_state::SiteState;
-use super::{Agent, Detector, Fact, Facts, Finding, Need, Plan, Report, Wait, Waiting};
+use super::{Agent, Detector, Facts, Finding, Need, Plan, Report, Wait, WaitEvent, Waiting};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
 use crate::effects::Effects;
@@ -168,7 +168,7 @@ impl Describe for Message {
 }
 
 impl Detector for QueryReply {
-    fn understands(&self, need: &Need<Agent>) -> bool {
+    fn supports(&self, need: &Need<Agent>) -> bool {
         need.is_any() || need.on().len() == 1
     }
 }
@@ -186,9 +186,9 @@ impl QueryReply {
         }
     }
 
-    fn on_wait_event(&mut self, event: Fact, out: &mut Effects<'_, Self>) {
+    fn on_wait_event(&mut self, event: WaitEvent, out: &mut Effects<'_, Self>) {
         match event {
-            Fact::Blocked { who, spell, need, stake } => {
+            WaitEvent::Blocked { who, spell, need, stake } => {
                 self.site.block(Wait { who, spell, need, stake });
                 if self.config.patience == Duration::ZERO {
                     self.look(who, out);
@@ -196,10 +196,12 @@ impl QueryReply {
                     out.set_timer(who, Span::exactly(self.config.patience));
                 }
             }
-            Fact::Runs { who } => self.unblock(who, out),
-            Fact::Look { who } => self.look(who, out),
+            WaitEvent::Runs { who } => self.unblock(who, out),
+            WaitEvent::Look { who } => self.look(who, out),
             // An answer arrives before any later reply, and one answer of several is enough.
-            Fact::DependencyReleased { .. } | Fact::BlockedOn { .. } | Fact::NoLongerBlockedOn { .. } => {}
+            WaitEvent::DependencyReleased { .. }
+            | WaitEvent::BlockedOn { .. }
+            | WaitEvent::NoLongerBlockedOn { .. } => {}
         }
     }
 
@@ -321,7 +323,7 @@ impl QueryReply {
 }
 
 impl Protocol for QueryReply {
-    type Command = Fact;
+    type Command = WaitEvent;
     type Message = Message;
     /// The agent whose patience has ended and that starts a check.
     type Timer = Agent;

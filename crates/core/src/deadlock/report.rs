@@ -1,6 +1,6 @@
 //! The report of a deadlock: its waits, and the victim.
 
-use super::{Agent, Deadlock, Graph, Need, Shape, Spell, Stake};
+use super::{AbortCost, Agent, Deadlock, Graph, Need, Shape, WaitId};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -10,10 +10,10 @@ use core::fmt;
 pub struct Wait {
     pub who: Agent,
     #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-    pub spell: Spell,
+    pub spell: WaitId,
     pub need: Need<Agent>,
     #[cfg_attr(feature = "serde", serde(rename = "stake"))]
-    pub stake: Stake,
+    pub stake: AbortCost,
 }
 
 /// The report of a deadlock.
@@ -23,7 +23,7 @@ pub struct Report {
     /// The agent that found it.
     pub by: Agent,
     /// The number of that agent's wait.
-    pub during: Spell,
+    pub during: WaitId,
     pub shape: Shape,
     /// The waits that cause the deadlock. In a cycle, each agent waits for the next one.
     pub waits: Vec<Wait>,
@@ -59,12 +59,12 @@ impl Report {
     }
 
     /// Returns the possible victims with their abort costs: processes, not resources.
-    pub fn candidates(&self) -> impl Iterator<Item = (Agent, Stake)> + '_ {
+    pub fn candidates(&self) -> impl Iterator<Item = (Agent, AbortCost)> + '_ {
         self.waits.iter().filter(|wait| !wait.who.is_resource()).map(|wait| (wait.who, wait.stake))
     }
 
     /// Returns the number of an agent's wait, if the agent is part of the deadlock.
-    pub fn spell(&self, who: Agent) -> Option<Spell> {
+    pub fn wait_id(&self, who: Agent) -> Option<WaitId> {
         self.waits.iter().find(|wait| wait.who == who).map(|wait| wait.spell)
     }
 

@@ -20,7 +20,7 @@
 //! Requests, answers and withdrawals count as control messages: they are not part of the cost of
 //! detection.
 
-use super::{Agent, Command, Detector, Event, Fact, Need, Plan, Refusal, Spell, Stake};
+use super::{AbortCost, Agent, Command, Detector, Event, Need, Plan, Refusal, WaitEvent, WaitId};
 use crate::adapt;
 use crate::describe::{Class, Describe};
 use crate::effects::Effects;
@@ -53,10 +53,10 @@ struct Config {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Process {
     /// The number of its latest wait.
-    spells: Spell,
+    spells: WaitId,
     need: Option<Need<Agent>>,
     /// The agents that wait for it, with the numbers of their waits.
-    waiters: BTreeMap<Agent, Spell>,
+    waiters: BTreeMap<Agent, WaitId>,
     /// The time of its first request.
     born: Option<Time>,
 }
@@ -83,7 +83,7 @@ pub struct RequestHeader {
     pub to: Agent,
     /// The number of the wait, counted by the waiting agent.
     #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-    pub spell: Spell,
+    pub spell: WaitId,
 }
 
 /// `P0→P1`.
@@ -149,7 +149,7 @@ impl<D: Detector> Requests<D> {
             },
             Command::Answer { to, .. } => self.answer(now, who, to, out),
             Command::GiveUp { .. } => self.cancel(now, who, out),
-            Command::Look { .. } => self.inform(now, Fact::Look { who }, out),
+            Command::Look { .. } => self.inform(now, WaitEvent::Look { who }, out),
         }
     }
 
@@ -167,7 +167,7 @@ impl<D: Detector> Requests<D> {
         {
             return Some(Refusal::InvalidNeed);
         }
-        (!self.detector.understands(need)).then_some(Refusal::OtherModel)
+        (!self.detector.supports(need)).then_some(Refusal::OtherModel)
     }
 
     /// RQ-1. Informs the detector after the requests are sent, so that its messages arrive after
@@ -184,15 +184,15 @@ impl<D: Detector> Requests<D> {
         for to in need.on() {
             self.send(now, Message::Request(RequestHeader { from: who, to: *to, spell }), *to, out);
         }
-        self.inform(now, Fact::Blocked { who, spell, need, stake }, out);
+        self.inform(now, WaitEvent::Blocked { who, spell, need, stake }, out);
     }
 
     /// Returns the cost of aborting a process. Each agent that waits for it counts as a lock that
     /// it holds.
-    fn abort_cost(&self, who: Agent) -> Stake {
+    fn abort_cost(&self, who: Agent) -> AbortCost {
         let process = self.processes.get(usize::from(who.number));
         let (born, locks) = process.map_or((None, 0), |process| (process.born, process.waiters.len() as u32));
-        Stake { born: born.unwrap_or_default(), locks, priority: self.config.plan.priority(who.site, who.number) }
+        AbortCost { born: born.unwrap_or_default(), locks, priority: self.config.plan.priority(who.site, who.number) }
     }
 
     /// RQ-2.
@@ -202,7 +202,7 @@ impl<D: Detector> Requests<D> {
         process.waiters.insert(from, spell);
         out.note("RQ-2", format_args!("{from} waits for {to}"));
         out.emit(Event::Asked { who: to, by: from, spell });
-        self.inform(now, Fact::BlockedOn { who: to, to: from, spell }, out);
+        self.inform(now, WaitEvent::BlockedOn { who: to, to: from, spell }, out);
     }
 
     /// RQ-3.
@@ -213,7 +213,7 @@ impl<D: Detector> Requests<D> {
         };
         out.note("RQ-3", format_args!("{who} answers {to}"));
         out.emit(Event::Answers { who, to, spell });
-        self.inform(now, Fact::NoLongerBlockedOn { who, to, spell }, out);
+        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to, spell }, out);
         self.send(now, Message::Answer(RequestHeader { from: who, to, spell }), to, out);
     }
 
@@ -233,7 +233,7 @@ impl<D: Detector> Requests<D> {
             on.retain(|agent| *agent != from);
             out.note("RQ-4", format_args!("{to} still waits for {need}"));
             let stake = self.abort_cost(to);
-            return self.inform(now, Fact::DependencyReleased { who: to, by: from, stake }, out);
+            return self.inform(now, WaitEvent::DependencyReleased { who: to, by: from, stake }, out);
         }
         out.note("RQ-4", format_args!("{to} continues"));
         self.end_wait(now, to, Some(from), out);
@@ -256,7 +256,7 @@ impl<D: Detector> Requests<D> {
         for to in need.on().iter().filter(|to| Some(**to) != answered) {
             self.send(now, Message::Withdraw(RequestHeader { from: who, to: *to, spell }), *to, out);
         }
-        self.inform(now, Fact::Runs { who }, out);
+        self.inform(now, WaitEvent::Runs { who }, out);
     }
 
     /// RQ-6.
@@ -269,7 +269,7 @@ impl<D: Detector> Requests<D> {
         process.waiters.remove(&from);
         out.note("RQ-6", format_args!("{from} no longer waits for {to}"));
         out.emit(Event::Withdrawn { who: to, by: from });
-        self.inform(now, Fact::NoLongerBlockedOn { who: to, to: from, spell }, out);
+        self.inform(now, WaitEvent::NoLongerBlockedOn { who: to, to: from, spell }, out);
     }
 
     fn on_message(&mut self, now: Time, from: NodeId, message: Message<D::Message>, out: &mut Effects<'_, Self>) {
@@ -300,7 +300,7 @@ impl<D: Detector> Requests<D> {
     }
 
     /// Informs the detector.
-    fn inform(&mut self, now: Time, event: Fact, out: &mut Effects<'_, Self>) {
+    fn inform(&mut self, now: Time, event: WaitEvent, out: &mut Effects<'_, Self>) {
         self.pass(now, Input::Command(event), out);
     }
 

@@ -33,7 +33,7 @@
 //! process abort for a deadlock that is already broken.
 
 use super::site_state::SiteState;
-use super::{Agent, Finding, Plan, Policy, Report, Spell};
+use super::{Agent, Finding, Plan, Policy, Report, WaitId};
 use crate::describe::{Class, Describe};
 use crate::effects::Effects;
 use crate::fixed::Fixed;
@@ -58,13 +58,13 @@ pub enum Ruling {
     Yielded {
         who: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: Spell,
+        spell: WaitId,
     },
     /// To the finder of a deadlock: check again.
     Again {
         who: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: Spell,
+        spell: WaitId,
     },
 }
 
@@ -99,13 +99,13 @@ pub(super) enum Action {
 pub(super) struct Resolution {
     config: Fixed<Config>,
     /// The victims at this site that have not aborted yet.
-    victims: BTreeMap<Agent, Spell>,
+    victims: BTreeMap<Agent, WaitId>,
     /// At the resolver: reports that are not handled yet.
     queue: VecDeque<Report>,
     /// At the resolver: the deadlock that is being resolved.
     current: Option<Report>,
     /// At the resolver: the latest wait that each victim has aborted.
-    aborted: BTreeMap<Agent, Spell>,
+    aborted: BTreeMap<Agent, WaitId>,
 }
 
 #[derive(Debug)]
@@ -138,7 +138,7 @@ impl Resolution {
     }
 
     /// At the resolver: returns whether a victim has aborted this wait.
-    pub(super) fn is_aborted(&self, who: Agent, spell: Spell) -> bool {
+    pub(super) fn is_aborted(&self, who: Agent, spell: WaitId) -> bool {
         self.aborted.get(&who).is_some_and(|aborted| spell <= *aborted)
     }
 
@@ -178,7 +178,7 @@ impl Resolution {
     }
 
     /// RS-5. An agent here no longer waits.
-    pub(super) fn on_unblocked(&mut self, who: Agent, spell: Spell, site: &SiteState) -> Vec<Action> {
+    pub(super) fn on_unblocked(&mut self, who: Agent, spell: WaitId, site: &SiteState) -> Vec<Action> {
         let mut actions = Vec::new();
         if self.victims.get(&who) == Some(&spell) {
             self.victims.remove(&who);
@@ -226,7 +226,7 @@ impl Resolution {
 
     /// RS-4.
     fn on_abort_request(&mut self, report: Report, site: &SiteState, actions: &mut Vec<Action>) {
-        let Some((who, spell)) = report.victim.and_then(|who| Some((who, report.spell(who)?))) else { return };
+        let Some((who, spell)) = report.victim.and_then(|who| Some((who, report.wait_id(who)?))) else { return };
         if site.wait(who).is_none_or(|wait| wait.spell != spell) {
             actions.push(Action::Note("RS-4", "confirms at once that it no longer waits:", who));
             return self.send(self.config.resolver, Ruling::Yielded { who, spell }, site, actions);
@@ -237,8 +237,8 @@ impl Resolution {
     }
 
     /// RS-6.
-    fn on_aborted(&mut self, who: Agent, spell: Spell, site: &SiteState, actions: &mut Vec<Action>) {
-        let is_current = |report: &mut Report| report.victim == Some(who) && report.spell(who) == Some(spell);
+    fn on_aborted(&mut self, who: Agent, spell: WaitId, site: &SiteState, actions: &mut Vec<Action>) {
+        let is_current = |report: &mut Report| report.victim == Some(who) && report.wait_id(who) == Some(spell);
         let Some(report) = self.current.take_if(is_current) else { return };
         actions.push(Action::Note("RS-6", "has resolved the deadlock by the abort of", who));
         let aborted = self.aborted.entry(who).or_default();
@@ -283,7 +283,7 @@ pub(super) fn perform<P: Protocol<Event = Finding>>(
 }
 
 /// RS-7.
-fn check_again(who: Agent, spell: Spell, site: &SiteState, actions: &mut Vec<Action>) {
+fn check_again(who: Agent, spell: WaitId, site: &SiteState, actions: &mut Vec<Action>) {
     if site.wait(who).is_some_and(|wait| wait.spell == spell) {
         actions.push(Action::Note("RS-7", "starts another check for", who));
         actions.push(Action::Look(who));

@@ -1,6 +1,6 @@
 //! A site's knowledge of its own agents: their waits, and the waits of others for them.
 
-use super::{Agent, Need, Spell, Stake, Wait};
+use super::{AbortCost, Agent, Need, Wait, WaitId};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 pub(super) struct SiteState {
     waits: BTreeMap<Agent, Wait>,
     /// The waits for agents here: the agent, the waiter, and the number of its wait.
-    waiters: BTreeSet<(Agent, Agent, Spell)>,
+    waiters: BTreeSet<(Agent, Agent, WaitId)>,
 }
 
 impl SiteState {
@@ -18,7 +18,7 @@ impl SiteState {
 
     /// Records that one of the agents that `who` waits for has released, and the new cost of
     /// aborting `who`.
-    pub(super) fn release_dependency(&mut self, who: Agent, by: Agent, stake: Stake) {
+    pub(super) fn release_dependency(&mut self, who: Agent, by: Agent, stake: AbortCost) {
         let Some(wait) = self.waits.get_mut(&who) else { return };
         wait.stake = stake;
         if let Need::All(on) = &mut wait.need {
@@ -31,15 +31,15 @@ impl SiteState {
         self.waits.remove(&who)
     }
 
-    pub(super) fn add_waiter(&mut self, who: Agent, waiter: Agent, spell: Spell) {
+    pub(super) fn add_waiter(&mut self, who: Agent, waiter: Agent, spell: WaitId) {
         self.waiters.insert((who, waiter, spell));
     }
 
-    pub(super) fn remove_waiter(&mut self, who: Agent, waiter: Agent, spell: Spell) {
+    pub(super) fn remove_waiter(&mut self, who: Agent, waiter: Agent, spell: WaitId) {
         self.waiters.remove(&(who, waiter, spell));
     }
 
-    pub(super) fn has_waiter(&self, who: Agent, waiter: Agent, spell: Spell) -> bool {
+    pub(super) fn has_waiter(&self, who: Agent, waiter: Agent, spell: WaitId) -> bool {
         self.waiters.contains(&(who, waiter, spell))
     }
 

@@ -23,7 +23,7 @@ pub enum Policy {
 /// The cost of aborting a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Stake {
+pub struct AbortCost {
     /// When the process started.
     pub born: Time,
     /// The number of locks that it holds.
@@ -53,7 +53,7 @@ impl Policy {
     /// Returns the victim: the candidate with the lowest cost, and among equal costs the one with
     /// the highest name. The result does not depend on the order of the candidates. Returns `None`
     /// without candidates.
-    pub fn choose<N: Ord>(self, candidates: impl Iterator<Item = (N, Stake)>) -> Option<N> {
+    pub fn choose<N: Ord>(self, candidates: impl Iterator<Item = (N, AbortCost)>) -> Option<N> {
         let chosen = match self {
             Self::Youngest => candidates.max_by(|(a, x), (b, y)| (x.born, a).cmp(&(y.born, b))),
             Self::FewestLocks => candidates.max_by(|(a, x), (b, y)| (Reverse(x.locks), a).cmp(&(Reverse(y.locks), b))),
@@ -73,12 +73,12 @@ impl fmt::Display for Policy {
 
 #[cfg(test)]
 mod tests {
-    use super::{Policy, Stake};
+    use super::{AbortCost, Policy};
     use crate::time::Time;
     use alloc::string::ToString;
 
-    fn cost(born: i64, locks: u32, priority: u32) -> Stake {
-        Stake { born: Time::from_nanos(born), locks, priority }
+    fn cost(born: i64, locks: u32, priority: u32) -> AbortCost {
+        AbortCost { born: Time::from_nanos(born), locks, priority }
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn without_candidates_there_is_no_victim() {
-        assert_eq!(Policy::Youngest.choose(core::iter::empty::<(u8, Stake)>()), None);
+        assert_eq!(Policy::Youngest.choose(core::iter::empty::<(u8, AbortCost)>()), None);
     }
 
     #[test]

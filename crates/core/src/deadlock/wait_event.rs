@@ -1,23 +1,23 @@
 //! The commands and events of a detector.
 
-use super::{Agent, Event, Need, Report, Spell, Stake};
+use super::{AbortCost, Agent, Event, Need, Report, WaitId};
 use crate::protocol::Protocol;
 
 /// A change of the waits at a detector's site, which the host reports. Links are FIFO, and a host
 /// reports a wait after it has sent the messages that make it known to others: so all messages of
 /// the detector arrive later.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fact {
+pub enum WaitEvent {
     /// An agent here begins to wait.
-    Blocked { who: Agent, spell: Spell, need: Need<Agent>, stake: Stake },
+    Blocked { who: Agent, spell: WaitId, need: Need<Agent>, stake: AbortCost },
     /// One of the agents it waits for has released it.
-    DependencyReleased { who: Agent, by: Agent, stake: Stake },
+    DependencyReleased { who: Agent, by: Agent, stake: AbortCost },
     /// The agent no longer waits: it has got what it waited for, or has cancelled.
     Runs { who: Agent },
     /// The agent `to` waits for `who`, which is here. The number is that of the wait of `to`.
-    BlockedOn { who: Agent, to: Agent, spell: Spell },
+    BlockedOn { who: Agent, to: Agent, spell: WaitId },
     /// The agent `to` no longer waits for `who`. The number is that of the wait of `to`.
-    NoLongerBlockedOn { who: Agent, to: Agent, spell: Spell },
+    NoLongerBlockedOn { who: Agent, to: Agent, spell: WaitId },
     /// The agent starts a check whether it is part of a deadlock.
     Look { who: Agent },
 }
@@ -41,7 +41,7 @@ impl From<Finding> for Event {
 }
 
 /// The part of a node that finds deadlocks.
-pub trait Detector: Protocol<Command = Fact, Event = Finding, Durable = ()> {
+pub trait Detector: Protocol<Command = WaitEvent, Event = Finding, Durable = ()> {
     /// Returns whether the detector supports such a wait.
-    fn understands(&self, need: &Need<Agent>) -> bool;
+    fn supports(&self, need: &Need<Agent>) -> bool;
 }

@@ -63,9 +63,9 @@ mod message;
 mod tests;
 
 pub use facts::FACTS;
-pub use message::{Heard, Message, Timer, Word};
+pub use message::{Kind, Message, SavedEpoch, Timer};
 
-use super::{Command, Courtesy, Event, Plan, Refusal};
+use super::{BullyOptions, Command, Event, Plan, Refusal};
 use crate::effects::Effects;
 use crate::fixed::Fixed;
 use crate::group::{Epoch, Group};
@@ -97,7 +97,7 @@ struct Config {
     group: Group,
     higher: Group,
     lower: Group,
-    courtesy: Courtesy,
+    courtesy: BullyOptions,
     absent: Group,
     /// Maximum time until the receiver of a message has processed it.
     hop: Duration,
@@ -145,11 +145,11 @@ impl Protocol for Bully {
     type Message = Message;
     type Timer = Timer;
     type Event = Event;
-    type Durable = Heard;
+    type Durable = SavedEpoch;
 
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Start { durable: Heard(epoch), incarnation } => self.boot(epoch, incarnation, out),
+            Input::Start { durable: SavedEpoch(epoch), incarnation } => self.boot(epoch, incarnation, out),
             Input::Command(Command::Campaign) => self.campaign(now, out),
             Input::Command(Command::Resign) => self.resign(out),
             Input::Message { from, message } => self.receive(from, message, out),
@@ -168,14 +168,14 @@ impl Bully {
     /// Creates a node of a group with this plan.
     pub fn new(me: NodeId, plan: impl Into<Arc<Plan>>) -> Self {
         let plan: Arc<Plan> = plan.into();
-        let rank = plan.ranking.of(me);
+        let rank = plan.ranking.rank_of(me);
         let others = || plan.group.others(me);
         let config = Config {
             me,
             group: plan.group.clone(),
-            higher: others().filter(|node| plan.ranking.of(*node) > rank).collect(),
-            lower: others().filter(|node| plan.ranking.of(*node) < rank).collect(),
-            courtesy: plan.courtesy,
+            higher: others().filter(|node| plan.ranking.rank_of(*node) > rank).collect(),
+            lower: others().filter(|node| plan.ranking.rank_of(*node) < rank).collect(),
+            courtesy: plan.bully,
             absent: plan.absent.clone(),
             hop: plan.bounds.message + plan.bounds.processing.times(BACKLOG * plan.group.len() as u64),
         };
@@ -237,10 +237,10 @@ impl Bully {
             return self.declare(out);
         }
         if courtesy.tell_lower && !lower.is_empty() {
-            out.multicast_ahead(lower, self.message(Word::Begun));
+            out.multicast_ahead(lower, self.message(Kind::Begun));
         }
         out.note(rule, format_args!("asks {higher}"));
-        out.multicast_ahead(higher, self.message(Word::Election));
+        out.multicast_ahead(higher, self.message(Kind::Election));
         self.enter(Phase::Asking, ANSWER, out);
     }
 
@@ -250,18 +250,18 @@ impl Bully {
         out.emit(Event::Began { epoch: self.begun });
     }
 
-    fn receive(&mut self, from: NodeId, Message { word, epoch }: Message, out: &mut Effects<'_, Self>) {
-        if from == self.config.me || !self.config.group.contains(from) || epoch > Epoch::LARGEST {
+    fn receive(&mut self, from: NodeId, Message { kind: word, epoch }: Message, out: &mut Effects<'_, Self>) {
+        if from == self.config.me || !self.config.group.contains(from) || epoch > Epoch::MAX {
             return;
         }
         match word {
-            Word::Election => self.answer(from, epoch, out),
-            Word::Answer => self.learn(epoch, out),
-            Word::Coordinator => return self.receive_result(from, epoch, out),
-            Word::Begun => self.receive_begun(from, epoch, out),
-            Word::Hello => self.receive_hello(from, epoch, out),
-            Word::Inquiry => self.answer_inquiry(from, epoch, out),
-            Word::Report => self.receive_report(epoch, out),
+            Kind::Election => self.answer(from, epoch, out),
+            Kind::Answer => self.learn(epoch, out),
+            Kind::Coordinator => return self.receive_result(from, epoch, out),
+            Kind::Begun => self.receive_begun(from, epoch, out),
+            Kind::Hello => self.receive_hello(from, epoch, out),
+            Kind::Inquiry => self.answer_inquiry(from, epoch, out),
+            Kind::Report => self.receive_report(epoch, out),
         }
         self.note_alive(from, out);
     }
@@ -273,7 +273,7 @@ impl Bully {
             return;
         }
         self.learn(epoch, out);
-        out.send_ahead(from, self.message(Word::Answer));
+        out.send_ahead(from, self.message(Kind::Answer));
         match self.phase {
             Phase::Rest { leader: Some(leader) } if epoch < self.result => {
                 out.note("BU-2", format_args!("answers {from}, which will learn that {leader} leads"));
@@ -293,7 +293,7 @@ impl Bully {
         self.learn(epoch, out);
         out.note("BU-3", format_args!("declares itself leader in epoch {epoch}"));
         if receivers.others(*me).next().is_some() {
-            out.multicast(receivers, self.message(Word::Coordinator));
+            out.multicast(receivers, self.message(Kind::Coordinator));
         }
         self.conclude(*me, epoch, out);
     }
@@ -355,7 +355,7 @@ impl Bully {
             "BU-7",
             format_args!("does not follow {from} in epoch {epoch}: there was {} already", self.largest_known),
         );
-        out.send_ahead(from, self.message(Word::Report));
+        out.send_ahead(from, self.message(Kind::Report));
         self.note_alive(from, out);
     }
 
@@ -401,7 +401,7 @@ impl Bully {
             return self.declare(out);
         }
         out.note("BU-9", format_args!("has restarted: says hello"));
-        out.multicast_ahead(&self.config.group, self.message(Word::Hello));
+        out.multicast_ahead(&self.config.group, self.message(Kind::Hello));
         self.enter(Phase::Returning, QUIET, out);
     }
 
@@ -414,14 +414,14 @@ impl Bully {
     /// BU-9.
     fn inquire(&mut self, out: &mut Effects<'_, Self>) {
         out.note("BU-9", format_args!("asks all nodes for the largest epoch; knows {}", self.largest_known));
-        out.multicast_ahead(&self.config.group, self.message(Word::Inquiry));
+        out.multicast_ahead(&self.config.group, self.message(Kind::Inquiry));
         self.enter(Phase::Inquiring, ANSWER, out);
     }
 
     /// BU-9.
     fn answer_inquiry(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
         self.learn(epoch, out);
-        out.send_ahead(from, self.message(Word::Report));
+        out.send_ahead(from, self.message(Kind::Report));
     }
 
     /// BU-9.
@@ -462,8 +462,8 @@ impl Bully {
         }
     }
 
-    fn message(&self, word: Word) -> Message {
-        Message { word, epoch: self.largest_known }
+    fn message(&self, word: Kind) -> Message {
+        Message { kind: word, epoch: self.largest_known }
     }
 
     const fn next(&self) -> Epoch {

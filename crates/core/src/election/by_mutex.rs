@@ -33,7 +33,7 @@
 //! Departs from the textbook: the highest rank does not win. A lock has no ranks, and the first
 //! request wins.
 
-use super::{Book, Command, Cost, Counts, Event, Facts, Refusal, Shape};
+use super::{Command, Cost, Counts, Event, ExpectedMessages, Facts, Refusal, Shape};
 use crate::about::Profile;
 use crate::adapt;
 use crate::describe::{Class, Describe};
@@ -63,12 +63,12 @@ pub const FACTS: Facts = Facts {
         Shape::Votes,
         Cost {
             formula: "2(n−1) + (n−1)",
-            book: |case| {
+            expected: |case| {
                 let peers = case.live.saturating_sub(1) as f64;
                 match (case.dead, case.starters()) {
-                    (0, 1) => Some(Book::exactly(Counts::WithAnnouncement, 3.0 * peers)),
+                    (0, 1) => Some(ExpectedMessages::exactly(Counts::WithAnnouncement, 3.0 * peers)),
                     (0, starters) => {
-                        Some(Book::at_most(Counts::WithAnnouncement, (2.0 * starters as f64 + 1.0) * peers))
+                        Some(ExpectedMessages::at_most(Counts::WithAnnouncement, (2.0 * starters as f64 + 1.0) * peers))
                     }
                     // One dead node stops the whole group.
                     (1.., _) => None,

@@ -25,7 +25,7 @@
 //! are dropped.
 
 use super::circuit::{Circuit, Claim, Contest, Side, Turn};
-use super::{Book, Case, Cost, Counts, Facts, Rank, Shape, Starting};
+use super::{Case, Cost, Counts, ExpectedMessages, Facts, Rank, Shape, Starting};
 use crate::about::Profile;
 
 #[cfg(test)]
@@ -42,14 +42,14 @@ pub const FACTS: Facts = Facts::new(
         checkable: true,
     },
     Shape::Ring,
-    Cost { formula: "2n … n(n+1)/2+n", book },
+    Cost { formula: "2n … n(n+1)/2+n", expected: book },
 );
 
-fn book(case: &Case) -> Option<Book> {
+fn book(case: &Case) -> Option<ExpectedMessages> {
     let n = case.live as f64;
     match case.starting {
-        Starting::Highest => Some(Book::exactly(Counts::WithAnnouncement, 2.0 * n)),
-        Starting::One => Some(Book {
+        Starting::Highest => Some(ExpectedMessages::exactly(Counts::WithAnnouncement, 2.0 * n)),
+        Starting::One => Some(ExpectedMessages {
             counts: Counts::WithAnnouncement,
             least: Some(2.0 * n),
             mean: Some((5.0 * n - 1.0) / 2.0),
@@ -57,7 +57,7 @@ fn book(case: &Case) -> Option<Book> {
             tight: true,
         }),
         // The lowest node is at least one hop away from the highest.
-        Starting::Lowest => Some(Book {
+        Starting::Lowest => Some(ExpectedMessages {
             counts: Counts::WithAnnouncement,
             least: Some(2.0 * n + 1.0),
             mean: Some(2.5 * n),
@@ -65,7 +65,7 @@ fn book(case: &Case) -> Option<Book> {
             tight: true,
         }),
         Starting::Several(_) => None,
-        Starting::All => Some(Book {
+        Starting::All => Some(ExpectedMessages {
             counts: Counts::Election,
             least: Some(2.0 * n - 1.0),
             mean: Some(n * (1..=case.live).map(|number| 1.0 / number as f64).sum::<f64>()),

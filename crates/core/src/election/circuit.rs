@@ -109,7 +109,7 @@ impl Side {
 
 /// Returns the rules of this module, which `quorate explain` adds to those of each ring election.
 pub fn about() -> About {
-    About::of_source(include_str!("circuit.rs"))
+    About::from_source(include_str!("circuit.rs"))
 }
 
 /// A node of an election on a ring.
@@ -233,7 +233,7 @@ impl<C: Contest> Circuit<C> {
     }
 
     fn rank(&self) -> Rank {
-        self.plan.ranking.of(self.me)
+        self.plan.ranking.rank_of(self.me)
     }
 
     fn members(&self) -> usize {
@@ -370,7 +370,7 @@ impl<C: Contest> Circuit<C> {
     fn is_valid(&self, run: &Run) -> bool {
         let known = |node: &NodeId| self.plan.group.contains(*node);
         let is_sound = run.without.iter().all(known) && run.without.is_sorted_by(|one, other| one < other);
-        is_sound && run.epoch <= Epoch::LARGEST
+        is_sound && run.epoch <= Epoch::MAX
     }
 }
 

@@ -28,7 +28,7 @@
 //! a value before it is decided, as in the replicated log. Decisions are not saved.
 
 use super::circuit::Circuit;
-use super::{Book, Case, ChangRoberts, Command, Cost, Counts, Event, Facts, Plan, Shape, chang_roberts};
+use super::{Case, ChangRoberts, Command, Cost, Counts, Event, ExpectedMessages, Facts, Plan, Shape, chang_roberts};
 use crate::about::Profile;
 use crate::adapt;
 use crate::describe::{Class, Describe};
@@ -53,18 +53,18 @@ pub const FACTS: Facts = Facts::new(
         checkable: true,
     },
     Shape::Ring,
-    Cost { formula: "as chang-roberts, + (n−1)", book },
+    Cost { formula: "as chang-roberts, + (n−1)", expected: book },
 );
 
 /// The leader sends its decision to every node of the group, dead ones included.
-fn book(case: &Case) -> Option<Book> {
-    let book = (chang_roberts::FACTS.cost.book)(case)?;
+fn book(case: &Case) -> Option<ExpectedMessages> {
+    let book = (chang_roberts::FACTS.cost.expected)(case)?;
     let peers = (case.live + case.dead).saturating_sub(1) as f64;
     let more = |messages: Option<f64>| messages.map(|messages| messages + peers);
     match book.counts {
         Counts::Election => Some(book),
         Counts::WithAnnouncement => {
-            Some(Book { least: more(book.least), mean: more(book.mean), most: more(book.most), ..book })
+            Some(ExpectedMessages { least: more(book.least), mean: more(book.mean), most: more(book.most), ..book })
         }
     }
 }

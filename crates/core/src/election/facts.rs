@@ -72,7 +72,7 @@ pub struct Cost {
     pub formula: &'static str,
     /// Returns the expected number of messages in such a run; `None` if the literature gives no
     /// figure.
-    pub book: fn(&Case) -> Option<Book>,
+    pub expected: fn(&Case) -> Option<ExpectedMessages>,
 }
 
 /// Parameters of a run without failures, for which the literature may state a cost.
@@ -114,7 +114,7 @@ impl Starting {
 
 /// Expected number of messages of an election, over all ring orders and choices of starters.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Book {
+pub struct ExpectedMessages {
     pub counts: Counts,
     pub least: Option<f64>,
     pub mean: Option<f64>,
@@ -124,7 +124,7 @@ pub struct Book {
     pub tight: bool,
 }
 
-impl Book {
+impl ExpectedMessages {
     /// Exactly this number of messages in every run.
     pub const fn exactly(counts: Counts, messages: f64) -> Self {
         Self { counts, least: Some(messages), mean: Some(messages), most: Some(messages), tight: true }

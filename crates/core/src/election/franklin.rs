@@ -24,7 +24,7 @@
 //! node in the next epoch.
 
 use super::circuit::{Circuit, Claim, Contest, Side, Turn};
-use super::{Book, Case, Cost, Counts, Facts, Links, Rank, Shape, Starting};
+use super::{Case, Cost, Counts, ExpectedMessages, Facts, Links, Rank, Shape, Starting};
 use crate::about::Profile;
 use alloc::collections::VecDeque;
 
@@ -44,18 +44,22 @@ pub const FACTS: Facts = Facts {
             checkable: true,
         },
         Shape::Ring,
-        Cost { formula: "≤ 2n(⌊log₂ n⌋+1)", book },
+        Cost { formula: "≤ 2n(⌊log₂ n⌋+1)", expected: book },
     )
 };
 
-fn book(case: &Case) -> Option<Book> {
+fn book(case: &Case) -> Option<ExpectedMessages> {
     let n = case.live as f64;
     let rounds = f64::from(case.live.max(1).ilog2()) + 1.0;
     Some(match (case.starting, case.live) {
-        (Starting::All, 8) => {
-            Book { counts: Counts::Election, least: Some(32.0), mean: Some(48.05), most: Some(64.0), tight: true }
-        }
-        _ => Book::at_most(Counts::Election, 2.0 * n * rounds),
+        (Starting::All, 8) => ExpectedMessages {
+            counts: Counts::Election,
+            least: Some(32.0),
+            mean: Some(48.05),
+            most: Some(64.0),
+            tight: true,
+        },
+        _ => ExpectedMessages::at_most(Counts::Election, 2.0 * n * rounds),
     })
 }
 

@@ -28,7 +28,7 @@
 //! the next epoch.
 
 use super::circuit::{Circuit, Contest, Side, Turn};
-use super::{Book, Case, Cost, Counts, Facts, Rank, Shape, Starting};
+use super::{Case, Cost, Counts, ExpectedMessages, Facts, Rank, Shape, Starting};
 use crate::about::Profile;
 use crate::describe::Describe;
 
@@ -46,11 +46,11 @@ pub const FACTS: Facts = Facts::new(
         checkable: true,
     },
     Shape::Ring,
-    Cost { formula: "≤ 8n(1+⌈log₂ n⌉)", book },
+    Cost { formula: "≤ 8n(1+⌈log₂ n⌉)", expected: book },
 );
 
-fn book(case: &Case) -> Option<Book> {
-    let known = |least, mean, most| Book {
+fn book(case: &Case) -> Option<ExpectedMessages> {
+    let known = |least, mean, most| ExpectedMessages {
         counts: Counts::Election,
         least: Some(least),
         mean: Some(mean),
@@ -62,7 +62,7 @@ fn book(case: &Case) -> Option<Book> {
         (Starting::All, 8) => known(64.0, 80.08, 89.0),
         (_, live) => {
             let doublings = live.max(1).next_power_of_two().trailing_zeros();
-            Book::at_most(Counts::Election, 8.0 * live as f64 * (1.0 + f64::from(doublings)))
+            ExpectedMessages::at_most(Counts::Election, 8.0 * live as f64 * (1.0 + f64::from(doublings)))
         }
     })
 }

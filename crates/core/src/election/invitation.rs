@@ -222,7 +222,7 @@ impl Invitation {
     }
 
     fn receive(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
-        if from == self.config.me || !self.config.group.contains(from) || message.epoch() > Epoch::LARGEST {
+        if from == self.config.me || !self.config.group.contains(from) || message.epoch() > Epoch::MAX {
             return;
         }
         match message {
@@ -453,7 +453,7 @@ impl Invitation {
     }
 
     fn outranks(&self, node: NodeId, other: NodeId) -> bool {
-        self.config.ranking.of(node) > self.config.ranking.of(other)
+        self.config.ranking.rank_of(node) > self.config.ranking.rank_of(other)
     }
 
     fn next_epoch(&self) -> Epoch {

@@ -26,7 +26,7 @@
 //! On FIFO links the two are the same.
 
 use super::circuit::{Circuit, Claim, Contest, Side, Turn};
-use super::{Book, Cost, Counts, Facts, Rank, Shape};
+use super::{Cost, Counts, ExpectedMessages, Facts, Rank, Shape};
 use crate::about::Profile;
 
 #[cfg(test)]
@@ -43,7 +43,10 @@ pub const FACTS: Facts = Facts::new(
         checkable: true,
     },
     Shape::Ring,
-    Cost { formula: "n²", book: |case| Some(Book::exactly(Counts::WithAnnouncement, (case.live * case.live) as f64)) },
+    Cost {
+        formula: "n²",
+        expected: |case| Some(ExpectedMessages::exactly(Counts::WithAnnouncement, (case.live * case.live) as f64)),
+    },
 );
 
 /// A node of Le Lann's election.

@@ -67,7 +67,7 @@ pub use facts::FACTS;
 pub use message::{Message, Timer};
 pub use vote_record::{Ballot, VoteRecord};
 
-use super::{Command, Event, Plan, Ranking, Refusal, Tenure};
+use super::{Command, Event, LeaseTerms, Plan, Ranking, Refusal};
 use crate::effects::Effects;
 use crate::fixed::Fixed;
 use crate::group::{Epoch, Group};
@@ -100,7 +100,7 @@ struct Config {
     me: NodeId,
     group: Group,
     ranking: Ranking,
-    tenure: Tenure,
+    tenure: LeaseTerms,
     /// Maximum time of an answer; delays are multiples of it.
     answer: Duration,
     seed: u64,
@@ -162,7 +162,7 @@ impl Protocol for MajorityLease {
 impl MajorityLease {
     /// Creates a node of a group with this plan.
     pub fn new(me: NodeId, plan: &Plan) -> Self {
-        Self::with_silence(me, plan, plan.tenure.lease)
+        Self::with_silence(me, plan, plan.lease.lease)
     }
 
     /// Creates a node that is silent for `silence` after a restart. Safety requires a full lease.
@@ -171,8 +171,8 @@ impl MajorityLease {
             me,
             group: plan.group.clone(),
             ranking: plan.ranking.clone(),
-            tenure: plan.tenure,
-            answer: plan.bounds.answer().max(Duration::from_micros(1)),
+            tenure: plan.lease,
+            answer: plan.bounds.round_trip().max(Duration::from_micros(1)),
             seed: plan.seed,
             silence,
         };
@@ -193,7 +193,7 @@ impl MajorityLease {
     /// nodes may wait for it.
     fn start(&mut self, now: Time, record: VoteRecord, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
         self.record = record;
-        let Config { silence, tenure: Tenure { lease, .. }, .. } = *self.config;
+        let Config { silence, tenure: LeaseTerms { lease, .. }, .. } = *self.config;
         if record.is_blank() {
             if incarnation != Incarnation::FIRST {
                 self.wait(now, lease, out);

@@ -28,18 +28,18 @@ struct Table {
 }
 
 /// Maximum length of an id, in bits.
-pub const MOST_BITS: u32 = 64;
+pub const MAX_ID_BITS: u32 = 64;
 
 /// Default length of an id, and default number of its bits that name the region.
-pub const USUAL_BITS: (u32, u32) = (32, 3);
+pub const DEFAULT_ID_BITS: (u32, u32) = (32, 3);
 
 impl Overlay {
     /// Creates an overlay of the nodes 1 to `size` with ids of `bits` bits, the first `reserved` of
     /// which name the region. Ids are derived from the seed. `bits` is clamped to 1 to 64, and
     /// `reserved` to at most `bits`.
     pub fn new(size: usize, seed: u64, bits: u32, reserved: u32) -> Self {
-        let bits = bits.clamp(1, MOST_BITS);
-        let id = |node: NodeId| mix(mix(seed) ^ u64::from(node.number())) >> (MOST_BITS - bits);
+        let bits = bits.clamp(1, MAX_ID_BITS);
+        let id = |node: NodeId| mix(mix(seed) ^ u64::from(node.number())) >> (MAX_ID_BITS - bits);
         let ids: Vec<_> = Group::of_size(size).iter().map(id).collect();
         let mut order: Vec<_> = Group::of_size(size).iter().map(|node| (id(node), node)).collect();
         order.sort_unstable();
@@ -48,14 +48,14 @@ impl Overlay {
 
     /// Returns an overlay of the same nodes and ids with this number of reserved bits.
     #[must_use]
-    pub fn reserving(&self, reserved: u32) -> Self {
+    pub fn with_reserved(&self, reserved: u32) -> Self {
         Self { reserved: reserved.min(self.bits), ..self.clone() }
     }
 
     /// Returns the overlay with the fewest reserved bits in which no super-peer serves more than
     /// `load` other nodes; `None` if too many nodes share an id.
     pub fn bounded(&self, load: usize, gone: impl Fn(NodeId) -> bool) -> Option<Self> {
-        (0..=self.bits).map(|reserved| self.reserving(reserved)).find(|overlay| overlay.largest_load(&gone) <= load)
+        (0..=self.bits).map(|reserved| self.with_reserved(reserved)).find(|overlay| overlay.largest_load(&gone) <= load)
     }
 
     /// Returns the number of nodes on the circle.
@@ -241,7 +241,7 @@ mod tests {
             let overlay = Overlay::new(60, seed, 32, 0);
             for bound in [0, 1, 5, 20, 59] {
                 let chosen = overlay.bounded(bound, |_| false).map(|chosen| chosen.reserved());
-                let by_search = (0..=32).find(|bits| overlay.reserving(*bits).largest_load(|_| false) <= bound);
+                let by_search = (0..=32).find(|bits| overlay.with_reserved(*bits).largest_load(|_| false) <= bound);
                 assert_eq!(chosen, by_search, "seed {seed}, bound {bound}");
             }
             assert_eq!(overlay.bounded(59, |_| false).map(|chosen| chosen.reserved()), Some(0));

@@ -29,7 +29,7 @@
 //! node in the next epoch.
 
 use super::circuit::{Circuit, Claim, Contest, Side, Turn};
-use super::{Book, Case, Cost, Counts, Facts, Links, Rank, Shape, Starting};
+use super::{Case, Cost, Counts, ExpectedMessages, Facts, Links, Rank, Shape, Starting};
 use crate::about::Profile;
 
 #[cfg(test)]
@@ -48,18 +48,22 @@ pub const FACTS: Facts = Facts {
             checkable: true,
         },
         Shape::Ring,
-        Cost { formula: "≤ 2n⌊log₂ n⌋+n", book },
+        Cost { formula: "≤ 2n⌊log₂ n⌋+n", expected: book },
     )
 };
 
-fn book(case: &Case) -> Option<Book> {
+fn book(case: &Case) -> Option<ExpectedMessages> {
     let n = case.live as f64;
     let rounds = f64::from(case.live.max(1).ilog2());
     Some(match (case.starting, case.live) {
-        (Starting::All, 8) => {
-            Book { counts: Counts::Election, least: Some(24.0), mean: Some(40.05), most: Some(56.0), tight: true }
-        }
-        _ => Book::at_most(Counts::Election, 2.0 * n * rounds + n),
+        (Starting::All, 8) => ExpectedMessages {
+            counts: Counts::Election,
+            least: Some(24.0),
+            mean: Some(40.05),
+            most: Some(56.0),
+            tight: true,
+        },
+        _ => ExpectedMessages::at_most(Counts::Election, 2.0 * n * rounds + n),
     })
 }
 

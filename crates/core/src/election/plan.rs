@@ -1,6 +1,6 @@
 //! Settings that all nodes of a group share before an election begins.
 
-use super::{Overlay, Ranking, Ring, USUAL_BITS};
+use super::{DEFAULT_ID_BITS, Overlay, Ranking, Ring};
 use crate::bounds::Bounds;
 use crate::group::Group;
 use crate::time::Duration;
@@ -15,8 +15,8 @@ pub struct Plan {
     pub absent: Group,
     pub announce: Announce,
     pub repair: Repair,
-    pub courtesy: Courtesy,
-    pub tenure: Tenure,
+    pub bully: BullyOptions,
+    pub lease: LeaseTerms,
     /// Positions of the nodes in an overlay, for algorithms that elect one leader per region.
     pub overlay: Overlay,
     /// Upper bounds on message and processing times.
@@ -35,9 +35,9 @@ impl Plan {
             absent: Group::of_size(0),
             announce: Announce::default(),
             repair: Repair::default(),
-            courtesy: Courtesy::default(),
-            tenure: Tenure::usual(&bounds),
-            overlay: Overlay::new(size, 1, USUAL_BITS.0, USUAL_BITS.1),
+            bully: BullyOptions::default(),
+            lease: LeaseTerms::usual(&bounds),
+            overlay: Overlay::new(size, 1, DEFAULT_ID_BITS.0, DEFAULT_ID_BITS.1),
             bounds,
             seed: 1,
         }
@@ -70,7 +70,7 @@ pub enum Repair {
 
 /// Optional messages of the bully algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Courtesy {
+pub struct BullyOptions {
     /// A node that starts an election notifies the lower nodes.
     pub tell_lower: bool,
     /// A winner announces itself to all nodes, higher ones included.
@@ -79,17 +79,17 @@ pub struct Courtesy {
 
 /// The lease that a vote grants to a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Tenure {
+pub struct LeaseTerms {
     /// How long a voter promises not to vote for another node.
     pub lease: Duration,
     /// Maximum drift of a clock, in parts per million.
     pub drift_ppm: u32,
 }
 
-impl Tenure {
+impl LeaseTerms {
     /// The default: a lease of 20 round trips, and clocks that drift by at most one in a thousand.
     pub fn usual(bounds: &Bounds) -> Self {
-        Self { lease: bounds.answer().times(20), drift_ppm: 1_000 }
+        Self { lease: bounds.round_trip().times(20), drift_ppm: 1_000 }
     }
 
     /// Returns how long the leader may rely on its lease, counted from before it asked for votes:
@@ -104,12 +104,12 @@ impl Tenure {
 
 #[cfg(test)]
 mod tests {
-    use super::Tenure;
+    use super::LeaseTerms;
     use crate::time::Duration;
 
     #[test]
     fn a_master_trusts_its_lease_for_less_than_voters_promise() {
-        let trusted = |drift_ppm| Tenure { lease: Duration::from_secs(1), drift_ppm }.trusted().nanos();
+        let trusted = |drift_ppm| LeaseTerms { lease: Duration::from_secs(1), drift_ppm }.trusted().nanos();
         assert_eq!(trusted(0), 1_000_000_000);
         assert_eq!(trusted(1_000), 998_001_998);
         assert_eq!(trusted(500_000), 333_333_333);

@@ -69,7 +69,7 @@ impl Ranking {
     }
 
     /// Returns the rank of a node.
-    pub fn of(&self, node: NodeId) -> Rank {
+    pub fn rank_of(&self, node: NodeId) -> Rank {
         let attribute = self.attributes.get(node.index()).copied().unwrap_or_default();
         let number = i64::from(node.number());
         match self.prefer {
@@ -86,7 +86,7 @@ impl Ranking {
 
     /// Returns the node with the highest rank; `None` if there are no nodes.
     pub fn best(&self, nodes: impl Iterator<Item = NodeId>) -> Option<NodeId> {
-        nodes.max_by_key(|node| self.of(*node))
+        nodes.max_by_key(|node| self.rank_of(*node))
     }
 }
 
@@ -99,7 +99,7 @@ mod tests {
     fn winner(attributes: &[u64], prefer: Prefer) -> u32 {
         let ranking = Ranking::by_attribute(attributes, prefer);
         for node in Group::of_size(4).iter() {
-            assert_eq!(ranking.of(node).node(), node);
+            assert_eq!(ranking.rank_of(node).node(), node);
         }
         ranking.best(Group::of_size(4).iter()).map_or(0, |node| node.number())
     }

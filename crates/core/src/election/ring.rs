@@ -27,7 +27,7 @@ impl Ring {
     }
 
     /// Creates a ring in this order; `None` unless it names each of the nodes 1 to n exactly once.
-    pub fn of(order: Vec<NodeId>) -> Option<Self> {
+    pub fn from_order(order: Vec<NodeId>) -> Option<Self> {
         let size = order.len();
         let mut places = vec![u32::MAX; size];
         for (place, node) in (0_u32..).zip(&order) {
@@ -116,11 +116,11 @@ mod tests {
 
     #[test]
     fn a_given_order_must_name_every_node_once() {
-        let ring = Ring::of(nodes(&[3, 1, 4, 2])).unwrap_or(Ring::of_size(0));
+        let ring = Ring::from_order(nodes(&[3, 1, 4, 2])).unwrap_or(Ring::of_size(0));
         assert_eq!(neighbours(&ring, 1, &[]), (3, 4));
         assert_eq!(neighbours(&ring, 3, &[2]), (4, 1));
         for wrong in [&[1, 1][..], &[2], &[1, 3], &[0, 1, 3]] {
-            assert_eq!(Ring::of(nodes(wrong)), None, "{wrong:?}");
+            assert_eq!(Ring::from_order(nodes(wrong)), None, "{wrong:?}");
         }
     }
 }

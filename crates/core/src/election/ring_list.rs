@@ -30,7 +30,7 @@
 //! two nodes that start at once could find two different winners on lists of the same epoch.
 
 use super::circuit::{Circuit, Contest, Side, Turn};
-use super::{Book, Case, Cost, Counts, Facts, Rank, Shape, Starting};
+use super::{Case, Cost, Counts, ExpectedMessages, Facts, Rank, Shape, Starting};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
 use alloc::vec;
@@ -50,16 +50,16 @@ pub const FACTS: Facts = Facts::new(
         checkable: true,
     },
     Shape::Ring,
-    Cost { formula: "2n a starter", book },
+    Cost { formula: "2n a starter", expected: book },
 );
 
-fn book(case: &Case) -> Option<Book> {
+fn book(case: &Case) -> Option<ExpectedMessages> {
     let starters = match case.starting {
         Starting::One | Starting::Lowest | Starting::Highest => 1,
         Starting::Several(starters) => starters,
         Starting::All => case.live,
     };
-    Some(Book::exactly(Counts::WithAnnouncement, (2 * case.live * starters) as f64))
+    Some(ExpectedMessages::exactly(Counts::WithAnnouncement, (2 * case.live * starters) as f64))
 }
 
 /// A node of the ring election with a list.

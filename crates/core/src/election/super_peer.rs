@@ -41,7 +41,7 @@
 //! Departs from the textbook: the number of super-peers is not 2^(k−m)·M, which holds only if every
 //! id is taken.
 
-use super::{Book, Command, Cost, Counts, Event, Facts, Overlay, Plan, Refusal, Shape, Splits};
+use super::{Command, Cost, Counts, Event, ExpectedMessages, Facts, Overlay, Plan, Refusal, Shape, Splits};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
 use crate::effects::Effects;
@@ -72,7 +72,9 @@ pub const FACTS: Facts = Facts {
         Shape::Regions,
         Cost {
             formula: "2 for each of the M−S peers of S super-peers",
-            book: |case| Some(Book::at_most(Counts::WithAnnouncement, 2.0 * case.live.saturating_sub(1) as f64)),
+            expected: |case| {
+                Some(ExpectedMessages::at_most(Counts::WithAnnouncement, 2.0 * case.live.saturating_sub(1) as f64))
+            },
         },
     )
 };
@@ -230,7 +232,7 @@ impl SuperPeer {
         out.emit(Event::Began { epoch: self.reached });
         let gone = self.overlay().ahead(to).collect();
         out.send(to, Message::Attach { life: self.life, reached: self.reached, gone });
-        out.set_timer(Timer::Answer, Span::exactly(self.config.plan.bounds.answer().times(2)));
+        out.set_timer(Timer::Answer, Span::exactly(self.config.plan.bounds.round_trip().times(2)));
     }
 
     /// SP-2.

@@ -48,7 +48,7 @@ impl AckMatrix {
     /// them.
     pub fn slowest(&self, members: &Group, sender: NodeId, sent: u64) -> Group {
         let least = self.held_by_all(members, sender);
-        let Some(place) = members.place_of(sender).filter(|_| least < sent) else { return Group::nobody() };
+        let Some(place) = members.place_of(sender).filter(|_| least < sent) else { return Group::empty() };
         let rows = members.iter().zip(&self.rows);
         rows.filter(|(_, row)| row.get(place).copied().unwrap_or(0) == least).map(|(member, _)| member).collect()
     }

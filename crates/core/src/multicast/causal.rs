@@ -30,7 +30,7 @@
 //! or one that counts messages that were never sent, blocks only the messages of its sender.
 
 use super::{
-    Book, Facts, HoldBack, MessageId, OrderGuarantee, OrderSink, Ordering, PartialOrdering, Plan, Survey, fifo,
+    ExpectedCost, Facts, HoldBack, MessageId, OrderGuarantee, OrderSink, Ordering, PartialOrdering, Plan, Survey, fifo,
 };
 use crate::about::Profile;
 use crate::group::Group;
@@ -49,7 +49,7 @@ pub const FACTS: Facts = Facts {
         ..fifo::FACTS.profile
     },
     order: OrderGuarantee { fifo: true, causal: true, total: false },
-    book: Book::local,
+    expected: ExpectedCost::local,
     ..fifo::FACTS
 };
 

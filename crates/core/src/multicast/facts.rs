@@ -14,7 +14,7 @@ pub struct Facts {
     /// Whether the algorithm has a sequencer, and thus two routes for a message to all members.
     pub sequences: bool,
     /// Returns the cost of one multicast in a group with this plan, without concurrent multicasts.
-    pub book: fn(&Plan) -> Book,
+    pub expected: fn(&Plan) -> ExpectedCost,
 }
 
 /// The guarantees on the order in which messages are delivered.
@@ -30,7 +30,7 @@ pub struct OrderGuarantee {
 
 /// Expected cost of one multicast without contention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Book {
+pub struct ExpectedCost {
     pub messages: u64,
     /// Number of messages if the sequencer itself is the sender.
     pub messages_of_sequencer: u64,
@@ -40,9 +40,9 @@ pub struct Book {
     pub slowest_of_sequencer: u64,
 }
 
-impl Book {
+impl ExpectedCost {
     /// A cost that is the same for all senders.
-    pub const fn of(messages: u64, slowest: u64) -> Self {
+    pub const fn uniform(messages: u64, slowest: u64) -> Self {
         Self { messages, messages_of_sequencer: messages, slowest, slowest_of_sequencer: slowest }
     }
 
@@ -59,14 +59,14 @@ impl Book {
 
     /// Returns the cost of an order in which messages only wait for each other.
     pub fn local(plan: &Plan) -> Self {
-        Self::of(Self::spread(plan), 1).when(plan)
+        Self::uniform(Self::spread(plan), 1).when(plan)
     }
 
     /// Returns the cost of an order that a sequencer determines.
     pub fn sequenced(plan: &Plan) -> Self {
         let (others, spread) = (Self::others(plan), Self::spread(plan));
         let book = match plan.sequencing {
-            Sequencing::ToAll => Self { slowest_of_sequencer: 1, ..Self::of(spread + others, 2) },
+            Sequencing::ToAll => Self { slowest_of_sequencer: 1, ..Self::uniform(spread + others, 2) },
             Sequencing::Via => {
                 // The sender already has its message when it arrives from the sequencer, and does
                 // not relay it.
@@ -84,14 +84,14 @@ impl Book {
 
     /// Returns the cost of an order that all members agree on.
     pub fn agreed(plan: &Plan) -> Self {
-        Self::of(Self::spread(plan) + 2 * Self::others(plan), 3).when(plan)
+        Self::uniform(Self::spread(plan) + 2 * Self::others(plan), 3).when(plan)
     }
 
     /// A group of one sends nothing and delivers at once. Uniform delivery takes one message time
     /// more.
     fn when(self, plan: &Plan) -> Self {
         if plan.members.len() < 2 {
-            return Self::of(0, 0);
+            return Self::uniform(0, 0);
         }
         match plan.delivery {
             Delivery::Prompt => self,

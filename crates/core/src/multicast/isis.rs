@@ -38,7 +38,7 @@
 //! arrives.
 
 use super::{
-    Book, Causes, Facts, HoldBack, MessageId, OrderGuarantee, OrderMessage, OrderReport, OrderSink, Ordering,
+    Causes, ExpectedCost, Facts, HoldBack, MessageId, OrderGuarantee, OrderMessage, OrderReport, OrderSink, Ordering,
     PartialOrdering, Plan, Survey, causal, fifo, unordered,
 };
 use crate::about::Profile;
@@ -59,7 +59,7 @@ pub const FACTS: Facts = Facts {
         ..unordered::FACTS.profile
     },
     order: OrderGuarantee { fifo: false, causal: false, total: true },
-    book: Book::agreed,
+    expected: ExpectedCost::agreed,
     ..unordered::FACTS
 };
 

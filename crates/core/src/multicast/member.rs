@@ -75,7 +75,7 @@ use view_state::ViewState;
 
 /// Returns the rules of a member: the header of this file.
 pub fn about() -> About {
-    About::of_source(include_str!("member.rs"))
+    About::from_source(include_str!("member.rs"))
 }
 
 /// A member of a group with a replicated state of type `S`. It creates a new ordering for each
@@ -221,9 +221,9 @@ impl<S: State> Member<S> {
         match &self.stage {
             Stage::Retired => out.emit(Event::Refused(Refusal::NoWayBack)),
             // The next view event makes the client try again.
-            Stage::NoView | Stage::Flushing(_) => self.refuse_for_now(payload.len(), Group::nobody(), out),
+            Stage::NoView | Stage::Flushing(_) => self.refuse_for_now(payload.len(), Group::empty(), out),
             Stage::InView(_) if matches!(self.group_state, GroupState::Loading(_)) => {
-                self.refuse_for_now(payload.len(), Group::nobody(), out);
+                self.refuse_for_now(payload.len(), Group::empty(), out);
             }
             Stage::InView(view_state) => {
                 let (messages, bytes) = view_state.unacknowledged(me);

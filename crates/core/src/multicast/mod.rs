@@ -33,7 +33,7 @@ mod wire;
 
 pub use ack_matrix::AckMatrix;
 pub use causal::{Causal, Causes};
-pub use facts::{Book, Facts, OrderGuarantee};
+pub use facts::{ExpectedCost, Facts, OrderGuarantee};
 pub use fifo::Fifo;
 pub use hold_back::HoldBack;
 pub use isis::Isis;
@@ -44,7 +44,7 @@ pub use ordering::{AnyOrdering, Begin, ErasedOrdering, OrderSink, Ordering, Part
 pub use payload::Payload;
 pub use plan::{Delivery, Plan, Sequencing, Window};
 pub use sequencer::{Position, Sequencer};
-pub use several::{Addressed, Several};
+pub use several::{Addressed, MultiGroup};
 pub use state::{Board, State};
 pub use unordered::Unordered;
 

@@ -17,7 +17,7 @@ const SHOWN: usize = 24;
 impl Payload {
     /// Maximum number of bytes of a payload. Larger data is sent in pieces, so that one message
     /// never delays all others for long.
-    pub const LONGEST: usize = 1 << 20;
+    pub const MAX_LEN: usize = 1 << 20;
 
     /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
@@ -36,7 +36,7 @@ impl Payload {
 
     /// Returns whether the payload is at most `LONGEST` bytes long.
     pub fn fits(&self) -> bool {
-        self.0.len() <= Self::LONGEST
+        self.0.len() <= Self::MAX_LEN
     }
 
     /// Returns the payload as text; `None` if it is not valid UTF-8 or has control characters.

@@ -36,7 +36,7 @@
 //! the load of all senders.
 
 use super::{
-    Book, Causes, Facts, HoldBack, MessageId, OrderGuarantee, OrderMessage, OrderReport, OrderSink, Ordering,
+    Causes, ExpectedCost, Facts, HoldBack, MessageId, OrderGuarantee, OrderMessage, OrderReport, OrderSink, Ordering,
     PartialOrdering, Plan, Route, Sequencing, Survey, causal, fifo, unordered,
 };
 use crate::about::Profile;
@@ -58,7 +58,7 @@ pub const FACTS: Facts = Facts {
     },
     order: OrderGuarantee { fifo: false, causal: false, total: true },
     sequences: true,
-    book: Book::sequenced,
+    expected: ExpectedCost::sequenced,
     ..unordered::FACTS
 };
 

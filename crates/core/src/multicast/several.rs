@@ -19,7 +19,7 @@
 
 use super::{Command, Event, GroupId, Refusal};
 use crate::describe::{Class, Describe};
-use crate::effects::{Effect, Effects, Note, Parcel, Sink};
+use crate::effects::{Effect, Effects, Note, PayloadId, Sink};
 use crate::fixed::Fixed;
 use crate::group::Group;
 use crate::node::NodeId;
@@ -29,7 +29,7 @@ use alloc::collections::BTreeMap;
 
 /// A node in several groups.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Several<P> {
+pub struct MultiGroup<P> {
     parts: BTreeMap<GroupId, Part<P>>,
 }
 
@@ -47,7 +47,7 @@ pub struct Addressed<T> {
     pub what: T,
 }
 
-impl<P> Several<P> {
+impl<P> MultiGroup<P> {
     /// Creates a member of these groups, each with its members and the node's protocol in it.
     pub fn new(parts: impl IntoIterator<Item = (GroupId, Group, P)>) -> Self {
         let part = |(group, members, inner)| (group, Part { members: Fixed::new(members), inner });
@@ -60,7 +60,7 @@ impl<P> Several<P> {
     }
 }
 
-impl<P> Protocol for Several<P>
+impl<P> Protocol for MultiGroup<P>
 where
     P: Protocol<Command = Command, Event = Event, Durable = ()>,
 {
@@ -96,7 +96,7 @@ where
     }
 }
 
-impl<P> Several<P>
+impl<P> MultiGroup<P>
 where
     P: Protocol<Command = Command, Event = Event, Durable = ()>,
 {
@@ -133,14 +133,14 @@ impl<P> Part<P>
 where
     P: Protocol<Command = Command, Event = Event, Durable = ()>,
 {
-    fn take(&mut self, now: crate::time::Time, group: GroupId, input: Input<P>, out: &mut Effects<'_, Several<P>>) {
+    fn take(&mut self, now: crate::time::Time, group: GroupId, input: Input<P>, out: &mut Effects<'_, MultiGroup<P>>) {
         let mut sink = GroupSink { group, out };
         self.inner.step(now, input, &mut Effects::new(&mut sink));
     }
 
     /// SE-3. Every view of the membership is a view of every group, even if nothing changes in the
     /// group: nodes that skip a view must still use the same epochs as the others.
-    fn change(&mut self, now: crate::time::Time, group: GroupId, view: &View, out: &mut Effects<'_, Several<P>>) {
+    fn change(&mut self, now: crate::time::Time, group: GroupId, view: &View, out: &mut Effects<'_, MultiGroup<P>>) {
         let ours = View::new(view.epoch(), view.stays().filter(|(node, _)| self.members.contains(*node)));
         self.take(now, group, Input::View(ours), out);
     }
@@ -151,7 +151,7 @@ where
     P: Protocol<Command = Command, Event = Event, Durable = ()>,
 {
     group: GroupId,
-    out: &'a mut Effects<'b, Several<P>>,
+    out: &'a mut Effects<'b, MultiGroup<P>>,
 }
 
 impl<P> Sink<P> for GroupSink<'_, '_, P>
@@ -192,20 +192,20 @@ impl<M: Describe> Describe for Addressed<M> {
     fn on_behalf_of(&self) -> Option<NodeId> {
         self.what.on_behalf_of()
     }
-    fn parcel(&self) -> Option<Parcel> {
-        self.what.parcel()
+    fn payload_id(&self) -> Option<PayloadId> {
+        self.what.payload_id()
     }
-    fn again(&self) -> bool {
-        self.what.again()
+    fn is_retransmission(&self) -> bool {
+        self.what.is_retransmission()
     }
-    fn wrapped(&self) -> bool {
-        self.what.wrapped()
+    fn is_wrapped(&self) -> bool {
+        self.what.is_wrapped()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Addressed, Several};
+    use super::{Addressed, MultiGroup};
     use crate::effects::{Effect, Effects};
     use crate::group::{Epoch, Group};
     use crate::multicast::{Board, Command, Event, Fifo, GroupId, Member, Message, Ordering, Payload, Plan, Refusal};
@@ -224,30 +224,30 @@ mod tests {
     }
 
     /// Node 2 in group 1 with node 1, and in group 2 with node 3.
-    fn two() -> Several<Inner> {
+    fn two() -> MultiGroup<Inner> {
         let parts = [(GroupId(1), [1, 2]), (GroupId(2), [2, 3])].map(|(id, members)| {
             let members: Group = members.map(node).into_iter().collect();
             let plan = Arc::new(Plan { id, ..Plan::new(members.clone()) });
             (id, members, Viewed::new(node(2), Member::new(node(2), plan, Fifo::boxed)))
         });
-        Several::new(parts)
+        MultiGroup::new(parts)
     }
 
-    fn step(several: &mut Several<Inner>, input: Input<Several<Inner>>) -> Vec<Effect<Several<Inner>>> {
+    fn step(several: &mut MultiGroup<Inner>, input: Input<MultiGroup<Inner>>) -> Vec<Effect<MultiGroup<Inner>>> {
         let mut effects = Vec::new();
         several.step(Time::ZERO, input, &mut Effects::new(&mut effects));
         effects
     }
 
-    fn views(effects: &[Effect<Several<Inner>>]) -> Vec<(GroupId, Epoch)> {
-        let view = |effect: &Effect<Several<Inner>>| match effect {
+    fn views(effects: &[Effect<MultiGroup<Inner>>]) -> Vec<(GroupId, Epoch)> {
+        let view = |effect: &Effect<MultiGroup<Inner>>| match effect {
             Effect::Emit { event: Event::View { group, view, .. }, .. } => Some((*group, view.epoch())),
             _ => None,
         };
         effects.iter().filter_map(view).collect()
     }
 
-    fn started() -> Several<Inner> {
+    fn started() -> MultiGroup<Inner> {
         let mut several = two();
         step(&mut several, Input::Start { durable: (), incarnation: Incarnation::FIRST });
         step(&mut several, Input::View(View::founding(Group::of_size(3))));

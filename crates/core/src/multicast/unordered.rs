@@ -21,7 +21,8 @@
 //! disagree, unless a view change settles it.
 
 use super::{
-    Book, Causes, Facts, HoldBack, MessageId, OrderGuarantee, OrderSink, Ordering, PartialOrdering, Plan, Survey,
+    Causes, ExpectedCost, Facts, HoldBack, MessageId, OrderGuarantee, OrderSink, Ordering, PartialOrdering, Plan,
+    Survey,
 };
 use crate::about::Profile;
 use crate::group::Group;
@@ -42,7 +43,7 @@ pub const FACTS: Facts = Facts {
     order: OrderGuarantee { fifo: false, causal: false, total: false },
     relays: false,
     sequences: false,
-    book: Book::local,
+    expected: ExpectedCost::local,
 };
 
 /// The entry with relaying.

@@ -62,7 +62,7 @@ use core::fmt;
 pub const FACTS: Facts = Facts {
     order: ServiceOrder::Arrival,
     fairness: Fairness::FromArrival(|nodes| nodes as u64 - 1),
-    keeper: |group| group.first(),
+    coordinator: |group| group.first(),
     form: &[when_busy::choice("block", true)],
     ..Facts::new(PROFILE, COST)
 };
@@ -193,11 +193,11 @@ impl Protocol for Central {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(command) => match self.phase.understand(command) {
-                Wish::Enter(patience, _) => self.request(patience, out),
-                Wish::GiveUp => self.cancel(out),
-                Wish::Leave => self.leave(out),
-                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+            Input::Command(command) => match self.phase.interpret(command) {
+                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Cancel => self.cancel(out),
+                Intent::Release => self.leave(out),
+                Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
                 Message::Request { ticket, patience } if ticket.node == from => self.on_request(ticket, patience, out),
@@ -215,7 +215,7 @@ impl Protocol for Central {
                 }
             },
             Input::Timer(Timer::AskAgain) => self.retry(out),
-            Input::Start { .. } | beyond_the_textbook!() => {}
+            Input::Start { .. } | ignored_inputs!() => {}
         }
         self.assert_invariants();
     }
@@ -473,13 +473,13 @@ impl OneOfMany for Central {
     }
 }
 
-impl Succession for Central {
-    fn standing(&self) -> Standing {
+impl ViewTransition for Central {
+    fn client_state(&self) -> ClientState {
         match &self.phase {
-            Phase::Idle => Standing::Idle,
-            Phase::Waiting(Waiting::Asked { patience, .. }) => Standing::waiting(*patience, Access::Exclusive),
-            Phase::Waiting(Waiting::Backoff { .. }) => Standing::waiting(Patience::Wait, Access::Exclusive),
-            Phase::Inside(_) => Standing::Inside(Access::Exclusive),
+            Phase::Idle => ClientState::Idle,
+            Phase::Waiting(Waiting::Asked { patience, .. }) => ClientState::waiting(*patience, Access::Exclusive),
+            Phase::Waiting(Waiting::Backoff { .. }) => ClientState::waiting(Patience::Wait, Access::Exclusive),
+            Phase::Inside(_) => ClientState::Inside(Access::Exclusive),
         }
     }
 

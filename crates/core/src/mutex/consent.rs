@@ -90,13 +90,13 @@ impl<M> Consent<M> {
         }
     }
 
-    pub(crate) const fn standing(&self) -> Standing {
+    pub(crate) const fn standing(&self) -> ClientState {
         match &self.phase {
-            Phase::Idle => Standing::Idle,
+            Phase::Idle => ClientState::Idle,
             Phase::Waiting(Waiting { claim: Claim { stamp, access }, patience, .. }) => {
-                Standing::Waiting { asked: stamp.clock, patience: *patience, access: *access }
+                ClientState::Waiting { asked: stamp.clock, patience: *patience, access: *access }
             }
-            Phase::Inside(claim) => Standing::Inside(claim.access),
+            Phase::Inside(claim) => ClientState::Inside(claim.access),
         }
     }
 
@@ -121,8 +121,8 @@ impl<M> Consent<M> {
         self.config.group.others(self.config.me)
     }
 
-    pub(crate) const fn understand(&self, command: Command) -> Wish {
-        self.phase.understand(command)
+    pub(crate) const fn understand(&self, command: Command) -> Intent {
+        self.phase.interpret(command)
     }
 
     /// Starts a request for our idle client. Its stamp is larger than every stamp received so far.
@@ -280,8 +280,8 @@ macro_rules! one_of_many_in_views {
     ($algorithm:ty) => {
         $crate::mutex::consent::one_of_many!($algorithm);
 
-        impl $crate::mutex::Succession for $algorithm {
-            fn standing(&self) -> $crate::mutex::Standing {
+        impl $crate::mutex::ViewTransition for $algorithm {
+            fn client_state(&self) -> $crate::mutex::ClientState {
                 self.consent.standing()
             }
 

@@ -27,9 +27,9 @@ pub struct Facts {
     pub medium: Medium,
     /// Whether nodes send messages forever, even if no client requests entry. A run then ends when
     /// all requests are served.
-    pub restless: bool,
+    pub never_quiescent: bool,
     /// Returns the node that manages the lock for all others, if there is one.
-    pub keeper: fn(&Group) -> Option<NodeId>,
+    pub coordinator: fn(&Group) -> Option<NodeId>,
     /// Returns an error that lists the valid sizes if the algorithm cannot run with this number of
     /// nodes.
     pub fits: fn(usize) -> Result<(), &'static str>,
@@ -52,8 +52,8 @@ impl Facts {
             links: Links::AnyOrder,
             model: Model::Asynchronous,
             medium: Medium::Unicast,
-            restless: false,
-            keeper: |_| None,
+            never_quiescent: false,
+            coordinator: |_| None,
             fits: |_| Ok(()),
             form: &[],
         }
@@ -61,12 +61,12 @@ impl Facts {
 
     /// Returns whether this form needs an option to be selected.
     pub fn is_special(&self) -> bool {
-        self.form.iter().any(|choice| !choice.usual)
+        self.form.iter().any(|choice| !choice.is_default)
     }
 
     /// Returns the name of the algorithm, which is the same for all of its forms.
     pub fn algorithm(&self) -> &'static str {
-        self.form.first().map_or(self.profile.name, |choice| choice.of)
+        self.form.first().map_or(self.profile.name, |choice| choice.algorithm)
     }
 }
 
@@ -235,12 +235,12 @@ pub enum Service {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The algorithm's name.
-    pub of: &'static str,
+    pub algorithm: &'static str,
     /// The option, without its dashes.
     pub option: &'static str,
     pub value: &'static str,
     /// Whether this value is the default.
-    pub usual: bool,
+    pub is_default: bool,
 }
 
 #[cfg(test)]

@@ -141,11 +141,11 @@ impl Protocol for Lamport {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(command) => match self.phase.understand(command) {
-                Wish::Enter(patience, _) => self.request(patience, out),
-                Wish::GiveUp => self.end("LA-6", Event::Cancelled, out),
-                Wish::Leave => self.end("LA-4", Event::Left, out),
-                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+            Input::Command(command) => match self.phase.interpret(command) {
+                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Cancel => self.end("LA-6", Event::Cancelled, out),
+                Intent::Release => self.end("LA-4", Event::Left, out),
+                Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
                 Message::Request { stamp } if stamp.node == from => self.answer(stamp, out),
@@ -161,7 +161,7 @@ impl Protocol for Lamport {
                 }
             },
             Input::Timer(never) => match never {},
-            Input::Start { .. } | beyond_the_textbook!() => {}
+            Input::Start { .. } | ignored_inputs!() => {}
         }
         self.assert_invariants();
     }
@@ -290,9 +290,9 @@ impl OneOfMany for Lamport {
     }
 }
 
-impl Succession for Lamport {
-    fn standing(&self) -> Standing {
-        self.phase.standing_of(|Waiting { stamp, patience, .. }| Standing::Waiting {
+impl ViewTransition for Lamport {
+    fn client_state(&self) -> ClientState {
+        self.phase.standing_of(|Waiting { stamp, patience, .. }| ClientState::Waiting {
             asked: stamp.clock,
             patience: *patience,
             access: Access::Exclusive,

@@ -160,15 +160,15 @@ impl Protocol for Maekawa {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(command) => match self.phase.understand(command) {
-                Wish::Enter(patience, _) => self.request(patience, out),
-                Wish::GiveUp => self.end("MK-10", Event::Cancelled, out),
-                Wish::Leave => self.end("MK-4", Event::Left, out),
-                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+            Input::Command(command) => match self.phase.interpret(command) {
+                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Cancel => self.end("MK-10", Event::Cancelled, out),
+                Intent::Release => self.end("MK-4", Event::Left, out),
+                Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => self.on_message(from, message, out),
             Input::Timer(never) => match never {},
-            Input::Start { .. } | beyond_the_textbook!() => {}
+            Input::Start { .. } | ignored_inputs!() => {}
         }
         self.assert_invariants();
     }

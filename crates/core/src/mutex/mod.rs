@@ -38,7 +38,7 @@ pub use facts::{Case, Choice, Cost, Facts, Fairness, Load, Range, Service, Servi
 pub use lamport::Lamport;
 pub use maekawa::Maekawa;
 pub use mutex_by_election::MutexByElection;
-pub use phase::{Phase, Wish};
+pub use phase::{Intent, Phase};
 pub use raymond::Raymond;
 pub use readers_writers::ReadersWriters;
 pub use ricart_agrawala::RicartAgrawala;
@@ -50,7 +50,7 @@ pub use token::Token;
 pub use token_request::TokenRequest;
 pub use token_ring::TokenRing;
 pub use token_ring_acknowledged::TokenRingAcknowledged;
-pub use views::{Report, Standing, Succession, ViewStart, Waiter};
+pub use views::{ClientState, Report, ViewStart, ViewTransition, Waiter};
 pub use voting::Voting;
 
 use crate::fence::Fence;

@@ -308,18 +308,18 @@ impl<E: Poll> Protocol for MutexByElection<E> {
 
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(command) => match self.phase.understand(command) {
-                Wish::Enter(patience, _) => self.request(now, patience, out),
-                Wish::Leave => self.leave(out),
-                Wish::GiveUp => self.cancel(out),
-                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+            Input::Command(command) => match self.phase.interpret(command) {
+                Intent::Enter(patience, _) => self.request(now, patience, out),
+                Intent::Release => self.leave(out),
+                Intent::Cancel => self.cancel(out),
+                Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message: Message::Round { number, message } } => {
                 self.on_round_message(now, from, number, message, out);
             }
             Input::Message { from: _, message: Message::Over { number } } => self.on_round_end(now, number, out),
             Input::Timer(timer) => self.pass(now, Input::Timer(timer), out),
-            Input::Start { .. } | beyond_the_textbook!() => {}
+            Input::Start { .. } | ignored_inputs!() => {}
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The state of a node's own request, which has the same phases in every algorithm of the family.
 
-use super::{Access, Command, Patience, Refusal, Standing, ViewStart};
+use super::{Access, ClientState, Command, Patience, Refusal, ViewStart};
 use crate::node::NodeId;
 
 /// The phase of a node's own request. `W` is what the algorithm stores while the request waits, `I`
@@ -14,33 +14,33 @@ pub enum Phase<W, I> {
 
 /// The meaning of a command in the current phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum Intent {
     /// An idle client requests entry.
     Enter(Patience, Access),
     /// A waiting client cancels its request.
-    GiveUp,
+    Cancel,
     /// A client in the critical section releases it.
-    Leave,
+    Release,
     /// The command is not valid in this phase.
-    Nonsense(Refusal),
+    Refuse(Refusal),
 }
 
 impl<W, I> Phase<W, I> {
     /// Returns the meaning of a command in this phase.
-    pub const fn understand(&self, command: Command) -> Wish {
+    pub const fn interpret(&self, command: Command) -> Intent {
         match (self, command) {
-            (Self::Idle, Command::Acquire) => Wish::Enter(Patience::Wait, Access::Exclusive),
-            (Self::Idle, Command::Try) => Wish::Enter(Patience::Try, Access::Exclusive),
-            (Self::Idle, Command::Share) => Wish::Enter(Patience::Wait, Access::Shared),
-            (Self::Waiting(_), Command::Cancel) => Wish::GiveUp,
-            (Self::Inside(_), Command::Release) => Wish::Leave,
-            (Self::Idle, Command::Cancel) => Wish::Nonsense(Refusal::NotWaiting),
-            (Self::Idle | Self::Waiting(_), Command::Release) => Wish::Nonsense(Refusal::NotInside),
+            (Self::Idle, Command::Acquire) => Intent::Enter(Patience::Wait, Access::Exclusive),
+            (Self::Idle, Command::Try) => Intent::Enter(Patience::Try, Access::Exclusive),
+            (Self::Idle, Command::Share) => Intent::Enter(Patience::Wait, Access::Shared),
+            (Self::Waiting(_), Command::Cancel) => Intent::Cancel,
+            (Self::Inside(_), Command::Release) => Intent::Release,
+            (Self::Idle, Command::Cancel) => Intent::Refuse(Refusal::NotWaiting),
+            (Self::Idle | Self::Waiting(_), Command::Release) => Intent::Refuse(Refusal::NotInside),
             (Self::Waiting(_), Command::Acquire | Command::Try | Command::Share) => {
-                Wish::Nonsense(Refusal::AlreadyWaiting)
+                Intent::Refuse(Refusal::AlreadyWaiting)
             }
             (Self::Inside(_), Command::Acquire | Command::Try | Command::Share | Command::Cancel) => {
-                Wish::Nonsense(Refusal::AlreadyInside)
+                Intent::Refuse(Refusal::AlreadyInside)
             }
         }
     }
@@ -73,11 +73,11 @@ impl<W, I> Phase<W, I> {
 
     /// Returns the client's state in an algorithm without shared access. `waiting` maps the data of
     /// a waiting request.
-    pub(super) fn standing_of(&self, waiting: impl FnOnce(&W) -> Standing) -> Standing {
+    pub(super) fn standing_of(&self, waiting: impl FnOnce(&W) -> ClientState) -> ClientState {
         match self {
-            Self::Idle => Standing::Idle,
+            Self::Idle => ClientState::Idle,
             Self::Waiting(request) => waiting(request),
-            Self::Inside(_) => Standing::Inside(Access::Exclusive),
+            Self::Inside(_) => ClientState::Inside(Access::Exclusive),
         }
     }
 }
@@ -85,11 +85,11 @@ impl<W, I> Phase<W, I> {
 impl Phase<Patience, ()> {
     /// Returns the client's state in an algorithm that knows neither the age of requests nor shared
     /// access.
-    pub const fn standing(&self) -> Standing {
+    pub const fn standing(&self) -> ClientState {
         match self {
-            Self::Idle => Standing::Idle,
-            Self::Waiting(patience) => Standing::waiting(*patience, Access::Exclusive),
-            Self::Inside(()) => Standing::Inside(Access::Exclusive),
+            Self::Idle => ClientState::Idle,
+            Self::Waiting(patience) => ClientState::waiting(*patience, Access::Exclusive),
+            Self::Inside(()) => ClientState::Inside(Access::Exclusive),
         }
     }
 

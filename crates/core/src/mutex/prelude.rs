@@ -1,8 +1,8 @@
 //! Imports and macros shared by all algorithms of the family.
 
 pub(crate) use super::{
-    Access, Case, Choice, Command, Cost, Event, Facts, Fairness, Floor, Load, Patience, Phase, Range, Refusal,
-    ServiceOrder, Standing, Succession, ViewStart, Wish,
+    Access, Case, Choice, ClientState, Command, Cost, Event, Facts, Fairness, Floor, Intent, Load, Patience, Phase,
+    Range, Refusal, ServiceOrder, ViewStart, ViewTransition,
 };
 pub(crate) use crate::about::Profile;
 pub(crate) use crate::clock::{Clock, Stamp};
@@ -23,7 +23,7 @@ pub(crate) use alloc::vec::Vec;
 ///
 /// The pattern lists every such input, so adding a variant to `Input` makes the matches that use it
 /// fail to compile.
-macro_rules! beyond_the_textbook {
+macro_rules! ignored_inputs {
     () => {
         $crate::protocol::Input::Saved(_)
             | $crate::protocol::Input::Suspect(_)
@@ -34,7 +34,7 @@ macro_rules! beyond_the_textbook {
             | $crate::protocol::Input::Lease(_)
     };
 }
-pub(crate) use beyond_the_textbook;
+pub(crate) use ignored_inputs;
 
 /// Implements the floor methods of [`OneOfMany`] for a node that keeps the largest clock and fence
 /// it knows in these two fields.

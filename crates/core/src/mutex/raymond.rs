@@ -161,11 +161,11 @@ impl Protocol for Raymond {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(command) => match self.phase.understand(command) {
-                Wish::Enter(patience, _) => self.request(patience, out),
-                Wish::GiveUp => self.cancel(out),
-                Wish::Leave => self.leave(out),
-                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+            Input::Command(command) => match self.phase.interpret(command) {
+                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Cancel => self.cancel(out),
+                Intent::Release => self.leave(out),
+                Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
                 Message::Request { patience } => self.on_request(Claim { of: from, patience }, out),
@@ -176,7 +176,7 @@ impl Protocol for Raymond {
                 }
             },
             Input::Timer(never) => match never {},
-            Input::Start { .. } | beyond_the_textbook!() => {}
+            Input::Start { .. } | ignored_inputs!() => {}
         }
         self.assert_invariants();
     }
@@ -374,8 +374,8 @@ impl OneOfMany for Raymond {
     }
 }
 
-impl Succession for Raymond {
-    fn standing(&self) -> Standing {
+impl ViewTransition for Raymond {
+    fn client_state(&self) -> ClientState {
         self.phase.standing()
     }
 

@@ -107,10 +107,10 @@ impl Protocol for ReadersWriters {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.consent.understand(command) {
-                Wish::Enter(patience, access) => self.request(patience, access, out),
-                Wish::Leave => self.end("RW-4", Event::Left, out),
-                Wish::GiveUp => self.end("RW-5", Event::Cancelled, out),
-                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+                Intent::Enter(patience, access) => self.request(patience, access, out),
+                Intent::Release => self.end("RW-4", Event::Left, out),
+                Intent::Cancel => self.end("RW-5", Event::Cancelled, out),
+                Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
                 Message::Request { stamp, access, patience } if stamp.node == from => {
@@ -123,7 +123,7 @@ impl Protocol for ReadersWriters {
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
-            Input::Start { .. } | beyond_the_textbook!() => {}
+            Input::Start { .. } | ignored_inputs!() => {}
         }
         self.consent.assert_invariants(BTreeSet::is_empty);
     }

@@ -88,7 +88,7 @@ const COST: Cost = Cost {
 };
 
 pub(super) const fn requests(value: &'static str, usual: bool) -> Choice {
-    Choice { of: PROFILE.name, option: "requests", value, usual }
+    Choice { algorithm: PROFILE.name, option: "requests", value, is_default: usual }
 }
 
 /// A node of the algorithm.
@@ -137,10 +137,10 @@ impl Protocol for RicartAgrawala {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.consent.understand(command) {
-                Wish::Enter(patience, _) => self.request(patience, out),
-                Wish::Leave => self.end("RA-4", Event::Left, out),
-                Wish::GiveUp => self.end("RA-5", Event::Cancelled, out),
-                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Release => self.end("RA-4", Event::Left, out),
+                Intent::Cancel => self.end("RA-5", Event::Cancelled, out),
+                Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
                 Message::Request { stamp, patience } if stamp.node == from => self.answer(stamp, patience, out),
@@ -151,7 +151,7 @@ impl Protocol for RicartAgrawala {
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
-            Input::Start { .. } | beyond_the_textbook!() => {}
+            Input::Start { .. } | ignored_inputs!() => {}
         }
         self.consent.assert_invariants(BTreeSet::is_empty);
     }

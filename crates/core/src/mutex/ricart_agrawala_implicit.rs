@@ -176,10 +176,10 @@ impl Protocol for RicartAgrawalaImplicit {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.consent.understand(command) {
-                Wish::Enter(patience, _) => self.request(patience, out),
-                Wish::Leave => self.end("RI-5", Event::Left, out),
-                Wish::GiveUp => self.end("RI-6", Event::Cancelled, out),
-                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Release => self.end("RI-5", Event::Left, out),
+                Intent::Cancel => self.end("RI-6", Event::Cancelled, out),
+                Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
                 Message::Request { stamp, patience } if stamp.node == from => self.answer(stamp, patience, out),
@@ -191,7 +191,7 @@ impl Protocol for RicartAgrawalaImplicit {
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(Timer::Silence) => self.end_wait(out),
-            Input::Start { .. } | beyond_the_textbook!() => {}
+            Input::Start { .. } | ignored_inputs!() => {}
         }
         self.consent.assert_invariants(Answers::is_consent_of_all);
     }

@@ -162,7 +162,7 @@ impl Protocol for RicartAgrawalaModulo {
                 Message::Denied => self.accept_denial(from, out),
             },
             Input::Timer(never) => match never {},
-            Input::Start { .. } | beyond_the_textbook!() => {}
+            Input::Start { .. } | ignored_inputs!() => {}
         }
         self.assert_invariants();
     }

@@ -119,10 +119,10 @@ impl Protocol for RicartAgrawalaRing {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.consent.understand(command) {
-                Wish::Enter(patience, _) => self.request(patience, out),
-                Wish::Leave => self.end("RR-4", Event::Left, out),
-                Wish::GiveUp => self.end("RR-5", Event::Cancelled, out),
-                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Release => self.end("RR-4", Event::Left, out),
+                Intent::Cancel => self.end("RR-5", Event::Cancelled, out),
+                Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
                 Message::Request { so_far, .. } if !self.is_predecessor(from) => {
@@ -133,7 +133,7 @@ impl Protocol for RicartAgrawalaRing {
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
-            Input::Start { .. } | beyond_the_textbook!() => {}
+            Input::Start { .. } | ignored_inputs!() => {}
         }
         self.consent.assert_invariants(|()| false);
     }

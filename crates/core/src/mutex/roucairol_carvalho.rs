@@ -101,10 +101,10 @@ impl Protocol for RoucairolCarvalho {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.consent.understand(command) {
-                Wish::Enter(patience, _) => self.request(patience, out),
-                Wish::Leave => self.end("RC-6", Event::Left, out),
-                Wish::GiveUp => self.end("RC-7", Event::Cancelled, out),
-                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Release => self.end("RC-6", Event::Left, out),
+                Intent::Cancel => self.end("RC-7", Event::Cancelled, out),
+                Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
                 Message::Request { stamp, patience } if stamp.node == from => self.answer(stamp, patience, out),
@@ -115,7 +115,7 @@ impl Protocol for RoucairolCarvalho {
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
-            Input::Start { .. } | beyond_the_textbook!() => {}
+            Input::Start { .. } | ignored_inputs!() => {}
         }
         self.assert_invariants();
     }
@@ -129,7 +129,7 @@ impl RoucairolCarvalho {
 
     /// Returns the stamp of our waiting request, if there is one.
     #[cfg(any(test, feature = "fixtures"))]
-    pub(crate) fn waits_with(&self) -> Option<Stamp> {
+    pub(crate) fn waiting_stamp(&self) -> Option<Stamp> {
         self.consent.waiting_stamp()
     }
 
@@ -236,8 +236,8 @@ impl RoucairolCarvalho {
 // does no harm.
 consent::one_of_many!(RoucairolCarvalho);
 
-impl Succession for RoucairolCarvalho {
-    fn standing(&self) -> Standing {
+impl ViewTransition for RoucairolCarvalho {
+    fn client_state(&self) -> ClientState {
         self.consent.standing()
     }
 

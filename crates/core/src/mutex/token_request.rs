@@ -148,11 +148,11 @@ impl Protocol for TokenRequest {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(command) => match self.phase.understand(command) {
-                Wish::Enter(patience, _) => self.request(patience, out),
-                Wish::GiveUp => self.cancel(out),
-                Wish::Leave => self.leave(out),
-                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+            Input::Command(command) => match self.phase.interpret(command) {
+                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Cancel => self.cancel(out),
+                Intent::Release => self.leave(out),
+                Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
                 Message::Request { number, patience } => self.on_request(from, Asked { number, patience }, out),
@@ -160,7 +160,7 @@ impl Protocol for TokenRequest {
                 Message::Denied { number } => self.accept_denial(number, out),
             },
             Input::Timer(never) => match never {},
-            Input::Start { .. } | beyond_the_textbook!() => {}
+            Input::Start { .. } | ignored_inputs!() => {}
         }
         self.assert_invariants();
     }
@@ -333,8 +333,8 @@ impl OneOfMany for TokenRequest {
     }
 }
 
-impl Succession for TokenRequest {
-    fn standing(&self) -> Standing {
+impl ViewTransition for TokenRequest {
+    fn client_state(&self) -> ClientState {
         self.phase.standing()
     }
 

@@ -61,7 +61,7 @@ use crate::bounds::Bounds;
 /// Expected figures and properties.
 pub const FACTS: Facts = Facts {
     fairness: Fairness::FromAsking(|nodes| nodes as u64 - 1),
-    restless: true,
+    never_quiescent: true,
     form: &[passing("trusting", true)],
     ..Facts::new(PROFILE, COST)
 };
@@ -94,7 +94,7 @@ const COST: Cost = Cost {
 };
 
 pub(super) const fn passing(value: &'static str, usual: bool) -> Choice {
-    Choice { of: PROFILE.name, option: "passing", value, usual }
+    Choice { algorithm: PROFILE.name, option: "passing", value, is_default: usual }
 }
 
 /// A node of the algorithm.
@@ -177,11 +177,11 @@ impl Protocol for TokenRing {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Start { .. } => self.start_view(out),
-            Input::Command(command) => match self.phase.understand(command) {
-                Wish::Enter(patience, _) => self.request(patience, out),
-                Wish::GiveUp => self.cancel(out),
-                Wish::Leave => self.leave(out),
-                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+            Input::Command(command) => match self.phase.interpret(command) {
+                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Cancel => self.cancel(out),
+                Intent::Release => self.leave(out),
+                Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
                 Message::Token(token) if from == self.config.previous => self.receive(token, out),
@@ -191,7 +191,7 @@ impl Protocol for TokenRing {
                 Message::Call => self.on_call_message(from, out),
             },
             Input::Timer(Timer::Rest) => self.end_rest(out),
-            beyond_the_textbook!() => {}
+            ignored_inputs!() => {}
         }
         self.assert_invariants();
     }
@@ -436,8 +436,8 @@ impl OneOfMany for TokenRing {
     }
 }
 
-impl Succession for TokenRing {
-    fn standing(&self) -> Standing {
+impl ViewTransition for TokenRing {
+    fn client_state(&self) -> ClientState {
         self.phase.standing()
     }
 

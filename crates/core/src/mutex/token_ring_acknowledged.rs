@@ -207,11 +207,11 @@ impl Protocol for TokenRingAcknowledged {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Start { .. } => self.start(out),
-            Input::Command(command) => match self.phase.understand(command) {
-                Wish::Enter(patience, _) => self.request(patience, out),
-                Wish::GiveUp => self.cancel(out),
-                Wish::Leave => self.leave(out),
-                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+            Input::Command(command) => match self.phase.interpret(command) {
+                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Cancel => self.cancel(out),
+                Intent::Release => self.leave(out),
+                Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } if self.passing.is_peer(from) => match message {
                 Message::Pass { number, cargo } => self.receive(from, number, cargo, out),
@@ -224,7 +224,7 @@ impl Protocol for TokenRingAcknowledged {
             Input::Timer(Timer::Silence(number)) => self.skip(number, out),
             Input::Timer(Timer::Patience) => self.start_search(out),
             // The textbook form: it saves nothing, detects crashes itself, and has no views.
-            beyond_the_textbook!() => {}
+            ignored_inputs!() => {}
         }
         self.assert_invariants();
     }

@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 /// The state of a member's client when a view ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
-pub enum Standing {
+pub enum ClientState {
     #[default]
     Idle,
     Waiting {
@@ -33,7 +33,7 @@ pub enum Standing {
     Inside(Access),
 }
 
-impl Standing {
+impl ClientState {
     /// A waiting client in an algorithm that does not order requests by age.
     pub const fn waiting(patience: Patience, access: Access) -> Self {
         Self::Waiting { asked: Clock(0), patience, access }
@@ -44,7 +44,7 @@ impl Standing {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Report {
-    pub standing: Standing,
+    pub standing: ClientState,
     pub floor: Floor,
     /// The waiting nodes in the order in which this member would serve them, if it keeps a queue.
     pub queue: Vec<NodeId>,
@@ -81,11 +81,11 @@ impl ViewStart {
         let mut waiting = Vec::new();
         for (&node, report) in reports {
             match report.standing {
-                Standing::Idle => {}
-                Standing::Inside(access) => {
+                ClientState::Idle => {}
+                ClientState::Inside(access) => {
                     inside.insert(node, access);
                 }
-                Standing::Waiting { asked, patience, access } => {
+                ClientState::Waiting { asked, patience, access } => {
                     let place = queued.iter().position(|queued| *queued == node).unwrap_or(usize::MAX);
                     waiting.push(((place, asked, node), (patience, access)));
                 }
@@ -160,9 +160,9 @@ impl ViewStart {
 }
 
 /// An algorithm of this family that can continue in the next view.
-pub trait Succession: Protocol<Command = Command, Event = Event, Durable = ()> + OneOfMany<Floor = Floor> {
+pub trait ViewTransition: Protocol<Command = Command, Event = Event, Durable = ()> + OneOfMany<Floor = Floor> {
     /// Returns the state of its client.
-    fn standing(&self) -> Standing;
+    fn client_state(&self) -> ClientState;
 
     /// Returns the waiting nodes in the order in which this node would serve them, as far as it
     /// keeps a queue.
@@ -179,11 +179,11 @@ pub trait Succession: Protocol<Command = Command, Event = Event, Durable = ()> +
     fn start_view(&mut self, _out: &mut Effects<'_, Self>) {}
 }
 
-impl<P: Succession> InViews for P {
+impl<P: ViewTransition> InViews for P {
     type Report = Report;
 
     fn report(&self) -> Report {
-        Report { standing: self.standing(), floor: self.floor(), queue: self.queue() }
+        Report { standing: self.client_state(), floor: self.floor(), queue: self.queue() }
     }
 
     fn resume(
@@ -194,18 +194,18 @@ impl<P: Succession> InViews for P {
         reports: &BTreeMap<NodeId, Report>,
         out: &mut Effects<'_, Self>,
     ) {
-        let before = self.standing();
+        let before = self.client_state();
         let start = ViewStart::from_reports(view, reports);
         self.begin_view(me, &start);
         self.raise(&start.floor_of(me));
         self.start_view(out);
-        if let (Standing::Waiting { patience, access, .. }, Standing::Idle) = (before, self.standing()) {
+        if let (ClientState::Waiting { patience, access, .. }, ClientState::Idle) = (before, self.client_state()) {
             self.step(now, Input::Command(command(patience, access)), out);
         }
     }
 
-    fn holds(&self) -> bool {
-        matches!(self.standing(), Standing::Inside(_))
+    fn is_holder(&self) -> bool {
+        matches!(self.client_state(), ClientState::Inside(_))
     }
 
     fn forget(&mut self, me: NodeId, _ends: bool) {
@@ -234,7 +234,7 @@ impl Leased<Command> for Event {
         Some(Self::Extended { until })
     }
 
-    fn ends(command: &Command) -> bool {
+    fn is_release(command: &Command) -> bool {
         *command == Command::Release
     }
 }

@@ -74,7 +74,7 @@ const LEAST_WAIT: Duration = Duration::from_micros(1);
 
 /// Returns the unit of waiting times.
 fn unit(bounds: Bounds) -> Duration {
-    bounds.answer().max(LEAST_WAIT)
+    bounds.round_trip().max(LEAST_WAIT)
 }
 
 /// The order in which a node requests votes.
@@ -182,15 +182,15 @@ impl Protocol for Voting {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Start { incarnation, .. } => self.start(incarnation),
-            Input::Command(command) => match self.phase.understand(command) {
-                Wish::Enter(patience, _) => self.request(patience, out),
-                Wish::GiveUp => self.end("VO-7", Event::Cancelled, out),
-                Wish::Leave => self.end("VO-4", Event::Left, out),
-                Wish::Nonsense(refusal) => out.emit(Event::Refused(refusal)),
+            Input::Command(command) => match self.phase.interpret(command) {
+                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Cancel => self.end("VO-7", Event::Cancelled, out),
+                Intent::Release => self.end("VO-4", Event::Left, out),
+                Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => self.on_message(from, message, out),
             Input::Timer(Timer::Retry) => self.attempt("VO-6", out),
-            beyond_the_textbook!() => {}
+            ignored_inputs!() => {}
         }
         self.assert_invariants();
     }

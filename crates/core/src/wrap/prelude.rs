@@ -2,7 +2,7 @@
 
 pub(crate) use crate::bounds::Bounds;
 pub(crate) use crate::describe::{Class, Describe};
-pub(crate) use crate::effects::{Effect, Effects, Note, Order, Parcel, Sink};
+pub(crate) use crate::effects::{Effect, Effects, Note, Order, PayloadId, Sink};
 pub(crate) use crate::fixed::Fixed;
 pub(crate) use crate::group::{Epoch, Group};
 pub(crate) use crate::node::{Incarnation, NodeId};

@@ -11,7 +11,7 @@
 //! end state is a liveness property.
 
 use super::{Command, Event};
-use quorate_check::{Judged, News, Offer, Property, Story, Users};
+use quorate_check::{ClientStep, Clients, Judged, Offer, Property, StepRecord};
 use quorate_core::{Duration, NodeId, Time};
 
 /// The commanders of the two armies, which order the attack at any time.
@@ -29,12 +29,12 @@ pub(super) struct Commander {
     attacked: Option<Time>,
 }
 
-impl Users for Commanders {
+impl Clients for Commanders {
     type Command = Command;
     type Event = Event;
     type User = Commander;
 
-    fn begin(&self, _node: NodeId) -> Commander {
+    fn initial(&self, _node: NodeId) -> Commander {
         Commander { ordered: false, leader: None, attacked: None }
     }
 
@@ -42,16 +42,17 @@ impl Users for Commanders {
         if client.ordered { Vec::new() } else { vec![Offer { command: Command::Attack, obliged: true }] }
     }
 
-    fn hear(&self, client: &mut Commander, news: News<'_, Command, Event>, story: &mut Story) {
+    fn observe(&self, client: &mut Commander, news: ClientStep<'_, Command, Event>, story: &mut StepRecord) {
         match news {
-            News::Commands(Command::Attack) => client.ordered = true,
-            News::Told(Event::Leads { army }) => client.leader = Some(*army),
-            News::Told(Event::Attacks { .. }) => client.attacked = Some(story.now),
-            News::Crashed | News::Restarted | News::Gone(_) | News::Back(_) => {}
+            ClientStep::Issued(Command::Attack) => client.ordered = true,
+            ClientStep::Emitted(Event::Leads { army }) => client.leader = Some(*army),
+            ClientStep::Emitted(Event::Attacks { .. }) => client.attacked = Some(story.now),
+            ClientStep::Crashed | ClientStep::Restarted | ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => {
+            }
         }
     }
 
-    fn waits(&self, client: &Commander) -> bool {
+    fn is_waiting(&self, client: &Commander) -> bool {
         client.attacked.is_none()
     }
 

@@ -2,7 +2,7 @@
 
 use super::{ARMIES, Command, Event};
 use quorate_core::{Duration, NodeId, Time};
-use quorate_journal::moment::{Done, MessageId, Moment, Observer, Taken};
+use quorate_journal::moment::{MessageId, Moment, ObservedEffect, ObservedInput, Observer};
 use quorate_journal::settings::Length;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,7 +24,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     Ordered,
-    Heard { kind: String, sent: Time },
+    Received { kind: String, sent: Time },
     Did { rule: String, text: String },
     Leads(NodeId),
     Attacks,
@@ -34,7 +34,7 @@ impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.what {
             What::Ordered => f.write_str("is ordered to attack"),
-            What::Heard { kind, sent } => write!(f, "receives '{kind}' after {}", Length(self.time.since(*sent))),
+            What::Received { kind, sent } => write!(f, "receives '{kind}' after {}", Length(self.time.since(*sent))),
             What::Did { rule, text } => write!(f, "{rule} {text}"),
             What::Leads(army) => write!(f, "knows that army {army} leads"),
             What::Attacks => f.write_str("attacks"),
@@ -76,23 +76,23 @@ impl Observer<Command, Event> for Timeline {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
             Moment::Input { time, node, input, .. } => match input {
-                Taken::Command(Command::Attack) => self.add(*time, *node, What::Ordered),
-                Taken::Message { id, kind, .. } => {
+                ObservedInput::Command(Command::Attack) => self.add(*time, *node, What::Ordered),
+                ObservedInput::Message { id, kind, .. } => {
                     let sent = self.sent.remove(id).unwrap_or(*time);
-                    self.add(*time, *node, What::Heard { kind: (*kind).to_owned(), sent });
+                    self.add(*time, *node, What::Received { kind: (*kind).to_owned(), sent });
                 }
                 _ => {}
             },
             Moment::Effect { time, node, effect } => match effect {
-                Done::Send { sent, .. } => {
+                ObservedEffect::Send { sent, .. } => {
                     self.sent.insert(sent.id, *time);
                 }
-                Done::Rule { rule, text } => {
+                ObservedEffect::Rule { rule, text } => {
                     let (rule, text) = ((*rule).to_owned(), text.to_string());
                     self.add(*time, *node, What::Did { rule, text });
                 }
-                Done::Emit(Event::Leads { army }) => self.add(*time, *node, What::Leads(*army)),
-                Done::Emit(Event::Attacks { .. }) => self.add(*time, *node, What::Attacks),
+                ObservedEffect::Emit(Event::Leads { army }) => self.add(*time, *node, What::Leads(*army)),
+                ObservedEffect::Emit(Event::Attacks { .. }) => self.add(*time, *node, What::Attacks),
                 _ => {}
             },
             Moment::World { .. } => {}

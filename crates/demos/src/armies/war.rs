@@ -173,13 +173,13 @@ fn run(war: &War, commanders: Commanders, setup: Setup, only: Option<&str>) -> R
         threads: 1,
         memory: 1 << 30,
         reduce: true,
-        first: false,
+        stop_at_first: false,
         properties: only.map(|name| vec![name.to_owned()]),
     };
     let findings = checker.run(&effort, &mut |_, _| true);
     let mut verdicts = Vec::new();
     for verdict in &findings.verdicts {
-        let show = |example| checker.play(example, Timeline::default()).map_err(ArmiesError::Play);
+        let show = |example| checker.replay(example, Timeline::default()).map_err(ArmiesError::Play);
         let breach = verdict
             .counterexample
             .as_ref()
@@ -209,7 +209,7 @@ pub fn simulate(war: &War, seed: u64) -> Result<Timeline, ArmiesError> {
     }
     while world.advance() {
         // No client reacts: the observer records all that matters.
-        while world.next_news().is_some() {}
+        while world.next_client_event().is_some() {}
     }
     Ok(world.into_observer())
 }

@@ -86,8 +86,8 @@ impl Observer<Command, Event> for Ledger {
             Change::Enters { .. } => self.reads(time, node),
             Change::Leaves => self.writes(time, node),
             // A teller that crashes or is removed has not written: the customer keeps the money.
-            Change::Dies | Change::Loses => drop(self.open.remove(&node)),
-            Change::Asks(..) | Change::Extends { .. } | Change::GivesUp => {}
+            Change::Crashes | Change::Loses => drop(self.open.remove(&node)),
+            Change::Asks(..) | Change::Extends { .. } | Change::EndsWithoutEntry => {}
         }
     }
 }

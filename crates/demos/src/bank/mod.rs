@@ -34,7 +34,7 @@ use quorate_core::{Duration, Group};
 use quorate_journal::moment::Observer;
 use quorate_journal::settings::Latency;
 use quorate_journal::workload::Ending;
-use quorate_lab::experiment::{play, run_with};
+use quorate_lab::experiment::{run_with, simulate};
 use quorate_lab::mutex::MutexEntry;
 use quorate_lab::mutex::run::Pattern;
 use quorate_lab::mutex::{Mutex, Settings};
@@ -177,7 +177,7 @@ where
 }
 
 fn state(spec: &Spec<Mutex>, terms: &Terms) -> Statement {
-    let played = play(spec, Ledger::new(terms));
+    let played = simulate(spec, Ledger::new(terms));
     Statement::of(terms, played.ending, played.observer)
 }
 

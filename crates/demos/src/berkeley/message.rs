@@ -2,7 +2,7 @@
 
 use super::Shift;
 use quorate_core::election;
-use quorate_core::{Class, Describe, Epoch, Group, NodeId, Parcel, Time};
+use quorate_core::{Class, Describe, Epoch, Group, NodeId, PayloadId, Time};
 use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -53,16 +53,16 @@ impl<M: Describe> Describe for Message<M> {
         self.inner().and_then(Describe::on_behalf_of)
     }
 
-    fn parcel(&self) -> Option<Parcel> {
-        self.inner().and_then(Describe::parcel)
+    fn payload_id(&self) -> Option<PayloadId> {
+        self.inner().and_then(Describe::payload_id)
     }
 
-    fn again(&self) -> bool {
-        self.inner().is_some_and(Describe::again)
+    fn is_retransmission(&self) -> bool {
+        self.inner().is_some_and(Describe::is_retransmission)
     }
 
-    fn wrapped(&self) -> bool {
-        self.inner().is_some_and(Describe::wrapped)
+    fn is_wrapped(&self) -> bool {
+        self.inner().is_some_and(Describe::is_wrapped)
     }
 }
 

@@ -51,7 +51,7 @@ mod simulation;
 mod tests;
 
 pub use message::{Event, Message, Round, Timer};
-pub use observer::{Messages, Milestone, Report, RoundSeen, Sample, What};
+pub use observer::{Messages, Milestone, Report, RoundReport, Sample, What};
 pub use scenario::{BerkeleyError, NodeClock, Scenario};
 pub use shift::Shift;
 pub use simulation::run;

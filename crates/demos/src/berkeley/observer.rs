@@ -5,7 +5,7 @@ use super::{Event, Round, Shift};
 use quorate_core::election::{Command, Event as ElectionEvent};
 use quorate_core::{Duration, Epoch, Group, Incarnation, NodeId, Time};
 use quorate_journal::clocks::Clocks;
-use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
 use serde::Serialize;
 
 /// Number of samples of the spread between two rounds, if the run is short.
@@ -58,7 +58,7 @@ pub enum What {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RoundSeen {
+pub struct RoundReport {
     #[serde(rename = "at_ns")]
     pub at: Time,
     pub leader: NodeId,
@@ -84,7 +84,7 @@ pub struct Messages {
 pub struct Report {
     pub clocks: Vec<NodeClock>,
     pub milestones: Vec<Milestone>,
-    pub rounds: Vec<RoundSeen>,
+    pub rounds: Vec<RoundReport>,
     pub messages: Messages,
     pub samples: Vec<Sample>,
 }
@@ -105,7 +105,7 @@ pub(super) struct SpreadObserver {
     /// Since when there is no leader, if one crashed.
     leaderless: Option<Time>,
     milestones: Vec<Milestone>,
-    rounds: Vec<RoundSeen>,
+    rounds: Vec<RoundReport>,
     messages: Messages,
     samples: Vec<Sample>,
 }
@@ -223,7 +223,7 @@ impl SpreadObserver {
                 let (counted, far, silent) = (counted.clone(), far.clone(), silent.clone());
                 let before = self.spread(time);
                 let seen =
-                    RoundSeen { at: time, leader: node, round: *round, before, after: None, counted, far, silent };
+                    RoundReport { at: time, leader: node, round: *round, before, after: None, counted, far, silent };
                 self.rounds.push(seen);
             }
             Event::Election(ElectionEvent::Elected { leader, epoch, .. }) if *leader == node => {
@@ -249,13 +249,15 @@ impl Observer<Command, Event> for SpreadObserver {
         self.sample_until(moment.time());
         self.clocks.observe(moment);
         match moment {
-            Moment::Input { time, node, input: Taken::Start { incarnation, .. }, .. } => {
+            Moment::Input { time, node, input: ObservedInput::Start { incarnation, .. }, .. } => {
                 self.node_started(*time, *node, *incarnation);
             }
-            Moment::World { time, what: Happening::Crashed { node, .. } } => self.node_crashed(*time, *node),
-            Moment::Effect { time, node, effect: Done::Emit(event) } => self.event_emitted(*time, *node, event),
-            Moment::Effect { effect: Done::Send { sent, .. }, .. } => self.count_messages(sent.kind, 1),
-            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => {
+            Moment::World { time, what: WorldEvent::Crashed { node, .. } } => self.node_crashed(*time, *node),
+            Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => {
+                self.event_emitted(*time, *node, event)
+            }
+            Moment::Effect { effect: ObservedEffect::Send { sent, .. }, .. } => self.count_messages(sent.kind, 1),
+            Moment::Effect { node, effect: ObservedEffect::Multicast { to, sent }, .. } => {
                 self.count_messages(sent.kind, to.others(*node).count());
             }
             Moment::Input { .. } | Moment::World { .. } | Moment::Effect { .. } => {}

@@ -151,8 +151,8 @@ impl Scenario {
         let bounds = self.bounds();
         Terms {
             every: self.every,
-            wait: bounds.answer(),
-            tolerance: self.tolerance.unwrap_or(self.skew.times(2) + bounds.answer()),
+            wait: bounds.round_trip(),
+            tolerance: self.tolerance.unwrap_or(self.skew.times(2) + bounds.round_trip()),
             patience: self.patience.unwrap_or(self.every.times(PATIENCE)),
         }
     }

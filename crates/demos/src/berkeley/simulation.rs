@@ -43,7 +43,7 @@ pub fn run(scenario: &Scenario) -> Result<Report, BerkeleyError> {
     let end = Time::ZERO + scenario.length;
     while world.next_time().is_some_and(|next| next <= end) && world.advance() {
         // No client reacts: the observer records all that matters.
-        while world.next_news().is_some() {}
+        while world.next_client_event().is_some() {}
     }
     Ok(world.into_observer().report(end, clocks))
 }

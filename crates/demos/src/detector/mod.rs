@@ -32,7 +32,7 @@ use quorate_core::wrap::{Detector, Threshold, Watched};
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::{Chance, Fault, Latency, Length, SettingError, TimedFault, Unsynced};
-use quorate_journal::workload::News;
+use quorate_journal::workload::ClientEvent;
 use quorate_journal::workload::{Plan, Workload};
 use quorate_sim::run::{self, Limits};
 use quorate_sim::{Setup, Wire, World};
@@ -152,14 +152,14 @@ pub fn measure(conditions: &Conditions, detector: Detector) -> Result<Quality, D
 
 /// The silences that a series of detectors with a fixed bound allow, from one that is often wrong
 /// to one that is slow.
-pub fn usual_silences(period: Duration) -> Vec<Duration> {
+pub fn default_silences(period: Duration) -> Vec<Duration> {
     let percent = |percent: u64| Duration::from_nanos(period.nanos() / 100 * percent);
     [102, 105, 110, 125, 150, 200, 225, 300, 400, 600].into_iter().map(percent).collect()
 }
 
 /// The thresholds of a series of accrual detectors, from one that is often wrong to one that is
 /// slow.
-pub fn usual_thresholds() -> Vec<Threshold> {
+pub fn default_thresholds() -> Vec<Threshold> {
     let thousandths = [500, 1_000, 1_500, 2_000, 3_000, 5_000, 8_000, 12_000, 16_000, 20_000];
     thousandths.into_iter().filter_map(Threshold::from_thousandths).collect()
 }
@@ -169,7 +169,14 @@ struct NoWorkload;
 impl Workload<quorate_core::Never, DetectorEvent> for NoWorkload {
     fn begin(&mut self, _plan: &mut Plan<quorate_core::Never>) {}
 
-    fn hear(&mut self, _now: Time, _node: NodeId, _news: &News<DetectorEvent>, _plan: &mut Plan<quorate_core::Never>) {}
+    fn on_event(
+        &mut self,
+        _now: Time,
+        _node: NodeId,
+        _news: &ClientEvent<DetectorEvent>,
+        _plan: &mut Plan<quorate_core::Never>,
+    ) {
+    }
 
     fn is_done(&self) -> bool {
         false

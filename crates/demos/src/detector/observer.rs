@@ -3,7 +3,7 @@
 use super::quality::Quality;
 use super::reporter::DetectorEvent;
 use quorate_core::{Never, NodeId, Time};
-use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
 
 /// Compares each node's suspicions with the true state of the other nodes.
 pub(super) struct QualityObserver {
@@ -138,9 +138,11 @@ impl QualityObserver {
 impl Observer<Never, DetectorEvent> for QualityObserver {
     fn observe(&mut self, moment: &Moment<'_, Never, DetectorEvent>) {
         match moment {
-            Moment::Input { time, node, input: Taken::Start { .. }, .. } => self.node_started(*time, *node),
-            Moment::World { time, what: Happening::Crashed { node, .. } } => self.node_stopped(*time, *node),
-            Moment::Effect { time, node, effect: Done::Emit(event) } => self.event_emitted(*time, *node, **event),
+            Moment::Input { time, node, input: ObservedInput::Start { .. }, .. } => self.node_started(*time, *node),
+            Moment::World { time, what: WorldEvent::Crashed { node, .. } } => self.node_stopped(*time, *node),
+            Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => {
+                self.event_emitted(*time, *node, **event)
+            }
             Moment::Input { .. } | Moment::World { .. } | Moment::Effect { .. } => {}
         }
     }

@@ -1,10 +1,10 @@
 //! Properties of detectors that hold for any seed, and how their quality is counted.
 
 use super::observer::QualityObserver;
-use super::{Conditions, DetectorError, DetectorEvent, Quality, measure, usual_silences, usual_thresholds};
+use super::{Conditions, DetectorError, DetectorEvent, Quality, default_silences, default_thresholds, measure};
 use quorate_core::wrap::{Detector, Threshold};
 use quorate_core::{Bounds, Duration, Incarnation, NodeId, Time};
-use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
 use quorate_journal::settings::{Latency, Length};
 
 const fn ms(millis: u64) -> Duration {
@@ -60,7 +60,7 @@ fn crashed_nodes_are_suspected_despite_message_loss() {
             Conditions { loss: "20%".parse().unwrap(), latency: Latency::LongTail { median: ms(2) }, ..short(4, seed) };
         let period = conditions.period();
         for detector in
-            [Detector::FixedBound { period, bound: period.times(2) }, Detector::accrual(period, Threshold::USUAL)]
+            [Detector::FixedBound { period, bound: period.times(2) }, Detector::accrual(period, Threshold::DEFAULT)]
         {
             let quality = measure(&conditions, detector).unwrap();
             assert_eq!((quality.missed, quality.detections), (0, 12), "seed {seed}, {detector:?}");
@@ -73,10 +73,10 @@ fn crashed_nodes_are_suspected_despite_message_loss() {
 fn a_longer_timeout_makes_either_detector_more_accurate() {
     let conditions = Conditions { loss: "5%".parse().unwrap(), length: Duration::from_secs(300), ..short(4, 3) };
     let period = conditions.period();
-    let fixed = usual_silences(period)
+    let fixed = default_silences(period)
         .into_iter()
         .map(|silence| Detector::FixedBound { period, bound: Duration::from_nanos(silence.nanos() - period.nanos()) });
-    let accrual = usual_thresholds().into_iter().map(|threshold| Detector::accrual(period, threshold));
+    let accrual = default_thresholds().into_iter().map(|threshold| Detector::accrual(period, threshold));
     for detectors in [fixed.collect::<Vec<_>>(), accrual.collect()] {
         let found: Vec<_> = detectors.iter().map(|detector| measure(&conditions, *detector).unwrap()).collect();
         let (first, last) = (&found[0], &found[found.len() - 1]);
@@ -90,7 +90,7 @@ fn a_longer_timeout_makes_either_detector_more_accurate() {
 #[test]
 fn the_same_seed_measures_the_same() {
     let conditions = Conditions { loss: "10%".parse().unwrap(), ..short(3, 5) };
-    let detector = Detector::accrual(conditions.period(), Threshold::USUAL);
+    let detector = Detector::accrual(conditions.period(), Threshold::DEFAULT);
     assert_eq!(measure(&conditions, detector), measure(&conditions, detector));
     let other = Conditions { seed: 6, ..conditions.clone() };
     assert_ne!(measure(&conditions, detector), measure(&other, detector));
@@ -110,7 +110,7 @@ fn a_suspicion_of_a_paused_node_is_a_mistake() {
 #[test]
 fn invalid_conditions_are_refused_with_a_message() {
     let message = |conditions: Conditions| {
-        measure(&conditions, Detector::accrual(ms(50), Threshold::USUAL)).unwrap_err().to_string()
+        measure(&conditions, Detector::accrual(ms(50), Threshold::DEFAULT)).unwrap_err().to_string()
     };
     assert_eq!(message(Conditions::new(1)), "--nodes must be at least 2; got 1.");
     assert!(message(Conditions::new(1_001)).contains("at most 1000"));
@@ -121,7 +121,7 @@ fn invalid_conditions_are_refused_with_a_message() {
     assert!(message(Conditions { length: ms(10), ..Conditions::new(3) }).contains("for 20 crashes"));
     let faults = vec!["crash 9 at 1s".parse().unwrap()];
     assert!(matches!(
-        measure(&Conditions { faults, ..Conditions::new(3) }, Detector::accrual(ms(50), Threshold::USUAL)),
+        measure(&Conditions { faults, ..Conditions::new(3) }, Detector::accrual(ms(50), Threshold::DEFAULT)),
         Err(DetectorError::Setting(_))
     ));
 }
@@ -135,19 +135,19 @@ impl Timeline {
     }
 
     fn starts(mut self, millis: i64, node: u32) -> Self {
-        let input = Taken::Start { incarnation: Incarnation(1), blank: false };
+        let input = ObservedInput::Start { incarnation: Incarnation(1), blank: false };
         self.0.observe(&Moment::Input { time: at(millis), now: at(millis), node: number(node), input });
         self
     }
 
     fn crashes(mut self, millis: i64, node: u32) -> Self {
-        let what = Happening::Crashed { node: number(node), lost_writes: 0 };
+        let what = WorldEvent::Crashed { node: number(node), lost_writes: 0 };
         self.0.observe(&Moment::World { time: at(millis), what });
         self
     }
 
     fn emits(mut self, millis: i64, node: u32, event: DetectorEvent) -> Self {
-        self.0.observe(&Moment::Effect { time: at(millis), node: number(node), effect: Done::Emit(&event) });
+        self.0.observe(&Moment::Effect { time: at(millis), node: number(node), effect: ObservedEffect::Emit(&event) });
         self
     }
 

@@ -28,7 +28,7 @@ pub struct Ending {
 impl Outcomes {
     /// Whether every run ends with this value of the counter, never has two threads in the critical
     /// section, and never gets stuck.
-    pub fn are_only(&self, right: i64) -> bool {
+    pub fn always_end_with(&self, right: i64) -> bool {
         self.endings.keys().eq([&right]) && self.two_inside.is_none() && self.stuck.is_none()
     }
 }

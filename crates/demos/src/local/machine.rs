@@ -153,7 +153,7 @@ impl Race {
     }
 
     /// The value of the counter at the end if no update is lost.
-    pub const fn right(&self) -> i64 {
+    pub const fn expected(&self) -> i64 {
         self.right
     }
 
@@ -239,7 +239,7 @@ impl Race {
 
     /// The run with this schedule. It ends early if the schedule names a thread that cannot
     /// continue.
-    pub fn play(&self, schedule: &Schedule) -> Run {
+    pub fn run_schedule(&self, schedule: &Schedule) -> Run {
         let mut next = schedule.0.iter();
         let none = usize::MAX;
         let choose = |ready: &[Thread]| {

@@ -8,7 +8,7 @@ use quorate_core::mutex::{Command, Event};
 use quorate_core::{Bounds, Duration, Group, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::{Chance, Fault, Latency, TimedFault, Unsynced};
-use quorate_journal::workload::News;
+use quorate_journal::workload::ClientEvent;
 use quorate_journal::workload::{Plan, Workload};
 use quorate_sim::run::{self, Limits};
 use quorate_sim::{Setup, Wire, World};
@@ -94,8 +94,8 @@ impl Workload<Command, Event> for TwoClients {
         plan.command(self.rival_asks, self.rival, Command::Try);
     }
 
-    fn hear(&mut self, _now: Time, node: NodeId, news: &News<Event>, _plan: &mut Plan<Command>) {
-        let is_entry = matches!(news, News::Told(Event::Entered { .. }));
+    fn on_event(&mut self, _now: Time, node: NodeId, news: &ClientEvent<Event>, _plan: &mut Plan<Command>) {
+        let is_entry = matches!(news, ClientEvent::Emitted(Event::Entered { .. }));
         if node == self.first {
             self.entered[0] |= is_entry;
         } else if node == self.rival {

@@ -27,9 +27,9 @@ mod situation;
 mod tests;
 
 pub use name::Name;
-pub use parse::MOST_BYTES;
+pub use parse::MAX_BYTES;
 pub use parse_error::{ParseError, Problem};
 pub use reason::{Reason, Wait};
-pub use report::{Found, Report, Round, Victim};
+pub use report::{FoundDeadlock, Report, Round, Victim};
 pub use search::SearchError;
 pub use situation::{Process, Resource, Situation};

@@ -8,7 +8,7 @@ use quorate_core::deadlock::Need;
 use quorate_journal::settings::nearest;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub const MOST_BYTES: usize = 1 << 20;
+pub const MAX_BYTES: usize = 1 << 20;
 
 const MAX_NAME_CHARACTERS: usize = 100;
 
@@ -20,8 +20,8 @@ const END: &str = "the end of the line";
 
 impl Situation {
     pub fn read(bytes: &[u8]) -> Result<Self, ParseError> {
-        if bytes.len() > MOST_BYTES {
-            return Err(ParseError { line: 1, column: 1, what: Problem::TooLong { most: MOST_BYTES } });
+        if bytes.len() > MAX_BYTES {
+            return Err(ParseError { line: 1, column: 1, what: Problem::TooLong { most: MAX_BYTES } });
         }
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let before = bytes.get(..error.valid_up_to()).unwrap_or_default();

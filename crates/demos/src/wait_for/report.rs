@@ -5,7 +5,7 @@ use super::reason::{Wait, list};
 use super::search::{Search, SearchError};
 use super::situation::Situation;
 use quorate_core::Time;
-use quorate_core::deadlock::{Deadlock, Need, Policy, Shape, Stake};
+use quorate_core::deadlock::{AbortCost, Deadlock, Need, Policy, Shape};
 use quorate_journal::settings::nearest;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ type Held<'a> = BTreeMap<&'a Name, Vec<&'a Name>>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
-    pub deadlocks: Vec<Found>,
+    pub deadlocks: Vec<FoundDeadlock>,
     /// Processes that are in no deadlock but wait for ever, because they wait for one that is.
     pub stuck_behind: Vec<Wait>,
     pub waiting: Vec<Wait>,
@@ -27,7 +27,7 @@ pub struct Report {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Found {
+pub struct FoundDeadlock {
     pub shape: Shape,
     /// Its members and their waits; a cycle in its order.
     pub waits: Vec<Wait>,
@@ -37,7 +37,7 @@ pub struct Found {
 /// previous one.
 const MAX_ROUNDS: usize = 100;
 
-impl Found {
+impl FoundDeadlock {
     /// Its members, each once.
     pub fn members(&self) -> Vec<&Name> {
         let mut members: Vec<&Name> = self.waits.iter().map(|wait| &wait.who).collect();
@@ -68,9 +68,9 @@ impl Situation {
     pub fn report(&self, policy: Policy) -> Result<Report, SearchError> {
         let search = Search::of(self)?;
         let stuck = search.graph.stuck();
-        let deadlocks: Vec<Found> =
+        let deadlocks: Vec<FoundDeadlock> =
             search.graph.deadlocks().into_iter().map(|deadlock| self.found(&search, deadlock)).collect();
-        let members: BTreeSet<&Name> = deadlocks.iter().flat_map(Found::members).collect();
+        let members: BTreeSet<&Name> = deadlocks.iter().flat_map(FoundDeadlock::members).collect();
         let behind = stuck.iter().filter(|who| !members.contains(who));
         let stuck_behind = behind.filter_map(|who| self.wait(&search, who, |on| stuck.contains(on))).collect();
         let others = || self.processes.keys().filter(|who| !stuck.contains(*who));
@@ -80,12 +80,12 @@ impl Situation {
         Ok(Report { deadlocks, stuck_behind, waiting, free, policy, rounds, notes: self.notes() })
     }
 
-    fn found(&self, search: &Search, Deadlock { shape, waits }: Deadlock<Name>) -> Found {
+    fn found(&self, search: &Search, Deadlock { shape, waits }: Deadlock<Name>) -> FoundDeadlock {
         let explain = |(who, need): (Name, Need<Name>)| {
             let reason = search.reason(&who, &need);
             Wait::new(who, need, reason, self)
         };
-        Found { shape, waits: waits.into_iter().map(explain).collect() }
+        FoundDeadlock { shape, waits: waits.into_iter().map(explain).collect() }
     }
 
     /// The first wait of a process, restricted to the processes that `is_one` accepts.
@@ -140,7 +140,7 @@ impl Situation {
         let Some(who) = policy.choose(of.iter().cloned().zip(costs.iter().copied())) else { return Ok(None) };
         let own = of.iter().position(|member| *member == who).and_then(|place| costs.get(place));
         let is_tied =
-            |abort_cost: &&Stake| own.is_some_and(|own| cost_value(policy, own) == cost_value(policy, abort_cost));
+            |abort_cost: &&AbortCost| own.is_some_and(|own| cost_value(policy, own) == cost_value(policy, abort_cost));
         let ties = costs.iter().filter(is_tied).count();
         let why = own.map(|own| why(policy, own, ties, of.len())).unwrap_or_default();
         let lets_go = held.get(&who).into_iter().flatten().map(|name| Name::clone(name)).collect();
@@ -148,7 +148,7 @@ impl Situation {
     }
 
     /// The cost of aborting a process, as far as the policy needs it.
-    fn abort_cost(&self, policy: Policy, who: &Name, held: &Held<'_>) -> Result<Stake, SearchError> {
+    fn abort_cost(&self, policy: Policy, who: &Name, held: &Held<'_>) -> Result<AbortCost, SearchError> {
         let known = self.processes.get(who).copied().unwrap_or_default();
         let is_known = match policy {
             Policy::Youngest => known.born.is_some(),
@@ -160,7 +160,7 @@ impl Situation {
         }
         let locks = u32::try_from(held.get(who).map_or(0, Vec::len)).unwrap_or(u32::MAX);
         let born = Time::from_nanos(i64::from(known.born.unwrap_or_default()));
-        Ok(Stake { born, locks, priority: known.priority.unwrap_or_default() })
+        Ok(AbortCost { born, locks, priority: known.priority.unwrap_or_default() })
     }
 
     /// Notes on wanted resources without a holder whose name resembles another one's.
@@ -178,7 +178,7 @@ impl Situation {
     }
 }
 
-fn cost_value(policy: Policy, abort_cost: &Stake) -> i64 {
+fn cost_value(policy: Policy, abort_cost: &AbortCost) -> i64 {
     match policy {
         Policy::Youngest => abort_cost.born.nanos(),
         Policy::FewestLocks => i64::from(abort_cost.locks),
@@ -187,7 +187,7 @@ fn cost_value(policy: Policy, abort_cost: &Stake) -> i64 {
 }
 
 /// Explains the choice of this victim, given the number of ties and of members.
-fn why(policy: Policy, own: &Stake, ties: usize, members: usize) -> String {
+fn why(policy: Policy, own: &AbortCost, ties: usize, members: usize) -> String {
     let value = cost_value(policy, own);
     let reason = match policy {
         Policy::Youngest => format!("began last, at {value}"),

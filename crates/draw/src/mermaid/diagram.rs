@@ -8,7 +8,7 @@ use crate::scene::{Arrow, Cause, Head, Lane, Mark, Omitted, Scene, Step, Tail};
 use crate::timeline::{ItemKind, TimelineItem, timeline};
 use quorate_core::{Class, Time};
 use quorate_journal::role::Role;
-use quorate_journal::words::{Sort, millis};
+use quorate_journal::words::{TextKind, millis};
 use std::collections::BTreeSet;
 
 /// Colour of a partition, faint enough for light and dark pages.
@@ -128,7 +128,7 @@ impl<'a> SequenceDiagram<'a> {
             1 => self.note_over_all(&["1 more node does not fit into the diagram, select fewer nodes".into()]),
             more => self.note_over_all(&[format!("{more} more nodes do not fit into the diagram, select fewer nodes")]),
         }
-        let has_rules = self.scene.steps.iter().any(|step| step.parts.iter().any(|(sort, _)| *sort == Sort::Rule));
+        let has_rules = self.scene.steps.iter().any(|step| step.parts.iter().any(|(sort, _)| *sort == TextKind::Rule));
         if self.detail == Detail::Less && has_rules {
             self.note_over_all(&["The notes of rules do not fit into the diagram".into()]);
         }
@@ -209,9 +209,9 @@ impl<'a> SequenceDiagram<'a> {
             None => lines.push(step.input.clone()),
         }
         let shown = step.parts.iter().filter(|(sort, _)| match sort {
-            Sort::Rule => self.detail == Detail::All,
-            Sort::Event | Sort::Queue => true,
-            Sort::Input | Sort::Send | Sort::Control | Sort::World => false,
+            TextKind::Rule => self.detail == Detail::All,
+            TextKind::Event | TextKind::Queue => true,
+            TextKind::Input | TextKind::Send | TextKind::Control | TextKind::World => false,
         });
         lines.extend(shown.map(|(_, text)| text.clone()));
         self.note(step.lane, step.place.time, lines);

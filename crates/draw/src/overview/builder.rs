@@ -3,7 +3,7 @@
 use super::{Bin, NodeRow, Overview, Shares};
 use crate::scene::{Band, Heading, Omitted};
 use quorate_core::{Class, Duration, NodeId, Time};
-use quorate_journal::moment::{Done, Happening, Moment, Sent, receivers};
+use quorate_journal::moment::{Moment, ObservedEffect, Sent, WorldEvent, receivers};
 use quorate_journal::role::{Role, Roles};
 
 /// Maximum number of bins.
@@ -85,7 +85,7 @@ impl OverviewBuilder {
             Moment::World { what, .. } => self.count_world(what, &mut found),
         };
         if let Some(node) = node
-            && self.change(node, roles.of(node), time)
+            && self.change(node, roles.role(node), time)
         {
             found.chosen = 1;
         }
@@ -101,11 +101,11 @@ impl OverviewBuilder {
         (self.begin, self.latest) = (Some(time), time);
         for (index, member) in self.members.iter_mut().enumerate() {
             if let Some(role) = member {
-                *role = roles.of(NodeId::from_index(index));
+                *role = roles.role(NodeId::from_index(index));
             }
         }
         for row in &mut self.rows {
-            (row.role, row.since) = (roles.of(row.node), time);
+            (row.role, row.since) = (roles.role(row.node), time);
         }
     }
 
@@ -180,40 +180,40 @@ impl OverviewBuilder {
         }
     }
 
-    fn count_effect<E>(&self, node: NodeId, effect: &Done<'_, E>, found: &mut Bin) {
+    fn count_effect<E>(&self, node: NodeId, effect: &ObservedEffect<'_, E>, found: &mut Bin) {
         let mut count = |sent: &Sent<'_>, copies: usize| match sent.class {
             Class::Algorithm | Class::Announcement => found.messages = copies as u64,
             Class::Control => found.control = copies as u64,
         };
         let sends = self.has(node);
         match effect {
-            Done::Send { to, sent } => count(sent, usize::from(sends || self.has(*to))),
-            Done::Multicast { to, sent } => {
+            ObservedEffect::Send { to, sent } => count(sent, usize::from(sends || self.has(*to))),
+            ObservedEffect::Multicast { to, sent } => {
                 count(sent, receivers(to, sent.id).filter(|(to, _)| sends || self.has(*to)).count());
             }
-            Done::Save(_)
-            | Done::SetTimer { .. }
-            | Done::CancelTimer(_)
-            | Done::Emit(_)
-            | Done::Rule { .. }
-            | Done::Handed { .. }
-            | Done::Told(_)
-            | Done::HoldBack { .. } => {}
+            ObservedEffect::Save(_)
+            | ObservedEffect::SetTimer { .. }
+            | ObservedEffect::CancelTimer(_)
+            | ObservedEffect::Emit(_)
+            | ObservedEffect::Rule { .. }
+            | ObservedEffect::Delivered { .. }
+            | ObservedEffect::Membership(_)
+            | ObservedEffect::HoldBack { .. } => {}
         }
     }
 
-    fn count_world(&self, what: &Happening<'_>, found: &mut Bin) -> Option<NodeId> {
+    fn count_world(&self, what: &WorldEvent<'_>, found: &mut Bin) -> Option<NodeId> {
         match what {
-            Happening::Lost { id, to, .. } => {
+            WorldEvent::Lost { id, to, .. } => {
                 found.lost = u64::from(self.has(id.sender) || self.has(*to));
                 None
             }
-            Happening::Crashed { node, .. } => {
+            WorldEvent::Crashed { node, .. } => {
                 found.crashes = u64::from(self.has(*node));
                 Some(*node)
             }
-            Happening::Ended { node } | Happening::Paused { node } | Happening::Resumed { node } => Some(*node),
-            Happening::Duplicated { .. } | Happening::Changed { .. } => None,
+            WorldEvent::Ended { node } | WorldEvent::Paused { node } | WorldEvent::Resumed { node } => Some(*node),
+            WorldEvent::Duplicated { .. } | WorldEvent::Changed { .. } => None,
         }
     }
 

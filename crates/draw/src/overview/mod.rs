@@ -9,7 +9,7 @@ mod text;
 pub use builder::OverviewBuilder;
 pub use text::{Ink, draw as draw_text};
 
-use crate::scene::{Band, Breach, Heading, Omitted};
+use crate::scene::{Band, Heading, Omitted, Violation};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::role::Role;
 
@@ -29,7 +29,7 @@ pub struct Overview {
     pub more_nodes: usize,
     /// Lasting faults: partitions, link faults, full disks; the first ones if there are very many.
     pub bands: Vec<Band>,
-    pub violations: Vec<Breach>,
+    pub violations: Vec<Violation>,
     pub total: Bin,
     pub omitted: Omitted,
 }
@@ -50,7 +50,7 @@ pub struct Bin {
 
 impl Overview {
     /// Returns the violations within the time shown.
-    pub fn shown_violations(&self) -> Vec<&Breach> {
+    pub fn shown_violations(&self) -> Vec<&Violation> {
         self.violations.iter().filter(|violation| (self.from..=self.to).contains(&violation.time)).collect()
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Bin, NodeRow, Overview, ROLES, Shares};
 use crate::plural::counted;
-use crate::scene::{Band, Breach};
+use crate::scene::{Band, Violation};
 use crate::terminal::text::{fit, isolated, width};
 use quorate_core::Time;
 use quorate_journal::role::Role;
@@ -191,7 +191,8 @@ impl<'a> Page<'a> {
 
     fn list_violations(&mut self) {
         let seen = self.overview.shown_violations();
-        let line = |violation: &&Breach| format!("{VIOLATION} {} ms: {}", self.millis(violation.time), violation.text);
+        let line =
+            |violation: &&Violation| format!("{VIOLATION} {} ms: {}", self.millis(violation.time), violation.text);
         let lines: Vec<String> = seen.iter().take(MAX_LISTED).map(line).collect();
         lines.iter().for_each(|line| self.remark(Ink::Alarm, line));
         self.count_rest(seen.len(), "violation", "violations");

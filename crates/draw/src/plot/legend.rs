@@ -168,7 +168,7 @@ fn is_line(series: &Series, series_name: &str) -> bool {
 }
 
 fn samples(figure: &Figure, has_offsets: bool) -> Vec<(Sample, &str)> {
-    let Key { solid, ring, formula, reach, interval } = &figure.key;
+    let Key { solid, ring, formula, range: reach, interval } = &figure.key;
     let series = || figure.plots.iter().flat_map(|plot| &plot.series);
     let points = || series().flat_map(|series| &series.points);
     let found = [

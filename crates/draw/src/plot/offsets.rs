@@ -197,7 +197,7 @@ mod tests {
         plot.series[1].points.truncate(1);
         plot.series[0].points.remove(0);
         assert_eq!(shifts(&plot, 4000), [0, 0]);
-        plot.series[1].points[0] = Point::new(1000.0, 500.0).reach(400.0, 870.0);
+        plot.series[1].points[0] = Point::new(1000.0, 500.0).range(400.0, 870.0);
         assert_eq!(shifts(&plot, 4000), [-62, 62]);
     }
 

@@ -255,7 +255,7 @@ impl<'a> Panel<'a> {
         let kind = if point.mark == Mark::Ring { &self.key.ring } else { &self.key.solid };
         let mut parts =
             vec![series.name.clone(), kind.clone(), value(&self.plot.x, point.x), value(&self.plot.y, point.y)];
-        for (range, what) in [(point.reach, &self.key.reach), (point.interval, &self.key.interval)] {
+        for (range, what) in [(point.reach, &self.key.range), (point.interval, &self.key.interval)] {
             parts.extend(range.map(|Range { low, high }| format!("{what}: {} to {}", number(low), number(high))));
         }
         parts.retain(|part| !part.is_empty());

@@ -29,7 +29,7 @@ fn messages() -> Plot {
 
 fn delays() -> Plot {
     let delay = |name: &str| {
-        let points = SIZES.map(|n| Point::new(n, 2.0).reach(1.0, 3.0).interval(1.5, 2.5));
+        let points = SIZES.map(|n| Point::new(n, 2.0).range(1.0, 3.0).interval(1.5, 2.5));
         Series::new(name).points(points).points(SIZES.map(|n| Point::new(n, 2.0).ring()))
     };
     let plot = Plot::new("Delay").x(Axis::log("nodes").at_points()).y(Axis::linear("delay").unit("T").showing(0.0));
@@ -253,7 +253,7 @@ fn invalid_figures_are_refused() {
     let point = |x: f64, y: f64| Plot::new("p").y(Axis::log("m")).with(Series::new("s").points([Point::new(x, y)]));
     let many = (0..49).fold(Plot::new("p"), |plot, index| plot.with(Series::new(index.to_string())));
     let long = Plot::new("p").with(Series::new("s").points((0..20_001).map(|n| Point::new(f64::from(n), 1.0))));
-    let range = Plot::new("p").with(Series::new("s").points([Point::new(1.0, 1.0).reach(3.0, 2.0)]));
+    let range = Plot::new("p").with(Series::new("s").points([Point::new(1.0, 1.0).range(3.0, 2.0)]));
     let formula = Plot::new("p\u{1b}").with(Series::new("s\n").formula("f", [(1.0, f64::NAN)]));
     let refused = [
         Figure::new("f").svg(Theme::Auto),

@@ -1,7 +1,7 @@
 //! Widths and truncation of text, and its escaping.
 
 use crate::text::{Escaped, is_right_to_left, width_hundredths};
-use quorate_journal::words::clean;
+use quorate_journal::words::escape_controls;
 
 /// Returns an upper bound on the width of a text of this size in the common fonts, in pixels.
 pub(super) fn width(text: &str, size: i32) -> i32 {
@@ -15,7 +15,7 @@ pub(super) fn bold(size: i32) -> i32 {
 
 /// Truncates a text to a width in pixels. Returns it with whether it is complete.
 pub(super) fn fit(text: &str, size: i32, room: i32) -> (String, bool) {
-    let text = clean(text);
+    let text = escape_controls(text);
     if width(&text, size) <= room {
         return (text.into_owned(), true);
     }
@@ -32,7 +32,7 @@ pub(super) fn fit(text: &str, size: i32, room: i32) -> (String, bool) {
 
 /// Escapes a text for an SVG document.
 pub(super) fn escape(text: &str) -> String {
-    Escaped(&clean(text)).to_string()
+    Escaped(&escape_controls(text)).to_string()
 }
 
 /// Escapes a text, and isolates right-to-left text so that it does not reorder its surroundings.

@@ -2,7 +2,7 @@
 
 use super::ticks::number;
 use super::{Axis, Figure, Plot, Point, Scale, Series};
-use quorate_journal::words::clean;
+use quorate_journal::words::escape_controls;
 use thiserror::Error;
 
 /// Why a figure cannot be drawn.
@@ -51,15 +51,15 @@ pub(super) fn check(figure: &Figure) -> Result<(), PlotError> {
 
 fn check_plot(figure: &Figure, plot: &Plot) -> Result<(), PlotError> {
     let mut names = [&plot.title, &figure.title, &plot.y.name].into_iter();
-    let name = names.find(|name| !name.is_empty()).map_or("the plot".into(), |name| clean(name).into_owned());
+    let name = names.find(|name| !name.is_empty()).map_or("the plot".into(), |name| escape_controls(name).into_owned());
     if plot.series.len() > MAX_SERIES {
         return Err(PlotError::TooManySeries { plot: name, series: plot.series.len(), max: MAX_SERIES });
     }
     for series in &plot.series {
-        Validator { plot: &name, series: &clean(&series.name), x: &plot.x, y: &plot.y }.series(series)?;
+        Validator { plot: &name, series: &escape_controls(&series.name), x: &plot.x, y: &plot.y }.series(series)?;
     }
     for axis in [&plot.x, &plot.y] {
-        let validator = Validator { plot: &name, series: &clean(&axis.name), x: &plot.x, y: &plot.y };
+        let validator = Validator { plot: &name, series: &escape_controls(&axis.name), x: &plot.x, y: &plot.y };
         axis.shown.iter().try_for_each(|value| validator.value(axis, "a value to show", *value))?;
     }
     Ok(())

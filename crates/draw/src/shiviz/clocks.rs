@@ -2,9 +2,9 @@
 
 use super::pending::Pending;
 use crate::Window;
-use quorate_core::{Class, Incarnation, NodeId, Parcel, Time, VectorClock};
+use quorate_core::{Class, Incarnation, NodeId, PayloadId, Time, VectorClock};
 use quorate_journal::causality::Causality;
-use quorate_journal::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Sent, Taken};
+use quorate_journal::moment::{Loss, MessageId, Moment, ObservedEffect, ObservedInput, Observer, Sent, WorldEvent};
 use std::fmt::Write;
 
 /// Vector clocks of the nodes, and of the world as one more node.
@@ -43,7 +43,7 @@ impl VectorClocks {
             None => self.local_event(step.node),
         }
         for (from, parcel) in &step.handed {
-            self.effect(step.node, Done::Handed { from: *from, parcel: *parcel });
+            self.effect(step.node, ObservedEffect::Delivered { from: *from, parcel: *parcel });
         }
         for (to, id, parcel) in step.sent.iter().filter(|(_, id, _)| id.sender == step.node) {
             self.sends(*to, *id, *parcel);
@@ -55,16 +55,25 @@ impl VectorClocks {
         }
     }
 
-    fn sends(&mut self, to: NodeId, id: MessageId, parcel: Option<Parcel>) {
+    fn sends(&mut self, to: NodeId, id: MessageId, parcel: Option<PayloadId>) {
         let class = Class::Algorithm;
-        let sent =
-            Sent { id, kind: "", label: None, class, on_behalf_of: None, bytes: 0, parcel, again: false, body: &() };
-        self.effect(id.sender, Done::Send { to, sent });
+        let sent = Sent {
+            id,
+            kind: "",
+            label: None,
+            class,
+            on_behalf_of: None,
+            bytes: 0,
+            payload_id: parcel,
+            is_retransmission: false,
+            body: &(),
+        };
+        self.effect(id.sender, ObservedEffect::Send { to, sent });
     }
 
     /// Counts an event from which the node learns nothing.
     pub(super) fn local_event(&mut self, node: NodeId) {
-        self.input(node, Taken::DiskFull);
+        self.input(node, ObservedInput::DiskFull);
     }
 
     pub(super) fn world_event(&mut self) {
@@ -77,11 +86,11 @@ impl VectorClocks {
 
     /// Drops a lost message that the log does not show.
     pub(super) fn drop_message(&mut self, id: MessageId, to: NodeId) {
-        self.world_moment(Happening::Lost { id, to, why: Loss::Chance });
+        self.world_moment(WorldEvent::Lost { id, to, why: Loss::Chance });
     }
 
     pub(super) fn duplicate(&mut self, id: MessageId) {
-        self.world_moment(Happening::Duplicated { id });
+        self.world_moment(WorldEvent::Duplicated { id });
     }
 
     pub(super) fn write(&self, node: NodeId, window: &Window, line: &mut String) {
@@ -116,18 +125,18 @@ impl VectorClocks {
     }
 
     fn receives(&mut self, node: NodeId, id: MessageId, wrapped: bool) {
-        self.input(node, Taken::Message { id, kind: "", wrapped, life: Incarnation::FIRST });
+        self.input(node, ObservedInput::Message { id, kind: "", wrapped, life: Incarnation::FIRST });
     }
 
-    fn input(&mut self, node: NodeId, input: Taken<'_, ()>) {
+    fn input(&mut self, node: NodeId, input: ObservedInput<'_, ()>) {
         self.observe(&Moment::Input { time: Time::ZERO, now: Time::ZERO, node, input });
     }
 
-    fn effect(&mut self, node: NodeId, effect: Done<'_, ()>) {
+    fn effect(&mut self, node: NodeId, effect: ObservedEffect<'_, ()>) {
         self.observe(&Moment::Effect { time: Time::ZERO, node, effect });
     }
 
-    fn world_moment(&mut self, what: Happening<'_>) {
+    fn world_moment(&mut self, what: WorldEvent<'_>) {
         self.observe(&Moment::World { time: Time::ZERO, what });
     }
 

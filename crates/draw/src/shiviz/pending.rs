@@ -1,7 +1,7 @@
 //! A step whose effects are still being recorded; it is counted and written when complete.
 
-use quorate_core::{Incarnation, NodeId, Parcel, Time};
-use quorate_journal::moment::{Done, MessageId, Taken, receivers};
+use quorate_core::{Incarnation, NodeId, PayloadId, Time};
+use quorate_journal::moment::{MessageId, ObservedEffect, ObservedInput, receivers};
 use quorate_journal::words;
 use std::fmt::Display;
 
@@ -15,8 +15,8 @@ pub(super) struct Pending {
     /// The message it received, and whether only the parcels handed over in it carry information.
     pub(super) message: Option<(MessageId, bool)>,
     /// The parcels handed to the protocol, with their senders.
-    pub(super) handed: Vec<(NodeId, Parcel)>,
-    pub(super) sent: Vec<(NodeId, MessageId, Option<Parcel>)>,
+    pub(super) handed: Vec<(NodeId, PayloadId)>,
+    pub(super) sent: Vec<(NodeId, MessageId, Option<PayloadId>)>,
     /// Whether its input is local to the node.
     inner: bool,
     /// Whether it had an effect visible outside the node.
@@ -25,26 +25,35 @@ pub(super) struct Pending {
 
 impl Pending {
     /// Starts a step with this input. Only a shown step gets a text.
-    pub(super) fn new<C: Display>(time: Time, node: NodeId, input: &Taken<'_, C>, shown: bool) -> Self {
+    pub(super) fn new<C: Display>(time: Time, node: NodeId, input: &ObservedInput<'_, C>, shown: bool) -> Self {
         let (message, inner) = match input {
-            Taken::Message { id, wrapped, .. } => (Some((*id, *wrapped)), false),
-            Taken::Start { incarnation, blank } => (None, *incarnation == Incarnation::FIRST && !blank),
-            Taken::Timer(_) | Taken::Saved(_) | Taken::DiskFull | Taken::DiskFree => (None, true),
-            Taken::Command(_) | Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) | Taken::Lease(_) => (None, false),
+            ObservedInput::Message { id, wrapped, .. } => (Some((*id, *wrapped)), false),
+            ObservedInput::Start { incarnation, blank } => (None, *incarnation == Incarnation::FIRST && !blank),
+            ObservedInput::Timer(_) | ObservedInput::Saved(_) | ObservedInput::DiskFull | ObservedInput::DiskFree => {
+                (None, true)
+            }
+            ObservedInput::Command(_)
+            | ObservedInput::Suspect(_)
+            | ObservedInput::Trust(_)
+            | ObservedInput::View(_)
+            | ObservedInput::Lease(_) => (None, false),
         };
         let text = if shown { words::input(input) } else { String::new() };
         Self { time, node, shown, text, message, handed: Vec::new(), sent: Vec::new(), inner, seen: false }
     }
 
-    pub(super) fn add<E: Display>(&mut self, effect: &Done<'_, E>) {
+    pub(super) fn add<E: Display>(&mut self, effect: &ObservedEffect<'_, E>) {
         match effect {
-            Done::Send { to, sent } => self.sent.push((*to, sent.id, sent.parcel)),
-            Done::Multicast { to, sent } => {
-                self.sent.extend(receivers(to, sent.id).map(|(to, id)| (to, id, sent.parcel)));
+            ObservedEffect::Send { to, sent } => self.sent.push((*to, sent.id, sent.payload_id)),
+            ObservedEffect::Multicast { to, sent } => {
+                self.sent.extend(receivers(to, sent.id).map(|(to, id)| (to, id, sent.payload_id)));
             }
-            Done::Handed { from, parcel } => self.handed.push((*from, *parcel)),
-            Done::Emit(_) | Done::Rule { .. } | Done::HoldBack { .. } => self.seen = true,
-            Done::Save(_) | Done::SetTimer { .. } | Done::CancelTimer(_) | Done::Told(_) => {}
+            ObservedEffect::Delivered { from, parcel } => self.handed.push((*from, *parcel)),
+            ObservedEffect::Emit(_) | ObservedEffect::Rule { .. } | ObservedEffect::HoldBack { .. } => self.seen = true,
+            ObservedEffect::Save(_)
+            | ObservedEffect::SetTimer { .. }
+            | ObservedEffect::CancelTimer(_)
+            | ObservedEffect::Membership(_) => {}
         }
         if self.shown
             && let Some((_, text)) = words::effect(effect)

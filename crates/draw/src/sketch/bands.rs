@@ -18,7 +18,7 @@ impl Bands {
     /// Records a change that is described in the fault language. Returns false if the change
     /// neither starts nor ends a lasting fault. Faults that ended before the window are dropped.
     pub(super) fn record(&mut self, text: &str, place: Place, before_window: bool) -> bool {
-        let text = words::clean(text);
+        let text = words::escape_controls(text);
         if text == "heal" {
             let (cuts, others) = self.open.drain(..).partition(|band| band.is_cut);
             self.open = others;

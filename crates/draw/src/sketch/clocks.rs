@@ -5,7 +5,7 @@
 
 use quorate_core::{Clock, Incarnation, NodeId, VectorClock};
 use quorate_journal::causality::Causality;
-use quorate_journal::moment::{Done, Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer};
 
 /// Maximum group size with vector clocks; larger ones are unreadable and take much memory for the
 /// messages in flight.
@@ -35,7 +35,7 @@ impl Clocks {
         let small = nodes <= MAX_NODES;
         Self {
             is_single_process,
-            logical: Causality::of(nodes),
+            logical: Causality::with_clocks(nodes),
             vectors: small.then(|| Causality::new(nodes)),
             boots: vec![Boot::Counts; if small { nodes } else { 0 }],
         }
@@ -45,7 +45,7 @@ impl Clocks {
         if self.is_single_process && !matches!(moment, Moment::Input { .. }) {
             return;
         }
-        let first = matches!(moment, Moment::Input { input: Taken::Start { incarnation, .. }, .. } if *incarnation == Incarnation::FIRST);
+        let first = matches!(moment, Moment::Input { input: ObservedInput::Start { incarnation, .. }, .. } if *incarnation == Incarnation::FIRST);
         // A step that depends on a first start is later than 0.
         if !first {
             self.logical.observe(moment);
@@ -60,7 +60,7 @@ impl Clocks {
                     (false, Boot::Counts | Boot::Silent) => {}
                 });
             }
-            Moment::Effect { node, effect: Done::Send { .. } | Done::Multicast { .. }, .. } => {
+            Moment::Effect { node, effect: ObservedEffect::Send { .. } | ObservedEffect::Multicast { .. }, .. } => {
                 let boot = self.boots.get_mut(node.index()).filter(|boot| **boot == Boot::Pending);
                 boot.into_iter().for_each(|boot| *boot = Boot::Counts);
             }

@@ -36,10 +36,10 @@ impl SentMessage {
     /// picture shows it.
     pub(super) fn new(from: NodeId, sent: &Sent<'_>, view: Option<Epoch>, with_body: bool) -> Self {
         let body = if with_body { Rc::from(&*shortened(&words::json(&sent.body), MAX_BODY)) } else { Rc::from("") };
-        let again = sent.again;
+        let again = sent.is_retransmission;
         let report = view.filter(|_| sent.class == Class::Control && sent.kind == "report");
-        let kind = Rc::from(&*shortened(&words::clean(sent.kind), MAX_KIND));
-        let label = |label: String| Rc::from(&*shortened(&words::clean(&label), MAX_KIND));
+        let kind = Rc::from(&*shortened(&words::escape_controls(sent.kind), MAX_KIND));
+        let label = |label: String| Rc::from(&*shortened(&words::escape_controls(&label), MAX_KIND));
         let label = sent.label.map(|words| label(words.to_string()));
         Self { from, kind, label, class: sent.class, again, body, report }
     }

@@ -17,7 +17,7 @@ pub(super) struct LaneState {
 
 impl LaneState {
     pub(super) fn new<C, E>(roles: &Roles<C, E>, node: NodeId) -> Self {
-        Self { role: roles.of(node), underlying: roles.standing(node) }
+        Self { role: roles.role(node), underlying: roles.family_role(node) }
     }
 }
 

@@ -13,7 +13,7 @@ mod views;
 
 use crate::Window;
 use crate::overview::{Overview, OverviewBuilder};
-use crate::scene::{Arrow, Breach, Cause, Head, Heading, Mark, MarkKind, Place, Scene, Tail};
+use crate::scene::{Arrow, Cause, Head, Heading, Mark, MarkKind, Place, Scene, Tail, Violation};
 use bands::Bands;
 use clocks::Clocks;
 use in_flight::{InFlightMessage, InFlightMessages, SentMessage};
@@ -21,9 +21,11 @@ use lanes::{LaneState, Lanes};
 use pending_step::PendingStep;
 use queues::{QueueContents, Queues};
 use quorate_core::{NodeId, Time};
-use quorate_journal::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken, receivers};
+use quorate_journal::moment::{
+    MessageId, Moment, ObservedEffect, ObservedInput, Observer, Sent, WorldEvent, receivers,
+};
 use quorate_journal::record::Header;
-use quorate_journal::role::{Roles, Stands};
+use quorate_journal::role::{RoleUpdate, Roles};
 use quorate_journal::words;
 use std::fmt::Display;
 use views::ViewTracker;
@@ -42,17 +44,17 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { window: Window::default(), quiet: false, max_steps: MOST_STEPS, overview: false }
+        Self { window: Window::default(), quiet: false, max_steps: MAX_STEPS, overview: false }
     }
 }
 
 /// Default maximum number of steps and marks in a scene; a larger diagram is unreadable.
-pub const MOST_STEPS: usize = 400;
+pub const MAX_STEPS: usize = 400;
 
 /// Maximum number of messages in a scene; more arrows are unreadable.
-pub const MOST_ARROWS: usize = 1_200;
+pub const MAX_ARROWS: usize = 1_200;
 /// Maximum number of lanes in a scene; more do not fit on a page.
-pub const MOST_LANES: usize = 100;
+pub const MAX_LANES: usize = 100;
 
 /// A finished picture's data.
 #[derive(Clone, Debug)]
@@ -64,7 +66,7 @@ pub enum Drawing {
 
 impl Drawing {
     /// Marks where a property was violated.
-    pub fn blame(&mut self, violation: Breach) {
+    pub fn add_violation(&mut self, violation: Violation) {
         match self {
             Self::Scene(scene) => scene.violations.push(violation),
             Self::Overview(overview) => overview.violations.push(violation),
@@ -73,7 +75,7 @@ impl Drawing {
 }
 
 /// Observes a run and builds a [`Drawing`] of it.
-pub struct Sketch<C, E> {
+pub struct SceneBuilder<C, E> {
     options: Options,
     scene: Scene,
     roles: Roles<C, E>,
@@ -96,8 +98,8 @@ pub struct Sketch<C, E> {
     last: Option<Time>,
 }
 
-impl<C: Display, E: Display> Sketch<C, E> {
-    pub fn new(header: &Header, heading: Heading, stands: Stands<C, E>, options: Options) -> Self {
+impl<C: Display, E: Display> SceneBuilder<C, E> {
+    pub fn new(header: &Header, heading: Heading, stands: RoleUpdate<C, E>, options: Options) -> Self {
         let members = options.window.members(header.nodes);
         let scene = Scene { heading, origin: Time::from_nanos(header.origin), ..Scene::default() };
         Self {
@@ -145,7 +147,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
         if self.options.window.nodes.is_empty() {
             lanes::drop_idle(&mut scene);
         }
-        if scene.lanes.len() > MOST_LANES {
+        if scene.lanes.len() > MAX_LANES {
             let Scene { heading, origin, bands, omitted, .. } = scene;
             return Drawing::Overview(Box::new(self.overview.finish(heading, origin, (from, to), bands, omitted)));
         }
@@ -215,7 +217,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
     /// Discards the scene's data once it is too large to draw.
     fn check_limits(&mut self) {
         let things = self.scene.steps.len() + self.scene.marks.len() + self.bands.count();
-        if !self.full && (things > self.options.max_steps || self.in_flight.arrows() > MOST_ARROWS) {
+        if !self.full && (things > self.options.max_steps || self.in_flight.arrows() > MAX_ARROWS) {
             self.full = true;
             self.scene.steps = Vec::new();
             self.scene.marks = Vec::new();
@@ -226,18 +228,18 @@ impl<C: Display, E: Display> Sketch<C, E> {
         }
     }
 
-    fn input(&mut self, time: Time, node: NodeId, input: &Taken<'_, C>) {
-        if let Taken::Start { .. } = input {
+    fn input(&mut self, time: Time, node: NodeId, input: &ObservedInput<'_, C>) {
+        if let ObservedInput::Start { .. } = input {
             self.set_queue(time, node, QueueContents::default());
         }
         if !self.shows(time) {
-            if let Taken::Message { id, .. } = input {
+            if let ObservedInput::Message { id, .. } = input {
                 self.in_flight.end_copy(*id, node);
             }
             return;
         }
         let mut pending = PendingStep::new(self.line, self.place(time), node, input);
-        if let Taken::Message { id, .. } = input {
+        if let ObservedInput::Message { id, .. } = input {
             pending.cause = Cause::Message(self.receive(*id, node));
         }
         self.pending = self.lanes.index(node).map(|_| pending);
@@ -296,13 +298,13 @@ impl<C: Display, E: Display> Sketch<C, E> {
         }
     }
 
-    fn world(&mut self, time: Time, what: &Happening<'_>) {
+    fn world(&mut self, time: Time, what: &WorldEvent<'_>) {
         // The hold-back queue is in memory, so a crash empties it.
-        if let Happening::Crashed { node, .. } | Happening::Ended { node } = what {
+        if let WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } = what {
             self.set_queue(time, *node, QueueContents::default());
         }
         match what {
-            Happening::Lost { id, to, why } => {
+            WorldEvent::Lost { id, to, why } => {
                 let at = self.place(time);
                 if let Some((message, repeated)) = self.in_flight.end_copy(*id, *to)
                     && self.shows(time)
@@ -310,12 +312,12 @@ impl<C: Display, E: Display> Sketch<C, E> {
                     self.end_message(*id, &message, repeated, Head::Lost { why: *why, at });
                 }
             }
-            Happening::Duplicated { id } => self.in_flight.duplicate(*id),
-            Happening::Crashed { node, .. } => self.mark(time, Some(*node), MarkKind::Crashed, what),
-            Happening::Ended { node } => self.mark(time, Some(*node), MarkKind::Ended, what),
-            Happening::Paused { node } => self.mark(time, Some(*node), MarkKind::Paused, what),
-            Happening::Resumed { node } => self.mark(time, Some(*node), MarkKind::Resumed, what),
-            Happening::Changed { text } => {
+            WorldEvent::Duplicated { id } => self.in_flight.duplicate(*id),
+            WorldEvent::Crashed { node, .. } => self.mark(time, Some(*node), MarkKind::Crashed, what),
+            WorldEvent::Ended { node } => self.mark(time, Some(*node), MarkKind::Ended, what),
+            WorldEvent::Paused { node } => self.mark(time, Some(*node), MarkKind::Paused, what),
+            WorldEvent::Resumed { node } => self.mark(time, Some(*node), MarkKind::Resumed, what),
+            WorldEvent::Changed { text } => {
                 let (place, before) = (self.place(time), self.options.window.is_before(time));
                 let is_band = self.options.window.is_after(time) || self.bands.record(text, place, before);
                 self.scene.omitted.bands = self.bands.left_out();
@@ -326,7 +328,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
         }
     }
 
-    fn mark(&mut self, time: Time, node: Option<NodeId>, kind: MarkKind, what: &Happening<'_>) {
+    fn mark(&mut self, time: Time, node: Option<NodeId>, kind: MarkKind, what: &WorldEvent<'_>) {
         let lane = node.and_then(|node| self.lanes.index(node));
         if !self.shows(time) || (node.is_some() && lane.is_none()) {
             return;
@@ -338,18 +340,18 @@ impl<C: Display, E: Display> Sketch<C, E> {
         }
     }
 
-    fn effect(&mut self, time: Time, node: NodeId, effect: &Done<'_, E>) {
+    fn effect(&mut self, time: Time, node: NodeId, effect: &ObservedEffect<'_, E>) {
         match effect {
-            Done::Send { to, sent } => self.sent(time, node, sent, [(*to, sent.id)].into_iter()),
-            Done::Multicast { to, sent } => self.sent(time, node, sent, receivers(to, sent.id)),
-            Done::Save(_)
-            | Done::SetTimer { .. }
-            | Done::CancelTimer(_)
-            | Done::Emit(_)
-            | Done::Rule { .. }
-            | Done::Handed { .. }
-            | Done::Told(_) => {}
-            Done::HoldBack { count, names } => {
+            ObservedEffect::Send { to, sent } => self.sent(time, node, sent, [(*to, sent.id)].into_iter()),
+            ObservedEffect::Multicast { to, sent } => self.sent(time, node, sent, receivers(to, sent.id)),
+            ObservedEffect::Save(_)
+            | ObservedEffect::SetTimer { .. }
+            | ObservedEffect::CancelTimer(_)
+            | ObservedEffect::Emit(_)
+            | ObservedEffect::Rule { .. }
+            | ObservedEffect::Delivered { .. }
+            | ObservedEffect::Membership(_) => {}
+            ObservedEffect::HoldBack { count, names } => {
                 self.set_queue(time, node, QueueContents::new(*count, &names.to_string()));
             }
         }
@@ -359,7 +361,7 @@ impl<C: Display, E: Display> Sketch<C, E> {
     }
 }
 
-impl<C: Display, E: Display> Observer<C, E> for Sketch<C, E> {
+impl<C: Display, E: Display> Observer<C, E> for SceneBuilder<C, E> {
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         let time = moment.time();
         if !matches!(moment, Moment::Effect { .. }) {

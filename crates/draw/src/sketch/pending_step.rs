@@ -3,9 +3,9 @@
 use super::views::{ADMIT_RULE, BEGIN_RULE, REMOVED_RULE};
 use crate::scene::{Cause, Place, Step};
 use quorate_core::{Incarnation, NodeId};
-use quorate_journal::moment::{Done, Taken};
+use quorate_journal::moment::{ObservedEffect, ObservedInput};
 use quorate_journal::role::Role;
-use quorate_journal::words::{self, Sort};
+use quorate_journal::words::{self, TextKind};
 use std::fmt::Display;
 
 /// A step that is not complete yet.
@@ -17,7 +17,7 @@ pub(super) struct PendingStep {
     input: String,
     rules: Vec<(String, String)>,
     events: Vec<String>,
-    parts: Vec<(Sort, String)>,
+    parts: Vec<(TextKind, String)>,
     sends: bool,
     revoked: bool,
     input_kind: InputKind,
@@ -35,58 +35,62 @@ enum InputKind {
 }
 
 impl PendingStep {
-    pub(super) fn new<C: Display>(line: u64, place: Place, node: NodeId, input: &Taken<'_, C>) -> Self {
+    pub(super) fn new<C: Display>(line: u64, place: Place, node: NodeId, input: &ObservedInput<'_, C>) -> Self {
         let cause = match input {
-            Taken::Start { incarnation, blank } => Cause::Start { again: *blank || *incarnation != Incarnation::FIRST },
-            Taken::Command(_) => Cause::Command,
-            Taken::Message { .. } => Cause::Message(None),
-            Taken::Timer(_) => Cause::Timer,
-            Taken::Saved(_) | Taken::DiskFull | Taken::DiskFree => Cause::Disk,
-            Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) | Taken::Lease(_) => Cause::Membership,
+            ObservedInput::Start { incarnation, blank } => {
+                Cause::Start { again: *blank || *incarnation != Incarnation::FIRST }
+            }
+            ObservedInput::Command(_) => Cause::Command,
+            ObservedInput::Message { .. } => Cause::Message(None),
+            ObservedInput::Timer(_) => Cause::Timer,
+            ObservedInput::Saved(_) | ObservedInput::DiskFull | ObservedInput::DiskFree => Cause::Disk,
+            ObservedInput::Suspect(_) | ObservedInput::Trust(_) | ObservedInput::View(_) | ObservedInput::Lease(_) => {
+                Cause::Membership
+            }
         };
         let input_kind = match input {
-            Taken::Lease(_) => InputKind::Lease,
-            Taken::View(_) => InputKind::View,
-            Taken::Start { .. }
-            | Taken::Command(_)
-            | Taken::Message { .. }
-            | Taken::Timer(_)
-            | Taken::Saved(_)
-            | Taken::Suspect(_)
-            | Taken::Trust(_)
-            | Taken::DiskFull
-            | Taken::DiskFree => InputKind::Other,
+            ObservedInput::Lease(_) => InputKind::Lease,
+            ObservedInput::View(_) => InputKind::View,
+            ObservedInput::Start { .. }
+            | ObservedInput::Command(_)
+            | ObservedInput::Message { .. }
+            | ObservedInput::Timer(_)
+            | ObservedInput::Saved(_)
+            | ObservedInput::Suspect(_)
+            | ObservedInput::Trust(_)
+            | ObservedInput::DiskFull
+            | ObservedInput::DiskFree => InputKind::Other,
         };
         let (rules, events, parts) = Default::default();
         let input = words::input(input);
         Self { node, cause, line, place, input, rules, events, parts, sends: false, revoked: false, input_kind }
     }
 
-    pub(super) fn add<E: Display>(&mut self, effect: &Done<'_, E>) {
+    pub(super) fn add<E: Display>(&mut self, effect: &ObservedEffect<'_, E>) {
         let Some((sort, text)) = words::effect(effect) else { return };
         // The picture shows when a lease ends, so its timer adds nothing.
-        if let Done::SetTimer { timer, .. } | Done::CancelTimer(timer) = effect
+        if let ObservedEffect::SetTimer { timer, .. } | ObservedEffect::CancelTimer(timer) = effect
             && self.input_kind != InputKind::Other
             && words::json(timer) == "lease"
         {
             return;
         }
         match effect {
-            Done::Rule { rule, text } => {
-                let (rule, text) = (words::clean(rule), text.to_string());
-                self.rules.push((rule.into_owned(), words::clean(&text).into_owned()));
+            ObservedEffect::Rule { rule, text } => {
+                let (rule, text) = (words::escape_controls(rule), text.to_string());
+                self.rules.push((rule.into_owned(), words::escape_controls(&text).into_owned()));
             }
-            Done::Emit(_) => {
+            ObservedEffect::Emit(_) => {
                 self.revoked |= self.rules.last().is_some_and(|(rule, _)| rule == REMOVED_RULE);
                 self.events.push(text.clone());
             }
-            Done::Send { .. } | Done::Multicast { .. } => self.sends = true,
-            Done::Save(_)
-            | Done::SetTimer { .. }
-            | Done::CancelTimer(_)
-            | Done::Handed { .. }
-            | Done::Told(_)
-            | Done::HoldBack { .. } => {}
+            ObservedEffect::Send { .. } | ObservedEffect::Multicast { .. } => self.sends = true,
+            ObservedEffect::Save(_)
+            | ObservedEffect::SetTimer { .. }
+            | ObservedEffect::CancelTimer(_)
+            | ObservedEffect::Delivered { .. }
+            | ObservedEffect::Membership(_)
+            | ObservedEffect::HoldBack { .. } => {}
         }
         self.parts.push((sort, text));
     }
@@ -95,7 +99,7 @@ impl PendingStep {
     /// start.
     pub(super) fn is_quiet(&self) -> bool {
         let is_local = matches!(self.cause, Cause::Timer | Cause::Disk | Cause::Start { again: false });
-        is_local && !self.sends && self.parts.iter().all(|(sort, _)| *sort == Sort::Control)
+        is_local && !self.sends && self.parts.iter().all(|(sort, _)| *sort == TextKind::Control)
     }
 
     /// Whether the lines of leases and views already show it: a lease renewal, or the first view of
@@ -103,7 +107,7 @@ impl PendingStep {
     pub(super) fn is_implied(&self, founding: bool) -> bool {
         let is_implied_rule = |rule: &str| founding && [ADMIT_RULE, BEGIN_RULE].contains(&rule);
         let membership = self.input_kind != InputKind::Other;
-        let queues = self.parts.iter().any(|(sort, _)| *sort == Sort::Queue);
+        let queues = self.parts.iter().any(|(sort, _)| *sort == TextKind::Queue);
         membership
             && !self.sends
             && !self.revoked

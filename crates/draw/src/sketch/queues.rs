@@ -18,7 +18,7 @@ pub(super) struct QueueContents {
 
 impl QueueContents {
     pub(super) fn new(count: usize, names: &str) -> Self {
-        let name = |name: &str| shortened(&words::clean(name), MAX_NAME_CHARS).into_owned();
+        let name = |name: &str| shortened(&words::escape_controls(name), MAX_NAME_CHARS).into_owned();
         let names = names.split(", ").filter(|name| !name.is_empty() && count > 0);
         Self { count, names: names.map(name).take(MAX_NAMES.min(count)).collect() }
     }

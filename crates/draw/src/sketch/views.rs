@@ -4,8 +4,8 @@
 //! VW-5), so it works for every family and algorithm.
 
 use crate::scene::{InactiveReason, InactiveSpan, Lease, Place, Scene, Span, ViewSpan};
-use quorate_core::{Epoch, Incarnation, NodeId, Time, Told, View};
-use quorate_journal::moment::{Done, Happening, Moment, Taken};
+use quorate_core::{Epoch, Incarnation, MembershipNote, NodeId, Time, View};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, WorldEvent};
 use quorate_journal::role::Role;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -122,27 +122,33 @@ impl ViewTracker {
                 self.now = *now;
                 self.update_lease_end(*node, *time, *now, place);
                 match input {
-                    Taken::Start { incarnation, .. } => self.start(*node, *incarnation, place),
-                    Taken::View(view) => self.install_view(*node, view, place),
-                    Taken::Lease(until) => self.renew(*node, *until, *now, place),
-                    Taken::Command(_)
-                    | Taken::Message { .. }
-                    | Taken::Timer(_)
-                    | Taken::Saved(_)
-                    | Taken::Suspect(_)
-                    | Taken::Trust(_)
-                    | Taken::DiskFull
-                    | Taken::DiskFree => {}
+                    ObservedInput::Start { incarnation, .. } => self.start(*node, *incarnation, place),
+                    ObservedInput::View(view) => self.install_view(*node, view, place),
+                    ObservedInput::Lease(until) => self.renew(*node, *until, *now, place),
+                    ObservedInput::Command(_)
+                    | ObservedInput::Message { .. }
+                    | ObservedInput::Timer(_)
+                    | ObservedInput::Saved(_)
+                    | ObservedInput::Suspect(_)
+                    | ObservedInput::Trust(_)
+                    | ObservedInput::DiskFull
+                    | ObservedInput::DiskFree => {}
                 }
             }
             // A node that is part of the membership service notifies itself.
-            Moment::Effect { node, effect: Done::Told(Told::View(view)), .. } => self.install_view(*node, view, place),
-            Moment::Effect { node, effect: Done::Told(Told::Lease(until)), .. } => {
+            Moment::Effect { node, effect: ObservedEffect::Membership(MembershipNote::View(view)), .. } => {
+                self.install_view(*node, view, place)
+            }
+            Moment::Effect { node, effect: ObservedEffect::Membership(MembershipNote::Lease(until)), .. } => {
                 self.renew(*node, *until, self.now, place);
             }
-            Moment::Effect { node, effect: Done::Rule { rule: BEGIN_RULE, .. }, .. } => self.begin_acting(*node, place),
-            Moment::Effect { node, effect: Done::Rule { rule: FREEZE_RULE, .. }, .. } => self.end_lease(*node, place),
-            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
+            Moment::Effect { node, effect: ObservedEffect::Rule { rule: BEGIN_RULE, .. }, .. } => {
+                self.begin_acting(*node, place)
+            }
+            Moment::Effect { node, effect: ObservedEffect::Rule { rule: FREEZE_RULE, .. }, .. } => {
+                self.end_lease(*node, place)
+            }
+            Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
                 self.crash(*node, place);
             }
             Moment::Effect { .. } | Moment::World { .. } => {}

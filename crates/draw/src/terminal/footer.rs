@@ -2,7 +2,7 @@
 
 use super::symbols;
 use super::text::width;
-use super::{Ink, Page};
+use super::{Page, TextStyle};
 use crate::overview::ROLES;
 use crate::plural::counted;
 use crate::scene::{Head, InactiveReason, MarkKind, Omitted, Scene, Tail};
@@ -11,17 +11,20 @@ use quorate_journal::role::Role;
 pub(super) fn write(page: &mut Page<'_>, scene: &Scene) {
     let omitted = &scene.omitted;
     if omitted.after > 0 {
-        page.remark(Ink::Faint, &format!("… {}", counted(omitted.after, "later journal line")));
+        page.remark(TextStyle::Faint, &format!("… {}", counted(omitted.after, "later journal line")));
     }
     if page.layout.lanes.is_empty() && !scene.lanes.is_empty() {
         let nodes = counted(scene.lanes.len() as u64, "node");
-        page.remark(Ink::Alarm, &format!("{nodes} do not fit side by side, so this is a list. Select fewer nodes."));
+        page.remark(
+            TextStyle::Alarm,
+            &format!("{nodes} do not fit side by side, so this is a list. Select fewer nodes."),
+        );
     } else {
         legend(page, &items(scene));
     }
     // Lines before and after are counted above and below the picture.
     if let Some(left_out) = (Omitted { before: 0, after: 0, ..*omitted }).summary() {
-        page.remark(Ink::Faint, &left_out);
+        page.remark(TextStyle::Faint, &left_out);
     }
 }
 
@@ -32,14 +35,14 @@ fn legend(page: &mut Page<'_>, items: &[String]) {
     let mut line = String::new();
     for item in items {
         if !line.is_empty() && width(&line) + width(BETWEEN) + width(item) > limit {
-            page.remark(Ink::Faint, &std::mem::take(&mut line));
+            page.remark(TextStyle::Faint, &std::mem::take(&mut line));
         }
         if !line.is_empty() {
             line.push_str(BETWEEN);
         }
         line.push_str(item);
     }
-    page.remark(Ink::Faint, &line);
+    page.remark(TextStyle::Faint, &line);
 }
 
 fn items(scene: &Scene) -> Vec<String> {

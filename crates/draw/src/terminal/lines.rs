@@ -1,6 +1,6 @@
 //! The lines of the picture, one per event.
 
-use super::Ink;
+use super::TextStyle;
 use super::layout::Layout;
 use super::row::TextRow;
 use super::symbols;
@@ -9,12 +9,12 @@ use crate::scene::{Arrow, Cause, Head, InactiveReason, Lane, Mark, Place, Scene,
 use crate::timeline::{ItemKind, TimelineItem};
 use quorate_core::Class;
 use quorate_journal::role::Role;
-use quorate_journal::words::{Sort, millis};
+use quorate_journal::words::{TextKind, millis};
 
 /// A line of the picture: its columns and the texts after them.
 pub(super) struct Line {
     pub(super) row: TextRow,
-    pub(super) words: Vec<(Ink, String)>,
+    pub(super) words: Vec<(TextStyle, String)>,
 }
 
 /// How an arrow ends on the current line. Of a duplicated message, one copy may arrive and another
@@ -57,10 +57,10 @@ impl<'a> LineWriter<'a> {
     /// earlier. `None` if there are none and other lines follow.
     pub(super) fn opening(&self, is_empty: bool) -> Option<Line> {
         let view_spans = self.scene.view_spans.iter().filter(|view_span| view_span.from.time < self.scene.from);
-        let view_spans = view_spans.map(|view_span| (Ink::Heading, format!("{} continues", view_span.view)));
+        let view_spans = view_spans.map(|view_span| (TextStyle::Heading, format!("{} continues", view_span.view)));
         let bands = self.open_bands.iter().filter_map(|band| self.scene.bands.get(*band));
         let words: Vec<_> =
-            view_spans.chain(bands.map(|band| (Ink::Alarm, format!("{} continues", band.text)))).collect();
+            view_spans.chain(bands.map(|band| (TextStyle::Alarm, format!("{} continues", band.text)))).collect();
         (is_empty || !words.is_empty()).then(|| Line { row: self.lanes(), words })
     }
 
@@ -92,7 +92,7 @@ impl<'a> LineWriter<'a> {
         let mut row = self.lanes();
         self.arrow(&mut row, arrow, End::Open);
         let text = format!("{} → {} is in flight", symbols::label(arrow), self.name(arrow.to));
-        Line { row, words: vec![(Ink::Faint, text)] }
+        Line { row, words: vec![(TextStyle::Faint, text)] }
     }
 
     /// Advances all lanes to a position. `itself` includes changes by the step or mark there.
@@ -118,7 +118,7 @@ impl<'a> LineWriter<'a> {
         let mut row = self.lanes();
         let time = millis(self.scene.relative(item.place.time));
         if self.last_time.as_ref() != Some(&time) {
-            row.put(self.layout.time.saturating_sub(time.len()), Ink::Faint, &time);
+            row.put(self.layout.time.saturating_sub(time.len()), TextStyle::Faint, &time);
             self.last_time = Some(time);
         }
         row
@@ -128,11 +128,11 @@ impl<'a> LineWriter<'a> {
         let mut row = TextRow::new(self.layout.words);
         for band in &self.open_bands {
             if let Some(column) = self.layout.bar(*band) {
-                row.put_char(column, Ink::Alarm, '┃');
+                row.put_char(column, TextStyle::Alarm, '┃');
             }
         }
         for (lane, (column, (_, role))) in self.layout.lanes.iter().zip(&self.roles).enumerate() {
-            row.put_char(*column, Ink::Role(*role), self.line(lane, *role));
+            row.put_char(*column, TextStyle::Role(*role), self.line(lane, *role));
         }
         row
     }
@@ -162,26 +162,26 @@ impl<'a> LineWriter<'a> {
         };
         let named = arrow.is_some_and(|arrow| self.arrow(&mut row, arrow, End::Here));
         if let Some(column) = self.layout.lane(step.lane) {
-            row.put_char(column, Ink::Role(step.role), symbols::step(step));
+            row.put_char(column, TextStyle::Role(step.role), symbols::step(step));
         }
         let mut words = Vec::new();
         if self.layout.lanes.is_empty() {
-            words.push((Ink::Heading, format!("node {}", self.name(step.lane))));
+            words.push((TextStyle::Heading, format!("node {}", self.name(step.lane))));
         }
         if !named {
-            words.push((Ink::Part(Sort::Input), step.input.clone()));
+            words.push((TextStyle::Part(TextKind::Input), step.input.clone()));
         }
-        words.extend(step.parts.iter().map(|(sort, text)| (Ink::Part(*sort), text.clone())));
+        words.extend(step.parts.iter().map(|(sort, text)| (TextStyle::Part(*sort), text.clone())));
         Line { row, words }
     }
 
     fn mark(&self, mut row: TextRow, mark: &Mark) -> Line {
         let symbol = symbols::mark(mark.kind);
         match mark.lane.and_then(|lane| self.layout.lane(lane)) {
-            Some(column) => row.put_char(column, Ink::Alarm, symbol),
-            None => self.horizontal_line(&mut row, Ink::Alarm, symbol),
+            Some(column) => row.put_char(column, TextStyle::Alarm, symbol),
+            None => self.horizontal_line(&mut row, TextStyle::Alarm, symbol),
         }
-        Line { row, words: vec![(Ink::Part(Sort::World), mark.text.clone())] }
+        Line { row, words: vec![(TextStyle::Part(TextKind::World), mark.text.clone())] }
     }
 
     fn lost(&self, mut row: TextRow, arrow: &Arrow) -> Line {
@@ -191,19 +191,19 @@ impl<'a> LineWriter<'a> {
             Head::Step(_) | Head::Open => String::new(),
         };
         let text = format!("{} → {}: {why}", symbols::label(arrow), self.name(arrow.to));
-        Line { row, words: vec![(Ink::Part(Sort::World), text)] }
+        Line { row, words: vec![(TextStyle::Part(TextKind::World), text)] }
     }
 
     fn view(&self, mut row: TextRow, view_span: usize) -> Line {
-        self.horizontal_line(&mut row, Ink::Heading, symbols::VIEW);
+        self.horizontal_line(&mut row, TextStyle::Heading, symbols::VIEW);
         let text = self.scene.view_spans.get(view_span).map(|view_span| view_span.view.to_string()).unwrap_or_default();
-        Line { row, words: vec![(Ink::Heading, text)] }
+        Line { row, words: vec![(TextStyle::Heading, text)] }
     }
 
     fn violation(&self, mut row: TextRow, violation: usize) -> Line {
-        self.horizontal_line(&mut row, Ink::Alarm, symbols::VIOLATION);
+        self.horizontal_line(&mut row, TextStyle::Alarm, symbols::VIOLATION);
         let text = self.scene.violations.get(violation).map(|violation| violation.text.clone()).unwrap_or_default();
-        Line { row, words: vec![(Ink::Alarm, format!("{} {text}", symbols::LOST))] }
+        Line { row, words: vec![(TextStyle::Alarm, format!("{} {text}", symbols::LOST))] }
     }
 
     fn edge(&mut self, mut row: TextRow, band: usize, begins: bool) -> Line {
@@ -211,22 +211,22 @@ impl<'a> LineWriter<'a> {
         if begins {
             self.open_bands.push(band);
         }
-        self.horizontal_line(&mut row, Ink::Alarm, symbols::EDGE);
+        self.horizontal_line(&mut row, TextStyle::Alarm, symbols::EDGE);
         if let Some(column) = self.layout.bar(band) {
             for between in column..self.layout.lanes.first().copied().unwrap_or_default() {
                 if !self.is_occupied(between) {
-                    row.put_char(between, Ink::Alarm, symbols::EDGE);
+                    row.put_char(between, TextStyle::Alarm, symbols::EDGE);
                 }
             }
-            row.put_char(column, Ink::Alarm, if begins { '┏' } else { '┗' });
+            row.put_char(column, TextStyle::Alarm, if begins { '┏' } else { '┗' });
         }
         let text = self.scene.bands.get(band).map(|band| band.text.clone()).unwrap_or_default();
         let text = if begins { text } else { format!("end of {text}") };
-        Line { row, words: vec![(Ink::Part(Sort::World), text)] }
+        Line { row, words: vec![(TextStyle::Part(TextKind::World), text)] }
     }
 
     /// Draws a horizontal line behind all lanes.
-    fn horizontal_line(&self, row: &mut TextRow, ink: Ink, symbol: char) {
+    fn horizontal_line(&self, row: &mut TextRow, ink: TextStyle, symbol: char) {
         if let (Some(first), Some(last)) = (self.layout.lanes.first(), self.layout.lanes.last()) {
             for column in (first.saturating_sub(1)..last + 2).filter(|column| !self.is_occupied(*column)) {
                 row.put_char(column, ink, symbol);
@@ -253,8 +253,8 @@ impl<'a> LineWriter<'a> {
         }
         let right = from < to;
         let ink = match arrow.class {
-            Class::Algorithm | Class::Announcement => Ink::Message,
-            Class::Control => Ink::Control,
+            Class::Algorithm | Class::Announcement => TextStyle::Message,
+            Class::Control => TextStyle::Control,
         };
         let shaft = if arrow.tail == Tail::Before { symbols::OLD_SHAFT } else { symbols::SHAFT };
         let tip = if right { to - 1 } else { to + 1 };
@@ -265,11 +265,11 @@ impl<'a> LineWriter<'a> {
         for (lane, column) in self.layout.lanes.iter().enumerate() {
             if (first..=last).contains(column) {
                 let role = self.role(lane);
-                row.put_char(*column, Ink::Role(role), symbols::crossing(role, shaft));
+                row.put_char(*column, TextStyle::Role(role), symbols::crossing(role, shaft));
             }
         }
         let role = self.role(arrow.from);
-        row.put_char(from, Ink::Role(role), symbols::branch(role, right));
+        row.put_char(from, TextStyle::Role(role), symbols::branch(role, right));
         match end {
             End::Here => row.put_char(tip, ink, symbols::head(right, false)),
             End::Open => row.put_char(tip, ink, symbols::head(right, true)),
@@ -282,9 +282,9 @@ impl<'a> LineWriter<'a> {
     fn draw_loss(&self, row: &mut TextRow, tip: usize, right: bool) {
         let loss_distance = self.loss_distance();
         for offset in 0..loss_distance {
-            row.put_char(if right { tip - offset } else { tip + offset }, Ink::Faint, ' ');
+            row.put_char(if right { tip - offset } else { tip + offset }, TextStyle::Faint, ' ');
         }
-        row.put_char(if right { tip - loss_distance } else { tip + loss_distance }, Ink::Alarm, symbols::LOST);
+        row.put_char(if right { tip - loss_distance } else { tip + loss_distance }, TextStyle::Alarm, symbols::LOST);
     }
 
     /// Distance between a lost message's arrow and the receiver's lane.
@@ -300,7 +300,7 @@ impl<'a> LineWriter<'a> {
     }
 
     /// Writes a message's name into the gap nearest to its sender that has room for it.
-    fn put_label(&self, row: &mut TextRow, arrow: &Arrow, end: End, ink: Ink) -> bool {
+    fn put_label(&self, row: &mut TextRow, arrow: &Arrow, end: End, ink: TextStyle) -> bool {
         let label = symbols::label(arrow);
         let columns = width(&label);
         let pitch = self.pitch();

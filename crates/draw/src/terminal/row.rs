@@ -1,7 +1,7 @@
 //! One line of the picture, column by column.
 
 use super::text::{isolated, width};
-use super::{Ink, Paint};
+use super::{Paint, TextStyle};
 
 /// A line that is being drawn. A text wider than one column covers the columns after it.
 pub(super) struct TextRow {
@@ -10,17 +10,17 @@ pub(super) struct TextRow {
 
 #[derive(Clone)]
 struct Cell {
-    ink: Ink,
+    ink: TextStyle,
     text: String,
 }
 
 impl TextRow {
     pub(super) fn new(columns: usize) -> Self {
-        Self { cells: vec![Cell { ink: Ink::Faint, text: " ".into() }; columns] }
+        Self { cells: vec![Cell { ink: TextStyle::Faint, text: " ".into() }; columns] }
     }
 
     /// Writes a text at a column. A text that does not fit is left out.
-    pub(super) fn put(&mut self, column: usize, ink: Ink, text: &str) {
+    pub(super) fn put(&mut self, column: usize, ink: TextStyle, text: &str) {
         let Some(covered) = self.cells.get_mut(column..column + width(text).max(1)) else { return };
         for cell in covered.iter_mut() {
             *cell = Cell { ink, text: String::new() };
@@ -30,7 +30,7 @@ impl TextRow {
         }
     }
 
-    pub(super) fn put_char(&mut self, column: usize, ink: Ink, sign: char) {
+    pub(super) fn put_char(&mut self, column: usize, ink: TextStyle, sign: char) {
         self.put(column, ink, sign.encode_utf8(&mut [0; 4]));
     }
 

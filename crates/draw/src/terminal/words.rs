@@ -1,8 +1,8 @@
 //! Texts of a line, shortened to the available width.
 
-use super::Ink;
+use super::TextStyle;
 use super::text::width;
-use quorate_journal::words::Sort;
+use quorate_journal::words::TextKind;
 
 /// Separator between two texts.
 pub(super) const BETWEEN: &str = " · ";
@@ -12,21 +12,21 @@ const LOCAL_PREFIXES: [&str; 3] = ["saves ", "sets timer ", "cancels timer "];
 
 /// Shortens texts to `room` columns. Control effects are dropped first, then sends (the arrows show
 /// them), then the notes of rules except their ids. Client events stay longest.
-pub(super) fn shortened(words: &[(Ink, String)], room: usize) -> Vec<(Ink, String)> {
+pub(super) fn shortened(words: &[(TextStyle, String)], room: usize) -> Vec<(TextStyle, String)> {
     let mut words = merge_sends(words);
     if total(&words) > room {
-        words.retain(|(ink, _)| *ink != Ink::Part(Sort::Control));
+        words.retain(|(ink, _)| *ink != TextStyle::Part(TextKind::Control));
     }
-    let there = |sort| words.iter().any(|(ink, _)| *ink == Ink::Part(sort));
-    let (has_rules, has_events) = (there(Sort::Rule), there(Sort::Event));
+    let there = |sort| words.iter().any(|(ink, _)| *ink == TextStyle::Part(sort));
+    let (has_rules, has_events) = (there(TextKind::Rule), there(TextKind::Event));
     if total(&words) > room && (has_rules || has_events) {
-        words.retain(|(ink, _)| *ink != Ink::Part(Sort::Send));
+        words.retain(|(ink, _)| *ink != TextStyle::Part(TextKind::Send));
     }
     for index in (0..words.len()).rev() {
         if total(&words) <= room {
             break;
         }
-        if let Some((Ink::Part(Sort::Rule), text)) = words.get_mut(index)
+        if let Some((TextStyle::Part(TextKind::Rule), text)) = words.get_mut(index)
             && let Some(end) = text.find(' ').filter(|_| has_events)
         {
             text.truncate(end);
@@ -35,15 +35,15 @@ pub(super) fn shortened(words: &[(Ink, String)], room: usize) -> Vec<(Ink, Strin
     words
 }
 
-fn total(words: &[(Ink, String)]) -> usize {
+fn total(words: &[(TextStyle, String)]) -> usize {
     let all: usize = words.iter().map(|(_, text)| width(text) + width(BETWEEN)).sum();
     all.saturating_sub(width(BETWEEN))
 }
 
 /// Merges consecutive sends of the same message to several receivers, ignoring local effects in
 /// between.
-fn merge_sends(words: &[(Ink, String)]) -> Vec<(Ink, String)> {
-    let mut merged: Vec<(Ink, String)> = Vec::with_capacity(words.len());
+fn merge_sends(words: &[(TextStyle, String)]) -> Vec<(TextStyle, String)> {
+    let mut merged: Vec<(TextStyle, String)> = Vec::with_capacity(words.len());
     for (ink, text) in words {
         match split_receivers(*ink, text).and_then(|(kind, to)| Some((previous_send(&mut merged, *ink, kind)?, to))) {
             Some((before, to)) => {
@@ -57,12 +57,12 @@ fn merge_sends(words: &[(Ink, String)]) -> Vec<(Ink, String)> {
 }
 
 /// Returns the last text about the same message, if only control effects follow it.
-fn previous_send<'a>(merged: &'a mut [(Ink, String)], ink: Ink, kind: &str) -> Option<&'a mut String> {
+fn previous_send<'a>(merged: &'a mut [(TextStyle, String)], ink: TextStyle, kind: &str) -> Option<&'a mut String> {
     for (last_ink, last) in merged.iter_mut().rev() {
         if *last_ink == ink && split_receivers(ink, last).is_some_and(|(last_kind, _)| last_kind == kind) {
             return Some(last);
         }
-        if *last_ink != Ink::Part(Sort::Control) {
+        if *last_ink != TextStyle::Part(TextKind::Control) {
             return None;
         }
     }
@@ -71,19 +71,19 @@ fn previous_send<'a>(merged: &'a mut [(Ink, String)], ink: Ink, kind: &str) -> O
 
 /// Splits the text of a send into message and receivers. A message may have any name; its receivers
 /// come last and are numbers.
-fn split_receivers(ink: Ink, text: &str) -> Option<(&str, &str)> {
+fn split_receivers(ink: TextStyle, text: &str) -> Option<(&str, &str)> {
     let sent = match ink {
-        Ink::Part(Sort::Send) => true,
+        TextStyle::Part(TextKind::Send) => true,
         // The text of a local effect is arbitrary. A message whose name looks like one is not
         // merged.
-        Ink::Part(Sort::Control) => !LOCAL_PREFIXES.iter().any(|own| text.starts_with(own)),
-        Ink::Part(Sort::Input | Sort::Rule | Sort::Queue | Sort::Event | Sort::World)
-        | Ink::Role(_)
-        | Ink::Message
-        | Ink::Control
-        | Ink::Alarm
-        | Ink::Faint
-        | Ink::Heading => false,
+        TextStyle::Part(TextKind::Control) => !LOCAL_PREFIXES.iter().any(|own| text.starts_with(own)),
+        TextStyle::Part(TextKind::Input | TextKind::Rule | TextKind::Queue | TextKind::Event | TextKind::World)
+        | TextStyle::Role(_)
+        | TextStyle::Message
+        | TextStyle::Control
+        | TextStyle::Alarm
+        | TextStyle::Faint
+        | TextStyle::Heading => false,
     };
     text.rsplit_once(" → ").filter(|_| sent)
 }
@@ -91,21 +91,31 @@ fn split_receivers(ink: Ink, text: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::merge_sends;
-    use crate::terminal::Ink;
+    use crate::terminal::TextStyle;
     use quorate_core::{Class, Duration, NodeId, Span};
-    use quorate_journal::moment::{Body, Done, MessageId, Sent};
+    use quorate_journal::moment::{Body, MessageId, ObservedEffect, Sent};
     use quorate_journal::words::effect;
 
-    fn merged(effects: &[Done<'_, String>]) -> Vec<String> {
-        let words: Vec<_> = effects.iter().filter_map(effect).map(|(sort, text)| (Ink::Part(sort), text)).collect();
+    fn merged(effects: &[ObservedEffect<'_, String>]) -> Vec<String> {
+        let words: Vec<_> =
+            effects.iter().filter_map(effect).map(|(sort, text)| (TextStyle::Part(sort), text)).collect();
         merge_sends(&words).into_iter().map(|(_, text)| text).collect()
     }
 
-    fn sent<'a>(to: usize, kind: &'a str, class: Class) -> Done<'a, String> {
+    fn sent<'a>(to: usize, kind: &'a str, class: Class) -> ObservedEffect<'a, String> {
         let id = MessageId { sender: NodeId::from_index(0), number: to as u64 };
-        let sent =
-            Sent { id, kind, label: None, class, on_behalf_of: None, bytes: 1, parcel: None, again: false, body: &1 };
-        Done::Send { to: NodeId::from_index(to), sent }
+        let sent = Sent {
+            id,
+            kind,
+            label: None,
+            class,
+            on_behalf_of: None,
+            bytes: 1,
+            payload_id: None,
+            is_retransmission: false,
+            body: &1,
+        };
+        ObservedEffect::Send { to: NodeId::from_index(to), sent }
     }
 
     #[test]
@@ -119,9 +129,9 @@ mod tests {
     #[test]
     fn local_effects_are_never_merged_as_messages() {
         let (one, other): (Body<'_>, Body<'_>) = (&"a → 2", &"a → 3");
-        assert_eq!(merged(&[Done::Save(one), Done::Save(other)]), ["saves a → 2", "saves a → 3"]);
-        assert_eq!(merged(&[Done::CancelTimer(one), Done::CancelTimer(other)]).len(), 2);
-        let set = |timer| Done::SetTimer { timer, span: Span::exactly(Duration::ZERO) };
+        assert_eq!(merged(&[ObservedEffect::Save(one), ObservedEffect::Save(other)]), ["saves a → 2", "saves a → 3"]);
+        assert_eq!(merged(&[ObservedEffect::CancelTimer(one), ObservedEffect::CancelTimer(other)]).len(), 2);
+        let set = |timer| ObservedEffect::SetTimer { timer, span: Span::exactly(Duration::ZERO) };
         assert_eq!(merged(&[set(one), set(other)]).len(), 2);
     }
 }

@@ -5,29 +5,35 @@ use expect_test::expect;
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use quorate_core::{Class, NodeId, Time};
 use quorate_draw::overview::{Bin, Overview, draw_text};
-use quorate_draw::scene::{Band, Breach, Place};
-use quorate_draw::sketch::{Options, Sketch};
+use quorate_draw::scene::{Band, Place, Violation};
+use quorate_draw::sketch::{Options, SceneBuilder};
 use quorate_draw::{Drawing, Window, svg};
-use quorate_journal::moment::{Done, Loss, Moment, Observer, Taken};
+use quorate_journal::moment::{Loss, Moment, ObservedEffect, ObservedInput, Observer};
 use quorate_journal::role::Role;
 use unicode_width::UnicodeWidthStr;
 
 /// A node waits after `acquire`, is chosen after `ENTERS` and idle after `LEAVES`.
 fn roles(moment: &Moment<'_, String, String>, _before: &[Role]) -> Option<(NodeId, Role)> {
     match moment {
-        Moment::Effect { node, effect: Done::Emit(text), .. } if *text == "ENTERS" => Some((*node, Role::Chosen)),
-        Moment::Effect { node, effect: Done::Emit(text), .. } if *text == "LEAVES" => Some((*node, Role::Idle)),
-        Moment::Input { node, input: Taken::Command(text), .. } if *text == "acquire" => Some((*node, Role::Waiting)),
+        Moment::Effect { node, effect: ObservedEffect::Emit(text), .. } if *text == "ENTERS" => {
+            Some((*node, Role::Chosen))
+        }
+        Moment::Effect { node, effect: ObservedEffect::Emit(text), .. } if *text == "LEAVES" => {
+            Some((*node, Role::Idle))
+        }
+        Moment::Input { node, input: ObservedInput::Command(text), .. } if *text == "acquire" => {
+            Some((*node, Role::Waiting))
+        }
         Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
     }
 }
 
-fn sketch(nodes: usize, window: Window) -> Sketch<String, String> {
+fn sketch(nodes: usize, window: Window) -> SceneBuilder<String, String> {
     let options = Options { window, overview: true, ..Options::default() };
-    Sketch::new(&header(nodes), heading(nodes), roles, options)
+    SceneBuilder::new(&header(nodes), heading(nodes), roles, options)
 }
 
-fn finish(sketch: Sketch<String, String>) -> Overview {
+fn finish(sketch: SceneBuilder<String, String>) -> Overview {
     match sketch.finish() {
         Drawing::Overview(overview) => *overview,
         Drawing::Scene(_) => panic!("expected an overview, got a scene"),
@@ -89,8 +95,8 @@ fn faults() -> Vec<Action> {
 #[test]
 fn the_text_shows_everything() {
     let mut overview = overview_of(3, Window::default(), &faults());
-    overview.violations.push(Breach { time: ms(15), line: 9, text: "safety fails".into() });
-    overview.violations.push(Breach { time: ms(99), line: 99, text: "a later property fails".into() });
+    overview.violations.push(Violation { time: ms(15), line: 9, text: "safety fails".into() });
+    overview.violations.push(Violation { time: ms(99), line: 99, text: "a later property fails".into() });
     // An unindented first line keeps the indentation of the others.
     expect![[r#"
         text
@@ -127,7 +133,7 @@ fn a_window_reports_hidden_lines_but_not_omissions_of_scenes() {
     }
     // A run that becomes an overview only later has counted some already.
     let options = Options { max_steps: 3, ..Options::default() };
-    let full = Sketch::new(&header(20), heading(20), roles, options);
+    let full = SceneBuilder::new(&header(20), heading(20), roles, options);
     let quiet: Vec<Action> = (0..9).flat_map(|_| [Action::Timer(1), command(2)]).collect();
     let overview = finish(Script::new(full).of(20).run(&quiet));
     assert_eq!((overview.total.steps, overview.omitted.quiet, overview.omitted.idle), (18, 0, 0));
@@ -138,13 +144,13 @@ fn only_violations_in_the_window_are_shown() {
     let mut overview = overview_of(3, between(0, 20), &faults());
     assert!(!text_of(&overview, 100).contains('▲'));
     for (time, text) in [(25, "outside-of-it"), (-1, "before-it")] {
-        overview.violations.push(Breach { time: ms(time), line: 9, text: text.into() });
+        overview.violations.push(Violation { time: ms(time), line: 9, text: text.into() });
     }
     let pictures = [text_of(&overview, 100), svg_of(&overview)];
     for picture in pictures {
         assert!(!picture.contains("-it") && !picture.contains("violation\""), "{picture}");
     }
-    overview.violations.push(Breach { time: ms(10), line: 9, text: "within-it".into() });
+    overview.violations.push(Violation { time: ms(10), line: 9, text: "within-it".into() });
     for picture in [text_of(&overview, 100), svg_of(&overview)] {
         assert!(
             picture.contains("within-it") && !picture.contains("outside-of-it") && !picture.contains("before-it"),
@@ -234,8 +240,8 @@ fn extreme_times_do_not_overflow() {
         let outside = [(one, &enters), (one, &leaves), (other, &enters), (other, &leaves)];
         for (time, event) in (0..600).flat_map(|_| inside.into_iter().chain(outside)) {
             let (time, node) = (Time::from_nanos(time), node(1));
-            sketch.observe(&Moment::Input { time, now: time, node, input: Taken::Command(&"ask".into()) });
-            sketch.observe(&Moment::Effect { time, node, effect: Done::Emit(event) });
+            sketch.observe(&Moment::Input { time, now: time, node, input: ObservedInput::Command(&"ask".into()) });
+            sketch.observe(&Moment::Effect { time, node, effect: ObservedEffect::Emit(event) });
         }
         let overview = finish(sketch);
         assert_eq!((overview.total.steps, overview.total.chosen), (3_600, 1_800));
@@ -294,7 +300,7 @@ proptest! {
     fn no_journal_breaks_an_overview(actions in any_script(4), columns in 32..130usize, some in any::<bool>()) {
         let nodes = if some { [node(1), node(3)].into() } else { [].into() };
         let mut overview = overview_of(4, Window { nodes, ..Window::default() }, &actions);
-        overview.violations.push(Breach { time: overview.from, line: 1, text: "שלום fails".into() });
+        overview.violations.push(Violation { time: overview.from, line: 1, text: "שלום fails".into() });
         let sum = overview.bins.iter().fold(0, |sum, bin| sum + bin.messages + bin.steps + bin.lost);
         prop_assert_eq!(sum, overview.total.messages + overview.total.steps + overview.total.lost);
         let text = text_of(&overview, columns);

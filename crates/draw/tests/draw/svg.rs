@@ -3,8 +3,8 @@
 use crate::common::{check_layout, parsed};
 use quorate_core::{NodeId, Time};
 use quorate_draw::Window;
-use quorate_draw::scene::{Arrow, Breach, Head, Heading, Scene, Step, Tail};
-use quorate_draw::sketch::{Drawing, Options, Sketch};
+use quorate_draw::scene::{Arrow, Head, Heading, Scene, Step, Tail, Violation};
+use quorate_draw::sketch::{Drawing, Options, SceneBuilder};
 use quorate_draw::style::Theme;
 use quorate_draw::svg::{self, Clocks, Notes};
 use quorate_journal::moment::Moment;
@@ -20,7 +20,7 @@ fn drawn<F: FamilyLab>(spec: &Spec<F>, options: Options) -> Drawing {
     let header = experiment::header(spec).unwrap();
     let roles = F::ROLES.iter().map(|(role, words)| (*role, (*words).to_owned())).collect();
     let heading = Heading { algorithm: spec.algorithm.to_string(), nodes: spec.nodes, roles, ..Heading::default() };
-    let sketch = Sketch::<F::Command, F::Event>::new(&header, heading, F::stands, options);
+    let sketch = SceneBuilder::<F::Command, F::Event>::new(&header, heading, F::role_after, options);
     let (_, sketch) = experiment::run_with(spec, std::io::sink(), sketch).unwrap();
     sketch.finish()
 }
@@ -245,7 +245,7 @@ fn a_theme_can_be_forced() {
 fn a_violation_is_shown_where_it_was_detected() {
     let mut drawing = drawn(&with_faults(2), Options::default());
     let (time, line) = scene(&drawing).steps.get(9).map(|step| (step.place.time, step.line)).unwrap();
-    drawing.blame(Breach { time, line, text: "exclusion <fails>".into() });
+    drawing.add_violation(Violation { time, line, text: "exclusion <fails>".into() });
     let svg = svg::draw(&drawing, &svg::Options::default());
     let (_, texts) = parsed(&svg);
     assert!(texts.iter().any(|text| text.class == "violation-name" && text.text == "exclusion <fails>"));
@@ -259,7 +259,7 @@ fn read(journal: &str, name: &str) -> Drawing {
     let mut journal = Journal::open(journal.as_bytes()).unwrap();
     let header = journal.header().clone();
     let heading = Heading { algorithm: name.to_owned(), nodes: 2, detail: name.to_owned(), ..Heading::default() };
-    let mut sketch = Sketch::<Value, Value>::new(&header, heading, no_roles, Options::default());
+    let mut sketch = SceneBuilder::<Value, Value>::new(&header, heading, no_roles, Options::default());
     journal.show_all(&mut sketch).unwrap();
     sketch.finish()
 }
@@ -288,7 +288,7 @@ fn hostile_names_are_escaped() {
              {{\"time\":5,\"node\":2,\"input\":{{\"message\":{{\"id\":\"1.1\",\"kind\":{text}}}}},\"effects\":[]}}\n\
              {{\"time\":6,\"world\":{{\"changed\":{text}}}}}\n"
         );
-        let drawing = read(&journal, &quorate_journal::words::clean(name));
+        let drawing = read(&journal, &quorate_journal::words::escape_controls(name));
         let svg = svg::draw(&drawing, &svg::Options::default());
         let (_, texts) = parsed(&svg);
         assert!(!svg.contains("<script") && !svg.contains("onload=alert(1)>"));
@@ -303,10 +303,10 @@ fn an_empty_run_can_be_drawn() {
     let header = experiment::header(&Spec::<Mutex>::named("central").unwrap()).unwrap();
     for nodes in [0, 1] {
         let header = quorate_journal::record::Header { nodes, ..header.clone() };
-        let sketch = Sketch::<quorate_core::mutex::Command, quorate_core::mutex::Event>::new(
+        let sketch = SceneBuilder::<quorate_core::mutex::Command, quorate_core::mutex::Event>::new(
             &header,
             Heading { algorithm: "central".into(), nodes, ..Heading::default() },
-            Mutex::stands,
+            Mutex::role_after,
             Options::default(),
         );
         check_layout(&svg::draw(&sketch.finish(), &svg::Options::default()), "an empty run");
@@ -334,7 +334,7 @@ fn a_violation_is_shown_in_one_of_many_rows() {
     for (time, line) in lines {
         for beside in [0, 1] {
             let mut drawing = whole.clone();
-            drawing.blame(Breach { time, line: line + beside, text: "exclusion fails".into() });
+            drawing.add_violation(Violation { time, line: line + beside, text: "exclusion fails".into() });
             let svg = svg::draw(&drawing, &svg::Options::default());
             assert!(rows(&svg) > 1);
             assert_eq!(svg.matches("class=\"violation-name\"").count(), 1, "line {line} + {beside}");

@@ -5,11 +5,11 @@ use expect_test::{Expect, expect};
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use proptest::test_runner::TestCaseError;
 use quorate_core::Class;
-use quorate_draw::scene::Breach;
-use quorate_draw::terminal::{Ink, Options, draw, plain};
+use quorate_draw::scene::Violation;
+use quorate_draw::terminal::{Options, TextStyle, draw, plain};
 use quorate_draw::{Scene, Window, mermaid};
 use quorate_journal::moment::Loss;
-use quorate_journal::words::Sort;
+use quorate_journal::words::TextKind;
 use unicode_width::UnicodeWidthStr;
 
 fn check(scene: &Scene, width: usize, expected: Expect) {
@@ -270,8 +270,8 @@ fn a_violation_is_shown_where_it_was_detected() {
     let actions: Vec<_> = [enters(1), enters(2), enters(3)].into_iter().flatten().collect();
     let mut scene = scene_of(3, Window::default(), &actions);
     let text = "Two are inside: 1 and 2.".to_owned();
-    scene.violations.push(Breach { time: scene.from, line: scene.steps[1].line, text: text.clone() });
-    scene.violations.push(Breach {
+    scene.violations.push(Violation { time: scene.from, line: scene.steps[1].line, text: text.clone() });
+    scene.violations.push(Violation {
         time: crate::common::ms(99),
         line: 99,
         text: "A violation after the run is not shown.".into(),
@@ -306,7 +306,7 @@ fn a_step_sends_only_if_a_message_leaves() {
     ];
     let mut scene = scene_of(2, Window::default(), &actions);
     for save in ["saves a → 2", "saves a → 3"] {
-        scene.steps[0].parts.push((Sort::Control, save.into()));
+        scene.steps[0].parts.push((TextKind::Control, save.into()));
     }
     check(
         &scene,
@@ -432,7 +432,7 @@ fn colours_change_nothing_but_the_colour() {
     let scene = scene(run.reliable(run.sketch("reliable", Window::default())));
     let options = Options { width: Some(100) };
     // Private-use characters, which no journal of this test contains.
-    let paint = |ink: Ink, text: &str| format!("\u{e000}{ink:?}\u{e001}{text}\u{e002}");
+    let paint = |ink: TextStyle, text: &str| format!("\u{e000}{ink:?}\u{e001}{text}\u{e002}");
     let coloured = draw(&scene, &options, &paint);
     for ink in ["Role(Waiting)", "Role(Chosen)", "Message", "Control", "Part(Event)", "Alarm", "Faint", "Heading"] {
         assert!(coloured.contains(&format!("\u{e000}{ink}\u{e001}")), "{ink} is used");

@@ -2,7 +2,7 @@
 //! at once.
 
 use super::mailbox::{Address, Incoming, Mailbox};
-use crate::{Clock, Disk, Engine, Failure, Found, Outlet, Parts, Sender};
+use crate::{Clock, Disk, Engine, Failure, Outlet, Parts, Sender, StartState};
 use quorate_core::{Group, Incarnation, NodeId, Protocol, WriteOf};
 use quorate_journal::Recordable;
 use quorate_store::{Storable, StoreError};
@@ -88,7 +88,7 @@ where
         let peers = peers.into_iter().map(|(node, address)| (node, (address, Vec::new()))).collect();
         let mut engine = Engine::new(make(), parts);
         let mut outbox = Outbox { me, incarnation, peers, events: Vec::new() };
-        engine.start(Found { durable, incarnation, is_blank: false }, &mut outbox);
+        engine.start(StartState { durable, incarnation, is_blank: false }, &mut outbox);
         Worker { engine, mailbox, outbox, on_events }.run()
     };
     let thread = Builder::new().name(name).spawn(run);

@@ -5,7 +5,7 @@ use quorate_drive::Disk;
 use quorate_drive::local::{Address, Mailbox, Running, Start, mailbox, start};
 use quorate_replica::registers::{Answer, Change, Read, Registers};
 use quorate_replica::{Command, Durable, Event, Members, Proposal, Replica, Settings, Ticket};
-use quorate_store::{ClusterId, FileSystem, Owner, Patience, Scribe, Store, StoreError};
+use quorate_store::{ClusterId, DiskWriter, FileSystem, Owner, RetryDelays, Store, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -71,8 +71,8 @@ impl Cluster {
         let (address, mailbox) = self.mailboxes.remove(&me).expect("the node is already running");
         let (store, durable, recovery) = Store::<Durable, F>::open_in(files, folder, owner(me), SEGMENTS)?;
         let patience =
-            Patience { first: std::time::Duration::from_millis(5), longest: std::time::Duration::from_millis(50) };
-        let scribe = Scribe::start(store, 1 << 10, patience, address.reporter())?;
+            RetryDelays { first: std::time::Duration::from_millis(5), longest: std::time::Duration::from_millis(50) };
+        let scribe = DiskWriter::start(store, 1 << 10, patience, address.reporter())?;
         let (disk, peers) = (Disk::Scribe(scribe), self.addresses.clone());
         let setup = Start { me, durable, incarnation: recovery.incarnation, disk, peers };
         Ok(start(setup, (address, mailbox), move || Replica::new(me, settings), on_events).unwrap())

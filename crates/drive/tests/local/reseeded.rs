@@ -3,7 +3,7 @@
 
 use crate::common::{Cluster, SEGMENTS, TestClient, folder_of, node, owner, settings};
 use quorate_replica::Durable;
-use quorate_store::{Files, Store, StoreError, found, reseed};
+use quorate_store::{Files, Store, StoreError, found_cluster, reseed};
 use std::fs;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fn a_damaged_node_is_rejected_and_recovers_from_its_peers() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = |number| folder_of(temporary.path(), node(number));
     for number in 1..=3 {
-        found::<Durable>(&folder(number), owner(node(number))).unwrap();
+        found_cluster::<Durable>(&folder(number), owner(node(number))).unwrap();
     }
     {
         let mut cluster = Cluster::new(3);

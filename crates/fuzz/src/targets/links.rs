@@ -5,17 +5,17 @@ use bytes::{Bytes, BytesMut};
 use quorate_core::{Epoch, Incarnation, NodeId};
 use quorate_net::frame::{BatchReader, Body, FRAME_LIMIT, Frame, Header};
 use quorate_net::group::GroupNumber;
-use quorate_net::link::{Link, Met, Origin, Receipt, Reception, Room};
+use quorate_net::link::{DuplicateFilter, Link, LinkLimits, LinkStart, Origin, Receipt};
 use std::collections::VecDeque;
 
 const EPOCH: Epoch = Epoch(0);
-const ROOM: Room = Room { crowded_bytes: 2_000, held_bytes: 8_000, message_bytes: 3_000 };
+const ROOM: LinkLimits = LinkLimits { crowded_bytes: 2_000, held_bytes: 8_000, message_bytes: 3_000 };
 
 /// A sender and a receiver with a connection between them, and the messages sent and delivered.
 struct Pair {
     sender: Link,
     receiver: Link,
-    reception: Reception,
+    reception: DuplicateFilter,
     incarnation: u64,
     number: u64,
     wire: VecDeque<Bytes>,
@@ -42,7 +42,7 @@ impl Pair {
         Self {
             sender: link(0, 0),
             receiver: link(1, 0),
-            reception: Reception::default(),
+            reception: DuplicateFilter::default(),
             incarnation: 0,
             number: 0,
             wire: VecDeque::new(),
@@ -85,9 +85,9 @@ impl Pair {
         let frame = Frame::next(&mut BytesMut::from(&bytes[..]), FRAME_LIMIT)
             .expect("a valid frame")
             .expect("a complete frame");
-        self.receiver.hear(&frame.header).expect("a frame of the peer");
+        self.receiver.receive_header(&frame.header).expect("a frame of the peer");
         let Body::Batch(body) = frame.body else { panic!("a link takes batches only") };
-        assert!(self.reception.open(Incarnation(0)), "the sender has one incarnation");
+        assert!(self.reception.begin_batch(Incarnation(0)), "the sender has one incarnation");
         for message in BatchReader::new(&body) {
             let (number, _) = message.expect("a valid batch");
             if self.reception.receive(number) == Receipt::Fresh {
@@ -95,13 +95,13 @@ impl Pair {
                 self.delivered += 1;
             }
         }
-        self.receiver.heard(Incarnation(0), self.reception.last(), body.len());
+        self.receiver.record_consumed(Incarnation(0), self.reception.last(), body.len());
     }
 
     fn acknowledge(&mut self) {
-        if self.sender.life().is_some() {
+        if self.sender.peer_incarnation().is_some() {
             let header = self.receiver.header(EPOCH);
-            self.sender.hear(&header).expect("a valid acknowledgement");
+            self.sender.receive_header(&header).expect("a valid acknowledgement");
         }
     }
 
@@ -109,32 +109,32 @@ impl Pair {
     fn connect(&mut self) {
         self.wire.clear();
         let (ours, theirs) = (self.sender.header(EPOCH), self.receiver.header(EPOCH));
-        let knows = self.receiver.life();
-        self.receiver.meet(&ours, Some(Incarnation(self.incarnation))).expect("the sender's handshake");
-        let met = self.sender.meet(&theirs, knows).expect("the receiver's handshake");
-        if let Met::Reborn { dropped } = met {
+        let knows = self.receiver.peer_incarnation();
+        self.receiver.begin_connection(&ours, Some(Incarnation(self.incarnation))).expect("the sender's handshake");
+        let met = self.sender.begin_connection(&theirs, knows).expect("the receiver's handshake");
+        if let LinkStart::Restarted { dropped } = met {
             assert_eq!(dropped as usize, self.expected.len(), "the messages for the old incarnation are dropped");
             self.expected.clear();
         }
     }
 
     fn restart(&mut self) {
-        let was_met = self.sender.life().is_some();
+        let was_met = self.sender.peer_incarnation().is_some();
         self.wire.clear();
         self.incarnation += 1;
         self.receiver = link(1, self.incarnation);
-        self.reception = Reception::default();
+        self.reception = DuplicateFilter::default();
         // Messages that the old incarnation received without acknowledging them are dropped with
         // the others.
         if was_met {
-            let dropped = match self.sender.meet(&self.receiver.header(EPOCH), None) {
-                Ok(Met::Reborn { dropped }) => dropped as usize,
+            let dropped = match self.sender.begin_connection(&self.receiver.header(EPOCH), None) {
+                Ok(LinkStart::Restarted { dropped }) => dropped as usize,
                 other => panic!("a new incarnation was met as {other:?}"),
             };
             assert!(dropped >= self.expected.len(), "{dropped} dropped of {}", self.expected.len());
             self.expected.clear();
             let ours = self.sender.header(EPOCH);
-            self.receiver.meet(&ours, Some(Incarnation(self.incarnation))).expect("the sender's handshake");
+            self.receiver.begin_connection(&ours, Some(Incarnation(self.incarnation))).expect("the sender's handshake");
         }
     }
 
@@ -147,7 +147,7 @@ impl Pair {
             _ => Header { acknowledged: self.number + 1 + kind, ..honest },
         };
         let before = (self.sender.held_bytes(), self.sender.has_frames());
-        let error = self.sender.hear(&forged).expect_err("a forged frame was accepted");
+        let error = self.sender.receive_header(&forged).expect_err("a forged frame was accepted");
         signature.record_message(error);
         assert_eq!(before, (self.sender.held_bytes(), self.sender.has_frames()), "a forged frame changed the link");
     }

@@ -4,7 +4,7 @@
 
 use crate::moment::{Loss, MessageId};
 use crate::workload::Ending;
-use quorate_core::{Class, Group, Incarnation, NodeId, Parcel, Time, View};
+use quorate_core::{Class, Group, Incarnation, NodeId, PayloadId, Time, View};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub(super) enum EffectLine<B, S, T, E> {
     Cancel(B),
     Emit(E),
     Rule { id: S, text: T },
-    Handed { from: NodeId, parcel: Parcel },
+    Handed { from: NodeId, parcel: PayloadId },
     Waiting { count: usize, names: T },
     View(View),
     Lease(Time),
@@ -85,7 +85,7 @@ pub(super) struct Metadata<S, T> {
     pub(super) on_behalf_of: Option<NodeId>,
     pub(super) bytes: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) parcel: Option<Parcel>,
+    pub(super) parcel: Option<PayloadId>,
     /// A control message with a parcel is a retransmission unless this is set.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) first: bool,

@@ -2,9 +2,9 @@
 
 use super::header::Header;
 use super::line::{EffectLine, EndLine, InputLine, Metadata, MulticastLine, SendLine, WorldLine};
-use crate::moment::{Body, Done, Happening, Moment, Observer, Sent, Taken};
+use crate::moment::{Body, Moment, ObservedEffect, ObservedInput, Observer, Sent, WorldEvent};
 use crate::workload::Ending;
-use quorate_core::{Class, Told};
+use quorate_core::{Class, MembershipNote};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::io::{self, Write};
@@ -110,72 +110,74 @@ impl Lines {
         let _ = self.bytes.write_fmt(text);
     }
 
-    fn effect<E: Serialize>(&mut self, effect: &Done<'_, E>) {
+    fn effect<E: Serialize>(&mut self, effect: &ObservedEffect<'_, E>) {
         let LastLine::OpenStep { effects } = &mut self.last_line else { return };
         if *effects > 0 {
             self.bytes.push(b',');
         }
         *effects += 1;
         let line: EffectLine<Body<'_>, &str, Text<'_>, &E> = match effect {
-            Done::Send { to, sent } => {
+            ObservedEffect::Send { to, sent } => {
                 EffectLine::Send(SendLine { id: sent.id, to: *to, metadata: metadata(sent), body: sent.body })
             }
-            Done::Multicast { to, sent } => EffectLine::Multicast(MulticastLine {
+            ObservedEffect::Multicast { to, sent } => EffectLine::Multicast(MulticastLine {
                 id: sent.id,
                 to: to.others(sent.id.sender).collect(),
                 metadata: metadata(sent),
                 body: sent.body,
             }),
-            Done::Save(write) => EffectLine::Save(*write),
-            Done::SetTimer { timer, span } => {
+            ObservedEffect::Save(write) => EffectLine::Save(*write),
+            ObservedEffect::SetTimer { timer, span } => {
                 EffectLine::Timer { name: *timer, earliest: span.earliest.nanos(), latest: span.latest.nanos() }
             }
-            Done::CancelTimer(timer) => EffectLine::Cancel(*timer),
-            Done::Emit(event) => EffectLine::Emit(*event),
-            Done::Rule { rule, text } => EffectLine::Rule { id: *rule, text: Text(text) },
-            Done::Handed { from, parcel } => EffectLine::Handed { from: *from, parcel: *parcel },
-            Done::HoldBack { count, names } => EffectLine::Waiting { count: *count, names: Text(names) },
-            Done::Told(Told::View(view)) => EffectLine::View((*view).clone()),
-            Done::Told(Told::Lease(until)) => EffectLine::Lease(*until),
+            ObservedEffect::CancelTimer(timer) => EffectLine::Cancel(*timer),
+            ObservedEffect::Emit(event) => EffectLine::Emit(*event),
+            ObservedEffect::Rule { rule, text } => EffectLine::Rule { id: *rule, text: Text(text) },
+            ObservedEffect::Delivered { from, parcel } => EffectLine::Handed { from: *from, parcel: *parcel },
+            ObservedEffect::HoldBack { count, names } => EffectLine::Waiting { count: *count, names: Text(names) },
+            ObservedEffect::Membership(MembershipNote::View(view)) => EffectLine::View((*view).clone()),
+            ObservedEffect::Membership(MembershipNote::Lease(until)) => EffectLine::Lease(*until),
         };
         self.json(&line);
     }
 
-    fn input<C: Serialize>(&mut self, input: &Taken<'_, C>) {
+    fn input<C: Serialize>(&mut self, input: &ObservedInput<'_, C>) {
         let line: InputLine<Body<'_>, &str, &C> = match input {
-            Taken::Start { incarnation, blank } => InputLine::Start { incarnation: *incarnation, blank: *blank },
-            Taken::Command(command) => InputLine::Command(*command),
-            Taken::Message { id, kind, wrapped, life } => {
+            ObservedInput::Start { incarnation, blank } => {
+                InputLine::Start { incarnation: *incarnation, blank: *blank }
+            }
+            ObservedInput::Command(command) => InputLine::Command(*command),
+            ObservedInput::Message { id, kind, wrapped, life } => {
                 InputLine::Message { id: *id, kind: *kind, wrapped: *wrapped, life: *life }
             }
-            Taken::Timer(timer) => InputLine::Timer(*timer),
-            Taken::Saved(count) => InputLine::Saved(*count),
-            Taken::Suspect(node) => InputLine::Suspect(*node),
-            Taken::Trust(node) => InputLine::Trust(*node),
-            Taken::DiskFull => InputLine::DiskFull,
-            Taken::DiskFree => InputLine::DiskFree,
-            Taken::View(view) => InputLine::View((*view).clone()),
-            Taken::Lease(until) => InputLine::Lease(*until),
+            ObservedInput::Timer(timer) => InputLine::Timer(*timer),
+            ObservedInput::Saved(count) => InputLine::Saved(*count),
+            ObservedInput::Suspect(node) => InputLine::Suspect(*node),
+            ObservedInput::Trust(node) => InputLine::Trust(*node),
+            ObservedInput::DiskFull => InputLine::DiskFull,
+            ObservedInput::DiskFree => InputLine::DiskFree,
+            ObservedInput::View(view) => InputLine::View((*view).clone()),
+            ObservedInput::Lease(until) => InputLine::Lease(*until),
         };
         self.json(&line);
     }
 
-    fn world(&mut self, what: &Happening<'_>) {
+    fn world(&mut self, what: &WorldEvent<'_>) {
         let line = match what {
-            Happening::Lost { id, to, why } => WorldLine::Lost { id: *id, to: *to, why: *why },
-            Happening::Duplicated { id } => WorldLine::Duplicated { id: *id },
-            Happening::Crashed { node, lost_writes } => WorldLine::Crashed { node: *node, lost_writes: *lost_writes },
-            Happening::Ended { node } => WorldLine::Ended { node: *node },
-            Happening::Paused { node } => WorldLine::Paused { node: *node },
-            Happening::Resumed { node } => WorldLine::Resumed { node: *node },
-            Happening::Changed { text } => WorldLine::Changed(*text),
+            WorldEvent::Lost { id, to, why } => WorldLine::Lost { id: *id, to: *to, why: *why },
+            WorldEvent::Duplicated { id } => WorldLine::Duplicated { id: *id },
+            WorldEvent::Crashed { node, lost_writes } => WorldLine::Crashed { node: *node, lost_writes: *lost_writes },
+            WorldEvent::Ended { node } => WorldLine::Ended { node: *node },
+            WorldEvent::Paused { node } => WorldLine::Paused { node: *node },
+            WorldEvent::Resumed { node } => WorldLine::Resumed { node: *node },
+            WorldEvent::Changed { text } => WorldLine::Changed(*text),
         };
         self.json(&line);
     }
 }
 
 fn metadata<'a>(sent: &Sent<'a>) -> Metadata<&'a str, Text<'a>> {
-    let Sent { kind, label, class, on_behalf_of, bytes, parcel, again, .. } = *sent;
+    let Sent { kind, label, class, on_behalf_of, bytes, payload_id: parcel, is_retransmission: again, .. } = *sent;
     let first = class == Class::Control && parcel.is_some() && !again;
     Metadata { kind, label: label.map(Text), class, on_behalf_of, bytes, parcel, first }
 }

@@ -2,10 +2,10 @@
 
 use super::header::{FORMAT, Header};
 use super::line::{EffectLine, EndLine, InputLine, Metadata, WorldLine};
-use crate::moment::{Done, Happening, Moment, Observer, Sent, Taken};
+use crate::moment::{Moment, ObservedEffect, ObservedInput, Observer, Sent, WorldEvent};
 use crate::words;
 use crate::workload::Ending;
-use quorate_core::Told;
+use quorate_core::MembershipNote;
 use quorate_core::{Class, Duration, NodeId, Span, Time};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -233,7 +233,7 @@ const MAX_REASON_CHARS: usize = 300;
 /// Returns the parser's message, escaped and shortened: it may quote arbitrary input.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let text = words::clean(&text);
+    let text = words::escape_controls(&text);
     match text.char_indices().nth(MAX_REASON_CHARS) {
         // Keep the position, which comes last.
         Some((end, _)) => {
@@ -281,13 +281,13 @@ fn node_of(what: &WorldLine<String>) -> Option<NodeId> {
 
 fn show_world<C, E>(time: Time, what: &WorldLine<String>, observer: &mut impl Observer<C, E>) {
     let what = match what {
-        WorldLine::Lost { id, to, why } => Happening::Lost { id: *id, to: *to, why: *why },
-        WorldLine::Duplicated { id } => Happening::Duplicated { id: *id },
-        WorldLine::Crashed { node, lost_writes } => Happening::Crashed { node: *node, lost_writes: *lost_writes },
-        WorldLine::Ended { node } => Happening::Ended { node: *node },
-        WorldLine::Paused { node } => Happening::Paused { node: *node },
-        WorldLine::Resumed { node } => Happening::Resumed { node: *node },
-        WorldLine::Changed(text) => Happening::Changed { text },
+        WorldLine::Lost { id, to, why } => WorldEvent::Lost { id: *id, to: *to, why: *why },
+        WorldLine::Duplicated { id } => WorldEvent::Duplicated { id: *id },
+        WorldLine::Crashed { node, lost_writes } => WorldEvent::Crashed { node: *node, lost_writes: *lost_writes },
+        WorldLine::Ended { node } => WorldEvent::Ended { node: *node },
+        WorldLine::Paused { node } => WorldEvent::Paused { node: *node },
+        WorldLine::Resumed { node } => WorldEvent::Resumed { node: *node },
+        WorldLine::Changed(text) => WorldEvent::Changed { text },
     };
     observer.observe(&Moment::World { time, what });
 }
@@ -300,19 +300,19 @@ fn show_input<C, E>(
     observer: &mut impl Observer<C, E>,
 ) {
     let input = match input {
-        InputLine::Start { incarnation, blank } => Taken::Start { incarnation: *incarnation, blank: *blank },
-        InputLine::Command(command) => Taken::Command(command),
+        InputLine::Start { incarnation, blank } => ObservedInput::Start { incarnation: *incarnation, blank: *blank },
+        InputLine::Command(command) => ObservedInput::Command(command),
         InputLine::Message { id, kind, wrapped, life } => {
-            Taken::Message { id: *id, kind, wrapped: *wrapped, life: *life }
+            ObservedInput::Message { id: *id, kind, wrapped: *wrapped, life: *life }
         }
-        InputLine::Timer(timer) => Taken::Timer(timer),
-        InputLine::Saved(count) => Taken::Saved(*count),
-        InputLine::Suspect(node) => Taken::Suspect(*node),
-        InputLine::Trust(node) => Taken::Trust(*node),
-        InputLine::DiskFull => Taken::DiskFull,
-        InputLine::DiskFree => Taken::DiskFree,
-        InputLine::View(view) => Taken::View(view),
-        InputLine::Lease(until) => Taken::Lease(*until),
+        InputLine::Timer(timer) => ObservedInput::Timer(timer),
+        InputLine::Saved(count) => ObservedInput::Saved(*count),
+        InputLine::Suspect(node) => ObservedInput::Suspect(*node),
+        InputLine::Trust(node) => ObservedInput::Trust(*node),
+        InputLine::DiskFull => ObservedInput::DiskFull,
+        InputLine::DiskFree => ObservedInput::DiskFree,
+        InputLine::View(view) => ObservedInput::View(view),
+        InputLine::Lease(until) => ObservedInput::Lease(*until),
     };
     observer.observe(&Moment::Input { time, now, node, input });
 }
@@ -323,26 +323,28 @@ fn show_effect<C, E>(
     effect: &EffectLine<Raw, String, String, E>,
     observer: &mut impl Observer<C, E>,
 ) {
-    let mut show = |effect: Done<'_, E>| observer.observe(&Moment::Effect { time, node, effect });
+    let mut show = |effect: ObservedEffect<'_, E>| observer.observe(&Moment::Effect { time, node, effect });
     match effect {
-        EffectLine::Send(line) => show(Done::Send { to: line.to, sent: sent(line.id, &line.metadata, &line.body) }),
-        EffectLine::Multicast(line) => {
-            show(Done::Multicast { to: &line.to, sent: sent(line.id, &line.metadata, &line.body) });
+        EffectLine::Send(line) => {
+            show(ObservedEffect::Send { to: line.to, sent: sent(line.id, &line.metadata, &line.body) })
         }
-        EffectLine::Save(write) => show(Done::Save(write)),
+        EffectLine::Multicast(line) => {
+            show(ObservedEffect::Multicast { to: &line.to, sent: sent(line.id, &line.metadata, &line.body) });
+        }
+        EffectLine::Save(write) => show(ObservedEffect::Save(write)),
         EffectLine::Timer { name, earliest, latest } => {
             let span = Span { earliest: Duration::from_nanos(*earliest), latest: Duration::from_nanos(*latest) };
-            show(Done::SetTimer { timer: name, span });
+            show(ObservedEffect::SetTimer { timer: name, span });
         }
-        EffectLine::Cancel(timer) => show(Done::CancelTimer(timer)),
-        EffectLine::Emit(event) => show(Done::Emit(event)),
-        EffectLine::Rule { id, text } => show(Done::Rule { rule: id, text: format_args!("{text}") }),
-        EffectLine::Handed { from, parcel } => show(Done::Handed { from: *from, parcel: *parcel }),
+        EffectLine::Cancel(timer) => show(ObservedEffect::CancelTimer(timer)),
+        EffectLine::Emit(event) => show(ObservedEffect::Emit(event)),
+        EffectLine::Rule { id, text } => show(ObservedEffect::Rule { rule: id, text: format_args!("{text}") }),
+        EffectLine::Handed { from, parcel } => show(ObservedEffect::Delivered { from: *from, parcel: *parcel }),
         EffectLine::Waiting { count, names } => {
-            show(Done::HoldBack { count: *count, names: format_args!("{names}") });
+            show(ObservedEffect::HoldBack { count: *count, names: format_args!("{names}") });
         }
-        EffectLine::View(view) => show(Done::Told(Told::View(view))),
-        EffectLine::Lease(until) => show(Done::Told(Told::Lease(*until))),
+        EffectLine::View(view) => show(ObservedEffect::Membership(MembershipNote::View(view))),
+        EffectLine::Lease(until) => show(ObservedEffect::Membership(MembershipNote::Lease(*until))),
     }
 }
 
@@ -354,8 +356,8 @@ fn sent<'a>(id: crate::moment::MessageId, metadata: &'a Metadata<String, String>
         class: metadata.class,
         on_behalf_of: metadata.on_behalf_of,
         bytes: metadata.bytes,
-        parcel: metadata.parcel,
-        again: metadata.class == Class::Control && metadata.parcel.is_some() && !metadata.first,
+        payload_id: metadata.parcel,
+        is_retransmission: metadata.class == Class::Control && metadata.parcel.is_some() && !metadata.first,
         body,
     }
 }

@@ -7,11 +7,11 @@ use std::str::FromStr;
 
 /// Two durations, the shorter one first: `1ms..5ms`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Between(pub Span);
+pub struct DurationRange(pub Span);
 
 const FORM: &str = "1ms..5ms";
 
-impl FromStr for Between {
+impl FromStr for DurationRange {
     type Err = SettingError;
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
@@ -36,7 +36,7 @@ pub(super) fn read_bounds(text: &str, part: &str, form: &'static str) -> Result<
     Ok((least, most))
 }
 
-impl fmt::Display for Between {
+impl fmt::Display for DurationRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Span { earliest, latest } = self.0;
         f.pad(&format!("{}..{}", Length(earliest), Length(latest)))
@@ -46,7 +46,7 @@ impl fmt::Display for Between {
 #[cfg(test)]
 mod tests {
     use super::super::samples::{duration, sentence};
-    use super::Between;
+    use super::DurationRange;
     use expect_test::expect;
     use proptest::prelude::{prop_assert_eq, proptest};
     use quorate_core::Span;
@@ -54,7 +54,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_range_reads_back_as_printed(one in duration(), other in duration()) {
-            let between = Between(Span::between(one, other));
+            let between = DurationRange(Span::between(one, other));
             prop_assert_eq!(between.to_string().parse(), Ok(between));
         }
     }
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn mistakes_in_a_range() {
         let messages: String = ["1ms..5ms", " 2ms .. 2ms ", "5ms..1ms", "5ms", "..1s", "1s..", "1..2", ""]
-            .map(sentence::<Between>)
+            .map(sentence::<DurationRange>)
             .concat();
         expect![[r#"
             "1ms..5ms" reads as 1ms..5ms

@@ -18,7 +18,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// `message 3 of 1 > 2 is lost`: the fate of a message.
-    Message { from: NodeId, to: NodeId, number: u64, fate: Destiny },
+    Message { from: NodeId, to: NodeId, number: u64, fate: Fate },
     /// `timer 5 of 2 takes 153ms`: when a timer fires, by the node's own clock. It never fires
     /// before its span starts, but it may fire after its span ends, like the timer of a busy node.
     Timer { node: NodeId, number: u64, takes: Duration },
@@ -28,7 +28,7 @@ pub enum Direction {
 
 /// The fate of a message, unless a cut blocks it or its receiver is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Destiny {
+pub enum Fate {
     /// `takes 9ms`: it arrives this long after it was sent.
     Takes(Duration),
     /// `is lost`: it never arrives.
@@ -102,10 +102,8 @@ impl Direction {
                 Self::Message { from, to, number, fate },
                 Self::Message { from: other_from, to: other_to, number: other_number, fate: other_fate },
             ) => {
-                let both = matches!(
-                    (fate, other_fate),
-                    (Destiny::Takes(_), Destiny::Again(_)) | (Destiny::Again(_), Destiny::Takes(_))
-                );
+                let both =
+                    matches!((fate, other_fate), (Fate::Takes(_), Fate::Again(_)) | (Fate::Again(_), Fate::Takes(_)));
                 (from, to, number) == (other_from, other_to, other_number) && !both
             }
             (Self::Timer { node, number, .. }, Self::Timer { node: other_node, number: other_number, .. })
@@ -118,7 +116,7 @@ impl Direction {
 
     /// Returns whether it loses or duplicates a message.
     pub const fn is_unreliable(&self) -> bool {
-        matches!(self, Self::Message { fate: Destiny::Lost | Destiny::Again(_), .. })
+        matches!(self, Self::Message { fate: Fate::Lost | Fate::Again(_), .. })
     }
 }
 
@@ -186,15 +184,15 @@ fn read_message(mut reader: Reader<'_>, number: u64) -> Result<Direction, Settin
     let (from, to) = read_link(&reader, link.trim())?;
     reader.rest = rest;
     let fate = if reader.option("takes") {
-        Destiny::Takes(reader.value::<Length>("a length")?.0)
+        Fate::Takes(reader.value::<Length>("a length")?.0)
     } else if reader.option("is") {
         expect(&mut reader, "lost", "'lost'")?;
         reader.end(&[])?;
-        Destiny::Lost
+        Fate::Lost
     } else if reader.option("comes") {
         expect(&mut reader, "again", "'again'")?;
         expect(&mut reader, "after", "'after'")?;
-        Destiny::Again(reader.value::<Length>("a length")?.0)
+        Fate::Again(reader.value::<Length>("a length")?.0)
     } else {
         return Err(reader.missing("the fate of the message"));
     };
@@ -229,7 +227,7 @@ impl fmt::Display for Direction {
     }
 }
 
-impl fmt::Display for Destiny {
+impl fmt::Display for Fate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Takes(length) => write!(f, "takes {}", Length(*length)),
@@ -242,7 +240,7 @@ impl fmt::Display for Destiny {
 #[cfg(test)]
 mod tests {
     use super::super::samples::sentence;
-    use super::{Destiny, Direction};
+    use super::{Direction, Fate};
     use expect_test::expect;
     use quorate_core::{Duration, NodeId};
 
@@ -255,9 +253,9 @@ mod tests {
         let message = |fate| Direction::Message { from: node(1), to: node(2), number: 3, fate };
         let millis = Duration::from_millis;
         for (text, direction) in [
-            ("message 3 of 1 > 2 takes 9ms", message(Destiny::Takes(millis(9)))),
-            (" MESSAGE 3  Of 1>2 is Lost ", message(Destiny::Lost)),
-            ("message 3 of 1 > 2 comes again after 12 ms", message(Destiny::Again(millis(12)))),
+            ("message 3 of 1 > 2 takes 9ms", message(Fate::Takes(millis(9)))),
+            (" MESSAGE 3  Of 1>2 is Lost ", message(Fate::Lost)),
+            ("message 3 of 1 > 2 comes again after 12 ms", message(Fate::Again(millis(12)))),
             ("timer 5 of 2 takes 153ms", Direction::Timer { node: node(2), number: 5, takes: millis(153) }),
             ("sync 2 of 1 takes 0ms", Direction::Sync { node: node(1), number: 2, takes: millis(0) }),
         ] {

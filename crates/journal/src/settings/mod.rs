@@ -37,9 +37,9 @@ mod script;
 #[cfg(test)]
 mod tests;
 
-pub use between::Between;
+pub use between::DurationRange;
 pub use chance::Chance;
-pub use direction::{Destiny, Direction};
+pub use direction::{Direction, Fate};
 pub use error::SettingError;
 pub use fault::{Disk, DiskTrouble, Fault, FaultKind, LinkChange, TimedFault, Unsynced};
 pub use latency::Latency;

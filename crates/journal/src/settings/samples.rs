@@ -1,8 +1,8 @@
 //! Generators of settings and of hostile texts for the tests.
 
 use super::{
-    Chance, Cut, Destiny, Direction, Disk, DiskTrouble, Fault, Latency, LinkChange, Links, NodeSet, Offset, Ppm,
-    Script, SettingError, Side, TimedCommand, TimedFault, Unsynced,
+    Chance, Cut, Direction, Disk, DiskTrouble, Fate, Fault, Latency, LinkChange, Links, NodeSet, Offset, Ppm, Script,
+    SettingError, Side, TimedCommand, TimedFault, Unsynced,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::option;
@@ -113,8 +113,7 @@ fn timed_command() -> impl Strategy<Value = TimedCommand> {
 }
 
 pub(super) fn direction() -> impl Strategy<Value = Direction> {
-    let fate =
-        prop_oneof![duration().prop_map(Destiny::Takes), Just(Destiny::Lost), duration().prop_map(Destiny::Again)];
+    let fate = prop_oneof![duration().prop_map(Fate::Takes), Just(Fate::Lost), duration().prop_map(Fate::Again)];
     let message = (node(), node(), 1_u64.., fate).prop_filter_map("no link", |(from, to, number, fate)| {
         (from != to).then_some(Direction::Message { from, to, number, fate })
     });

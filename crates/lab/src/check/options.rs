@@ -4,14 +4,14 @@ use crate::deadlock::DeadlockArgs;
 use crate::election::check::ElectionCheckArgs;
 use crate::multicast::MulticastArgs;
 use crate::mutex::check::MutexCheckArgs;
-use crate::options::{Options, OptionsError, refuse_views, whole};
+use crate::options::{Options, OptionsError, parse_whole, refuse_views};
 use crate::registry::Family;
 use clap::Args;
 use quorate_check::Views;
 
 /// The behaviour of clients in a check: the options of all families.
 #[derive(Args)]
-pub struct HabitArgs {
+pub struct BehaviorArgs {
     #[command(flatten)]
     pub(crate) requests: MutexCheckArgs,
     #[command(flatten)]
@@ -22,7 +22,7 @@ pub struct HabitArgs {
     pub(crate) deadlock: DeadlockArgs,
 }
 
-impl HabitArgs {
+impl BehaviorArgs {
     pub fn views(&self) -> Option<Views> {
         self.requests.views()
     }
@@ -38,7 +38,7 @@ impl HabitArgs {
         ];
         let mut others = groups.into_iter().filter(|(family, _)| *family != own);
         match others.find_map(|(family, options)| Some((family, options.given()?))) {
-            Some((of, option)) => Err(OptionsError::means_nothing(option, of, algorithm, own)),
+            Some((of, option)) => Err(OptionsError::not_applicable(option, of, algorithm, own)),
             None => Ok(()),
         }
     }
@@ -46,6 +46,6 @@ impl HabitArgs {
 
 /// Parses a count that the checker limits to a small number. Values above 255 become 255, which the
 /// checker rejects with its own limit.
-pub fn few(text: &str) -> Result<u8, String> {
-    Ok(u8::try_from(whole::<u64>(text)?).unwrap_or(u8::MAX))
+pub fn parse_small_count(text: &str) -> Result<u8, String> {
+    Ok(u8::try_from(parse_whole::<u64>(text)?).unwrap_or(u8::MAX))
 }

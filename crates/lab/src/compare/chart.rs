@@ -12,7 +12,7 @@ pub struct Chart {
 /// The meaning of marks and lines. Only those that occur are shown.
 pub struct Legend {
     pub measured: &'static str,
-    pub law: &'static str,
+    pub expected: &'static str,
     pub reach: &'static str,
 }
 
@@ -59,11 +59,11 @@ pub struct Series {
     pub dots: Vec<Dot>,
     /// Whether a line joins the dots.
     pub is_joined: bool,
-    pub law: Option<Law>,
+    pub expected: Option<ExpectedCurve>,
 }
 
 /// The expected curve from the literature.
-pub struct Law {
+pub struct ExpectedCurve {
     /// The formula as the literature writes it; may be empty.
     pub text: String,
     pub points: Vec<(f64, f64)>,

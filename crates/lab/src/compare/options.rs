@@ -2,7 +2,7 @@
 
 use super::sizes::{Sizes, sizes};
 use super::{Asked, CompareError, CompareTask, ComparedFamily};
-use crate::options::{Options, whole};
+use crate::options::{Options, parse_whole};
 use crate::registry::{Family, find};
 use crate::{Election, Multicast, Mutex};
 use clap::Args;
@@ -22,7 +22,7 @@ pub struct CompareOptions {
     #[arg(long, value_name = "SIZES", value_parser = sizes, display_order = 3)]
     nodes: Option<Sizes>,
     /// Random seed of all choices that do not depend on the machine.
-    #[arg(long, default_value_t = 1, value_parser = whole::<u64>, display_order = 11)]
+    #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>, display_order = 11)]
     seed: u64,
     #[command(flatten)]
     mutex: <Mutex as ComparedFamily>::CompareArgs,

@@ -9,7 +9,7 @@ pub struct Page {
     /// Paragraphs, as lines.
     pub notes: Vec<Vec<String>>,
     /// Problems, each with a command that demonstrates it.
-    pub complaints: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 /// A table of one of two layouts.

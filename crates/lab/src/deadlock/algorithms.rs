@@ -48,7 +48,7 @@ impl FamilyTypes for Deadlock {
     }
 
     fn codec_of(entry: &DeadlockEntry) -> AnyCodec {
-        entry.codec.clone().asking()
+        entry.codec.clone().with_requests()
     }
 }
 
@@ -78,5 +78,5 @@ where
     D: Detector + Erasable<Message: DeserializeOwned>,
 {
     let make = Arc::new(move |me: NodeId, plan: &Plan| AnyDetector::new(make(me, plan)));
-    DeadlockEntry { facts, make, codec: AnyCodec::of::<D>() }
+    DeadlockEntry { facts, make, codec: AnyCodec::for_protocol::<D>() }
 }

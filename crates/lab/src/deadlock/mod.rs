@@ -17,7 +17,7 @@ pub use settings::{MAX_PROCESSES, Settings, plan};
 use crate::check::CheckTask;
 use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties, Taking};
 use crate::error::LabError;
-use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
+use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
@@ -46,7 +46,7 @@ impl RunFamily for Deadlock {
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
-        if spec.settings.resources == 0 { codec.asking() } else { codec.taking() }
+        if spec.settings.resources == 0 { codec.with_requests() } else { codec.with_locks() }
     }
 
     /// A probe must not overtake the request that precedes it.
@@ -68,7 +68,7 @@ impl RunFamily for Deadlock {
         match &spec.script {
             Some(script) if !script.commands.is_empty() => {
                 Processes::scripted(script.commands.clone(), |text, node| {
-                    Self::in_words(&text.split_whitespace().collect::<Vec<_>>(), node, 0).ok()
+                    Self::parse_words(&text.split_whitespace().collect::<Vec<_>>(), node, 0).ok()
                 })
             }
             Some(_) | None => Processes::new(demand(spec), spec.seed),
@@ -79,7 +79,7 @@ impl RunFamily for Deadlock {
         spec.typical().times(FAULT_WINDOW)
     }
 
-    fn weather(entry: &'static DeadlockEntry) -> Vec<Spec<Self>> {
+    fn stress_specs(entry: &'static DeadlockEntry) -> Vec<Spec<Self>> {
         stress::stress_specs(entry)
     }
 
@@ -100,7 +100,7 @@ impl ScriptFamily for Deadlock {
 
     /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`. For another process than the
     /// first of a site: `ask as 1 P2`.
-    fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
+    fn parse_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
         let error = || unknown_command(words, WORDS, "ask P2 P3, ask any P2 P3, answer P1, give-up or look");
         let (name, rest) = words.split_first().ok_or_else(error)?;
         let (process, rest) = match rest {
@@ -183,7 +183,7 @@ impl JudgeFamily for Deadlock {
         Measures::default()
     }
 
-    fn properties(spec: &Spec<Self>, _care: Care) -> Properties {
+    fn properties(spec: &Spec<Self>, _care: JudgingLevel) -> Properties {
         let bound = spec.algorithm.facts.per_wait.map(|factor| Bound { kinds: spec.algorithm.facts.kinds, factor });
         Properties::new(spec.settings.victim.is_some(), bound.filter(|_| !spec.is_scripted()))
     }

@@ -4,7 +4,7 @@ use super::run::{Asking, Taking};
 use super::{Deadlock, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options, first_given, one_of, whole};
+use crate::options::{Basics, Options, first_given, one_of, parse_whole};
 use crate::registry::FamilyArgs;
 use clap::Args;
 use quorate_core::deadlock::Policy;
@@ -15,17 +15,17 @@ use quorate_journal::settings::{Latency, Length};
 #[command(next_help_heading = "Options of deadlocks")]
 pub struct DeadlockArgs {
     /// Number of processes on all nodes. Default: one per node.
-    #[arg(long, value_name = "COUNT", value_parser = whole::<usize>)]
+    #[arg(long, value_name = "COUNT", value_parser = parse_whole::<usize>)]
     processes: Option<usize>,
     /// Number of resources, each a central lock with its own coordinator. Without resources,
     /// processes send requests to each other.
-    #[arg(long, value_name = "COUNT", value_parser = whole::<usize>)]
+    #[arg(long, value_name = "COUNT", value_parser = parse_whole::<usize>)]
     resources: Option<usize>,
     /// Number of requests per process, or of rounds in which it acquires its resources. Default: 1.
-    #[arg(long, value_name = "COUNT", value_parser = whole::<u64>)]
+    #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]
     asks: Option<u64>,
     /// Maximum number of agents in a request, or of resources that a process acquires. Default: 2.
-    #[arg(long, value_name = "COUNT", value_parser = whole::<usize>)]
+    #[arg(long, value_name = "COUNT", value_parser = parse_whole::<usize>)]
     fan_out: Option<usize>,
     /// Whether a process waits for all requested agents or for any of them. The default depends on
     /// the detector.
@@ -36,7 +36,7 @@ pub struct DeadlockArgs {
     #[arg(long, value_name = "HOW", value_parser = one_of(TAKING))]
     taking: Option<Taking>,
     /// Probability in percent that a process sends a request when it can. Default: 100.
-    #[arg(long, value_name = "PERCENT", value_parser = whole::<u64>)]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_whole::<u64>)]
     share: Option<u64>,
     /// How long a process runs before it sends a request. Default: up to four message times.
     #[arg(long, value_name = "LATENCY")]
@@ -48,7 +48,7 @@ pub struct DeadlockArgs {
     #[arg(long, value_name = "POLICY", value_parser = one_of(Policy::ALL.map(|policy| (policy.name(), policy))))]
     victim: Option<Policy>,
     /// Priorities of the processes, such as 3,1,2. Missing ones are lowest.
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = whole::<u32>)]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_whole::<u32>)]
     priorities: Vec<u32>,
     /// How long a process waits before it starts a detection. Default: it starts at once.
     #[arg(long, value_name = "LENGTH")]
@@ -104,11 +104,11 @@ impl Options for DeadlockArgs {
 impl OptionsFamily for Deadlock {
     type Args = DeadlockArgs;
 
-    fn changed(usual: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
+    fn with_options(usual: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
         Ok(args.deadlock.changed(usual))
     }
 
-    fn by_hand(settings: &mut Settings) {
+    fn for_manual_use(settings: &mut Settings) {
         settings.rounds = 0;
     }
 }

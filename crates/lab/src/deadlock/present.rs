@@ -3,13 +3,13 @@
 use super::run::DeadlockSummary;
 use super::{Deadlock, DeadlockEntry, Settings};
 use crate::algorithm::Algorithm;
-use crate::family::{Around, PresentFamily};
+use crate::family::{AlgorithmWrapper, PresentFamily};
 use crate::figures::{Figures, Price, PriceFigure, Row, count, in_unit};
 use crate::spec::Spec;
 use quorate_core::about::About;
 use quorate_core::deadlock::{Command, Event, Facts, Policy};
 use quorate_core::{Duration, NodeId};
-use quorate_journal::moment::{Done, Happening, Moment};
+use quorate_journal::moment::{Moment, ObservedEffect, WorldEvent};
 use quorate_journal::role::Role;
 use quorate_journal::settings::Latency;
 
@@ -25,9 +25,9 @@ impl PresentFamily for Deadlock {
     const ADVICE: &'static str = "more --asks or a larger --fan-out";
     const PROGRESS: &'static str = "waits";
 
-    fn stands(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
+    fn role_after(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
         match moment {
-            Moment::Effect { node, effect: Done::Emit(event), .. } => match event {
+            Moment::Effect { node, effect: ObservedEffect::Emit(event), .. } => match event {
                 Event::Waits { who, .. } if !who.is_resource() => Some((*node, Role::Waiting)),
                 Event::Runs { who, .. } | Event::GaveUp { who, .. } if !who.is_resource() => Some((*node, Role::Idle)),
                 Event::Victim { .. } => Some((*node, Role::Chosen)),
@@ -40,18 +40,18 @@ impl PresentFamily for Deadlock {
                 | Event::Deadlock(_)
                 | Event::Refused(_) => None,
             },
-            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
+            Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
                 Some((*node, Role::Idle))
             }
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
         }
     }
 
-    fn around(entry: &DeadlockEntry) -> Option<Around> {
-        let [asking, taking, resolving] = Facts::sources_around().map(About::of_source);
+    fn wrapper(entry: &DeadlockEntry) -> Option<AlgorithmWrapper> {
+        let [asking, taking, resolving] = Facts::sources_around().map(About::from_source);
         let rules = [asking.rules, taking.rules, resolving.rules].concat();
         let title = "Rules around it: processes that send requests (RQ) or acquire resources (LK), and the choice of victims (RS)";
-        entry.facts.profile.flaw.is_none().then_some(Around { title, about: About { rules, ..resolving } })
+        entry.facts.profile.flaw.is_none().then_some(AlgorithmWrapper { title, about: About { rules, ..resolving } })
     }
 
     fn price(entry: &'static DeadlockEntry) -> Option<Price> {
@@ -97,6 +97,6 @@ impl PresentFamily for Deadlock {
     }
 
     fn is_progress(moment: &Moment<'_, Command, Event>) -> bool {
-        matches!(moment, Moment::Effect { effect: Done::Emit(Event::Waits { who, .. }), .. } if !who.is_resource())
+        matches!(moment, Moment::Effect { effect: ObservedEffect::Emit(Event::Waits { who, .. }), .. } if !who.is_resource())
     }
 }

@@ -70,7 +70,7 @@ fn validate_script(spec: &Spec<Deadlock>) -> Result<(), LabError> {
         let error =
             |why: String| LabError::Deadlock(DeadlockError::NoSuchCommand { text: word.clone(), node: *node, why });
         let words: Vec<_> = word.split_whitespace().collect();
-        let command = Deadlock::in_words(&words, *node, 0).map_err(error)?;
+        let command = Deadlock::parse_words(&words, *node, 0).map_err(error)?;
         let named = match &command {
             Command::Ask { need, .. } => need.on().to_vec(),
             Command::Answer { to, .. } => vec![*to],

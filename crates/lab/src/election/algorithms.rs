@@ -50,7 +50,7 @@ impl FamilyTypes for Election {
             ElectionEntry {
                 facts: &raft::FACTS,
                 make: Arc::new(|me, plan| Erased::opaque(RaftElection::new(me, plan))),
-                codec: AnyCodec::of::<RaftElection>(),
+                codec: AnyCodec::for_protocol::<RaftElection>(),
             },
             election(&super_peer::FACTS, |me, plan| SuperPeer::new(me, Arc::clone(plan))),
             election(&by_mutex::FACTS, |me, plan| {
@@ -100,5 +100,5 @@ where
     WriteOf<P>: ErasableWrite,
 {
     let make = Arc::new(move |me: NodeId, plan: &Arc<Plan>| Erased::new(make(me, plan)));
-    ElectionEntry { facts, make, codec: AnyCodec::of::<P>() }
+    ElectionEntry { facts, make, codec: AnyCodec::for_protocol::<P>() }
 }

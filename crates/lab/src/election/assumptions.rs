@@ -125,7 +125,7 @@ fn has_partition(faults: &[TimedFault]) -> bool {
 
 /// Whether a clock exceeds the drift bound.
 fn exceeds_drift_bound(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
-    let bound = plan(spec).tenure.drift_ppm;
+    let bound = plan(spec).lease.drift_ppm;
     faults.iter().any(|timed| matches!(timed.fault, Fault::Drift { by, .. } if by.parts().unsigned_abs() > bound))
 }
 

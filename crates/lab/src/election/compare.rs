@@ -1,16 +1,16 @@
 //! Elections side by side: their cost over all ring orders and starters, beside the expected cost.
 
 use super::Election;
-use super::survey::{Found, MAX_EXHAUSTIVE, Spread, Start, Survey};
+use super::survey::{MAX_EXHAUSTIVE, Spread, Start, Survey, SurveyResult};
 use crate::compare::{
-    Across, Asked, Axis, BAD, Chart, CompareError, CompareTask, ComparedFamily, Comparison, Dot, GOOD, Heading, Host,
-    Law, Legend, List, Page, Parts, Plot, SAME, Series, Table, UNKNOWN, distinct,
+    Across, Asked, Axis, BAD, Chart, CompareError, CompareTask, ComparedFamily, Comparison, Dot, ExpectedCurve, GOOD,
+    Heading, Host, Legend, List, Page, Parts, Plot, SAME, Series, Table, UNKNOWN, distinct,
 };
 use crate::figures::{count, number};
-use crate::options::{Options, OptionsError, whole};
+use crate::options::{Options, OptionsError, parse_whole};
 use crate::registry::Family;
 use clap::Args;
-use quorate_core::election::{Book, Counts, Shape, Splits};
+use quorate_core::election::{Counts, ExpectedMessages, Shape, Splits};
 use serde::Serialize;
 
 /// Options that only comparisons of elections accept.
@@ -21,7 +21,7 @@ pub struct ElectionCompareArgs {
     starters: Vec<Start>,
     /// Number of sampled orders of a large ring. Default: 200. Rings of up to 8 nodes are tried in
     /// all orders.
-    #[arg(long, value_parser = whole::<u64>, display_order = 7)]
+    #[arg(long, value_parser = parse_whole::<u64>, display_order = 7)]
     samples: Option<u64>,
 }
 
@@ -79,7 +79,7 @@ struct Elections {
 /// The result of one survey.
 struct Row {
     survey: Survey,
-    found: Found,
+    found: SurveyResult,
 }
 
 impl Row {
@@ -128,7 +128,7 @@ impl Row {
 
     /// The mean of all messages, with the minimum and the maximum.
     fn dot(&self) -> Dot {
-        let Found { election, announcement, .. } = &self.found;
+        let SurveyResult { election, announcement, .. } = &self.found;
         let (least, most) = ((election.min + announcement.min) as f64, (election.max + announcement.max) as f64);
         let dot = Dot::new(self.survey.nodes as f64, election.mean + announcement.mean);
         Dot { reach: (most > least).then_some((least, most)), ..dot }
@@ -146,14 +146,14 @@ impl Row {
 }
 
 /// Formats the expected cost.
-fn expected_text(expected_cost: &Book) -> String {
+fn expected_text(expected_cost: &ExpectedMessages) -> String {
     let figures = match *expected_cost {
-        Book { least, most, .. } if least == most => number(most),
-        Book { least: Some(least), mean, most, .. } => {
+        ExpectedMessages { least, most, .. } if least == most => number(most),
+        ExpectedMessages { least: Some(least), mean, most, .. } => {
             let mean = mean.map_or_else(String::new, |mean| format!(" / {}", number(Some(mean))));
             format!("{}{mean} / {}", number(Some(least)), number(most))
         }
-        Book { most, .. } => format!("≤ {}", number(most)),
+        ExpectedMessages { most, .. } => format!("≤ {}", number(most)),
     };
     match expected_cost.counts {
         Counts::Election => format!("{figures}, without announcement"),
@@ -177,7 +177,7 @@ impl Elections {
                 name: name.into(),
                 dots: own.iter().map(|row| row.dot()).collect(),
                 is_joined: points.is_none(),
-                law: points.map(|points| Law { text: String::new(), points }),
+                expected: points.map(|points| ExpectedCurve { text: String::new(), points }),
             }
         });
         let series = series.collect();
@@ -195,9 +195,9 @@ impl Comparison for Elections {
     fn measure(&mut self, host: &mut dyn Host<Election>) -> Result<(), CompareError> {
         let mut rows = Vec::new();
         for survey in self.surveys.iter().copied() {
-            host.begins(survey.entry.facts.profile.name, survey.nodes);
+            host.begin_measurement(survey.entry.facts.profile.name, survey.nodes);
             let found = survey.run(|| {
-                host.advances();
+                host.advance();
                 !host.is_interrupted()
             })?;
             let Some(found) = found else { break };
@@ -243,7 +243,7 @@ impl Comparison for Elections {
             conditions: format!("all orders up to {MAX_EXHAUSTIVE} nodes, {orders} beyond · seed {}", self.seed),
             tables: vec![Table::List(List { headings, rows: rows.collect() })],
             notes,
-            complaints: self.rows.iter().filter_map(Row::problem).collect(),
+            problems: self.rows.iter().filter_map(Row::problem).collect(),
         }
     }
 
@@ -253,7 +253,7 @@ impl Comparison for Elections {
         Some(Chart {
             title: "Elections: messages per election",
             subtitle: format!("announcements included · seed {}", self.seed),
-            legend: Legend { measured: "measured", law: "expected mean", reach: "from minimum to maximum" },
+            legend: Legend { measured: "measured", expected: "expected mean", reach: "from minimum to maximum" },
             plots: starts.map(|start| self.plot(start)).collect(),
         })
     }
@@ -331,7 +331,7 @@ fn line(row: &Row) -> Line {
         max,
         confidence: margin.map(|margin| [mean - margin, mean + margin]),
         counts: found.expected.map(|expected_cost| expected_cost.counts),
-        expected: found.expected.map(|Book { least, mean, most, .. }| Expected {
+        expected: found.expected.map(|ExpectedMessages { least, mean, most, .. }| Expected {
             formula: survey.entry.facts.cost.formula,
             min: least,
             mean,

@@ -42,7 +42,7 @@ pub(super) fn wrapper_detector(spec: &Spec<Election>) -> Option<wrap::Detector> 
                 let bound = Duration::from_nanos(silence.nanos().saturating_sub(period.nanos()));
                 wrap::Detector::FixedBound { period, bound }
             }
-            None => wrap::Detector::perfect(period, &spec.surroundings().bounds, spec.nodes),
+            None => wrap::Detector::perfect(period, &spec.environment().bounds, spec.nodes),
         }),
         Detector::Accrual => {
             let Level(threshold) = threshold.unwrap_or_default();

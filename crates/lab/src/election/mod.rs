@@ -23,15 +23,16 @@ pub use regions::overlay;
 
 use crate::check::CheckTask;
 use crate::election::run::{
-    Attribute, Campaigns, ElectionSummary, Expectation, Measures, Properties, Seating, Starters,
+    Attribute, Campaigns, ElectionSummary, Expectation, Measures, Properties, RingOrder, Starters,
 };
 use crate::error::LabError;
-use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
+use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
 use crate::spec::{Spec, word};
 use crate::typed::unknown_command;
 use quorate_core::election::{
-    Announce, COMMANDS, Command, Courtesy, Event, Links, Model, Plan, Prefer, Repair, Ring, Shape, Splits, Tenure,
+    Announce, BullyOptions, COMMANDS, Command, Event, LeaseTerms, Links, Model, Plan, Prefer, Repair, Ring, Shape,
+    Splits,
 };
 use quorate_core::{Bounds, Duration, Group, NodeId, Time};
 use quorate_erased::AnyCodec;
@@ -53,7 +54,7 @@ pub enum Election {}
 pub struct Settings {
     pub starters: Starters,
     #[serde(default)]
-    pub order: Seating,
+    pub order: RingOrder,
     #[serde(default)]
     pub attribute: Attribute,
     #[serde(default)]
@@ -71,7 +72,7 @@ pub struct Settings {
     #[serde(default)]
     pub drift_ppm: Option<u32>,
     #[serde(default)]
-    pub upheaval: u64,
+    pub crashes: u64,
     #[serde(default)]
     pub detector: Detector,
     #[serde(default)]
@@ -129,7 +130,7 @@ impl RunFamily for Election {
         entry.facts.model == Model::Synchronous
     }
 
-    fn hears_of_deaths(spec: &Spec<Self>) -> bool {
+    fn needs_crash_notices(spec: &Spec<Self>) -> bool {
         let Settings { repair, detector, .. } = &spec.settings;
         let listens = |entry: &ElectionEntry| match entry.facts.shape {
             Shape::Ring => *repair == Repair::Detector,
@@ -141,15 +142,15 @@ impl RunFamily for Election {
 
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
         reject_foreign_options(&spec.settings, spec.algorithm.entry())?;
-        let crashes = spec.settings.upheaval;
+        let crashes = spec.settings.crashes;
         if crashes > MAX_CRASHES {
             return Err(ElectionError::TooManyCrashes { crashes, most: MAX_CRASHES }.into());
         }
-        let Plan { tenure, bounds, .. } = plan(spec);
-        if spec.algorithm.facts.leases && tenure.trusted() <= bounds.answer() {
+        let Plan { lease: tenure, bounds, .. } = plan(spec);
+        if spec.algorithm.facts.leases && tenure.trusted() <= bounds.round_trip() {
             return Err(ElectionError::LeaseTooShort {
                 trusted: Length(tenure.trusted()),
-                answer: Length(bounds.answer()),
+                answer: Length(bounds.round_trip()),
             }
             .into());
         }
@@ -186,7 +187,7 @@ impl RunFamily for Election {
     }
 
     fn without_random_faults(settings: &Settings) -> Settings {
-        Settings { upheaval: 0, ..settings.clone() }
+        Settings { crashes: 0, ..settings.clone() }
     }
 
     fn users(spec: &Spec<Self>) -> Campaigns {
@@ -199,7 +200,7 @@ impl RunFamily for Election {
         };
         let users = if spec.settings.detector == Detector::Oracle { users } else { users.without_notices() };
         // The notice of the last fault is still in flight when the fault ends.
-        let late = if Self::hears_of_deaths(spec) { notice(spec) } else { Duration::ZERO };
+        let late = if Self::needs_crash_notices(spec) { notice(spec) } else { Duration::ZERO };
         users.not_before(spec.faults_end().map(|end| end + late)).expecting(expected_of(&spec.algorithm))
     }
 
@@ -211,7 +212,7 @@ impl RunFamily for Election {
         outages::draw(spec)
     }
 
-    fn weather(entry: &'static ElectionEntry) -> Vec<Spec<Self>> {
+    fn stress_specs(entry: &'static ElectionEntry) -> Vec<Spec<Self>> {
         if entry.facts.leases { lease_stress::stress_specs(entry) } else { stress::stress_specs(entry) }
     }
 
@@ -236,7 +237,7 @@ impl ScriptFamily for Election {
     const COMMANDS: &'static [&'static str] = &[Command::Campaign.name(), Command::Resign.name()];
     const CANDIDACY_COMMAND: Option<&'static str> = Some(Command::Campaign.name());
 
-    fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
+    fn parse_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
         let known = |word: &str| COMMANDS.into_iter().find(|command| command.name().eq_ignore_ascii_case(word));
         let command = if let [word] = words { known(word) } else { None };
         command.ok_or_else(|| unknown_command(words, Self::COMMANDS, "campaign or resign"))
@@ -252,8 +253,8 @@ impl ScriptFamily for Election {
 
     fn smaller(own: &Settings) -> Vec<Settings> {
         let one_starter = Settings { starters: Starters::Lowest, ..own.clone() };
-        let by_number = Settings { order: Seating::Numbers, attribute: Attribute::Id, ..own.clone() };
-        let fewer_crashes = Settings { upheaval: own.upheaval.saturating_sub(1), ..own.clone() };
+        let by_number = Settings { order: RingOrder::Numbers, attribute: Attribute::Id, ..own.clone() };
+        let fewer_crashes = Settings { crashes: own.crashes.saturating_sub(1), ..own.clone() };
         vec![one_starter, by_number, fewer_crashes]
     }
 
@@ -278,7 +279,7 @@ impl ScriptFamily for Election {
         flags.given(FlagPosition::Front, "reserved-bits", own.reserved_bits);
         flags.given(FlagPosition::Front, "load-bound", own.load_bound);
         flags.given(FlagPosition::Times, "master-drift-bound", own.drift_ppm.map(|parts| format!("{parts}ppm")));
-        flags.unless(own.upheaval == 0, FlagPosition::Links, "upheaval", own.upheaval);
+        flags.unless(own.crashes == 0, FlagPosition::Links, "upheaval", own.crashes);
         flags
     }
 }
@@ -300,7 +301,7 @@ impl JudgeFamily for Election {
         }
     }
 
-    fn properties(spec: &Spec<Self>, _care: Care) -> Properties {
+    fn properties(spec: &Spec<Self>, _care: JudgingLevel) -> Properties {
         let contest = !spec.is_scripted() && spec.settings.starters.may_be_several(spec.nodes);
         Properties::new(spec.nodes, contest)
             .with_leases(spec.algorithm.facts.leases)
@@ -326,7 +327,7 @@ impl Judge<Command, Event> for Properties {
 
 /// The delay until clients notice a crashed leader: two requests and their missing answers.
 fn notice(spec: &Spec<Election>) -> Duration {
-    let Bounds { message, processing } = spec.surroundings().bounds;
+    let Bounds { message, processing } = spec.environment().bounds;
     (message + processing).times(4)
 }
 
@@ -362,16 +363,16 @@ fn reject_foreign_options(settings: &Settings, entry: &ElectionEntry) -> Result<
 pub fn plan(spec: &Spec<Election>) -> Plan {
     let Settings { order, attribute, prefer, announce, repair, tell_lower, broadcast, lease, drift_ppm, .. } =
         &spec.settings;
-    let bounds = spec.surroundings().bounds;
-    let usual = Tenure::usual(&bounds);
+    let bounds = spec.environment().bounds;
+    let usual = LeaseTerms::usual(&bounds);
     Plan {
         ring: order.ring(spec.nodes, spec.seed).unwrap_or(Ring::of_size(spec.nodes)),
         ranking: attribute.ranking(spec.nodes, spec.seed, *prefer),
         absent: absent(spec),
         announce: *announce,
         repair: *repair,
-        courtesy: Courtesy { tell_lower: *tell_lower, broadcast: *broadcast },
-        tenure: Tenure {
+        bully: BullyOptions { tell_lower: *tell_lower, broadcast: *broadcast },
+        lease: LeaseTerms {
             lease: lease.map_or(usual.lease, |Length(lease)| lease),
             drift_ppm: drift_ppm.unwrap_or(usual.drift_ppm),
         },

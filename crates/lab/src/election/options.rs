@@ -1,6 +1,6 @@
 //! Command-line options of elections.
 
-use super::run::{Attribute, Seating, Starters};
+use super::run::{Attribute, RingOrder, Starters};
 use super::{Detector, Election, ElectionError, Settings};
 use crate::error::{LabError, first_error};
 use crate::family::OptionsFamily;
@@ -21,7 +21,7 @@ pub struct ElectionArgs {
     starters: Option<Starters>,
     /// Order of nodes on a ring: numbers, random, or all nodes such as 3,1,2. Default: numbers.
     #[arg(long, value_name = "NODES")]
-    order: Option<Seating>,
+    order: Option<RingOrder>,
     /// The attribute that ranks nodes: id, random, or one number per node such as 40,5,70 (disk
     /// space, 1/load). Default: id.
     #[arg(long, value_name = "WHAT")]
@@ -118,7 +118,7 @@ impl ElectionArgs {
             broadcast: self.broadcast || usual.broadcast,
             lease: self.master_lease.or(usual.lease),
             drift_ppm: self.master_drift_bound.map(|bound| bound.parts().unsigned_abs()).or(usual.drift_ppm),
-            upheaval: self.upheaval.unwrap_or(usual.upheaval),
+            crashes: self.upheaval.unwrap_or(usual.crashes),
             detector,
             heartbeat: self.heartbeat.or(usual.heartbeat),
             silence: self.silence.or(usual.silence),
@@ -141,13 +141,13 @@ impl ElectionArgs {
 impl OptionsFamily for Election {
     type Args = ElectionArgs;
 
-    fn changed(usual: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
+    fn with_options(usual: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
         args.election.changed(usual)
     }
 
     /// Sets timeouts for real processes. Networks have no delay bound; this one is long enough for
     /// a busy machine in most cases.
-    fn for_real(settings: &mut Settings) {
+    fn for_real_processes(settings: &mut Settings) {
         if settings.detector.sends_heartbeats() {
             let Length(period) = *settings.heartbeat.get_or_insert(Length(Duration::from_millis(100)));
             if settings.detector == Detector::Heartbeat {

@@ -48,7 +48,7 @@ pub(super) fn draw(spec: &Spec<Election>) -> Vec<TimedFault> {
     let window = Election::fault_window(spec).nanos() >> (2 * dice.below(3));
     let window = Duration::from_nanos(window).max(round_trip(spec).times(MARGIN));
     let mut outages: Vec<Outage> = Vec::new();
-    for _ in 0..spec.settings.upheaval {
+    for _ in 0..spec.settings.crashes {
         let fitting = (0..ATTEMPTS)
             .map(|_| draw_outage(spec, window, &mut dice))
             .find(|outage| fits(spec, outage, &outages, margin));
@@ -90,7 +90,7 @@ fn fits(spec: &Spec<Election>, outage: &Outage, others: &[Outage], margin: Durat
 
 /// The longest duration of a request and its reply, at a node with requests from all others.
 fn round_trip(spec: &Spec<Election>) -> Duration {
-    let Bounds { message, processing } = spec.surroundings().bounds;
+    let Bounds { message, processing } = spec.environment().bounds;
     message.times(2) + processing.times(4 * spec.nodes as u64)
 }
 
@@ -108,12 +108,7 @@ mod tests {
     use quorate_journal::settings::TimedFault;
 
     fn spec(nodes: usize, crashes: u64, seed: u64) -> Spec<Election> {
-        Spec {
-            nodes,
-            seed,
-            settings: Settings { upheaval: crashes, ..Settings::default() },
-            ..Spec::named("raft").unwrap()
-        }
+        Spec { nodes, seed, settings: Settings { crashes, ..Settings::default() }, ..Spec::named("raft").unwrap() }
     }
 
     fn is_out(outage: &TimedFault, instant: Duration) -> bool {

@@ -3,11 +3,11 @@
 use super::run::{Change, ElectionSummary, Starters, SuperPeers, change};
 use super::{Election, ElectionEntry, Settings, absent};
 use crate::algorithm::Algorithm;
-use crate::family::{Around, PresentFamily};
+use crate::family::{AlgorithmWrapper, PresentFamily};
 use crate::figures::{Figures, Price, PriceFigure, Row, in_unit, number};
 use crate::spec::Spec;
 use quorate_core::election::circuit;
-use quorate_core::election::{Announce, Book, Case, Command, Counts, Event, Shape, Starting};
+use quorate_core::election::{Announce, Case, Command, Counts, Event, ExpectedMessages, Shape, Starting};
 use quorate_core::{Duration, NodeId};
 use quorate_journal::moment::Moment;
 use quorate_journal::role::Role;
@@ -26,7 +26,7 @@ impl PresentFamily for Election {
     const ADVICE: &'static str = "--starters all or more --nodes";
     const PROGRESS: &'static str = "nodes that know a leader";
 
-    fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
+    fn role_after(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
         let (_, node, change) = change(moment)?;
         let role = match change {
             Change::Campaigns | Change::Extends { .. } => *before.get(node.index())?,
@@ -38,9 +38,9 @@ impl PresentFamily for Election {
         Some((node, role))
     }
 
-    fn around(entry: &ElectionEntry) -> Option<Around> {
+    fn wrapper(entry: &ElectionEntry) -> Option<AlgorithmWrapper> {
         let is_ring = entry.facts.shape == Shape::Ring;
-        is_ring.then(|| Around { title: "Rules of the ring around it", about: circuit::about() })
+        is_ring.then(|| AlgorithmWrapper { title: "Rules of the ring around it", about: circuit::about() })
     }
 
     fn price(entry: &'static ElectionEntry) -> Option<Price> {
@@ -67,14 +67,17 @@ impl PresentFamily for Election {
                 Row::measured("epoch", summary.epoch.map_or_else(none, |epoch| epoch.to_string())),
             ],
         };
-        let expected_cost = case(spec).and_then(|case| (spec.algorithm.facts.cost.book)(&case));
+        let expected_cost = case(spec).and_then(|case| (spec.algorithm.facts.cost.expected)(&case));
         // The expected figures assume an announcement along the ring.
-        let applies =
-            |expected_cost: &Book| spec.settings.announce == Announce::Ring || expected_cost.counts == Counts::Election;
+        let applies = |expected_cost: &ExpectedMessages| {
+            spec.settings.announce == Announce::Ring || expected_cost.counts == Counts::Election
+        };
         let expected_cost = expected_cost.filter(applies);
         let (alone, together) = match &expected_cost {
-            Some(expected_cost @ Book { counts: Counts::Election, .. }) => (expected(expected_cost), String::new()),
-            Some(expected_cost @ Book { counts: Counts::WithAnnouncement, .. }) => {
+            Some(expected_cost @ ExpectedMessages { counts: Counts::Election, .. }) => {
+                (expected(expected_cost), String::new())
+            }
+            Some(expected_cost @ ExpectedMessages { counts: Counts::WithAnnouncement, .. }) => {
                 (String::new(), expected(expected_cost))
             }
             None => (String::new(), String::new()),
@@ -137,18 +140,18 @@ fn case(spec: &Spec<Election>) -> Option<Case> {
     };
     let is_fault_free = spec.faults.iter().all(|timed| timed.at == Duration::ZERO)
         && spec.random_faults.is_empty()
-        && spec.settings.upheaval == 0
+        && spec.settings.crashes == 0
         && spec.script.is_none();
     (is_fault_free && live > 1 && !spec.is_scripted()).then_some(Case { live, dead, starting })
 }
 
-fn expected(expected_cost: &Book) -> String {
+fn expected(expected_cost: &ExpectedMessages) -> String {
     match *expected_cost {
-        Book { least, most, .. } if least == most => number(most),
-        Book { least: Some(least), mean, most, .. } => {
+        ExpectedMessages { least, most, .. } if least == most => number(most),
+        ExpectedMessages { least: Some(least), mean, most, .. } => {
             let mean = mean.map_or_else(String::new, |mean| format!(", {} on average", number(Some(mean))));
             format!("{} to {}{mean}", number(Some(least)), number(most))
         }
-        Book { most, .. } => format!("at most {}", number(most)),
+        ExpectedMessages { most, .. } => format!("at most {}", number(most)),
     }
 }

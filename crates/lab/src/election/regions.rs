@@ -3,17 +3,17 @@
 use super::{Election, ElectionError, Settings};
 use crate::error::LabError;
 use crate::spec::Spec;
-use quorate_core::election::{MOST_BITS, Overlay, USUAL_BITS};
+use quorate_core::election::{DEFAULT_ID_BITS, MAX_ID_BITS, Overlay};
 
 /// Returns the overlay. If no number of bits satisfies the load bound, which validation rejects,
 /// all bits identify the region.
 pub fn overlay(spec: &Spec<Election>) -> Overlay {
     let Settings { id_bits, reserved_bits, load_bound, .. } = &spec.settings;
-    let (usual_bits, usual_reserved) = USUAL_BITS;
+    let (usual_bits, usual_reserved) = DEFAULT_ID_BITS;
     let bits = id_bits.unwrap_or(usual_bits);
     let overlay = Overlay::new(spec.nodes, spec.seed, bits, reserved_bits.unwrap_or(usual_reserved));
     match load_bound {
-        Some(load) => bounded(spec, &overlay, *load).unwrap_or_else(|| overlay.reserving(bits)),
+        Some(load) => bounded(spec, &overlay, *load).unwrap_or_else(|| overlay.with_reserved(bits)),
         None => overlay,
     }
 }
@@ -26,8 +26,8 @@ fn bounded(spec: &Spec<Election>, overlay: &Overlay, load: usize) -> Option<Over
 /// Validates the options of overlays.
 pub(super) fn check(spec: &Spec<Election>) -> Result<(), LabError> {
     let Settings { id_bits, reserved_bits, load_bound, .. } = &spec.settings;
-    let bits = id_bits.unwrap_or(USUAL_BITS.0);
-    if !(1..=MOST_BITS).contains(&bits) {
+    let bits = id_bits.unwrap_or(DEFAULT_ID_BITS.0);
+    if !(1..=MAX_ID_BITS).contains(&bits) {
         return Err(ElectionError::NoSuchIds { bits }.into());
     }
     if let Some(reserved) = reserved_bits.filter(|reserved| *reserved > bits) {

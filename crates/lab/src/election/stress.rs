@@ -2,7 +2,7 @@
 //! starters, any ring order and ranking, and crashes and restarts of any node at any time.
 
 use super::{Detector, Election, ElectionEntry, Settings};
-use crate::election::run::{Attribute, Seating, Starters};
+use crate::election::run::{Attribute, RingOrder, Starters};
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_core::election::{Model, Prefer, Repair, Shape};
@@ -37,7 +37,7 @@ pub(super) fn stress_specs(entry: &'static ElectionEntry) -> Vec<Spec<Election>>
 
 /// An experiment with a failure detector that only observes heartbeats.
 fn with_heartbeats(entry: &'static ElectionEntry, detector: Detector) -> Spec<Election> {
-    let settings = Settings { detector, upheaval: 4, order: Seating::Random, ..Settings::default() };
+    let settings = Settings { detector, crashes: 4, order: RingOrder::Random, ..Settings::default() };
     let latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(50) };
     Spec { nodes: 5, latency, settings, ..Spec::new(entry) }
 }
@@ -79,10 +79,9 @@ impl StressCase {
         let ranks = entry.facts.shape != Shape::Votes || entry.facts.leases;
         let attribute = if is_mixed && ranks { Attribute::Random } else { Attribute::Id };
         let prefer = if ranks { prefer } else { Prefer::Highest };
-        let order = if is_mixed && entry.facts.shape == Shape::Ring { Seating::Random } else { Seating::Numbers };
+        let order = if is_mixed && entry.facts.shape == Shape::Ring { RingOrder::Random } else { RingOrder::Numbers };
         let processing = Latency::Uniform { least: Duration::ZERO, most: busy };
-        let settings =
-            Settings { starters, prefer, order, attribute, upheaval: crashes, repair, ..Settings::default() };
+        let settings = Settings { starters, prefer, order, attribute, crashes, repair, ..Settings::default() };
         let usual = Spec::new(entry);
         let processing = if busy == Duration::ZERO { usual.processing } else { processing };
         Spec { nodes, latency, processing, settings, ..usual }

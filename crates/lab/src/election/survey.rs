@@ -5,14 +5,14 @@
 
 use super::{Election, Settings};
 use crate::election::ElectionEntry;
-use crate::election::run::{Measures, Seating, Starters};
+use crate::election::run::{Measures, RingOrder, Starters};
 use crate::error::LabError;
-use crate::experiment::{FinishedRun, play};
-use crate::family::Care;
+use crate::experiment::{FinishedRun, simulate};
 use crate::family::JudgeFamily;
+use crate::family::JudgingLevel;
 use crate::spec::Spec;
 use clap::ValueEnum;
-use quorate_core::election::{Book, Case, Counts, Shape, Starting, Tally};
+use quorate_core::election::{Case, Counts, ExpectedMessages, Shape, Starting, Tally};
 use quorate_core::{Duration, NodeId};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::{Fault, Latency, TimedFault, Unsynced};
@@ -67,7 +67,7 @@ pub struct Survey {
 
 /// The result of a survey.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct SurveyResult {
     pub runs: u64,
     pub exhaustive: bool,
     /// Messages that the expected cost counts.
@@ -77,7 +77,7 @@ pub struct Found {
     /// Messages that announce the winner.
     pub announcement: Spread,
     /// The expected cost, if there is one.
-    pub expected: Option<Book>,
+    pub expected: Option<ExpectedMessages>,
     /// The command of a run that did not end with one leader everywhere, or elected another node
     /// than the highest.
     pub failed: Option<String>,
@@ -131,14 +131,16 @@ impl Survey {
 
     /// All runs of the survey.
     fn specs(&self) -> impl Iterator<Item = Spec<Election>> + '_ {
-        let orders: Box<dyn Iterator<Item = (u64, Seating)>> = match (self.entry.facts.shape, self.is_exhaustive()) {
-            (Shape::Ring, true) => Box::new(Rotations::new(self.nodes).map(|order| (self.seed, Seating::Given(order)))),
+        let orders: Box<dyn Iterator<Item = (u64, RingOrder)>> = match (self.entry.facts.shape, self.is_exhaustive()) {
+            (Shape::Ring, true) => {
+                Box::new(Rotations::new(self.nodes).map(|order| (self.seed, RingOrder::Given(order))))
+            }
             (Shape::Ring, false) => {
-                let mut dice = Dice::new(self.seed, Stream::Seating);
-                Box::new((0..self.samples).map(move |_| (dice.below(u64::MAX), Seating::Random)))
+                let mut dice = Dice::new(self.seed, Stream::RingOrder);
+                Box::new((0..self.samples).map(move |_| (dice.below(u64::MAX), RingOrder::Random)))
             }
             (Shape::Bully | Shape::Groups | Shape::Votes | Shape::Regions, _) => {
-                Box::new(std::iter::once((self.seed, Seating::Numbers)))
+                Box::new(std::iter::once((self.seed, RingOrder::Numbers)))
             }
         };
         orders.flat_map(move |(seed, order)| {
@@ -147,7 +149,7 @@ impl Survey {
     }
 
     /// Returns one run. Every message takes 1 ms, the unit of the expected figures.
-    fn spec(&self, seed: u64, order: Seating, starters: Starters) -> Spec<Election> {
+    fn spec(&self, seed: u64, order: RingOrder, starters: Starters) -> Spec<Election> {
         let last = NodeId::from_index(self.nodes.saturating_sub(1));
         let crash = Fault::Crash { node: last, unsynced: Unsynced::Lost };
         let dead = (self.dead() > 0).then_some(TimedFault { fault: crash, at: Duration::ZERO, lasts: None });
@@ -162,10 +164,10 @@ impl Survey {
     }
 
     /// Runs the survey. Calls `should_continue` after every run; `None` if it returned `false`.
-    pub fn run(&self, mut should_continue: impl FnMut() -> bool) -> Result<Option<Found>, LabError> {
+    pub fn run(&self, mut should_continue: impl FnMut() -> bool) -> Result<Option<SurveyResult>, LabError> {
         let mut sums = [Sum::default(), Sum::default(), Sum::default()];
         let case = Case { live: self.nodes - self.dead(), dead: self.dead(), starting: self.start.starting() };
-        let expected = (self.entry.facts.cost.book)(&case);
+        let expected = (self.entry.facts.cost.expected)(&case);
         let counts = expected.map_or(Counts::WithAnnouncement, |expected| expected.counts);
         let mut failed = None;
         for spec in self.specs() {
@@ -182,14 +184,14 @@ impl Survey {
         }
         let exhaustive = self.is_exhaustive();
         let [counted, election, announcement] = sums.map(|sum| sum.spread(exhaustive));
-        Ok(Some(Found { runs: sums[0].count, exhaustive, counted, election, announcement, expected, failed }))
+        Ok(Some(SurveyResult { runs: sums[0].count, exhaustive, counted, election, announcement, expected, failed }))
     }
 
     /// Runs one election. Returns its messages, and whether it elected the right leader.
     fn measure(&self, spec: &Spec<Election>) -> Result<(Tally, bool), LabError> {
         spec.validate()?;
-        let observers = (Measures::new(spec.nodes), Election::properties(spec, Care::Verdicts));
-        let FinishedRun { ending, observer: (measures, properties), .. } = play(spec, observers);
+        let observers = (Measures::new(spec.nodes), Election::properties(spec, JudgingLevel::Verdicts));
+        let FinishedRun { ending, observer: (measures, properties), .. } = simulate(spec, observers);
         let summary = measures.summary(spec.typical(), "T");
         let holds = properties.verdicts().iter().all(|verdict| verdict.violation.is_none());
         let plan = super::plan(spec);
@@ -208,11 +210,11 @@ fn named(node: NodeId) -> Starters {
     Starters::Named(std::iter::once(node).collect())
 }
 
-impl Found {
+impl SurveyResult {
     /// Whether the figures are as expected; `None` without an expected cost. Exact if all orders
     /// were tried, else within the sampling error.
     pub fn is_as_expected(&self) -> Option<bool> {
-        let Book { least, mean, most, tight, .. } = self.expected?;
+        let ExpectedMessages { least, mean, most, tight, .. } = self.expected?;
         let Spread { min, mean: measured, max, margin } = self.counted;
         let (min, max) = (min as f64, max as f64);
         // Expected figures are rounded to two decimals.

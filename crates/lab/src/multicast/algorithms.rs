@@ -7,7 +7,7 @@ use quorate_core::NodeId;
 use quorate_core::about::Profile;
 use quorate_core::fixtures::multicast::{self as wrong, BasicDeaf, CausalBlind, FifoHasty, IsisHasty, SequencerHasty};
 use quorate_core::multicast::{
-    Begin, Board, Causal, Command, Event, Facts, Fifo, Isis, Member, Ordering, Plan, Sequencer, Several, Unordered,
+    Begin, Board, Causal, Command, Event, Facts, Fifo, Isis, Member, MultiGroup, Ordering, Plan, Sequencer, Unordered,
     causal, fifo, isis, sequencer, unordered,
 };
 use quorate_core::wrap::Viewed;
@@ -88,10 +88,10 @@ impl MulticastEntry {
 
     fn node_in_groups<P>(&self, me: NodeId, plans: &[Arc<Plan>], wrap: impl Fn(MulticastInViews) -> P) -> MulticastNode
     where
-        Several<P>: Erasable<Command = Command, Event = Event, Durable = ()>,
+        MultiGroup<P>: Erasable<Command = Command, Event = Event, Durable = ()>,
     {
         let ours = plans.iter().filter(|plan| plan.members.contains(me));
-        Erased::new(Several::new(ours.map(|plan| (plan.id, plan.members.clone(), wrap((self.make)(me, plan))))))
+        Erased::new(MultiGroup::new(ours.map(|plan| (plan.id, plan.members.clone(), wrap((self.make)(me, plan))))))
     }
 }
 
@@ -104,5 +104,5 @@ fn multicast(
     make: impl Fn(NodeId, &Arc<Plan>) -> Member<Board> + Send + Sync + 'static,
 ) -> MulticastEntry {
     let make = Arc::new(move |me: NodeId, plan: &Arc<Plan>| ErasedInViews::new(make(me, plan)));
-    MulticastEntry { facts, make, codec: AnyCodec::in_views::<Member<Board>>() }
+    MulticastEntry { facts, make, codec: AnyCodec::for_protocol_in_views::<Member<Board>>() }
 }

@@ -4,14 +4,14 @@
 use super::survey::{Found, Measured, Survey};
 use super::{Carrier, MediumArg, Multicast};
 use crate::compare::{
-    Across, Asked, Axis, BAD, Chart, CompareError, CompareTask, ComparedFamily, Comparison, Dot, Heading, Host, Law,
-    Legend, List, Page, Parts, Plot, SAME, Series, Table, distinct,
+    Across, Asked, Axis, BAD, Chart, CompareError, CompareTask, ComparedFamily, Comparison, Dot, ExpectedCurve,
+    Heading, Host, Legend, List, Page, Parts, Plot, SAME, Series, Table, distinct,
 };
 use crate::figures::number;
 use crate::options::Options;
 use crate::registry::Family;
 use clap::Args;
-use quorate_core::multicast::{Book, Delivery, Sequencing};
+use quorate_core::multicast::{Delivery, ExpectedCost, Sequencing};
 use serde::Serialize;
 
 /// Options that only comparisons of multicasts accept.
@@ -141,7 +141,7 @@ impl Multicasts {
             let dots = own().filter_map(|row| Some(Dot::new(nodes(row), (reading.measured)(&row.found)?))).collect();
             let points = own().map(|row| (nodes(row), (reading.expected)(&row.found) as f64)).collect();
             let text = own().next().map(|row| (reading.text)(&row.found)).unwrap_or_default();
-            Series { law: Some(Law { text, points }), name: name.clone(), dots, is_joined: false }
+            Series { expected: Some(ExpectedCurve { text, points }), name: name.clone(), dots, is_joined: false }
         });
         let series = series.collect();
         let across = Across::Sizes(self.sizes.clone());
@@ -171,9 +171,9 @@ impl Comparison for Multicasts {
             if host.is_interrupted() {
                 break;
             }
-            host.begins(survey.entry.facts.profile.name, survey.nodes);
+            host.begin_measurement(survey.entry.facts.profile.name, survey.nodes);
             rows.push(Row { survey, found: survey.run()? });
-            host.advances();
+            host.advance();
         }
         self.rows = rows;
         Ok(())
@@ -210,7 +210,7 @@ impl Comparison for Multicasts {
             conditions: self.conditions(),
             tables: vec![Table::List(List { headings, rows: rows.collect() })],
             notes: vec![vec![legend]],
-            complaints: self.rows.iter().filter_map(Row::problem).collect(),
+            problems: self.rows.iter().filter_map(Row::problem).collect(),
         }
     }
 
@@ -233,7 +233,7 @@ impl Comparison for Multicasts {
         Some(Chart {
             title: "Multicasts: cost of one",
             subtitle: format!("{} · T: one message time", self.conditions()),
-            legend: Legend { measured: "simulated", law: "expected", reach: "" },
+            legend: Legend { measured: "simulated", expected: "expected", reach: "" },
             plots: vec![self.plot(&messages), self.plot(&slowest)],
         })
     }
@@ -293,12 +293,12 @@ struct SenderFigures {
 
 impl SenderFigures {
     fn others(found: &Found) -> Self {
-        let Book { messages, slowest, .. } = found.cost.expected;
+        let ExpectedCost { messages, slowest, .. } = found.cost.expected;
         Self::new(&found.others, messages, slowest)
     }
 
     fn own(found: &Found) -> Option<Self> {
-        let Book { messages_of_sequencer, slowest_of_sequencer, .. } = found.cost.expected;
+        let ExpectedCost { messages_of_sequencer, slowest_of_sequencer, .. } = found.cost.expected;
         found.own.as_ref().map(|own| Self::new(own, messages_of_sequencer, slowest_of_sequencer))
     }
 

@@ -21,7 +21,7 @@ pub enum MulticastError {
     SenderOutside { node: NodeId },
     #[error("--window must be at least 1; got 0. The default is --window 64.")]
     NoWindow,
-    #[error("--payload must be at most {longest} bytes; got {payload}.", longest = Payload::LONGEST)]
+    #[error("--payload must be at most {longest} bytes; got {payload}.", longest = Payload::MAX_LEN)]
     PayloadTooLong { payload: usize },
     #[error("--leaves has no effect without --views, because the group never changes; add --views.")]
     LeavesWithoutViews,

@@ -2,7 +2,7 @@
 
 use super::{Carrier, Multicast, MulticastEntry, groups, plans};
 use crate::spec::Spec;
-use quorate_core::multicast::{Book, Facts, Plan, Sequencing};
+use quorate_core::multicast::{ExpectedCost, Facts, Plan, Sequencing};
 
 /// The cost of one multicast in a group with this setup, without other multicasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Cost {
     pub formula: &'static str,
     /// The formula for the sequencer's own messages, if they are cheaper.
     pub formula_of_sequencer: Option<&'static str>,
-    pub expected: Book,
+    pub expected: ExpectedCost,
 }
 
 impl Cost {
@@ -23,12 +23,12 @@ impl Cost {
     /// Returns the expected cost in one group.
     pub fn in_group(facts: &Facts, plan: &Plan, medium: Carrier) -> Self {
         let (formula, formula_of_sequencer) = formula(facts, plan, medium);
-        let unicast = (facts.book)(plan);
+        let unicast = (facts.expected)(plan);
         let expected = match medium {
             Carrier::Unicast => unicast,
             Carrier::Multicast | Carrier::Broadcast => {
                 let (messages, messages_of_sequencer) = on_broadcast_medium(facts, plan);
-                Book { messages, messages_of_sequencer, ..unicast }
+                ExpectedCost { messages, messages_of_sequencer, ..unicast }
             }
         };
         Self { formula, formula_of_sequencer, expected }

@@ -12,7 +12,7 @@ mod script;
 mod stress;
 pub mod survey;
 
-pub use crate::views::{Keeper, ViewSettings};
+pub use crate::views::{MembershipService, ViewSettings};
 pub use algorithms::{MulticastEntry, MulticastInViews, MulticastNode};
 pub use error::MulticastError;
 pub use expected_cost::{Cost, sequencer};
@@ -21,14 +21,14 @@ pub use options::MulticastArgs;
 
 use crate::check::CheckTask;
 use crate::error::{LabError, first_error};
-use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
+use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
 use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unknown_command;
 use crate::users;
-use quorate_core::membership::Terms;
+use quorate_core::membership::LeaseTerms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Payload, Plan, Sequencing, Window};
 use quorate_core::{Duration, Group, Medium, NodeId};
 use quorate_erased::AnyCodec;
@@ -81,7 +81,7 @@ pub enum Carrier {
 
 impl Default for Settings {
     fn default() -> Self {
-        let plan = Plan::new(Group::nobody());
+        let plan = Plan::new(Group::empty());
         Self {
             messages: 20,
             traffic: Pattern::Random,
@@ -103,7 +103,7 @@ impl Default for Settings {
 }
 
 impl RunFamily for Multicast {
-    type Users = users::Users<Senders, Script>;
+    type Users = users::RunClients<Senders, Script>;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
@@ -143,7 +143,7 @@ impl RunFamily for Multicast {
             (*piece == 0, MulticastError::NoPiece),
             (lacks_sequencer, MulticastError::NoSequencer { name: spec.algorithm.to_string() }),
             (*window == 0, MulticastError::NoWindow),
-            (*payload > Payload::LONGEST, MulticastError::PayloadTooLong { payload: *payload }),
+            (*payload > Payload::MAX_LEN, MulticastError::PayloadTooLong { payload: *payload }),
         ])?;
         if let Some(node) = groups.iter().filter_map(Group::last).find(|node| node.index() >= spec.nodes) {
             return Err(MulticastError::NoSuchSender { node, nodes: spec.nodes }.into());
@@ -166,7 +166,7 @@ impl RunFamily for Multicast {
         let plans = plans(spec, entry);
         let (form, seed) = (form(spec), spec.seed);
         // There is always at least one group.
-        let first = plans.first().map_or_else(|| Arc::new(Plan::new(Group::nobody())), Arc::clone);
+        let first = plans.first().map_or_else(|| Arc::new(Plan::new(Group::empty())), Arc::clone);
         spec.with_links(move |me| match form {
             Form::Fixed => (entry.make)(me, &first).bare(),
             Form::Viewed => (entry.make)(me, &first).viewed(me),
@@ -178,8 +178,10 @@ impl RunFamily for Multicast {
 
     fn users(spec: &Spec<Self>) -> Self::Users {
         match &spec.script {
-            Some(script) if !script.commands.is_empty() => users::Users::Script(Script::new(script.commands.clone())),
-            Some(_) | None => users::Users::Workload(Box::new(Senders::new(spec.nodes, spec.seed, demand(spec)))),
+            Some(script) if !script.commands.is_empty() => {
+                users::RunClients::Script(Script::new(script.commands.clone()))
+            }
+            Some(_) | None => users::RunClients::Workload(Box::new(Senders::new(spec.nodes, spec.seed, demand(spec)))),
         }
     }
 
@@ -200,11 +202,11 @@ impl RunFamily for Multicast {
         settings.views
     }
 
-    fn weather(entry: &'static MulticastEntry) -> Vec<Spec<Self>> {
+    fn stress_specs(entry: &'static MulticastEntry) -> Vec<Spec<Self>> {
         stress::stress_specs(entry)
     }
 
-    fn weather_in_views(entry: &'static MulticastEntry) -> Vec<Spec<Self>> {
+    fn stress_specs_in_views(entry: &'static MulticastEntry) -> Vec<Spec<Self>> {
         stress::view_fault_specs(entry)
     }
 
@@ -216,7 +218,7 @@ impl RunFamily for Multicast {
 impl ScriptFamily for Multicast {
     const COMMANDS: &'static [&'static str] = &["send TEXT", "leave"];
 
-    fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
+    fn parse_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
         match words {
             ["leave"] => Ok(Command::leave()),
             ["send", text @ ..] if !text.is_empty() => Ok(Command::send(text.join(" "))),
@@ -305,7 +307,7 @@ impl JudgeFamily for Multicast {
         static_groups(spec).into_iter().fold(measures, |measures, (group, members)| measures.among(group, &members))
     }
 
-    fn properties(spec: &Spec<Self>, _care: Care) -> Properties {
+    fn properties(spec: &Spec<Self>, _care: JudgingLevel) -> Properties {
         let also = Promises::of(&spec.settings.judge);
         let properties = Properties::new(spec.nodes, promises(spec, spec.algorithm.entry())).watching(also);
         let properties = properties.with_grace(settling(spec).unwrap_or_default());
@@ -344,7 +346,7 @@ enum Form {
     Viewed,
     Several,
     SeveralViewed,
-    Member(Terms),
+    Member(LeaseTerms),
 }
 
 fn form(spec: &Spec<Multicast>) -> Form {

@@ -4,7 +4,7 @@ use super::run::{Pattern, Property};
 use super::{Carrier, Multicast, MulticastError, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options, OptionsError, first_given, one_of, whole};
+use crate::options::{Basics, Options, OptionsError, first_given, one_of, parse_whole};
 use crate::registry::FamilyArgs;
 use crate::views;
 use clap::{Args, ValueEnum};
@@ -18,7 +18,7 @@ use std::str::FromStr;
 #[command(next_help_heading = "Options of multicast")]
 pub struct MulticastArgs {
     /// Number of multicasts, all senders together. Default: 20.
-    #[arg(long, value_parser = whole::<u64>)]
+    #[arg(long, value_parser = parse_whole::<u64>)]
     messages: Option<u64>,
     /// When nodes send: one after another, at random times, or as fast as possible. Default:
     /// random.
@@ -28,7 +28,7 @@ pub struct MulticastArgs {
     #[arg(long, value_name = "NODES")]
     senders: Option<NodeSet>,
     /// Minimum payload of a message, in bytes. Default: a few bytes.
-    #[arg(long, value_name = "BYTES", value_parser = whole::<usize>)]
+    #[arg(long, value_name = "BYTES", value_parser = parse_whole::<usize>)]
     payload: Option<usize>,
     /// Pause of a sender before its next message. The default depends on the traffic.
     #[arg(long, value_name = "LATENCY")]
@@ -45,7 +45,7 @@ pub struct MulticastArgs {
     #[arg(long, value_name = "WAY", value_parser = one_of(SEQUENCING))]
     sequencing: Option<Sequencing>,
     /// Maximum number of messages that a member may have in flight. Default: 64.
-    #[arg(long, value_name = "COUNT", value_parser = whole::<u64>)]
+    #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]
     window: Option<u64>,
     /// The medium of a multicast: one message per receiver, one message that its receivers get, or
     /// one message that all nodes get. Default: unicast.
@@ -55,10 +55,10 @@ pub struct MulticastArgs {
     #[arg(long, value_name = "GROUPS")]
     groups: Option<Groups>,
     /// Number of members that leave voluntarily, in a group with views. Default: 0.
-    #[arg(long, value_name = "COUNT", value_parser = whole::<usize>)]
+    #[arg(long, value_name = "COUNT", value_parser = parse_whole::<usize>)]
     leaves: Option<usize>,
     /// Maximum number of bytes of the state that are sent to a joiner at once. Default: 65536.
-    #[arg(long, value_name = "BYTES", value_parser = whole::<usize>)]
+    #[arg(long, value_name = "BYTES", value_parser = parse_whole::<usize>)]
     piece: Option<usize>,
     /// Additional properties to judge although the algorithm does not promise them, such as
     /// causal,total: integrity, agreement, validity, fifo, causal, total, uniform, view-synchrony,
@@ -178,17 +178,17 @@ fn expanded(named: &NodeSet, nodes: usize) -> Result<Vec<NodeId>, LabError> {
 impl OptionsFamily for Multicast {
     type Args = MulticastArgs;
 
-    fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
+    fn with_options(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
         let views = args.views.changed(usual.views);
         Ok(Settings { views, ..args.multicast.changed(usual, basics.nodes)? })
     }
 
-    fn by_hand(settings: &mut Settings) {
+    fn for_manual_use(settings: &mut Settings) {
         settings.messages = 0;
     }
 
     /// Selects the replicated log, because real processes have no oracle.
-    fn for_real(settings: &mut Settings) {
+    fn for_real_processes(settings: &mut Settings) {
         settings.views.iter_mut().for_each(views::for_real);
     }
 }

@@ -3,13 +3,13 @@
 use super::run::{MulticastSummary, Pattern, Receiver};
 use super::{Cost, Multicast, MulticastEntry, Settings};
 use crate::algorithm::Algorithm;
-use crate::family::{Around, PresentFamily};
+use crate::family::{AlgorithmWrapper, PresentFamily};
 use crate::figures::{Figures, NotJudged, Price, PriceFigure, Row, count, in_unit, number};
 use crate::spec::Spec;
 use quorate_core::multicast::{Command, Event, member};
 use quorate_core::{Duration, NodeId};
 use quorate_journal::metrics::Delay;
-use quorate_journal::moment::{Done, Happening, Moment};
+use quorate_journal::moment::{Moment, ObservedEffect, WorldEvent};
 use quorate_journal::role::Role;
 use quorate_journal::settings::{Latency, Length};
 
@@ -27,22 +27,22 @@ impl PresentFamily for Multicast {
     const ADVICE: &'static str = "--traffic flood or more --messages";
     const PROGRESS: &'static str = "multicasts";
 
-    fn stands(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
+    fn role_after(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
         match moment {
-            Moment::Effect { node, effect: Done::Emit(event), .. } => match event {
+            Moment::Effect { node, effect: ObservedEffect::Emit(event), .. } => match event {
                 Event::Wait { .. } | Event::Out { .. } | Event::Left { .. } => Some((*node, Role::Waiting)),
                 Event::Ready { .. } | Event::View { .. } => Some((*node, Role::Idle)),
                 Event::Sent { .. } | Event::Delivered { .. } | Event::Refused(_) => None,
             },
-            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
+            Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
                 Some((*node, Role::Idle))
             }
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
         }
     }
 
-    fn around(_entry: &MulticastEntry) -> Option<Around> {
-        Some(Around { title: "Rules of the member around it", about: member::about() })
+    fn wrapper(_entry: &MulticastEntry) -> Option<AlgorithmWrapper> {
+        Some(AlgorithmWrapper { title: "Rules of the member around it", about: member::about() })
     }
 
     fn price(entry: &'static MulticastEntry) -> Option<Price> {
@@ -120,7 +120,7 @@ impl PresentFamily for Multicast {
     }
 
     fn is_progress(moment: &Moment<'_, Command, Event>) -> bool {
-        matches!(moment, Moment::Effect { effect: Done::Emit(Event::Sent { .. }), .. })
+        matches!(moment, Moment::Effect { effect: ObservedEffect::Emit(Event::Sent { .. }), .. })
     }
 }
 

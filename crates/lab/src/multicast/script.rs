@@ -3,7 +3,7 @@
 use quorate_core::multicast::{Command, Event, MessageId, Refusal};
 use quorate_core::{NodeId, Time};
 use quorate_journal::settings::TimedCommand;
-use quorate_journal::workload::{News, Plan, Workload};
+use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Clients that follow a script, and wait until their nodes have delivered what they sent.
@@ -46,38 +46,38 @@ impl Workload<Command, Event> for Script {
                 Some(text) => Command::send(text),
                 None => Command::leave(),
             };
-            plan.command_any_life(Time::ZERO + *at, *node, command);
+            plan.command_any_incarnation(Time::ZERO + *at, *node, command);
         }
     }
 
-    fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
+    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, plan: &mut Plan<Command>) {
         match news {
-            News::Told(Event::Sent { id }) => {
+            ClientEvent::Emitted(Event::Sent { id }) => {
                 self.answered(node);
                 self.in_flight.entry(node).or_default().push(*id);
             }
-            News::Told(
+            ClientEvent::Emitted(
                 Event::Wait { .. } | Event::Refused(Refusal::TooLong | Refusal::NotAMember | Refusal::NoWayBack),
             ) => {
                 self.answered(node);
             }
-            News::Told(Event::Delivered { id, .. }) if id.sender == node => {
+            ClientEvent::Emitted(Event::Delivered { id, .. }) if id.sender == node => {
                 if let Some(sent) = self.in_flight.get_mut(&node) {
                     sent.retain(|sent| sent != id);
                 }
             }
-            News::Told(Event::Left { .. }) => {
+            ClientEvent::Emitted(Event::Left { .. }) => {
                 self.in_flight.remove(&node);
                 plan.depart(now, node);
             }
-            News::Told(Event::Out { .. }) => {
+            ClientEvent::Emitted(Event::Out { .. }) => {
                 self.in_flight.remove(&node);
             }
-            News::Told(
+            ClientEvent::Emitted(
                 Event::Delivered { .. } | Event::Ready { .. } | Event::View { .. } | Event::Refused(Refusal::Leaving),
             )
-            | News::Alarm => {}
-            News::Crashed | News::Restarted => {
+            | ClientEvent::Alarm => {}
+            ClientEvent::Crashed | ClientEvent::Restarted => {
                 self.in_flight.remove(&node);
                 if let Some(open) = self.open.get_mut(&node) {
                     open.retain(|asks| *asks > now);

@@ -2,12 +2,12 @@
 
 use super::{Mutex, Settings};
 use crate::family::FamilyTypes;
-use crate::registry::{Entry, Family, Maker, Surroundings};
+use crate::registry::{Entry, Environment, Family, Maker};
 use quorate_core::about::Profile;
 use quorate_core::election::ChangRoberts;
 use quorate_core::fixtures::central::{AnyReturnEnds, DeniesForEver};
 use quorate_core::fixtures::lamport::{CrossesOutFirst, any_order_facts};
-use quorate_core::fixtures::maekawa::{Hasty, Rows, Untold};
+use quorate_core::fixtures::maekawa::{Hasty, Rows, Unnotified};
 use quorate_core::fixtures::raymond::{Deaf, ForgetsToAsk};
 use quorate_core::fixtures::readers_writers::AllAreReaders;
 use quorate_core::fixtures::ricart_agrawala_implicit::{KeepsSilent, OneWay};
@@ -107,7 +107,7 @@ impl FamilyTypes for Mutex {
             mutex(const { &maekawa::facts(Form::Plain, Quorums::Plane) }, |me, group, _| {
                 Maekawa::new(me, group, Form::Plain, Quorums::Plane)
             }),
-            mutex(const { &Untold::facts() }, |me, group, _| Untold::node(me, group)),
+            mutex(const { &Unnotified::facts() }, |me, group, _| Unnotified::node(me, group)),
             mutex(const { &Hasty::facts() }, |me, group, _| Hasty::node(me, group)),
             mutex(const { &Rows::facts() }, |me, group, _| Rows::node(me, group)),
             mutex(const { &Half::facts() }, Half::node),
@@ -158,7 +158,7 @@ pub struct MutexEntry {
 }
 
 impl MutexEntry {
-    pub fn node(&self, me: NodeId, around: &Surroundings) -> MutexNode {
+    pub fn node(&self, me: NodeId, around: &Environment) -> MutexNode {
         match &self.make {
             MutexMaker::Fixed(make) => make(me, around),
             MutexMaker::InViews(make) => make(me, around).bare(),
@@ -167,7 +167,7 @@ impl MutexEntry {
 
     /// Returns a node that can move from one view to the next; `None` if the algorithm does not
     /// support views.
-    pub fn node_in_views(&self, me: NodeId, around: &Surroundings) -> Option<MutexInViews> {
+    pub fn node_in_views(&self, me: NodeId, around: &Environment) -> Option<MutexInViews> {
         match &self.make {
             MutexMaker::Fixed(_) => None,
             MutexMaker::InViews(make) => Some(make(me, around)),
@@ -182,8 +182,8 @@ impl MutexEntry {
 /// Creates nodes that support views, or nodes that do not.
 #[derive(Clone)]
 pub enum MutexMaker {
-    Fixed(Maker<Surroundings, MutexNode>),
-    InViews(Maker<Surroundings, MutexInViews>),
+    Fixed(Maker<Environment, MutexNode>),
+    InViews(Maker<Environment, MutexInViews>),
 }
 
 fn mutex<P>(facts: &'static Facts, make: impl Fn(NodeId, Group, Bounds) -> P + Send + Sync + 'static) -> MutexEntry
@@ -191,18 +191,18 @@ where
     P: Erasable<Command = Command, Event = Event, Message: DeserializeOwned>,
     WriteOf<P>: ErasableWrite,
 {
-    let make = move |me, around: &Surroundings| Erased::new(make(me, around.group.clone(), around.bounds));
+    let make = move |me, around: &Environment| Erased::new(make(me, around.group.clone(), around.bounds));
     let make = MutexMaker::Fixed(Arc::new(make));
-    MutexEntry { facts, make, codec: AnyCodec::of::<P>() }
+    MutexEntry { facts, make, codec: AnyCodec::for_protocol::<P>() }
 }
 
 fn in_views<P>(facts: &'static Facts, make: impl Fn(NodeId, Group, Bounds) -> P + Send + Sync + 'static) -> MutexEntry
 where
     P: ErasableInViews<Command = Command, Event = Event, Message: DeserializeOwned, Report: DeserializeOwned>,
 {
-    let make = move |me, around: &Surroundings| ErasedInViews::new(make(me, around.group.clone(), around.bounds));
+    let make = move |me, around: &Environment| ErasedInViews::new(make(me, around.group.clone(), around.bounds));
     let make = MutexMaker::InViews(Arc::new(make));
-    MutexEntry { facts, make, codec: AnyCodec::in_views::<P>() }
+    MutexEntry { facts, make, codec: AnyCodec::for_protocol_in_views::<P>() }
 }
 
 type Modulo = RicartAgrawalaModulo;

@@ -12,17 +12,18 @@ mod script;
 mod stress;
 mod view_faults;
 
-pub use crate::views::{Keeper, ViewSettings};
+pub use crate::views::{MembershipService, ViewSettings};
 pub use algorithms::{MutexEntry, MutexInViews, MutexMaker, MutexNode};
 pub use error::MutexError;
 pub use options::MutexArgs;
 
 use crate::check::CheckTask;
 use crate::error::LabError;
-use crate::family::{Care, Judge, JudgeFamily, RunFamily, ScriptFamily};
+use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
 use crate::mutex::run::{
-    Demand, Expectations, From, Measures, MutexSummary, OrderWatch, Pattern, Promise, Properties, Requests,
+    CountedFrom, Demand, Expectations, Measures, MutexSummary, OrderCheck, OvertakingBound, Pattern, Properties,
+    Requests,
 };
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
@@ -83,13 +84,13 @@ impl Default for Settings {
 const MAX_ORDERED: usize = 256;
 
 impl RunFamily for Mutex {
-    type Users = users::Users<Requests, Script>;
+    type Users = users::RunClients<Requests, Script>;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
         match spec.settings.views {
             Some(_) if !spec.algorithm.runs_in_views() => codec,
-            Some(ViewSettings { membership: Keeper::Replica, .. }) => codec.member(),
+            Some(ViewSettings { membership: MembershipService::Replica, .. }) => codec.member(),
             Some(_) => codec.viewed(),
             None => codec,
         }
@@ -124,12 +125,12 @@ impl RunFamily for Mutex {
     }
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static + use<> {
-        let around = spec.surroundings();
+        let around = spec.environment();
         let (views, entry) = (spec.settings.views, spec.algorithm.entry());
         spec.with_links(move |me| {
             let in_views = views.and_then(|views| Some((views, entry.node_in_views(me, &around)?)));
             match in_views {
-                Some((views @ ViewSettings { membership: Keeper::Replica, .. }, node)) => {
+                Some((views @ ViewSettings { membership: MembershipService::Replica, .. }, node)) => {
                     node.member(me, &around.group, around.seed, views.terms())
                 }
                 Some((_, node)) => node.viewed(me),
@@ -140,8 +141,10 @@ impl RunFamily for Mutex {
 
     fn users(spec: &Spec<Self>) -> Self::Users {
         match &spec.script {
-            Some(script) if !script.commands.is_empty() => users::Users::Script(Script::new(script.commands.clone())),
-            Some(_) | None => users::Users::Workload(Box::new(Requests::new(spec.nodes, spec.seed, demand(spec)))),
+            Some(script) if !script.commands.is_empty() => {
+                users::RunClients::Script(Script::new(script.commands.clone()))
+            }
+            Some(_) | None => users::RunClients::Workload(Box::new(Requests::new(spec.nodes, spec.seed, demand(spec)))),
         }
     }
 
@@ -155,7 +158,7 @@ impl RunFamily for Mutex {
     /// of the experiment.
     fn limits(spec: &Spec<Self>) -> Limits {
         let usual = spec.usual_limits();
-        let ends_at_once = spec.algorithm.facts.restless || spec.settings.views.is_some();
+        let ends_at_once = spec.algorithm.facts.never_quiescent || spec.settings.views.is_some();
         Limits { settle: if ends_at_once { Duration::ZERO } else { usual.settle }, ..usual }
     }
 
@@ -163,11 +166,11 @@ impl RunFamily for Mutex {
         settings.views
     }
 
-    fn weather(entry: &'static MutexEntry) -> Vec<Spec<Self>> {
+    fn stress_specs(entry: &'static MutexEntry) -> Vec<Spec<Self>> {
         stress::stress_specs(entry)
     }
 
-    fn weather_in_views(entry: &'static MutexEntry) -> Vec<Spec<Self>> {
+    fn stress_specs_in_views(entry: &'static MutexEntry) -> Vec<Spec<Self>> {
         if entry.runs_in_views() { view_faults::view_fault_specs(entry) } else { Vec::new() }
     }
 
@@ -185,7 +188,7 @@ impl ScriptFamily for Mutex {
         Command::Release.name(),
     ];
 
-    fn in_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
+    fn parse_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
         let known = |word: &str| COMMANDS.into_iter().find(|command| command.name().eq_ignore_ascii_case(word));
         let command = if let [word] = words { known(word) } else { None };
         command.ok_or_else(|| unknown_command(words, Self::COMMANDS, "acquire, try, share, cancel or release"))
@@ -235,7 +238,7 @@ impl JudgeFamily for Mutex {
     type Summary = MutexSummary;
 
     fn measures(spec: &Spec<Self>) -> Measures {
-        let keeper = (spec.algorithm.facts.keeper)(&spec.group());
+        let keeper = (spec.algorithm.facts.coordinator)(&spec.group());
         // An uncontended request would be granted within this time, so it has arrived everywhere.
         let case = Case { group: &spec.group(), load: Load::Some };
         let hops = (spec.algorithm.facts.cost.client_delay)(&case).most.unwrap_or(2).max(2);
@@ -244,7 +247,7 @@ impl JudgeFamily for Mutex {
         if spec.settings.views.is_some() { measures.with_views() } else { measures }
     }
 
-    fn properties(spec: &Spec<Self>, care: Care) -> Properties {
+    fn properties(spec: &Spec<Self>, care: JudgingLevel) -> Properties {
         let Settings { requesters, workload, entries, .. } = &spec.settings;
         let requesters = if requesters.is_empty() { spec.nodes } else { requesters.len() };
         // Algorithms promise the order of requests only within one view.
@@ -252,11 +255,11 @@ impl JudgeFamily for Mutex {
         let overtaking = match spec.algorithm.facts.fairness {
             _ if can_change_view => None,
             Fairness::None => None,
-            Fairness::FromAsking(most) => Some(Promise { most: most(spec.nodes), from: From::Asking }),
+            Fairness::FromAsking(most) => Some(OvertakingBound { most: most(spec.nodes), from: CountedFrom::Asking }),
             // Reliable links hold messages back, so arrival at a node is not arrival at the
             // algorithm.
             Fairness::FromArrival(_) if spec.is_reliable() => None,
-            Fairness::FromArrival(most) => Some(Promise { most: most(spec.nodes), from: From::Arrival }),
+            Fairness::FromArrival(most) => Some(OvertakingBound { most: most(spec.nodes), from: CountedFrom::Arrival }),
         };
         let expects = Expectations {
             fences: spec.algorithm.facts.fences,
@@ -264,10 +267,10 @@ impl JudgeFamily for Mutex {
             service: spec.algorithm.facts.service != Service::Doubtful,
             shares: spec.algorithm.facts.shares,
             order: match (spec.algorithm.facts.order, care) {
-                _ if spec.nodes > MAX_ORDERED || can_change_view => OrderWatch::Ignored,
-                (ServiceOrder::HappenedBefore, _) => OrderWatch::Promised,
-                (ServiceOrder::Arrival | ServiceOrder::None, Care::Figures) => OrderWatch::Counted,
-                (ServiceOrder::Arrival | ServiceOrder::None, Care::Verdicts) => OrderWatch::Ignored,
+                _ if spec.nodes > MAX_ORDERED || can_change_view => OrderCheck::Ignored,
+                (ServiceOrder::HappenedBefore, _) => OrderCheck::Promised,
+                (ServiceOrder::Arrival | ServiceOrder::None, JudgingLevel::Figures) => OrderCheck::Counted,
+                (ServiceOrder::Arrival | ServiceOrder::None, JudgingLevel::Verdicts) => OrderCheck::Ignored,
             },
             leases: spec.settings.views.is_some(),
             contention: !spec.is_scripted() && *workload != Pattern::Single && requesters > 1 && *entries > 1,

@@ -4,7 +4,7 @@ use super::run::Pattern;
 use super::{Mutex, MutexError, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options, first_given, one_of, whole};
+use crate::options::{Basics, Options, first_given, one_of, parse_whole};
 use crate::registry::FamilyArgs;
 use crate::views;
 use clap::Args;
@@ -16,7 +16,7 @@ use quorate_journal::settings::{Chance, Latency, NodeSet};
 #[command(next_help_heading = "Options of mutual exclusion")]
 pub struct MutexArgs {
     /// Number of requests, all nodes together. Default: 10.
-    #[arg(long, value_parser = whole::<u64>)]
+    #[arg(long, value_parser = parse_whole::<u64>)]
     entries: Option<u64>,
     /// When nodes send requests: one node alone, all at once and again, or all at random times.
     /// Default: random.
@@ -70,7 +70,7 @@ impl MutexArgs {
 impl OptionsFamily for Mutex {
     type Args = MutexArgs;
 
-    fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
+    fn with_options(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
         let MutexArgs { entries, workload, hold, think, tries, cancels, readers, .. } = args.mutex;
         let requesters = args.mutex.requesters(basics.nodes)?;
         Ok(Settings {
@@ -87,7 +87,7 @@ impl OptionsFamily for Mutex {
     }
 
     /// Selects the replicated log, because real processes have no oracle.
-    fn for_real(settings: &mut Settings) {
+    fn for_real_processes(settings: &mut Settings) {
         settings.views.iter_mut().for_each(views::for_real);
     }
 }

@@ -23,7 +23,7 @@ impl PresentFamily for Mutex {
     const ADVICE: &'static str = "--workload all or more --entries";
     const PROGRESS: &'static str = "requests";
 
-    fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
+    fn role_after(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
         let (_, node, change) = change(moment)?;
         let phase = match before.get(node.index())? {
             Role::Waiting => LockPhase::Waiting,
@@ -100,7 +100,7 @@ impl PresentFamily for Mutex {
     }
 
     fn is_progress(moment: &Moment<'_, Command, Event>) -> bool {
-        matches!(change(moment), Some((_, _, Change::Leaves | Change::GivesUp)))
+        matches!(change(moment), Some((_, _, Change::Leaves | Change::EndsWithoutEntry)))
     }
 }
 
@@ -109,7 +109,7 @@ fn costs(spec: &Spec<Mutex>, mutex: &MutexSummary) -> Vec<Row> {
     let counted = mutex.others.map_or(mutex.entries, |others| others.entries);
     let expected = match expected_cost.total(counted).exact() {
         // The formula does not include idle traffic.
-        Some(_) if facts.restless => expected_cost.messages.to_owned(),
+        Some(_) if facts.never_quiescent => expected_cost.messages.to_owned(),
         // Without a coordinator, show the number with its formula.
         Some(total) if counted > 0 && !expected_cost.keeper => {
             format!("{} = {}", number(Some(total as f64 / counted as f64)), expected_cost.messages)

@@ -3,7 +3,7 @@
 use quorate_core::mutex::{COMMANDS, Command, Event, Refusal};
 use quorate_core::{NodeId, Time};
 use quorate_journal::settings::TimedCommand;
-use quorate_journal::workload::{News, Plan, Workload};
+use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Clients that follow a script.
@@ -29,26 +29,26 @@ impl Workload<Command, Event> for Script {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         for TimedCommand { at, node, word } in &self.commands {
             if let Some(command) = COMMANDS.into_iter().find(|command| command.name() == word) {
-                plan.command_any_life(Time::ZERO + *at, *node, command);
+                plan.command_any_incarnation(Time::ZERO + *at, *node, command);
             }
         }
     }
 
-    fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, _plan: &mut Plan<Command>) {
+    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, _plan: &mut Plan<Command>) {
         let Some(open) = self.open.get_mut(&node) else { return };
         match news {
-            News::Told(Event::Entered { .. } | Event::Denied | Event::Cancelled)
-            | News::Told(Event::Refused(Refusal::AlreadyWaiting | Refusal::AlreadyInside)) => {
+            ClientEvent::Emitted(Event::Entered { .. } | Event::Denied | Event::Cancelled)
+            | ClientEvent::Emitted(Event::Refused(Refusal::AlreadyWaiting | Refusal::AlreadyInside)) => {
                 open.pop_front();
             }
-            News::Told(
+            ClientEvent::Emitted(
                 Event::Left
                 | Event::Lost
                 | Event::Extended { .. }
                 | Event::Refused(Refusal::NotInside | Refusal::NotWaiting),
             )
-            | News::Alarm => {}
-            News::Crashed | News::Restarted => open.retain(|asks| *asks > now),
+            | ClientEvent::Alarm => {}
+            ClientEvent::Crashed | ClientEvent::Restarted => open.retain(|asks| *asks > now),
         }
     }
 

@@ -7,7 +7,7 @@ use quorate_core::about::Profile;
 use quorate_core::{NodeId, WriteOf};
 use quorate_erased::{AnyCodec, ErasableWrite, Erased, Parts};
 use quorate_replica::fixtures::{Flaw, Flawed};
-use quorate_replica::once::Once;
+use quorate_replica::once::ExactlyOnce;
 use quorate_replica::registers::Registers;
 use quorate_replica::{Replica as Log, profile};
 use serde::de::DeserializeOwned;
@@ -51,7 +51,7 @@ impl FamilyTypes for Replica {
 
 /// The state machine of all replicated logs here: a map of registers that applies repeated requests
 /// once.
-pub type ReplicaMachine = Once<Registers>;
+pub type ReplicaMachine = ExactlyOnce<Registers>;
 
 pub type ReplicaNode = Erased<Command, Event>;
 
@@ -71,7 +71,7 @@ where
     WriteOf<P>: ErasableWrite,
 {
     let make = Arc::new(move |me, settings| Erased::opaque(make(me, settings)));
-    ReplicaEntry { profile, make, codec: AnyCodec::of::<P>() }
+    ReplicaEntry { profile, make, codec: AnyCodec::for_protocol::<P>() }
 }
 
 fn flawed(profile: &'static Profile, flaw: Flaw) -> ReplicaEntry {

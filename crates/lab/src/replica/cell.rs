@@ -47,7 +47,7 @@ impl Object for Cell {
         })
     }
 
-    fn looks_only(operation: &Operation, answer: &CellAnswer) -> bool {
+    fn is_read_only(operation: &Operation, answer: &CellAnswer) -> bool {
         matches!((operation, answer.0), (Operation::Read { .. }, _) | (_, Answer::Differs(_)))
     }
 }

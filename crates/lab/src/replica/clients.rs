@@ -8,7 +8,7 @@ use super::ticket::{OPERATOR, RequestId};
 use super::{Command, Event, Machine};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
-use quorate_journal::workload::{News, Plan, Workload};
+use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use quorate_replica::once::Request;
 use quorate_replica::registers::{Change, Read};
 use quorate_replica::{Proposal, Refusal};
@@ -258,18 +258,18 @@ impl Workload<Command, Event> for Clients {
         self.operate(Time::ZERO, plan, |operator, dice| operator.begin(dice));
     }
 
-    fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
+    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, plan: &mut Plan<Command>) {
         match news {
-            News::Told(event) => {
+            ClientEvent::Emitted(event) => {
                 self.handle_event(now, node, event, plan);
                 self.operate(now, plan, |operator, _| operator.handle_event(node, event));
             }
-            News::Crashed => {
+            ClientEvent::Crashed => {
                 self.node_crashed(now, node, plan);
                 self.operate(now, plan, |operator, _| operator.node_crashed(node));
             }
-            News::Restarted => self.operate(now, plan, |operator, _| operator.restarted(now, node)),
-            News::Alarm => {
+            ClientEvent::Restarted => self.operate(now, plan, |operator, _| operator.restarted(now, node)),
+            ClientEvent::Alarm => {
                 while let Some(item) = self.agenda.due(now) {
                     self.perform(now, item, plan);
                 }

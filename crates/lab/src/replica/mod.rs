@@ -20,7 +20,7 @@ pub use options::ReplicaArgs;
 pub use properties::Properties;
 
 use crate::error::{LabError, first_error};
-use crate::family::{Care, JudgeFamily, RunFamily, ScriptFamily};
+use crate::family::{JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
@@ -200,7 +200,7 @@ fn all_faults_end(spec: &Spec<Replica>) -> bool {
 }
 
 impl RunFamily for Replica {
-    type Users = users::Users<Clients, Script>;
+    type Users = users::RunClients<Clients, Script>;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         spec.algorithm.codec.clone()
@@ -235,13 +235,13 @@ impl RunFamily for Replica {
         let Settings { clients, operations, keys, .. } = spec.settings;
         match &spec.script {
             Some(script) if !script.commands.is_empty() => {
-                users::Users::Script(Script::new(script.commands.clone(), spec.faults_end().unwrap_or(Time::ZERO)))
+                users::RunClients::Script(Script::new(script.commands.clone(), spec.faults_end().unwrap_or(Time::ZERO)))
             }
             Some(_) | None => {
                 let (tick, settings) = (spec.settings.tick(), operator_settings(spec));
                 let (nodes, seed, faults_end) = (spec.nodes, spec.seed, settings.faults_end);
                 let demand = Demand { nodes, seed, clients, operations, keys, tick, faults_end };
-                users::Users::Workload(Box::new(Clients::new(demand, settings)))
+                users::RunClients::Workload(Box::new(Clients::new(demand, settings)))
             }
         }
     }
@@ -277,7 +277,7 @@ impl RunFamily for Replica {
 
     /// Chaos in small and large groups, with membership changes, slow disks, reordering links, and
     /// long logs to catch up with.
-    fn weather(entry: &'static Self::Entry) -> Vec<Spec<Self>> {
+    fn stress_specs(entry: &'static Self::Entry) -> Vec<Spec<Self>> {
         let millis = Duration::from_millis;
         let group = |nodes, reads| Spec::<Self> {
             nodes,
@@ -316,7 +316,7 @@ impl ScriptFamily for Replica {
     const COMMANDS: &'static [&'static str] = &script::WORDS;
     const CANDIDACY_COMMAND: Option<&'static str> = Some("campaign");
 
-    fn in_words(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
+    fn parse_words(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
         typed::command(words, node, number)
     }
 
@@ -399,7 +399,7 @@ impl JudgeFamily for Replica {
 
     fn measures(_spec: &Spec<Self>) {}
 
-    fn properties(spec: &Spec<Self>, _care: Care) -> Properties {
+    fn properties(spec: &Spec<Self>, _care: JudgingLevel) -> Properties {
         let Settings { clients, operations, changes, reads, chaos, .. } = spec.settings;
         let has_clients = !spec.is_scripted() && clients > 0;
         // In a pair, no node can fall behind, because both are needed.

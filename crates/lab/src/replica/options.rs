@@ -3,7 +3,7 @@
 use super::{OPERATION, Replica, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options, OptionsError, first_given, one_of, whole};
+use crate::options::{Basics, Options, OptionsError, first_given, one_of, parse_whole};
 use crate::registry::FamilyArgs;
 use clap::Args;
 use quorate_core::Duration;
@@ -15,20 +15,20 @@ use quorate_replica::Reads;
 #[command(next_help_heading = "Options of replicated logs")]
 pub struct ReplicaArgs {
     /// Number of initial members; the other nodes are spares. Default: all nodes.
-    #[arg(long, value_parser = whole::<usize>)]
+    #[arg(long, value_parser = parse_whole::<usize>)]
     founders: Option<usize>,
     /// Number of clients. Default: 3.
-    #[arg(long, value_parser = whole::<u64>)]
+    #[arg(long, value_parser = parse_whole::<u64>)]
     clients: Option<u64>,
     /// Number of reads, writes and compare-and-sets, all clients together. Default: 60.
-    #[arg(long, value_parser = whole::<u64>)]
+    #[arg(long, value_parser = parse_whole::<u64>)]
     operations: Option<u64>,
     /// Number of registers. Default: 3.
-    #[arg(long, value_parser = whole::<u64>)]
+    #[arg(long, value_parser = parse_whole::<u64>)]
     keys: Option<u64>,
     /// Number of times that an operator changes the members or transfers the leadership. Default:
     /// 0.
-    #[arg(long, value_parser = whole::<u32>)]
+    #[arg(long, value_parser = parse_whole::<u32>)]
     changes: Option<u32>,
     /// How reads are answered: by a round of heartbeats, or under a lease. Default: quorum.
     #[arg(long, value_parser = one_of(READS))]
@@ -38,13 +38,13 @@ pub struct ReplicaArgs {
     tick: Option<Length>,
     /// Number of entries after which a replica makes a checkpoint and truncates its log. Default:
     /// 20.
-    #[arg(long, value_name = "ENTRIES", value_parser = whole::<u64>)]
+    #[arg(long, value_name = "ENTRIES", value_parser = parse_whole::<u64>)]
     checkpoint_every: Option<u64>,
     /// Number of entries before the checkpoint that stay for replicas that lag behind. Default: 5.
-    #[arg(long, value_name = "ENTRIES", value_parser = whole::<u64>)]
+    #[arg(long, value_name = "ENTRIES", value_parser = parse_whole::<u64>)]
     keep_entries: Option<u64>,
     /// Maximum number of bytes in a piece of a snapshot. Default: 100.
-    #[arg(long, value_name = "BYTES", value_parser = whole::<usize>)]
+    #[arg(long, value_name = "BYTES", value_parser = parse_whole::<usize>)]
     piece_bytes: Option<usize>,
 }
 
@@ -62,7 +62,7 @@ impl Options for ReplicaArgs {
 impl OptionsFamily for Replica {
     type Args = ReplicaArgs;
 
-    fn changed(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
+    fn with_options(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
         let given = &args.replica;
         if let (Some(0), Some(option)) = (given.clients, first_given!(given; operations, keys)) {
             return Err(OptionsError::no_effect(option, "with --clients 0, because there are no requests").into());
@@ -82,14 +82,14 @@ impl OptionsFamily for Replica {
         })
     }
 
-    fn lasting(settings: &Settings, length: Duration) -> Option<Settings> {
+    fn with_duration(settings: &Settings, length: Duration) -> Option<Settings> {
         let Length(tick) = settings.tick;
         let rounds = length.nanos() / tick.times(OPERATION).nanos().max(1);
         Some(Settings { operations: rounds.max(1).saturating_mul(settings.clients), ..settings.clone() })
     }
 
     /// People do not repeat requests until they are answered, as clients do.
-    fn by_hand(settings: &mut Settings) {
+    fn for_manual_use(settings: &mut Settings) {
         settings.clients = 0;
     }
 }

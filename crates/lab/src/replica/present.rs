@@ -6,7 +6,7 @@ use crate::family::PresentFamily;
 use crate::figures::{Figures, Row, number};
 use crate::spec::Spec;
 use quorate_core::{Duration, NodeId};
-use quorate_journal::moment::{Done, Moment, Taken};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput};
 use quorate_journal::role::Role;
 use quorate_journal::settings::{Latency, Length};
 
@@ -23,15 +23,17 @@ impl PresentFamily for Replica {
     const ADVICE: &'static str = "more --seeds or --operations, with --chaos";
     const PROGRESS: &'static str = "operations";
 
-    fn stands(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
+    fn role_after(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
         match moment {
-            Moment::Input { node, input: Taken::Start { .. }, .. } => Some((*node, Role::Idle)),
+            Moment::Input { node, input: ObservedInput::Start { .. }, .. } => Some((*node, Role::Idle)),
             // A follower that installs a snapshot keeps its leader.
-            Moment::Effect { node, effect: Done::Emit(Event::Restored(_)), .. } => {
+            Moment::Effect { node, effect: ObservedEffect::Emit(Event::Restored(_)), .. } => {
                 before.get(node.index()).is_none_or(|role| *role == Role::Idle).then_some((*node, Role::Waiting))
             }
-            Moment::Effect { node, effect: Done::Emit(Event::Leads { .. }), .. } => Some((*node, Role::Chosen)),
-            Moment::Effect { node, effect: Done::Emit(Event::Follows { leader, .. }), .. } => {
+            Moment::Effect { node, effect: ObservedEffect::Emit(Event::Leads { .. }), .. } => {
+                Some((*node, Role::Chosen))
+            }
+            Moment::Effect { node, effect: ObservedEffect::Emit(Event::Follows { leader, .. }), .. } => {
                 Some((*node, if leader.is_some() { Role::Follows } else { Role::Waiting }))
             }
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
@@ -76,6 +78,6 @@ impl PresentFamily for Replica {
     }
 
     fn is_progress(moment: &Moment<'_, Command, Event>) -> bool {
-        matches!(moment, Moment::Effect { effect: Done::Emit(Event::Answered { .. }), .. })
+        matches!(moment, Moment::Effect { effect: ObservedEffect::Emit(Event::Answered { .. }), .. })
     }
 }

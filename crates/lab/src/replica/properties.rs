@@ -6,7 +6,7 @@ use super::ticket::RequestId;
 use super::{Command, Event};
 use crate::family::Judge;
 use quorate_core::{Duration, NodeId, Time};
-use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
 use quorate_journal::property::{Kind, Verdict, Violation};
 use quorate_replica::registers::Answer;
 use quorate_replica::{Members, Proposal, Ticket};
@@ -252,25 +252,25 @@ impl Properties {
         }
     }
 
-    fn record_input(&mut self, node: NodeId, input: &Taken<'_, Command>) {
-        if let Taken::Start { .. } = input {
+    fn record_input(&mut self, node: NodeId, input: &ObservedInput<'_, Command>) {
+        if let ObservedInput::Start { .. } = input {
             self.log_audit.record_start(self.end);
         }
         if let Some(state) = self.nodes.get_mut(node.index()) {
-            state.is_starting = matches!(input, Taken::Start { .. });
-            state.handles_message = matches!(input, Taken::Message { .. });
+            state.is_starting = matches!(input, ObservedInput::Start { .. });
+            state.handles_message = matches!(input, ObservedInput::Message { .. });
             match input {
-                Taken::Start { blank, .. } => {
+                ObservedInput::Start { blank, .. } => {
                     let applied = if *blank { 0 } else { state.applied };
                     *state = Node { is_starting: true, applied, ..Node::default() };
                 }
-                Taken::Saved(count) => {
+                ObservedInput::Saved(count) => {
                     state.alone.take_if(|(_, saves)| *saves <= *count);
                 }
                 _ => {}
             }
         }
-        let Taken::Command(command) = input else { return };
+        let ObservedInput::Command(command) = input else { return };
         match command {
             Command::Propose(proposals) => {
                 for Proposal { ticket, command } in proposals {
@@ -443,7 +443,7 @@ fn history_key(request: RequestId, operation: &Operation) -> RequestId {
 impl Judge<Command, Event> for Properties {
     fn verdicts(&self) -> Vec<Verdict> {
         let mut verdicts = vec![
-            self.linearizable(linear::STEPS),
+            self.linearizable(linear::DEFAULT_STEPS),
             Verdict::judged("kept", Kind::Always, self.kept.clone().or_else(|| self.not_applied_by_majority())),
             Verdict::judged("equal", Kind::Always, self.equal.clone()),
             Verdict::judged("log-time", Kind::Always, self.log_time.clone()),
@@ -462,11 +462,11 @@ impl Observer<Command, Event> for Properties {
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         match moment {
             Moment::Input { node, input, .. } => self.record_input(*node, input),
-            Moment::Effect { node, effect: Done::Emit(event), .. } => self.record_event(*node, event),
-            Moment::Effect { effect: Done::Rule { rule: "RP-6", .. }, .. } => self.counts.leased += 1,
-            Moment::World { what: Happening::Changed { text }, .. } => self.log_audit.record_clock_change(text),
-            Moment::Effect { node, effect: Done::Save(_), .. } => self.set(*node, |state| state.saves += 1),
-            Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
+            Moment::Effect { node, effect: ObservedEffect::Emit(event), .. } => self.record_event(*node, event),
+            Moment::Effect { effect: ObservedEffect::Rule { rule: "RP-6", .. }, .. } => self.counts.leased += 1,
+            Moment::World { what: WorldEvent::Changed { text }, .. } => self.log_audit.record_clock_change(text),
+            Moment::Effect { node, effect: ObservedEffect::Save(_), .. } => self.set(*node, |state| state.saves += 1),
+            Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
                 self.record_crash(*node);
             }
             Moment::Effect { .. } | Moment::World { .. } => {}
@@ -476,8 +476,8 @@ impl Observer<Command, Event> for Properties {
 
 #[cfg(test)]
 mod tests {
-    use crate::experiment::play;
-    use crate::family::{Care, JudgeFamily};
+    use crate::experiment::simulate;
+    use crate::family::{JudgeFamily, JudgingLevel};
     use crate::replica::Replica;
     use crate::spec::Spec;
     use quorate_sim::linear;
@@ -486,8 +486,8 @@ mod tests {
     #[test]
     fn an_aborted_search_leaves_the_property_undecided() {
         let spec = Spec::<Replica>::named("replica").unwrap();
-        let properties = play(&spec, Replica::properties(&spec, Care::Verdicts)).observer;
-        assert_eq!(properties.linearizable(linear::STEPS).holds, Some(true));
+        let properties = simulate(&spec, Replica::properties(&spec, JudgingLevel::Verdicts)).observer;
+        assert_eq!(properties.linearizable(linear::DEFAULT_STEPS).holds, Some(true));
         let open = properties.linearizable(1);
         assert_eq!((open.holds, open.is_breach(), &open.violation), (None, false, &None));
         let why = open.undecided.unwrap();

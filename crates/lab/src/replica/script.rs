@@ -4,7 +4,7 @@ use super::ticket::RequestId;
 use super::{Command, Event};
 use quorate_core::{NodeId, Time};
 use quorate_journal::settings::TimedCommand;
-use quorate_journal::workload::{News, Plan, Workload};
+use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use quorate_replica::Proposal;
 use quorate_replica::once::Request;
 use quorate_replica::registers::{Change, Read};
@@ -45,12 +45,12 @@ impl Workload<Command, Event> for Script {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         for (number, timed) in (1..).zip(self.commands.drain(..)) {
             let command = command(&timed.word, timed.node, number);
-            plan.command_any_life(Time::ZERO + timed.at, timed.node, command);
+            plan.command_any_incarnation(Time::ZERO + timed.at, timed.node, command);
         }
         plan.wake(self.last, NodeId::from_index(0));
     }
 
-    fn hear(&mut self, now: Time, _node: NodeId, _news: &News<Event>, _plan: &mut Plan<Command>) {
+    fn on_event(&mut self, now: Time, _node: NodeId, _news: &ClientEvent<Event>, _plan: &mut Plan<Command>) {
         self.has_ended |= now >= self.last;
     }
 

@@ -14,7 +14,7 @@ pub(super) const OPERATOR: u64 = 0;
 
 impl RequestId {
     pub(super) fn ticket(self) -> Ticket {
-        Ticket::of(self.client, self.number, self.attempt)
+        Ticket::from_parts(self.client, self.number, self.attempt)
     }
 
     pub(super) fn of(ticket: Ticket) -> Self {

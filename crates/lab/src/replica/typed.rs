@@ -21,7 +21,7 @@ const MAX_MEMBERS: usize = 1_000;
 pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
     // Different from all clients of workloads and scripts.
     let client = MAX_CLIENTS + u64::from(node.number());
-    let ticket = RequestId { client, number: number & Ticket::MOST_NUMBER, attempt: 1 }.ticket();
+    let ticket = RequestId { client, number: number & Ticket::MAX_NUMBER, attempt: 1 }.ticket();
     let change =
         |command| Some(Command::Propose(vec![Proposal { ticket, command: Request { client, number, command } }]));
     let command = match (words.first().map(|word| word.to_lowercase()).as_deref(), words.get(1..).unwrap_or_default()) {
@@ -55,7 +55,7 @@ fn members(lists: &[&str]) -> Option<Members> {
         }
         _ => return None,
     };
-    members.make_sense().then_some(members)
+    members.is_valid().then_some(members)
 }
 
 fn nodes(text: &str) -> Option<BTreeSet<NodeId>> {

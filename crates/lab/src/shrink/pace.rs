@@ -4,7 +4,7 @@
 use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
-use quorate_journal::settings::{Destiny, Direction, Latency};
+use quorate_journal::settings::{Direction, Fate, Latency};
 
 /// Durations up to this are never slow.
 const QUICK: Duration = Duration::from_millis(10);
@@ -26,10 +26,8 @@ impl Default for Pace {
 impl Pace {
     pub(super) fn record(&mut self, direction: &Direction) {
         let (longest, length) = match direction {
-            Direction::Message { fate: Destiny::Takes(length) | Destiny::Again(length), .. } => {
-                (&mut self.messages, *length)
-            }
-            Direction::Message { fate: Destiny::Lost, .. } => return,
+            Direction::Message { fate: Fate::Takes(length) | Fate::Again(length), .. } => (&mut self.messages, *length),
+            Direction::Message { fate: Fate::Lost, .. } => return,
             Direction::Timer { takes, .. } => (&mut self.timers, *takes),
             Direction::Sync { takes, .. } => (&mut self.syncs, *takes),
         };

@@ -10,9 +10,11 @@ use super::saturating_difference;
 use super::timers::Timers;
 use crate::family::FamilyLab;
 use quorate_core::{Duration, Incarnation, NodeId, Time};
-use quorate_journal::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Taken, receivers};
+use quorate_journal::moment::{
+    Loss, MessageId, Moment, ObservedEffect, ObservedInput, Observer, WorldEvent, receivers,
+};
 use quorate_journal::settings::{
-    Destiny, Direction, Disk, DiskTrouble, Fault, Script, TimedCommand, TimedFault, Unsynced,
+    Direction, Disk, DiskTrouble, Fate, Fault, Script, TimedCommand, TimedFault, Unsynced,
 };
 use std::collections::BTreeMap;
 
@@ -184,32 +186,32 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         self.clock.reach(at, rank, position)
     }
 
-    fn record_input(&mut self, time: Time, now: Time, node: NodeId, input: &Taken<'_, F::Command>) {
+    fn record_input(&mut self, time: Time, now: Time, node: NodeId, input: &ObservedInput<'_, F::Command>) {
         self.disks.settle(self.clock.now);
         let at = self.elapsed(time);
         match input {
-            Taken::Start { incarnation, blank } => self.record_start(at, node, *incarnation, *blank),
-            Taken::Command(command) => {
+            ObservedInput::Start { incarnation, blank } => self.record_start(at, node, *incarnation, *blank),
+            ObservedInput::Command(command) => {
                 let at = self.reach(at, EventOrder::Command);
                 if let Some(word) = F::script_command(command) {
                     self.script.commands.push(TimedCommand { at, node, word: word.into_owned() });
                 }
             }
-            Taken::Message { id, .. } => self.record_arrival(at, *id),
-            Taken::Timer(body) => {
+            ObservedInput::Message { id, .. } => self.record_arrival(at, *id),
+            ObservedInput::Timer(body) => {
                 if let Some(set) = self.timers.take_fired(node, *body) {
                     let at = self.clock.reach(at, EventOrder::Timer, set.position);
                     self.script.directions.extend(set.direction(node, at, now));
                 }
             }
-            Taken::Saved(count) => {
+            ObservedInput::Saved(count) => {
                 let at = self.clock.reach(at, EventOrder::Disk, self.disks.position(node));
                 self.script.directions.extend(self.disks.saved(node, at, *count));
             }
-            Taken::Suspect(_) | Taken::Trust(_) | Taken::View(_) | Taken::Lease(_) => {
+            ObservedInput::Suspect(_) | ObservedInput::Trust(_) | ObservedInput::View(_) | ObservedInput::Lease(_) => {
                 self.obstacle.get_or_insert(Obstacle::Foreign);
             }
-            Taken::DiskFull | Taken::DiskFree => {}
+            ObservedInput::DiskFull | ObservedInput::DiskFree => {}
         }
         self.timers.clock(node, now);
         self.disks.begin_step(node);
@@ -271,37 +273,41 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         self.flights.insert(id, flight);
     }
 
-    fn record_effect(&mut self, time: Time, node: NodeId, effect: &Done<'_, F::Event>) {
+    fn record_effect(&mut self, time: Time, node: NodeId, effect: &ObservedEffect<'_, F::Event>) {
         match effect {
-            Done::Send { to, sent } => self.record_send(time, *to, sent.id),
-            Done::Multicast { to, sent } => {
+            ObservedEffect::Send { to, sent } => self.record_send(time, *to, sent.id),
+            ObservedEffect::Multicast { to, sent } => {
                 for (to, id) in receivers(to, sent.id) {
                     self.record_send(time, to, id);
                 }
             }
-            Done::Save(_) => self.disks.record_save(node),
-            Done::SetTimer { timer, span } => {
+            ObservedEffect::Save(_) => self.disks.record_save(node),
+            ObservedEffect::SetTimer { timer, span } => {
                 let position = self.next_position();
                 self.timers.set(node, *timer, *span, self.clock.now, position, &mut self.script.directions);
             }
-            Done::CancelTimer(timer) => {
+            ObservedEffect::CancelTimer(timer) => {
                 self.timers.cancel(node, *timer, self.clock.now, &mut self.script.directions);
             }
-            Done::Emit(_) | Done::Rule { .. } | Done::Handed { .. } | Done::Told(_) | Done::HoldBack { .. } => {}
+            ObservedEffect::Emit(_)
+            | ObservedEffect::Rule { .. }
+            | ObservedEffect::Delivered { .. }
+            | ObservedEffect::Membership(_)
+            | ObservedEffect::HoldBack { .. } => {}
         }
     }
 
-    fn record_world_event(&mut self, time: Time, what: &Happening<'_>) {
+    fn record_world_event(&mut self, time: Time, what: &WorldEvent<'_>) {
         self.disks.settle(self.clock.now);
         let at = self.elapsed(time);
         match what {
-            Happening::Lost { id, why, .. } => self.record_loss(time, *id, *why),
-            Happening::Duplicated { id } => {
+            WorldEvent::Lost { id, why, .. } => self.record_loss(time, *id, *why),
+            WorldEvent::Duplicated { id } => {
                 if let Some(flight) = self.flights.get_mut(id) {
                     flight.copies += 1;
                 }
             }
-            Happening::Crashed { node, lost_writes } => {
+            WorldEvent::Crashed { node, lost_writes } => {
                 let at = self.reach(at, EventOrder::Fault);
                 let kept = self.disks.record_crash(*node, at, &mut self.script.directions).saturating_sub(*lost_writes);
                 self.timers.crash(*node, at, &mut self.script.directions);
@@ -309,18 +315,18 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
                 let index = self.crash(at, *node, kept);
                 self.down.insert(*node, Downtime::Crash(index));
             }
-            Happening::Ended { node } => {
+            WorldEvent::Ended { node } => {
                 let kept = self.disks.record_crash(*node, at, &mut self.script.directions);
                 self.timers.crash(*node, self.clock.now, &mut self.script.directions);
                 self.down.insert(*node, Downtime::Ended { at: at.max(self.clock.now), kept });
             }
-            Happening::Paused { node } => {
+            WorldEvent::Paused { node } => {
                 let at = self.reach(at, EventOrder::Fault);
                 self.paused.insert(*node, at);
             }
             // A paused node processes everything later, and those times are recorded.
-            Happening::Resumed { node } => self.record_resume(at, *node),
-            Happening::Changed { text } => self.record_change(at, text),
+            WorldEvent::Resumed { node } => self.record_resume(at, *node),
+            WorldEvent::Changed { text } => self.record_change(at, text),
         }
     }
 
@@ -337,7 +343,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
             Loss::Chance => {
                 let (from, to) = flight.link;
                 if flight.copies == 1 {
-                    let fate = Destiny::Lost;
+                    let fate = Fate::Lost;
                     self.script.directions.push(Direction::Message { from, to, number: flight.number, fate });
                 }
                 self.flights.remove(&id);
@@ -422,7 +428,7 @@ fn pause(node: NodeId, at: Duration, lasts: Option<Duration>) -> TimedFault {
 impl MessageInFlight {
     fn direction(&self, length: Duration) -> Direction {
         let (from, to) = self.link;
-        let fate = if self.arrived == 0 { Destiny::Takes(length) } else { Destiny::Again(length) };
+        let fate = if self.arrived == 0 { Fate::Takes(length) } else { Fate::Again(length) };
         Direction::Message { from, to, number: self.number, fate }
     }
 }

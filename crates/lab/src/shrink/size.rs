@@ -7,7 +7,7 @@ use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_journal::property::Kind;
-use quorate_journal::settings::{Destiny, Direction, Latency, Length};
+use quorate_journal::settings::{Direction, Fate, Latency, Length};
 
 /// The size of a run; the parent module describes the order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +49,7 @@ pub(super) fn without_unused_parts<F: FamilyLab>(spec: &Spec<F>, failure: &Failu
             }
         }
         let is_usual = |direction: &Direction| match direction {
-            Direction::Message { fate: Destiny::Takes(length), .. } => spec.latency == Latency::Fixed(*length),
+            Direction::Message { fate: Fate::Takes(length), .. } => spec.latency == Latency::Fixed(*length),
             Direction::Sync { takes, .. } => spec.disk == Latency::Fixed(*takes),
             Direction::Message { .. } | Direction::Timer { .. } => false,
         };

@@ -2,12 +2,12 @@
 
 use super::{Failure, explicit, record_choices, trial};
 use crate::election;
-use crate::experiment::play;
+use crate::experiment::simulate;
 use crate::family::ScriptFamily;
 use crate::{Algorithm, Election, FamilyLab, Mutex, Replica, Spec};
 use quorate_core::Incarnation;
 use quorate_core::election::Repair;
-use quorate_journal::moment::{Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedInput, Observer};
 use quorate_journal::property::Kind;
 use quorate_journal::settings::Script;
 use quorate_journal::words;
@@ -30,10 +30,10 @@ impl<C: std::fmt::Display, E> Observer<C, E> for Inputs {
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         if let Moment::Input { node, input, .. } = moment
             && self.lines <= self.most
-            && !matches!(input, Taken::Start { incarnation: Incarnation::FIRST, .. })
+            && !matches!(input, ObservedInput::Start { incarnation: Incarnation::FIRST, .. })
         {
             let text = match input {
-                Taken::Command(_) => "a command".to_owned(),
+                ObservedInput::Command(_) => "a command".to_owned(),
                 input => words::input(input),
             };
             self.texts.push(format!("{node}: {text}"));
@@ -54,8 +54,8 @@ fn repeats<F: FamilyLab>(spec: &Spec<F>) -> bool {
     let script = explicit(spec, record_choices(spec, &failure), &failure);
     script.validate().unwrap();
     let line = failure.violation.line;
-    let original = play(spec, Inputs::up_to(line)).observer.texts;
-    let repeated = play(&script, Inputs::up_to(u64::MAX)).observer.texts;
+    let original = simulate(spec, Inputs::up_to(line)).observer.texts;
+    let repeated = simulate(&script, Inputs::up_to(u64::MAX)).observer.texts;
     let differs = original.iter().zip(&repeated).position(|(one, other)| one != other);
     // The length of a run's end depends on the time of its last command.
     let is_short = failure.kind == Kind::Always && repeated.len() < original.len();

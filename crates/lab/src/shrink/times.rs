@@ -4,7 +4,7 @@ use super::saturating_difference;
 use super::search::Search;
 use crate::family::FamilyLab;
 use quorate_core::Duration;
-use quorate_journal::settings::{Destiny, Direction, Script};
+use quorate_journal::settings::{Direction, Fate, Script};
 
 pub(super) const MILLISECOND: Duration = Duration::from_millis(1);
 /// With more times than this, few values are tried for each.
@@ -157,10 +157,10 @@ pub(super) fn times(script: &mut Script) -> Vec<&mut Duration> {
     }
     all.extend(lengths);
     all.extend(directions.iter_mut().filter_map(|direction| match direction {
-        Direction::Message { fate: Destiny::Takes(length) | Destiny::Again(length), .. }
+        Direction::Message { fate: Fate::Takes(length) | Fate::Again(length), .. }
         | Direction::Timer { takes: length, .. }
         | Direction::Sync { takes: length, .. } => Some(length),
-        Direction::Message { fate: Destiny::Lost, .. } => None,
+        Direction::Message { fate: Fate::Lost, .. } => None,
     }));
     all
 }

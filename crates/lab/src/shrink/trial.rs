@@ -1,10 +1,10 @@
 //! One run of a candidate: whether the same property fails, and the size of the failure.
 
-use crate::experiment::{FinishedRun, mark_undecided, play};
-use crate::family::{Care, FamilyLab, Judge};
+use crate::experiment::{FinishedRun, mark_undecided, simulate};
+use crate::family::{FamilyLab, Judge, JudgingLevel};
 use crate::spec::Spec;
 use quorate_core::{Incarnation, NodeId, Time};
-use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken, receivers};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent, receivers};
 use quorate_journal::property::{Kind, Verdict, Violation};
 use quorate_journal::role::{Role, Roles};
 use quorate_journal::settings::Direction;
@@ -56,8 +56,9 @@ pub(super) fn fails<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Opt
 
 /// Like [`fails`], with the total number of inputs.
 pub(super) fn tried<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> (Option<Failure>, u64) {
-    let judges = F::properties(spec, Care::Verdicts);
-    let FinishedRun { ending, events, observer: (tally, judges) } = play(spec, (Tally::<F>::new(spec.nodes), judges));
+    let judges = F::properties(spec, JudgingLevel::Verdicts);
+    let FinishedRun { ending, events, observer: (tally, judges) } =
+        simulate(spec, (Tally::<F>::new(spec.nodes), judges));
     let verdicts = mark_undecided(judges.verdicts(), spec.cut_short(ending, events));
     (failure(tally, &verdicts, property, ending == Ending::Stopped), events)
 }
@@ -144,7 +145,7 @@ impl<F: FamilyLab> Tally<F> {
             chosen: Vec::new(),
             counts: Counts::default(),
             open: Vec::new(),
-            roles: Roles::new(nodes, F::stands),
+            roles: Roles::new(nodes, F::role_after),
         }
     }
 
@@ -164,16 +165,16 @@ impl<F: FamilyLab> Tally<F> {
         *self.counts.messages.entry((from, to)).or_default() += 1;
     }
 
-    fn record_effect(&mut self, time: Time, node: NodeId, effect: &Done<'_, F::Event>) {
+    fn record_effect(&mut self, time: Time, node: NodeId, effect: &ObservedEffect<'_, F::Event>) {
         match effect {
-            Done::Send { to, .. } => self.record_send(node, *to),
-            Done::Multicast { to, sent } => {
+            ObservedEffect::Send { to, .. } => self.record_send(node, *to),
+            ObservedEffect::Multicast { to, sent } => {
                 for (to, _) in receivers(to, sent.id) {
                     self.record_send(node, to);
                 }
             }
-            Done::SetTimer { .. } => self.counts.timers.entry(node).or_default().push(time),
-            Done::Save(_) => *self.counts.saves.entry(node).or_default() += 1,
+            ObservedEffect::SetTimer { .. } => self.counts.timers.entry(node).or_default().push(time),
+            ObservedEffect::Save(_) => *self.counts.saves.entry(node).or_default() += 1,
             _ => {}
         }
     }
@@ -195,23 +196,23 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Tally<F> {
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         match moment {
-            Moment::Input { input: Taken::Start { incarnation: Incarnation::FIRST, .. }, .. } => {}
+            Moment::Input { input: ObservedInput::Start { incarnation: Incarnation::FIRST, .. }, .. } => {}
             Moment::Input { input, .. } => {
                 self.inputs.push(self.lines);
-                if let Taken::Command(_) = input {
+                if let ObservedInput::Command(_) = input {
                     self.commands.push(self.lines);
                 }
             }
             Moment::Effect { time, node, effect } => {
                 self.record_effect(*time, *node, effect);
-                let before = self.roles.of(*node);
+                let before = self.roles.role(*node);
                 self.roles.observe(moment);
-                if self.roles.of(*node) == Role::Chosen && before != Role::Chosen {
+                if self.roles.role(*node) == Role::Chosen && before != Role::Chosen {
                     self.chosen.push((self.lines, *time, *node));
                 }
                 return;
             }
-            Moment::World { what: Happening::Changed { text }, .. } => self.record_change(text),
+            Moment::World { what: WorldEvent::Changed { text }, .. } => self.record_change(text),
             Moment::World { .. } => {}
         }
         self.roles.observe(moment);

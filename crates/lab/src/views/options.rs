@@ -1,6 +1,6 @@
 //! Options of algorithms that run in views.
 
-use super::{Keeper, ViewSettings};
+use super::{MembershipService, ViewSettings};
 use crate::options::{OptionsError, first_given, one_of};
 use crate::spec::word;
 use clap::Args;
@@ -18,7 +18,7 @@ pub(crate) struct ViewArgs {
     /// The membership service: an oracle that never fails, a replicated log of the members, or a
     /// faulty oracle that does not wait for leases and so breaks mutual exclusion. Default: oracle.
     #[arg(long, value_name = "WHO", requires = "views", value_parser = one_of(KEEPERS))]
-    membership: Option<Keeper>,
+    membership: Option<MembershipService>,
     /// Duration of a member's lease. Default: 2s.
     #[arg(long, value_name = "LENGTH", requires = "views")]
     lease: Option<Length>,
@@ -34,8 +34,11 @@ pub(crate) struct ViewArgs {
     on_close: Option<OnClose>,
 }
 
-const KEEPERS: [(&str, Keeper); 3] =
-    [("oracle", Keeper::Oracle), ("impatient", Keeper::Impatient), ("replica", Keeper::Replica)];
+const KEEPERS: [(&str, MembershipService); 3] = [
+    ("oracle", MembershipService::Oracle),
+    ("impatient", MembershipService::Impatient),
+    ("replica", MembershipService::Replica),
+];
 const ON_CLOSE: [(&str, OnClose); 2] = [("evict", OnClose::Evict), ("lease", OnClose::Lease)];
 
 impl ViewArgs {
@@ -64,7 +67,9 @@ impl ViewArgs {
 
     /// Rejects oracles, which exist only in the simulator.
     pub(crate) fn refuse_oracles(&self) -> Result<(), OptionsError> {
-        let Some(oracle @ (Keeper::Oracle | Keeper::Impatient)) = self.membership else { return Ok(()) };
+        let Some(oracle @ (MembershipService::Oracle | MembershipService::Impatient)) = self.membership else {
+            return Ok(());
+        };
         Err(OptionsError::no_effect(
             &format!("membership {}", word(&oracle)),
             "between real processes, which keep their membership themselves in a replicated log",
@@ -74,5 +79,5 @@ impl ViewArgs {
 
 /// Selects the replicated log, because real processes have no oracle.
 pub(crate) fn for_real(views: &mut ViewSettings) {
-    views.membership = Keeper::Replica;
+    views.membership = MembershipService::Replica;
 }

@@ -25,7 +25,7 @@ fn total(spec: &Spec<Election>) -> u64 {
 
 /// Returns the expected number of messages of such a run, if it is exact.
 fn expected(live: usize, dead: usize, starting: Starting) -> u64 {
-    let expected = (bully::FACTS.cost.book)(&Case { live, dead, starting }).expect("an expected cost");
+    let expected = (bully::FACTS.cost.expected)(&Case { live, dead, starting }).expect("an expected cost");
     assert_eq!(expected.least, expected.most);
     expected.most.expect("a number") as u64
 }
@@ -106,7 +106,8 @@ fn every_run_stays_within_the_expected_bounds_and_elects_the_highest() {
                 let alive = Spec { seed, latency: parsed("uniform:0ms..9ms"), ..bully(nodes, starters) };
                 let spec = if dead == 1 && nodes > 2 { without_highest(alive) } else { alive };
                 let dead = spec.faults.len();
-                let expected = (bully::FACTS.cost.book)(&Case { live: nodes - dead, dead, starting }).expect("known");
+                let expected =
+                    (bully::FACTS.cost.expected)(&Case { live: nodes - dead, dead, starting }).expect("known");
                 let messages = total(&spec) as f64;
                 let within =
                     expected.least.is_none_or(|least| least <= messages) && messages <= expected.most.expect("a bound");
@@ -205,7 +206,7 @@ fn crashes_and_restarts_that_leave_a_majority_end_with_one_leader_known_to_all()
         [(3, "all", 3), (4, "2,3", 2), (5, "all", 4), (5, "lowest", 6), (7, "all", 9), (9, "highest", 8)]
     {
         let base = bully(nodes, starters);
-        let settings = Settings { upheaval, repair: Repair::Detector, ..base.settings.clone() };
+        let settings = Settings { crashes: upheaval, repair: Repair::Detector, ..base.settings.clone() };
         assert_no_failure(&Spec { latency: parsed("uniform:0ms..5ms"), settings, ..base }, 300);
     }
 }
@@ -222,10 +223,10 @@ fn it_survives_the_fault_mixes_for_elections() {
 fn crashes_are_survived_in_every_form() {
     let base = Spec { latency: parsed("uniform:0ms..5ms"), ..bully(5, "all") };
     for (tell_lower, broadcast) in [(true, false), (false, true), (true, true)] {
-        let settings = Settings { upheaval: 5, tell_lower, broadcast, prefer: Prefer::Lowest, ..base.settings.clone() };
+        let settings = Settings { crashes: 5, tell_lower, broadcast, prefer: Prefer::Lowest, ..base.settings.clone() };
         assert_no_failure(&Spec { settings, disk: parsed("uniform:0ms..5ms"), ..base.clone() }, 300);
     }
-    let settings = Settings { upheaval: 5, attribute: parsed("random"), ..base.settings.clone() };
+    let settings = Settings { crashes: 5, attribute: parsed("random"), ..base.settings.clone() };
     assert_no_failure(&Spec { settings, processing: Latency::Fixed(Duration::from_millis(2)), ..base }, 300);
 }
 
@@ -233,7 +234,7 @@ fn crashes_are_survived_in_every_form() {
 #[test]
 fn the_sweeps_inject_faults() {
     let base = Spec { latency: parsed("uniform:0ms..5ms"), ..bully(5, "all") };
-    let with_faults = Spec { settings: Settings { upheaval: 4, ..base.settings.clone() }, ..base.clone() };
+    let with_faults = Spec { settings: Settings { crashes: 4, ..base.settings.clone() }, ..base.clone() };
     let epochs = |spec: &Spec<Election>| -> u64 {
         (0..50).map(|seed| run_to_completion(&Spec { seed, ..spec.clone() }).summary.rounds).sum()
     };

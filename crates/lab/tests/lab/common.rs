@@ -74,7 +74,7 @@ pub(crate) fn assert_all_hold<F: FamilyLab>(spec: &Spec<F>, seeds: u64) {
 
 /// Returns the fault mixes that every algorithm of this one's family must survive.
 pub(crate) fn fault_mixes<F: FamilyLab>(name: &str) -> Vec<Spec<F>> {
-    F::weather(find(name).and_then(F::entry).unwrap_or_else(|| panic!("{name} belongs to another family")))
+    F::stress_specs(find(name).and_then(F::entry).unwrap_or_else(|| panic!("{name} belongs to another family")))
 }
 
 /// Runs a spec and returns its journal too.

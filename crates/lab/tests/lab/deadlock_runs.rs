@@ -2,10 +2,10 @@
 //! it.
 
 use quorate_core::deadlock::edge_chasing::{self, Probe};
-use quorate_core::deadlock::{Agent, Command, Event, Need, Report, Shape, Spell, Stake, Wait};
+use quorate_core::deadlock::{AbortCost, Agent, Command, Event, Need, Report, Shape, Wait, WaitId};
 use quorate_core::{NodeId, Time};
-use quorate_journal::moment::{Done, MessageId, Moment, Observer, Sent};
-use quorate_lab::deadlock::run::{Bound, Properties, Truth};
+use quorate_journal::moment::{MessageId, Moment, ObservedEffect, Observer, Sent};
+use quorate_lab::deadlock::run::{ActualWaits, Bound, Properties};
 
 fn process(site: usize) -> Agent {
     Agent::process(NodeId::from_index(site), 0)
@@ -16,25 +16,25 @@ fn resource(site: usize) -> Agent {
 }
 
 fn waits(who: Agent, spell: u64, on: &[Agent]) -> Event {
-    Event::Waits { who, spell: Spell(spell), need: Need::All(on.to_vec()) }
+    Event::Waits { who, spell: WaitId(spell), need: Need::All(on.to_vec()) }
 }
 
 fn releases(who: Agent, to: Agent, spell: u64) -> Event {
-    Event::Answers { who, to, spell: Spell(spell) }
+    Event::Answers { who, to, spell: WaitId(spell) }
 }
 
-fn truth_of(events: &[Event]) -> Truth {
-    let mut truth = Truth::default();
-    events.iter().for_each(|event| truth.hear(event));
+fn truth_of(events: &[Event]) -> ActualWaits {
+    let mut truth = ActualWaits::default();
+    events.iter().for_each(|event| truth.record_event(event));
     truth
 }
 
 fn cycle(members: &[(Agent, u64)]) -> Report {
     let wait = |(who, spell): &(Agent, u64)| Wait {
         who: *who,
-        spell: Spell(*spell),
+        spell: WaitId(*spell),
         need: Need::All(Vec::new()),
-        stake: Stake::default(),
+        stake: AbortCost::default(),
     };
     let waits: Vec<_> = members.iter().map(wait).collect();
     Report::cycle(&waits[0].clone(), waits)
@@ -46,7 +46,7 @@ fn verdicts_on(resolves: bool, events: &[Event]) -> Vec<(&'static str, bool)> {
     for (place, event) in events.iter().enumerate() {
         let time = Time::from_nanos(1_000_000 * place as i64);
         let moment: Moment<'_, Command, Event> =
-            Moment::Effect { time, node: NodeId::from_index(0), effect: Done::Emit(event) };
+            Moment::Effect { time, node: NodeId::from_index(0), effect: ObservedEffect::Emit(event) };
         properties.observe(&moment);
     }
     properties.verdicts().iter().map(|verdict| (verdict.name, verdict.holds == Some(true))).collect()
@@ -60,30 +60,30 @@ fn holds(verdicts: &[(&str, bool)], name: &str) -> bool {
 fn a_wait_ends_with_the_release_and_not_with_its_receipt() {
     let (a, b) = (process(0), process(1));
     let truth = truth_of(&[waits(a, 1, &[b]), waits(b, 1, &[a])]);
-    assert_eq!(truth.stuck().len(), 2);
+    assert_eq!(truth.deadlocked_agents().len(), 2);
     let truth = truth_of(&[waits(a, 1, &[b]), releases(b, a, 1), waits(b, 1, &[a])]);
-    assert_eq!(truth.stuck().len(), 0, "a does not know it yet, but will continue");
+    assert_eq!(truth.deadlocked_agents().len(), 0, "a does not know it yet, but will continue");
 }
 
 #[test]
 fn releasing_an_earlier_wait_does_not_release_a_later_one() {
     let (a, b) = (process(0), process(1));
-    let gave_up = Event::GaveUp { who: a, spell: Spell(1) };
+    let gave_up = Event::GaveUp { who: a, spell: WaitId(1) };
     let truth = truth_of(&[waits(a, 1, &[b]), gave_up, waits(a, 2, &[b]), releases(b, a, 1), waits(b, 1, &[a])]);
-    assert_eq!(truth.stuck().len(), 2);
+    assert_eq!(truth.deadlocked_agents().len(), 2);
 }
 
 #[test]
 fn a_resource_granted_to_a_process_that_gave_up_does_not_wait() {
     let (a, r) = (process(0), resource(1));
-    let gave_up = Event::GaveUp { who: a, spell: Spell(1) };
+    let gave_up = Event::GaveUp { who: a, spell: WaitId(1) };
     let before = [waits(a, 1, &[r]), releases(r, a, 1), waits(r, 1, &[a])];
     assert!(truth_of(&before).waits(r));
     let crossed = [before.to_vec(), vec![gave_up.clone()]].concat();
     assert!(!truth_of(&crossed).waits(r), "the process returns the grant");
     let late = [waits(a, 1, &[r]), gave_up.clone(), releases(r, a, 1), waits(r, 1, &[a])];
     assert!(!truth_of(&late).waits(r));
-    let received = Event::Asked { who: a, by: r, spell: Spell(1) };
+    let received = Event::Asked { who: a, by: r, spell: WaitId(1) };
     let has = [before.to_vec(), vec![received, gave_up]].concat();
     assert!(truth_of(&has).waits(r), "a received grant is kept until it is released");
 }
@@ -118,7 +118,7 @@ fn phantoms_and_missed_deadlocks_are_detected() {
     assert!(!holds(&verdicts_on(false, &phantom), "no-phantom"));
     // The deadlock existed when the first victim was chosen, and no longer when the second was.
     let victim = |who| Event::Victim { who, report: Report { victim: Some(who), ..report.clone() } };
-    let gave_up = Event::GaveUp { who: a, spell: Spell(1) };
+    let gave_up = Event::GaveUp { who: a, spell: WaitId(1) };
     let once = [waits(a, 1, &[b]), waits(b, 1, &[a]), victim(a), gave_up.clone()];
     assert!(holds(&verdicts_on(true, &once), "no-phantom") && holds(&verdicts_on(true, &once), "all-found"));
     let twice = [waits(a, 1, &[b]), waits(b, 1, &[a]), victim(a), victim(b), gave_up];
@@ -128,9 +128,9 @@ fn phantoms_and_missed_deadlocks_are_detected() {
 #[test]
 fn a_cycle_through_an_or_wait_is_a_phantom() {
     let (a, b, c) = (process(0), process(1), process(2));
-    let any = Event::Waits { who: a, spell: Spell(1), need: Need::Any(vec![b, c]) };
+    let any = Event::Waits { who: a, spell: WaitId(1), need: Need::Any(vec![b, c]) };
     let truth = truth_of(&[any, waits(b, 1, &[a])]);
-    assert_eq!(truth.stuck().len(), 0, "c runs");
+    assert_eq!(truth.deadlocked_agents().len(), 0, "c runs");
     assert!(truth.objection(&cycle(&[(a, 1), (b, 1)])).is_some());
 }
 
@@ -151,16 +151,16 @@ fn more_than_one_message_per_wait_is_detected() {
     let spent = |messages: u64| {
         let mut properties = Properties::new(false, Some(Bound { kinds: &["probe"], factor: 1 }));
         let (time, node) = (Time::ZERO, NodeId::from_index(0));
-        let mut see = |effect: Done<'_, Event>| {
+        let mut see = |effect: ObservedEffect<'_, Event>| {
             let moment: Moment<'_, Command, Event> = Moment::Effect { time, node, effect };
             properties.observe(&moment);
         };
-        see(Done::Emit(&waits(a, 1, &[b])));
+        see(ObservedEffect::Emit(&waits(a, 1, &[b])));
         for number in 1..=messages {
             let probe = Probe { look: 1, way: cycle(&[(a, 1), (b, 1)]).waits[..1].to_vec() };
             let message = edge_chasing::Message::Probe(probe);
-            let sent = Sent::of(MessageId { sender: node, number }, &message, false);
-            see(Done::Send { to: NodeId::from_index(1), sent });
+            let sent = Sent::new(MessageId { sender: node, number }, &message, false);
+            see(ObservedEffect::Send { to: NodeId::from_index(1), sent });
         }
         holds(
             &properties.verdicts().iter().map(|one| (one.name, one.holds == Some(true))).collect::<Vec<_>>(),

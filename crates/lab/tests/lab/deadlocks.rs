@@ -10,7 +10,7 @@ use quorate_lab::RunFamily;
 use quorate_lab::ScriptFamily;
 use quorate_lab::check::{self, CheckSpec};
 use quorate_lab::deadlock::Settings;
-use quorate_lab::deadlock::check::Waits;
+use quorate_lab::deadlock::check::WaitBehavior;
 use quorate_lab::deadlock::run::{Asking, Taking};
 use quorate_lab::experiment::Outcome;
 use quorate_lab::registry::{Entry, Family, all};
@@ -42,7 +42,7 @@ fn violations(spec: &Spec<Deadlock>, seeds: u64) -> (Vec<&'static str>, u64) {
 #[test]
 fn every_detector_agrees_with_a_plain_search_in_every_fault_mix() {
     for entry in detectors() {
-        let fault_mixes = Deadlock::weather(Deadlock::entry(entry).unwrap());
+        let fault_mixes = Deadlock::stress_specs(Deadlock::entry(entry).unwrap());
         for (place, spec) in fault_mixes.into_iter().enumerate() {
             let mut deadlocks = 0;
             for seed in 1..=20 {
@@ -175,7 +175,7 @@ fn invalid_settings_are_refused() {
 /// Runs a check that must be complete.
 fn exhausted(name: &str, nodes: usize, rounds: u8, settings: Settings) -> Findings {
     let mut check = CheckSpec::<Deadlock>::named(name).unwrap();
-    (check.setup.nodes, check.rounds, check.habits) = (nodes, Some(rounds), Waits { settings });
+    (check.setup.nodes, check.rounds, check.behavior) = (nodes, Some(rounds), WaitBehavior { settings });
     let run = check::run(&check, &mut |_, _| true).unwrap_or_else(|error: LabError| panic!("{error}"));
     assert!(run.is_complete(), "{}", check.command());
     run.findings

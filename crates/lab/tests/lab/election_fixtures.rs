@@ -5,7 +5,7 @@ use crate::common::{checked, parsed, sweep_all, violated};
 use quorate_core::election::Repair;
 use quorate_lab::check::CheckSpec;
 use quorate_lab::election::Settings;
-use quorate_lab::election::check::Ballots;
+use quorate_lab::election::check::ElectionBehavior;
 use quorate_lab::registry::{Entry, Family, fixtures};
 use quorate_lab::sweep::Summary;
 use quorate_lab::{Election, Spec};
@@ -52,7 +52,7 @@ impl Case {
         let latency = parsed("uniform:0ms..20ms");
         // With crashes, runs are repeated: they would hang and show nothing.
         let settings = if self.restarts {
-            Settings { upheaval: 3, repair: Repair::Detector, ..self.settings() }
+            Settings { crashes: 3, repair: Repair::Detector, ..self.settings() }
         } else {
             self.settings()
         };
@@ -61,11 +61,11 @@ impl Case {
     }
 
     fn check(&self, name: &str) -> CheckSpec<Election> {
-        let habits = Ballots { settings: self.settings(), ..Ballots::default() };
-        let mut spec = CheckSpec { habits, ..CheckSpec::named(name).unwrap() };
+        let habits = ElectionBehavior { settings: self.settings(), ..ElectionBehavior::default() };
+        let mut spec = CheckSpec { behavior: habits, ..CheckSpec::named(name).unwrap() };
         spec.setup.crashes = u8::from(self.restarts);
         spec.setup.restarts = u8::from(self.restarts);
-        spec.effort.first = true;
+        spec.effort.stop_at_first = true;
         spec.effort.properties = Some(vec![self.property.to_owned()]);
         spec
     }

@@ -12,7 +12,7 @@ use quorate_journal::settings::TimedFault;
 use quorate_journal::settings::{Length, NodeSet};
 use quorate_lab::election::Detector;
 use quorate_lab::experiment::run_with;
-use quorate_lab::multicast::{Keeper, ViewSettings};
+use quorate_lab::multicast::{MembershipService, ViewSettings};
 use quorate_lab::registry::{Entry, Family, all, find, fixtures};
 use quorate_lab::{Deadlock, Election, FamilyLab, Multicast, Mutex, NodeOf, Replica, Spec};
 use quorate_sim::run::run;
@@ -199,10 +199,10 @@ fn survives_encoding<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
         world.schedule(fault);
     }
     if let Some(views) = F::views(spec) {
-        world.keep_views(&views, spec.seed);
+        world.add_membership_service(&views, spec.seed);
     }
-    if F::hears_of_deaths(spec) {
-        world.tell_deaths();
+    if F::needs_crash_notices(spec) {
+        world.enable_death_notices();
     }
     world.start();
     let ending = run(&mut world, &mut F::users(spec), F::limits(spec));
@@ -316,7 +316,7 @@ fn every_fixture_survives_encoding() {
 /// Messages of members that replicate their membership do not depend on the wrapped algorithm.
 #[test]
 fn members_with_a_replicated_log_survive_encoding() {
-    let views = ViewSettings { membership: Keeper::Replica, ..ViewSettings::default() };
+    let views = ViewSettings { membership: MembershipService::Replica, ..ViewSettings::default() };
     let mut mutex = Spec::<Mutex>::named("ricart-agrawala").unwrap();
     mutex.settings.views = Some(views);
     let mut multicast = Spec::<Multicast>::named("fifo").unwrap();
@@ -346,7 +346,7 @@ fn a_message_of_another_algorithm_cannot_be_encoded() {
         fn note(&mut self, _note: Note<'_>) {}
     }
     let Some(Entry::Mutex(entry)) = find("ricart-agrawala") else { panic!("not in the registry") };
-    let around = Spec::<Mutex> { nodes: 2, ..Spec::named("central").unwrap() }.surroundings();
+    let around = Spec::<Mutex> { nodes: 2, ..Spec::named("central").unwrap() }.environment();
     let mut node = entry.node(NodeId::from_index(0), &around);
     let mut captured = Captured(None);
     node.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut captured));

@@ -4,7 +4,7 @@
 use crate::common::{assert_no_failure, election, fault_mixes, parsed, run, run_to_completion};
 use quorate_core::election::{Case, Command, Event, Prefer, Repair, Starting, invitation};
 use quorate_core::{Epoch, NodeId};
-use quorate_journal::moment::{Done, Moment, Observer};
+use quorate_journal::moment::{Moment, ObservedEffect, Observer};
 use quorate_lab::election::Settings;
 use quorate_lab::experiment::run_with;
 use quorate_lab::{Election, LinkChoice, Spec};
@@ -28,7 +28,7 @@ fn each_follower_costs_three_messages_whatever_starts_and_crashes() {
                 let messages = (summary.election_messages, summary.announcement_messages);
                 assert_eq!(messages, (2 * followers, followers), "replay: {}", spec.command("sim"));
                 let case = Case { live: nodes - dead, dead, starting: Starting::All };
-                let expected = (invitation::FACTS.cost.book)(&case).expect("an expected cost");
+                let expected = (invitation::FACTS.cost.expected)(&case).expect("an expected cost");
                 assert_eq!(expected.most, Some(3.0 * followers as f64));
             }
         }
@@ -61,7 +61,7 @@ struct Leaders {
 
 impl Observer<Command, Event> for Leaders {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        if let Moment::Effect { node, effect: Done::Emit(event), .. } = moment {
+        if let Moment::Effect { node, effect: ObservedEffect::Emit(event), .. } = moment {
             match event {
                 Event::Elected { leader, epoch, .. } => {
                     self.known.insert(*node, (*leader, *epoch));

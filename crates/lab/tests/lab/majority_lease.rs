@@ -7,7 +7,7 @@ use crate::common::{
 use quorate_check::Timing;
 use quorate_core::election::{Command, Event, Refusal};
 use quorate_core::{NodeId, Time};
-use quorate_journal::moment::{Done, Moment, Observer};
+use quorate_journal::moment::{Moment, ObservedEffect, Observer};
 use quorate_journal::settings::Script;
 use quorate_lab::ScriptFamily;
 use quorate_lab::check::{self, CheckRun, CheckSpec};
@@ -67,7 +67,7 @@ struct EventLog(Vec<(Time, NodeId, Event)>);
 
 impl Observer<Command, Event> for EventLog {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        if let Moment::Effect { time, node, effect: Done::Emit(event) } = moment {
+        if let Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } = moment {
             self.0.push((*time, *node, **event));
         }
     }
@@ -201,7 +201,7 @@ fn a_partition_splits_a_bully_and_not_a_majority() {
 /// A check of three nodes with one crash and one restart, in which no time passes: leases are long.
 fn with_a_crash(algorithm: &str) -> CheckRun<Election> {
     let mut check = CheckSpec::<Election>::named(algorithm).unwrap();
-    check.habits.settings.starters = parsed("1,2");
+    check.behavior.settings.starters = parsed("1,2");
     check.setup.timing = Some(Timing::until(Time::ZERO));
     (check.setup.crashes, check.setup.restarts) = (1, 1);
     check.effort.properties = Some(["one-leader-an-epoch", "epochs-grow", "one-master"].map(String::from).into());
@@ -215,11 +215,11 @@ fn with_a_crash(algorithm: &str) -> CheckRun<Election> {
 fn the_checker_distinguishes_drift_within_the_bound_from_drift_beyond_it() {
     let check = |drift_ppm| {
         let mut check = CheckSpec::<Election>::named("majority-lease").unwrap();
-        check.habits.settings.starters = parsed("1,2");
-        check.habits.settings.lease = Some(parsed("20ms"));
+        check.behavior.settings.starters = parsed("1,2");
+        check.behavior.settings.lease = Some(parsed("20ms"));
         check.setup.timing = Some(Timing { drift_ppm, ..Timing::until(ms(21)) });
         check.effort.properties = Some(vec!["one-master".to_owned()]);
-        check.effort.first = true;
+        check.effort.stop_at_first = true;
         check::run(&check, &mut |_, progress| progress.states < 500_000)
             .unwrap_or_else(|error| panic!("{}: {error}", check.command()))
     };

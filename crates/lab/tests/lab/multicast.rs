@@ -24,19 +24,19 @@ fn each_holds(specs: Vec<Spec<Multicast>>, seeds: u64) {
 #[test]
 fn in_a_static_group_every_member_delivers_everything_in_order() {
     assert!(orders().count() >= 10);
-    orders().for_each(|entry| each_holds(Multicast::weather(entry), 20));
+    orders().for_each(|entry| each_holds(Multicast::stress_specs(entry), 20));
 }
 
 /// A sample of what `quorate sweep --family multicast --views --seeds 100000` tries.
 #[test]
 fn survivors_of_any_faults_deliver_the_same() {
-    orders().for_each(|entry| each_holds(Multicast::weather_in_views(entry), 4));
+    orders().for_each(|entry| each_holds(Multicast::stress_specs_in_views(entry), 4));
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn survivors_of_any_faults_deliver_the_same_over_many_seeds() {
-    orders().for_each(|entry| each_holds(Multicast::weather_in_views(entry), 12));
+    orders().for_each(|entry| each_holds(Multicast::stress_specs_in_views(entry), 12));
 }
 
 /// Faulty variants, and the property that each one violates.
@@ -57,8 +57,9 @@ fn every_seeded_bug_is_found() {
         let entry = find(name).and_then(Multicast::entry).unwrap();
         // Without views, only the senders' retransmissions help a member that missed a message.
         let faults: Vec<TimedFault> = vec!["crash 1 at 10ms".parse().unwrap()];
-        let deaths = Multicast::weather(entry).into_iter().map(|spec| Spec { faults: faults.clone(), ..spec });
-        let specs = Multicast::weather(entry).into_iter().chain(deaths).chain(Multicast::weather_in_views(entry));
+        let deaths = Multicast::stress_specs(entry).into_iter().map(|spec| Spec { faults: faults.clone(), ..spec });
+        let specs =
+            Multicast::stress_specs(entry).into_iter().chain(deaths).chain(Multicast::stress_specs_in_views(entry));
         let specs: Vec<_> = specs.collect();
         let is_found_by = |seeds| {
             let breaks = |tally: &Tally| tally.name == property && tally.held < seeds;

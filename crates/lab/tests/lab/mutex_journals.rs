@@ -5,7 +5,7 @@ use quorate_core::Duration;
 use quorate_core::mutex::{Command, Event};
 use quorate_journal::metrics::Messages;
 use quorate_journal::record::{Journal, Writer};
-use quorate_lab::mutex::run::{Expectations, Measures, OrderWatch, Properties};
+use quorate_lab::mutex::run::{Expectations, Measures, OrderCheck, Properties};
 
 const HEADER: &str = r#"{"journal":1,"algorithm":"scripted","family":"toys","nodes":3,"seed":1,"run":null}"#;
 
@@ -18,7 +18,7 @@ fn watch(text: &[u8]) {
         return;
     }
     let expects =
-        Expectations { fences: true, order: OrderWatch::Promised, contention: true, ..Expectations::default() };
+        Expectations { fences: true, order: OrderCheck::Promised, contention: true, ..Expectations::default() };
     let mut measures = Measures::new(nodes, None, Duration::ZERO);
     let mut properties = Properties::new(nodes, expects);
     let mut messages = Messages::new(nodes);

@@ -3,7 +3,7 @@
 use crate::mutex_script::{ScriptedRun, coordinator};
 use quorate_core::{Duration, NodeId};
 use quorate_journal::metrics::{Delay, Messages};
-use quorate_lab::mutex::run::{Expectations, Measures, MutexSummary, OrderWatch, Properties};
+use quorate_lab::mutex::run::{Expectations, Measures, MutexSummary, OrderCheck, Properties};
 
 fn run_with(coordinator: Option<NodeId>) -> ScriptedRun<Measures> {
     ScriptedRun::new(Measures::new(4, coordinator, Duration::from_millis(4)))
@@ -15,7 +15,7 @@ fn run() -> ScriptedRun<Measures> {
 }
 
 fn summary(run: &ScriptedRun<Measures>) -> MutexSummary {
-    let expects = Expectations { order: OrderWatch::Ignored, ..Expectations::default() };
+    let expects = Expectations { order: OrderCheck::Ignored, ..Expectations::default() };
     let properties = Properties::new(4, expects);
     run.observer.summary(&Messages::new(4), &properties, Duration::from_millis(1), "ms")
 }

@@ -4,12 +4,12 @@ use crate::common::ms;
 use crate::mutex_script::ScriptedRun;
 use expect_test::expect;
 use quorate_journal::property::{Kind, Verdict};
-use quorate_lab::mutex::run::{Expectations, From, OrderWatch, Promise, Properties};
+use quorate_lab::mutex::run::{CountedFrom, Expectations, OrderCheck, OvertakingBound, Properties};
 
 /// Watches all properties in a group of four.
 fn run() -> ScriptedRun<Properties> {
     let expects =
-        Expectations { fences: true, order: OrderWatch::Promised, contention: true, ..Expectations::default() };
+        Expectations { fences: true, order: OrderCheck::Promised, contention: true, ..Expectations::default() };
     ScriptedRun::new(Properties::new(4, expects))
 }
 
@@ -72,7 +72,7 @@ fn two_holders_are_caught() {
 /// is merely late.
 #[test]
 fn too_much_overtaking_is_caught_but_a_try_cannot_be_overtaken() {
-    let overtaking = Some(Promise { most: 1, from: From::Asking });
+    let overtaking = Some(OvertakingBound { most: 1, from: CountedFrom::Asking });
     let run = || ScriptedRun::new(Properties::new(4, Expectations { overtaking, ..Expectations::default() }));
     let passed = run()
         .requests(0, 1)
@@ -220,8 +220,8 @@ fn order_may_be_counted_without_being_promised_or_not_at_all() {
         assert_eq!(violations(&run), "");
         run.observer.out_of_order()
     };
-    assert_eq!(out_of_order(OrderWatch::Counted), Some(2));
-    assert_eq!(out_of_order(OrderWatch::Ignored), None);
+    assert_eq!(out_of_order(OrderCheck::Counted), Some(2));
+    assert_eq!(out_of_order(OrderCheck::Ignored), None);
 }
 
 #[test]

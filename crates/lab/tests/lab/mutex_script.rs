@@ -4,7 +4,7 @@
 use crate::common::ms;
 use quorate_core::mutex::{Command, Event, Refusal};
 use quorate_core::{Class, Epoch, Fence, Incarnation, NodeId};
-use quorate_journal::moment::{Done, Happening, MessageId, Moment, Observer, Sent, Taken};
+use quorate_journal::moment::{MessageId, Moment, ObservedEffect, ObservedInput, Observer, Sent, WorldEvent};
 
 /// Sends moments in the middle of a run to an observer. Times are in milliseconds.
 pub(crate) struct ScriptedRun<O> {
@@ -17,77 +17,81 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
         Self { observer, sent: 0 }
     }
 
-    fn input(mut self, millis: i64, number: u32, input: Taken<'_, Command>) -> Self {
+    fn input(mut self, millis: i64, number: u32, input: ObservedInput<'_, Command>) -> Self {
         let time = ms(millis);
         self.observer.observe(&Moment::Input { time, now: time, node: node(number), input });
         self
     }
 
-    fn effect(mut self, millis: i64, number: u32, effect: Done<'_, Event>) -> Self {
+    fn effect(mut self, millis: i64, number: u32, effect: ObservedEffect<'_, Event>) -> Self {
         self.observer.observe(&Moment::Effect { time: ms(millis), node: node(number), effect });
         self
     }
 
     pub(crate) fn starts(self, millis: i64, number: u32) -> Self {
-        self.input(millis, number, Taken::Start { incarnation: Incarnation(1), blank: false })
+        self.input(millis, number, ObservedInput::Start { incarnation: Incarnation(1), blank: false })
     }
 
     pub(crate) fn requests(self, millis: i64, number: u32) -> Self {
-        self.input(millis, number, Taken::Command(&Command::Acquire))
+        self.input(millis, number, ObservedInput::Command(&Command::Acquire))
     }
 
     pub(crate) fn tries(self, millis: i64, number: u32) -> Self {
-        self.input(millis, number, Taken::Command(&Command::Try))
+        self.input(millis, number, ObservedInput::Command(&Command::Try))
     }
 
     /// Enters with this fence.
     pub(crate) fn enters(self, millis: i64, number: u32, counter: u64) -> Self {
         let fence = Fence { epoch: Epoch(0), counter };
-        self.effect(millis, number, Done::Emit(&Event::entered(fence)))
+        self.effect(millis, number, ObservedEffect::Emit(&Event::entered(fence)))
     }
 
     /// Enters with this fence, valid up to an instant of the node's clock.
     pub(crate) fn enters_until(self, millis: i64, number: u32, counter: u64, until: i64) -> Self {
         let fence = Fence { epoch: Epoch(0), counter };
-        self.effect(millis, number, Done::Emit(&Event::Entered { fence, until: ms(until) }))
+        self.effect(millis, number, ObservedEffect::Emit(&Event::Entered { fence, until: ms(until) }))
     }
 
     pub(crate) fn extends_until(self, millis: i64, number: u32, until: i64) -> Self {
-        self.effect(millis, number, Done::Emit(&Event::Extended { until: ms(until) }))
+        self.effect(millis, number, ObservedEffect::Emit(&Event::Extended { until: ms(until) }))
     }
 
     pub(crate) fn loses_entry(self, millis: i64, number: u32) -> Self {
-        self.effect(millis, number, Done::Emit(&Event::Lost))
+        self.effect(millis, number, ObservedEffect::Emit(&Event::Lost))
     }
 
     /// Changes the rate of a node's clock.
     pub(crate) fn drifts(mut self, millis: i64, fault: &str) -> Self {
-        self.observer.observe(&Moment::World { time: ms(millis), what: Happening::Changed { text: fault } });
+        self.observer.observe(&Moment::World { time: ms(millis), what: WorldEvent::Changed { text: fault } });
         self
     }
 
     pub(crate) fn releases(self, millis: i64, number: u32) -> Self {
-        self.input(millis, number, Taken::Command(&Command::Release)).effect(millis, number, Done::Emit(&Event::Left))
+        self.input(millis, number, ObservedInput::Command(&Command::Release)).effect(
+            millis,
+            number,
+            ObservedEffect::Emit(&Event::Left),
+        )
     }
 
     pub(crate) fn cancels(self, millis: i64, number: u32) -> Self {
-        self.input(millis, number, Taken::Command(&Command::Cancel)).effect(
+        self.input(millis, number, ObservedInput::Command(&Command::Cancel)).effect(
             millis,
             number,
-            Done::Emit(&Event::Cancelled),
+            ObservedEffect::Emit(&Event::Cancelled),
         )
     }
 
     pub(crate) fn gets_denied(self, millis: i64, number: u32) -> Self {
-        self.effect(millis, number, Done::Emit(&Event::Denied))
+        self.effect(millis, number, ObservedEffect::Emit(&Event::Denied))
     }
 
     pub(crate) fn gets_refused(self, millis: i64, number: u32) -> Self {
-        self.effect(millis, number, Done::Emit(&Event::Refused(Refusal::AlreadyWaiting)))
+        self.effect(millis, number, ObservedEffect::Emit(&Event::Refused(Refusal::AlreadyWaiting)))
     }
 
     pub(crate) fn crashes(mut self, millis: i64, number: u32) -> Self {
-        let what = Happening::Crashed { node: node(number), lost_writes: 0 };
+        let what = WorldEvent::Crashed { node: node(number), lost_writes: 0 };
         self.observer.observe(&Moment::World { time: ms(millis), what });
         self
     }
@@ -103,14 +107,14 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
             class: Class::Algorithm,
             on_behalf_of: None,
             bytes: 1,
-            parcel: None,
-            again: false,
+            payload_id: None,
+            is_retransmission: false,
             body: &(),
         };
-        self.effect(millis, from, Done::Send { to: node(to), sent }).input(
+        self.effect(millis, from, ObservedEffect::Send { to: node(to), sent }).input(
             millis + 1,
             to,
-            Taken::Message { id, kind: "request", wrapped: false, life: Incarnation::FIRST },
+            ObservedInput::Message { id, kind: "request", wrapped: false, life: Incarnation::FIRST },
         )
     }
 }

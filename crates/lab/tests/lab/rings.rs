@@ -9,8 +9,8 @@ use quorate_lab::FamilyTypes;
 use quorate_lab::election::ElectionEntry;
 use quorate_lab::election::ElectionError;
 use quorate_lab::election::Settings;
-use quorate_lab::election::run::{Attribute, Seating, Starters};
-use quorate_lab::election::survey::{Found, Start, Survey};
+use quorate_lab::election::run::{Attribute, RingOrder, Starters};
+use quorate_lab::election::survey::{Start, Survey, SurveyResult};
 use quorate_lab::registry::all;
 use quorate_lab::{Election, LabError, Spec};
 
@@ -21,7 +21,7 @@ fn rings() -> Vec<&'static ElectionEntry> {
     rings
 }
 
-fn survey(entry: &'static ElectionEntry, nodes: usize, start: Start) -> Found {
+fn survey(entry: &'static ElectionEntry, nodes: usize, start: Start) -> SurveyResult {
     let survey = Survey { entry, nodes, start, samples: 40, seed: 7 };
     survey.run(|| true).unwrap().unwrap()
 }
@@ -206,7 +206,7 @@ fn invalid_orders_and_attributes_are_refused() {
 fn a_long_ring_elects_within_its_bound() {
     for name in ["hirschberg-sinclair", "chang-roberts"] {
         let starters = if name == "chang-roberts" { Starters::SuccessorOfHighest } else { Starters::All };
-        let settings = Settings { starters, order: Seating::Random, ..Settings::default() };
+        let settings = Settings { starters, order: RingOrder::Random, ..Settings::default() };
         let spec =
             Spec::<Election> { nodes: 10_000, latency: parsed("fixed:1ms"), settings, ..Spec::named(name).unwrap() };
         let outcome = run_to_completion(&spec);

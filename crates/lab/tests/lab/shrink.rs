@@ -5,7 +5,7 @@ use quorate_journal::property::Kind;
 use quorate_journal::record::Journal;
 use quorate_journal::settings::Script;
 use quorate_lab::check::{self, CheckSpec};
-use quorate_lab::mutex::check::Requests;
+use quorate_lab::mutex::check::RequestKinds;
 use quorate_lab::registry::Family;
 use quorate_lab::shrink::{self, End, Figures, Request, ShrinkError, Shrunk, TRIES};
 use quorate_lab::{Algorithm, FamilyLab, LabError, LinkChoice, Mutex, Replica, Spec, experiment};
@@ -139,7 +139,7 @@ fn counterexamples_of_the_checker_become_scripts() {
     assert_documented(&row(&order, "the checker"));
     let walks = |seed| {
         let mut spec = CheckSpec {
-            habits: Requests { cancels: true, ..Requests::default() },
+            behavior: RequestKinds { cancels: true, ..RequestKinds::default() },
             ..checked("ricart-agrawala-1981", 3, 3)
         };
         spec.effort.search = Search::Walks(Walks { count: 200, steps: 1_000, seed });

@@ -6,7 +6,7 @@ use quorate_core::wrap::{Limits, Many, ManyEvent, Named, OneOfMany, Reliable, Re
 use quorate_core::{Duration, Fence, Group, NodeId, Protocol, Time};
 use quorate_journal::Recordable;
 use quorate_journal::settings::Latency;
-use quorate_journal::workload::News;
+use quorate_journal::workload::ClientEvent;
 use quorate_sim::{Setup, Wire, World};
 use std::collections::BTreeMap;
 
@@ -58,8 +58,8 @@ where
     let mut left: BTreeMap<(NodeId, String), usize> = BTreeMap::new();
     let mut holders = Holders::default();
     while world.advance() {
-        while let Some((id, news)) = world.next_news() {
-            let News::Told(ManyEvent::Of { name, event }) = news else { panic!("seed {seed}: {news:?}") };
+        while let Some((id, news)) = world.next_client_event() {
+            let ClientEvent::Emitted(ManyEvent::Of { name, event }) = news else { panic!("seed {seed}: {news:?}") };
             match event {
                 Event::Entered { fence, .. } => {
                     let other = holders.by_name.insert(name.clone(), id);

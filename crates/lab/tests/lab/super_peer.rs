@@ -70,7 +70,7 @@ fn the_fewest_bits_that_satisfy_a_load_bound_are_chosen() {
             let spec = Spec { seed, settings, ..peers(30, 0) };
             let figures = super_peers(&spec);
             assert!(figures.largest_load <= bound as u64, "{figures:?}");
-            let fewer = overlay(&spec).reserving(figures.reserved_bits - 1);
+            let fewer = overlay(&spec).with_reserved(figures.reserved_bits - 1);
             assert!(fewer.largest_load(|_| false) > bound, "seed {seed}: fewer bits would suffice");
         }
     }

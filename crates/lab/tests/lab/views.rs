@@ -9,7 +9,7 @@ use quorate_journal::settings::{Latency, Length};
 use quorate_journal::workload::Ending;
 use quorate_lab::mutex::MutexEntry;
 use quorate_lab::mutex::run::Pattern;
-use quorate_lab::mutex::{Keeper, Settings, ViewSettings};
+use quorate_lab::mutex::{MembershipService, Settings, ViewSettings};
 use quorate_lab::registry::all;
 use quorate_lab::{FamilyTypes, Mutex, RunFamily, Spec, experiment};
 
@@ -26,7 +26,7 @@ fn name(entry: &MutexEntry) -> &'static str {
 fn under_any_faults_exclusion_holds_and_every_request_is_served() {
     assert!(in_views().count() >= 15);
     for entry in in_views() {
-        for spec in Mutex::weather_in_views(entry) {
+        for spec in Mutex::stress_specs_in_views(entry) {
             let summary = assert_no_failure(&spec, 12);
             assert!(summary.holds(), "{}: {:?}", name(entry), summary.never_happened().collect::<Vec<_>>());
             let judged: Vec<_> = summary.properties.iter().map(|tally| tally.name).collect();
@@ -51,7 +51,7 @@ fn without_faults_views_add_no_message() {
                 let what = format!("{} with {nodes} nodes, {workload:?}", name(entry));
                 assert_eq!((viewed.ending, viewed.holds()), (Ending::Done, true), "{what}");
                 assert_eq!(viewed.summary.entries, bare.summary.entries, "{what}");
-                if !entry.facts.restless {
+                if !entry.facts.never_quiescent {
                     assert_eq!(viewed.messages.by_kind, bare.messages.by_kind, "{what}");
                     assert_eq!(viewed.messages.control, 0, "{what}");
                 }
@@ -63,7 +63,7 @@ fn without_faults_views_add_no_message() {
 }
 
 /// A holder that pauses for longer than its lease, in a group that may break a rule.
-fn paused_holder(keeper: Keeper, faults: &[&str]) -> Spec<Mutex> {
+fn paused_holder(keeper: MembershipService, faults: &[&str]) -> Spec<Mutex> {
     let millis = |count| Duration::from_millis(count);
     let views = ViewSettings {
         membership: keeper,
@@ -100,7 +100,7 @@ const PAUSES: [&str; 3] = ["pause 1 at 100ms for 300ms", "pause 2 at 500ms for 3
 
 #[test]
 fn a_holder_that_pauses_past_its_lease_is_refused_by_the_resource() {
-    let spec = paused_holder(Keeper::Oracle, &PAUSES);
+    let spec = paused_holder(MembershipService::Oracle, &PAUSES);
     let (mut lost, mut refused) = (0, 0);
     for seed in 1..=60 {
         let outcome = run(&Spec { seed, ..spec.clone() });
@@ -115,9 +115,13 @@ fn a_holder_that_pauses_past_its_lease_is_refused_by_the_resource() {
 #[test]
 fn an_impatient_membership_violates_exclusion_and_the_fence_refuses_the_stale_holder() {
     let cuts = ["cut 1 | rest at 100ms for 80ms", "cut 2 | rest at 300ms for 80ms", "cut 3 | rest at 500ms for 80ms"];
-    let (broken, refused) = violations(&paused_holder(Keeper::Impatient, &cuts), 40);
+    let (broken, refused) = violations(&paused_holder(MembershipService::Impatient, &cuts), 40);
     assert!(broken > 0 && refused > 0, "{broken} violations, {refused} refusals");
-    assert_eq!(violations(&paused_holder(Keeper::Oracle, &cuts), 40).0, 0, "a membership that waits keeps exclusion");
+    assert_eq!(
+        violations(&paused_holder(MembershipService::Oracle, &cuts), 40).0,
+        0,
+        "a membership that waits keeps exclusion"
+    );
 }
 
 #[test]
@@ -126,7 +130,7 @@ fn drift_beyond_the_bound_violates_exclusion_and_the_fence_refuses_the_stale_hol
     let drifting = |by: &str| {
         let slow: Vec<_> = (1..=3).map(|node| format!("drift {node} by {by}")).collect();
         let faults: Vec<&str> = slow.iter().map(String::as_str).chain(["cut 2 | rest at 150ms for 400ms"]).collect();
-        let mut spec = paused_holder(Keeper::Oracle, &faults);
+        let mut spec = paused_holder(MembershipService::Oracle, &faults);
         spec.settings.hold = Some(Latency::Fixed(Duration::from_millis(300)));
         violations(&spec, 40)
     };
@@ -140,9 +144,9 @@ fn a_forged_close_violates_exclusion_and_the_fence_refuses_the_stale_holder() {
     // An isolated node does not learn that the group considers it dead.
     let closes =
         ["cut 2 | rest at 150ms for 90ms", "close 2 at 149ms", "cut 3 | rest at 450ms for 90ms", "close 3 at 449ms"];
-    let (broken, refused) = violations(&paused_holder(Keeper::Oracle, &closes), 40);
+    let (broken, refused) = violations(&paused_holder(MembershipService::Oracle, &closes), 40);
     assert!(broken > 0 && refused > 0, "{broken} violations, {refused} refusals");
-    let mut strict = paused_holder(Keeper::Oracle, &closes);
+    let mut strict = paused_holder(MembershipService::Oracle, &closes);
     if let Some(views) = &mut strict.settings.views {
         views.on_close = OnClose::Lease;
     }
@@ -152,7 +156,7 @@ fn a_forged_close_violates_exclusion_and_the_fence_refuses_the_stale_holder() {
 #[test]
 fn a_minority_stops_entering_once_its_leases_expire() {
     for entry in in_views().filter(|entry| (entry.facts.fits)(5).is_ok()) {
-        let mut spec = paused_holder(Keeper::Oracle, &["cut 1,2 | 3,4,5 at 200ms"]);
+        let mut spec = paused_holder(MembershipService::Oracle, &["cut 1,2 | 3,4,5 at 200ms"]);
         spec.algorithm = entry.into();
         spec.nodes = 5;
         spec.until = Some(parsed("3s"));
@@ -180,7 +184,7 @@ fn a_minority_stops_entering_once_its_leases_expire() {
 #[test]
 fn members_that_replicate_their_membership_survive_faults_too() {
     for algorithm in ["central", "ricart-agrawala", "token-request", "maekawa"] {
-        let views = ViewSettings { membership: Keeper::Replica, ..ViewSettings::default() };
+        let views = ViewSettings { membership: MembershipService::Replica, ..ViewSettings::default() };
         let settings = Settings {
             entries: 30,
             hold: Some(Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(400) }),
@@ -199,7 +203,7 @@ fn members_that_replicate_their_membership_survive_faults_too() {
 /// it.
 #[test]
 fn a_late_crash_notice_does_not_remove_a_later_incarnation() {
-    let views = ViewSettings { membership: Keeper::Replica, ..ViewSettings::default() };
+    let views = ViewSettings { membership: MembershipService::Replica, ..ViewSettings::default() };
     let settings = Settings {
         entries: 40,
         hold: Some(Latency::Fixed(Duration::from_millis(100))),
@@ -216,7 +220,7 @@ fn replicas(algorithm: &str, fault: &str) -> Spec<Mutex> {
     let settings = Settings {
         entries: 60,
         think: Some(Latency::Uniform { least: Duration::ZERO, most: Duration::from_millis(600) }),
-        views: Some(ViewSettings { membership: Keeper::Replica, ..ViewSettings::default() }),
+        views: Some(ViewSettings { membership: MembershipService::Replica, ..ViewSettings::default() }),
         ..Settings::default()
     };
     Spec { settings, faults: vec![parsed(fault)], ..Spec::<Mutex>::named(algorithm).unwrap() }

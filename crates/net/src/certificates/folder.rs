@@ -16,7 +16,7 @@ pub struct Folder(PathBuf);
 
 /// The result of making certificates.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct MadeCertificates {
     pub authority: AuthorityFrom,
     /// The end of the CA's validity, if its certificate could be parsed.
     pub authority_until: Option<SystemTime>,
@@ -38,7 +38,7 @@ pub enum AuthorityFrom {
 pub enum FolderError {
     #[error("No node given: name the nodes that need a certificate, such as 1-5.")]
     NoNodes,
-    #[error("At most {MOST_NODES} certificates can be made at once; got {0} nodes. No file was written.")]
+    #[error("At most {MAX_CERTIFICATES} certificates can be made at once; got {0} nodes. No file was written.")]
     TooManyNodes(usize),
     #[error(
         "{} exists already and is never overwritten. No file was written. To renew the certificate, move the node's \
@@ -69,7 +69,7 @@ pub enum FolderError {
 }
 
 /// Maximum number of certificates made at once.
-pub const MOST_NODES: usize = 1_000;
+pub const MAX_CERTIFICATES: usize = 1_000;
 
 /// Maximum length of a file to read. Files of keys and certificates are far shorter.
 const MAX_BYTES: u64 = 1 << 20;
@@ -123,10 +123,10 @@ impl Folder {
     /// none.
     ///
     /// Checks and signs everything before it writes the first file.
-    pub fn make(&self, group: &GroupName, nodes: &[NodeId], days: Days) -> Result<Made, FolderError> {
+    pub fn make(&self, group: &GroupName, nodes: &[NodeId], days: Days) -> Result<MadeCertificates, FolderError> {
         match nodes.len() {
             0 => return Err(FolderError::NoNodes),
-            1..=MOST_NODES => {}
+            1..=MAX_CERTIFICATES => {}
             many => return Err(FolderError::TooManyNodes(many)),
         }
         let now = SystemTime::now();
@@ -146,7 +146,7 @@ impl Folder {
         }
         self.write(&planned)?;
         let files = planned.into_iter().map(|file| file.path).collect();
-        Ok(Made { authority: from, authority_until: authority.until(), until: validity.until, files })
+        Ok(MadeCertificates { authority: from, authority_until: authority.until(), until: validity.until, files })
     }
 
     fn authority(&self, group: &GroupName, now: SystemTime) -> Result<(Authority, AuthorityFrom), FolderError> {

@@ -22,7 +22,7 @@ mod model;
 #[cfg(test)]
 mod tests;
 
-use crate::frame::{Birth, Dial, Header, Hello, Refusal, Welcome};
+use crate::frame::{Dial, Header, Hello, ProcessNonce, Refusal, Welcome};
 use quorate_core::{Incarnation, NodeId};
 
 /// One operating-system process that runs a node.
@@ -30,7 +30,7 @@ use quorate_core::{Incarnation, NodeId};
 pub struct ProcessIdentity {
     pub incarnation: Incarnation,
     /// Distinguishes two processes that claim the same incarnation.
-    pub birth: Birth,
+    pub birth: ProcessNonce,
 }
 
 /// A connection, identified by the side that dialled it.
@@ -237,7 +237,7 @@ impl ConnectionElection {
         if process.incarnation < known.incarnation {
             Err(Refusal::OlderIncarnation { known: known.incarnation })
         } else if process.incarnation == known.incarnation && process.birth != known.birth {
-            Err(Refusal::TwinLife { known: known.incarnation })
+            Err(Refusal::DuplicateIncarnation { known: known.incarnation })
         } else {
             Ok(())
         }
@@ -260,7 +260,7 @@ impl ConnectionElection {
 impl ProcessIdentity {
     /// The process that sent a Hello.
     pub fn from_hello(header: &Header, hello: &Hello) -> Self {
-        Self { incarnation: header.incarnation, birth: hello.birth }
+        Self { incarnation: header.incarnation, birth: hello.process_nonce }
     }
 
     /// The process that sent a Welcome.

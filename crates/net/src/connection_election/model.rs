@@ -15,7 +15,7 @@ use super::{
     Connection, ConnectionElection, HelloReply, IncomingHello, KnownPeer, OutgoingHello, ProcessIdentity, State,
     WelcomeOutcome,
 };
-use crate::frame::{Birth, Dial};
+use crate::frame::{Dial, ProcessNonce};
 use quorate_core::{Incarnation, NodeId};
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -111,7 +111,7 @@ enum Manner {
 
 impl World {
     fn new(spare_dials: u8, cuts_left: u8, restarts_left: u8) -> Self {
-        let process = ProcessIdentity { incarnation: Incarnation::FIRST, birth: Birth(0) };
+        let process = ProcessIdentity { incarnation: Incarnation::FIRST, birth: ProcessNonce(0) };
         let node = |node| Node { election: fresh(node, process), process, spare_dials, has_backoff_elapsed: false };
         let nodes = [node(0), node(1)];
         Self { nodes, pipes: Vec::new(), sent_hellos: BTreeSet::new(), cuts_left, restarts_left, rounds: 0 }
@@ -261,7 +261,7 @@ impl World {
     fn restart(&mut self, place: usize, manner: Manner) {
         let node = &mut self.nodes[place];
         let incarnation = node.process.incarnation.next();
-        node.process = ProcessIdentity { incarnation, birth: Birth(incarnation.0) };
+        node.process = ProcessIdentity { incarnation, birth: ProcessNonce(incarnation.0) };
         node.election = fresh(place, node.process);
         for pipe in &mut self.pipes {
             let end = pipe.end(place);

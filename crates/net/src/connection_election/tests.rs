@@ -3,11 +3,11 @@
 use super::{
     Connection, ConnectionElection, HelloReply, IncomingHello, OutgoingHello, ProcessIdentity, WelcomeOutcome,
 };
-use crate::frame::{Birth, Dial, Refusal};
+use crate::frame::{Dial, ProcessNonce, Refusal};
 use quorate_core::{Incarnation, NodeId};
 
-const FIRST: ProcessIdentity = ProcessIdentity { incarnation: Incarnation(0), birth: Birth(1) };
-const SECOND: ProcessIdentity = ProcessIdentity { incarnation: Incarnation(1), birth: Birth(2) };
+const FIRST: ProcessIdentity = ProcessIdentity { incarnation: Incarnation(0), birth: ProcessNonce(1) };
+const SECOND: ProcessIdentity = ProcessIdentity { incarnation: Incarnation(1), birth: ProcessNonce(2) };
 
 fn pair() -> (ConnectionElection, ConnectionElection) {
     let [low, high] = [0, 1].map(NodeId::from_index);
@@ -76,13 +76,16 @@ fn meet_2_a_refused_hello_counts_as_seen() {
 
 #[test]
 fn meet_2_a_second_process_with_the_same_incarnation_is_refused() {
-    let twin = ProcessIdentity { birth: Birth(8), ..FIRST };
+    let twin = ProcessIdentity { birth: ProcessNonce(8), ..FIRST };
     let (mut low, mut high) = pair();
     low.accept(&hello(FIRST, 1));
-    assert_eq!(refusal(low.accept(&hello(twin, 2))), Refusal::TwinLife { known: Incarnation(0) });
+    assert_eq!(refusal(low.accept(&hello(twin, 2))), Refusal::DuplicateIncarnation { known: Incarnation(0) });
     low.lost(theirs(1));
     send_hello(&mut low);
-    assert_eq!(low.welcomed(Dial(1), twin), WelcomeOutcome::Refuse(Refusal::TwinLife { known: Incarnation(0) }));
+    assert_eq!(
+        low.welcomed(Dial(1), twin),
+        WelcomeOutcome::Refuse(Refusal::DuplicateIncarnation { known: Incarnation(0) })
+    );
     assert!(low.may_dial());
     let knows_a_later_incarnation = IncomingHello { knows: Some(Incarnation(3)), ..hello(FIRST, 1) };
     assert_eq!(

@@ -37,7 +37,7 @@ impl fmt::Display for Dial {
 /// Without it, peers would silently discard all messages of a node that restarts as the same
 /// incarnation: its message numbers start at 1 again and look like duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Birth(pub u64);
+pub struct ProcessNonce(pub u64);
 
 /// The first frame of the node that dialled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ pub struct Hello {
     /// The receiver's incarnation that the sender was connected to last. The header's
     /// acknowledgement refers to it.
     pub knows: Option<Incarnation>,
-    pub birth: Birth,
+    pub process_nonce: ProcessNonce,
 }
 
 /// The reply that accepts a [`Hello`].
@@ -63,7 +63,7 @@ pub struct Welcome {
     pub dial: Dial,
     /// The receiver's incarnation, to which the header's acknowledgement refers.
     pub knows: Incarnation,
-    pub birth: Birth,
+    pub birth: ProcessNonce,
 }
 
 /// Why a node refuses a connection. The text appears in the log of the node that dialled.
@@ -115,7 +115,7 @@ pub enum Refusal {
          exchanged; stop one of the two, and start this one as a later incarnation (--life, or a data folder of its \
          own)."
     )]
-    TwinLife { known: Incarnation },
+    DuplicateIncarnation { known: Incarnation },
     #[error(
         "The node at this address runs as incarnation {mine}, and this node has been connected to a later one. No \
          message was exchanged; stop the older process."
@@ -144,7 +144,7 @@ impl Refusal {
             | Self::Crossed
             | Self::Stale
             | Self::OlderIncarnation { .. }
-            | Self::TwinLife { .. }
+            | Self::DuplicateIncarnation { .. }
             | Self::SupersededIncarnation { .. }
             | Self::Crowded
             | Self::Stopping => {}

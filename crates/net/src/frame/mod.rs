@@ -19,7 +19,7 @@ mod tests;
 pub use batch::BatchReader;
 pub(crate) use batch::{BATCH_HEAD, MESSAGE_HEAD_MAX, append_message, begin_batch};
 pub use error::FrameError;
-pub use handshake::{Birth, Dial, HandshakeTerms, Hello, Refusal, Welcome};
+pub use handshake::{Dial, HandshakeTerms, Hello, ProcessNonce, Refusal, Welcome};
 
 use crate::group::GroupNumber;
 use bytes::{Bytes, BytesMut};

@@ -1,9 +1,8 @@
 //! Tests of complete, truncated, damaged and forged frames.
 
 use super::{
-    BATCH_TAIL, BatchReader, Birth, Body, CHECK, Dial, FRAME_LIMIT, Frame, FrameError, HANDSHAKE_LIMIT, HEAD,
-    HandshakeTerms, Header, Hello, Kind, LENGTH, Refusal, Welcome, append_message, begin_batch, encode, seal,
-    seal_batch,
+    BATCH_TAIL, BatchReader, Body, CHECK, Dial, FRAME_LIMIT, Frame, FrameError, HANDSHAKE_LIMIT, HEAD, HandshakeTerms,
+    Header, Hello, Kind, LENGTH, ProcessNonce, Refusal, Welcome, append_message, begin_batch, encode, seal, seal_batch,
 };
 use crate::group::{GroupName, GroupNumber};
 use bytes::{Bytes, BytesMut};
@@ -30,7 +29,7 @@ fn hello() -> Hello {
         dial: Dial(7),
         welcomed: Dial(2),
         knows: Some(Incarnation(1)),
-        birth: Birth(99),
+        process_nonce: ProcessNonce(99),
     }
 }
 
@@ -64,7 +63,7 @@ fn resealed(frame: &[u8]) -> BytesMut {
 fn bodies() -> Vec<Body> {
     vec![
         Body::Hello(hello()),
-        Body::Welcome(Welcome { dial: Dial(7), knows: Incarnation(4), birth: Birth(u64::MAX) }),
+        Body::Welcome(Welcome { dial: Dial(7), knows: Incarnation(4), birth: ProcessNonce(u64::MAX) }),
         Body::Refuse(Refusal::OtherGroup { group: "west".into() }),
         Body::Refuse(Refusal::Crossed),
         Body::Batch(Bytes::from_static(&[9, 0, 0, 0, 0, 0, 0, 0, 0, 1, 7])),

@@ -14,8 +14,8 @@ mod receipts;
 #[cfg(test)]
 mod tests;
 
-pub use outgoing::{PushError, Room};
-pub use receipts::{Receipt, Reception};
+pub use outgoing::{LinkLimits, PushError};
+pub use receipts::{DuplicateFilter, Receipt};
 
 use crate::frame::{Body, Header, encode};
 use crate::group::GroupNumber;
@@ -45,13 +45,13 @@ pub struct Link {
 
 /// Which incarnation of the peer is at the other end of a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Met {
+pub enum LinkStart {
     /// The first one ever: all queued messages are for it.
     First,
     /// The same as before: the link retransmits all unacknowledged messages.
-    Again,
+    Resumed,
     /// Another one: the link dropped the unacknowledged messages for the previous one.
-    Reborn { dropped: u64 },
+    Restarted { dropped: u64 },
 }
 
 /// Why a frame does not belong to this link. The link is unchanged.
@@ -86,7 +86,7 @@ pub enum LinkError {
 
 impl Link {
     /// A link to a peer that has not connected yet.
-    pub fn new(origin: Origin, peer: NodeId, room: Room) -> Self {
+    pub fn new(origin: Origin, peer: NodeId, room: LinkLimits) -> Self {
         Self {
             origin,
             peer,
@@ -102,7 +102,7 @@ impl Link {
     }
 
     /// The peer's incarnation that connected last, to which our acknowledgements refer.
-    pub fn life(&self) -> Option<Incarnation> {
+    pub fn peer_incarnation(&self) -> Option<Incarnation> {
         self.peer_incarnation
     }
 
@@ -113,7 +113,7 @@ impl Link {
     ///
     /// After this, [`take`](Self::take) returns all unacknowledged frames again, from the first one
     /// on.
-    pub fn meet(&mut self, header: &Header, knows: Option<Incarnation>) -> Result<Met, LinkError> {
+    pub fn begin_connection(&mut self, header: &Header, knows: Option<Incarnation>) -> Result<LinkStart, LinkError> {
         self.check_sender(header)?;
         let found = header.incarnation;
         if let Some(known) = self.peer_incarnation.filter(|known| found < *known) {
@@ -122,34 +122,34 @@ impl Link {
         // An acknowledgement to an older incarnation of ours says nothing about this one.
         let acknowledged = if knows == Some(self.origin.incarnation) { header.acknowledged } else { 0 };
         let met = match self.peer_incarnation {
-            None => Met::First,
-            Some(known) if known == found => Met::Again,
-            Some(_) => Met::Reborn { dropped: 0 },
+            None => LinkStart::First,
+            Some(known) if known == found => LinkStart::Resumed,
+            Some(_) => LinkStart::Restarted { dropped: 0 },
         };
-        let sent = if met == Met::Again { self.outgoing.sent() } else { 0 };
+        let sent = if met == LinkStart::Resumed { self.outgoing.sent() } else { 0 };
         self.check_acknowledged(acknowledged, sent)?;
         self.peer_incarnation = Some(found);
         Ok(self.begin(met, acknowledged))
     }
 
-    fn begin(&mut self, met: Met, acknowledged: u64) -> Met {
+    fn begin(&mut self, met: LinkStart, acknowledged: u64) -> LinkStart {
         match met {
-            Met::First => met,
-            Met::Again => {
+            LinkStart::First => met,
+            LinkStart::Resumed => {
                 self.outgoing.acknowledged(acknowledged);
                 self.outgoing.rewind();
                 met
             }
-            Met::Reborn { .. } => {
+            LinkStart::Restarted { .. } => {
                 self.acknowledgements.reset();
-                Met::Reborn { dropped: self.outgoing.drop_all() }
+                LinkStart::Restarted { dropped: self.outgoing.drop_all() }
             }
         }
     }
 
     /// Applies the acknowledgement in the header of a received frame. On success the caller
     /// processes the body.
-    pub fn hear(&mut self, header: &Header) -> Result<(), LinkError> {
+    pub fn receive_header(&mut self, header: &Header) -> Result<(), LinkError> {
         self.check_sender(header)?;
         if self.peer_incarnation != Some(header.incarnation) {
             return Err(LinkError::OtherIncarnation { peer: self.peer, found: header.incarnation });
@@ -225,7 +225,7 @@ impl Link {
     /// Records that the node consumed a batch of `bytes`, and with it all messages up to number
     /// `last` of this incarnation of the peer. A record for an incarnation that has ended changes
     /// nothing.
-    pub fn heard(&mut self, incarnation: Incarnation, last: u64, bytes: usize) {
+    pub fn record_consumed(&mut self, incarnation: Incarnation, last: u64, bytes: usize) {
         if self.peer_incarnation == Some(incarnation) {
             self.acknowledgements.record(last, bytes);
         }

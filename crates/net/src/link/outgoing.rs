@@ -26,7 +26,7 @@ const LONG: usize = CHUNK - BATCH_FRAME - MESSAGE_HEAD_MAX;
 
 /// Bounds on what a link holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct LinkLimits {
     /// Number of held bytes from which on clients should wait.
     pub crowded_bytes: usize,
     /// Maximum number of held bytes.
@@ -35,7 +35,7 @@ pub struct Room {
     pub message_bytes: usize,
 }
 
-impl Default for Room {
+impl Default for LinkLimits {
     fn default() -> Self {
         Self { crowded_bytes: 4 << 20, held_bytes: 32 << 20, message_bytes: MESSAGE_LIMIT }
     }
@@ -60,7 +60,7 @@ pub enum PushError {
 
 #[derive(Debug)]
 pub(super) struct Outgoing {
-    room: Room,
+    room: LinkLimits,
     /// The number of the last pushed message.
     last: u64,
     /// The number of the last message sent to the peer's current incarnation.
@@ -94,7 +94,7 @@ struct Framed {
 }
 
 impl Outgoing {
-    pub(super) fn new(room: Room) -> Self {
+    pub(super) fn new(room: LinkLimits) -> Self {
         Self {
             room,
             last: 0,
@@ -134,7 +134,7 @@ impl Outgoing {
 
     #[inline]
     fn check(&self, number: u64, length: usize) -> Result<(), PushError> {
-        let (last, Room { message_bytes, held_bytes, .. }) = (self.last, self.room);
+        let (last, LinkLimits { message_bytes, held_bytes, .. }) = (self.last, self.room);
         if number <= last {
             return Err(PushError::OutOfOrder { number, last });
         }

@@ -55,17 +55,17 @@ pub enum Receipt {
 /// Detects duplicates among a peer's messages. It belongs to the task that consumes messages, which
 /// may be another one than the owner of the [`Link`](super::Link).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reception {
+pub struct DuplicateFilter {
     incarnation: Option<Incarnation>,
     last: u64,
     repeated: u64,
 }
 
-impl Reception {
+impl DuplicateFilter {
     /// Begins a batch from this incarnation of the peer. A later incarnation than the last starts
     /// its numbers again. Returns `false` for an earlier one, whose batch the caller must discard.
     #[must_use]
-    pub fn open(&mut self, incarnation: Incarnation) -> bool {
+    pub fn begin_batch(&mut self, incarnation: Incarnation) -> bool {
         if self.incarnation < Some(incarnation) {
             (self.incarnation, self.last) = (Some(incarnation), 0);
         }

@@ -1,7 +1,7 @@
 //! Tests of links whose connections break at any byte, whose frames arrive late, and whose nodes
 //! restart at any time.
 
-use super::{Link, LinkError, Met, Origin, PushError, Receipt, Reception, Room};
+use super::{DuplicateFilter, Link, LinkError, LinkLimits, LinkStart, Origin, PushError, Receipt};
 use crate::frame::{BatchReader, Body, FRAME_LIMIT, Frame, Header};
 use crate::group::GroupNumber;
 use bytes::BytesMut;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const GROUP: GroupNumber = GroupNumber(7);
 const EPOCH: Epoch = Epoch(0);
 
-fn link(place: usize, incarnation: u64, room: Room) -> Link {
+fn link(place: usize, incarnation: u64, room: LinkLimits) -> Link {
     let origin = Origin { group: GROUP, node: NodeId::from_index(place), incarnation: Incarnation(incarnation) };
     Link::new(origin, NodeId::from_index(1 - place), room)
 }
@@ -29,9 +29,9 @@ fn numbers(frame: &[u8]) -> Vec<u64> {
     BatchReader::new(&body).map(|message| message.unwrap().0).collect()
 }
 
-fn connected_link(room: Room) -> Link {
+fn connected_link(room: LinkLimits) -> Link {
     let mut link = link(0, 0, room);
-    assert_eq!(link.meet(&header_of(1, 0, 0), None), Ok(Met::First));
+    assert_eq!(link.begin_connection(&header_of(1, 0, 0), None), Ok(LinkStart::First));
     link
 }
 
@@ -39,10 +39,10 @@ fn connected_link(room: Room) -> Link {
 
 #[test]
 fn messages_wait_for_the_first_connection() {
-    let mut link = link(0, 0, Room::default());
+    let mut link = link(0, 0, LinkLimits::default());
     link.push(3, b"three").unwrap();
     assert!(link.take(EPOCH).is_none() && !link.has_frames());
-    assert_eq!(link.meet(&header_of(1, 9, 0), None), Ok(Met::First));
+    assert_eq!(link.begin_connection(&header_of(1, 9, 0), None), Ok(LinkStart::First));
     link.push(5, b"five").unwrap();
     assert_eq!(numbers(&link.take(EPOCH).unwrap()), [3, 5]);
     assert!(link.take(EPOCH).is_none() && !link.has_frames());
@@ -50,95 +50,98 @@ fn messages_wait_for_the_first_connection() {
 
 #[test]
 fn unacknowledged_frames_are_sent_again_in_order_before_new_ones() {
-    let mut link = connected_link(Room::default());
+    let mut link = connected_link(LinkLimits::default());
     let mut taken = Vec::new();
     for number in 1..=3 {
         link.push(number, b"word").unwrap();
         taken.push(link.take(EPOCH).unwrap());
     }
     link.push(4, b"new").unwrap();
-    link.hear(&header_of(1, 0, 1)).unwrap();
-    assert_eq!(link.meet(&header_of(1, 0, 2), Some(Incarnation(0))), Ok(Met::Again));
+    link.receive_header(&header_of(1, 0, 1)).unwrap();
+    assert_eq!(link.begin_connection(&header_of(1, 0, 2), Some(Incarnation(0))), Ok(LinkStart::Resumed));
     assert_eq!(link.take(EPOCH), Some(taken[2].clone()));
     assert_eq!(numbers(&link.take(EPOCH).unwrap()), [4]);
-    link.hear(&header_of(1, 0, 4)).unwrap();
+    link.receive_header(&header_of(1, 0, 4)).unwrap();
     assert_eq!((link.held_bytes(), link.has_frames()), (0, false));
 }
 
 #[test]
 fn an_acknowledgement_during_a_retransmission_leaves_no_gap() {
-    let mut link = connected_link(Room::default());
+    let mut link = connected_link(LinkLimits::default());
     for number in 1..=4 {
         link.push(number, b"word").unwrap();
         link.take(EPOCH).unwrap();
     }
-    link.meet(&header_of(1, 0, 0), Some(Incarnation(0))).unwrap();
+    link.begin_connection(&header_of(1, 0, 0), Some(Incarnation(0))).unwrap();
     assert_eq!(numbers(&link.take(EPOCH).unwrap()), [1]);
     assert_eq!(numbers(&link.take(EPOCH).unwrap()), [2]);
-    link.hear(&header_of(1, 0, 1)).unwrap();
+    link.receive_header(&header_of(1, 0, 1)).unwrap();
     assert_eq!(numbers(&link.take(EPOCH).unwrap()), [3]);
-    link.hear(&header_of(1, 0, 4)).unwrap();
+    link.receive_header(&header_of(1, 0, 4)).unwrap();
     assert_eq!((link.take(EPOCH), link.held_bytes()), (None, 0));
 }
 
 #[test]
 fn a_partly_acknowledged_frame_stays_whole() {
-    let mut link = connected_link(Room::default());
+    let mut link = connected_link(LinkLimits::default());
     (1..=10).for_each(|number| link.push(number, b"word").unwrap());
     let frame = link.take(EPOCH).unwrap();
-    link.hear(&header_of(1, 0, 9)).unwrap();
+    link.receive_header(&header_of(1, 0, 9)).unwrap();
     assert_eq!(link.held_bytes(), frame.len());
-    link.hear(&header_of(1, 0, 10)).unwrap();
+    link.receive_header(&header_of(1, 0, 10)).unwrap();
     assert_eq!(link.held_bytes(), 0);
 }
 
 #[test]
 fn a_new_incarnation_gets_no_message_for_the_previous_one() {
-    let mut link = connected_link(Room::default());
+    let mut link = connected_link(LinkLimits::default());
     (1..=3).for_each(|number| link.push(number, b"under way").unwrap());
     link.take(EPOCH).unwrap();
     (4..=5).for_each(|number| link.push(number, b"waiting").unwrap());
-    link.heard(Incarnation(0), 17, 100);
-    assert_eq!(link.meet(&header_of(1, 1, 0), None), Ok(Met::Reborn { dropped: 5 }));
+    link.record_consumed(Incarnation(0), 17, 100);
+    assert_eq!(link.begin_connection(&header_of(1, 1, 0), None), Ok(LinkStart::Restarted { dropped: 5 }));
     assert_eq!((link.held_bytes(), link.has_frames(), link.last_received()), (0, false, 0));
-    link.heard(Incarnation(0), 18, 100);
+    link.record_consumed(Incarnation(0), 18, 100);
     assert_eq!((link.last_received(), link.has_unacknowledged()), (0, false));
     link.push(6, b"new").unwrap();
     assert_eq!(numbers(&link.take(EPOCH).unwrap()), [6]);
     let error =
         LinkError::OlderIncarnation { peer: NodeId::from_index(1), found: Incarnation(0), known: Incarnation(1) };
-    assert_eq!(link.meet(&header_of(1, 0, 0), None), Err(error));
+    assert_eq!(link.begin_connection(&header_of(1, 0, 0), None), Err(error));
 }
 
 #[test]
 fn an_acknowledgement_of_a_message_never_sent_releases_nothing() {
-    let mut link = connected_link(Room::default());
+    let mut link = connected_link(LinkLimits::default());
     link.push(8, b"sent").unwrap();
     let held = link.take(EPOCH).unwrap().len();
     link.push(9, b"not sent").unwrap();
     let error = LinkError::NeverSent { peer: NodeId::from_index(1), acknowledged: 9, sent: 8 };
-    assert_eq!(link.hear(&header_of(1, 0, 9)), Err(error.clone()));
-    assert_eq!(link.meet(&header_of(1, 0, 9), Some(Incarnation(0))), Err(error));
-    assert!(link.hear(&header_of(1, 0, u64::MAX)).is_err());
+    assert_eq!(link.receive_header(&header_of(1, 0, 9)), Err(error.clone()));
+    assert_eq!(link.begin_connection(&header_of(1, 0, 9), Some(Incarnation(0))), Err(error));
+    assert!(link.receive_header(&header_of(1, 0, u64::MAX)).is_err());
     // Nothing at all was sent to another incarnation.
-    assert!(link.meet(&header_of(1, 1, 1), Some(Incarnation(0))).is_err());
-    assert!(link.held_bytes() > held && link.life() == Some(Incarnation(0)));
+    assert!(link.begin_connection(&header_of(1, 1, 1), Some(Incarnation(0))).is_err());
+    assert!(link.held_bytes() > held && link.peer_incarnation() == Some(Incarnation(0)));
     // An acknowledgement to an older incarnation of ours is ignored.
-    assert_eq!(link.meet(&header_of(1, 1, 99), None), Ok(Met::Reborn { dropped: 2 }));
+    assert_eq!(link.begin_connection(&header_of(1, 1, 99), None), Ok(LinkStart::Restarted { dropped: 2 }));
 }
 
 #[test]
 fn frames_that_do_not_belong_to_the_link_are_rejected() {
-    let mut link = connected_link(Room::default());
+    let mut link = connected_link(LinkLimits::default());
     let header = header_of(1, 0, 0);
-    assert!(matches!(link.hear(&Header { group: GroupNumber(8), ..header }), Err(LinkError::OtherGroup { .. })));
-    assert!(matches!(link.hear(&header_of(0, 0, 0)), Err(LinkError::OtherSender { .. })));
-    assert!(matches!(link.hear(&header_of(1, 1, 0)), Err(LinkError::OtherIncarnation { .. })));
+    assert!(matches!(
+        link.receive_header(&Header { group: GroupNumber(8), ..header }),
+        Err(LinkError::OtherGroup { .. })
+    ));
+    assert!(matches!(link.receive_header(&header_of(0, 0, 0)), Err(LinkError::OtherSender { .. })));
+    assert!(matches!(link.receive_header(&header_of(1, 1, 0)), Err(LinkError::OtherIncarnation { .. })));
 }
 
 #[test]
 fn a_full_link_accepts_nothing_more_and_loses_nothing() {
-    let room = Room { crowded_bytes: 500, held_bytes: 1_000, message_bytes: 300 };
+    let room = LinkLimits { crowded_bytes: 500, held_bytes: 1_000, message_bytes: 300 };
     let mut link = connected_link(room);
     assert_eq!(link.push(1, &[0; 301]), Err(PushError::TooLong { length: 301, limit: 300 }));
     let taken = (1..).take_while(|number| link.push(*number, &[0; 100]).is_ok()).last().unwrap();
@@ -146,7 +149,7 @@ fn a_full_link_accepts_nothing_more_and_loses_nothing() {
     assert!(matches!(link.push(90, &[0; 100]), Err(PushError::Overflow { .. })));
     assert_eq!(link.push(taken, b""), Err(PushError::OutOfOrder { number: taken, last: taken }));
     assert_eq!(numbers(&link.take(EPOCH).unwrap()), (1..=taken).collect::<Vec<_>>());
-    link.hear(&header_of(1, 0, taken)).unwrap();
+    link.receive_header(&header_of(1, 0, taken)).unwrap();
     assert!(!link.is_crowded());
     // The numbers of rejected messages may be skipped.
     link.push(91, &[0; 100]).unwrap();
@@ -154,7 +157,7 @@ fn a_full_link_accepts_nothing_more_and_loses_nothing() {
 
 #[test]
 fn batches_end_at_about_64_kilobytes_and_long_messages_go_alone() {
-    let mut link = connected_link(Room::default());
+    let mut link = connected_link(LinkLimits::default());
     (1..=3_000).for_each(|number| link.push(number, &[1; 100]).unwrap());
     link.push(3_001, &[2; 200_000]).unwrap();
     link.push(3_002, b"after").unwrap();
@@ -169,10 +172,10 @@ fn batches_end_at_about_64_kilobytes_and_long_messages_go_alone() {
 
 #[test]
 fn an_acknowledgement_is_owed_until_it_is_put_into_a_frame() {
-    let mut link = connected_link(Room::default());
-    link.heard(Incarnation(0), 5, 10);
+    let mut link = connected_link(LinkLimits::default());
+    link.record_consumed(Incarnation(0), 5, 10);
     assert!(link.has_unacknowledged() && !link.owes_acknowledgement());
-    link.heard(Incarnation(0), 6, 70_000);
+    link.record_consumed(Incarnation(0), 6, 70_000);
     assert!(link.owes_acknowledgement());
     let frame = link.frame(EPOCH, &Body::Ack);
     assert_eq!(Frame::next(&mut frame.into(), FRAME_LIMIT).unwrap().unwrap().header.acknowledged, 6);
@@ -180,8 +183,8 @@ fn an_acknowledgement_is_owed_until_it_is_put_into_a_frame() {
     // A retransmitted frame carries an old acknowledgement, so the new one is still owed.
     link.push(1, b"word").unwrap();
     link.take(EPOCH).unwrap();
-    link.meet(&header_of(1, 0, 0), None).unwrap();
-    link.heard(Incarnation(0), 7, 10);
+    link.begin_connection(&header_of(1, 0, 0), None).unwrap();
+    link.record_consumed(Incarnation(0), 7, 10);
     link.take(EPOCH).unwrap();
     assert!(link.has_unacknowledged());
     link.push(2, b"word").unwrap();
@@ -255,7 +258,7 @@ struct Wire {
 
 struct Side {
     link: Link,
-    reception: Reception,
+    reception: DuplicateFilter,
     incarnation: u64,
     /// The numbers that this incarnation has pushed, in order.
     pushed: Vec<u64>,
@@ -281,19 +284,19 @@ fn content(side: usize, incarnation: u64, number: u64, length: usize) -> Vec<u8>
 
 impl Side {
     fn new(place: usize, incarnation: u64) -> Self {
-        let room = Room { crowded_bytes: 1 << 20, held_bytes: 1 << 30, message_bytes: 1 << 20 };
-        let (link, reception) = (link(place, incarnation, room), Reception::default());
+        let room = LinkLimits { crowded_bytes: 1 << 20, held_bytes: 1 << 30, message_bytes: 1 << 20 };
+        let (link, reception) = (link(place, incarnation, room), DuplicateFilter::default());
         let (pushed, before, consumed) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         Self { link, reception, incarnation, pushed, before, consumed }
     }
 
     fn meet(&mut self, header: &Header, knows: Option<Incarnation>) {
         let incarnation = header.incarnation.0;
-        let met = self.link.meet(header, knows).unwrap();
+        let met = self.link.begin_connection(header, knows).unwrap();
         match met {
-            Met::First => assert!(self.before.insert(incarnation, 0).is_none()),
-            Met::Again => assert!(self.before.contains_key(&incarnation)),
-            Met::Reborn { dropped } => {
+            LinkStart::First => assert!(self.before.insert(incarnation, 0).is_none()),
+            LinkStart::Resumed => assert!(self.before.contains_key(&incarnation)),
+            LinkStart::Restarted { dropped } => {
                 let old = self.before.last_key_value().map_or(0, |(_, before)| *before);
                 assert!(dropped as usize <= self.pushed.len() - old);
                 assert!(self.before.insert(incarnation, self.pushed.len()).is_none());
@@ -305,13 +308,13 @@ impl Side {
     /// Consumes every whole frame, except frames of an incarnation that has ended.
     fn consume(&mut self, place: usize, arrived: &mut BytesMut) {
         while let Some(frame) = Frame::next(arrived, FRAME_LIMIT).unwrap() {
-            if let Err(error) = self.link.hear(&frame.header) {
+            if let Err(error) = self.link.receive_header(&frame.header) {
                 assert!(matches!(error, LinkError::OtherIncarnation { .. }), "{error}");
                 continue;
             }
             let Body::Batch(body) = frame.body else { continue };
             let incarnation = frame.header.incarnation;
-            assert!(self.reception.open(incarnation));
+            assert!(self.reception.begin_batch(incarnation));
             let log = self.consumed.entry(incarnation.0).or_default();
             for message in BatchReader::new(&body) {
                 let (number, bytes) = message.unwrap();
@@ -320,7 +323,7 @@ impl Side {
                     log.push(number);
                 }
             }
-            self.link.heard(incarnation, self.reception.last(), body.len());
+            self.link.record_consumed(incarnation, self.reception.last(), body.len());
         }
     }
 }
@@ -391,13 +394,13 @@ impl Pair {
     fn connect(&mut self, dialler: usize, is_half: bool) {
         self.cut();
         let caller = &self.sides[dialler].link;
-        let (hello, knows) = (caller.header(EPOCH), caller.life());
+        let (hello, knows) = (caller.header(EPOCH), caller.peer_incarnation());
         self.sides[1 - dialler].meet(&hello, knows);
         if is_half {
             return;
         }
         let acceptor = &self.sides[1 - dialler].link;
-        let (welcome, knows) = (acceptor.header(EPOCH), acceptor.life());
+        let (welcome, knows) = (acceptor.header(EPOCH), acceptor.peer_incarnation());
         self.sides[dialler].meet(&welcome, knows);
         self.wires = Some([Wire::default(), Wire::default()]);
     }

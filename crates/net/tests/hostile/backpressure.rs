@@ -66,7 +66,7 @@ async fn messages_to_a_peer_that_does_not_read_are_dropped_and_logged() {
         assert!(cluster.nodes[0].link(node(3)).held_bytes <= HELD);
     }
     log.wait_for_line(&["WARN", "The link to node 3 is full and did not accept", "The node dropped them"]).await;
-    assert!(cluster.nodes[0].link(node(3)).overflowed > 100, "{:?}", cluster.nodes[0].link(node(3)));
+    assert!(cluster.nodes[0].link(node(3)).dropped_at_overflow > 100, "{:?}", cluster.nodes[0].link(node(3)));
     assert!(log.count("The node dropped them") < 10, "one line until there is room again");
     log.wait_for_line(&["The connection to node 3 ended: the peer read nothing for 400ms", "No message is lost"]).await;
     cluster.check_exchange().await;

@@ -3,7 +3,7 @@
 use crate::chatter::{Chatter, Command, Event};
 use crate::within;
 use quorate_core::{Incarnation, NodeId};
-use quorate_drive::{Clock, Disk, Found, Parts};
+use quorate_drive::{Clock, Disk, Parts, StartState};
 use quorate_net::tls::Security;
 use quorate_net::{Ending, Handle, Limits, LinkStats, Overflow, Postcard, Runtime, Settings, reports};
 use std::collections::BTreeMap;
@@ -88,7 +88,7 @@ impl TestNode {
             peers,
             security,
             overflow: options.overflow,
-            tells_deaths: true,
+            reports_crashes: true,
             limits: options.limits,
         };
         let (_, reports) = reports();
@@ -96,7 +96,7 @@ impl TestNode {
             settings,
             listener: endpoint.listener.try_clone().unwrap(),
             node: Chatter::default(),
-            found: Found { durable: (), incarnation: Incarnation(incarnation), is_blank: false },
+            found: StartState { durable: (), incarnation: Incarnation(incarnation), is_blank: false },
             parts: Parts { me, clock: Clock::start(), seed: 1, disk: Disk::None, record: () },
             reports,
             codec: Postcard,

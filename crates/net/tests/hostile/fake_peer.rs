@@ -6,7 +6,7 @@ use crate::within;
 use bytes::{BufMut, Bytes, BytesMut};
 use quorate_core::{Epoch, Incarnation};
 use quorate_net::GroupName;
-use quorate_net::frame::{Birth, Body, Dial, FRAME_LIMIT, Frame, Header, Hello, Welcome, encode};
+use quorate_net::frame::{Body, Dial, FRAME_LIMIT, Frame, Header, Hello, ProcessNonce, Welcome, encode};
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -29,7 +29,7 @@ pub(crate) fn hello_frame(me: u32, to: u32) -> (Header, Hello) {
         dial: Dial(1),
         welcomed: Dial::NONE,
         knows: None,
-        birth: Birth(4_711),
+        process_nonce: ProcessNonce(4_711),
     };
     (header, hello)
 }

@@ -7,7 +7,7 @@ use crate::proxy::Proxy;
 use crate::within;
 use bytes::BytesMut;
 use quorate_core::Incarnation;
-use quorate_net::frame::{Birth, Body, Dial, FRAME_LIMIT, Frame, Header, Hello, Refusal};
+use quorate_net::frame::{Body, Dial, FRAME_LIMIT, Frame, Header, Hello, ProcessNonce, Refusal};
 use quorate_net::tls::Security;
 use std::collections::BTreeMap;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -74,7 +74,7 @@ async fn an_older_incarnation_is_refused() {
     header.incarnation = Incarnation(5);
     let (mut young, _, _) = FakePeer::welcomed(cluster.address(1), header, hello.clone()).await;
     header.incarnation = Incarnation(4);
-    (hello.dial, hello.birth) = (Dial(9), Birth(1));
+    (hello.dial, hello.process_nonce) = (Dial(9), ProcessNonce(1));
     assert_eq!(refusal(&cluster, header, hello).await, Refusal::OlderIncarnation { known: Incarnation(5) });
     log.wait_for_line(&["WARN", "Refused a process that claims to be node 3", "connected to incarnation 5"]).await;
     // The connection of the later incarnation is unaffected.

@@ -89,7 +89,7 @@ async fn a_new_incarnation_receives_no_message_for_the_previous_one() {
         assert!(young.first(node(1), 0).is_some_and(|first| first > 1), "{:?}", young.first(node(1), 0));
     }
     log.wait_for_line(&["Node 3 restarted as incarnation 8; dropped", "messages to its previous incarnation"]).await;
-    assert!(cluster.nodes[0].link(node(3)).outlived > 0);
+    assert!(cluster.nodes[0].link(node(3)).dropped_at_restart > 0);
     cluster.stop().await;
 }
 

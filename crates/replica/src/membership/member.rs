@@ -59,13 +59,14 @@ use quorate_core::about::About;
 use quorate_core::membership::{OnClose, Request, Suspicion};
 use quorate_core::wrap::{InViews, Reliable, Viewed};
 use quorate_core::{
-    Duration, Effect, Effects, Incarnation, Input, NodeId, Note, Order, Protocol, Sink, Span, Stay, Time, Told, View,
+    Duration, Effect, Effects, Incarnation, Input, MembershipNote, NodeId, Note, Order, Protocol, Sink, Span, Stay,
+    Time, View,
 };
 use std::collections::BTreeMap;
 
 /// The explanation of a member and its rules: the header of this file.
 pub fn about() -> About {
-    About::of_source(include_str!("member.rs"))
+    About::from_source(include_str!("member.rs"))
 }
 
 /// A node of a group: a replica of the log that records the membership, and a member.
@@ -217,7 +218,7 @@ impl<P: InViews> Member<P> {
         let is_new = machine.epoch() > self.view.as_ref().map(View::epoch);
         let view = if is_new { machine.view() } else { None };
         let lease = machine.asked(self.me).filter(|(stay, _)| stay.incarnation == self.incarnation);
-        let trusted = machine.membership().map(|membership| membership.terms().trusted());
+        let trusted = machine.membership().map(|membership| membership.terms().trusted_for());
         if let Some(view) = view {
             self.change(now, view, out);
         }
@@ -225,7 +226,7 @@ impl<P: InViews> Member<P> {
             self.lease = lease;
             if let (Some((_, asked)), Some(trusted)) = (lease, trusted) {
                 out.note("ME-5", format_args!("has a lease until {} of its clock", asked + trusted));
-                out.note_told(Told::Lease(asked + trusted));
+                out.note_membership(MembershipNote::Lease(asked + trusted));
                 self.pass(now, Input::Lease(asked + trusted), out);
             }
         }
@@ -239,7 +240,7 @@ impl<P: InViews> Member<P> {
         out.note("ME-4", format_args!("learns of {view}"));
         self.suspected.retain(|node, stay| view.stay(*node) == Some(*stay));
         self.view = Some(view.clone());
-        out.note_told(Told::View(&view));
+        out.note_membership(MembershipNote::View(&view));
         self.pass(now, Input::View(view), out);
     }
 
@@ -344,7 +345,7 @@ impl<P: InViews> Member<P> {
     fn pass(&mut self, now: Time, input: Input<Reliable<Viewed<P>>>, out: &mut Effects<'_, Self>) {
         let mut sink = InnerSink { out };
         self.inner.step(now, input, &mut Effects::new(&mut sink));
-        if self.viewed().inner().departs() && !self.is_departing {
+        if self.viewed().inner().wants_to_leave() && !self.is_departing {
             out.note("ME-10", format_args!("asks to be let out"));
             self.is_departing = true;
             self.request_stay(now, out);

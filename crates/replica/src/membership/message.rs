@@ -4,7 +4,7 @@ use super::Ask;
 use crate::message::Message as ReplicaMessage;
 use crate::replica::Timer as ReplicaTimer;
 use quorate_core::wrap::{Envelope, Frame, ReliableTimer, ViewedTimer};
-use quorate_core::{Class, Describe, Incarnation, NodeId, Parcel};
+use quorate_core::{Class, Describe, Incarnation, NodeId, PayloadId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -50,24 +50,24 @@ impl<M: Describe, R> Describe for Message<M, R> {
         }
     }
 
-    fn parcel(&self) -> Option<Parcel> {
+    fn payload_id(&self) -> Option<PayloadId> {
         match self {
             Self::Replica { .. } | Self::Ask(_) => None,
-            Self::Inner(frame) => frame.parcel(),
+            Self::Inner(frame) => frame.payload_id(),
         }
     }
 
-    fn again(&self) -> bool {
+    fn is_retransmission(&self) -> bool {
         match self {
             Self::Replica { .. } | Self::Ask(_) => false,
-            Self::Inner(frame) => frame.again(),
+            Self::Inner(frame) => frame.is_retransmission(),
         }
     }
 
-    fn wrapped(&self) -> bool {
+    fn is_wrapped(&self) -> bool {
         match self {
             Self::Replica { .. } | Self::Ask(_) => false,
-            Self::Inner(frame) => frame.wrapped(),
+            Self::Inner(frame) => frame.is_wrapped(),
         }
     }
 }

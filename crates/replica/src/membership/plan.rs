@@ -2,7 +2,7 @@
 
 use crate::members::Members;
 use crate::settings::Settings;
-use quorate_core::membership::Terms;
+use quorate_core::membership::LeaseTerms;
 use quorate_core::wrap::Retransmission;
 use quorate_core::{Duration, Group};
 
@@ -10,7 +10,7 @@ use quorate_core::{Duration, Group};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub replica: Settings,
-    pub terms: Terms,
+    pub terms: LeaseTerms,
     /// Timeouts of retransmissions to members.
     pub retransmission: Retransmission,
 }
@@ -31,7 +31,7 @@ impl Plan {
             requests: 1_000,
             ..Settings::new(Members::voters(group))
         };
-        Self { replica, terms: Terms::default(), retransmission: Retransmission::default() }
+        Self { replica, terms: LeaseTerms::default(), retransmission: Retransmission::default() }
     }
 
     /// The initial members of the group.

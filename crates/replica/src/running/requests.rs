@@ -84,7 +84,7 @@ impl<S: StateMachine> Running<S> {
         });
         let refusal = match unknown {
             _ if !leads => Some(Refusal::NotLeader { leader: self.known_leader(now) }),
-            _ if !members.make_sense() => Some(Refusal::NoSuchMembers),
+            _ if !members.is_valid() => Some(Refusal::NoSuchMembers),
             _ if self.is_full => Some(Refusal::DiskFull),
             _ if self.engine.is_handing_over() => Some(Refusal::HandingOver),
             _ if self.change.is_some() => Some(Refusal::ChangeUnderWay),

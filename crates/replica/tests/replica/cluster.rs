@@ -3,7 +3,7 @@
 use crate::{members, node, settled, setup};
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_journal::settings::TimedFault;
-use quorate_journal::workload::News;
+use quorate_journal::workload::ClientEvent;
 use quorate_replica::registers::{Answer, Change, Read, Registers};
 use quorate_replica::{Command, Event, Members, Proposal, Reads, Refusal, Replica, Settings, Ticket};
 use quorate_sim::World;
@@ -49,8 +49,8 @@ impl Cluster {
             }
             assert!(self.world.time() < deadline, "no {what} by {}: {:?}", self.world.time(), self.events.last());
             assert!(self.world.advance(), "no event is left before {what}");
-            while let Some((node, news)) = self.world.next_news() {
-                if let News::Told(event) = news {
+            while let Some((node, news)) = self.world.next_client_event() {
+                if let ClientEvent::Emitted(event) = news {
                     self.events.push((self.world.time(), node, event));
                 }
             }
@@ -72,7 +72,7 @@ impl Cluster {
     fn ask(&mut self, at: NodeId, command: impl FnOnce(Ticket) -> Command<Registers>) -> Ticket {
         self.ticket += 1;
         let ticket = Ticket(self.ticket);
-        self.world.command_this_life(self.world.time(), at, command(ticket));
+        self.world.command_this_incarnation(self.world.time(), at, command(ticket));
         ticket
     }
 

@@ -1,11 +1,11 @@
 //! Raft's election: its rules, and its cost for every size of group.
 
 use crate::{node, setup};
-use quorate_core::election::{Book, Bounds, Case, Command, Counts, Event, Plan, Refusal, Starting};
+use quorate_core::election::{Bounds, Case, Command, Counts, Event, ExpectedMessages, Plan, Refusal, Starting};
 use quorate_core::{Duration, Epoch, NodeId, Time};
 use quorate_journal::metrics::Messages;
 use quorate_journal::settings::TimedFault;
-use quorate_journal::workload::News;
+use quorate_journal::workload::ClientEvent;
 use quorate_replica::election::{FACTS, RaftElection};
 use quorate_sim::World;
 use std::collections::BTreeMap;
@@ -38,16 +38,16 @@ impl Election {
     fn run(&mut self, length: Duration) {
         let end = self.world.time() + length;
         while self.world.next_time().is_some_and(|next| next <= end) && self.world.advance() {
-            while let Some((node, news)) = self.world.next_news() {
+            while let Some((node, news)) = self.world.next_client_event() {
                 match news {
-                    News::Told(Event::Began { .. } | Event::Ended { .. }) | News::Crashed => {
+                    ClientEvent::Emitted(Event::Began { .. } | Event::Ended { .. }) | ClientEvent::Crashed => {
                         self.known.remove(&node);
                     }
-                    News::Told(Event::Elected { leader, epoch, .. }) => {
+                    ClientEvent::Emitted(Event::Elected { leader, epoch, .. }) => {
                         self.known.insert(node, (leader, epoch));
                     }
-                    News::Told(Event::Refused(refusal)) => self.refused.push((node, refusal)),
-                    News::Told(Event::Extended { .. }) | News::Restarted | News::Alarm => {}
+                    ClientEvent::Emitted(Event::Refused(refusal)) => self.refused.push((node, refusal)),
+                    ClientEvent::Emitted(Event::Extended { .. }) | ClientEvent::Restarted | ClientEvent::Alarm => {}
                 }
             }
         }
@@ -76,7 +76,10 @@ fn rf_1_2_3_4_6_one_candidate_costs_exactly_the_formula_and_then_all_nodes_stop(
         assert_eq!(count("append"), others, "{nodes} nodes");
         let total = election.world.observer().summary().total;
         let case = Case { live: nodes, dead: 0, starting: Starting::Lowest };
-        assert_eq!((FACTS.cost.book)(&case), Some(Book::exactly(Counts::WithAnnouncement, total as f64)));
+        assert_eq!(
+            (FACTS.cost.expected)(&case),
+            Some(ExpectedMessages::exactly(Counts::WithAnnouncement, total as f64))
+        );
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// Default limit on the steps of a search, which take a few seconds.
-pub const STEPS: u64 = 100_000_000;
+pub const DEFAULT_STEPS: u64 = 100_000_000;
 
 /// A client that invokes operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -139,7 +139,7 @@ impl<O: Object> History<O> {
     /// Decides whether the history is linearizable for an object with this initial state, within
     /// [`STEPS`] steps.
     pub fn judge(&self, object: &O) -> Verdict {
-        self.judge_within(object, STEPS)
+        self.judge_within(object, DEFAULT_STEPS)
     }
 
     /// Decides like [`judge`](Self::judge) within `steps` steps. A step tries to apply one

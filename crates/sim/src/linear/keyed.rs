@@ -44,8 +44,8 @@ impl<K: Clone + Ord + Hash + Display, O: Object> Object for Keyed<K, O> {
         answer
     }
 
-    fn looks_only(operation: &Self::Operation, answer: &O::Answer) -> bool {
-        O::looks_only(&operation.operation, answer)
+    fn is_read_only(operation: &Self::Operation, answer: &O::Answer) -> bool {
+        O::is_read_only(&operation.operation, answer)
     }
 }
 

@@ -41,7 +41,7 @@ mod verdict;
 #[cfg(test)]
 mod tests;
 
-pub use history::{AnswerError, Client, History, OperationId, STEPS};
+pub use history::{AnswerError, Client, DEFAULT_STEPS, History, OperationId};
 pub use verdict::{Explanation, Verdict};
 
 use std::fmt::Display;
@@ -67,7 +67,7 @@ pub trait Object: Clone + Eq + Hash + Display {
     /// elsewhere, which makes it much shorter. If this returns true for an operation that does
     /// change the object, a linearizable history may be rejected; a history that is not
     /// linearizable is never accepted.
-    fn looks_only(operation: &Self::Operation, answer: &Self::Answer) -> bool {
+    fn is_read_only(operation: &Self::Operation, answer: &Self::Answer) -> bool {
         let (_, _) = (operation, answer);
         false
     }

@@ -73,7 +73,7 @@ impl<'h, O: Object> Problem<'h, O> {
             .zip(slot_of)
             .map(|((_, record, answer), slot)| {
                 let operation = &records[record].operation;
-                Call { record, operation, answer, slot, looks_only: O::looks_only(operation, answer) }
+                Call { record, operation, answer, slot, looks_only: O::is_read_only(operation, answer) }
             })
             .collect();
         let returns = returns(&calls, &spans, &pending_records);

@@ -55,7 +55,7 @@ impl Object for Register {
         }
     }
 
-    fn looks_only(operation: &Operation, answer: &Answer) -> bool {
+    fn is_read_only(operation: &Operation, answer: &Answer) -> bool {
         match operation {
             Operation::Read => true,
             Operation::Write(_) => false,

@@ -6,7 +6,7 @@
 use super::{Pending, World};
 use quorate_core::{Incarnation, Input, NodeId, WriteOf};
 use quorate_journal::Recordable;
-use quorate_journal::moment::{Observer, Taken};
+use quorate_journal::moment::{ObservedInput, Observer};
 use quorate_journal::puppets::Condition;
 use quorate_journal::settings::Latency;
 use serde::Serialize;
@@ -30,7 +30,7 @@ where
 {
     /// Enables death notices: nodes suspect a crashed process and trust it again after its restart.
     /// Must be called before [`start`](Self::start).
-    pub fn tell_deaths(&mut self) {
+    pub fn enable_death_notices(&mut self) {
         self.sends_death_notices = true;
     }
 
@@ -80,10 +80,10 @@ where
             return;
         }
         if is_gone {
-            self.observe_input(node, Taken::Suspect(subject));
+            self.observe_input(node, ObservedInput::Suspect(subject));
             self.step(node, Input::Suspect(subject));
         } else {
-            self.observe_input(node, Taken::Trust(subject));
+            self.observe_input(node, ObservedInput::Trust(subject));
             self.step(node, Input::Trust(subject));
         }
     }

@@ -1,7 +1,7 @@
 //! The choices that a script has fixed, by the message, timer or sync that they apply to.
 
 use quorate_core::{Duration, NodeId};
-use quorate_journal::settings::{Destiny, Direction};
+use quorate_journal::settings::{Direction, Fate};
 use std::collections::HashMap;
 
 /// The directions of a run, and the number of messages, timers and syncs so far. Worlds without
@@ -50,9 +50,9 @@ impl Directions {
                 Direction::Message { from, to, number, fate } => {
                     let fixed = all.messages.entry((from, to)).or_default().fixed.entry(number).or_default();
                     match fate {
-                        Destiny::Takes(length) => (fixed.takes, fixed.lost) = (Some(length), false),
-                        Destiny::Lost => *fixed = FixedFate { lost: true, ..FixedFate::default() },
-                        Destiny::Again(length) => (fixed.again, fixed.lost) = (Some(length), false),
+                        Fate::Takes(length) => (fixed.takes, fixed.lost) = (Some(length), false),
+                        Fate::Lost => *fixed = FixedFate { lost: true, ..FixedFate::default() },
+                        Fate::Again(length) => (fixed.again, fixed.lost) = (Some(length), false),
                     }
                 }
                 Direction::Timer { node, number, takes } => {

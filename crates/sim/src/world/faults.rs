@@ -4,11 +4,11 @@ use super::full_disk::Failure;
 use super::{Pending, World};
 use quorate_core::{Duration, NodeId, Time, WriteOf};
 use quorate_journal::Recordable;
-use quorate_journal::moment::{Happening, Loss, Observer};
+use quorate_journal::moment::{Loss, Observer, WorldEvent};
 use quorate_journal::node_clock::NodeClock;
 use quorate_journal::puppets::Condition;
 use quorate_journal::settings::{Disk, DiskTrouble, Fault, TimedFault, Unsynced};
-use quorate_journal::workload::News;
+use quorate_journal::workload::ClientEvent;
 use serde::Serialize;
 
 /// The beginning or the end of a fault. The serial number relates the end to the beginning.
@@ -71,7 +71,7 @@ where
             Fault::Drift { node, by } => self.set_clock(node, |clock, now| clock.drift(now, by.parts())),
             Fault::Link { links, change } => self.environment.network.change(serial, links, change),
         }
-        self.environment.observe_world(Happening::Changed { text: &text });
+        self.environment.observe_world(WorldEvent::Changed { text: &text });
     }
 
     /// Ends the effect of a fault, unless another fault has ended it before.
@@ -90,7 +90,7 @@ where
             }
             Fault::Cut(_) | Fault::Link { .. } => {
                 if self.environment.network.end_fault(serial) {
-                    self.environment.observe_world(Happening::Changed { text: &format!("end of {fault}") });
+                    self.environment.observe_world(WorldEvent::Changed { text: &format!("end of {fault}") });
                 }
             }
             // The fault syntax gives these no duration.
@@ -134,8 +134,8 @@ where
             self.environment.syncing -= held;
             self.environment.stalled -= held;
         }
-        self.environment.news.push_back((node, News::Crashed));
-        self.environment.observe_world(Happening::Crashed { node, lost_writes });
+        self.environment.news.push_back((node, ClientEvent::Crashed));
+        self.environment.observe_world(WorldEvent::Crashed { node, lost_writes });
         for pending in inbox {
             self.drop_input(pending, Loss::Down);
         }
@@ -155,7 +155,7 @@ where
             slot.host.wipe_disk();
         }
         slot.node = (self.make)(node);
-        self.environment.news.push_back((node, News::Restarted));
+        self.environment.news.push_back((node, ClientEvent::Restarted));
         self.boot(node);
         self.rejoin(node);
         self.send_death_notices(node, false);
@@ -168,7 +168,7 @@ where
         if slot.host.condition == Condition::Up {
             self.environment.stalled += slot.host.waiting();
             slot.host.stop(Condition::Paused, serial);
-            self.environment.observe_world(Happening::Paused { node });
+            self.environment.observe_world(WorldEvent::Paused { node });
         }
     }
 
@@ -183,7 +183,7 @@ where
         self.environment.stalled -= slot.host.waiting();
         let mut inbox = slot.host.take_inbox();
         inbox.make_contiguous().sort_by_key(Pending::rank);
-        self.environment.observe_world(Happening::Resumed { node });
+        self.environment.observe_world(WorldEvent::Resumed { node });
         for pending in inbox {
             // A failing disk may crash the node while it processes the waiting inputs.
             if !self.is_up(node) {

@@ -5,7 +5,7 @@ use super::host::Stepper;
 use super::{Pending, World};
 use quorate_core::{Duration, Input, NodeId, WriteOf};
 use quorate_journal::Recordable;
-use quorate_journal::moment::{Happening, Observer, Taken};
+use quorate_journal::moment::{ObservedInput, Observer, WorldEvent};
 use quorate_journal::puppets::Condition;
 use quorate_journal::settings::{DiskTrouble, Fault, Unsynced};
 use serde::Serialize;
@@ -65,7 +65,7 @@ where
     pub(super) fn fill_disk(&mut self, serial: u64, node: NodeId, text: &str) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         slot.host.disk_faults_mut().full_by.push(serial);
-        self.environment.observe_world(Happening::Changed { text });
+        self.environment.observe_world(WorldEvent::Changed { text });
         self.announce_disk_status(node);
     }
 
@@ -76,7 +76,7 @@ where
         let faults = slot.host.disk_faults_mut();
         faults.full_by.retain(|other| *other != serial);
         let is_free = !faults.is_full();
-        self.environment.observe_world(Happening::Changed { text });
+        self.environment.observe_world(WorldEvent::Changed { text });
         if is_free {
             let held = faults.release_writes();
             self.environment.syncing -= held;
@@ -102,8 +102,11 @@ where
         if std::mem::replace(&mut faults.reported_full, is_full) == is_full {
             return;
         }
-        let (taken, input) =
-            if is_full { (Taken::DiskFull, Input::DiskFull) } else { (Taken::DiskFree, Input::DiskFree) };
+        let (taken, input) = if is_full {
+            (ObservedInput::DiskFull, Input::DiskFull)
+        } else {
+            (ObservedInput::DiskFree, Input::DiskFree)
+        };
         self.observe_input(node, taken);
         self.step(node, input);
     }
@@ -114,7 +117,7 @@ where
         if slot.host.condition == Condition::Down {
             return;
         }
-        self.environment.observe_world(Happening::Changed { text });
+        self.environment.observe_world(WorldEvent::Changed { text });
         if slot.host.disk().is_some_and(|disk| disk.syncing) {
             slot.host.disk_faults_mut().failure.get_or_insert(failure);
         } else {

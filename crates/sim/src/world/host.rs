@@ -5,10 +5,10 @@ use super::{Environment, Pending};
 use quorate_core::{Duration, Effect, Incarnation, NodeId, Note, Protocol, Sink, Span, Time, WriteOf};
 use quorate_journal::Recordable;
 use quorate_journal::disk::Disk;
-use quorate_journal::moment::{Done, MessageId, Moment, Observer, Sent};
+use quorate_journal::moment::{MessageId, Moment, ObservedEffect, Observer, Sent};
 use quorate_journal::node_clock::NodeClock;
 use quorate_journal::puppets::Condition;
-use quorate_journal::workload::News;
+use quorate_journal::workload::ClientEvent;
 use serde::Serialize;
 use std::collections::VecDeque;
 
@@ -268,10 +268,10 @@ where
 
     fn note(&mut self, note: Note<'_>) {
         let effect = match note {
-            Note::Rule { rule, text } => Done::Rule { rule, text },
-            Note::Handed { from, parcel } => Done::Handed { from, parcel },
-            Note::Told(told) => Done::Told(told),
-            Note::HoldBack { count, names } => Done::HoldBack { count, names },
+            Note::Rule { rule, text } => ObservedEffect::Rule { rule, text },
+            Note::Delivered { from, parcel } => ObservedEffect::Delivered { from, parcel },
+            Note::Membership(told) => ObservedEffect::Membership(told),
+            Note::HoldBack { count, names } => ObservedEffect::HoldBack { count, names },
         };
         self.observe(effect);
     }
@@ -320,20 +320,20 @@ where
             Effect::Send { to, message, order: _ } => {
                 let sent = self.sent(1, &message);
                 let number = sent.id.number;
-                self.observe(Done::Send { to, sent });
+                self.observe(ObservedEffect::Send { to, sent });
                 self.environment.transmit(self.node, to, number, message);
             }
             Effect::Multicast { to, message, order: _ } => {
                 let others = to.len() - usize::from(to.contains(self.node));
                 let sent = self.sent(others as u64, &message);
                 let first = sent.id;
-                self.observe(Done::Multicast { to: &to, sent });
+                self.observe(ObservedEffect::Multicast { to: &to, sent });
                 for (to, id) in quorate_journal::moment::receivers(&to, first) {
                     self.environment.transmit(self.node, to, id.number, message.clone());
                 }
             }
             Effect::Save(write) => {
-                self.observe(Done::Save(&write));
+                self.observe(ObservedEffect::Save(&write));
                 if let Some(disk) = self.host.disk() {
                     disk.write(write);
                 }
@@ -342,12 +342,12 @@ where
             Effect::CancelTimer(timer) => {
                 if self.host.cancel(&timer) {
                     self.environment.armed -= 1;
-                    self.observe(Done::CancelTimer(&timer));
+                    self.observe(ObservedEffect::CancelTimer(&timer));
                 }
             }
             Effect::Emit { event, order: _ } => {
-                self.observe(Done::Emit(&event));
-                self.environment.news.push_back((self.node, News::Told(event)));
+                self.observe(ObservedEffect::Emit(&event));
+                self.environment.news.push_back((self.node, ClientEvent::Emitted(event)));
             }
         }
     }
@@ -357,11 +357,11 @@ where
     fn sent<'m>(&mut self, transmissions: u64, message: &'m P::Message) -> Sent<'m> {
         let id = MessageId { sender: self.node, number: self.host.sent + 1 };
         self.host.sent += transmissions;
-        Sent::of(id, message, self.environment.observer.reads_sizes())
+        Sent::new(id, message, self.environment.observer.reads_sizes())
     }
 
     fn set_timer(&mut self, timer: P::Timer, span: Span) {
-        self.observe(Done::SetTimer { timer: &timer, span });
+        self.observe(ObservedEffect::SetTimer { timer: &timer, span });
         let fixed = self.environment.directions.as_mut().and_then(|directions| directions.timer(self.node));
         let shown = match fixed {
             None => self.environment.timer_dice.between(span.earliest, span.latest),
@@ -374,7 +374,7 @@ where
     }
 
     #[inline]
-    fn observe(&mut self, effect: Done<'_, P::Event>) {
+    fn observe(&mut self, effect: ObservedEffect<'_, P::Event>) {
         let moment = Moment::Effect { time: self.environment.time, node: self.node, effect };
         self.environment.observer.observe(&moment);
     }

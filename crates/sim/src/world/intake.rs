@@ -4,7 +4,7 @@ use super::host::Stepper;
 use super::{Pending, World};
 use quorate_core::{Describe, Incarnation, Input, NodeId, WriteOf};
 use quorate_journal::Recordable;
-use quorate_journal::moment::{Happening, Loss, MessageId, Observer, Taken};
+use quorate_journal::moment::{Loss, MessageId, ObservedInput, Observer, WorldEvent};
 use quorate_journal::puppets::Condition;
 use serde::Serialize;
 
@@ -71,7 +71,7 @@ where
             Pending::Message { from, to, number, .. } => {
                 self.environment.under_way -= 1;
                 let id = MessageId { sender: from, number };
-                self.environment.observe_world(Happening::Lost { id, to, why });
+                self.environment.observe_world(WorldEvent::Lost { id, to, why });
             }
             Pending::Command { .. } => self.environment.planned -= 1,
             Pending::DiskStatus { .. } => self.environment.syncing -= 1,
@@ -94,8 +94,12 @@ where
             Pending::Message { from, to, number, message } => {
                 self.environment.under_way -= 1;
                 let id = MessageId { sender: from, number };
-                let seen =
-                    Taken::Message { id, kind: message.kind(), wrapped: message.wrapped(), life: Incarnation::FIRST };
+                let seen = ObservedInput::Message {
+                    id,
+                    kind: message.kind(),
+                    wrapped: message.is_wrapped(),
+                    life: Incarnation::FIRST,
+                };
                 self.observe_input(to, seen);
                 self.step(to, Input::Message { from, message });
             }
@@ -104,14 +108,14 @@ where
                     return;
                 };
                 self.environment.armed -= 1;
-                self.observe_input(node, Taken::Timer(&timer));
+                self.observe_input(node, ObservedInput::Timer(&timer));
                 self.step(node, Input::Timer(timer));
             }
             Pending::Command { node, incarnation, command } => {
                 self.environment.planned -= 1;
                 let current = self.slots.get(node.index()).map(|slot| slot.host.incarnation());
                 if incarnation.is_none() || incarnation == current {
-                    self.observe_input(node, Taken::Command(&command));
+                    self.observe_input(node, ObservedInput::Command(&command));
                     self.step(node, Input::Command(command));
                 }
             }
@@ -142,7 +146,7 @@ where
             disk.syncing = false;
             disk.sync(count);
         }
-        self.observe_input(node, Taken::Saved(count));
+        self.observe_input(node, ObservedInput::Saved(count));
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         let mut stepper = Stepper { node, host: &mut slot.host, environment: &mut self.environment };
         stepper.release();
@@ -160,7 +164,7 @@ where
         let incarnation = slot.host.incarnation();
         let durable = slot.host.disk().map(|disk| disk.contents()).unwrap_or_default();
         let blank = slot.host.take_blank();
-        self.observe_input(node, Taken::Start { incarnation, blank });
+        self.observe_input(node, ObservedInput::Start { incarnation, blank });
         self.step(node, Input::Start { durable, incarnation });
         self.notify_disk_status(node);
     }

@@ -7,11 +7,11 @@
 //! clock of its own that drifts within the bound.
 
 use super::{Pending, World};
-use quorate_core::membership::{Answer, Membership, Request, Suspicion, Terms};
+use quorate_core::membership::{Answer, LeaseTerms, Membership, Request, Suspicion};
 use quorate_core::{Duration, Epoch, Group, Incarnation, Input, NodeId, Time, View, WriteOf, majority};
 use quorate_journal::Recordable;
 use quorate_journal::dice::{Dice, Stream};
-use quorate_journal::moment::{Observer, Taken};
+use quorate_journal::moment::{ObservedInput, Observer};
 use quorate_journal::node_clock::NodeClock;
 use quorate_journal::puppets::Condition;
 use quorate_journal::settings::{Chance, Latency};
@@ -20,16 +20,16 @@ use serde::Serialize;
 /// Settings of the membership service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Views {
-    pub terms: Terms,
+    pub terms: LeaseTerms,
     /// Whether the service waits for a member's lease to expire before it removes the member. A
     /// correct service does.
-    pub waits: bool,
+    pub waits_for_leases: bool,
 }
 
 pub(super) struct MembershipService {
     membership: Membership,
     /// The terms by which members compute the end of their leases.
-    terms: Terms,
+    terms: LeaseTerms,
     clock: NodeClock,
     dice: Dice,
     latency: Latency,
@@ -74,13 +74,13 @@ impl MembershipNotice {
 
 impl MembershipService {
     fn new(views: &Views, nodes: usize, seed: u64, latency: Latency, loss: Chance) -> Self {
-        let Views { terms, waits } = *views;
+        let Views { terms, waits_for_leases: waits } = *views;
         let mut dice = Dice::new(seed, Stream::Membership);
         let bound = u64::from(terms.drift_ppm);
         let drift = i64::try_from(dice.below(2 * bound + 1)).unwrap_or(0) - i64::from(terms.drift_ppm);
         let mut clock = NodeClock::synchronized(Time::ZERO);
         clock.drift(Time::ZERO, i32::try_from(drift).unwrap_or(0));
-        let service_terms = if waits { terms } else { Terms { lease: terms.keepalive.times(2), ..terms } };
+        let service_terms = if waits { terms } else { LeaseTerms { lease: terms.keepalive.times(2), ..terms } };
         let membership = Membership::founding(&Group::of_size(nodes), service_terms);
         let latest_views = vec![(Incarnation::FIRST, Epoch::default()); nodes];
         let departed = vec![None; nodes];
@@ -123,7 +123,7 @@ where
 {
     /// Adds a membership service that gives nodes views and leases. Must be called before
     /// [`start`](Self::start).
-    pub fn keep_views(&mut self, views: &Views, seed: u64) {
+    pub fn add_membership_service(&mut self, views: &Views, seed: u64) {
         let (latency, loss) = self.environment.network.default_behaviour();
         let service = MembershipService::new(views, self.slots.len(), seed, latency, loss);
         self.membership_service = Some(Box::new(service));
@@ -133,7 +133,7 @@ where
     pub(super) fn found_group(&mut self) {
         let Some(service) = &self.membership_service else { return };
         let view = service.membership.view();
-        let (keepalive, trusted) = (service.terms.keepalive, service.terms.trusted());
+        let (keepalive, trusted) = (service.terms.keepalive, service.terms.trusted_for());
         let nodes = self.slots.len() as u64;
         for node in (0..self.slots.len()).map(NodeId::from_index) {
             let Some(slot) = self.slots.get(node.index()) else { return };
@@ -211,7 +211,7 @@ where
         let before = service.membership.epoch();
         let answer = service.apply(self.environment.time, request);
         let view = service.membership.view();
-        let until = sent + service.terms.trusted();
+        let until = sent + service.terms.trusted_for();
         let is_new_view = service.latest_views.get(node.index()) != Some(&(incarnation, view.epoch()));
         self.publish_view(before, Some(node));
         let lease = matches!(answer, Answer::In(_)).then_some(Update::Lease(until));
@@ -311,14 +311,14 @@ where
                 let latest = service.and_then(|service| service.latest_views.get_mut(node.index()));
                 let Some(latest) = latest.filter(|latest| **latest < (incarnation, view.epoch())) else { return };
                 *latest = (incarnation, view.epoch());
-                self.observe_input(node, Taken::View(&view));
+                self.observe_input(node, ObservedInput::View(&view));
                 self.step(node, Input::View(view));
             }
             // A late answer neither renews nor ends a lease.
             Update::Lease(until)
                 if self.slots.get(node.index()).is_some_and(|slot| until <= slot.host.now(self.environment.time)) => {}
             Update::Lease(until) => {
-                self.observe_input(node, Taken::Lease(until));
+                self.observe_input(node, ObservedInput::Lease(until));
                 self.step(node, Input::Lease(until));
             }
         }

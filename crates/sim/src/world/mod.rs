@@ -24,10 +24,10 @@ use membership_service::{MembershipEvent, MembershipNotice, MembershipService};
 use quorate_core::{Duration, Effects, Incarnation, Input, NodeId, Protocol, Time, WriteOf};
 use quorate_journal::Recordable;
 use quorate_journal::dice::{Dice, Stream};
-use quorate_journal::moment::{Happening, Loss, MessageId, Moment, Observer, Taken};
+use quorate_journal::moment::{Loss, MessageId, Moment, ObservedInput, Observer, WorldEvent};
 use quorate_journal::puppets::Condition;
 use quorate_journal::settings::{Direction, Latency};
-use quorate_journal::workload::News;
+use quorate_journal::workload::ClientEvent;
 use serde::Serialize;
 use std::collections::VecDeque;
 
@@ -83,7 +83,7 @@ struct Environment<P: Protocol, O> {
     /// the step.
     message_events: Vec<MessageEvent>,
     /// Notifications for the nodes' clients.
-    news: VecDeque<(NodeId, News<P::Event>)>,
+    news: VecDeque<(NodeId, ClientEvent<P::Event>)>,
     /// Number of inputs that nodes have taken.
     events: u64,
     /// Number of messages in flight.
@@ -254,7 +254,7 @@ impl<P: Protocol, O> Environment<P, O> {
     }
 
     /// Shows a world event to the observer.
-    fn observe_world(&mut self, what: Happening<'_>)
+    fn observe_world(&mut self, what: WorldEvent<'_>)
     where
         O: Observer<P::Command, P::Event>,
     {
@@ -270,8 +270,8 @@ impl<P: Protocol, O> Environment<P, O> {
         }
         for event in std::mem::take(&mut self.message_events) {
             self.observe_world(match event {
-                MessageEvent::Lost { id, to, why } => Happening::Lost { id, to, why },
-                MessageEvent::Duplicated { id } => Happening::Duplicated { id },
+                MessageEvent::Lost { id, to, why } => WorldEvent::Lost { id, to, why },
+                MessageEvent::Duplicated { id } => WorldEvent::Duplicated { id },
             });
         }
     }
@@ -320,7 +320,7 @@ where
 
     /// Fixes choices that would otherwise be random. Must be called before [`start`](Self::start),
     /// because directions count messages, timers and syncs from the start.
-    pub fn direct(&mut self, directions: &[Direction]) {
+    pub fn set_directions(&mut self, directions: &[Direction]) {
         self.environment.directions = (!directions.is_empty()).then(|| Box::new(Directions::new(directions)));
     }
 
@@ -343,7 +343,7 @@ where
     }
 
     /// Schedules a command for a node at the time `at`, unless the node crashes before.
-    pub fn command_this_life(&mut self, at: Time, node: NodeId, command: P::Command) {
+    pub fn command_this_incarnation(&mut self, at: Time, node: NodeId, command: P::Command) {
         let incarnation = self.slots.get(node.index()).map(|slot| slot.host.incarnation());
         self.environment.planned += 1;
         self.environment.push(at, Pending::Command { node, incarnation, command });
@@ -370,7 +370,7 @@ where
             Pending::Membership(event) => self.handle_membership_event(event),
             Pending::Alarm { node } => {
                 self.environment.planned -= 1;
-                self.environment.news.push_back((node, News::Alarm));
+                self.environment.news.push_back((node, ClientEvent::Alarm));
             }
             pending => self.arrive(pending),
         }
@@ -385,7 +385,7 @@ where
         if let Some(slot) = self.slots.get(node.index()) {
             std::hint::black_box(slot.host.condition);
         }
-        self.environment.observer.foresee(node);
+        self.environment.observer.prefetch(node);
     }
 
     /// Returns the time of the last event.
@@ -433,7 +433,7 @@ where
     }
 
     /// Removes and returns the next notification of a node's client.
-    pub fn next_news(&mut self) -> Option<(NodeId, News<P::Event>)> {
+    pub fn next_client_event(&mut self) -> Option<(NodeId, ClientEvent<P::Event>)> {
         self.environment.news.pop_front()
     }
 
@@ -453,7 +453,7 @@ where
     }
 
     #[inline]
-    fn observe_input(&mut self, node: NodeId, input: Taken<'_, P::Command>) {
+    fn observe_input(&mut self, node: NodeId, input: ObservedInput<'_, P::Command>) {
         let time = self.environment.time;
         let now = self.slots.get(node.index()).map_or(time, |slot| slot.host.now(time));
         self.environment.observer.observe(&Moment::Input { time, now, node, input });

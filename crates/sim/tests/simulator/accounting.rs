@@ -3,7 +3,7 @@
 
 use crate::common::{Actions, Scenario, at, cancel, chaos, emit, multicast, save, send, set};
 use quorate_core::Duration;
-use quorate_journal::moment::{Done, Happening, MessageId, Moment, Observer, Taken, receivers};
+use quorate_journal::moment::{MessageId, Moment, ObservedEffect, ObservedInput, Observer, WorldEvent, receivers};
 use quorate_journal::settings::{DiskTrouble, Fault};
 use std::collections::BTreeMap;
 
@@ -84,17 +84,17 @@ struct MessageAccounts(BTreeMap<MessageId, (u32, u32)>);
 impl Observer<Actions, String> for MessageAccounts {
     fn observe(&mut self, moment: &Moment<'_, Actions, String>) {
         match moment {
-            Moment::Effect { effect: Done::Send { sent, .. }, .. } => {
+            Moment::Effect { effect: ObservedEffect::Send { sent, .. }, .. } => {
                 assert!(self.0.insert(sent.id, (1, 0)).is_none(), "{} was sent before", sent.id);
             }
-            Moment::Effect { effect: Done::Multicast { to, sent }, .. } => {
+            Moment::Effect { effect: ObservedEffect::Multicast { to, sent }, .. } => {
                 for (_, id) in receivers(to, sent.id) {
                     assert!(self.0.insert(id, (1, 0)).is_none(), "{id} was sent before");
                 }
             }
-            Moment::World { what: Happening::Duplicated { id }, .. } => self.0.get_mut(id).unwrap().0 += 1,
-            Moment::World { what: Happening::Lost { id, .. }, .. }
-            | Moment::Input { input: Taken::Message { id, .. }, .. } => self.0.get_mut(id).unwrap().1 += 1,
+            Moment::World { what: WorldEvent::Duplicated { id }, .. } => self.0.get_mut(id).unwrap().0 += 1,
+            Moment::World { what: WorldEvent::Lost { id, .. }, .. }
+            | Moment::Input { input: ObservedInput::Message { id, .. }, .. } => self.0.get_mut(id).unwrap().1 += 1,
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }

@@ -2,9 +2,9 @@
 
 use crate::common::{Actions, Message, Scenario, ScriptedNode, at, chaos, node, ping, send, send_message};
 use quorate_core::wrap::{Reliable, Retransmission};
-use quorate_core::{Class, NodeId, Parcel, VectorClock};
+use quorate_core::{Class, NodeId, PayloadId, VectorClock};
 use quorate_journal::causality::Causality;
-use quorate_journal::moment::{Done, MessageId, Moment, Observer, Taken, receivers};
+use quorate_journal::moment::{MessageId, Moment, ObservedEffect, ObservedInput, Observer, receivers};
 use quorate_journal::settings::{DiskTrouble, Fault, FaultKind};
 use quorate_sim::World;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ struct Graph {
     last: BTreeMap<NodeId, usize>,
     sent: BTreeMap<MessageId, usize>,
     /// The event in which each parcel was first sent.
-    parcels: BTreeMap<(NodeId, NodeId, Parcel), usize>,
+    parcels: BTreeMap<(NodeId, NodeId, PayloadId), usize>,
 }
 
 impl Graph {
@@ -30,7 +30,7 @@ impl Graph {
         event
     }
 
-    fn sent(&mut self, from: NodeId, to: NodeId, id: MessageId, parcel: Option<Parcel>, event: usize) {
+    fn sent(&mut self, from: NodeId, to: NodeId, id: MessageId, parcel: Option<PayloadId>, event: usize) {
         match parcel {
             Some(parcel) => {
                 self.parcels.entry((from, to, parcel)).or_insert(event);
@@ -104,7 +104,7 @@ impl Observer<Actions, String> for Comparison {
         match moment {
             Moment::Input { node, input, .. } => {
                 let received = match input {
-                    Taken::Message { id, wrapped: false, .. } => Some(self.graph.sent[id]),
+                    ObservedInput::Message { id, wrapped: false, .. } => Some(self.graph.sent[id]),
                     _ => None,
                 };
                 let event = self.graph.add(*node, received);
@@ -114,14 +114,17 @@ impl Observer<Actions, String> for Comparison {
             }
             Moment::Effect { node, effect, .. } => {
                 let received = match effect {
-                    Done::Handed { from, parcel } => self.graph.parcels.get(&(*from, *node, *parcel)).copied(),
+                    ObservedEffect::Delivered { from, parcel } => {
+                        self.graph.parcels.get(&(*from, *node, *parcel)).copied()
+                    }
                     _ => None,
                 };
                 let event = self.graph.add(*node, received);
                 match effect {
-                    Done::Send { to, sent } => self.graph.sent(*node, *to, sent.id, sent.parcel, event),
-                    Done::Multicast { to, sent } => {
-                        receivers(to, sent.id).for_each(|(to, id)| self.graph.sent(*node, to, id, sent.parcel, event));
+                    ObservedEffect::Send { to, sent } => self.graph.sent(*node, *to, sent.id, sent.payload_id, event),
+                    ObservedEffect::Multicast { to, sent } => {
+                        receivers(to, sent.id)
+                            .for_each(|(to, id)| self.graph.sent(*node, to, id, sent.payload_id, event));
                     }
                     _ => {}
                 }

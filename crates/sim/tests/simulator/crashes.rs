@@ -2,7 +2,7 @@
 
 use crate::common::{Scenario, Trace, at, emit, node, ping, save, send, send_message, set};
 use expect_test::expect;
-use quorate_journal::workload::News;
+use quorate_journal::workload::ClientEvent;
 
 #[test]
 fn a_crash_loses_timers_and_messages_that_arrive_meanwhile() {
@@ -56,14 +56,14 @@ fn messages_sent_before_a_crash_arrive() {
 #[test]
 fn a_command_for_this_incarnation_does_not_reach_the_next() {
     let mut world = Scenario::new(1).fault("crash 1 at 5ms for 1ms").world(Trace::default());
-    world.command_this_life(at("4ms"), node(1), [emit("in time")].into());
-    world.command_this_life(at("9ms"), node(1), [emit("too late")].into());
+    world.command_this_incarnation(at("4ms"), node(1), [emit("in time")].into());
+    world.command_this_incarnation(at("9ms"), node(1), [emit("too late")].into());
     world.command(at("9ms"), node(1), [emit("any incarnation")].into());
     while world.advance() {}
     assert!(world.is_quiet());
     let mut emitted = Vec::new();
-    while let Some((_, news)) = world.next_news() {
-        if let News::Told(text) = news {
+    while let Some((_, news)) = world.next_client_event() {
+        if let ClientEvent::Emitted(text) = news {
             emitted.push(text);
         }
     }
@@ -186,9 +186,12 @@ fn clients_are_notified_in_order() {
     let scenario =
         Scenario::new(1).on_start([emit("hello")]).fault("crash 1 at 1ms for 1ms").command("3ms", 1, [emit("again")]);
     let mut world = scenario.run_to_end(());
-    let news: Vec<_> = std::iter::from_fn(|| world.next_news()).map(|(_, news)| news).collect();
-    let emitted = |text: &str| News::Told(text.to_string());
-    assert_eq!(news, [emitted("hello"), News::Crashed, News::Restarted, emitted("hello"), emitted("again")]);
+    let news: Vec<_> = std::iter::from_fn(|| world.next_client_event()).map(|(_, news)| news).collect();
+    let emitted = |text: &str| ClientEvent::Emitted(text.to_string());
+    assert_eq!(
+        news,
+        [emitted("hello"), ClientEvent::Crashed, ClientEvent::Restarted, emitted("hello"), emitted("again")]
+    );
 }
 
 /// A message to a node that does not exist is lost like a message to a node that is down.

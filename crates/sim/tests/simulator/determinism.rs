@@ -2,7 +2,7 @@
 
 use crate::common::{Action, Actions, Scenario, chaos, length, save, send, set};
 use quorate_core::{Span, Time};
-use quorate_journal::moment::{Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedInput, Observer};
 
 /// Seeds 0 to 299 include every kind of fault, loss, duplicates, processing times and slow disks.
 #[test]
@@ -50,7 +50,7 @@ struct Arrivals(Vec<Time>);
 
 impl Observer<Actions, String> for Arrivals {
     fn observe(&mut self, moment: &Moment<'_, Actions, String>) {
-        if let Moment::Input { time, input: Taken::Message { .. }, .. } = moment {
+        if let Moment::Input { time, input: ObservedInput::Message { .. }, .. } = moment {
             self.0.push(*time);
         }
     }

@@ -4,7 +4,7 @@ use crate::common::{Scenario, at, emit, save, send};
 use expect_test::expect;
 use quorate_journal::record::Journal;
 use quorate_journal::replay::replay;
-use quorate_journal::workload::News;
+use quorate_journal::workload::ClientEvent;
 use std::collections::BTreeSet;
 
 /// The failed sync is never confirmed, and the effects that waited for it are never carried out.
@@ -166,8 +166,8 @@ fn clients_are_notified_of_a_disk_failure_as_a_crash() {
     assert!(!world.is_up(crate::common::node(1)));
     assert!(!world.is_left_to_timers(), "the node is to restart");
     while world.advance() {}
-    let news: Vec<_> = std::iter::from_fn(|| world.next_news()).map(|(_, news)| news).collect();
-    assert_eq!(news, [News::Crashed, News::Restarted]);
+    let news: Vec<_> = std::iter::from_fn(|| world.next_client_event()).map(|(_, news)| news).collect();
+    assert_eq!(news, [ClientEvent::Crashed, ClientEvent::Restarted]);
     assert_eq!(world.time(), at("9ms"));
 }
 

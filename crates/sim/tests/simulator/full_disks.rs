@@ -360,6 +360,6 @@ fn a_full_disk_affects_only_its_own_node() {
         .command("1ms", 2, [save(2), emit("two")])
         .command("1ms", 3, [save(3), emit("three")])
         .run_to_end(Trace::default());
-    let emitting: BTreeSet<_> = std::iter::from_fn(|| world.next_news()).map(|(node, _)| node).collect();
+    let emitting: BTreeSet<_> = std::iter::from_fn(|| world.next_client_event()).map(|(node, _)| node).collect();
     assert_eq!(emitting, BTreeSet::from([node(1), node(3)]));
 }

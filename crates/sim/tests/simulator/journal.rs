@@ -2,8 +2,8 @@
 
 use crate::common::{Actions, Scenario, ScriptedNode, chaos, header, multicast, node, send};
 use quorate_core::wrap::{Reliable, Retransmission};
-use quorate_core::{Epoch, Group, Time, Told, View};
-use quorate_journal::moment::{Done, Moment, Observer, Taken};
+use quorate_core::{Epoch, Group, MembershipNote, Time, View};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer};
 use quorate_journal::record::{Fingerprint, Header, Journal, JournalError, Writer};
 use quorate_sim::World;
 use std::io::{BufReader, Read};
@@ -54,17 +54,22 @@ fn rare_inputs_and_effects_read_back() {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, &header(3));
     let view = View::new(Epoch(4), View::founding(Group::of_size(2)).stays());
-    let lease = Taken::Lease(Time::from_nanos(7));
-    for input in
-        [Taken::Suspect(node(2)), Taken::Trust(node(2)), Taken::DiskFull, Taken::DiskFree, Taken::View(&view), lease]
-    {
+    let lease = ObservedInput::Lease(Time::from_nanos(7));
+    for input in [
+        ObservedInput::Suspect(node(2)),
+        ObservedInput::Trust(node(2)),
+        ObservedInput::DiskFull,
+        ObservedInput::DiskFree,
+        ObservedInput::View(&view),
+        lease,
+    ] {
         let moment: Moment<'_, Actions, String> =
             Moment::Input { time: Time::ZERO, now: Time::from_nanos(-5), node: node(1), input };
         writer.observe(&moment);
     }
-    for told in [Told::View(&view), Told::Lease(Time::from_nanos(-9))] {
+    for told in [MembershipNote::View(&view), MembershipNote::Lease(Time::from_nanos(-9))] {
         let moment: Moment<'_, Actions, String> =
-            Moment::Effect { time: Time::ZERO, node: node(1), effect: Done::Told(told) };
+            Moment::Effect { time: Time::ZERO, node: node(1), effect: ObservedEffect::Membership(told) };
         writer.observe(&moment);
     }
     assert_eq!(writer.finish().unwrap().1, 8);

@@ -2,7 +2,7 @@
 
 use crate::common::{Actions, Message, Scenario, at, length, node, ping, send};
 use quorate_core::{Duration, NodeId, Time};
-use quorate_journal::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Taken};
+use quorate_journal::moment::{Loss, MessageId, Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
 use std::collections::{BTreeMap, HashMap};
 
 /// The sends and deliveries of a run, with losses and duplicates.
@@ -36,13 +36,13 @@ impl Deliveries {
 impl Observer<Actions, String> for Deliveries {
     fn observe(&mut self, moment: &Moment<'_, Actions, String>) {
         match moment {
-            Moment::Effect { time, effect: Done::Send { sent, .. }, .. } => {
+            Moment::Effect { time, effect: ObservedEffect::Send { sent, .. }, .. } => {
                 self.sent.insert(sent.id, *time);
             }
-            Moment::Input { time, node, input: Taken::Message { id, .. }, .. } => {
+            Moment::Input { time, node, input: ObservedInput::Message { id, .. }, .. } => {
                 self.received.push((*node, *id, time.since(self.sent[id])));
             }
-            Moment::World { what: Happening::Lost { why, .. }, .. } => {
+            Moment::World { what: WorldEvent::Lost { why, .. }, .. } => {
                 let why = match why {
                     Loss::Chance => "chance",
                     Loss::Cut => "cut",
@@ -50,7 +50,7 @@ impl Observer<Actions, String> for Deliveries {
                 };
                 *self.lost.entry(why).or_default() += 1;
             }
-            Moment::World { what: Happening::Duplicated { .. }, .. } => self.duplicated += 1,
+            Moment::World { what: WorldEvent::Duplicated { .. }, .. } => self.duplicated += 1,
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }

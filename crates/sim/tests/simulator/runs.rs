@@ -3,7 +3,7 @@
 use crate::common::{Actions, Scenario, ScriptedNode, Trace, at, emit, length, node, save, send, set};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::moment::Observer;
-use quorate_journal::workload::News;
+use quorate_journal::workload::ClientEvent;
 use quorate_journal::workload::{Ending, Plan, Workload};
 use quorate_sim::World;
 use quorate_sim::run::{Limits, run};
@@ -27,15 +27,15 @@ impl Workload<Actions, String> for TestClient {
         plan.command(Time::ZERO, node(1), self.actions.clone());
     }
 
-    fn hear(&mut self, now: Time, node: NodeId, news: &News<String>, plan: &mut Plan<Actions>) {
+    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<String>, plan: &mut Plan<Actions>) {
         match news {
-            News::Told(text) => {
+            ClientEvent::Emitted(text) => {
                 self.received.push(format!("{node} says {text}"));
                 self.expected = self.expected.saturating_sub(1);
             }
-            News::Alarm => self.received.push(format!("{node} alarm at {now}")),
-            News::Crashed => self.received.push(format!("{node} crashed")),
-            News::Restarted => {
+            ClientEvent::Alarm => self.received.push(format!("{node} alarm at {now}")),
+            ClientEvent::Crashed => self.received.push(format!("{node} crashed")),
+            ClientEvent::Restarted => {
                 self.received.push(format!("{node} restarted"));
                 plan.command(at("1ms"), node, self.actions.clone());
             }
@@ -204,9 +204,9 @@ impl Workload<Actions, String> for AlarmClient {
         self.set_next(plan);
     }
 
-    fn hear(&mut self, now: Time, node: NodeId, news: &News<String>, plan: &mut Plan<Actions>) {
+    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<String>, plan: &mut Plan<Actions>) {
         self.received.push(format!("{now} {node} {news:?}"));
-        if *news == News::Alarm {
+        if *news == ClientEvent::Alarm {
             self.set_next(plan);
         }
     }
@@ -254,7 +254,7 @@ fn a_world_with_a_scheduled_alarm_is_not_quiet() {
     assert!(world.has_plans() && !world.is_quiet() && !world.is_left_to_timers());
     while world.time() < at("15ms") && world.advance() {}
     assert!(!world.has_plans() && !world.is_quiet() && world.is_left_to_timers());
-    assert_eq!(world.next_news(), Some((node(1), News::Alarm)));
+    assert_eq!(world.next_client_event(), Some((node(1), ClientEvent::Alarm)));
     while world.advance() {}
     assert!(world.is_quiet());
     // Neither a node nor an observer sees an alarm.
@@ -270,9 +270,9 @@ fn an_alarm_is_ordered_among_commands() {
     world.wake(at("5ms"), node(1));
     world.command(at("5ms"), node(1), vec![emit("last")]);
     while world.advance() {}
-    let news: Vec<_> = std::iter::from_fn(|| world.next_news()).map(|(_, news)| news).collect();
-    let told = |text: &str| News::Told(text.to_string());
-    assert_eq!(news, [told("timer"), told("first"), News::Alarm, told("last")]);
+    let news: Vec<_> = std::iter::from_fn(|| world.next_client_event()).map(|(_, news)| news).collect();
+    let told = |text: &str| ClientEvent::Emitted(text.to_string());
+    assert_eq!(news, [told("timer"), told("first"), ClientEvent::Alarm, told("last")]);
 }
 
 /// A run waits for a full disk that will have space again, and is stuck otherwise.

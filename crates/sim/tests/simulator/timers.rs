@@ -3,7 +3,7 @@
 use crate::common::{Action, Actions, Scenario, at, cancel, length, ping, send, send_message, set};
 use expect_test::expect;
 use quorate_core::{Span, Time};
-use quorate_journal::moment::{Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedInput, Observer};
 
 #[test]
 fn setting_a_timer_replaces_the_one_of_the_same_name() {
@@ -80,7 +80,7 @@ struct Firings(Vec<Time>);
 
 impl Observer<Actions, String> for Firings {
     fn observe(&mut self, moment: &Moment<'_, Actions, String>) {
-        if let Moment::Input { time, input: Taken::Timer(_), .. } = moment {
+        if let Moment::Input { time, input: ObservedInput::Timer(_), .. } = moment {
             self.0.push(*time);
         }
     }

@@ -17,7 +17,7 @@ fn check(files: &FaultyFiles, workload: &Workload, stop: &Stop, context: &str) -
             );
             Some(found)
         }
-        Err(StoreError::NotThere { .. }) if !stop.created => {
+        Err(StoreError::NotFound { .. }) if !stop.created => {
             create(files).unwrap_or_else(|error| panic!("{context}: cannot create it again: {error}"));
             assert_eq!(contents(files).unwrap(), TestLog::default(), "{context}");
             None

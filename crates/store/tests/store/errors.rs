@@ -4,7 +4,8 @@ use crate::common::{SMALL, TestLog, owner, put};
 use expect_test::{Expect, expect};
 use quorate_core::{Incarnation, NodeId};
 use quorate_store::{
-    ClusterId, FileSystem, Files, Identity, Origin, Owner, Settings, Store, StoreError, create_in, found, join, reseed,
+    ClusterId, FileSystem, Files, Identity, Origin, Owner, Settings, Store, StoreError, create_in, found_cluster, join,
+    reseed,
 };
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -21,7 +22,7 @@ impl ErrorTest {
     fn new() -> Self {
         let temporary = tempfile::tempdir().unwrap();
         let folder = temporary.path().join("data");
-        found::<TestLog>(&folder, owner()).unwrap();
+        found_cluster::<TestLog>(&folder, owner()).unwrap();
         let (mut store, ..) = Store::<TestLog>::open(&folder, owner(), SMALL).unwrap();
         for number in 0..3 {
             store.append(&[put(number, vec![number as u8; 30])]).unwrap();
@@ -186,7 +187,7 @@ fn a_missing_folder_identity_and_log_have_different_errors() {
     "#]]);
     fs::remove_dir_all(&test.folder).unwrap();
     let error = test.open_as(owner()).err().unwrap();
-    assert!(matches!(error, StoreError::NotThere { .. }), "{error}");
+    assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
     assert!(!test.folder.exists(), "opening must not create the folder");
 }
 
@@ -219,7 +220,7 @@ fn a_file_in_the_place_of_the_folder_is_refused() {
     let test = ErrorTest::new();
     fs::remove_dir_all(&test.folder).unwrap();
     fs::write(&test.folder, b"notes").unwrap();
-    for refused in [test.open_as(owner()).map(|_| ()), found::<TestLog>(&test.folder, owner())] {
+    for refused in [test.open_as(owner()).map(|_| ()), found_cluster::<TestLog>(&test.folder, owner())] {
         test.message(refused).are(expect![[r#"
             SOME/data must be a folder, but it is a file. Correct the path.
         "#]]);
@@ -229,7 +230,7 @@ fn a_file_in_the_place_of_the_folder_is_refused() {
 #[test]
 fn a_folder_is_created_once() {
     let test = ErrorTest::new();
-    for created in [found::<TestLog>(&test.folder, owner()), join::<TestLog>(&test.folder, owner())] {
+    for created in [found_cluster::<TestLog>(&test.folder, owner()), join::<TestLog>(&test.folder, owner())] {
         test.message(created).are(expect![[r#"
             SOME/data is already a data folder. It was not changed; open it, or choose another folder.
         "#]]);
@@ -392,11 +393,11 @@ impl quorate_core::Durable for Later {
 fn newer_contents_are_refused_and_older_ones_read() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path().join("later");
-    found::<Later>(&folder, owner()).unwrap();
+    found_cluster::<Later>(&folder, owner()).unwrap();
     let error = Store::<TestLog>::open(&folder, owner(), Settings::default()).err().unwrap();
     assert!(matches!(error, StoreError::NewerContents { found: 5, known: 1, .. }), "{error}");
     assert!(error.to_string().contains("contents of version 5"), "{error}");
     let folder = temporary.path().join("earlier");
-    found::<TestLog>(&folder, owner()).unwrap();
+    found_cluster::<TestLog>(&folder, owner()).unwrap();
     assert!(Store::<Later>::open(&folder, owner(), Settings::default()).is_ok());
 }

@@ -2,14 +2,14 @@
 
 use crate::common::{SMALL, TestLog, Write, contents, create, open};
 use quorate_store::faults::{Fault, FaultyFiles};
-use quorate_store::{Patience, Refusal, Report, Scribe, Settings, Ticket};
+use quorate_store::{DiskWriter, NotSaved, Report, RetryDelays, Settings, Ticket};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 const DEADLINE: Duration = Duration::from_secs(60);
-const SOON: Patience = Patience { first: Duration::from_millis(1), longest: Duration::from_millis(4) };
+const SOON: RetryDelays = RetryDelays { first: Duration::from_millis(1), longest: Duration::from_millis(4) };
 
-fn start(files: &FaultyFiles, capacity: usize) -> (Scribe<TestLog>, Receiver<Report>) {
+fn start(files: &FaultyFiles, capacity: usize) -> (DiskWriter<TestLog>, Receiver<Report>) {
     let (scribe, reports, gate) = start_gated(files, capacity);
     drop(gate);
     (scribe, reports)
@@ -17,7 +17,7 @@ fn start(files: &FaultyFiles, capacity: usize) -> (Scribe<TestLog>, Receiver<Rep
 
 /// A scribe that blocks after each report until the test sends on the gate or drops it. The gate is
 /// last in the tuple, so that a failing test drops it first; otherwise the scribe could not end.
-fn start_gated(files: &FaultyFiles, capacity: usize) -> (Scribe<TestLog>, Receiver<Report>, Sender<()>) {
+fn start_gated(files: &FaultyFiles, capacity: usize) -> (DiskWriter<TestLog>, Receiver<Report>, Sender<()>) {
     create(files).unwrap();
     let (store, ..) = open(files, Settings { ahead_bytes: 100_000, ..SMALL }).unwrap();
     let (sender, reports) = channel();
@@ -27,7 +27,7 @@ fn start_gated(files: &FaultyFiles, capacity: usize) -> (Scribe<TestLog>, Receiv
         let _ = sender.send(report);
         let _ = gate.recv();
     };
-    (Scribe::start(store, capacity, SOON, report).unwrap(), reports, open_gate)
+    (DiskWriter::start(store, capacity, SOON, report).unwrap(), reports, open_gate)
 }
 
 fn next(reports: &Receiver<Report>) -> Report {
@@ -76,7 +76,7 @@ fn a_full_queue_refuses_and_returns_the_write() {
     scribe.try_save(Ticket(2), Write::Vote(2)).unwrap();
     scribe.try_save(Ticket(3), Write::Vote(3)).unwrap();
     let refused = scribe.try_save(Ticket(4), Write::Vote(4)).unwrap_err();
-    assert!(matches!(refused, Refusal::Crowded(Write::Vote(4))), "{refused}");
+    assert!(matches!(refused, NotSaved::QueueFull(Write::Vote(4))), "{refused}");
     // A blocking save succeeds once the two queued writes are taken.
     std::thread::scope(|scope| {
         let open_gate = open_gate;
@@ -135,7 +135,7 @@ fn a_failed_disk_ends_the_scribe_and_refuses_later_saves() {
     // The channel closes when the thread has ended.
     assert!(reports.recv_timeout(DEADLINE).is_err());
     let refused = scribe.save(Ticket(3), Write::Vote(3)).unwrap_err();
-    assert!(matches!(refused, Refusal::Ended(Write::Vote(3))), "{refused}");
+    assert!(matches!(refused, NotSaved::Ended(Write::Vote(3))), "{refused}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::partner::{Environment, Partner, announce, group, here, there};
 use super::{Contender, Figures, MESSAGES, ROUND_TRIPS, Small};
 use anyhow::Context;
 use quorate_core::{Describe, Effects, Input, Never, NodeId, Protocol, Time};
-use quorate_drive::{Clock, Disk, Found, Parts};
+use quorate_drive::{Clock, Disk, Parts, StartState};
 use quorate_net::tls::Security;
 use quorate_net::{Handle, Limits, Overflow, Postcard, Runtime, Settings, reports};
 use serde::{Deserialize, Serialize};
@@ -122,7 +122,7 @@ fn settings(me: NodeId, other: NodeId, address: &str, security: Security) -> any
         peers: BTreeMap::from([(other, address.to_owned())]),
         security,
         overflow: Overflow::End,
-        tells_deaths: false,
+        reports_crashes: false,
         limits: Limits::default(),
     })
 }
@@ -133,7 +133,7 @@ fn runtime(settings: Settings, listener: TcpListener, other: NodeId) -> Runtime<
         settings,
         listener,
         node: Racer { other, sent: 0, began: Time::ZERO, round_trips: Vec::new() },
-        found: Found::default(),
+        found: StartState::default(),
         parts: Parts { me, clock: Clock::start(), seed: 1, disk: Disk::None, record: () },
         reports: reports().1,
         codec: Postcard,

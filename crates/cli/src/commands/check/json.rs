@@ -5,7 +5,7 @@ use crate::picture::Picture;
 use quorate_check::{End, Pass, Verdict, Views};
 use quorate_journal::property::Kind;
 use quorate_lab::check::{CheckRun, CheckSpec, CheckedFamily};
-use quorate_lab::mutex::Keeper;
+use quorate_lab::mutex::MembershipService;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -49,12 +49,12 @@ enum Rounds {
 #[derive(Serialize)]
 struct Changes {
     changes: u8,
-    membership: Keeper,
+    membership: MembershipService,
 }
 
 impl From<Views> for Changes {
     fn from(Views { changes, waits }: Views) -> Self {
-        Self { changes, membership: if waits { Keeper::Oracle } else { Keeper::Impatient } }
+        Self { changes, membership: if waits { MembershipService::Oracle } else { MembershipService::Impatient } }
     }
 }
 
@@ -124,7 +124,7 @@ impl<'a> Report<'a> {
             seconds,
             states_per_second: states.map(|states| rate(states, seconds)),
             bytes_per_state,
-            collision_probability: findings.collision(),
+            collision_probability: findings.collision_probability(),
             past: findings.past.as_ref().map(AdditionalSearch::from),
             fair: findings.fair.as_ref().map(AdditionalSearch::from),
             walks: findings.walks,
@@ -140,7 +140,7 @@ fn word(end: End) -> &'static str {
         End::Complete => "complete",
         End::FirstBreach => "first-breach",
         End::Memory => "memory",
-        End::Numbers => "numbers",
+        End::IdsExhausted => "numbers",
         End::Stopped => "stopped",
     }
 }

@@ -9,7 +9,7 @@ use crate::picture::{self, Picture};
 use crate::report::{count, grouped, property, steps};
 use quorate_check::{Counterexample, End, Findings, Pass, Phase, Search, Setup, Timing, Verdict, Views, Walks};
 use quorate_core::Time;
-use quorate_journal::settings::{Between, Length};
+use quorate_journal::settings::{DurationRange, Length};
 use quorate_lab::check::{CheckRun, CheckSpec, CheckedFamily, draw_command, replay_command};
 use quorate_lab::trace::{self, Trace};
 use std::io::{self, Write};
@@ -113,7 +113,7 @@ fn heading<F: CheckedFamily>(spec: &CheckSpec<F>) -> String {
     }
     if let Some(Timing { drift_ppm, delay, .. }) = spec.setup.timing {
         parts.push(format!("clocks off by {drift_ppm}ppm"));
-        parts.extend(delay.map(|span| format!("messages take {}", Between(span))));
+        parts.extend(delay.map(|span| format!("messages take {}", DurationRange(span))));
     }
     parts.join(" · ")
 }
@@ -230,7 +230,7 @@ fn ending<F: CheckedFamily>(spec: &CheckSpec<F>, run: &CheckRun<F>) -> String {
         }
         End::FirstBreach => "--stop-at-first ends a check at the first violation".into(),
         End::Memory => format!("the memory limit of {} was reached", Memory::from_bytes(spec.effort.memory)),
-        End::Numbers => "there are more states, messages or instants than the checker can number".into(),
+        End::IdsExhausted => "there are more states, messages or instants than the checker can number".into(),
         End::Stopped => "it was interrupted".into(),
     };
     let Pass { states, depth, .. } = unfinished_pass(findings);
@@ -252,7 +252,10 @@ fn all_seen<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings) -> Strin
 
 /// Describes the probability that two states had the same fingerprint.
 fn collisions(findings: &Findings) -> String {
-    format!("the probability that a hash collision hid a state is at most {}", at_most(findings.collision()))
+    format!(
+        "the probability that a hash collision hid a state is at most {}",
+        at_most(findings.collision_probability())
+    )
 }
 
 /// Properties that need a search of states with history.

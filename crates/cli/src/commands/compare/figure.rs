@@ -1,14 +1,14 @@
 //! Converts the chart of a comparison to a figure.
 
 use quorate_draw::plot::{Axis, Figure, Formula, Key, Plot, Point, Series};
-use quorate_lab::compare::{self, Across, Chart, Dot, Law};
+use quorate_lab::compare::{self, Across, Chart, Dot, ExpectedCurve};
 
 pub(super) fn from_chart(chart: Chart) -> Figure {
     let key = Key {
         solid: chart.legend.measured.into(),
         ring: "real".into(),
-        formula: chart.legend.law.into(),
-        reach: chart.legend.reach.into(),
+        formula: chart.legend.expected.into(),
+        range: chart.legend.reach.into(),
         ..Key::default()
     };
     let plots = chart.plots.into_iter().map(plot).collect();
@@ -36,12 +36,12 @@ fn across(across: Across) -> Axis {
 }
 
 fn series(series: compare::Series) -> Series {
-    let compare::Series { name, dots, is_joined, law } = series;
-    let formula = law.map(|Law { text, points }| Formula { text, points });
+    let compare::Series { name, dots, is_joined, expected: law } = series;
+    let formula = law.map(|ExpectedCurve { text, points }| Formula { text, points });
     Series { name, points: dots.into_iter().map(point).collect(), is_joined, formula }
 }
 
 fn point(Dot { x, y, is_real, reach }: Dot) -> Point {
     let point = if is_real { Point::new(x, y).ring() } else { Point::new(x, y) };
-    reach.map_or(point, |(low, high)| point.reach(low, high))
+    reach.map_or(point, |(low, high)| point.range(low, high))
 }

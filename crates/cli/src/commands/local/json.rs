@@ -35,8 +35,8 @@ impl RunReport {
             steps: run.steps.iter().map(Step::to_string).collect(),
             ending,
             counter: run.counter,
-            right: race.right(),
-            holds: run.end == End::Over && run.counter == race.right(),
+            right: race.expected(),
+            holds: run.end == End::Over && run.counter == race.expected(),
         }
     }
 }
@@ -86,12 +86,12 @@ impl Lock {
             counter: *counter,
             interleavings: ending.interleavings,
             schedule: numbers(&ending.schedule),
-            steps: race.play(&ending.schedule).steps.iter().map(Step::to_string).collect(),
+            steps: race.run_schedule(&ending.schedule).steps.iter().map(Step::to_string).collect(),
         };
         Self {
             lock: locking.name(),
             holds: judged.is_right(),
-            right: race.right(),
+            right: race.expected(),
             outcomes: outcomes.endings.iter().map(outcome).collect(),
             two_inside: outcomes.two_inside.as_ref().map(numbers),
             stuck: outcomes.stuck.as_ref().map(numbers),

@@ -6,7 +6,7 @@ use crate::report::count;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::Clock;
 use quorate_lab::FamilyLab;
-use quorate_net::{Handle, LinkStats, NotTaken};
+use quorate_net::{CommandRejected, Handle, LinkStats};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -169,9 +169,9 @@ fn submit<C>(handle: &Handle<C>, command: C, timeout: Duration) -> Result<(), Su
     loop {
         command = match handle.try_command(command) {
             Ok(()) => return Ok(()),
-            Err(NotTaken::Ended(_)) => return Err(SubmitError::Stopped),
-            Err(NotTaken::Crowded(_)) if Instant::now() >= deadline => return Err(SubmitError::QueueFull),
-            Err(NotTaken::Crowded(command)) => command,
+            Err(CommandRejected::Ended(_)) => return Err(SubmitError::Stopped),
+            Err(CommandRejected::QueueFull(_)) if Instant::now() >= deadline => return Err(SubmitError::QueueFull),
+            Err(CommandRejected::QueueFull(command)) => command,
         };
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -209,8 +209,8 @@ fn links_json(links: &BTreeMap<NodeId, LinkStats>) -> serde_json::Value {
             "connected": link.is_connected,
             "connections": link.connections,
             "held_bytes": link.held_bytes,
-            "overflowed": link.overflowed,
-            "outlived": link.outlived,
+            "overflowed": link.dropped_at_overflow,
+            "outlived": link.dropped_at_restart,
             "repeated": link.repeated,
         })
     };

@@ -3,10 +3,10 @@
 use crate::output::name;
 use anyhow::{Context, bail};
 use quorate_core::{Incarnation, NodeId};
-use quorate_drive::{Counted, Disk, Found};
+use quorate_drive::{Counted, Disk, StartState};
 use quorate_erased::{AnyCodec, AnyDurable};
 use quorate_store::{
-    ClusterId, Origin, Owner, Patience, Report, Scribe, Settings, Store, StoreError, found, join, reseed,
+    ClusterId, DiskWriter, Origin, Owner, Report, RetryDelays, Settings, Store, StoreError, found_cluster, join, reseed,
 };
 use std::path::Path;
 
@@ -18,15 +18,15 @@ const CAPACITY: usize = 1 << 16;
 
 /// The state with which a node starts.
 pub(super) struct Opened {
-    pub(super) found: Found<AnyDurable>,
+    pub(super) start_state: StartState<AnyDurable>,
     pub(super) disk: Disk<CountedState>,
     pub(super) writes: u64,
 }
 
 impl Opened {
     pub(super) fn without_disk(incarnation: Incarnation) -> Self {
-        let found = Found { durable: AnyDurable::default(), incarnation, is_blank: false };
-        Self { found, disk: Disk::None, writes: 0 }
+        let start_state = StartState { durable: AnyDurable::default(), incarnation, is_blank: false };
+        Self { start_state, disk: Disk::None, writes: 0 }
     }
 }
 
@@ -52,15 +52,15 @@ pub(super) fn open(
     let owner = Owner { cluster, node };
     match action {
         FolderAction::Existing => {}
-        FolderAction::New => found::<CountedState>(folder, owner)?,
+        FolderAction::New => found_cluster::<CountedState>(folder, owner)?,
         FolderAction::Lost => match reseed::<CountedState>(folder, owner) {
             Ok(aside) => tracing::info!("The previous content of the data folder is now in {}.", name(&aside)),
-            Err(StoreError::NotThere { .. }) => join::<CountedState>(folder, owner)?,
+            Err(StoreError::NotFound { .. }) => join::<CountedState>(folder, owner)?,
             Err(error) => return Err(error.into()),
         },
     }
     let (store, state, recovery) = match Store::<CountedState>::open(folder, owner, Settings::default()) {
-        Err(StoreError::NotThere { .. }) => bail!(
+        Err(StoreError::NotFound { .. }) => bail!(
             "There is no data folder at {}. For the first start of this node, create it with --new. If the folder was \
              lost, use --data-was-lost: the node has then forgotten its promises, and the group must admit it again.",
             name(folder)
@@ -79,7 +79,7 @@ pub(super) fn open(
         codec.unseal(state.into_inner()).with_context(|| format!("Invalid data folder {}", folder.display()))?;
     // The folder replaces a lost one, and nothing has been written to it yet.
     let is_blank = writes == 0 && store.identity().origin != Origin::Founded;
-    let found = Found { durable, incarnation: recovery.incarnation, is_blank };
-    let scribe = Scribe::start(store, CAPACITY, Patience::default(), report)?;
-    Ok(Opened { found, disk: Disk::Scribe(scribe), writes })
+    let start_state = StartState { durable, incarnation: recovery.incarnation, is_blank };
+    let scribe = DiskWriter::start(store, CAPACITY, RetryDelays::default(), report)?;
+    Ok(Opened { start_state, disk: Disk::Scribe(scribe), writes })
 }

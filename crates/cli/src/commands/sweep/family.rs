@@ -156,7 +156,7 @@ fn fault_mixes<F: FamilyLab>(args: &SweepArgs, entry: &'static F::Entry) -> Resu
 }
 
 fn default_fault_mixes<F: FamilyLab>(args: &SweepArgs, entry: &'static F::Entry) -> Vec<Spec<F>> {
-    if args.run.wants_views() { F::weather_in_views(entry) } else { F::weather(entry) }
+    if args.run.wants_views() { F::stress_specs_in_views(entry) } else { F::stress_specs(entry) }
 }
 
 /// The task to run one algorithm under all its fault mixes.

@@ -1,12 +1,12 @@
 //! Converts the result of a search to a diagram.
 
 use super::size;
-use quorate_demos::wait_for::{Found, Name, Report, Situation, Wait};
+use quorate_demos::wait_for::{FoundDeadlock, Name, Report, Situation, Wait};
 use quorate_draw::wait_for::{Diagram, Edge, Kind, Link, Mark, Node};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Describes a deadlock, such as `a cycle of 3`.
-pub(super) fn outline(found: &Found) -> String {
+pub(super) fn outline(found: &FoundDeadlock) -> String {
     format!("a {} of {}", found.shape.name(), size(found))
 }
 

@@ -1,9 +1,9 @@
 //! Tests of each rule, and of forged messages. The detector is at site 1.
 
 use crate::deadlock::central::{Edge, Message};
-use crate::deadlock::drill::{ask, assert_ignored, process, request_group, request_sites, wait};
+use crate::deadlock::drill::{assert_ignored, process, request_group, request_sites, request_trace, wait};
 use crate::deadlock::requests::Message as Outer;
-use crate::deadlock::{Central, Plan, Policy, Spell, Stake};
+use crate::deadlock::{AbortCost, Central, Plan, Policy, WaitId};
 use crate::mutex::rules::rules;
 use expect_test::expect;
 use std::vec::Vec;
@@ -101,7 +101,7 @@ rules! { request_sites(Plan::new, Central::new), 3;
 #[test]
 fn cd_5_a_cycle_behind_a_deadlock_is_reported_too() {
     let script = "1 ask-P2; 2 ask-P1; 3 ask-P1+P4; 4 ask-P3; rest";
-    let trace = ask(&Plan::new(4), Central::new, script);
+    let trace = request_trace(&Plan::new(4), Central::new, script);
     let reports: Vec<_> =
         trace.split("; ").filter_map(|part| part.split_once("DEADLOCK: ")).map(|(_, report)| report).collect();
     assert_eq!(reports, ["P1 waits for P2", "P3 waits for P4"], "{trace}");
@@ -111,11 +111,11 @@ fn cd_5_a_cycle_behind_a_deadlock_is_reported_too() {
 fn forged_messages_about_others_are_ignored() {
     let mut group = request_group(&Plan::new(4), Central::new);
     group.run("2 ask-P3; 3 ask-P2; 2 > 1; 3 > 1");
-    let edge = Edge { who: process(2), spell: Spell(1), on: process(3) };
+    let edge = Edge { who: process(2), spell: WaitId(1), on: process(3) };
     let forged = [
         (4, 1, Message::Waits(wait(process(2), process(4)))),
-        (4, 1, Message::Eased { edge, stake: Stake::default() }),
-        (4, 1, Message::Runs { who: process(2), spell: Spell(1) }),
+        (4, 1, Message::Eased { edge, stake: AbortCost::default() }),
+        (4, 1, Message::Runs { who: process(2), spell: WaitId(1) }),
         (4, 3, Message::Ask { round: 1, edges: [].into() }),
         // From a site that was not asked, or for another round.
         (4, 1, Message::Answer { round: 1, void: [edge].into() }),
@@ -124,8 +124,8 @@ fn forged_messages_about_others_are_ignored() {
         // A wait for an agent at a site that does not exist.
         (4, 1, Message::Waits(wait(process(4), process(9)))),
         // For another wait of the agent.
-        (2, 1, Message::Eased { edge: Edge { spell: Spell(9), ..edge }, stake: Stake::default() }),
-        (2, 1, Message::Runs { who: process(2), spell: Spell(0) }),
+        (2, 1, Message::Eased { edge: Edge { spell: WaitId(9), ..edge }, stake: AbortCost::default() }),
+        (2, 1, Message::Runs { who: process(2), spell: WaitId(0) }),
     ];
     assert_ignored(group, forged.map(|(from, to, message)| (from, to, Outer::Detector(message))));
 }

@@ -3,7 +3,7 @@
 use crate::deadlock::drill::{assert_ignored, process, request_group, request_sites, wait};
 use crate::deadlock::edge_chasing::{Message, Probe};
 use crate::deadlock::requests::Message as Outer;
-use crate::deadlock::{Agent, Command, EdgeChasing, Need, Plan, Spell, Wait};
+use crate::deadlock::{Agent, Command, EdgeChasing, Need, Plan, Wait, WaitId};
 use crate::mutex::rules::rules;
 use crate::time::Duration;
 use expect_test::expect;
@@ -201,7 +201,7 @@ fn forged_messages_about_others_are_ignored() {
     group.run("1 ask-P2; 2 ask-P1; 1 > 2; 2 > 1");
     let none = Wait { need: Need::All([].into()), ..wait(process(2), process(1)) };
     let both = Wait { need: Need::All([process(1), process(2)].into()), ..wait(process(2), process(1)) };
-    let stale = Wait { spell: Spell(7), ..wait(process(2), process(1)) };
+    let stale = Wait { spell: WaitId(7), ..wait(process(2), process(1)) };
     let paths = [
         [].into(),
         [none].into(),

@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::deadlock::drill::{assert_ignored, lock_sites, node, resource};
 use crate::deadlock::locks::{LockMessage, Message};
-use crate::deadlock::{Agent, EdgeChasing, QueryReply, Spell};
+use crate::deadlock::{Agent, EdgeChasing, QueryReply, WaitId};
 use crate::fence::Fence;
 use crate::mutex::Patience;
 use crate::mutex::central::{Message as Inner, Ticket};
@@ -145,7 +145,7 @@ fn forged_messages_about_others_are_ignored() {
     group.run("3 ask-R1\n3 > 1\n2 ask-R1\n2 > 1");
     let ticket = |of: usize| Ticket { node: node(of), number: Clock(1) };
     let forge = |number, of: Agent, message| {
-        Message::Lock(LockMessage { lock: number, spell: Spell(1), message, resource: of })
+        Message::Lock(LockMessage { lock: number, spell: WaitId(1), message, resource: of })
     };
     let request = |of| Inner::Request { ticket: ticket(of), patience: Patience::Wait };
     let release = |of| Inner::Release { ticket: ticket(of), fence: Fence::default() };

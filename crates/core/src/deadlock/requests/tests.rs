@@ -1,8 +1,8 @@
 //! Tests of each rule, and of forged messages.
 
-use crate::deadlock::drill::{ask, assert_ignored, node, process, request_group, request_sites, resource};
+use crate::deadlock::drill::{assert_ignored, node, process, request_group, request_sites, request_trace, resource};
 use crate::deadlock::requests::{Message, RequestHeader};
-use crate::deadlock::{Agent, Central, EdgeChasing, Plan, QueryReply, Spell};
+use crate::deadlock::{Agent, Central, EdgeChasing, Plan, QueryReply, WaitId};
 use crate::mutex::rules::rules;
 use expect_test::expect;
 use std::string::String;
@@ -100,16 +100,16 @@ fn rq_1_each_detector_supports_its_own_kind_of_waits() {
     let script = "1 ask-P2|P3; 2 ask-P1+P3; 3 ask-P1";
     let accepted = |trace: String| trace.lines().map(|line| !line.contains("refused")).collect::<Vec<_>>();
     let plan = Plan::new(3);
-    assert_eq!(accepted(ask(&plan, EdgeChasing::new, script)), [false, true, true]);
-    assert_eq!(accepted(ask(&plan, QueryReply::new, script)), [true, false, true]);
-    assert_eq!(accepted(ask(&plan, Central::new, script)), [true, true, true]);
+    assert_eq!(accepted(request_trace(&plan, EdgeChasing::new, script)), [false, true, true]);
+    assert_eq!(accepted(request_trace(&plan, QueryReply::new, script)), [true, false, true]);
+    assert_eq!(accepted(request_trace(&plan, Central::new, script)), [true, true, true]);
 }
 
 #[test]
 fn forged_messages_about_others_are_ignored() {
     let mut group = request_group(&Plan::new(3), EdgeChasing::new);
     group.run("1 ask-P2\n3 ask-P1\n3 > 1");
-    let header = |from: Agent, to: Agent, spell| RequestHeader { from, to, spell: Spell(spell) };
+    let header = |from: Agent, to: Agent, spell| RequestHeader { from, to, spell: WaitId(spell) };
     let (one, two, three) = (process(1), process(2), process(3));
     let forged = [
         // In the name of another, to an agent elsewhere, from or to unknown agents, and from or to

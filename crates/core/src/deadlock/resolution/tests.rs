@@ -5,7 +5,7 @@ use crate::deadlock::drill::{assert_ignored, node, process, request_group, reque
 use crate::deadlock::edge_chasing::Message;
 use crate::deadlock::requests::Message as Outer;
 use crate::deadlock::resolution::Ruling;
-use crate::deadlock::{EdgeChasing, Plan, Policy, Report, Spell};
+use crate::deadlock::{EdgeChasing, Plan, Policy, Report, WaitId};
 use crate::mutex::rules::rules;
 use expect_test::expect;
 
@@ -112,7 +112,7 @@ fn rs_7_an_agent_that_no_longer_waits_does_not_check_again() {
     let mut group = request_group(&plan(3), EdgeChasing::new);
     group.run("2 ask-P3");
     for spell in [0, 2, 1] {
-        let again = Ruling::Again { who: process(2), spell: Spell(spell) };
+        let again = Ruling::Again { who: process(2), spell: WaitId(spell) };
         group.forge(node(1), node(2), Outer::Detector(Message::Ruling(again)));
     }
     expect![[r#"
@@ -135,20 +135,20 @@ fn forged_messages_about_others_are_ignored() {
         // Not from the resolver, not to the resolver, about another site's process, another wait,
         // or a process that is no victim.
         (4, 2, Ruling::Doom(doom.clone())),
-        (4, 3, Ruling::Again { who: process(3), spell: Spell(1) }),
+        (4, 3, Ruling::Again { who: process(3), spell: WaitId(1) }),
         (4, 1, Ruling::Found(report.clone())),
         (2, 3, Ruling::Found(report)),
         // About an agent at a site that does not exist.
         (2, 1, Ruling::Found(Report::cycle(&cycle[0], [wait(process(9), process(2))].into()))),
-        (4, 1, Ruling::Yielded { who: process(2), spell: Spell(1) }),
-        (2, 1, Ruling::Yielded { who: process(2), spell: Spell(9) }),
-        (3, 1, Ruling::Yielded { who: process(3), spell: Spell(1) }),
-        (2, 3, Ruling::Yielded { who: process(2), spell: Spell(1) }),
+        (4, 1, Ruling::Yielded { who: process(2), spell: WaitId(1) }),
+        (2, 1, Ruling::Yielded { who: process(2), spell: WaitId(9) }),
+        (3, 1, Ruling::Yielded { who: process(3), spell: WaitId(1) }),
+        (2, 3, Ruling::Yielded { who: process(2), spell: WaitId(1) }),
         // Without a victim, or with a victim that is not part of the deadlock or at another site.
         (1, 3, Ruling::Doom(Report { victim: None, ..doom.clone() })),
         (1, 3, Ruling::Doom(Report { victim: Some(process(4)), ..doom.clone() })),
         (1, 3, Ruling::Doom(doom)),
-        (1, 3, Ruling::Again { who: process(4), spell: Spell(1) }),
+        (1, 3, Ruling::Again { who: process(4), spell: WaitId(1) }),
     ];
     assert_ignored(group, forged.map(|(from, to, ruling)| (from, to, Outer::Detector(Message::Ruling(ruling)))));
 }

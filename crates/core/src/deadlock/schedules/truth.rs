@@ -1,6 +1,6 @@
 //! The true wait-for graph, derived from events.
 
-use crate::deadlock::{Agent, Event, Graph, Need, Report, Spell, Wait};
+use crate::deadlock::{Agent, Event, Graph, Need, Report, Wait, WaitId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::format;
 use std::string::String;
@@ -8,15 +8,15 @@ use std::vec::Vec;
 
 #[derive(Default)]
 pub(super) struct Truth {
-    waits: BTreeMap<Agent, (Spell, Need<Agent>)>,
+    waits: BTreeMap<Agent, (WaitId, Need<Agent>)>,
     /// All waits so far.
-    pub(super) history: BTreeSet<(Agent, Spell, Agent)>,
-    latest: BTreeMap<Agent, Spell>,
+    pub(super) history: BTreeSet<(Agent, WaitId, Agent)>,
+    latest: BTreeMap<Agent, WaitId>,
     /// The resources that are in transit to a process that has cancelled, and will be returned.
     returning: BTreeSet<Agent>,
-    held: BTreeSet<(Agent, Agent, Spell)>,
+    held: BTreeSet<(Agent, Agent, WaitId)>,
     /// The waits that were reported as part of a deadlock.
-    reported: BTreeSet<(Agent, Spell)>,
+    reported: BTreeSet<(Agent, WaitId)>,
 }
 
 impl Truth {
@@ -43,7 +43,7 @@ impl Truth {
             Event::GaveUp { who, .. } => {
                 self.waits.remove(who);
                 let held = &self.held;
-                let is_in_transit = |resource: &Agent, spell: Spell, need: &Need<Agent>| {
+                let is_in_transit = |resource: &Agent, spell: WaitId, need: &Need<Agent>| {
                     resource.is_resource() && need.on() == [*who] && !held.contains(&(*who, *resource, spell))
                 };
                 self.waits.retain(|resource, (spell, need)| !is_in_transit(resource, *spell, need));
@@ -54,7 +54,7 @@ impl Truth {
             }
             Event::Victim { who, report } => {
                 self.check_report(report)?;
-                if report.victim != Some(*who) || report.spell(*who).is_none() {
+                if report.victim != Some(*who) || report.wait_id(*who).is_none() {
                     return Err(format!("{who} is not part of the deadlock: {report}"));
                 }
             }
@@ -64,7 +64,7 @@ impl Truth {
     }
 
     /// Applies that `who` has answered `to`. Returns whether that agent waited for it.
-    fn release(&mut self, who: Agent, to: Agent, spell: Spell) -> bool {
+    fn release(&mut self, who: Agent, to: Agent, spell: WaitId) -> bool {
         let Some((_, need)) = self.waits.get_mut(&to).filter(|(current, _)| *current == spell) else { return false };
         let is_awaited = need.on().contains(&who);
         let is_met = match need {
@@ -99,12 +99,12 @@ impl Truth {
         }
     }
 
-    pub(super) fn spell(&self, who: Agent) -> Option<Spell> {
+    pub(super) fn spell(&self, who: Agent) -> Option<WaitId> {
         self.waits.get(&who).map(|(spell, _)| *spell)
     }
 
     /// Returns the number of an agent's latest wait, whether or not it has ended.
-    pub(super) fn latest(&self, who: Agent) -> Option<Spell> {
+    pub(super) fn latest(&self, who: Agent) -> Option<WaitId> {
         self.latest.get(&who).copied()
     }
 

@@ -2,7 +2,7 @@
 
 use super::Dice;
 use super::truth::Truth;
-use crate::deadlock::{Agent, Command, Event, Need, Plan, Spell, central, edge_chasing, locks, query_reply, requests};
+use crate::deadlock::{Agent, Command, Event, Need, Plan, WaitId, central, edge_chasing, locks, query_reply, requests};
 use crate::effects::{Effect, Effects};
 use crate::node::NodeId;
 use crate::protocol::{Input, Protocol};
@@ -96,7 +96,7 @@ pub(super) struct World<'a, P: Protocol> {
     /// The victims that have not aborted yet.
     victims: BTreeSet<Agent>,
     /// The waits that each check has followed so far.
-    followed: BTreeSet<(Agent, u64, Agent, Spell, Agent)>,
+    followed: BTreeSet<(Agent, u64, Agent, WaitId, Agent)>,
     /// How often each check has followed a wait without returning along it.
     unreturned: BTreeMap<(Agent, u64, Agent, Agent), i64>,
     /// The trace, if it is wanted.

@@ -1,7 +1,7 @@
 //! Properties and expected costs of the bully algorithm.
 
 use crate::about::Profile;
-use crate::election::{Book, Case, Cost, Counts, Facts, Model, Shape, Starting};
+use crate::election::{Case, Cost, Counts, ExpectedMessages, Facts, Model, Shape, Starting};
 
 /// The algorithm's entry in the table.
 pub const FACTS: Facts = Facts { model: Model::Synchronous, ..Facts::new(PROFILE, Shape::Bully, COST) };
@@ -15,10 +15,10 @@ const PROFILE: Profile = Profile {
     checkable: true,
 };
 
-const COST: Cost = Cost { formula: "n−2 … n²−n−1", book };
+const COST: Cost = Cost { formula: "n−2 … n²−n−1", expected: book };
 
 /// A dead node, if there is one, is the old leader; n counts it.
-fn book(case: &Case) -> Option<Book> {
+fn book(case: &Case) -> Option<ExpectedMessages> {
     let n = (case.live + case.dead) as f64;
     let (best, worst) = match (case.live, case.dead) {
         (0, _) => return None,
@@ -27,17 +27,18 @@ fn book(case: &Case) -> Option<Book> {
         _ => return None,
     };
     let counts = Counts::WithAnnouncement;
-    let ranges = |least: f64| Book { counts, least: Some(least), mean: None, most: Some(worst), tight: true };
+    let ranges =
+        |least: f64| ExpectedMessages { counts, least: Some(least), mean: None, most: Some(worst), tight: true };
     Some(match (case.starting, case.dead) {
-        _ if case.live == 1 => Book::exactly(counts, best),
-        (Starting::Highest, _) => Book::exactly(counts, best),
-        (Starting::Lowest, 1) => Book::exactly(counts, worst),
+        _ if case.live == 1 => ExpectedMessages::exactly(counts, best),
+        (Starting::Highest, _) => ExpectedMessages::exactly(counts, best),
+        (Starting::Lowest, 1) => ExpectedMessages::exactly(counts, worst),
         // The highest node declares as soon as it is asked. A node that receives this result before
         // the question asks no node.
         (Starting::Lowest, _) => ranges(3.0 * (n - 1.0)),
         (Starting::One, _) => ranges(best),
-        (Starting::Several(_), _) => Book::at_most(counts, worst),
+        (Starting::Several(_), _) => ExpectedMessages::at_most(counts, worst),
         // The highest live node need not ask the dead one.
-        (Starting::All, _) => Book::exactly(counts, worst - case.dead as f64),
+        (Starting::All, _) => ExpectedMessages::exactly(counts, worst - case.dead as f64),
     })
 }

@@ -8,7 +8,7 @@ use crate::protocol::Durable;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message {
-    pub word: Word,
+    pub kind: Kind,
     /// The largest epoch that the sender knows; in a `Coordinator` message, the epoch of the
     /// result.
     pub epoch: Epoch,
@@ -18,7 +18,7 @@ pub struct Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-pub enum Word {
+pub enum Kind {
     /// To a higher node: are you alive?
     Election,
     /// To a lower node: I am alive.
@@ -37,22 +37,22 @@ pub enum Word {
 
 impl Describe for Message {
     fn kind(&self) -> &'static str {
-        match self.word {
-            Word::Election => "election",
-            Word::Answer => "answer",
-            Word::Coordinator => "coordinator",
-            Word::Begun => "begun",
-            Word::Hello => "hello",
-            Word::Inquiry => "inquiry",
-            Word::Report => "report",
+        match self.kind {
+            Kind::Election => "election",
+            Kind::Answer => "answer",
+            Kind::Coordinator => "coordinator",
+            Kind::Begun => "begun",
+            Kind::Hello => "hello",
+            Kind::Inquiry => "inquiry",
+            Kind::Report => "report",
         }
     }
 
     fn class(&self) -> Class {
-        match self.word {
-            Word::Election | Word::Answer => Class::Algorithm,
-            Word::Coordinator => Class::Announcement,
-            Word::Begun | Word::Hello | Word::Inquiry | Word::Report => Class::Control,
+        match self.kind {
+            Kind::Election | Kind::Answer => Class::Algorithm,
+            Kind::Coordinator => Class::Announcement,
+            Kind::Begun | Kind::Hello | Kind::Inquiry | Kind::Report => Class::Control,
         }
     }
 }
@@ -73,9 +73,9 @@ pub enum Timer {
 /// The largest epoch that a node knows, as saved on its disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Heard(pub Epoch);
+pub struct SavedEpoch(pub Epoch);
 
-impl Durable for Heard {
+impl Durable for SavedEpoch {
     type Write = Epoch;
     fn apply(&mut self, epoch: Epoch) {
         self.0 = self.0.max(epoch);

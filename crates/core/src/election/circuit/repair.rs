@@ -24,7 +24,7 @@ impl<C: Contest> Circuit<C> {
         let number = is_watched.then(|| {
             self.sent += 1;
             self.unacknowledged.push((self.sent, to));
-            out.set_timer(Timer::Hop(self.sent), Span::exactly(self.plan.bounds.answer().times(2)));
+            out.set_timer(Timer::Hop(self.sent), Span::exactly(self.plan.bounds.round_trip().times(2)));
             self.sent
         });
         out.send(to, Envelope { run: self.run.clone(), number, body });
@@ -163,7 +163,7 @@ impl<C: Contest> Circuit<C> {
     /// faster than the detector.
     fn wait_for_agreement(&mut self, dispute: Dispute, out: &mut Effects<'_, Self>) {
         if self.dispute.is_none() {
-            out.set_timer(Timer::Dispute, Span::exactly(self.plan.bounds.answer()));
+            out.set_timer(Timer::Dispute, Span::exactly(self.plan.bounds.round_trip()));
         }
         if self.dispute != Some(Dispute::Runs) {
             self.dispute = Some(dispute);

@@ -231,7 +231,7 @@ pub(crate) fn try_all<C: Contest>(size: u32, mut cost: impl FnMut(usize, u64, u6
     for order in orders(size) {
         for starters in (1..=size).map(|number| vec![number]).chain([(1..=size).collect()]) {
             for (prefer, announce) in [(Prefer::Highest, Announce::Ring), (Prefer::Lowest, Announce::Multicast)] {
-                let ring = Ring::of(order.clone()).unwrap_or(Ring::of_size(size as usize));
+                let ring = Ring::from_order(order.clone()).unwrap_or(Ring::of_size(size as usize));
                 let plan = Plan { ring, ranking: Ranking::by_number(prefer), announce, ..default_plan(size as usize) };
                 let mut test_ring = TestRing::<C>::new(plan);
                 starters.iter().for_each(|number| test_ring.campaign(*number));
@@ -251,7 +251,7 @@ pub(crate) fn try_all<C: Contest>(size: u32, mut cost: impl FnMut(usize, u64, u6
 pub(crate) fn stays_within_bound<C: Contest>(facts: &Facts, mut cost: impl FnMut(u32, usize, u64, u64)) {
     for size in 1..=6 {
         let case = Case { live: size as usize, dead: 0, starting: Starting::One };
-        let bound = (facts.cost.book)(&case).and_then(|book| book.most);
+        let bound = (facts.cost.expected)(&case).and_then(|book| book.most);
         try_all::<C>(size, |starters, election, announcement| {
             assert!(bound.is_some_and(|bound| election as f64 <= bound), "{size}: {election}");
             cost(size, starters, election, announcement);

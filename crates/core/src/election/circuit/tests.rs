@@ -17,7 +17,7 @@ fn with(repair: Repair, size: usize) -> Ring {
 
 fn claim(epoch: u64, without: &[u32], rank: u32) -> Envelope<Claim> {
     let without: Vec<_> = without.iter().map(|number| node(*number)).collect();
-    let message = Claim(Ranking::default().of(node(rank)));
+    let message = Claim(Ranking::default().rank_of(node(rank)));
     Envelope {
         run: Run { epoch: Epoch(epoch), without },
         number: None,

@@ -1,7 +1,7 @@
 //! Properties and expected costs of the invitation algorithm.
 
 use crate::about::Profile;
-use crate::election::{Book, Case, Cost, Counts, Facts, Shape, Splits};
+use crate::election::{Case, Cost, Counts, ExpectedMessages, Facts, Shape, Splits};
 
 /// The algorithm's entry in the table.
 pub const FACTS: Facts =
@@ -16,8 +16,8 @@ const PROFILE: Profile = Profile {
     checkable: true,
 };
 
-const COST: Cost = Cost { formula: "3(n−1)", book };
+const COST: Cost = Cost { formula: "3(n−1)", expected: book };
 
-fn book(case: &Case) -> Option<Book> {
-    Some(Book::exactly(Counts::WithAnnouncement, 3.0 * case.live.checked_sub(1)? as f64))
+fn book(case: &Case) -> Option<ExpectedMessages> {
+    Some(ExpectedMessages::exactly(Counts::WithAnnouncement, 3.0 * case.live.checked_sub(1)? as f64))
 }

@@ -1,7 +1,7 @@
 //! Properties and expected costs of the majority lease algorithm.
 
 use crate::about::Profile;
-use crate::election::{Book, Cost, Counts, Facts, Shape};
+use crate::election::{Cost, Counts, ExpectedMessages, Facts, Shape};
 
 /// The algorithm's entry in the table.
 pub const FACTS: Facts = Facts { tolerates_loss: true, leases: true, ..Facts::new(PROFILE, Shape::Votes, COST) };
@@ -17,8 +17,8 @@ const PROFILE: Profile = Profile {
 
 const COST: Cost = Cost {
     formula: "2(n−1) + (n−1)",
-    book: |case| {
+    expected: |case| {
         let lone = case.dead == 0 && case.starting.is_one();
-        lone.then(|| Book::exactly(Counts::WithAnnouncement, 3.0 * case.live.saturating_sub(1) as f64))
+        lone.then(|| ExpectedMessages::exactly(Counts::WithAnnouncement, 3.0 * case.live.saturating_sub(1) as f64))
     },
 };

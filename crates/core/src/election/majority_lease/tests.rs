@@ -1,7 +1,7 @@
 //! Tests of the rules, as scripts with their expected traces.
 
 use crate::election::script::{self, rules, run_script};
-use crate::election::{MajorityLease, Plan, Refusal, Tenure};
+use crate::election::{LeaseTerms, MajorityLease, Plan, Refusal};
 use crate::time::Duration;
 use expect_test::expect;
 use std::string::ToString;
@@ -9,8 +9,8 @@ use std::string::ToString;
 /// A message takes 1 ms, a promise lasts for 40 ms, and a leader trusts it for 24 ms: clocks may
 /// drift by a quarter.
 pub(crate) fn plan(nodes: usize) -> Plan {
-    let tenure = Tenure { lease: Duration::from_millis(40), drift_ppm: 250_000 };
-    Plan { tenure, ..script::plan(nodes) }
+    let tenure = LeaseTerms { lease: Duration::from_millis(40), drift_ppm: 250_000 };
+    Plan { lease: tenure, ..script::plan(nodes) }
 }
 
 rules! { MajorityLease::new, plan(3);

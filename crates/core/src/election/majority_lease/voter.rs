@@ -10,7 +10,7 @@ use crate::time::{Duration, Time};
 impl MajorityLease {
     /// Handles a message. Messages of nodes outside the group are ignored.
     pub(super) fn receive(&mut self, now: Time, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
-        if from == self.config.me || !self.config.group.contains(from) || message.latest() > Epoch::LARGEST {
+        if from == self.config.me || !self.config.group.contains(from) || message.latest() > Epoch::MAX {
             return;
         }
         self.latest_heard = self.latest_heard.max(message.latest());

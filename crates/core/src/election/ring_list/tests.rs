@@ -15,7 +15,7 @@ fn receives(ring: &mut TestRing<Collector>, number: u32, message: Message) {
 }
 
 fn ranks(numbers: &[u32]) -> Vec<crate::election::Rank> {
-    numbers.iter().map(|number| Ranking::default().of(node(*number))).collect()
+    numbers.iter().map(|number| Ranking::default().rank_of(node(*number))).collect()
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn rl_5_a_winner_missing_from_the_announcement_is_dead() {
     let mut ring: TestRing<Collector> = TestRing::new(default_plan(4));
     ring.campaign(2);
     ring.in_flight.clear();
-    let leader = Ranking::default().of(node(4));
+    let leader = Ranking::default().rank_of(node(4));
     receives(&mut ring, 2, Message::Elected { leader, heard: ranks(&[2, 3, 1]) });
     assert_eq!(ring.events[1].last(), Some(&crate::election::Event::Began { epoch: Epoch(2) }));
 }

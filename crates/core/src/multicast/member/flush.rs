@@ -293,7 +293,7 @@ impl Leased<Command> for Event {
         None
     }
 
-    fn ends(command: &Command) -> bool {
+    fn is_release(command: &Command) -> bool {
         matches!(command, Command::Leave { .. })
     }
 }
@@ -341,7 +341,7 @@ impl<S: State> InViews for Member<S> {
     }
 
     /// A member delivers messages to its client until it has left or is out.
-    fn holds(&self) -> bool {
+    fn is_holder(&self) -> bool {
         self.leaving != Leaving::Left && !matches!(self.stage, Stage::NoView | Stage::Retired)
     }
 
@@ -358,17 +358,17 @@ impl<S: State> InViews for Member<S> {
         Event::Out { group: self.config.plan.id }
     }
 
-    fn departs(&self) -> bool {
+    fn wants_to_leave(&self) -> bool {
         self.leaving == Leaving::Left
     }
 
     /// The client may have been asked to wait meanwhile.
-    fn thaw(&mut self, _now: Time, out: &mut Effects<'_, Self>) {
+    fn lease_renewed(&mut self, _now: Time, out: &mut Effects<'_, Self>) {
         self.progress(out);
     }
 
     /// No commands are kept: the client keeps its messages, and tries again when the view begins.
-    fn keeps(&self) -> usize {
+    fn max_queued_commands(&self) -> usize {
         0
     }
 
@@ -378,7 +378,7 @@ impl<S: State> InViews for Member<S> {
                 Some(refusal) => Event::Refused(refusal),
                 None => {
                     self.refused = Some(payload.len());
-                    Event::Wait { group: *group, slow: Group::nobody() }
+                    Event::Wait { group: *group, slow: Group::empty() }
                 }
             }),
             Command::Leave { .. } => (self.leaving != Leaving::No).then_some(Event::Refused(Refusal::Leaving)),

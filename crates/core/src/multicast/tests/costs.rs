@@ -66,7 +66,7 @@ fn check(begin: Begin, facts: &Facts) {
     {
         for (size, relay) in [1, 2, 3, 5, 8].into_iter().flat_map(|size| [(size, false), (size, true)]) {
             let plan = Plan { delivery, sequencing, relay, ..Plan::new(Group::of_size(size)) };
-            let book = (facts.book)(&plan);
+            let book = (facts.expected)(&plan);
             let what = std::format!("{} with {plan:?}", facts.profile.name);
             let first = measure(begin, &plan, NodeId::from_index(0));
             assert_eq!(first, (book.messages_of_sequencer, book.slowest_of_sequencer), "{what}, the first sends");
@@ -112,11 +112,11 @@ fn the_expected_figures_are_those_of_the_textbook() {
     let plan = Plan::new(Group::of_size(5));
     let relayed = Plan { relay: true, ..plan.clone() };
     let via = Plan { sequencing: Sequencing::Via, ..plan.clone() };
-    let figures = |facts: &Facts, plan: &Plan| ((facts.book)(plan).messages, (facts.book)(plan).slowest);
+    let figures = |facts: &Facts, plan: &Plan| ((facts.expected)(plan).messages, (facts.expected)(plan).slowest);
     assert_eq!(figures(&unordered::FACTS, &plan), (4, 1));
     assert_eq!(figures(&unordered::RELIABLE_FACTS, &relayed), (20, 1));
     assert_eq!(figures(&sequencer::FACTS, &plan), (8, 2));
     assert_eq!(figures(&sequencer::FACTS, &via), (5, 2));
-    assert_eq!((sequencer::FACTS.book)(&via).messages_of_sequencer, 4);
+    assert_eq!((sequencer::FACTS.expected)(&via).messages_of_sequencer, 4);
     assert_eq!(figures(&isis::FACTS, &plan), (12, 3));
 }

@@ -86,5 +86,5 @@ fn with_denials(case: &Case<'_>, entries: u64) -> Range {
 }
 
 pub(super) const fn choice(value: &'static str, usual: bool) -> Choice {
-    Choice { of: "central", option: "when-busy", value, usual }
+    Choice { algorithm: "central", option: "when-busy", value, is_default: usual }
 }

@@ -52,7 +52,7 @@ const fn choices(form: Form, quorums: Quorums) -> &'static [Choice] {
 }
 
 const fn choice(option: &'static str, value: &'static str, usual: bool) -> Choice {
-    Choice { of: "maekawa", option, value, usual }
+    Choice { algorithm: "maekawa", option, value, is_default: usual }
 }
 
 const fn cost(form: Form, quorums: Quorums) -> Cost {

@@ -1,12 +1,12 @@
 //! The transition of Maekawa's algorithm to the next view.
 
 use super::{Maekawa, Waiting};
-use crate::mutex::{Access, Phase, Standing, Succession, ViewStart};
+use crate::mutex::{Access, ClientState, Phase, ViewStart, ViewTransition};
 use crate::node::NodeId;
 
-impl Succession for Maekawa {
-    fn standing(&self) -> Standing {
-        self.phase.standing_of(|Waiting { stamp, patience, .. }| Standing::Waiting {
+impl ViewTransition for Maekawa {
+    fn client_state(&self) -> ClientState {
+        self.phase.standing_of(|Waiting { stamp, patience, .. }| ClientState::Waiting {
             asked: stamp.clock,
             patience: *patience,
             access: Access::Exclusive,

@@ -1,6 +1,6 @@
 //! Tests of combining reports, and of every algorithm beginning with the result.
 
-use super::{Report, Standing, Succession, ViewStart};
+use super::{ClientState, Report, ViewStart, ViewTransition};
 use crate::effects::Effect;
 use crate::group::Epoch;
 use crate::mutex::maekawa::Form;
@@ -17,13 +17,13 @@ fn node(number: u32) -> NodeId {
     NodeId::new(number).expect("a node's number")
 }
 
-fn report(standing: Standing, clock: u64, counter: u64) -> Report {
+fn report(standing: ClientState, clock: u64, counter: u64) -> Report {
     let fence = Fence { epoch: Epoch(3), counter };
     Report { standing, floor: Floor { clock: Clock(clock), fence }, queue: Vec::new() }
 }
 
-const fn waiting(asked: u64) -> Standing {
-    Standing::Waiting { asked: Clock(asked), patience: Patience::Wait, access: Access::Exclusive }
+const fn waiting(asked: u64) -> ClientState {
+    ClientState::Waiting { asked: Clock(asked), patience: Patience::Wait, access: Access::Exclusive }
 }
 
 /// View 4 of the nodes 1 to 3, all of which were members before.
@@ -34,7 +34,7 @@ fn view() -> View {
 
 /// Node 1 is in the critical section, and node 3 has waited for longer than node 2.
 fn reports() -> BTreeMap<NodeId, Report> {
-    let inside = Standing::Inside(Access::Exclusive);
+    let inside = ClientState::Inside(Access::Exclusive);
     BTreeMap::from([
         (node(1), report(inside, 6, 2)),
         (node(2), report(waiting(7), 9, 5)),
@@ -74,19 +74,19 @@ fn a_view_without_reports_begins_idle() {
 }
 
 /// Returns the state of a waiting member after it has begun a view with those reports.
-fn begun<P: Succession>(number: u32, make: impl Fn(NodeId, Group) -> P) -> Standing {
+fn begun<P: ViewTransition>(number: u32, make: impl Fn(NodeId, Group) -> P) -> ClientState {
     let me = node(number);
     let mut member = make(me, Group::of_size(5));
     let mut effects: Vec<Effect<P>> = Vec::new();
     member.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut effects));
-    assert!(matches!(member.standing(), Standing::Waiting { .. }), "{me} waits before the view");
+    assert!(matches!(member.client_state(), ClientState::Waiting { .. }), "{me} waits before the view");
     member.resume(Time::ZERO, me, &view(), &reports(), &mut Effects::new(&mut effects));
-    member.standing()
+    member.client_state()
 }
 
 #[test]
 fn waiting_nodes_repeat_their_requests_in_order_of_age() {
-    fn keeps_order<P: Succession>(make: fn(NodeId, Group) -> P) {
+    fn keeps_order<P: ViewTransition>(make: fn(NodeId, Group) -> P) {
         assert_eq!(begun(3, make), waiting(10));
         assert_eq!(begun(2, make), waiting(11));
     }
@@ -101,7 +101,7 @@ fn waiting_nodes_repeat_their_requests_in_order_of_age() {
 
 #[test]
 fn readers_in_the_critical_section_stay_there_together() {
-    let reading = Standing::Inside(Access::Shared);
+    let reading = ClientState::Inside(Access::Shared);
     let mut reports = reports();
     reports.insert(node(1), report(reading, 6, 2));
     reports.insert(node(3), report(reading, 6, 2));
@@ -109,7 +109,7 @@ fn readers_in_the_critical_section_stay_there_together() {
         let mut reader = ReadersWriters::new(node(number), Group::of_size(3));
         let mut effects: Vec<Effect<ReadersWriters>> = Vec::new();
         reader.resume(Time::ZERO, node(number), &view(), &reports, &mut Effects::new(&mut effects));
-        assert_eq!(reader.standing(), reading);
+        assert_eq!(reader.client_state(), reading);
         assert!(effects.is_empty());
     }
 }
@@ -125,6 +125,6 @@ fn a_token_in_use_does_not_circulate_and_an_unused_one_does() {
     };
     let mut reports = reports();
     assert_eq!([1, 2, 3].map(|number| begins(number, &reports)), [(Some(true), 0), (None, 0), (None, 0)]);
-    reports.insert(node(1), report(Standing::Idle, 0, 0));
+    reports.insert(node(1), report(ClientState::Idle, 0, 0));
     assert_eq!([1, 2, 3].map(|number| begins(number, &reports)), [(Some(false), 1), (None, 0), (None, 0)]);
 }

@@ -20,8 +20,8 @@ pub const fn facts(asks: Asks) -> Facts {
 
 const fn choices(asks: Asks) -> &'static [Choice] {
     match asks {
-        Asks::All => &[Choice { of: "voting", option: "asks", value: "all", usual: true }],
-        Asks::Sequential => &[Choice { of: "voting", option: "asks", value: "sequential", usual: false }],
+        Asks::All => &[Choice { algorithm: "voting", option: "asks", value: "all", is_default: true }],
+        Asks::Sequential => &[Choice { algorithm: "voting", option: "asks", value: "sequential", is_default: false }],
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::bid::Bid;
 use super::{Config, Voting, Waiting, placement};
-use crate::mutex::{Access, Phase, Standing, Succession, ViewStart};
+use crate::mutex::{Access, ClientState, Phase, ViewStart, ViewTransition};
 use crate::node::NodeId;
 
-impl Succession for Voting {
-    fn standing(&self) -> Standing {
-        self.phase.standing_of(|Waiting { patience, .. }| Standing::waiting(*patience, Access::Exclusive))
+impl ViewTransition for Voting {
+    fn client_state(&self) -> ClientState {
+        self.phase.standing_of(|Waiting { patience, .. }| ClientState::waiting(*patience, Access::Exclusive))
     }
 
     /// Places the replicas anew, one for each member. The node in the critical section has all

@@ -431,7 +431,7 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Sink<P> for NamingSink<'_, '_
     fn note(&mut self, note: Note<'_>) {
         match note {
             Note::Rule { rule, text } => self.out.note(rule, format_args!("{}: {text}", self.name.as_ref())),
-            Note::Handed { .. } | Note::Told(_) | Note::HoldBack { .. } => self.out.pass_note(note),
+            Note::Delivered { .. } | Note::Membership(_) | Note::HoldBack { .. } => self.out.pass_note(note),
         }
     }
 }

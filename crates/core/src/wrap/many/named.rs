@@ -35,16 +35,16 @@ impl<Name, M: Describe> Describe for Named<Name, M> {
         self.inner.on_behalf_of()
     }
 
-    fn parcel(&self) -> Option<Parcel> {
-        self.inner.parcel()
+    fn payload_id(&self) -> Option<PayloadId> {
+        self.inner.payload_id()
     }
 
-    fn again(&self) -> bool {
-        self.inner.again()
+    fn is_retransmission(&self) -> bool {
+        self.inner.is_retransmission()
     }
 
-    fn wrapped(&self) -> bool {
-        self.inner.wrapped()
+    fn is_wrapped(&self) -> bool {
+        self.inner.is_wrapped()
     }
 }
 

@@ -92,18 +92,18 @@ impl<M: Describe> Describe for Frame<M> {
         }
     }
 
-    fn parcel(&self) -> Option<Parcel> {
+    fn payload_id(&self) -> Option<PayloadId> {
         match self {
-            Self::Data { pair, number, .. } => Some(Parcel { incarnation: pair.mine, number: *number }),
+            Self::Data { pair, number, .. } => Some(PayloadId { incarnation: pair.mine, number: *number }),
             Self::Ack { .. } => None,
         }
     }
 
-    fn again(&self) -> bool {
+    fn is_retransmission(&self) -> bool {
         matches!(self, Self::Data { copy: Copy::Again, .. })
     }
 
-    fn wrapped(&self) -> bool {
+    fn is_wrapped(&self) -> bool {
         true
     }
 }

@@ -59,7 +59,7 @@ use link::{AckOutcome, Arrival, Link, Unacknowledged};
 
 /// Parses the header of this file: how reliable links work, and by which rules.
 pub fn about() -> About {
-    About::of_source(include_str!("mod.rs"))
+    About::from_source(include_str!("mod.rs"))
 }
 
 /// Runs a protocol that assumes reliable first-in-first-out links over links that are not.
@@ -237,7 +237,7 @@ impl<P: Protocol> Reliable<P> {
 
     fn deliver(&mut self, now: Time, from: NodeId, number: u64, message: P::Message, out: &mut Effects<'_, Self>) {
         let incarnation = self.link(from).life;
-        out.note_handed(from, Parcel { incarnation, number });
+        out.note_delivered(from, PayloadId { incarnation, number });
         self.pass(now, Input::Message { from, message }, out);
     }
 

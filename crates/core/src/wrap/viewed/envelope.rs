@@ -50,23 +50,23 @@ impl<M: Describe, R> Describe for Envelope<M, R> {
         }
     }
 
-    fn parcel(&self) -> Option<Parcel> {
+    fn payload_id(&self) -> Option<PayloadId> {
         match &self.content {
-            Content::Inner(message) => message.parcel(),
+            Content::Inner(message) => message.payload_id(),
             Content::Report(_) => None,
         }
     }
 
-    fn again(&self) -> bool {
+    fn is_retransmission(&self) -> bool {
         match &self.content {
-            Content::Inner(message) => message.again(),
+            Content::Inner(message) => message.is_retransmission(),
             Content::Report(_) => false,
         }
     }
 
-    fn wrapped(&self) -> bool {
+    fn is_wrapped(&self) -> bool {
         match &self.content {
-            Content::Inner(message) => message.wrapped(),
+            Content::Inner(message) => message.is_wrapped(),
             Content::Report(_) => false,
         }
     }

@@ -53,7 +53,7 @@ use crate::wrap::prelude::*;
 
 /// Parses the header of this file: what views do, and by which rules.
 pub fn about() -> About {
-    About::of_source(include_str!("mod.rs"))
+    About::from_source(include_str!("mod.rs"))
 }
 
 /// How a lease affects the events of a family's algorithms.
@@ -67,7 +67,7 @@ pub trait Leased<C>: Sized {
     fn extended(until: Time) -> Option<Self>;
 
     /// Whether this command ends what the client holds, so that losing it counts as the answer.
-    fn ends(command: &C) -> bool;
+    fn is_release(command: &C) -> bool;
 }
 
 /// A protocol that can continue when its group changes.
@@ -91,7 +91,7 @@ pub trait InViews: Protocol<Durable = (), Event: Leased<<Self as Protocol>::Comm
     );
 
     /// Whether the client holds something that is valid only as long as the lease.
-    fn holds(&self) -> bool;
+    fn is_holder(&self) -> bool;
 
     /// Forgets what the client holds, because the stay has ended. Pending requests of the client
     /// stay pending. `ends` is whether the client had already asked to release it.
@@ -101,15 +101,15 @@ pub trait InViews: Protocol<Durable = (), Event: Leased<<Self as Protocol>::Comm
     fn lost(&self) -> Self::Event;
 
     /// Whether the node has nothing left to do in its group, so that it asks to leave, for good.
-    fn departs(&self) -> bool {
+    fn wants_to_leave(&self) -> bool {
         false
     }
 
     /// Called when the lease is renewed after it had ended: the node acts again.
-    fn thaw(&mut self, _now: Time, _out: &mut Effects<'_, Self>) {}
+    fn lease_renewed(&mut self, _now: Time, _out: &mut Effects<'_, Self>) {}
 
     /// Maximum number of commands that are queued until the node acts.
-    fn keeps(&self) -> usize {
+    fn max_queued_commands(&self) -> usize {
         usize::MAX
     }
 
@@ -262,12 +262,12 @@ impl<P: InViews> Viewed<P> {
     /// entry that has ended counts as done.
     fn end_stay(&mut self, view: &View, out: &mut Effects<'_, Self>) {
         out.note("VW-5", format_args!("is out: {view} does not contain it"));
-        if self.inner.holds() {
+        if self.inner.is_holder() {
             out.emit(self.inner.lost());
-            let end = self.queued.iter().position(P::Event::ends);
+            let end = self.queued.iter().position(P::Event::is_release);
             end.map(|place| self.queued.remove(place));
             self.inner.forget(*self.me, end.is_some());
-        } else if self.inner.departs() {
+        } else if self.inner.wants_to_leave() {
             self.inner.forget(*self.me, true);
         }
         self.until = None;
@@ -291,10 +291,10 @@ impl<P: InViews> Viewed<P> {
             if self.acts(now) {
                 let epoch = self.view.as_ref().map(View::epoch).unwrap_or_default();
                 let mut sink = ViewedSink { epoch, until: self.until, out };
-                self.inner.thaw(now, &mut Effects::new(&mut sink));
+                self.inner.lease_renewed(now, &mut Effects::new(&mut sink));
             }
         }
-        if let Some(event) = P::Event::extended(until).filter(|_| self.inner.holds()) {
+        if let Some(event) = P::Event::extended(until).filter(|_| self.inner.is_holder()) {
             out.emit(event);
         }
     }
@@ -343,7 +343,7 @@ impl<P: InViews> Viewed<P> {
 
     /// VW-8. The queue is limited by the inner protocol; a node that acts empties it at once.
     fn enqueue(&mut self, now: Time, command: P::Command, out: &mut Effects<'_, Self>) {
-        let is_full = !self.acts(now) && self.queued.len() >= self.inner.keeps();
+        let is_full = !self.acts(now) && self.queued.len() >= self.inner.max_queued_commands();
         match is_full.then(|| self.inner.refused(&command)).flatten() {
             Some(event) => out.emit(event),
             None => self.queued.push_back(command),
@@ -374,11 +374,13 @@ impl<P: InViews> Viewed<P> {
     /// VW-3. No node starts without a lease.
     fn start(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let (ViewPhase::Gathering(reports), Some(view)) = (&self.phase, &self.view) else { return };
-        if !self.has_lease(now) || !view.veterans().all(|node| reports.contains_key(&node)) {
+        if !self.has_lease(now) || !view.continuing_members().all(|node| reports.contains_key(&node)) {
             return;
         }
-        let reports: BTreeMap<_, _> =
-            view.veterans().filter_map(|node| reports.get(&node).map(|report| (node, report.clone()))).collect();
+        let reports: BTreeMap<_, _> = view
+            .continuing_members()
+            .filter_map(|node| reports.get(&node).map(|report| (node, report.clone())))
+            .collect();
         let view = view.clone();
         out.note("VW-3", format_args!("begins in {view}, with {} reports", reports.len()));
         self.phase = ViewPhase::Acting;

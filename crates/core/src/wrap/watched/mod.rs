@@ -53,7 +53,7 @@ use pace::Pace;
 
 /// Parses the header of this file: how failure detection works, and by which rules.
 pub fn about() -> About {
-    About::of_source(include_str!("mod.rs"))
+    About::from_source(include_str!("mod.rs"))
 }
 
 /// When silence becomes suspicion.
@@ -79,7 +79,7 @@ pub enum Detector {
 
 impl Detector {
     /// The default number of gaps that an accrual detector remembers.
-    pub const USUAL_WINDOW: u16 = 200;
+    pub const DEFAULT_WINDOW: u16 = 200;
 
     /// The detector that makes no mistake in a group of this size with these bounds. A node may
     /// have to handle one input of every other node before it sends its own heartbeat.
@@ -90,7 +90,7 @@ impl Detector {
 
     /// An accrual detector with this threshold.
     pub const fn accrual(period: Duration, threshold: Threshold) -> Self {
-        Self::Accrual { period, threshold, window: Self::USUAL_WINDOW }
+        Self::Accrual { period, threshold, window: Self::DEFAULT_WINDOW }
     }
 
     /// The time from one heartbeat to the next.

@@ -66,25 +66,25 @@ impl<M: Describe> Describe for Signal<M> {
         }
     }
 
-    fn parcel(&self) -> Option<Parcel> {
+    fn payload_id(&self) -> Option<PayloadId> {
         match self {
             Self::Beat { .. } => None,
-            Self::Inner { message, .. } => message.parcel(),
+            Self::Inner { message, .. } => message.payload_id(),
         }
     }
 
-    fn again(&self) -> bool {
+    fn is_retransmission(&self) -> bool {
         match self {
             Self::Beat { .. } => false,
-            Self::Inner { message, .. } => message.again(),
+            Self::Inner { message, .. } => message.is_retransmission(),
         }
     }
 
     /// A heartbeat gives the inner protocol no information that it could pass on.
-    fn wrapped(&self) -> bool {
+    fn is_wrapped(&self) -> bool {
         match self {
             Self::Beat { .. } => true,
-            Self::Inner { message, .. } => message.wrapped(),
+            Self::Inner { message, .. } => message.is_wrapped(),
         }
     }
 }

@@ -23,15 +23,15 @@ const STEP: u32 = 250;
 
 impl Threshold {
     /// The lowest threshold: any silence longer than the mean gap is suspicious.
-    pub const LEAST: Self = Self(FIRST);
+    pub const MIN: Self = Self(FIRST);
     /// The highest threshold.
-    pub const MOST: Self = Self(FIRST + STEP * (DEVIATIONS.len() as u32 - 1));
+    pub const MAX: Self = Self(FIRST + STEP * (DEVIATIONS.len() as u32 - 1));
     /// The default threshold, for groups on one network.
-    pub const USUAL: Self = Self(8_000);
+    pub const DEFAULT: Self = Self(8_000);
 
     /// The threshold in thousandths; `None` if it is out of range.
     pub const fn from_thousandths(thousandths: u32) -> Option<Self> {
-        if thousandths < Self::LEAST.0 || thousandths > Self::MOST.0 { None } else { Some(Self(thousandths)) }
+        if thousandths < Self::MIN.0 || thousandths > Self::MAX.0 { None } else { Some(Self(thousandths)) }
     }
 
     /// The threshold in thousandths.
@@ -56,7 +56,7 @@ impl Threshold {
         let (Some(&low), Some(&high)) =
             (above.checked_sub(1).and_then(|place| DEVIATIONS.get(place)), DEVIATIONS.get(above))
         else {
-            return if above == 0 { 0 } else { Self::MOST.0 };
+            return if above == 0 { 0 } else { Self::MAX.0 };
         };
         let part = (deviations - low) * u64::from(STEP) / (high - low);
         // Both casts are safe: there are 79 entries, and `part` is less than a step.
@@ -66,7 +66,7 @@ impl Threshold {
 
 impl Default for Threshold {
     fn default() -> Self {
-        Self::USUAL
+        Self::DEFAULT
     }
 }
 

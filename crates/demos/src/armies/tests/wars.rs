@@ -66,7 +66,7 @@ fn for_each_bound_some_run_without_bounds_on_delay_exceeds_it() {
                 assert!(gap > within, "{gap} {within}");
                 // The run shows the cause: the order took longer than the bound.
                 let waits = timeline.entries.iter().filter_map(|entry| match &entry.what {
-                    What::Heard { kind, sent } if kind == "attack" => Some(entry.time.since(*sent)),
+                    What::Received { kind, sent } if kind == "attack" => Some(entry.time.since(*sent)),
                     _ => None,
                 });
                 assert!(waits.max() >= Some(gap));
@@ -126,7 +126,7 @@ fn a_seed_determines_the_run_and_the_guarantee_holds() {
             let leader = if strengths[1] > strengths[0] { ARMIES[1] } else { ARMIES[0] };
             assert_eq!(timeline.leaders(), [Some(leader); 2]);
             for entry in &timeline.entries {
-                if let What::Heard { sent, .. } = entry.what {
+                if let What::Received { sent, .. } = entry.what {
                     let took = entry.time.since(sent);
                     assert!(delay.earliest <= took && took <= delay.latest);
                 }

@@ -3,7 +3,7 @@
 
 use crate::berkeley::{Berkeley, Event, Message, Round, Shift, Terms, Timer};
 use expect_test::expect;
-use quorate_core::election::bully::{self, Heard, Word};
+use quorate_core::election::bully::{self, Kind, SavedEpoch};
 use quorate_core::election::{Bounds, Bully, Command, Plan};
 use quorate_core::{
     Class, Describe, Duration, Effect, Effects, Epoch, Incarnation, Input, NodeId, Note, Protocol, Sink, Time,
@@ -81,7 +81,7 @@ impl Harness {
     }
 
     fn start(&mut self, at: i64, incarnation: Incarnation) {
-        self.step(at, Input::Start { durable: Heard::default(), incarnation });
+        self.step(at, Input::Start { durable: SavedEpoch::default(), incarnation });
         self.trace.clear();
     }
 
@@ -132,7 +132,7 @@ fn adjust(epoch: u64, number: u64, by: i64) -> Message<bully::Message> {
 }
 
 fn coordinator(epoch: u64) -> Message<bully::Message> {
-    Message::Election(bully::Message { word: Word::Coordinator, epoch: Epoch(epoch) })
+    Message::Election(bully::Message { kind: Kind::Coordinator, epoch: Epoch(epoch) })
 }
 
 /// The highest of three nodes, which leads from the instant 0 of its clock on.

@@ -1,6 +1,6 @@
 //! Whole scenarios: clocks that are off, with and without faults.
 
-use crate::berkeley::{BerkeleyError, Milestone, Report, RoundSeen, Scenario, What, run};
+use crate::berkeley::{BerkeleyError, Milestone, Report, RoundReport, Scenario, What, run};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::settings::{Latency, Ppm};
 
@@ -110,7 +110,7 @@ fn the_next_leader_brings_the_spread_down_again() {
     for seed in 1..=20 {
         let (scenario, report) = of_seed(seed, &fast);
         let next = find(&report, |what| matches!(what, What::Elected { without: Some(_), .. }));
-        let after = |round: &&RoundSeen| round.leader == node(4);
+        let after = |round: &&RoundReport| round.leader == node(4);
         let first = report.rounds.iter().find(after).expect("a round of the next leader");
         assert!(next.spread > Duration::from_millis(10), "seed {seed}: {next:?}");
         assert!(first.after.is_some_and(|after| after <= scenario.uncertainty()), "seed {seed}: {first:?}");

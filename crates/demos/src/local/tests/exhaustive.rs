@@ -66,7 +66,7 @@ fn every_schedule_replays_to_its_ending() {
     for locking in LOCKINGS.into_iter().chain([Locking::TestThenSet]) {
         let race = Race::new(locking);
         for (value, ending) in explore(&race).endings {
-            let Run { schedule, end, counter, .. } = race.play(&ending.schedule);
+            let Run { schedule, end, counter, .. } = race.run_schedule(&ending.schedule);
             assert_eq!((schedule, end, counter), (ending.schedule, End::Over, value), "{locking}");
         }
     }
@@ -98,7 +98,7 @@ proptest! {
         let run = race.run(|ready| { turn += 1; choices.next().unwrap_or(turn) % ready.len() }, 1_000);
         prop_assert_eq!(run.end, End::Over);
         prop_assert!(explore(&race).endings.contains_key(&run.counter));
-        prop_assert_eq!(race.play(&run.schedule), run);
+        prop_assert_eq!(race.run_schedule(&run.schedule), run);
     }
 
     /// An invalid schedule ends the run at its first invalid step.
@@ -108,7 +108,7 @@ proptest! {
         threads in prop::collection::vec(0..4_usize, 0..40),
     ) {
         let schedule = Schedule(threads.into_iter().map(Thread::from_index).collect::<Vec<_>>());
-        let run = Race::new(locking).play(&schedule);
+        let run = Race::new(locking).run_schedule(&schedule);
         prop_assert!(schedule.0.starts_with(&run.schedule.0));
     }
 }

@@ -14,7 +14,7 @@ fn check(locking: Locking, schedule: &str, expected: Expect) {
 fn trace(race: &Race, schedule: &str) -> String {
     let numbers = schedule.split_whitespace().map(|word| word.parse::<usize>().expect("a thread's number"));
     let schedule = Schedule(numbers.map(|number| Thread::from_index(number - 1)).collect());
-    let run = race.play(&schedule);
+    let run = race.run_schedule(&schedule);
     let steps: String = run.steps.iter().map(|step| format!("{step}\n")).collect();
     let left = schedule.0.len() - run.steps.len();
     let end = match run.end {
@@ -192,7 +192,7 @@ fn unlocked_the_counter_can_be_4_5_or_6() {
     let outcomes = explore(&Race::new(Locking::None));
     assert_eq!(values(&outcomes), [(4, 9), (5, 2), (6, 9)]);
     assert!(outcomes.two_inside.is_some() && outcomes.stuck.is_none());
-    assert!(!outcomes.are_only(5));
+    assert!(!outcomes.always_end_with(5));
 }
 
 #[test]
@@ -200,8 +200,8 @@ fn with_any_lock_the_counter_is_5_and_threads_exclude_each_other() {
     for locking in LOCKINGS.into_iter().filter(|locking| locking.protects()) {
         let race = Race::new(locking);
         let outcomes = explore(&race);
-        assert!(outcomes.are_only(5), "{locking}: {outcomes:?}");
-        assert_eq!(race.right(), 5);
+        assert!(outcomes.always_end_with(5), "{locking}: {outcomes:?}");
+        assert_eq!(race.expected(), 5);
     }
 }
 
@@ -209,7 +209,7 @@ fn with_any_lock_the_counter_is_5_and_threads_exclude_each_other() {
 fn with_a_flag_that_is_tested_and_then_set_stores_are_lost() {
     let outcomes = explore(&Race::new(Locking::TestThenSet));
     assert_eq!(outcomes.endings.keys().copied().collect::<Vec<_>>(), [4, 5, 6]);
-    assert!(outcomes.two_inside.is_some() && !outcomes.are_only(5));
+    assert!(outcomes.two_inside.is_some() && !outcomes.always_end_with(5));
 }
 
 /// A third thread can be quicker than one that was woken.
@@ -217,7 +217,7 @@ fn with_a_flag_that_is_tested_and_then_set_stores_are_lost() {
 fn locks_hold_for_three_threads() {
     for locking in LOCKINGS {
         let outcomes = explore(&Race::of(locking, 0, &[1, 2, 4]));
-        assert_eq!(outcomes.are_only(7), locking.protects(), "{locking}: {outcomes:?}");
+        assert_eq!(outcomes.always_end_with(7), locking.protects(), "{locking}: {outcomes:?}");
     }
     let unlocked = explore(&Race::of(Locking::None, 0, &[1, 2, 4]));
     assert_eq!(unlocked.endings.keys().copied().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7], "any store can be lost");
@@ -227,7 +227,7 @@ fn locks_hold_for_three_threads() {
 fn one_thread_alone_has_one_outcome() {
     for locking in LOCKINGS.into_iter().chain([Locking::TestThenSet]) {
         let outcomes = explore(&Race::of(locking, 5, &[1]));
-        assert!(outcomes.are_only(6), "{locking}: {outcomes:?}");
+        assert!(outcomes.always_end_with(6), "{locking}: {outcomes:?}");
         assert_eq!(values(&outcomes), [(6, 1)]);
     }
 }
@@ -236,7 +236,7 @@ fn one_thread_alone_has_one_outcome() {
 #[test]
 fn a_race_without_threads_is_over() {
     let outcomes = explore(&Race::of(Locking::None, 5, &[]));
-    assert!(outcomes.are_only(5) && outcomes.states == 1 && outcomes.transitions == 0);
+    assert!(outcomes.always_end_with(5) && outcomes.states == 1 && outcomes.transitions == 0);
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn point() -> impl Strategy<Value = Point> {
     (value(), value(), any::<bool>(), option::of((value(), value()))).prop_map(|(x, y, is_ring, range)| {
         let point = if is_ring { Point::new(x, y).ring() } else { Point::new(x, y) };
         // Ranges have their ends in order.
-        range.map_or(point, |(one, other)| point.reach(one.min(other), other.max(one)))
+        range.map_or(point, |(one, other)| point.range(one.min(other), other.max(one)))
     })
 }
 

@@ -14,7 +14,7 @@ pub(crate) use script::{Action, Script, header};
 
 use quorate_core::{NodeId, Time};
 use quorate_draw::scene::Heading;
-use quorate_draw::sketch::{Options, Sketch};
+use quorate_draw::sketch::{Options, SceneBuilder};
 use quorate_draw::{Drawing, Scene, Window};
 use quorate_journal::role::Role;
 
@@ -41,12 +41,12 @@ pub(crate) fn heading(nodes: usize) -> Heading {
     }
 }
 
-pub(crate) fn sketch(nodes: usize, window: Window) -> Sketch<String, String> {
+pub(crate) fn sketch(nodes: usize, window: Window) -> SceneBuilder<String, String> {
     let options = Options { window, max_steps: 10_000, ..Options::default() };
-    Sketch::new(&header(nodes), heading(nodes), script::roles, options)
+    SceneBuilder::new(&header(nodes), heading(nodes), script::roles, options)
 }
 
-pub(crate) fn scene<C: std::fmt::Display, E: std::fmt::Display>(sketch: Sketch<C, E>) -> Scene {
+pub(crate) fn scene<C: std::fmt::Display, E: std::fmt::Display>(sketch: SceneBuilder<C, E>) -> Scene {
     match sketch.finish() {
         Drawing::Scene(scene) => *scene,
         Drawing::Overview(_) => panic!("expected a scene, got an overview"),

@@ -9,7 +9,7 @@ use quorate_core::wrap::{Reliable, Retransmission};
 use quorate_core::{Duration, Group, NodeId, Span, Time, WriteOf};
 use quorate_draw::Window;
 use quorate_draw::scene::Scene;
-use quorate_draw::sketch::{Options, Sketch};
+use quorate_draw::sketch::{Options, SceneBuilder};
 use quorate_journal::Recordable;
 use quorate_journal::moment::Observer;
 use quorate_journal::settings::{Chance, Latency, TimedFault};
@@ -95,13 +95,13 @@ impl MutexRun {
         observed
     }
 
-    pub(crate) fn sketch(&self, name: &str, window: Window) -> Sketch<Command, Event> {
+    pub(crate) fn sketch(&self, name: &str, window: Window) -> SceneBuilder<Command, Event> {
         let nodes = self.setup.nodes;
         let mut heading = super::heading(nodes);
         heading.algorithm = name.into();
         heading.detail = format!("seed {}", self.setup.seed);
         let options = Options { window, max_steps: 10_000, ..Options::default() };
-        Sketch::new(&super::header(nodes), heading, Mutex::stands, options)
+        SceneBuilder::new(&super::header(nodes), heading, Mutex::role_after, options)
     }
 
     pub(crate) fn scene(&self) -> Scene {

@@ -1,7 +1,7 @@
 //! Scripts: a list of actions by nodes and faults, replayed to any observer.
 
-use quorate_core::{Class, Epoch, Group, Incarnation, NodeId, Parcel, Span, Stay, Time, View};
-use quorate_journal::moment::{Done, Happening, Loss, MessageId, Moment, Observer, Sent, Taken};
+use quorate_core::{Class, Epoch, Group, Incarnation, NodeId, PayloadId, Span, Stay, Time, View};
+use quorate_journal::moment::{Loss, MessageId, Moment, ObservedEffect, ObservedInput, Observer, Sent, WorldEvent};
 use quorate_journal::record::{FORMAT, Header};
 use quorate_journal::role::Role;
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ struct InFlight {
     id: MessageId,
     to: NodeId,
     kind: String,
-    parcel: Option<Parcel>,
+    parcel: Option<PayloadId>,
 }
 
 impl<O: Observer<String, String>> Script<O> {
@@ -94,51 +94,53 @@ impl<O: Observer<String, String>> Script<O> {
                 self.stepping = None;
             }
             Action::Start(id, life) => {
-                self.input(node(*id), Taken::Start { incarnation: Incarnation(*life), blank: false });
+                self.input(node(*id), ObservedInput::Start { incarnation: Incarnation(*life), blank: false });
             }
-            Action::Command(id, text) => self.input(node(*id), Taken::Command(text)),
-            Action::Timer(id) => self.input(node(*id), Taken::Timer(&"tick")),
+            Action::Command(id, text) => self.input(node(*id), ObservedInput::Command(text)),
+            Action::Timer(id) => self.input(node(*id), ObservedInput::Timer(&"tick")),
             Action::View(id, epoch, members) => {
                 let stay = |(id, life, since): &(u32, u64, u64)| {
                     (node(*id), Stay { incarnation: Incarnation(*life), since: Epoch(*since) })
                 };
                 let view = View::new(Epoch(*epoch), members.iter().map(stay));
-                self.input(node(*id), Taken::View(&view));
+                self.input(node(*id), ObservedInput::View(&view));
             }
             Action::Lease(id, millis) => {
                 let until = Time::from_nanos(self.time.nanos() + millis * 1_000_000);
-                self.input(node(*id), Taken::Lease(until));
+                self.input(node(*id), ObservedInput::Lease(until));
             }
-            Action::Saved(id) => self.input(node(*id), Taken::Saved(1)),
+            Action::Saved(id) => self.input(node(*id), ObservedInput::Saved(1)),
             Action::Deliver(which) => self.deliver(*which, true),
             Action::Hold(which) => self.deliver(*which, false),
-            Action::Hand(from, number) => self.effect(Done::Handed { from: node(*from), parcel: parcel(*number) }),
+            Action::Hand(from, number) => {
+                self.effect(ObservedEffect::Delivered { from: node(*from), parcel: parcel(*number) })
+            }
             Action::Send(to, kind, class) => self.send(node(*to), kind, *class, None),
             Action::Parcel(to, kind, number) => self.send(node(*to), kind, Class::Algorithm, Some(parcel(*number))),
             Action::Multicast(kind) => self.multicast(kind, None),
             Action::Labelled(label) => self.multicast("data", Some(label)),
             Action::Queue(count, names) => {
-                self.effect(Done::HoldBack { count: *count, names: format_args!("{names}") });
+                self.effect(ObservedEffect::HoldBack { count: *count, names: format_args!("{names}") });
             }
-            Action::Rule(rule, text) => self.effect(Done::Rule { rule, text: format_args!("{text}") }),
-            Action::Emit(text) => self.effect(Done::Emit(text)),
-            Action::Set => self.effect(Done::SetTimer { timer: &"tick", span: Span::between(ms(1), ms(2)) }),
+            Action::Rule(rule, text) => self.effect(ObservedEffect::Rule { rule, text: format_args!("{text}") }),
+            Action::Emit(text) => self.effect(ObservedEffect::Emit(text)),
+            Action::Set => self.effect(ObservedEffect::SetTimer { timer: &"tick", span: Span::between(ms(1), ms(2)) }),
             Action::Lose(which, why) => {
                 if let Some(InFlight { id, to, .. }) = self.take(*which) {
-                    self.world(Happening::Lost { id, to, why: *why });
+                    self.world(WorldEvent::Lost { id, to, why: *why });
                 }
             }
             Action::Double(which) => {
                 if let Some(message) = self.in_flight.get(*which).cloned() {
-                    self.world(Happening::Duplicated { id: message.id });
+                    self.world(WorldEvent::Duplicated { id: message.id });
                     self.in_flight.push(message);
                 }
             }
-            Action::Crash(id) => self.world(Happening::Crashed { node: node(*id), lost_writes: 0 }),
-            Action::End(id) => self.world(Happening::Ended { node: node(*id) }),
-            Action::Pause(id) => self.world(Happening::Paused { node: node(*id) }),
-            Action::Resume(id) => self.world(Happening::Resumed { node: node(*id) }),
-            Action::Change(text) => self.world(Happening::Changed { text }),
+            Action::Crash(id) => self.world(WorldEvent::Crashed { node: node(*id), lost_writes: 0 }),
+            Action::End(id) => self.world(WorldEvent::Ended { node: node(*id) }),
+            Action::Pause(id) => self.world(WorldEvent::Paused { node: node(*id) }),
+            Action::Resume(id) => self.world(WorldEvent::Resumed { node: node(*id) }),
+            Action::Change(text) => self.world(WorldEvent::Changed { text }),
         }
     }
 
@@ -149,9 +151,9 @@ impl<O: Observer<String, String>> Script<O> {
     fn deliver(&mut self, which: usize, hand: bool) {
         let Some(InFlight { id, to, kind, parcel }) = self.take(which) else { return };
         let wrapped = parcel.is_some();
-        self.input(to, Taken::Message { id, kind: &kind, wrapped, life: Incarnation::FIRST });
+        self.input(to, ObservedInput::Message { id, kind: &kind, wrapped, life: Incarnation::FIRST });
         if let Some(parcel) = parcel.filter(|_| hand) {
-            self.effect(Done::Handed { from: id.sender, parcel });
+            self.effect(ObservedEffect::Delivered { from: id.sender, parcel });
         }
     }
 
@@ -163,7 +165,7 @@ impl<O: Observer<String, String>> Script<O> {
         Some(id)
     }
 
-    fn send(&mut self, to: NodeId, kind: &str, class: Class, parcel: Option<Parcel>) {
+    fn send(&mut self, to: NodeId, kind: &str, class: Class, parcel: Option<PayloadId>) {
         let Some(id) = self.next_id(1) else { return };
         let sent = Sent {
             id,
@@ -172,11 +174,11 @@ impl<O: Observer<String, String>> Script<O> {
             class,
             on_behalf_of: None,
             bytes: 1,
-            parcel,
-            again: class == Class::Control && parcel.is_some(),
+            payload_id: parcel,
+            is_retransmission: class == Class::Control && parcel.is_some(),
             body: &kind,
         };
-        self.effect(Done::Send { to, sent });
+        self.effect(ObservedEffect::Send { to, sent });
         self.in_flight.push(InFlight { id, to, kind: kind.into(), parcel });
     }
 
@@ -186,32 +188,42 @@ impl<O: Observer<String, String>> Script<O> {
         let class = Class::Algorithm;
         let label = label.map(|label| label as &dyn std::fmt::Display);
         let (on_behalf_of, parcel, again) = Default::default();
-        let sent = Sent { id, kind, label, class, on_behalf_of, bytes: 1, parcel, again, body: &kind };
-        self.effect(Done::Multicast { to: &group, sent });
+        let sent = Sent {
+            id,
+            kind,
+            label,
+            class,
+            on_behalf_of,
+            bytes: 1,
+            payload_id: parcel,
+            is_retransmission: again,
+            body: &kind,
+        };
+        self.effect(ObservedEffect::Multicast { to: &group, sent });
         for (to, id) in quorate_journal::moment::receivers(&group, id) {
             self.in_flight.push(InFlight { id, to, kind: kind.into(), parcel: None });
         }
     }
 
-    fn input(&mut self, node: NodeId, input: Taken<'_, String>) {
+    fn input(&mut self, node: NodeId, input: ObservedInput<'_, String>) {
         self.stepping = Some(node);
         self.observer.observe(&Moment::Input { time: self.time, now: self.time, node, input });
     }
 
-    fn effect(&mut self, effect: Done<'_, String>) {
+    fn effect(&mut self, effect: ObservedEffect<'_, String>) {
         if let Some(node) = self.stepping {
             self.observer.observe(&Moment::Effect { time: self.time, node, effect });
         }
     }
 
-    fn world(&mut self, what: Happening<'_>) {
+    fn world(&mut self, what: WorldEvent<'_>) {
         self.stepping = None;
         self.observer.observe(&Moment::World { time: self.time, what });
     }
 }
 
-fn parcel(number: u64) -> Parcel {
-    Parcel { incarnation: Incarnation::FIRST, number }
+fn parcel(number: u64) -> PayloadId {
+    PayloadId { incarnation: Incarnation::FIRST, number }
 }
 
 fn ms(millis: u64) -> quorate_core::Duration {
@@ -221,10 +233,16 @@ fn ms(millis: u64) -> quorate_core::Duration {
 /// A node waits after `acquire`, is chosen after `ENTERS` and idle after `LEAVES`.
 pub(crate) fn roles(moment: &Moment<'_, String, String>, _before: &[Role]) -> Option<(NodeId, Role)> {
     match moment {
-        Moment::Input { node, input: Taken::Command(text), .. } if *text == "acquire" => Some((*node, Role::Waiting)),
-        Moment::Effect { node, effect: Done::Emit(text), .. } if *text == "ENTERS" => Some((*node, Role::Chosen)),
-        Moment::Effect { node, effect: Done::Emit(text), .. } if *text == "LEAVES" => Some((*node, Role::Idle)),
-        Moment::World { what: Happening::Crashed { node, .. } | Happening::Ended { node }, .. } => {
+        Moment::Input { node, input: ObservedInput::Command(text), .. } if *text == "acquire" => {
+            Some((*node, Role::Waiting))
+        }
+        Moment::Effect { node, effect: ObservedEffect::Emit(text), .. } if *text == "ENTERS" => {
+            Some((*node, Role::Chosen))
+        }
+        Moment::Effect { node, effect: ObservedEffect::Emit(text), .. } if *text == "LEAVES" => {
+            Some((*node, Role::Idle))
+        }
+        Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
             Some((*node, Role::Idle))
         }
         Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,

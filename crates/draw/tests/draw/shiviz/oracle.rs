@@ -2,7 +2,7 @@
 
 use quorate_core::NodeId;
 use quorate_draw::Window;
-use quorate_journal::moment::{Done, Happening, MessageId, Moment, Observer, Taken, receivers};
+use quorate_journal::moment::{MessageId, Moment, ObservedEffect, ObservedInput, Observer, WorldEvent, receivers};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An event, by its line number.
@@ -79,18 +79,20 @@ impl Observer<String, String> for Oracle {
         match moment {
             Moment::Input { node, input, .. } => {
                 let (quiet, received) = match input {
-                    Taken::Message { id, .. } => (false, self.messages.get(id).cloned().unwrap_or_default()),
-                    Taken::Start { incarnation, .. } => (incarnation.0 == 0, Past::new()),
-                    Taken::Timer(_) | Taken::Saved(_) => (true, Past::new()),
+                    ObservedInput::Message { id, .. } => (false, self.messages.get(id).cloned().unwrap_or_default()),
+                    ObservedInput::Start { incarnation, .. } => (incarnation.0 == 0, Past::new()),
+                    ObservedInput::Timer(_) | ObservedInput::Saved(_) => (true, Past::new()),
                     _ => (false, Past::new()),
                 };
                 self.node(*node, shown, quiet, received);
             }
             Moment::Effect { node, effect, .. } => {
                 let (ids, seen) = match effect {
-                    Done::Send { sent, .. } => (vec![sent.id], true),
-                    Done::Multicast { to, sent } => (receivers(to, sent.id).map(|(_, id)| id).collect(), true),
-                    Done::SetTimer { .. } => (Vec::new(), false),
+                    ObservedEffect::Send { sent, .. } => (vec![sent.id], true),
+                    ObservedEffect::Multicast { to, sent } => {
+                        (receivers(to, sent.id).map(|(_, id)| id).collect(), true)
+                    }
+                    ObservedEffect::SetTimer { .. } => (Vec::new(), false),
                     _ => (Vec::new(), true),
                 };
                 ids.into_iter().for_each(|id| self.sends(*node, id));
@@ -99,27 +101,27 @@ impl Observer<String, String> for Oracle {
                 }
             }
             Moment::World { what, .. } => match what {
-                Happening::Lost { id, to, .. } => {
+                WorldEvent::Lost { id, to, .. } => {
                     let seen = self.window.has(id.sender) || self.window.has(*to);
                     if shown && seen {
                         let received = self.messages.get(id).cloned().unwrap_or_default();
                         self.world(true, received);
                     }
                 }
-                Happening::Duplicated { id } => {
+                WorldEvent::Duplicated { id } => {
                     if shown && self.window.has(id.sender) {
                         self.world(true, Past::new());
                     }
                 }
-                Happening::Changed { .. } => {
+                WorldEvent::Changed { .. } => {
                     if shown {
                         self.world(true, Past::new());
                     }
                 }
-                Happening::Crashed { node, .. }
-                | Happening::Ended { node }
-                | Happening::Paused { node }
-                | Happening::Resumed { node } => self.node(*node, shown, false, Past::new()),
+                WorldEvent::Crashed { node, .. }
+                | WorldEvent::Ended { node }
+                | WorldEvent::Paused { node }
+                | WorldEvent::Resumed { node } => self.node(*node, shown, false, Past::new()),
             },
         }
     }

@@ -79,7 +79,7 @@ pub(crate) fn found<D: Savable>(durable: AnyDurable) -> D {
 }
 
 pub(crate) fn codec<D: Savable>() -> AnyCodec {
-    AnyCodec::of::<SavingProtocol<D>>()
+    AnyCodec::for_protocol::<SavingProtocol<D>>()
 }
 
 pub(crate) fn read_back(durable: &AnyDurable) -> AnyDurable {

@@ -2,7 +2,7 @@
 //! and properties of all clients' states.
 
 use quorate_core::NodeId;
-use quorate_core::deadlock::{Agent, Graph, Need, Spell};
+use quorate_core::deadlock::{Agent, Graph, Need, WaitId};
 
 pub(super) const MAX_SITES: usize = 4;
 /// Maximum number of resources, each at its own site.
@@ -43,22 +43,22 @@ impl ClientState {
         Self { resources: small(resources as u64), ..Self::default() }
     }
 
-    pub(super) fn waits(&mut self, wait_id: Spell, on: u64, any: bool) {
+    pub(super) fn waits(&mut self, wait_id: WaitId, on: u64, any: bool) {
         (self.wait_id, self.on, self.any) = (small(wait_id.0), (on & 0xf) as u8, any);
     }
 
-    pub(super) fn end_wait(&mut self, aborted: Option<Spell>) {
+    pub(super) fn end_wait(&mut self, aborted: Option<WaitId>) {
         (self.on, self.victim) = (0, false);
         if let Some(wait_id) = aborted {
             self.aborted = small(wait_id.0);
         }
     }
 
-    pub(super) fn answers(&mut self, site: NodeId, wait_id: Spell) {
+    pub(super) fn answers(&mut self, site: NodeId, wait_id: WaitId) {
         self.settled.get_mut(site.index()).into_iter().for_each(|settled| *settled = small(wait_id.0));
     }
 
-    pub(super) fn set_holder(&mut self, holder: NodeId, fence: Spell) {
+    pub(super) fn set_holder(&mut self, holder: NodeId, fence: WaitId) {
         (self.holder, self.fence) = (Some((holder.index() & 3) as u8), small(fence.0));
     }
 
@@ -66,11 +66,11 @@ impl ClientState {
         self.holder = None;
     }
 
-    pub(super) fn record_received(&mut self, resource: usize, fence: Spell) {
+    pub(super) fn record_received(&mut self, resource: usize, fence: WaitId) {
         self.received.get_mut(resource).into_iter().for_each(|received| *received = small(fence.0));
     }
 
-    pub(super) fn record_returned(&mut self, resource: usize, fence: Spell) {
+    pub(super) fn record_returned(&mut self, resource: usize, fence: WaitId) {
         self.returned.get_mut(resource).into_iter().for_each(|returned| *returned = small(fence.0));
     }
 

@@ -5,7 +5,7 @@ mod processes;
 
 pub use processes::Requesters;
 
-use crate::check::{CheckSpec, CheckedFamily, HabitArgs};
+use crate::check::{BehaviorArgs, CheckSpec, CheckedFamily};
 use crate::deadlock::run::{Asking, Taking};
 use crate::deadlock::{Deadlock, DeadlockError, Settings, asking, plan};
 use crate::error::LabError;
@@ -15,20 +15,20 @@ use quorate_check::CheckError;
 
 /// The behaviour of processes in a check.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Waits {
+pub struct WaitBehavior {
     /// The settings of a run. The checker explores every order of requests and releases.
     pub settings: Settings,
 }
 
 impl CheckedFamily for Deadlock {
-    type Habits = Waits;
-    type Crowd = Requesters;
+    type Behavior = WaitBehavior;
+    type CheckClients = Requesters;
 
     fn run_settings(check: &CheckSpec<Self>) -> Settings {
-        check.habits.settings.clone()
+        check.behavior.settings.clone()
     }
 
-    fn crowd(check: &CheckSpec<Self>) -> Result<Requesters, LabError> {
+    fn check_clients(check: &CheckSpec<Self>) -> Result<Requesters, LabError> {
         let spec = check.spec();
         let settings = &spec.settings;
         let is_one_each = settings.processes.is_none_or(|processes| processes == spec.nodes);
@@ -43,7 +43,7 @@ impl CheckedFamily for Deadlock {
         Requesters::new(spec.nodes, resources, rounds, (asking, fan_out, in_order), resolves).map_err(CheckError::into)
     }
 
-    fn habits(args: &HabitArgs, _nodes: usize) -> Result<Waits, LabError> {
+    fn behavior(args: &BehaviorArgs, _nodes: usize) -> Result<WaitBehavior, LabError> {
         if let Some(option) = args.deadlock.not_applicable_to_checks() {
             return Err(DeadlockError::NotInChecks { option }.into());
         }
@@ -52,15 +52,15 @@ impl CheckedFamily for Deadlock {
         if one_by_one && args.deadlock.has_fan_out() {
             return Err(DeadlockError::OneByOne.into());
         }
-        Ok(Waits { settings })
+        Ok(WaitBehavior { settings })
     }
 
-    fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
+    fn behavior_flags(check: &CheckSpec<Self>) -> Vec<String> {
         Self::flags(&check.spec()).into_iter().map(|flag| flag.to_string()).collect()
     }
 
     fn in_rounds(check: &CheckSpec<Self>) -> String {
-        let settings = &check.habits.settings;
+        let settings = &check.behavior.settings;
         let resources = match settings.resources {
             0 => String::new(),
             resources => format!(" for {}", count(resources as u64, "resource")),

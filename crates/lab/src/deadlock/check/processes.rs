@@ -8,9 +8,9 @@
 
 use super::client_state::{self, ClientState, MAX_RESOURCES, MAX_SITES, MAX_WAITS};
 use crate::deadlock::run::Asking;
-use quorate_check::{CheckError, Judge, Judged, News, Offer, Property, Story, Users};
+use quorate_check::{CheckError, ClientStep, Clients, Judge, Judged, Offer, Property, StepRecord};
 use quorate_core::NodeId;
-use quorate_core::deadlock::{Agent, Command, Event, Need, Report, Spell};
+use quorate_core::deadlock::{Agent, Command, Event, Need, Report, WaitId};
 use std::collections::BTreeSet;
 
 /// The clients of all sites in a check.
@@ -154,7 +154,7 @@ impl Requester {
         }
     }
 
-    fn resume(&mut self, given_up: Option<Spell>) {
+    fn resume(&mut self, given_up: Option<WaitId>) {
         self.waits = false;
         self.state.end_wait(given_up);
     }
@@ -166,12 +166,12 @@ fn members(report: &Report) -> u64 {
     processes.fold(0, |mask, wait| mask | 1_u64 << wait.who.site.index())
 }
 
-impl Users for Requesters {
+impl Clients for Requesters {
     type Command = Command;
     type Event = Event;
     type User = Requester;
 
-    fn begin(&self, node: NodeId) -> Requester {
+    fn initial(&self, node: NodeId) -> Requester {
         let state = ClientState::new(self.resources.len());
         Requester { node, left: self.rounds, awaits_event: false, waits: false, obligations: BTreeSet::new(), state }
     }
@@ -191,25 +191,26 @@ impl Users for Requesters {
         answers.chain(asks).collect()
     }
 
-    fn hear(&self, user: &mut Requester, news: News<'_, Command, Event>, _story: &mut Story) {
+    fn observe(&self, user: &mut Requester, news: ClientStep<'_, Command, Event>, _story: &mut StepRecord) {
         match news {
-            News::Commands(command) => {
+            ClientStep::Issued(command) => {
                 user.awaits_event = true;
                 if let Command::Ask { .. } = command {
                     user.left = user.left.saturating_sub(1);
                 }
             }
-            News::Told(event) => {
+            ClientStep::Emitted(event) => {
                 user.awaits_event = false;
                 user.record_event(event, self);
             }
             // A textbook group: nodes never restart and get no crash notices.
-            News::Crashed | News::Restarted | News::Gone(_) | News::Back(_) => {}
+            ClientStep::Crashed | ClientStep::Restarted | ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => {
+            }
         }
     }
 
     /// A wait without end is not a violation: the detector must find it.
-    fn waits(&self, _user: &Requester) -> bool {
+    fn is_waiting(&self, _user: &Requester) -> bool {
         false
     }
 

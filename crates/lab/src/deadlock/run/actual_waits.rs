@@ -3,21 +3,21 @@
 //! A wait exists from the request until the other agent answers, even if the answer has not arrived
 //! yet.
 
-use quorate_core::deadlock::{Agent, Deadlock, Event, Graph, Need, Report, Spell};
+use quorate_core::deadlock::{Agent, Deadlock, Event, Graph, Need, Report, WaitId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The actual waits of all agents.
 #[derive(Clone, Debug, Default)]
-pub struct Truth {
-    waits: BTreeMap<Agent, (Spell, Need<Agent>)>,
+pub struct ActualWaits {
+    waits: BTreeMap<Agent, (WaitId, Need<Agent>)>,
     /// The last grant of each resource: the holder, and the holder's wait that the grant answered.
-    granted: BTreeMap<Agent, (Agent, Spell)>,
-    received: BTreeMap<Agent, Spell>,
-    given_up: BTreeMap<Agent, Spell>,
+    granted: BTreeMap<Agent, (Agent, WaitId)>,
+    received: BTreeMap<Agent, WaitId>,
+    given_up: BTreeMap<Agent, WaitId>,
 }
 
-impl Truth {
-    pub fn hear(&mut self, event: &Event) {
+impl ActualWaits {
+    pub fn record_event(&mut self, event: &Event) {
         match event {
             Event::Waits { who, spell, need } => {
                 // A grant to a process that has aborted returns automatically.
@@ -45,12 +45,12 @@ impl Truth {
         }
     }
 
-    fn has_given_up(&self, who: Agent, spell: Spell) -> bool {
+    fn has_given_up(&self, who: Agent, spell: WaitId) -> bool {
         self.given_up.get(&who).is_some_and(|latest| spell <= *latest)
     }
 
     /// Records that an agent answers another one's wait.
-    fn record_answer(&mut self, who: Agent, to: Agent, spell: Spell) {
+    fn record_answer(&mut self, who: Agent, to: Agent, spell: WaitId) {
         let Some((_, need)) = self.waits.get_mut(&to).filter(|(waits, _)| *waits == spell) else { return };
         let has_ended = match need {
             Need::All(on) => {
@@ -64,14 +64,14 @@ impl Truth {
         }
     }
 
-    fn end_wait(&mut self, who: Agent, spell: Spell) {
+    fn end_wait(&mut self, who: Agent, spell: WaitId) {
         if self.waits.get(&who).is_some_and(|(waits, _)| *waits == spell) {
             self.waits.remove(&who);
         }
     }
 
     /// Records that an agent aborts a wait.
-    fn abort(&mut self, who: Agent, spell: Spell) {
+    fn abort(&mut self, who: Agent, spell: WaitId) {
         self.end_wait(who, spell);
         self.given_up.insert(who, spell);
         let Self { waits, granted, received, .. } = self;
@@ -90,7 +90,7 @@ impl Truth {
     }
 
     /// The agents that wait for ever unless a victim aborts.
-    pub fn stuck(&self) -> BTreeSet<Agent> {
+    pub fn deadlocked_agents(&self) -> BTreeSet<Agent> {
         self.graph().stuck()
     }
 
@@ -108,7 +108,7 @@ impl Truth {
 
     /// Returns why a report does not describe an actual deadlock; `None` if it does.
     pub fn objection(&self, report: &Report) -> Option<String> {
-        let wrong = |who: &Agent, spell: Spell, need: &Need<Agent>| {
+        let wrong = |who: &Agent, spell: WaitId, need: &Need<Agent>| {
             let Some((own, on)) = self.waits.get(who) else { return Some(format!("{who} does not wait")) };
             if *own != spell {
                 return Some(format!("{who} has another wait by now"));

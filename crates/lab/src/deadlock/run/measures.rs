@@ -1,17 +1,17 @@
 //! Measures the cost of deadlock detection.
 
-use super::actual_waits::Truth;
+use super::actual_waits::ActualWaits;
 use super::emitted_event;
 use quorate_core::deadlock::{Agent, Command, Event, Report};
 use quorate_core::{Class, Duration, Time};
-use quorate_journal::moment::{Done, Moment, Observer};
+use quorate_journal::moment::{Moment, ObservedEffect, Observer};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Waits, reports and messages so far.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
-    truth: Truth,
+    truth: ActualWaits,
     waits: u64,
     /// Number of waits between two sites.
     remote: u64,
@@ -37,7 +37,13 @@ impl Measures {
             deadlocks_told: self.reports.len() as u64,
             phantoms_told: self.phantoms,
             gave_up: self.victims,
-            stuck_at_end: self.truth.stuck().iter().filter(|who| !who.is_resource()).map(ToString::to_string).collect(),
+            stuck_at_end: self
+                .truth
+                .deadlocked_agents()
+                .iter()
+                .filter(|who| !who.is_resource())
+                .map(ToString::to_string)
+                .collect(),
             detector_messages: self.detector,
             resolution_messages: self.rulings,
             delay_mean: mean,
@@ -77,9 +83,9 @@ impl Measures {
             | Event::Victim { .. }
             | Event::Refused(_) => {}
         }
-        self.truth.hear(event);
+        self.truth.record_event(event);
         if let Event::Waits { .. } | Event::GaveUp { .. } = event {
-            let stuck = self.truth.stuck();
+            let stuck = self.truth.deadlocked_agents();
             self.stuck_since.retain(|who, _| stuck.contains(who));
             for who in stuck {
                 self.stuck_since.entry(who).or_insert(time);
@@ -93,10 +99,10 @@ const MAX_REPORTS: usize = 20;
 impl Observer<Command, Event> for Measures {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
-            Moment::Effect { node, effect: Done::Send { to, sent }, .. } => {
+            Moment::Effect { node, effect: ObservedEffect::Send { to, sent }, .. } => {
                 self.count(sent.class, u64::from(to != node));
             }
-            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => {
+            Moment::Effect { node, effect: ObservedEffect::Multicast { to, sent }, .. } => {
                 self.count(sent.class, to.others(*node).count() as u64);
             }
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}

@@ -8,7 +8,7 @@ mod properties;
 mod requests;
 mod workload;
 
-pub use actual_waits::Truth;
+pub use actual_waits::ActualWaits;
 pub use measures::{DeadlockSummary, Measures};
 pub use properties::{Bound, Properties};
 pub use requests::{Asking, Demand, Taking};
@@ -16,12 +16,12 @@ pub use workload::{Processes, Reader};
 
 use quorate_core::deadlock::Event;
 use quorate_core::{NodeId, Time};
-use quorate_journal::moment::{Done, Moment};
+use quorate_journal::moment::{Moment, ObservedEffect};
 
 /// Returns the event that a moment emits, if any.
 pub fn emitted_event<'a, C>(moment: &Moment<'a, C, Event>) -> Option<(Time, NodeId, &'a Event)> {
     match moment {
-        Moment::Effect { time, node, effect: Done::Emit(event) } => Some((*time, *node, event)),
+        Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => Some((*time, *node, event)),
         Moment::Effect { .. } | Moment::Input { .. } | Moment::World { .. } => None,
     }
 }

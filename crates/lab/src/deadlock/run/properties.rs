@@ -1,10 +1,10 @@
 //! The properties that every deadlock detector promises.
 
-use super::actual_waits::Truth;
+use super::actual_waits::ActualWaits;
 use super::emitted_event;
-use quorate_core::deadlock::{Agent, Command, Event, Report, Spell};
+use quorate_core::deadlock::{Agent, Command, Event, Report, WaitId};
 use quorate_core::{Class, Time};
-use quorate_journal::moment::{Done, Moment, Observer, Sent};
+use quorate_journal::moment::{Moment, ObservedEffect, Observer, Sent};
 use quorate_journal::property::{Kind, Verdict, Violation};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,12 +20,12 @@ pub struct Bound {
 /// Judges a run by the actual waits, which no detector can see.
 #[derive(Clone, Debug, Default)]
 pub struct Properties {
-    truth: Truth,
+    truth: ActualWaits,
     resolves: bool,
     bound: Option<Bound>,
     /// Victims that have not aborted yet, with the reports that chose them.
     victims: BTreeMap<Agent, Report>,
-    reported: BTreeSet<(Agent, Spell)>,
+    reported: BTreeSet<(Agent, WaitId)>,
     budget: MessageBudget,
     no_phantom: Option<Violation>,
     bounded: Option<Violation>,
@@ -134,7 +134,7 @@ impl Properties {
             }
             Event::Asked { .. } | Event::Answers { .. } | Event::Withdrawn { .. } | Event::Refused(_) => {}
         }
-        self.truth.hear(event);
+        self.truth.record_event(event);
         self.reported.retain(|(who, _)| self.truth.waits(*who));
         if let Event::Answers { .. } | Event::GaveUp { .. } = event {
             for (who, report) in self.victims.clone() {
@@ -178,7 +178,9 @@ impl Observer<Command, Event> for Properties {
         self.end = moment.time();
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         match moment {
-            Moment::Effect { time, node, effect: Done::Send { to, sent } } if to != node => self.count(*time, sent),
+            Moment::Effect { time, node, effect: ObservedEffect::Send { to, sent } } if to != node => {
+                self.count(*time, sent)
+            }
             Moment::Effect { .. } | Moment::Input { .. } | Moment::World { .. } => {}
         }
         if let Some((time, _, event)) = emitted_event(moment) {

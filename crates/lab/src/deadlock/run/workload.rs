@@ -1,11 +1,11 @@
 //! The workload: processes that send requests, hold and release.
 
-use super::actual_waits::Truth;
+use super::actual_waits::ActualWaits;
 use super::requests::{Choices, Demand};
 use quorate_core::deadlock::{Agent, Command, Event, Need};
 use quorate_core::{NodeId, Time};
 use quorate_journal::settings::TimedCommand;
-use quorate_journal::workload::{News, Plan, Workload};
+use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Parses a command of a script: its name and arguments.
@@ -15,7 +15,7 @@ pub type Reader = fn(&str, NodeId) -> Option<Command>;
 /// without victims, is deadlocked.
 pub struct Processes {
     behavior: Behavior,
-    truth: Truth,
+    truth: ActualWaits,
 }
 
 /// The origin of the commands: random choices or a script.
@@ -57,7 +57,7 @@ impl Processes {
     }
 
     fn of(behavior: Behavior) -> Self {
-        Self { behavior, truth: Truth::default() }
+        Self { behavior, truth: ActualWaits::default() }
     }
 }
 
@@ -178,19 +178,19 @@ impl Workload<Command, Event> for Processes {
         }
     }
 
-    fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
+    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, plan: &mut Plan<Command>) {
         match news {
-            News::Told(event) => {
-                self.truth.hear(event);
+            ClientEvent::Emitted(event) => {
+                self.truth.record_event(event);
                 self.behavior.hear(now, event, plan);
             }
-            News::Alarm => {
+            ClientEvent::Alarm => {
                 let Behavior::Free { choices, states } = &mut self.behavior else { return };
                 for (who, state) in states.iter_mut().filter(|(who, _)| who.site == node) {
                     state.act(*who, now, choices, plan);
                 }
             }
-            News::Crashed | News::Restarted => {}
+            ClientEvent::Crashed | ClientEvent::Restarted => {}
         }
     }
 
@@ -203,7 +203,7 @@ impl Workload<Command, Event> for Processes {
                 if busy || waiting.peek().is_none() {
                     return !busy;
                 }
-                let stuck = self.truth.stuck();
+                let stuck = self.truth.deadlocked_agents();
                 !choices.demand().resolves && waiting.all(|who| stuck.contains(who))
             }
         }

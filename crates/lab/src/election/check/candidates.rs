@@ -6,7 +6,7 @@
 //! Crashes during an election are for the algorithm to detect.
 
 use crate::election::run::Expectation;
-use quorate_check::{Judge, Judged, News, Offer, Past, Property, Story, Users};
+use quorate_check::{ClientStep, Clients, Judge, Judged, Offer, PastEvent, Property, StepRecord};
 use quorate_core::election::{Command, Event};
 use quorate_core::{Epoch, Group, NodeId, Time};
 
@@ -91,7 +91,7 @@ impl Voter {
     }
 
     /// Records an epoch that the node reported, which must be at least `least`.
-    fn record_epoch(&mut self, epoch: Epoch, least: Option<Epoch>, story: &mut Story) {
+    fn record_epoch(&mut self, epoch: Epoch, least: Option<Epoch>, story: &mut StepRecord) {
         if least.is_some_and(|least| epoch < least) {
             story.breach = Some(EPOCHS_GROW);
         }
@@ -109,7 +109,7 @@ impl Voter {
         }
     }
 
-    fn record_event(&mut self, event: &Event, leases: bool, story: &mut Story) {
+    fn record_event(&mut self, event: &Event, leases: bool, story: &mut StepRecord) {
         match *event {
             Event::Began { epoch } => {
                 self.record_epoch(epoch, self.latest, story);
@@ -121,7 +121,7 @@ impl Voter {
                 self.belief = Belief::Knows { leader, epoch };
                 self.term = (leases && self.leads()).then_some(until);
                 let epoch = u32::try_from(epoch.0).unwrap_or(u32::MAX);
-                story.past.push(Past::Elects { epoch, leader: leader.index() as u32 });
+                story.past.push(PastEvent::Elected { epoch, leader: leader.index() as u32 });
             }
             Event::Extended { until } => self.term = (leases && self.leads()).then_some(until),
             Event::Ended { .. } => (self.belief, self.term) = (Belief::Unaware, None),
@@ -131,12 +131,12 @@ impl Voter {
     }
 }
 
-impl Users for Voters {
+impl Clients for Voters {
     type Command = Command;
     type Event = Event;
     type User = Voter;
 
-    fn begin(&self, node: NodeId) -> Voter {
+    fn initial(&self, node: NodeId) -> Voter {
         Voter {
             node,
             belief: Belief::Idle,
@@ -170,25 +170,25 @@ impl Users for Voters {
         offers
     }
 
-    fn hear(&self, user: &mut Voter, news: News<'_, Command, Event>, story: &mut Story) {
+    fn observe(&self, user: &mut Voter, news: ClientStep<'_, Command, Event>, story: &mut StepRecord) {
         user.awaits_event = match news {
-            News::Commands(_) => true,
-            News::Told(_) | News::Crashed | News::Restarted => false,
-            News::Gone(_) | News::Back(_) => user.awaits_event,
+            ClientStep::Issued(_) => true,
+            ClientStep::Emitted(_) | ClientStep::Crashed | ClientStep::Restarted => false,
+            ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => user.awaits_event,
         };
         match news {
-            News::Commands(command) => user.record_command(*command),
-            News::Told(event) => user.record_event(event, self.leases, story),
-            News::Crashed => {
+            ClientStep::Issued(command) => user.record_command(*command),
+            ClientStep::Emitted(event) => user.record_event(event, self.leases, story),
+            ClientStep::Crashed => {
                 (user.belief, user.term, user.latest, user.gone) = (Belief::Down, None, None, 0);
             }
-            News::Restarted => user.belief = Belief::Idle,
-            News::Gone(node) => user.gone |= 1 << node.index(),
-            News::Back(node) => user.gone &= !(1 << node.index()),
+            ClientStep::Restarted => user.belief = Belief::Idle,
+            ClientStep::PeerCrashed(node) => user.gone |= 1 << node.index(),
+            ClientStep::PeerRestarted(node) => user.gone &= !(1 << node.index()),
         }
     }
 
-    fn waits(&self, _user: &Voter) -> bool {
+    fn is_waiting(&self, _user: &Voter) -> bool {
         false
     }
 
@@ -202,14 +202,14 @@ impl Users for Voters {
         }
     }
 
-    fn accord(&self) -> Option<Judge> {
+    fn goal(&self) -> Option<Judge> {
         Some(match self.expects {
             Expectation::OneForAll => agree,
             Expectation::OneForEach => all_know_one,
         })
     }
 
-    fn term(&self, user: &Voter) -> Option<Time> {
+    fn held_until(&self, user: &Voter) -> Option<Time> {
         user.term
     }
 
@@ -219,7 +219,7 @@ impl Users for Voters {
             vec![property("one-leader-an-epoch", Judged::ByResults), property("epochs-grow", Judged::ByStep)];
         debug_assert_eq!(properties.len(), usize::from(EPOCHS_GROW) + 1);
         if self.leases {
-            properties.push(property("one-master", Judged::ByTerms));
+            properties.push(property("one-master", Judged::ByExclusiveHolds));
         }
         properties.push(property("agreed", Judged::ByFairRuns));
         properties

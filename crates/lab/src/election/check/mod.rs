@@ -6,32 +6,32 @@ mod options;
 pub use candidates::Voters;
 pub(crate) use options::ElectionCheckArgs;
 
-use crate::check::{CheckSpec, CheckedFamily, HabitArgs};
+use crate::check::{BehaviorArgs, CheckSpec, CheckedFamily};
 use crate::election::run::Starters;
 use crate::election::{Election, Settings, expected_of, plan};
 use crate::error::LabError;
 use crate::family::{RunFamily, ScriptFamily};
-use quorate_check::Deaths;
+use quorate_check::CrashNotices;
 use quorate_core::election::Plan;
 
 /// The behaviour of clients in a check.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ballots {
+pub struct ElectionBehavior {
     pub settings: Settings,
     pub resignations: u8,
 }
 
 impl CheckedFamily for Election {
-    type Habits = Ballots;
-    type Crowd = Voters;
+    type Behavior = ElectionBehavior;
+    type CheckClients = Voters;
 
     fn run_settings(check: &CheckSpec<Self>) -> Settings {
-        check.habits.settings.clone()
+        check.behavior.settings.clone()
     }
 
-    fn crowd(check: &CheckSpec<Self>) -> Result<Voters, LabError> {
+    fn check_clients(check: &CheckSpec<Self>) -> Result<Voters, LabError> {
         let Plan { group, ring, ranking, .. } = plan(&check.spec());
-        let Ballots { settings, resignations } = &check.habits;
+        let ElectionBehavior { settings, resignations } = &check.behavior;
         Ok(Voters {
             starters: settings.starters.among(group.iter(), &ring, &ranking).into_iter().collect(),
             rounds: check.rounds,
@@ -45,28 +45,28 @@ impl CheckedFamily for Election {
     }
 
     /// Clients notice a crashed leader eventually, with or without a failure detector.
-    fn deaths(check: &CheckSpec<Self>) -> Deaths {
-        if Self::hears_of_deaths(&check.spec()) { Deaths::ToNodes } else { Deaths::ToUsers }
+    fn deaths(check: &CheckSpec<Self>) -> CrashNotices {
+        if Self::needs_crash_notices(&check.spec()) { CrashNotices::ToNodes } else { CrashNotices::ToClients }
     }
 
-    fn habits(args: &HabitArgs, _nodes: usize) -> Result<Ballots, LabError> {
+    fn behavior(args: &BehaviorArgs, _nodes: usize) -> Result<ElectionBehavior, LabError> {
         let ElectionCheckArgs { election, resign } = &args.ballots;
-        Ok(Ballots { settings: election.changed(Settings::default())?, resignations: resign.unwrap_or(0) })
+        Ok(ElectionBehavior { settings: election.changed(Settings::default())?, resignations: resign.unwrap_or(0) })
     }
 
-    fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
+    fn behavior_flags(check: &CheckSpec<Self>) -> Vec<String> {
         let spec = check.spec();
         let all_start = spec.settings.starters == Starters::All;
         let own = Self::flags(&spec).into_iter().map(|flag| flag.to_string());
         let mut flags: Vec<_> = own.filter(|text| !(all_start && text.starts_with("--starters"))).collect();
-        if check.habits.resignations > 0 {
-            flags.push(format!("--resign {}", check.habits.resignations));
+        if check.behavior.resignations > 0 {
+            flags.push(format!("--resign {}", check.behavior.resignations));
         }
         flags
     }
 
     fn in_rounds(check: &CheckSpec<Self>) -> String {
-        let Ballots { settings, resignations } = &check.habits;
+        let ElectionBehavior { settings, resignations } = &check.behavior;
         let resigns = if *resignations > 0 { ", leaders may resign" } else { "" };
         format!(" (starters: {}{resigns})", settings.starters)
     }

@@ -1,7 +1,7 @@
 //! Options of a check that only elections accept.
 
 use super::super::ElectionArgs;
-use crate::check::few;
+use crate::check::parse_small_count;
 use crate::options::Options;
 use clap::Args;
 
@@ -12,7 +12,7 @@ pub(crate) struct ElectionCheckArgs {
     #[command(flatten)]
     pub(super) election: ElectionArgs,
     /// Maximum number of resignations per leader.
-    #[arg(long, value_name = "NUMBER", value_parser = few)]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_small_count)]
     pub(super) resign: Option<u8>,
 }
 

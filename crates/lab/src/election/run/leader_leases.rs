@@ -4,7 +4,7 @@ use super::{Change, change};
 use quorate_core::election::{Command, Event};
 use quorate_core::{NodeId, Time};
 use quorate_journal::clocks::Clocks;
-use quorate_journal::moment::{Happening, Moment};
+use quorate_journal::moment::{Moment, WorldEvent};
 use quorate_journal::property::Violation;
 
 /// Observes leaderships with an expiry. Each is valid from the instant at which its node learns of
@@ -34,7 +34,7 @@ impl LeaderLeases {
 
     pub(super) fn observe(&mut self, moment: &Moment<'_, Command, Event>, line: u64) {
         self.clocks.observe(moment);
-        if let Moment::World { time, what: Happening::Changed { .. } } = moment {
+        if let Moment::World { time, what: WorldEvent::Changed { .. } } = moment {
             self.check_all(*time, line);
         }
         let Some((time, node, change)) = change(moment) else { return };

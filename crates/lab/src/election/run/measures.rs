@@ -3,7 +3,7 @@
 use super::{Agreement, Change, Expectation, SuperPeerMeasures, SuperPeers, change};
 use quorate_core::election::{Command, Event, Overlay};
 use quorate_core::{Class, Duration, Epoch, NodeId, Time};
-use quorate_journal::moment::{Done, Moment, Observer, Sent};
+use quorate_journal::moment::{Moment, ObservedEffect, Observer, Sent};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -65,8 +65,10 @@ impl Measures {
 impl Observer<Command, Event> for Measures {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
-            Moment::Effect { node, effect: Done::Send { to, sent }, .. } => self.count(sent, u64::from(to != node)),
-            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => {
+            Moment::Effect { node, effect: ObservedEffect::Send { to, sent }, .. } => {
+                self.count(sent, u64::from(to != node))
+            }
+            Moment::Effect { node, effect: ObservedEffect::Multicast { to, sent }, .. } => {
                 self.count(sent, to.others(*node).count() as u64);
             }
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}

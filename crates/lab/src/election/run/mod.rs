@@ -14,14 +14,14 @@ mod workload;
 pub use agreement::{Agreement, Belief, Expectation};
 pub use measures::{ElectionSummary, Measures};
 pub use properties::Properties;
-pub use seating::{Attribute, Seating};
+pub use seating::{Attribute, RingOrder};
 pub use starters::Starters;
 pub use super_peers::{SuperPeerMeasures, SuperPeers};
 pub use workload::Campaigns;
 
 use quorate_core::election::{Command, Event};
 use quorate_core::{Epoch, NodeId, Time};
-use quorate_journal::moment::{Done, Happening, Moment, Taken};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, WorldEvent};
 
 /// A change in a node's knowledge of the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +46,14 @@ pub enum Change {
 /// Returns the change that a moment causes at a node, if any.
 pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
     match moment {
-        Moment::Input { time, node, input: Taken::Command(Command::Campaign), .. } => {
+        Moment::Input { time, node, input: ObservedInput::Command(Command::Campaign), .. } => {
             Some((*time, *node, Change::Campaigns))
         }
-        Moment::Input { time, node, input: Taken::Start { .. }, .. } => Some((*time, *node, Change::Boots)),
-        Moment::Effect { time, node, effect: Done::Emit(event) } => Some((*time, *node, change_from_event(event)?)),
-        Moment::World { time, what: Happening::Crashed { node, .. } | Happening::Ended { node } } => {
+        Moment::Input { time, node, input: ObservedInput::Start { .. }, .. } => Some((*time, *node, Change::Boots)),
+        Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => {
+            Some((*time, *node, change_from_event(event)?))
+        }
+        Moment::World { time, what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } } => {
             Some((*time, *node, Change::Dies))
         }
         Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,

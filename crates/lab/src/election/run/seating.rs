@@ -12,7 +12,7 @@ use std::str::FromStr;
 /// The order of nodes on the ring: `numbers`, `random`, or all nodes such as `3,1,2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Seating {
+pub enum RingOrder {
     #[default]
     Numbers,
     Random,
@@ -31,20 +31,20 @@ pub enum Attribute {
     Given(Vec<u64>),
 }
 
-impl Seating {
+impl RingOrder {
     /// Returns the ring of a group of this size; `None` if the order does not name exactly the
     /// nodes of the group.
     pub fn ring(&self, nodes: usize, seed: u64) -> Option<Ring> {
         match self {
             Self::Numbers => Some(Ring::of_size(nodes)),
-            Self::Random => Ring::of(shuffled(nodes, seed)),
-            Self::Given(order) => Ring::of(order.clone()).filter(|ring| ring.len() == nodes),
+            Self::Random => Ring::from_order(shuffled(nodes, seed)),
+            Self::Given(order) => Ring::from_order(order.clone()).filter(|ring| ring.len() == nodes),
         }
     }
 }
 
 fn shuffled(nodes: usize, seed: u64) -> Vec<NodeId> {
-    let mut dice = Dice::new(seed, Stream::Seating);
+    let mut dice = Dice::new(seed, Stream::RingOrder);
     let mut order: Vec<_> = Group::of_size(nodes).iter().collect();
     for index in (1..order.len()).rev() {
         order.swap(index, dice.below(index as u64 + 1) as usize);
@@ -66,7 +66,7 @@ impl Attribute {
     }
 }
 
-impl fmt::Display for Seating {
+impl fmt::Display for RingOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Numbers => f.write_str("numbers"),
@@ -93,7 +93,7 @@ fn list(f: &mut fmt::Formatter<'_>, items: &[impl fmt::Display]) -> fmt::Result 
     Ok(())
 }
 
-impl FromStr for Seating {
+impl FromStr for RingOrder {
     type Err = SettingError;
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
@@ -128,11 +128,11 @@ impl FromStr for Attribute {
     }
 }
 
-stored_as_text!(Seating, Attribute);
+stored_as_text!(RingOrder, Attribute);
 
 #[cfg(test)]
 mod tests {
-    use super::{Attribute, Seating};
+    use super::{Attribute, RingOrder};
     use quorate_core::NodeId;
     use quorate_core::election::Prefer;
     use std::collections::BTreeSet;
@@ -140,13 +140,13 @@ mod tests {
     #[test]
     fn words_and_lists_read_back_as_printed() {
         for text in ["numbers", "random", "3,1,2", "1"] {
-            assert_eq!(text.parse::<Seating>().map(|seating| seating.to_string()), Ok(text.into()));
+            assert_eq!(text.parse::<RingOrder>().map(|seating| seating.to_string()), Ok(text.into()));
         }
         for text in ["id", "random", "40,5,70", "0"] {
             assert_eq!(text.parse::<Attribute>().map(|attribute| attribute.to_string()), Ok(text.into()));
         }
         for wrong in ["", "3,,1", "0,1", "radnom", "1;2", "-1"] {
-            assert!(wrong.parse::<Seating>().is_err(), "{wrong}");
+            assert!(wrong.parse::<RingOrder>().is_err(), "{wrong}");
         }
         for wrong in ["", "3,,1", "-1", "1.5", "disk"] {
             assert!(wrong.parse::<Attribute>().is_err(), "{wrong}");
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn an_order_must_name_every_node_once() {
-        let ring = |text: &str, nodes| text.parse::<Seating>().ok().and_then(|seating| seating.ring(nodes, 7));
+        let ring = |text: &str, nodes| text.parse::<RingOrder>().ok().and_then(|seating| seating.ring(nodes, 7));
         assert!(ring("3,1,2", 3).is_some());
         assert!(ring("3,1,2", 4).is_none() && ring("3,1,2", 2).is_none() && ring("1,1,2", 3).is_none());
     }
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_random_order_is_a_permutation_and_depends_on_the_seed() {
         let order = |seed| {
-            let ring = Seating::Random.ring(100, seed);
+            let ring = RingOrder::Random.ring(100, seed);
             (0..100).filter_map(|place| ring.as_ref().map(|ring| ring.at(place))).collect::<Vec<_>>()
         };
         assert_eq!(order(1), order(1));
@@ -175,7 +175,7 @@ mod tests {
     fn a_random_attribute_has_ties() {
         let ranking = Attribute::Random.ranking(50, 1, Prefer::Highest);
         assert_eq!(ranking, Attribute::Random.ranking(50, 1, Prefer::Highest));
-        let ranks: BTreeSet<_> = (0..50).map(|index| ranking.of(NodeId::from_index(index))).collect();
+        let ranks: BTreeSet<_> = (0..50).map(|index| ranking.rank_of(NodeId::from_index(index))).collect();
         assert_eq!(ranks.len(), 50);
     }
 }

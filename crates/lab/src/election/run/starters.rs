@@ -35,7 +35,7 @@ impl Starters {
     /// Returns the starters among the live nodes.
     pub fn among(&self, live: impl Iterator<Item = NodeId>, ring: &Ring, ranking: &Ranking) -> Vec<NodeId> {
         match self {
-            Self::Lowest => live.min_by_key(|node| ranking.of(*node)).into_iter().collect(),
+            Self::Lowest => live.min_by_key(|node| ranking.rank_of(*node)).into_iter().collect(),
             Self::Highest => ranking.best(live).into_iter().collect(),
             Self::SuccessorOfHighest => {
                 let live: Vec<_> = live.collect();
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn ranks_and_ring_order_determine_the_starters() {
         let nodes = |numbers: &[u32]| numbers.iter().filter_map(|number| NodeId::new(*number)).collect::<Vec<_>>();
-        let ring = Ring::of(nodes(&[3, 1, 4, 2])).unwrap_or(Ring::of_size(0));
+        let ring = Ring::from_order(nodes(&[3, 1, 4, 2])).unwrap_or(Ring::of_size(0));
         let ranking = Ranking::by_attribute([9, 1, 5, 5], Prefer::Lowest);
         let among = |starters: Starters, live: &[u32]| starters.among(nodes(live).into_iter(), &ring, &ranking);
         assert_eq!(among(Starters::Highest, &[1, 2, 3, 4]), nodes(&[2]));

@@ -4,7 +4,7 @@ use super::{Agreement, Belief, Change, Expectation, Starters, change_from_event}
 use quorate_core::election::{COMMANDS, Command, Event, Ranking, Ring};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::settings::TimedCommand;
-use quorate_journal::workload::{News, Plan, Workload};
+use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use std::collections::BTreeSet;
 
 /// The clients of all nodes. They are done when all live nodes know one live leader.
@@ -119,7 +119,7 @@ impl Workload<Command, Event> for Campaigns {
             CampaignSource::Script(commands) => {
                 for TimedCommand { at, node, word } in commands {
                     if let Some(command) = COMMANDS.into_iter().find(|command| command.name() == word) {
-                        plan.command_any_life(Time::ZERO + *at, *node, command);
+                        plan.command_any_incarnation(Time::ZERO + *at, *node, command);
                     }
                 }
             }
@@ -129,12 +129,12 @@ impl Workload<Command, Event> for Campaigns {
         }
     }
 
-    fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
+    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, plan: &mut Plan<Command>) {
         let change = match news {
-            News::Told(event) => change_from_event(event),
-            News::Crashed => Some(Change::Dies),
-            News::Restarted => Some(Change::Boots),
-            News::Alarm => {
+            ClientEvent::Emitted(event) => change_from_event(event),
+            ClientEvent::Crashed => Some(Change::Dies),
+            ClientEvent::Restarted => Some(Change::Boots),
+            ClientEvent::Alarm => {
                 self.campaign_if_leader_is_down(now, node, plan);
                 None
             }

@@ -6,7 +6,7 @@ mod senders;
 
 pub use senders::Senders;
 
-use crate::check::{CheckSpec, CheckedFamily, HabitArgs, view_settings};
+use crate::check::{BehaviorArgs, CheckSpec, CheckedFamily, view_settings};
 use crate::error::LabError;
 use crate::family::ScriptFamily;
 use crate::figures::count;
@@ -33,8 +33,8 @@ impl CheckedFamily for Multicast {
     /// Reliable multicast must handle a sender that crashes in the middle of its sends.
     const CUT_SHORT: bool = true;
 
-    type Habits = SendBehavior;
-    type Crowd = Senders;
+    type Behavior = SendBehavior;
+    type CheckClients = Senders;
 
     fn run_settings(check: &CheckSpec<Self>) -> Settings {
         let usual = Settings::default();
@@ -43,11 +43,11 @@ impl CheckedFamily for Multicast {
             traffic: usual.traffic,
             groups: usual.groups,
             leaves: usual.leaves,
-            ..check.habits.settings.clone()
+            ..check.behavior.settings.clone()
         }
     }
 
-    fn crowd(check: &CheckSpec<Self>) -> Result<Senders, LabError> {
+    fn check_clients(check: &CheckSpec<Self>) -> Result<Senders, LabError> {
         let spec = check.spec();
         let named: Group = spec.settings.senders.iter().copied().collect();
         let senders = if named.is_empty() { spec.group() } else { named };
@@ -56,7 +56,7 @@ impl CheckedFamily for Multicast {
         Ok(Senders::new(senders, messages, promises)?)
     }
 
-    fn habits(args: &HabitArgs, nodes: usize) -> Result<SendBehavior, LabError> {
+    fn behavior(args: &BehaviorArgs, nodes: usize) -> Result<SendBehavior, LabError> {
         if let Some(option) = args.multicast.not_applicable_to_checks() {
             return Err(MulticastError::NotInChecks { option }.into());
         }
@@ -65,7 +65,7 @@ impl CheckedFamily for Multicast {
         Ok(SendBehavior { settings: args.multicast.changed(SendBehavior::default().settings, nodes)? })
     }
 
-    fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
+    fn behavior_flags(check: &CheckSpec<Self>) -> Vec<String> {
         let spec = check.spec();
         // The common options describe view changes.
         let spec = crate::spec::Spec { settings: Settings { views: None, ..spec.settings.clone() }, ..spec };
@@ -73,7 +73,7 @@ impl CheckedFamily for Multicast {
     }
 
     fn in_rounds(check: &CheckSpec<Self>) -> String {
-        let settings = &check.habits.settings;
+        let settings = &check.behavior.settings;
         let uniform = if settings.delivery == Delivery::Uniform { ", uniform" } else { "" };
         let relay = if settings.relay { ", relayed" } else { "" };
         format!("{}{uniform}{relay}", count(settings.messages, "message"))

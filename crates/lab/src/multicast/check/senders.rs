@@ -8,7 +8,7 @@
 use super::history::{self, ClientEvent, History, MAX_EVENTS, MAX_MESSAGES};
 use super::judges;
 use crate::multicast::run::{Promises, Property as Promised};
-use quorate_check::{CheckError, Judge, Judged, News, Offer, Property, Story, Users};
+use quorate_check::{CheckError, ClientStep, Clients, Judge, Judged, Offer, Property, StepRecord};
 use quorate_core::multicast::{Board, Command, Event, MessageId, Payload, State};
 use quorate_core::{Epoch, Group, NodeId, View};
 
@@ -122,12 +122,12 @@ impl Sender {
     }
 }
 
-impl Users for Senders {
+impl Clients for Senders {
     type Command = Command;
     type Event = Event;
     type User = Sender;
 
-    fn begin(&self, node: NodeId) -> Sender {
+    fn initial(&self, node: NodeId) -> Sender {
         Sender {
             node,
             phase: ClientPhase::Free,
@@ -151,21 +151,21 @@ impl Users for Senders {
         }
     }
 
-    fn hear(&self, user: &mut Sender, news: News<'_, Command, Event>, _story: &mut Story) {
+    fn observe(&self, user: &mut Sender, news: ClientStep<'_, Command, Event>, _story: &mut StepRecord) {
         match news {
-            News::Commands(_) => user.phase = ClientPhase::Asked,
-            News::Told(event) => user.record_event(event, self),
-            News::Crashed => {
+            ClientStep::Issued(_) => user.phase = ClientPhase::Asked,
+            ClientStep::Emitted(event) => user.record_event(event, self),
+            ClientStep::Crashed => {
                 user.phase = ClientPhase::Gone;
                 // Its board is not compared any more.
                 user.board = Board::default();
             }
             // A restarted node is never readmitted, and its requests would be refused.
-            News::Restarted | News::Gone(_) | News::Back(_) => {}
+            ClientStep::Restarted | ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => {}
         }
     }
 
-    fn waits(&self, user: &Sender) -> bool {
+    fn is_waiting(&self, user: &Sender) -> bool {
         matches!(user.phase, ClientPhase::Asked | ClientPhase::Waiting)
     }
 
@@ -174,11 +174,11 @@ impl Users for Senders {
         user.history.visible(user.messages, is_gone, self.promises.views)
     }
 
-    fn accord(&self) -> Option<Judge> {
+    fn goal(&self) -> Option<Judge> {
         self.promises.delivered.then_some(judges::delivered)
     }
 
-    fn most_changes(&self) -> Option<u8> {
+    fn max_view_changes(&self) -> Option<u8> {
         Some(history::MAX_CHANGES)
     }
 

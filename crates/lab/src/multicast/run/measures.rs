@@ -4,7 +4,7 @@ use super::in_flight::InFlight;
 use quorate_core::multicast::{Command, Event, GroupId};
 use quorate_core::{Duration, Epoch, Group, NodeId, Time};
 use quorate_journal::metrics::{Delay, Messages, Samples};
-use quorate_journal::moment::{Done, Happening, Moment, Observer, Sent, Taken};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, Sent, WorldEvent};
 use quorate_journal::property::Verdict;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -158,7 +158,7 @@ impl Measures {
     }
 
     fn count_retransmissions(&mut self, from: NodeId, receivers: impl Iterator<Item = NodeId>, sent: &Sent<'_>) {
-        if sent.again {
+        if sent.is_retransmission {
             let copies = receivers.filter(|to| *to != from).count();
             self.retransmitted = self.retransmitted.saturating_add(copies as u64);
         }
@@ -168,20 +168,24 @@ impl Measures {
 impl Observer<Command, Event> for Measures {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
-            Moment::Effect { time, node, effect: Done::Emit(event) } => self.record_event(*time, *node, event),
-            Moment::Effect { node, effect: Done::Send { to, sent }, .. } => {
+            Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => {
+                self.record_event(*time, *node, event)
+            }
+            Moment::Effect { node, effect: ObservedEffect::Send { to, sent }, .. } => {
                 self.count_retransmissions(*node, std::iter::once(*to), sent);
             }
-            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } => {
+            Moment::Effect { node, effect: ObservedEffect::Multicast { to, sent }, .. } => {
                 self.count_retransmissions(*node, to.iter(), sent);
             }
-            Moment::Effect { node, effect: Done::HoldBack { count, .. }, .. } => self.held_back(*node, *count as u64),
-            Moment::World { time, what: Happening::Crashed { node, .. } } => {
+            Moment::Effect { node, effect: ObservedEffect::HoldBack { count, .. }, .. } => {
+                self.held_back(*node, *count as u64)
+            }
+            Moment::World { time, what: WorldEvent::Crashed { node, .. } } => {
                 self.crashed = self.crashed.or(Some(*time));
                 self.in_flight.node_stopped(*node);
             }
-            Moment::World { what: Happening::Ended { node }, .. } => self.in_flight.node_stopped(*node),
-            Moment::Input { node, input: Taken::Start { .. }, .. } => self.in_flight.node_started(*node),
+            Moment::World { what: WorldEvent::Ended { node }, .. } => self.in_flight.node_stopped(*node),
+            Moment::Input { node, input: ObservedInput::Start { .. }, .. } => self.in_flight.node_started(*node),
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }

@@ -12,7 +12,7 @@ use super::view_record::MemberState;
 use super::violations::{self, Violations};
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload};
 use quorate_core::{Duration, Group, Incarnation, NodeId, Time};
-use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
 use quorate_journal::property::Verdict;
 use std::collections::BTreeMap;
 
@@ -261,22 +261,22 @@ impl Observer<Command, Event> for Properties {
                 self.begin_step();
                 if let Some(asked) = self.requests.get_mut(node.index()) {
                     asked.step();
-                    if let Taken::Command(command) = input {
+                    if let ObservedInput::Command(command) = input {
                         asked.push(command);
                     }
                 }
-                if let Taken::Start { incarnation, .. } = input {
+                if let ObservedInput::Start { incarnation, .. } = input {
                     self.node_started(*node, *incarnation);
                 }
             }
             Moment::World { what, .. } => {
                 self.now.line += 1;
                 self.begin_step();
-                if let Happening::Crashed { node, .. } | Happening::Ended { node } = what {
-                    self.node_stopped(*node, matches!(what, Happening::Ended { .. }));
+                if let WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } = what {
+                    self.node_stopped(*node, matches!(what, WorldEvent::Ended { .. }));
                 }
             }
-            Moment::Effect { node, effect: Done::Emit(event), .. } if node.index() < self.nodes.len() => {
+            Moment::Effect { node, effect: ObservedEffect::Emit(event), .. } if node.index() < self.nodes.len() => {
                 self.record_event(*node, event);
             }
             Moment::Effect { .. } => {}

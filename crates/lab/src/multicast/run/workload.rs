@@ -5,7 +5,7 @@ use quorate_core::multicast::{Command, Event, GroupId, Payload, Refusal};
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::Latency;
-use quorate_journal::workload::{News, Plan, Workload};
+use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use serde::{Deserialize, Serialize};
 
 /// When nodes send.
@@ -368,21 +368,21 @@ impl Workload<Command, Event> for Senders {
         }
     }
 
-    fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
+    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, plan: &mut Plan<Command>) {
         match news {
-            News::Told(event) => {
+            ClientEvent::Emitted(event) => {
                 self.in_flight.record_event(now, node, event);
                 self.handle_event(now, node, event, plan);
             }
-            News::Crashed => {
+            ClientEvent::Crashed => {
                 self.in_flight.node_stopped(node);
                 self.node_crashed(now, node, plan);
             }
-            News::Restarted => {
+            ClientEvent::Restarted => {
                 self.in_flight.node_started(node);
                 self.restarts(node);
             }
-            News::Alarm => {}
+            ClientEvent::Alarm => {}
         }
         self.start_next_sender(now, plan);
     }

@@ -25,7 +25,7 @@
 //! # Ok::<(), quorate_check::CheckError>(())
 //! ```
 
-use quorate_check::{Judged, News, Offer, Past, Property, Story, Users};
+use quorate_check::{ClientStep, Clients, Judged, Offer, PastEvent, Property, StepRecord};
 use quorate_core::mutex::{Access, Command, Event, Service};
 use quorate_core::{Fence, NodeId};
 
@@ -92,12 +92,12 @@ const ASKED_FIRST: u8 = 1;
 const SHARES: u64 = 1;
 const EXCLUDES: u64 = 1 << 16;
 
-impl Users for Contenders {
+impl Clients for Contenders {
     type Command = Command;
     type Event = Event;
     type User = Contender;
 
-    fn begin(&self, _node: NodeId) -> Contender {
+    fn initial(&self, _node: NodeId) -> Contender {
         Contender { phase: ClientPhase::Idle, access: Access::Exclusive, left: self.rounds, awaits_answer: false }
     }
 
@@ -116,52 +116,54 @@ impl Users for Contenders {
         }
     }
 
-    fn hear(&self, user: &mut Contender, news: News<'_, Command, Event>, story: &mut Story) {
+    fn observe(&self, user: &mut Contender, news: ClientStep<'_, Command, Event>, story: &mut StepRecord) {
         let waited = user.phase == ClientPhase::Waiting;
         user.awaits_answer = match news {
-            News::Commands(Command::Cancel | Command::Release) => self.views,
-            News::Told(Event::Extended { .. }) => user.awaits_answer,
-            News::Gone(_) | News::Back(_) => user.awaits_answer,
-            News::Commands(_) | News::Told(_) | News::Crashed | News::Restarted => false,
+            ClientStep::Issued(Command::Cancel | Command::Release) => self.views,
+            ClientStep::Emitted(Event::Extended { .. }) => user.awaits_answer,
+            ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => user.awaits_answer,
+            ClientStep::Issued(_) | ClientStep::Emitted(_) | ClientStep::Crashed | ClientStep::Restarted => false,
         };
         match news {
-            News::Commands(command @ (Command::Acquire | Command::Try | Command::Share)) => {
+            ClientStep::Issued(command @ (Command::Acquire | Command::Try | Command::Share)) => {
                 user.phase = ClientPhase::Waiting;
                 user.access = match command {
                     Command::Share if self.shares => Access::Shared,
                     _ => Access::Exclusive,
                 };
                 user.left = user.left.map(|left| left.saturating_sub(1));
-                story.past.push(Past::Asks(user.access));
+                story.past.push(PastEvent::Requested(user.access));
             }
-            News::Commands(Command::Cancel | Command::Release) => {}
-            News::Told(Event::Entered { fence, .. }) => {
+            ClientStep::Issued(Command::Cancel | Command::Release) => {}
+            ClientStep::Emitted(Event::Entered { fence, .. }) => {
                 if !waited {
                     story.breach = Some(ASKED_FIRST);
                 }
                 user.phase = ClientPhase::Holding;
-                story.past.push(Past::Enters(packed(*fence), user.access));
+                story.past.push(PastEvent::Entered(packed(*fence), user.access));
             }
-            News::Told(Event::Left | Event::Lost | Event::Denied | Event::Cancelled) => {
+            ClientStep::Emitted(Event::Left | Event::Lost | Event::Denied | Event::Cancelled) => {
                 user.phase = ClientPhase::Idle;
                 user.access = Access::Exclusive;
                 if waited {
-                    story.past.push(Past::Ends);
+                    story.past.push(PastEvent::Ended);
                 }
             }
-            News::Told(Event::Extended { .. } | Event::Refused(_)) | News::Gone(_) | News::Back(_) => {}
-            News::Crashed => {
+            ClientStep::Emitted(Event::Extended { .. } | Event::Refused(_))
+            | ClientStep::PeerCrashed(_)
+            | ClientStep::PeerRestarted(_) => {}
+            ClientStep::Crashed => {
                 user.phase = ClientPhase::NodeDown;
                 user.access = Access::Exclusive;
                 if waited {
-                    story.past.push(Past::Ends);
+                    story.past.push(PastEvent::Ended);
                 }
             }
-            News::Restarted => user.phase = ClientPhase::Idle,
+            ClientStep::Restarted => user.phase = ClientPhase::Idle,
         }
     }
 
-    fn waits(&self, user: &Contender) -> bool {
+    fn is_waiting(&self, user: &Contender) -> bool {
         user.phase == ClientPhase::Waiting
     }
 

@@ -6,30 +6,30 @@ mod options;
 pub use contenders::Contenders;
 pub(crate) use options::MutexCheckArgs;
 
-use crate::check::{CheckSpec, CheckedFamily, HabitArgs, view_settings};
+use crate::check::{BehaviorArgs, CheckSpec, CheckedFamily, view_settings};
 use crate::error::LabError;
 use crate::mutex::{Mutex, Settings};
 use quorate_core::mutex::ServiceOrder;
 
 /// Optional actions of clients, besides acquiring and releasing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Requests {
+pub struct RequestKinds {
     pub tries: bool,
     pub cancels: bool,
     pub readers: bool,
 }
 
 impl CheckedFamily for Mutex {
-    type Habits = Requests;
-    type Crowd = Contenders;
+    type Behavior = RequestKinds;
+    type CheckClients = Contenders;
 
     fn run_settings(check: &CheckSpec<Self>) -> Settings {
         let entries = u64::from(check.rounds.unwrap_or(1)) * check.setup.nodes as u64;
         Settings { entries, views: view_settings(check.setup.views), ..Settings::default() }
     }
 
-    fn crowd(check: &CheckSpec<Self>) -> Result<Contenders, LabError> {
-        let Requests { tries, cancels, readers } = check.habits;
+    fn check_clients(check: &CheckSpec<Self>) -> Result<Contenders, LabError> {
+        let RequestKinds { tries, cancels, readers } = check.behavior;
         Ok(Contenders {
             rounds: check.rounds,
             tries,
@@ -44,18 +44,18 @@ impl CheckedFamily for Mutex {
         })
     }
 
-    fn habits(args: &HabitArgs, _nodes: usize) -> Result<Requests, LabError> {
+    fn behavior(args: &BehaviorArgs, _nodes: usize) -> Result<RequestKinds, LabError> {
         Ok(args.requests.requests())
     }
 
-    fn habit_flags(check: &CheckSpec<Self>) -> Vec<String> {
-        let Requests { tries, cancels, readers } = check.habits;
+    fn behavior_flags(check: &CheckSpec<Self>) -> Vec<String> {
+        let RequestKinds { tries, cancels, readers } = check.behavior;
         let flags = [(tries, "--try"), (cancels, "--cancel"), (readers, "--readers")];
         flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag.to_owned()).collect()
     }
 
     fn in_rounds(check: &CheckSpec<Self>) -> String {
-        let words = match (check.habits.tries, check.habits.cancels) {
+        let words = match (check.behavior.tries, check.behavior.cancels) {
             (false, false) => "",
             (true, false) => " with tries",
             (false, true) => " with cancels",

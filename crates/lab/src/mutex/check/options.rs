@@ -1,9 +1,9 @@
 //! Options for the behaviour of clients in a mutual-exclusion check, and for views.
 
-use super::Requests;
-use crate::check::few;
+use super::RequestKinds;
+use crate::check::parse_small_count;
 use crate::options::{Options, first_given, one_of};
-use crate::views::Keeper;
+use crate::views::MembershipService;
 use clap::Args;
 use quorate_check::Views;
 
@@ -27,25 +27,26 @@ pub(crate) struct MutexCheckArgs {
     #[arg(long, help_heading = VIEWS)]
     views: bool,
     /// Maximum number of members that the group may remove. Default: 1.
-    #[arg(long, value_name = "NUMBER", requires = "views", value_parser = few, help_heading = VIEWS)]
+    #[arg(long, value_name = "NUMBER", requires = "views", value_parser = parse_small_count, help_heading = VIEWS)]
     changes: Option<u8>,
     /// The membership service: an oracle that waits for leases to expire, or a faulty one that does
     /// not. Default: oracle.
     #[arg(long, value_name = "WHO", requires = "views", help_heading = VIEWS, value_parser = one_of(KEEPERS))]
-    membership: Option<Keeper>,
+    membership: Option<MembershipService>,
 }
 
-const KEEPERS: [(&str, Keeper); 2] = [("oracle", Keeper::Oracle), ("impatient", Keeper::Impatient)];
+const KEEPERS: [(&str, MembershipService); 2] =
+    [("oracle", MembershipService::Oracle), ("impatient", MembershipService::Impatient)];
 
 impl MutexCheckArgs {
-    pub(crate) fn requests(&self) -> Requests {
-        Requests { tries: self.tries, cancels: self.cancels, readers: self.readers }
+    pub(crate) fn requests(&self) -> RequestKinds {
+        RequestKinds { tries: self.tries, cancels: self.cancels, readers: self.readers }
     }
 
     pub(crate) fn views(&self) -> Option<Views> {
         let usual = Views::default();
         let changes = self.changes.unwrap_or(usual.changes);
-        self.views.then_some(Views { changes, waits: self.membership != Some(Keeper::Impatient) })
+        self.views.then_some(Views { changes, waits: self.membership != Some(MembershipService::Impatient) })
     }
 }
 

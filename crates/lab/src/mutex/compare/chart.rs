@@ -4,7 +4,7 @@ mod panels;
 
 use super::costs::{CostCase, Costs, Row, World};
 use super::{ExpectedCost, Traffic, table};
-use crate::compare::{Across, Chart, Dot, Law, Legend, Plot, Series};
+use crate::compare::{Across, Chart, Dot, ExpectedCurve, Legend, Plot, Series};
 use crate::mutex::MutexEntry;
 use panels::{Over, Panel, Reading, loads, panels};
 
@@ -12,7 +12,7 @@ pub(super) fn chart(costs: &Costs) -> Chart {
     Chart {
         title: "Mutual exclusion: what an entry costs",
         subtitle: format!("{} · T: one message time", table::conditions(costs)),
-        legend: Legend { measured: "simulated", law: "expected", reach: "up to the longest" },
+        legend: Legend { measured: "simulated", expected: "expected", reach: "up to the longest" },
         plots: panels(costs).into_iter().map(|panel| plot(costs, panel)).collect(),
     }
 }
@@ -37,7 +37,7 @@ fn series(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Series {
     let law = expected_curve(costs, panel, entry);
     // Without an expected curve, a line joins the dots.
     let is_joined = panel.is_joined && law.as_ref().is_none_or(|law| law.points.is_empty());
-    Series { name: name.into(), dots: simulated.chain(real).collect(), is_joined, law }
+    Series { name: name.into(), dots: simulated.chain(real).collect(), is_joined, expected: law }
 }
 
 /// Returns the measurements by position. Several runs at one position are combined.
@@ -79,7 +79,7 @@ fn across(costs: &Costs, over: Over) -> Across {
 
 /// The expected curve of an algorithm, with a line if it is exact for all sizes. `None` for faulty
 /// variants.
-fn expected_curve(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Option<Law> {
+fn expected_curve(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Option<ExpectedCurve> {
     let law = panel.expected.as_ref()?;
     let expected =
         |nodes: usize, traffic: Traffic| ExpectedCost::of(entry, &costs.simulation(CostCase { entry, nodes, traffic }));
@@ -97,7 +97,7 @@ fn expected_curve(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> O
         }
         Over::Loads(_) => None,
     };
-    Some(Law { text: (law.text)(entry).into(), points: line.unwrap_or_default() })
+    Some(ExpectedCurve { text: (law.text)(entry).into(), points: line.unwrap_or_default() })
 }
 
 /// The sizes at which to evaluate the expected cost: from the smallest group to the largest, and

@@ -187,11 +187,11 @@ impl Comparison for Costs {
             if host.is_interrupted() {
                 break;
             }
-            host.begins(case.entry.facts.profile.name, case.nodes);
+            host.begin_measurement(case.entry.facts.profile.name, case.nodes);
             let row = self.simulate(case)?;
-            host.advances();
+            host.advance();
             let real = self.real.map(|links| self.run_real(&row, links, host));
-            real.iter().for_each(|_| host.advances());
+            real.iter().for_each(|_| host.advance());
             // Keep the simulated result even if the real run failed.
             let (real, end) = match real.transpose() {
                 Ok(result) => (result.flatten(), Ok(())),
@@ -223,7 +223,7 @@ impl Comparison for Costs {
             conditions: table::conditions(self),
             tables: table::tables(self),
             notes: vec![table::notes(self)],
-            complaints: problems::problems(self),
+            problems: problems::problems(self),
         }
     }
 

@@ -117,14 +117,14 @@ impl ExpectedCost {
             messages: cost.messages,
             client: cost.client,
             sync: cost.sync,
-            keeper: (facts.keeper)(&group).is_some(),
+            keeper: (facts.coordinator)(&group).is_some(),
             client_delay: (cost.client_delay)(&case),
             sync_delay: (cost.sync_delay)(&case),
             binding: facts.profile.flaw.is_none()
                 && tries.is_zero()
                 && cancels.is_zero()
                 && all().iter().any(|entry| entry.name() == facts.profile.name),
-            restless: facts.restless,
+            restless: facts.never_quiescent,
             total: cost.total,
             group,
             load,

@@ -45,14 +45,14 @@ impl Comparison for Failures {
     fn measure(&mut self, host: &mut dyn Host<Mutex>) -> Result<(), CompareError> {
         let mut rows = Vec::new();
         for study in self.studies.iter().copied() {
-            host.begins(study.algorithm.facts.profile.name, study.nodes);
+            host.begin_measurement(study.algorithm.facts.profile.name, study.nodes);
             let findings = run_study(&study, &mut || !host.is_interrupted())?;
             // Do not show a partial row as a complete one.
             if host.is_interrupted() {
                 break;
             }
             rows.push(Row { study, findings });
-            host.advances();
+            host.advance();
         }
         self.rows = rows;
         Ok(())
@@ -73,7 +73,7 @@ impl Comparison for Failures {
             conditions: format!("{what} · textbook form, bare links · seed {}", self.seed),
             tables: vec![Table::Blocks(section(&self.rows))],
             notes: vec![self.notes()],
-            complaints: Vec::new(),
+            problems: Vec::new(),
         }
     }
 

@@ -19,7 +19,7 @@ pub use traffic::{OfferedLoad, Traffic, TrafficError};
 use super::failures::FailureStudy;
 use super::{Mutex, MutexEntry};
 use crate::compare::{Asked, CompareError, CompareTask, ComparedFamily, reject_duplicates};
-use crate::options::{Options, whole};
+use crate::options::{Options, parse_whole};
 use clap::Args;
 use compared::ComparedAlgorithms;
 use costs::Costs;
@@ -33,7 +33,7 @@ pub struct MutexCompareArgs {
     #[arg(long, display_order = 2)]
     forms: bool,
     /// Number of requests in each run, all nodes together. Default: 100.
-    #[arg(long, value_parser = whole::<u64>, display_order = 4)]
+    #[arg(long, value_parser = parse_whole::<u64>, display_order = 4)]
     entries: Option<u64>,
     /// Workloads to compare, such as single,random:10%,all. Default:
     /// single,pair,random:1%,random:10%,random,all (with --real single,random,all).

@@ -28,9 +28,9 @@ fn costs() -> Costs {
 struct SimulatedHost;
 
 impl Host<Mutex> for SimulatedHost {
-    fn begins(&mut self, _algorithm: &str, _nodes: usize) {}
+    fn begin_measurement(&mut self, _algorithm: &str, _nodes: usize) {}
 
-    fn advances(&mut self) {}
+    fn advance(&mut self) {}
 
     fn is_interrupted(&self) -> bool {
         false

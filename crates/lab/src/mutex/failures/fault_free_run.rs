@@ -7,7 +7,7 @@ use crate::{Spec, experiment};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
-use quorate_journal::moment::{Happening, Moment, Observer};
+use quorate_journal::moment::{Moment, Observer, WorldEvent};
 use quorate_journal::settings::TimedFault;
 
 /// The phase of every node over time, in a run without faults.
@@ -30,7 +30,7 @@ const RESTART_DELAYS: [u64; 4] = [1, 3, 8, 20];
 impl FaultFreeRun {
     /// Runs the experiment and keeps its first half: faults in the second half show little.
     pub(super) fn of(spec: &Spec<Mutex>, keeper: Option<NodeId>) -> Self {
-        let mut intervals = experiment::play(spec, IntervalRecorder::new(spec.nodes)).observer.done;
+        let mut intervals = experiment::simulate(spec, IntervalRecorder::new(spec.nodes)).observer.done;
         let end = intervals.last().map_or(Time::ZERO, |interval| interval.to);
         intervals.retain(|interval| interval.to.since(Time::ZERO) <= end.since(interval.to));
         Self { seed: spec.seed, keeper, intervals }
@@ -126,7 +126,7 @@ impl Observer<Command, Event> for RequestsAfterFault {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         let requester = match (moment, change(moment)) {
             // A restarted victim need not send a request.
-            (Moment::World { what: Happening::Crashed { node, .. }, .. }, _) => {
+            (Moment::World { what: WorldEvent::Crashed { node, .. }, .. }, _) => {
                 self.has_crashed = true;
                 Some(*node)
             }

@@ -25,7 +25,7 @@ mod tests;
 
 use crate::mutex::MutexEntry;
 use crate::mutex::{Mutex, Settings};
-use crate::{Care, JudgeFamily, LabError, LinkChoice, Spec, experiment};
+use crate::{JudgeFamily, JudgingLevel, LabError, LinkChoice, Spec, experiment};
 use fault_free_run::{FaultFreeRun, RequestsAfterFault};
 use quorate_core::{Duration, NodeId};
 use quorate_journal::property::Verdict;
@@ -105,7 +105,7 @@ impl FailureStudy {
     }
 
     fn keeper(&self) -> Option<NodeId> {
-        (self.algorithm.facts.keeper)(&quorate_core::Group::of_size(self.nodes))
+        (self.algorithm.facts.coordinator)(&quorate_core::Group::of_size(self.nodes))
     }
 
     fn spec(&self, seed: u64) -> Spec<Mutex> {
@@ -225,8 +225,8 @@ pub fn run_study(study: &FailureStudy, should_continue: &mut dyn FnMut() -> bool
 /// Runs a seed with its fault. `None` if the run succeeded but not every live node sent a request
 /// after the fault.
 fn run(spec: Spec<Mutex>) -> Option<(Example, bool)> {
-    let properties = Mutex::properties(&spec, Care::Verdicts);
-    let played = experiment::play(&spec, (properties, RequestsAfterFault::new(spec.nodes)));
+    let properties = Mutex::properties(&spec, JudgingLevel::Verdicts);
+    let played = experiment::simulate(&spec, (properties, RequestsAfterFault::new(spec.nodes)));
     let (properties, after_fault) = played.observer;
     let verdicts = properties.verdicts();
     let breach = |name: &str| verdicts.iter().find(|verdict| verdict.name == name && verdict.holds == Some(false));

@@ -7,7 +7,7 @@ use crate::mutex::compare::{Forms, contenders};
 use crate::mutex::run::{LockPhase, change};
 use quorate_core::NodeId;
 use quorate_core::mutex::{Command, Event};
-use quorate_journal::moment::{Happening, Moment, Observer};
+use quorate_journal::moment::{Moment, Observer, WorldEvent};
 use quorate_journal::workload::Ending;
 
 fn entry(name: &str) -> &'static MutexEntry {
@@ -54,7 +54,7 @@ struct CrashObserver {
 
 impl Observer<Command, Event> for CrashObserver {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        if let Moment::World { what: Happening::Crashed { node, .. }, .. } = moment {
+        if let Moment::World { what: WorldEvent::Crashed { node, .. }, .. } = moment {
             self.found = Some((*node, self.phases.clone()));
         }
         if let Some((_, node, change)) = change(moment) {
@@ -69,7 +69,7 @@ impl Observer<Command, Event> for CrashObserver {
 fn every_example_reproduces_its_finding() {
     let mut fates_seen = Vec::new();
     for name in ["central", "ricart-agrawala"] {
-        let keeper = (entry(name).facts.keeper)(&quorate_core::Group::of_size(4));
+        let keeper = (entry(name).facts.coordinator)(&quorate_core::Group::of_size(4));
         for Finding { victim, harm, tally } in findings(name, 4, 12) {
             let Example { spec, fate, why } = tally.example.unwrap();
             let again = spec.command("sim");

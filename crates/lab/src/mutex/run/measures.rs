@@ -2,10 +2,10 @@
 
 use super::{Change, LockPhase, Properties, Resource, change};
 use quorate_core::mutex::{Command, Event};
-use quorate_core::{Duration, NodeId, Time, Told};
+use quorate_core::{Duration, MembershipNote, NodeId, Time};
 use quorate_journal::metrics::{Delay, Messages, Samples};
-use quorate_journal::moment::{Done, Moment, Observer};
-use quorate_journal::views::told;
+use quorate_journal::moment::{Moment, ObservedEffect, Observer};
+use quorate_journal::views::membership_note;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -167,16 +167,16 @@ impl Observer<Command, Event> for Measures {
             (LockPhase::Idle, Change::Asks(..)) => self.record_request(time, node),
             (_, Change::Enters { .. }) => self.record_entry(time, node, before),
             (LockPhase::Holding, Change::Leaves) => self.record_release(time, node),
-            (LockPhase::Holding, Change::Loses | Change::GivesUp | Change::Dies) => {
+            (LockPhase::Holding, Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => {
                 self.inside = self.inside.saturating_sub(1);
             }
-            (LockPhase::Waiting, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {
+            (LockPhase::Waiting, Change::Leaves | Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => {
                 self.remove_request(node);
                 self.handover = None;
             }
             (LockPhase::Waiting | LockPhase::Holding, Change::Asks(..))
             | (_, Change::Extends { .. })
-            | (LockPhase::Idle, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {}
+            | (LockPhase::Idle, Change::Leaves | Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => {}
         }
     }
 }
@@ -230,17 +230,17 @@ pub struct ViewSummary {
 impl ViewSummary {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match change(moment) {
-            Some((time, _, Change::Dies)) => self.crashed = self.crashed.or(Some(time)),
+            Some((time, _, Change::Crashes)) => self.crashed = self.crashed.or(Some(time)),
             Some((time, _, Change::Enters { .. })) => {
                 let took = self.crashed.take().map(|crashed| time.since(crashed).nanos());
                 self.recovery_ns = self.recovery_ns.max(took);
             }
             Some(_) | None => {}
         }
-        if let Some((_, _, Told::View(view))) = told(moment) {
+        if let Some((_, _, MembershipNote::View(view))) = membership_note(moment) {
             self.epoch = self.epoch.max(view.epoch().0);
         }
-        if let Moment::Effect { effect: Done::Emit(Event::Lost), .. } = moment {
+        if let Moment::Effect { effect: ObservedEffect::Emit(Event::Lost), .. } = moment {
             self.lost += 1;
         }
     }

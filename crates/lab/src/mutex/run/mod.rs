@@ -9,14 +9,14 @@ mod resource;
 mod workload;
 
 pub use measures::{Measures, MutexSummary, Share, ViewSummary};
-pub use overtaking::{From, Promise};
-pub use properties::{Expectations, OrderWatch, Properties};
+pub use overtaking::{CountedFrom, OvertakingBound};
+pub use properties::{Expectations, OrderCheck, Properties};
 pub use resource::Resource;
 pub use workload::{Demand, Pattern, Requests};
 
 use quorate_core::mutex::{Access, Command, Event, Patience};
 use quorate_core::{Fence, NodeId, Time};
-use quorate_journal::moment::{Done, Happening, Moment, Taken};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, WorldEvent};
 
 /// A change in a node's relation to the critical section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +34,14 @@ pub enum Change {
     /// The entry ended because the group removed the node.
     Loses,
     /// The request ended without an entry: denied or cancelled.
-    GivesUp,
-    Dies,
+    EndsWithoutEntry,
+    Crashes,
 }
 
 /// Returns the change that a moment causes at a node, if any.
 pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
     match moment {
-        Moment::Input { time, node, input: Taken::Command(command), .. } => {
+        Moment::Input { time, node, input: ObservedInput::Command(command), .. } => {
             let asks = match command {
                 Command::Acquire => Change::Asks(Patience::Wait, Access::Exclusive),
                 Command::Try => Change::Asks(Patience::Try, Access::Exclusive),
@@ -50,19 +50,19 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
             };
             Some((*time, *node, asks))
         }
-        Moment::Effect { time, node, effect: Done::Emit(event) } => {
+        Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => {
             let change = match event {
                 Event::Entered { fence, until } => Change::Enters { fence: *fence, until: *until },
                 Event::Extended { until } => Change::Extends { until: *until },
                 Event::Left => Change::Leaves,
                 Event::Lost => Change::Loses,
-                Event::Denied | Event::Cancelled => Change::GivesUp,
+                Event::Denied | Event::Cancelled => Change::EndsWithoutEntry,
                 Event::Refused(_) => return None,
             };
             Some((*time, *node, change))
         }
-        Moment::World { time, what: Happening::Crashed { node, .. } | Happening::Ended { node } } => {
-            Some((*time, *node, Change::Dies))
+        Moment::World { time, what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } } => {
+            Some((*time, *node, Change::Crashes))
         }
         Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
     }
@@ -86,7 +86,7 @@ impl LockPhase {
             (Self::Idle, Change::Asks(..)) => Self::Waiting,
             (unchanged, Change::Asks(..) | Change::Extends { .. }) => unchanged,
             (_, Change::Enters { .. }) => Self::Holding,
-            (_, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => Self::Idle,
+            (_, Change::Leaves | Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => Self::Idle,
         }
     }
 }

@@ -2,19 +2,19 @@
 
 use quorate_core::NodeId;
 use quorate_core::mutex::{Access, Command, Event};
-use quorate_journal::moment::{Done, MessageId, Moment, Taken, receivers};
+use quorate_journal::moment::{MessageId, Moment, ObservedEffect, ObservedInput, receivers};
 use std::collections::BTreeMap;
 
 /// A bound on the number of entries by other nodes ahead of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Promise {
+pub struct OvertakingBound {
     pub most: u64,
-    pub from: From,
+    pub from: CountedFrom,
 }
 
 /// The instant from which entries ahead of a request count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum From {
+pub enum CountedFrom {
     /// When the client makes the request.
     Asking,
     /// When all messages that its node sent for the request have arrived: a node cannot wait for a
@@ -24,7 +24,7 @@ pub enum From {
 
 /// Counts, for every waiting request, the entries ahead of it.
 pub(super) struct Overtaking {
-    promise: Promise,
+    promise: OvertakingBound,
     requests: Vec<Option<Request>>,
     /// Messages in flight that announce a request: its node and serial number.
     spreading: BTreeMap<MessageId, (NodeId, u64)>,
@@ -43,7 +43,7 @@ struct Request {
 }
 
 impl Overtaking {
-    pub(super) fn new(nodes: usize, promise: Promise) -> Self {
+    pub(super) fn new(nodes: usize, promise: OvertakingBound) -> Self {
         Self { promise, requests: vec![None; nodes], spreading: BTreeMap::new(), count: 0, asking: None }
     }
 
@@ -68,7 +68,7 @@ impl Overtaking {
         let mut worst = None;
         for (index, request) in self.requests.iter_mut().enumerate() {
             let Some(request) = request else { continue };
-            let is_in_flight = request.spreading > 0 && self.promise.from == From::Arrival;
+            let is_in_flight = request.spreading > 0 && self.promise.from == CountedFrom::Arrival;
             if is_in_flight || !access.conflicts(request.access) {
                 continue;
             }
@@ -81,13 +81,13 @@ impl Overtaking {
     }
 
     pub(super) fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        if self.promise.from == From::Asking {
+        if self.promise.from == CountedFrom::Asking {
             return;
         }
         match moment {
             Moment::Input { input, .. } => {
                 self.asking = None;
-                if let Taken::Message { id, .. } = input
+                if let ObservedInput::Message { id, .. } = input
                     && let Some((node, serial)) = self.spreading.remove(id)
                     && let Some(Some(request)) = self.requests.get_mut(node.index())
                     && request.serial == serial
@@ -95,10 +95,12 @@ impl Overtaking {
                     request.spreading = request.spreading.saturating_sub(1);
                 }
             }
-            Moment::Effect { node, effect: Done::Send { sent, .. }, .. } if self.asking == Some(*node) => {
+            Moment::Effect { node, effect: ObservedEffect::Send { sent, .. }, .. } if self.asking == Some(*node) => {
                 self.record_announcements(*node, std::iter::once(sent.id));
             }
-            Moment::Effect { node, effect: Done::Multicast { to, sent }, .. } if self.asking == Some(*node) => {
+            Moment::Effect { node, effect: ObservedEffect::Multicast { to, sent }, .. }
+                if self.asking == Some(*node) =>
+            {
                 self.record_announcements(*node, receivers(to, sent.id).map(|(_, id)| id));
             }
             Moment::Effect { .. } | Moment::World { .. } => {}

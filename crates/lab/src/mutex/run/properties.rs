@@ -1,12 +1,12 @@
 //! The properties that every mutual-exclusion algorithm promises, and those that some promise.
 
-use super::overtaking::{Overtaking, Promise};
+use super::overtaking::{Overtaking, OvertakingBound};
 use super::{Change, LockPhase, change};
 use quorate_core::mutex::{Access, Command, Event, Patience};
 use quorate_core::{Fence, NodeId, Time, VectorClock};
 use quorate_journal::causality::Causality;
 use quorate_journal::clocks::Clocks;
-use quorate_journal::moment::{Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedInput, Observer};
 use quorate_journal::property::{Kind, Verdict, Violation};
 
 /// The promises of an algorithm beyond exclusion.
@@ -14,8 +14,8 @@ use quorate_journal::property::{Kind, Verdict, Violation};
 pub struct Expectations {
     /// Every entry has a larger fence than all earlier entries.
     pub fences: bool,
-    pub order: OrderWatch,
-    pub overtaking: Option<Promise>,
+    pub order: OrderCheck,
+    pub overtaking: Option<OvertakingBound>,
     /// Every request is granted eventually.
     pub service: bool,
     /// Readers can hold the lock together.
@@ -31,7 +31,7 @@ impl Default for Expectations {
     fn default() -> Self {
         Self {
             fences: false,
-            order: OrderWatch::Ignored,
+            order: OrderCheck::Ignored,
             overtaking: None,
             service: true,
             shares: false,
@@ -43,7 +43,7 @@ impl Default for Expectations {
 
 /// How to treat the happened-before order of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OrderWatch {
+pub enum OrderCheck {
     /// Not observed: vector clocks cost time and memory quadratic in the group's size.
     Ignored,
     Counted,
@@ -108,7 +108,7 @@ impl Properties {
             expects,
             nodes: vec![Node::default(); nodes],
             overtaking: expects.overtaking.map(|promise| Overtaking::new(nodes, promise)),
-            causality: (expects.order != OrderWatch::Ignored).then(|| Causality::new(nodes)),
+            causality: (expects.order != OrderCheck::Ignored).then(|| Causality::new(nodes)),
             clocks: expects.leases.then(|| Clocks::new(nodes)),
             ..Self::default()
         }
@@ -130,7 +130,7 @@ impl Properties {
         if self.expects.fences {
             verdicts.push(always("fences-grow", &self.fences_grow));
         }
-        if self.expects.order == OrderWatch::Promised {
+        if self.expects.order == OrderCheck::Promised {
             verdicts.push(always("happened-before-order", &self.order));
         }
         if self.expects.overtaking.is_some() {
@@ -237,7 +237,7 @@ impl Properties {
 
     /// A lease that has expired when the node receives it ends the entry.
     fn end_with_lease(&mut self, moment: &Moment<'_, Command, Event>) {
-        if let Moment::Input { now, node, input: Taken::Lease(until), .. } = moment
+        if let Moment::Input { now, node, input: ObservedInput::Lease(until), .. } = moment
             && until <= now
             && let Some(state) = self.nodes.get_mut(node.index())
         {
@@ -332,8 +332,10 @@ impl Observer<Command, Event> for Properties {
                 self.check_exclusion(time, node, "extended its entry");
                 self.check_succession(time, node);
             }
-            (LockPhase::Holding, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => self.inside -= 1,
-            (LockPhase::Waiting, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {
+            (LockPhase::Holding, Change::Leaves | Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => {
+                self.inside -= 1
+            }
+            (LockPhase::Waiting, Change::Leaves | Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => {
                 self.waiting -= 1;
                 if let Some(overtaking) = &mut self.overtaking {
                     overtaking.end_request(node);
@@ -341,7 +343,7 @@ impl Observer<Command, Event> for Properties {
             }
             (LockPhase::Waiting | LockPhase::Holding, Change::Asks(..))
             | (LockPhase::Idle | LockPhase::Waiting, Change::Extends { .. })
-            | (LockPhase::Idle, Change::Leaves | Change::Loses | Change::GivesUp | Change::Dies) => {}
+            | (LockPhase::Idle, Change::Leaves | Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => {}
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Change, LockPhase, change};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Fence, NodeId};
-use quorate_journal::moment::{Happening, Moment, Taken};
+use quorate_journal::moment::{Moment, ObservedInput, WorldEvent};
 
 /// A resource that remembers the largest fence and rejects accesses with a smaller one.
 ///
@@ -24,8 +24,8 @@ impl Resource {
 
     pub fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
-            Moment::Input { node, input: Taken::Command(Command::Release), .. }
-            | Moment::World { what: Happening::Resumed { node }, .. } => self.access(*node),
+            Moment::Input { node, input: ObservedInput::Command(Command::Release), .. }
+            | Moment::World { what: WorldEvent::Resumed { node }, .. } => self.access(*node),
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
         let Some((_, node, change)) = change(moment) else { return };

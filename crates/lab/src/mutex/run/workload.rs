@@ -4,7 +4,7 @@ use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::{Chance, Latency};
-use quorate_journal::workload::{News, Plan, Workload};
+use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use serde::{Deserialize, Serialize};
 
 /// When nodes send requests.
@@ -138,17 +138,18 @@ impl Workload<Command, Event> for Requests {
         }
     }
 
-    fn hear(&mut self, now: Time, node: NodeId, news: &News<Event>, plan: &mut Plan<Command>) {
+    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, plan: &mut Plan<Command>) {
         match news {
-            News::Told(Event::Entered { .. }) => {
+            ClientEvent::Emitted(Event::Entered { .. }) => {
                 let hold = self.dice.length(self.demand.hold);
                 plan.command(now + hold, node, Command::Release);
             }
-            News::Told(Event::Left | Event::Lost | Event::Denied | Event::Cancelled) | News::Restarted => {
+            ClientEvent::Emitted(Event::Left | Event::Lost | Event::Denied | Event::Cancelled)
+            | ClientEvent::Restarted => {
                 self.finish(now, node, plan);
             }
-            News::Crashed => self.node_crashed(now, node),
-            News::Told(Event::Extended { .. } | Event::Refused(_)) | News::Alarm => {}
+            ClientEvent::Crashed => self.node_crashed(now, node),
+            ClientEvent::Emitted(Event::Extended { .. } | Event::Refused(_)) | ClientEvent::Alarm => {}
         }
     }
 

@@ -4,7 +4,7 @@
 use crate::check::common::{checked, is_sample, is_small, journal, rounds_of_two, spec};
 use quorate_check::{Findings, Pass, Search};
 use quorate_lab::check::{CheckRun, CheckSpec};
-use quorate_lab::mutex::check::Requests;
+use quorate_lab::mutex::check::RequestKinds;
 use quorate_lab::registry::{Family, all, fixtures};
 
 /// Every algorithm and many fixtures, in groups small enough for many searches.
@@ -17,7 +17,7 @@ fn specs() -> Vec<CheckSpec> {
         }
         if is_small(entry, 2) {
             specs.push(CheckSpec {
-                habits: Requests { tries: true, cancels: true, readers: false },
+                behavior: RequestKinds { tries: true, cancels: true, readers: false },
                 ..spec(entry.name(), 2, rounds_of_two(entry))
             });
             let mut crashes = spec(entry.name(), 2, 1);
@@ -81,7 +81,7 @@ fn breadth_first_does_not_depend_on_its_threads_with_reduction_or_without() {
 #[test]
 fn a_wide_search_does_not_depend_on_its_threads() {
     let spec = CheckSpec {
-        habits: Requests { cancels: true, ..Requests::default() },
+        behavior: RequestKinds { cancels: true, ..RequestKinds::default() },
         ..spec("ricart-agrawala-clock-only", 3, 1)
     };
     for reduce in [false, true] {

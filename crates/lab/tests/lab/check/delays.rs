@@ -7,14 +7,14 @@ use quorate_core::{Duration, Span, Time};
 use quorate_lab::Election;
 use quorate_lab::check::{CheckRun, CheckSpec};
 use quorate_lab::election::Settings;
-use quorate_lab::election::check::Ballots;
+use quorate_lab::election::check::ElectionBehavior;
 
 /// Three bully nodes that assume a delay of at most 5 ms. The lowest detects that the leader is
 /// missing. Messages take from `least` to `most`.
 fn bully(least: Duration, most: Duration) -> CheckSpec<Election> {
     let settings = Settings { starters: "lowest".parse().unwrap(), ..Settings::default() };
     let mut spec = CheckSpec::<Election>::named("bully").unwrap();
-    spec.habits = Ballots { settings, ..Ballots::default() };
+    spec.behavior = ElectionBehavior { settings, ..ElectionBehavior::default() };
     let until = Time::ZERO + Duration::from_secs(1);
     spec.setup.timing = Some(Timing { delay: Some(Span::between(least, most)), ..Timing::until(until) });
     spec

@@ -4,7 +4,7 @@
 use quorate_lab::Election;
 use quorate_lab::check::{CheckSpec, run};
 use quorate_lab::election::Settings;
-use quorate_lab::election::check::Ballots;
+use quorate_lab::election::check::ElectionBehavior;
 use quorate_lab::registry::{Entry, Family, all};
 use std::path::Path;
 
@@ -37,7 +37,7 @@ impl Row {
                 ["--crashes", crashes] => spec.setup.crashes = crashes.parse().unwrap(),
                 ["--starters", starters] => {
                     let settings = Settings { starters: starters.parse().unwrap(), ..Settings::default() };
-                    spec.habits = Ballots { settings, ..Ballots::default() };
+                    spec.behavior = ElectionBehavior { settings, ..ElectionBehavior::default() };
                 }
                 other => panic!("{}: {other:?}", self.command),
             }

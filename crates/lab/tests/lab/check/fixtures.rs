@@ -2,7 +2,7 @@
 
 use crate::check::common::{checked, spec, verdict, violated};
 use quorate_lab::check::CheckSpec;
-use quorate_lab::mutex::check::Requests;
+use quorate_lab::mutex::check::RequestKinds;
 
 /// Returns every violated property with the length of its counterexample, which must not depend on
 /// reduction.
@@ -30,7 +30,7 @@ fn the_paper_serves_requests_out_of_order_in_the_second_round() {
 #[test]
 fn a_cancelled_request_of_the_paper_violates_exclusion() {
     let cancels = |nodes, rounds| CheckSpec {
-        habits: Requests { cancels: true, ..Requests::default() },
+        behavior: RequestKinds { cancels: true, ..RequestKinds::default() },
         ..spec("ricart-agrawala-1981", nodes, rounds)
     };
     assert_eq!(violations(&cancels(2, 1)), []);
@@ -61,7 +61,7 @@ fn the_correct_algorithms_pass() {
     for algorithm in ["central", "ricart-agrawala", "ricart-agrawala-modulo"] {
         specs.push(spec(algorithm, 3, 1));
         specs.push(CheckSpec {
-            habits: Requests { tries: true, cancels: true, readers: false },
+            behavior: RequestKinds { tries: true, cancels: true, readers: false },
             ..spec(algorithm, 2, 2)
         });
     }

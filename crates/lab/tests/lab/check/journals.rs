@@ -5,7 +5,7 @@ use quorate_check::Search;
 use quorate_core::Duration;
 use quorate_journal::record::Journal;
 use quorate_lab::check::{CheckRun, CheckSpec};
-use quorate_lab::mutex::check::Requests;
+use quorate_lab::mutex::check::RequestKinds;
 use quorate_lab::registry::{Entry, Family, all, fixtures};
 use quorate_lab::{LinkChoice, Mutex, replay};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub(crate) fn replay_all(run: &CheckRun, what: &str, violations_seen: &mut BTree
 fn shapes(entry: &Entry, rounds: u8) -> Vec<CheckSpec> {
     let name = entry.name();
     let cancels =
-        CheckSpec { habits: Requests { tries: true, cancels: true, readers: false }, ..spec(name, 2, rounds) };
+        CheckSpec { behavior: RequestKinds { tries: true, cancels: true, readers: false }, ..spec(name, 2, rounds) };
     let mut fifo = spec(name, 3, 1);
     fifo.setup.fifo = true;
     let mut lossy = spec(name, 2, rounds);
@@ -90,8 +90,10 @@ fn counterexamples_of_other_searches_replay(deep: fn(&Entry) -> bool) {
     let walks = Search::Walks(quorate_check::Walks { count: 100, steps: 80, seed: 3 });
     for entry in fixtures().iter().filter(|entry| is_small(entry, 3)) {
         for search in deep(entry).then_some(Search::Depth).into_iter().chain([walks]) {
-            let mut spec =
-                CheckSpec { habits: Requests { cancels: true, ..Requests::default() }, ..spec(entry.name(), 3, 1) };
+            let mut spec = CheckSpec {
+                behavior: RequestKinds { cancels: true, ..RequestKinds::default() },
+                ..spec(entry.name(), 3, 1)
+            };
             spec.effort.search = search;
             replay_all(&checked(&spec), &spec.command(), &mut violations_seen);
         }

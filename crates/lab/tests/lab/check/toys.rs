@@ -5,9 +5,9 @@ use crate::check::common::{checked, example, spec, timed, verdict, violated};
 use quorate_check::Counterexample;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId};
-use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
 use quorate_lab::check::{CheckRun, CheckSpec};
-use quorate_lab::mutex::check::Requests;
+use quorate_lab::mutex::check::RequestKinds;
 use std::collections::BTreeSet;
 
 fn names(run: &CheckRun) -> Vec<&'static str> {
@@ -23,7 +23,7 @@ fn groups(toy: &str) -> impl Iterator<Item = CheckSpec> + '_ {
 fn assert_correct(toy: &str) {
     for spec in groups(toy) {
         for cancels in [false, true] {
-            let spec = CheckSpec { habits: Requests { cancels, ..Requests::default() }, ..spec.clone() };
+            let spec = CheckSpec { behavior: RequestKinds { cancels, ..RequestKinds::default() }, ..spec.clone() };
             let run = checked(&spec);
             assert!(run.is_complete(), "{}", spec.command());
             assert_eq!(violated(&run), [], "{}", spec.command());
@@ -69,15 +69,15 @@ struct Rounds {
 impl Observer<Command, Event> for Rounds {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
-            Moment::Input { node, input: Taken::Command(Command::Acquire | Command::Try), .. } => {
+            Moment::Input { node, input: ObservedInput::Command(Command::Acquire | Command::Try), .. } => {
                 self.waiting.insert(*node);
             }
-            Moment::Effect { node, effect: Done::Emit(Event::Entered { .. }), .. } => {
+            Moment::Effect { node, effect: ObservedEffect::Emit(Event::Entered { .. }), .. } => {
                 self.waiting.remove(node);
                 self.starved.remove(node);
                 self.entries += usize::from(self.on_cycle);
             }
-            Moment::World { what: Happening::Changed { text }, .. } if text.contains("repeats for ever") => {
+            Moment::World { what: WorldEvent::Changed { text }, .. } if text.contains("repeats for ever") => {
                 self.on_cycle = true;
                 self.starved = self.waiting.clone();
             }

@@ -3,7 +3,7 @@
 use super::{ScriptedRun, ms, node};
 use quorate_core::Epoch;
 use quorate_core::election::Event;
-use quorate_journal::moment::Happening;
+use quorate_journal::moment::WorldEvent;
 use quorate_lab::election::run::Properties;
 
 fn run() -> ScriptedRun<Properties> {
@@ -24,7 +24,7 @@ impl ScriptedRun<Properties> {
     }
 
     fn clock(self, millis: i64, text: &str) -> Self {
-        self.world(millis, Happening::Changed { text })
+        self.world(millis, WorldEvent::Changed { text })
     }
 
     fn violation(&self) -> Option<String> {

@@ -7,7 +7,7 @@ mod toys;
 
 use quorate_core::election::{Command, Event};
 use quorate_core::{Incarnation, NodeId, Time};
-use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
 
 fn node(number: u32) -> NodeId {
     NodeId::new(number).expect("nodes are numbered from 1")
@@ -21,30 +21,30 @@ fn ms(millis: i64) -> Time {
 struct ScriptedRun<O>(O);
 
 impl<O: Observer<Command, Event>> ScriptedRun<O> {
-    fn input(mut self, millis: i64, number: u32, input: Taken<'_, Command>) -> Self {
+    fn input(mut self, millis: i64, number: u32, input: ObservedInput<'_, Command>) -> Self {
         self.0.observe(&Moment::Input { time: ms(millis), now: ms(millis), node: node(number), input });
         self
     }
 
-    fn effect(mut self, millis: i64, number: u32, effect: Done<'_, Event>) -> Self {
+    fn effect(mut self, millis: i64, number: u32, effect: ObservedEffect<'_, Event>) -> Self {
         self.0.observe(&Moment::Effect { time: ms(millis), node: node(number), effect });
         self
     }
 
-    fn world(mut self, millis: i64, what: Happening<'_>) -> Self {
+    fn world(mut self, millis: i64, what: WorldEvent<'_>) -> Self {
         self.0.observe(&Moment::World { time: ms(millis), what });
         self
     }
 
     fn emits(self, millis: i64, number: u32, event: Event) -> Self {
-        self.effect(millis, number, Done::Emit(&event))
+        self.effect(millis, number, ObservedEffect::Emit(&event))
     }
 
     fn restarts(self, millis: i64, number: u32) -> Self {
-        self.input(millis, number, Taken::Start { incarnation: Incarnation(1), blank: false })
+        self.input(millis, number, ObservedInput::Start { incarnation: Incarnation(1), blank: false })
     }
 
     fn crashes(self, millis: i64, number: u32) -> Self {
-        self.world(millis, Happening::Crashed { node: node(number), lost_writes: 0 })
+        self.world(millis, WorldEvent::Crashed { node: node(number), lost_writes: 0 })
     }
 }

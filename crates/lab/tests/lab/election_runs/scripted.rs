@@ -3,13 +3,13 @@
 use super::{ScriptedRun, node};
 use quorate_core::election::{Command, Event, Overlay, Refusal};
 use quorate_core::{Class, Duration, Epoch, Group, NodeId};
-use quorate_journal::moment::{Done, MessageId, Observer, Sent, Taken};
+use quorate_journal::moment::{MessageId, ObservedEffect, ObservedInput, Observer, Sent};
 use quorate_journal::property::Verdict;
 use quorate_lab::election::run::{Expectation, Measures, Properties};
 
 impl<O: Observer<Command, Event>> ScriptedRun<O> {
     fn campaigns(self, millis: i64, number: u32) -> Self {
-        self.input(millis, number, Taken::Command(&Command::Campaign))
+        self.input(millis, number, ObservedInput::Command(&Command::Campaign))
     }
 
     fn begins(self, millis: i64, number: u32, epoch: u64) -> Self {
@@ -23,7 +23,17 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
 
 fn sent(class: Class) -> Sent<'static> {
     let id = MessageId { sender: node(1), number: 1 };
-    Sent { id, kind: "vote", label: None, class, on_behalf_of: None, bytes: 1, parcel: None, again: false, body: &() }
+    Sent {
+        id,
+        kind: "vote",
+        label: None,
+        class,
+        on_behalf_of: None,
+        bytes: 1,
+        payload_id: None,
+        is_retransmission: false,
+        body: &(),
+    }
 }
 
 fn properties() -> ScriptedRun<Properties> {
@@ -171,10 +181,11 @@ fn a_group_watched_for_no_contest_has_no_verdict_on_it() {
 #[test]
 fn messages_are_counted_by_class_without_those_to_the_sender_itself() {
     let everyone = Group::of_size(3);
-    let run = ScriptedRun(Measures::new(3)).effect(0, 1, Done::Send { to: node(2), sent: sent(Class::Algorithm) });
-    let run = run.effect(0, 1, Done::Send { to: node(1), sent: sent(Class::Algorithm) });
-    let run = run.effect(0, 1, Done::Multicast { to: &everyone, sent: sent(Class::Announcement) });
-    let run = run.effect(0, 1, Done::Multicast { to: &everyone, sent: sent(Class::Control) });
+    let run =
+        ScriptedRun(Measures::new(3)).effect(0, 1, ObservedEffect::Send { to: node(2), sent: sent(Class::Algorithm) });
+    let run = run.effect(0, 1, ObservedEffect::Send { to: node(1), sent: sent(Class::Algorithm) });
+    let run = run.effect(0, 1, ObservedEffect::Multicast { to: &everyone, sent: sent(Class::Announcement) });
+    let run = run.effect(0, 1, ObservedEffect::Multicast { to: &everyone, sent: sent(Class::Control) });
     let summary = run.0.summary(Duration::from_millis(1), "T");
     assert_eq!((summary.election_messages, summary.announcement_messages), (1, 2));
     assert_eq!((summary.leader, summary.epoch, summary.rounds, summary.time), (None, None, 0, None));
@@ -184,7 +195,7 @@ fn messages_are_counted_by_class_without_those_to_the_sender_itself() {
 fn time_runs_from_the_first_start_until_the_last_node_knows_the_leader() {
     let refused = Event::Refused(Refusal::AlreadyRunning);
     let run = ScriptedRun(Measures::new(2)).campaigns(3, 1).begins(4, 1, 1).begins(5, 2, 1);
-    let run = run.learns(6, 1, 1, 1).learns(9, 2, 1, 1).effect(20, 2, Done::Emit(&refused));
+    let run = run.learns(6, 1, 1, 1).learns(9, 2, 1, 1).effect(20, 2, ObservedEffect::Emit(&refused));
     let measured = |run: &ScriptedRun<Measures>| {
         let summary = run.0.summary(Duration::from_millis(2), "T");
         (summary.leader, summary.epoch, summary.rounds, summary.time)

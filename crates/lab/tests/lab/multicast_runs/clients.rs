@@ -4,7 +4,7 @@ use super::{id, in_view, node, view};
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload, Refusal};
 use quorate_core::{Duration, Group, Time};
 use quorate_journal::settings::Latency;
-use quorate_journal::workload::{News, Plan, What, Workload};
+use quorate_journal::workload::{ClientEvent, Plan, PlannedAction, Workload};
 use quorate_lab::multicast::run::{Demand, Pattern, Senders};
 
 /// The clients of a group of two with views, of which node 1 sends.
@@ -31,26 +31,28 @@ impl ClientTest {
     fn new(demand: Demand) -> Self {
         let mut test = Self { users: Senders::new(2, 1, demand), plan: Plan::new() };
         for number in [1, 2] {
-            test.users.hear(Time::ZERO, node(number), &News::Told(begins(1)), &mut test.plan);
+            test.users.on_event(Time::ZERO, node(number), &ClientEvent::Emitted(begins(1)), &mut test.plan);
         }
         test.users.begin(&mut test.plan);
         test
     }
 
-    fn notify(&mut self, news: News<Event>) -> Vec<String> {
+    fn notify(&mut self, news: ClientEvent<Event>) -> Vec<String> {
         self.notify_node(1, news)
     }
 
-    fn notify_node(&mut self, number: u32, news: News<Event>) -> Vec<String> {
-        self.users.hear(Time::ZERO, node(number), &news, &mut self.plan);
+    fn notify_node(&mut self, number: u32, news: ClientEvent<Event>) -> Vec<String> {
+        self.users.on_event(Time::ZERO, node(number), &news, &mut self.plan);
         self.commands()
     }
 
     fn commands(&mut self) -> Vec<String> {
         let text = |what| match what {
-            What::CommandThisLife(command) | What::CommandAnyLife(command) => format!("{command}"),
-            What::Alarm => "alarm".to_owned(),
-            What::Depart => "depart".to_owned(),
+            PlannedAction::CommandThisIncarnation(command) | PlannedAction::CommandAnyIncarnation(command) => {
+                format!("{command}")
+            }
+            PlannedAction::Alarm => "alarm".to_owned(),
+            PlannedAction::Depart => "depart".to_owned(),
         };
         self.plan.drain().map(|planned| text(planned.what)).collect()
     }
@@ -60,15 +62,15 @@ fn begins(epoch: u64) -> Event {
     Event::View { group: GroupId::ONLY, view: view(epoch, [(1, 1), (2, 1)]), state: 0 }
 }
 
-fn emitted(event: Event) -> News<Event> {
-    News::Told(event)
+fn emitted(event: Event) -> ClientEvent<Event> {
+    ClientEvent::Emitted(event)
 }
 
-fn delivered(id: MessageId) -> News<Event> {
+fn delivered(id: MessageId) -> ClientEvent<Event> {
     emitted(Event::Delivered { id, payload: Payload::from("m") })
 }
 
-fn wait() -> News<Event> {
+fn wait() -> ClientEvent<Event> {
     emitted(Event::Wait { group: GroupId::ONLY, slow: Group::of_size(2) })
 }
 
@@ -115,8 +117,8 @@ fn a_refused_message_is_sent_in_the_next_view() {
 fn a_restarted_node_continues_in_the_next_view() {
     let mut test = ClientTest::new(demand());
     test.commands();
-    assert_eq!(test.notify(News::Crashed), NOTHING);
-    assert_eq!(test.notify(News::Restarted), NOTHING);
+    assert_eq!(test.notify(ClientEvent::Crashed), NOTHING);
+    assert_eq!(test.notify(ClientEvent::Restarted), NOTHING);
     assert!(!test.users.is_done(), "it will be admitted again");
     assert_eq!(test.notify(emitted(begins(2))), ["send \"1:2\""]);
 }
@@ -124,8 +126,8 @@ fn a_restarted_node_continues_in_the_next_view() {
 #[test]
 fn without_views_the_run_does_not_wait_for_a_restarted_node() {
     let mut test = ClientTest::new(Demand { views: false, ..demand() });
-    test.notify(News::Crashed);
-    test.notify(News::Restarted);
+    test.notify(ClientEvent::Crashed);
+    test.notify(ClientEvent::Restarted);
     assert!(test.users.is_done());
 }
 
@@ -135,12 +137,12 @@ fn messages_of_a_crashed_node_count_if_a_live_node_delivered_them() {
         let mut users = Senders::new(3, 1, Demand { messages: 1, views: false, agreement, ..demand() });
         let mut plan = Plan::new();
         users.begin(&mut plan);
-        users.hear(Time::ZERO, node(1), &emitted(Event::Sent { id: id(1, 1) }), &mut plan);
-        users.hear(Time::ZERO, node(1), &News::Crashed, &mut plan);
+        users.on_event(Time::ZERO, node(1), &emitted(Event::Sent { id: id(1, 1) }), &mut plan);
+        users.on_event(Time::ZERO, node(1), &ClientEvent::Crashed, &mut plan);
         assert!(users.is_done(), "no live node has delivered it");
-        users.hear(Time::ZERO, node(2), &delivered(id(1, 1)), &mut plan);
+        users.on_event(Time::ZERO, node(2), &delivered(id(1, 1)), &mut plan);
         assert_eq!(users.is_done(), !agreement);
-        users.hear(Time::ZERO, node(3), &delivered(id(1, 1)), &mut plan);
+        users.on_event(Time::ZERO, node(3), &delivered(id(1, 1)), &mut plan);
         assert!(users.is_done());
     }
 }

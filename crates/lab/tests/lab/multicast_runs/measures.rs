@@ -4,7 +4,7 @@ use super::{Action, actions, delivers, emits, id, in_view, node, observe_all, vi
 use quorate_core::multicast::{Event, GroupId};
 use quorate_core::{Class, Duration, Group, Incarnation, Time};
 use quorate_journal::metrics::Messages;
-use quorate_journal::moment::{Done, MessageId as Transmission, Moment, Observer, Sent};
+use quorate_journal::moment::{MessageId as Transmission, Moment, ObservedEffect, Observer, Sent};
 use quorate_lab::multicast::run::{Measures, MulticastSummary};
 
 fn summary(measures: &Measures) -> MulticastSummary {
@@ -44,8 +44,18 @@ fn a_retransmission_counts_for_each_receiver() {
     for again in [false, true] {
         let id = Transmission { sender: node(1), number: 1 };
         let (kind, class, on_behalf_of, bytes, parcel) = ("text", Class::Control, None, 0, None);
-        let sent = Sent { id, kind, label: None, class, on_behalf_of, bytes, parcel, again, body: &() };
-        let effect = Done::Multicast { to: &all, sent };
+        let sent = Sent {
+            id,
+            kind,
+            label: None,
+            class,
+            on_behalf_of,
+            bytes,
+            payload_id: parcel,
+            is_retransmission: again,
+            body: &(),
+        };
+        let effect = ObservedEffect::Multicast { to: &all, sent };
         measures.observe(&Moment::Effect { time: Time::ZERO, node: node(1), effect });
     }
     assert_eq!(summary(&measures).retransmitted, 2);

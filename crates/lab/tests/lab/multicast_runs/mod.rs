@@ -10,7 +10,7 @@ mod violations;
 
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload};
 use quorate_core::{Duration, Epoch, Incarnation, NodeId, Stay, Time, View};
-use quorate_journal::moment::{Done, Happening, Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
 use quorate_lab::multicast::run::{Promises, Properties, Property};
 
 fn node(number: u32) -> NodeId {
@@ -58,15 +58,15 @@ fn observe_action(observer: &mut impl Observer<Command, Event>, time: Time, acti
             emits(observer, time, *node, Event::Sent { id: *id });
         }
         Action::Delivers(node, id, text) => {
-            input(observer, time, *node, Taken::Saved(1));
+            input(observer, time, *node, ObservedInput::Saved(1));
             emits(observer, time, *node, Event::Delivered { id: *id, payload: Payload::from(*text) });
         }
         Action::Begins(node, view, state) => {
-            input(observer, time, *node, Taken::Saved(1));
+            input(observer, time, *node, ObservedInput::Saved(1));
             emits(observer, time, *node, Event::View { group: GroupId::ONLY, view: view.clone(), state: *state });
         }
         Action::IsOut(node) => {
-            input(observer, time, *node, Taken::Saved(1));
+            input(observer, time, *node, ObservedInput::Saved(1));
             emits(observer, time, *node, Event::Out { group: GroupId::ONLY });
         }
         Action::Leaves(node) => {
@@ -74,24 +74,24 @@ fn observe_action(observer: &mut impl Observer<Command, Event>, time: Time, acti
             emits(observer, time, *node, Event::Left { group: GroupId::ONLY });
         }
         Action::Crashes(node) => {
-            observer.observe(&Moment::World { time, what: Happening::Crashed { node: *node, lost_writes: 0 } });
+            observer.observe(&Moment::World { time, what: WorldEvent::Crashed { node: *node, lost_writes: 0 } });
         }
         Action::Boots(node, incarnation) => {
-            input(observer, time, *node, Taken::Start { incarnation: *incarnation, blank: false });
+            input(observer, time, *node, ObservedInput::Start { incarnation: *incarnation, blank: false });
         }
     }
 }
 
-fn input(observer: &mut impl Observer<Command, Event>, time: Time, node: NodeId, input: Taken<'_, Command>) {
+fn input(observer: &mut impl Observer<Command, Event>, time: Time, node: NodeId, input: ObservedInput<'_, Command>) {
     observer.observe(&Moment::Input { time, now: time, node, input });
 }
 
 fn commands(observer: &mut impl Observer<Command, Event>, time: Time, node: NodeId, command: &Command) {
-    input(observer, time, node, Taken::Command(command));
+    input(observer, time, node, ObservedInput::Command(command));
 }
 
 fn emits(observer: &mut impl Observer<Command, Event>, time: Time, node: NodeId, event: Event) {
-    observer.observe(&Moment::Effect { time, node, effect: Done::Emit(&event) });
+    observer.observe(&Moment::Effect { time, node, effect: ObservedEffect::Emit(&event) });
 }
 
 /// Returns the id of a message in the first view of the only group.

@@ -6,7 +6,7 @@ use super::{
 };
 use quorate_core::multicast::{Command, Event, GroupId, Payload};
 use quorate_core::{Group, Incarnation, Time};
-use quorate_journal::moment::Taken;
+use quorate_journal::moment::ObservedInput;
 use quorate_lab::multicast::run::{Promises, Properties, Property};
 
 fn texts(violation_texts: Vec<(Property, String)>) -> Vec<String> {
@@ -55,7 +55,7 @@ fn the_payload_of_an_id_is_known_from_the_order_of_requests() {
     let judge = |delivered: &str| {
         let mut properties = Properties::new(1, NON_UNIFORM);
         for text in ["a", "b", "c"] {
-            input(&mut properties, Time::ZERO, node(1), Taken::Command(&send(text)));
+            input(&mut properties, Time::ZERO, node(1), ObservedInput::Command(&send(text)));
         }
         let wait = Event::Wait { group: GroupId::ONLY, slow: Group::of_size(1) };
         for event in [wait, Event::Refused(quorate_core::multicast::Refusal::TooLong), Event::Sent { id: id(1, 1) }] {
@@ -102,7 +102,7 @@ fn a_sender_that_does_not_deliver_its_own_message_is_caught() {
 fn a_request_without_an_answer_is_caught() {
     let mut properties = Properties::new(2, Promises::RELIABLE);
     observe_all(&mut properties, &actions("1#1 sent, 1#1 to 1 2"));
-    input(&mut properties, Time::ZERO, node(2), Taken::Command(&Command::send("x")));
+    input(&mut properties, Time::ZERO, node(2), ObservedInput::Command(&Command::send("x")));
     let texts: Vec<_> = properties.verdicts().into_iter().filter_map(|verdict| verdict.violation).collect();
     assert_eq!(texts.len(), 1);
     assert_eq!(texts[0].text, "node 2 was asked to send \"x\", and never answers");

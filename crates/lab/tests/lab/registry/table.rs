@@ -3,7 +3,7 @@
 use quorate_core::election::Bounds;
 use quorate_core::election::Plan;
 use quorate_core::{Duration, Group, NodeId, deadlock, multicast};
-use quorate_lab::registry::{Entry, Surroundings, all, find, fixtures};
+use quorate_lab::registry::{Entry, Environment, all, find, fixtures};
 use quorate_replica::{Members, Settings};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn can_be_copied(entry: &Entry) -> bool {
     match entry {
         Entry::Mutex(entry) => {
             let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
-            let around = Surroundings { group, seed: 1, bounds };
+            let around = Environment { group, seed: 1, bounds };
             let viewed = entry.node_in_views(me, &around).map(|node| node.viewed(me));
             viewed.into_iter().chain([entry.node(me, &around)]).all(|node| node == node.clone())
         }

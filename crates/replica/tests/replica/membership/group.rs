@@ -8,7 +8,7 @@ use quorate_core::wrap::InViews;
 use quorate_core::{Describe, Duration, Fence, Group, NodeId, Time};
 use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::settings::TimedFault;
-use quorate_journal::workload::News;
+use quorate_journal::workload::ClientEvent;
 use quorate_replica::membership::{Member, Plan};
 use quorate_sim::World;
 use serde::Serialize;
@@ -99,12 +99,12 @@ impl<P: Algorithm> SimulatedGroup<P> {
                 return Some(found);
             }
             assert!(self.world.advance(), "no event is left");
-            while let Some((node, news)) = self.world.next_news() {
+            while let Some((node, news)) = self.world.next_client_event() {
                 match news {
-                    News::Told(event) => self.handle(node, event),
-                    News::Crashed => self.places[node.index()] = Occupancy::Out,
-                    News::Restarted => self.request_later(node),
-                    News::Alarm => {}
+                    ClientEvent::Emitted(event) => self.handle(node, event),
+                    ClientEvent::Crashed => self.places[node.index()] = Occupancy::Out,
+                    ClientEvent::Restarted => self.request_later(node),
+                    ClientEvent::Alarm => {}
                 }
             }
         }
@@ -131,7 +131,7 @@ impl<P: Algorithm> SimulatedGroup<P> {
     /// Lets the client request entry after a random delay.
     fn request_later(&mut self, node: NodeId) {
         let at = self.world.time() + self.dice.between(millis(20), millis(300));
-        self.world.command_this_life(at, node, ExtendedCommand::Client(Command::Acquire));
+        self.world.command_this_incarnation(at, node, ExtendedCommand::Client(Command::Acquire));
     }
 
     fn handle(&mut self, node: NodeId, event: Event) {
@@ -142,7 +142,7 @@ impl<P: Algorithm> SimulatedGroup<P> {
                 self.entries.push((self.world.time(), node));
                 self.stay(node, until);
                 let at = self.world.time() + self.dice.between(millis(5), millis(200));
-                self.world.command_this_life(at, node, ExtendedCommand::Client(Command::Release));
+                self.world.command_this_incarnation(at, node, ExtendedCommand::Client(Command::Release));
             }
             Event::Extended { until } => self.stay(node, until),
             Event::Left => self.leave(node),

@@ -153,7 +153,7 @@ impl Harness {
     /// Confirms all saves. Returns their total number if it has grown.
     fn sync(&mut self, node: NodeId) -> Option<u64> {
         let host = &mut self.hosts[node.index()];
-        let count = host.barrier.asked();
+        let count = host.barrier.saves_requested();
         if self.disks_wait || host.saved == count {
             return None;
         }

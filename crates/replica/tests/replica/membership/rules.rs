@@ -3,7 +3,7 @@
 use super::group::millis;
 use super::harness::{Drops, Harness, all_nodes};
 use crate::node;
-use quorate_core::membership::{Request, Terms};
+use quorate_core::membership::{LeaseTerms, Request};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Incarnation, Input, NodeId, Time};
 use quorate_replica::membership::{Ask, Message};
@@ -147,7 +147,7 @@ fn me_5_a_lease_counts_from_the_time_of_the_request() {
     harness.run_for(1_000);
     let asked = harness.asked[one.index()].unwrap();
     harness.mute(one);
-    let end = asked + Terms::default().trusted();
+    let end = asked + LeaseTerms::default().trusted_for();
     harness.run_for(1_000);
     assert!(harness.node(one).viewed().acts(Time::from_nanos(end.nanos() - 1)));
     assert!(!harness.node(one).viewed().acts(end));
@@ -164,7 +164,7 @@ fn me_6_the_leader_proposes_a_tick_when_a_lease_is_overdue() {
     harness.drops = Box::new(|_, _, message| message.kind() == "ask");
     let last = harness.asked[one.index()].unwrap();
     harness.until("removal", |harness| harness.view(leader) == (2, vec![leader.number()]));
-    let late = harness.now.since(last + Terms::default().lease);
+    let late = harness.now.since(last + LeaseTerms::default().lease);
     assert!(late < millis(250), "{late}");
     assert_eq!(harness.count("ME-6"), 1);
 }

@@ -4,7 +4,7 @@
 use super::{TestOperation, assert_explains, beginning, history, some_order_explains};
 use crate::linear::keyed::{Keyed, KeyedOperation};
 use crate::linear::register::{Answer, Operation, Register};
-use crate::linear::{Client, History, Object, OperationId, STEPS, Verdict};
+use crate::linear::{Client, DEFAULT_STEPS, History, Object, OperationId, Verdict};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::proptest;
@@ -205,7 +205,7 @@ proptest! {
         let history = keyed(&operations, &keys);
         let fresh = Keyed::new(Register::default());
         let whole = history.judge(&fresh);
-        let by_key = history.judge_by_key(&fresh, STEPS, |operation| operation.key);
+        let by_key = history.judge_by_key(&fresh, DEFAULT_STEPS, |operation| operation.key);
         assert_eq!(whole.is_linearizable(), by_key.is_linearizable(), "{whole}\n{by_key}\n{operations:?}");
         assert!(!matches!(by_key, Verdict::Undecided { .. }), "{by_key}");
         if let Verdict::Linearizable { order } = by_key {

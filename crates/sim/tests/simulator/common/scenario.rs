@@ -108,7 +108,7 @@ impl Scenario {
             fault.validate(self.setup.nodes).unwrap();
             world.schedule(fault.clone());
         }
-        world.direct(&self.directions);
+        world.set_directions(&self.directions);
         world.start();
         for (instant, node, actions) in &self.commands {
             world.command(*instant, *node, actions.clone());

@@ -3,7 +3,7 @@
 
 use super::Actions;
 use quorate_core::{Incarnation, Time};
-use quorate_journal::moment::{Body, Done, Happening, Moment, Observer, Taken};
+use quorate_journal::moment::{Body, Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
 use std::fmt::{Arguments, Write};
 
 /// Writes the trace. It leaves out the first starts at time zero, which every world has.
@@ -27,48 +27,50 @@ impl Observer<Actions, String> for Trace {
         match moment {
             Moment::Input { time, now, node, input } => {
                 let input = match input {
-                    Taken::Start { incarnation: Incarnation::FIRST, .. } if *time == Time::ZERO => return,
-                    Taken::Start { incarnation, blank } => {
+                    ObservedInput::Start { incarnation: Incarnation::FIRST, .. } if *time == Time::ZERO => return,
+                    ObservedInput::Start { incarnation, blank } => {
                         format!("start {incarnation}{}", if *blank { " blank" } else { "" })
                     }
-                    Taken::Command(_) => "command".into(),
-                    Taken::Message { id, kind, .. } => format!("{kind} {id}"),
-                    Taken::Timer(timer) => format!("timer {}", json(*timer)),
-                    Taken::Saved(count) => format!("saved {count}"),
-                    Taken::Suspect(peer) => format!("suspect {peer}"),
-                    Taken::Trust(peer) => format!("trust {peer}"),
-                    Taken::DiskFull => "disk full".into(),
-                    Taken::DiskFree => "disk free".into(),
-                    Taken::View(view) => format!("view {}", view.epoch()),
-                    Taken::Lease(until) => format!("lease until {until}"),
+                    ObservedInput::Command(_) => "command".into(),
+                    ObservedInput::Message { id, kind, .. } => format!("{kind} {id}"),
+                    ObservedInput::Timer(timer) => format!("timer {}", json(*timer)),
+                    ObservedInput::Saved(count) => format!("saved {count}"),
+                    ObservedInput::Suspect(peer) => format!("suspect {peer}"),
+                    ObservedInput::Trust(peer) => format!("trust {peer}"),
+                    ObservedInput::DiskFull => "disk full".into(),
+                    ObservedInput::DiskFree => "disk free".into(),
+                    ObservedInput::View(view) => format!("view {}", view.epoch()),
+                    ObservedInput::Lease(until) => format!("lease until {until}"),
                 };
                 let clock = if now == time { String::new() } else { format!(" (clock {now})") };
                 self.line(*time, format_args!("{node} < {input}{clock}"));
             }
             Moment::Effect { time, node, effect } => {
                 let effect = match effect {
-                    Done::Send { to, sent } => format!("{} {} to {to}", sent.kind, sent.id),
-                    Done::Multicast { to, sent } => format!("{} {} to {to}", sent.kind, sent.id),
-                    Done::Save(write) => format!("save {}", json(*write)),
-                    Done::SetTimer { timer, span } => format!("set {} {span}", json(*timer)),
-                    Done::CancelTimer(timer) => format!("cancel {}", json(*timer)),
-                    Done::Emit(event) => format!("emit {event}"),
-                    Done::Rule { text, .. } => text.to_string(),
-                    Done::Handed { from, parcel } => format!("handed {from}.{}.{}", parcel.incarnation, parcel.number),
-                    Done::Told(told) => format!("{told:?}"),
-                    Done::HoldBack { count, names } => format!("{count} wait: {names}"),
+                    ObservedEffect::Send { to, sent } => format!("{} {} to {to}", sent.kind, sent.id),
+                    ObservedEffect::Multicast { to, sent } => format!("{} {} to {to}", sent.kind, sent.id),
+                    ObservedEffect::Save(write) => format!("save {}", json(*write)),
+                    ObservedEffect::SetTimer { timer, span } => format!("set {} {span}", json(*timer)),
+                    ObservedEffect::CancelTimer(timer) => format!("cancel {}", json(*timer)),
+                    ObservedEffect::Emit(event) => format!("emit {event}"),
+                    ObservedEffect::Rule { text, .. } => text.to_string(),
+                    ObservedEffect::Delivered { from, parcel } => {
+                        format!("handed {from}.{}.{}", parcel.incarnation, parcel.number)
+                    }
+                    ObservedEffect::Membership(told) => format!("{told:?}"),
+                    ObservedEffect::HoldBack { count, names } => format!("{count} wait: {names}"),
                 };
                 self.line(*time, format_args!("{node} > {effect}"));
             }
             Moment::World { time, what } => {
                 let what = match what {
-                    Happening::Lost { id, to, why } => format!("lost {id} to {to}: {why}"),
-                    Happening::Duplicated { id } => format!("duplicated {id}"),
-                    Happening::Crashed { node, lost_writes } => format!("{node} crashed, {lost_writes} writes lost"),
-                    Happening::Ended { node } => format!("{node} ended"),
-                    Happening::Paused { node } => format!("{node} paused"),
-                    Happening::Resumed { node } => format!("{node} resumed"),
-                    Happening::Changed { text } => (*text).to_owned(),
+                    WorldEvent::Lost { id, to, why } => format!("lost {id} to {to}: {why}"),
+                    WorldEvent::Duplicated { id } => format!("duplicated {id}"),
+                    WorldEvent::Crashed { node, lost_writes } => format!("{node} crashed, {lost_writes} writes lost"),
+                    WorldEvent::Ended { node } => format!("{node} ended"),
+                    WorldEvent::Paused { node } => format!("{node} paused"),
+                    WorldEvent::Resumed { node } => format!("{node} resumed"),
+                    WorldEvent::Changed { text } => (*text).to_owned(),
                 };
                 self.line(*time, format_args!("* {what}"));
             }

@@ -37,7 +37,7 @@ fn ta_3_the_silence_timer_is_longer_than_any_acknowledgement_takes() {
     let effects = effects_of(0, [Input::Timer(Timer::Rest)].into());
     let [(Timer::Silence(_), span)] = spans(&effects)[..] else { panic!("{:?}", spans(&effects)) };
     assert_eq!(span, Span::exactly(answer()));
-    assert!(answer() > BOUNDS.answer());
+    assert!(answer() > BOUNDS.round_trip());
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn messages_that_detect_crashes_are_control_messages() {
 #[test]
 fn expected_model_and_fairness() {
     assert_eq!(FACTS.model, Model::Synchronous);
-    assert!(FACTS.restless && FACTS.is_special() && FACTS.algorithm() == "token-ring");
+    assert!(FACTS.never_quiescent && FACTS.is_special() && FACTS.algorithm() == "token-ring");
     let Fairness::FromAsking(most) = FACTS.fairness else { panic!("{:?}", FACTS.fairness) };
     assert_eq!([1, 2, 3, 5].map(most), [0, 1, 3, 10]);
 }

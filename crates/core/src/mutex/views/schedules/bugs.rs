@@ -26,17 +26,17 @@ impl Bug {
     /// Returns the report of an idle node that knows nothing.
     pub(super) fn empty_report<M>(epoch: Epoch) -> Envelope<M, Report> {
         let floor = Floor { clock: Clock(0), fence: Fence { epoch: Epoch(0), counter: 0 } };
-        let content = Content::Report(Report { standing: Standing::Idle, floor, queue: Vec::new() });
+        let content = Content::Report(Report { standing: ClientState::Idle, floor, queue: Vec::new() });
         Envelope { epoch, content }
     }
 
     /// Applies the bug to a message for a node that knows this view.
-    pub(super) fn apply<P: Succession>(self, message: ViewEnvelope<P>, known: Option<&View>) -> ViewEnvelope<P> {
+    pub(super) fn apply<P: ViewTransition>(self, message: ViewEnvelope<P>, known: Option<&View>) -> ViewEnvelope<P> {
         match (self, message, known) {
             (Self::OmitsHolders, Envelope { epoch, content: Content::Report(report) }, _) => {
                 let standing = match report.standing {
-                    Standing::Inside(_) => Standing::Idle,
-                    Standing::Idle | Standing::Waiting { .. } => report.standing,
+                    ClientState::Inside(_) => ClientState::Idle,
+                    ClientState::Idle | ClientState::Waiting { .. } => report.standing,
                 };
                 Envelope { epoch, content: Content::Report(Report { standing, ..report }) }
             }

@@ -11,7 +11,7 @@ mod bugs;
 mod clients;
 mod world;
 
-use super::Succession;
+use super::ViewTransition;
 use crate::bounds::Bounds;
 use crate::mutex::central::{DENY_AND_QUEUE_FACTS, DENY_FACTS, WhenBusy};
 use crate::mutex::prelude::*;
@@ -33,9 +33,9 @@ const SCHEDULES: u64 = 2_000;
 const BOUNDS: Bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
 
 /// An algorithm that can run in views, and whose messages and timers a trace can show.
-trait Viewable: Succession<Message: Debug, Timer: Debug> {}
+trait Viewable: ViewTransition<Message: Debug, Timer: Debug> {}
 
-impl<P: Succession<Message: Debug, Timer: Debug>> Viewable for P {}
+impl<P: ViewTransition<Message: Debug, Timer: Debug>> Viewable for P {}
 
 /// Runs the schedule of this seed. The error describes the first violation.
 fn run_seed<P: Viewable>(

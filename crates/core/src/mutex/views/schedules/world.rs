@@ -30,7 +30,7 @@ const LEASE: Duration = Duration::from_secs(1);
 pub(super) type ViewEnvelope<P> = Envelope<<P as Protocol>::Message, Report>;
 
 /// The whole simulation: nodes, service, network and clients.
-pub(super) struct World<P: Succession> {
+pub(super) struct World<P: ViewTransition> {
     make: fn(NodeId, Group) -> P,
     facts: Facts,
     bug: Option<Bug>,
@@ -47,7 +47,7 @@ pub(super) struct World<P: Succession> {
 }
 
 /// A node and its processes, one incarnation after the other.
-struct Node<P: Succession> {
+struct Node<P: ViewTransition> {
     /// The process, unless it has crashed.
     process: Option<Viewed<P>>,
     incarnation: Incarnation,
@@ -67,12 +67,12 @@ struct InFlight<M> {
 }
 
 /// Collects the effects of a step, and its notes if they are wanted.
-struct Recorder<P: Succession> {
+struct Recorder<P: ViewTransition> {
     effects: Vec<Effect<Viewed<P>>>,
     notes: Option<String>,
 }
 
-impl<P: Succession> Sink<Viewed<P>> for Recorder<P> {
+impl<P: ViewTransition> Sink<Viewed<P>> for Recorder<P> {
     fn effect(&mut self, effect: Effect<Viewed<P>>) {
         self.effects.push(effect);
     }
@@ -268,7 +268,7 @@ impl<P: Viewable> World<P> {
 
     /// Delivers forged reports in the name of all members that have something to report.
     fn forge_reports(&mut self, id: NodeId, view: &View) -> Result<(), String> {
-        for from in view.veterans().filter(|node| *node != id) {
+        for from in view.continuing_members().filter(|node| *node != id) {
             let message = Bug::empty_report(view.epoch());
             self.handle(id, Input::Message { from, message })?;
         }
@@ -418,8 +418,8 @@ impl<P: Viewable> World<P> {
     fn check_events(&mut self, id: NodeId, events: Vec<Event>) -> Result<(), String> {
         events.into_iter().try_for_each(|event| self.check_event(id, event))?;
         let node = &self.nodes[id.index()];
-        let standing = node.process.as_ref().map(|process| process.inner().standing());
-        if node.client.is_inside() == matches!(standing, Some(Standing::Inside(_))) {
+        let standing = node.process.as_ref().map(|process| process.inner().client_state());
+        if node.client.is_inside() == matches!(standing, Some(ClientState::Inside(_))) {
             Ok(())
         } else {
             Err(format!("{id}, whose client is {:?}, is {standing:?}", node.client.state))

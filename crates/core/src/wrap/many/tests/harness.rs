@@ -176,7 +176,7 @@ impl Sink<ManyTestProtocols> for Recorder<'_> {
     fn note(&mut self, note: Note<'_>) {
         match note {
             Note::Rule { rule, text } => self.lines.push(format!("{rule} {text}")),
-            Note::Handed { .. } | Note::Told(_) | Note::HoldBack { .. } => {}
+            Note::Delivered { .. } | Note::Membership(_) | Note::HoldBack { .. } => {}
         }
     }
 }

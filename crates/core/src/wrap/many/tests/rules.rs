@@ -431,16 +431,16 @@ fn a_named_message_is_described_like_the_inner_one() {
         fn on_behalf_of(&self) -> Option<NodeId> {
             Some(NodeId::from_index(4))
         }
-        fn parcel(&self) -> Option<Parcel> {
-            Some(Parcel { incarnation: Incarnation::FIRST, number: 3 })
+        fn payload_id(&self) -> Option<PayloadId> {
+            Some(PayloadId { incarnation: Incarnation::FIRST, number: 3 })
         }
-        fn wrapped(&self) -> bool {
+        fn is_wrapped(&self) -> bool {
             true
         }
     }
     let named = Named { name: "a", inner: Odd };
-    assert_eq!((named.kind(), named.class(), named.wrapped()), ("odd", Class::Control, true));
-    assert_eq!((named.on_behalf_of(), named.parcel()), (Odd.on_behalf_of(), Odd.parcel()));
+    assert_eq!((named.kind(), named.class(), named.is_wrapped()), ("odd", Class::Control, true));
+    assert_eq!((named.on_behalf_of(), named.payload_id()), (Odd.on_behalf_of(), Odd.payload_id()));
 }
 
 #[cfg(feature = "serde")]

@@ -161,10 +161,10 @@ impl Sink<ReliableWords> for StepRecorder {
     fn note(&mut self, note: Note<'_>) {
         self.sent_words.push(match note {
             Note::Rule { rule, text } => format!("{rule} {text}"),
-            Note::Handed { from, parcel: Parcel { incarnation, number } } => {
+            Note::Delivered { from, parcel: PayloadId { incarnation, number } } => {
                 format!("parcel {incarnation}.{number} of {from}")
             }
-            Note::Told(note) => format!("{note:?}"),
+            Note::Membership(note) => format!("{note:?}"),
             Note::HoldBack { count, names } => format!("{count} wait: {names}"),
         });
     }
@@ -338,7 +338,7 @@ impl Network {
             return;
         }
         node.unsynced.drain(..).for_each(|write| node.durable.apply(write));
-        let saved = node.barrier.asked();
+        let saved = node.barrier.saves_requested();
         node.barrier.durable(saved);
         let mut released = Vec::new();
         while let Some(effect) = node.barrier.release() {

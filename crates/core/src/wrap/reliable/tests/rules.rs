@@ -344,11 +344,11 @@ fn frames_describe_what_they_carry() {
     let data = |copy| Frame::Data { pair, base: 0, number: 9, copy, message };
     let ack = Frame::<Word>::Ack { pair, below: 1 };
     let described = |frame: &Frame<Word>| {
-        assert!(frame.wrapped());
-        (frame.kind(), frame.class(), frame.on_behalf_of(), frame.parcel())
+        assert!(frame.is_wrapped());
+        (frame.kind(), frame.class(), frame.on_behalf_of(), frame.payload_id())
     };
     let whose = Some(NodeId::from_index(0));
-    let parcel = Some(Parcel { incarnation: Incarnation(3), number: 9 });
+    let parcel = Some(PayloadId { incarnation: Incarnation(3), number: 9 });
     assert_eq!(described(&data(Copy::First)), ("word", Class::Announcement, whose, parcel));
     assert_eq!(described(&data(Copy::Again)), ("word", Class::Control, whose, parcel));
     assert_eq!(described(&ack), ("ack", Class::Control, None, None));

@@ -1,7 +1,7 @@
 //! VW-2, VW-3, VW-4: from one view to the next.
 
 use super::harness::{HOLDING, Harness, NO_EFFECTS, WAITING, grant, holder, node, release, request, view};
-use crate::mutex::{Central, Command, Standing, TokenRequest, TokenRing, token_ring};
+use crate::mutex::{Central, ClientState, Command, TokenRequest, TokenRing, token_ring};
 use crate::wrap::prelude::*;
 use crate::wrap::{Content, Envelope, ViewedTimer};
 
@@ -54,10 +54,10 @@ fn vw_3_a_member_starts_with_the_reports_of_all_earlier_members() {
     let mut coordinator = Harness::acting(1, 3, Central::new);
     coordinator.view(&all(2));
     assert_eq!(coordinator.command(Command::Acquire), NO_EFFECTS);
-    assert_eq!(coordinator.report(2, 2, Standing::Idle), NO_EFFECTS);
-    assert_eq!(coordinator.report(2, 2, Standing::Idle), NO_EFFECTS, "the same report twice is one report");
+    assert_eq!(coordinator.report(2, 2, ClientState::Idle), NO_EFFECTS);
+    assert_eq!(coordinator.report(2, 2, ClientState::Idle), NO_EFFECTS, "the same report twice is one report");
     assert!(!coordinator.acts());
-    assert_eq!(coordinator.report(3, 2, Standing::Idle), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
+    assert_eq!(coordinator.report(3, 2, ClientState::Idle), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn vw_3_members_do_not_wait_for_a_joiner() {
     let with_a_joiner = view(2, [(1, 1), (2, 1), (3, 2)]);
     let mut veteran = Harness::acting(1, 2, Central::new);
     veteran.view(&with_a_joiner);
-    veteran.report(2, 2, Standing::Idle);
+    veteran.report(2, 2, ClientState::Idle);
     assert!(veteran.acts());
 }
 
@@ -76,7 +76,7 @@ fn vw_3_a_joiner_waits_for_the_reports_of_all_others() {
     assert_eq!(joiner.lease(10), ["has a lease for 10ms"]);
     assert_eq!(joiner.command(Command::Acquire), NO_EFFECTS);
     assert_eq!(joiner.report(2, 2, HOLDING), NO_EFFECTS);
-    assert_eq!(joiner.report(1, 2, Standing::Idle), ["request of view 2 to 1"]);
+    assert_eq!(joiner.report(1, 2, ClientState::Idle), ["request of view 2 to 1"]);
 }
 
 #[test]
@@ -85,15 +85,15 @@ fn vw_3_reports_of_joiners_and_strangers_are_ignored() {
     coordinator.view(&view(2, [(1, 1), (2, 1), (3, 2)]));
     coordinator.report(3, 2, HOLDING);
     coordinator.report(7, 2, HOLDING);
-    coordinator.report(2, 2, Standing::Idle);
+    coordinator.report(2, 2, ClientState::Idle);
     assert_eq!(coordinator.command(Command::Acquire), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
 }
 
 #[test]
 fn vw_3_reports_that_arrive_before_the_view_count() {
     let mut member = Harness::acting(1, 3, Central::new);
-    assert_eq!(member.report(2, 2, Standing::Idle), NO_EFFECTS);
-    assert_eq!(member.report(3, 2, Standing::Idle), NO_EFFECTS);
+    assert_eq!(member.report(2, 2, ClientState::Idle), NO_EFFECTS);
+    assert_eq!(member.report(3, 2, ClientState::Idle), NO_EFFECTS);
     assert!(member.acts(), "it has not received the view, and its lease is valid");
     member.view(&all(2));
     assert!(member.acts());
@@ -104,12 +104,12 @@ fn vw_3_reports_that_arrive_before_the_view_count() {
 fn vw_3_a_later_view_starts_it_over() {
     let mut member = Harness::acting(1, 3, Central::new);
     member.view(&all(2));
-    member.report(2, 2, Standing::Idle);
+    member.report(2, 2, ClientState::Idle);
     assert_eq!(member.view(&all(3)), ["report of view 3 to all of 1,2,3"]);
-    member.report(3, 2, Standing::Idle);
-    member.report(3, 3, Standing::Idle);
+    member.report(3, 2, ClientState::Idle);
+    member.report(3, 3, ClientState::Idle);
     assert!(!member.acts(), "node 2 reported for view 2 only");
-    member.report(2, 3, Standing::Idle);
+    member.report(2, 3, ClientState::Idle);
     assert!(member.acts());
 }
 
@@ -117,9 +117,9 @@ fn vw_3_a_later_view_starts_it_over() {
 fn vw_3_views_may_be_skipped() {
     let mut member = Harness::acting(1, 3, Central::new);
     assert_eq!(member.view(&view(5, [(1, 1), (3, 1), (4, 3)])), ["report of view 5 to all of 1,3,4"]);
-    member.report(3, 5, Standing::Idle);
+    member.report(3, 5, ClientState::Idle);
     assert!(!member.acts(), "node 4 joined in view 3 and must report");
-    member.report(4, 5, Standing::Idle);
+    member.report(4, 5, ClientState::Idle);
     assert!(member.acts());
 }
 
@@ -127,8 +127,8 @@ fn vw_3_views_may_be_skipped() {
 fn vw_3_no_member_starts_without_a_lease() {
     let mut member = Harness::acting(1, 3, Central::new);
     member.at(10).view(&all(2));
-    member.report(2, 2, Standing::Idle);
-    member.report(3, 2, Standing::Idle);
+    member.report(2, 2, ClientState::Idle);
+    member.report(3, 2, ClientState::Idle);
     assert_eq!(member.command(Command::Acquire), NO_EFFECTS);
     let renewed = member.at(11).lease(20);
     assert_eq!(renewed, ["has a lease for 9ms", "ENTERS (fence 2.8, until 20ms of its clock)"]);
@@ -150,7 +150,7 @@ fn vw_3_a_new_coordinator_grants_to_waiters_if_the_holder_was_removed() {
     let mut coordinator = Harness::acting(2, 4, Central::new);
     coordinator.command(Command::Acquire);
     coordinator.view(&view(2, [(2, 1), (3, 1)]));
-    assert_eq!(coordinator.report(3, 2, Standing::Idle), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
+    assert_eq!(coordinator.report(3, 2, ClientState::Idle), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn vw_3_a_holder_that_stays_keeps_its_entry() {
     holder.view(&all(2));
     assert_eq!(holder.at(4).lease(14), ["has a lease for 10ms", "may stay until 14ms of its clock"]);
     assert_eq!(holder.report(1, 2, WAITING), NO_EFFECTS);
-    assert_eq!(holder.report(3, 2, Standing::Idle), NO_EFFECTS);
+    assert_eq!(holder.report(3, 2, ClientState::Idle), NO_EFFECTS);
     assert_eq!(holder.command(Command::Acquire), ["refused: already inside"]);
     assert_eq!(holder.command(Command::Release), ["LEAVES", "release of view 2 to 1"]);
 }
@@ -170,14 +170,14 @@ fn vw_3_every_view_has_one_token_and_the_holder_has_it() {
         let mut member = Harness::acting(number, 3, TokenRequest::new);
         member.view(&all(2));
         for other in [1, 2, 3].into_iter().filter(|other| *other != number) {
-            member.report(other, 2, if other == 3 { standing } else { Standing::Idle });
+            member.report(other, 2, if other == 3 { standing } else { ClientState::Idle });
         }
         member
     };
     assert_eq!(begins(1, HOLDING).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
     assert_eq!(begins(2, HOLDING).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
-    assert_eq!(begins(1, Standing::Idle).command(Command::Acquire), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
-    assert_eq!(begins(2, Standing::Idle).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
+    assert_eq!(begins(1, ClientState::Idle).command(Command::Acquire), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
+    assert_eq!(begins(2, ClientState::Idle).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
 }
 
 #[test]
@@ -185,8 +185,8 @@ fn vw_4_a_message_of_an_older_view_is_dropped() {
     let mut member = Harness::acting(2, 3, Central::new);
     member.command(Command::Acquire);
     member.view(&all(2));
-    member.report(1, 2, Standing::Idle);
-    member.report(3, 2, Standing::Idle);
+    member.report(1, 2, ClientState::Idle);
+    member.report(3, 2, ClientState::Idle);
     let old = Envelope { epoch: Epoch(1), content: Content::Inner(grant(2, 6, 1, 1)) };
     assert_eq!(member.rules(Input::Message { from: node(1), message: old }), ["VW-4"]);
     assert_eq!(member.receive(1, 2, grant(2, 6, 2, 8)), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
@@ -198,8 +198,8 @@ fn vw_4_a_message_of_a_newer_view_is_held_until_the_member_acts_in_it() {
     assert_eq!(coordinator.receive(3, 2, request(3, 6)), NO_EFFECTS);
     assert_eq!(coordinator.view(&all(2)), ["report of view 2 to all of 1,2,3"]);
     assert_eq!(coordinator.receive(2, 2, request(2, 6)), NO_EFFECTS);
-    assert_eq!(coordinator.report(3, 2, Standing::Idle), NO_EFFECTS);
-    assert_eq!(coordinator.report(2, 2, Standing::Idle), ["grant of view 2 to 3"]);
+    assert_eq!(coordinator.report(3, 2, ClientState::Idle), NO_EFFECTS);
+    assert_eq!(coordinator.report(2, 2, ClientState::Idle), ["grant of view 2 to 3"]);
     assert_eq!(coordinator.receive(3, 2, release(3, 6)), ["grant of view 2 to 2"]);
 }
 
@@ -208,8 +208,8 @@ fn vw_4_messages_held_for_a_skipped_view_are_dropped() {
     let mut coordinator = Harness::acting(1, 3, Central::new);
     assert_eq!(coordinator.receive(3, 2, request(3, 6)), NO_EFFECTS);
     coordinator.view(&all(3));
-    coordinator.report(2, 3, Standing::Idle);
-    assert_eq!(coordinator.report(3, 3, Standing::Idle), NO_EFFECTS);
+    coordinator.report(2, 3, ClientState::Idle);
+    assert_eq!(coordinator.report(3, 3, ClientState::Idle), NO_EFFECTS);
     assert_eq!(coordinator.receive(2, 3, request(2, 6)), ["grant of view 3 to 2"]);
 }
 
@@ -219,8 +219,8 @@ fn vw_4_a_timer_of_an_older_view_is_dropped() {
     let mut keeper = Harness::acting(1, 3, move |me, group| TokenRing::new(me, group, bounds));
     let rest = |epoch| ViewedTimer::Inner(Epoch(epoch), token_ring::Timer::Rest);
     keeper.view(&all(2));
-    keeper.report(2, 2, Standing::Idle);
-    assert_eq!(keeper.report(3, 2, Standing::Idle), ["sets Rest of view 2"]);
+    keeper.report(2, 2, ClientState::Idle);
+    assert_eq!(keeper.report(3, 2, ClientState::Idle), ["sets Rest of view 2"]);
     assert_eq!(keeper.fire(rest(1)), NO_EFFECTS);
     assert_eq!(keeper.fire(rest(2)), ["token of view 2 to 2"]);
 }

@@ -3,7 +3,7 @@
 use crate::Clock;
 use crate::fence::Fence;
 use crate::mutex::central::{self, Ticket};
-use crate::mutex::{Access, Central, Command, Event, Floor, Patience, Report, Standing};
+use crate::mutex::{Access, Central, ClientState, Command, Event, Floor, Patience, Report};
 use crate::view::Stay;
 use crate::wrap::prelude::*;
 use crate::wrap::{Content, Envelope, InViews, Viewed, ViewedTimer};
@@ -92,7 +92,7 @@ where
         self.envelope(from, epoch, Content::Inner(message))
     }
 
-    pub(super) fn report(&mut self, from: u32, epoch: u64, standing: Standing) -> Vec<String> {
+    pub(super) fn report(&mut self, from: u32, epoch: u64, standing: ClientState) -> Vec<String> {
         let floor = Floor { clock: Clock(5), fence: Fence { epoch: Epoch(epoch - 1), counter: 7 } };
         self.envelope(from, epoch, Content::Report(Report { standing, floor, queue: Vec::new() }))
     }
@@ -159,9 +159,9 @@ pub(super) const fn stay(life: u64, since: u64) -> Stay {
     Stay { incarnation: Incarnation(life), since: Epoch(since) }
 }
 
-pub(super) const WAITING: Standing = Standing::waiting(Patience::Wait, Access::Exclusive);
+pub(super) const WAITING: ClientState = ClientState::waiting(Patience::Wait, Access::Exclusive);
 
-pub(super) const HOLDING: Standing = Standing::Inside(Access::Exclusive);
+pub(super) const HOLDING: ClientState = ClientState::Inside(Access::Exclusive);
 
 pub(super) fn request(number: u32, ticket: u64) -> central::Message {
     let ticket = Ticket { node: node(number), number: Clock(ticket) };

@@ -1,7 +1,7 @@
 //! VW-1, VW-6, VW-8: with a lease, without one, and with a renewed one.
 
 use super::harness::{HOLDING, Harness, NO_EFFECTS, grant, holder, release, request, view};
-use crate::mutex::{Central, Command, Standing, Succession, TokenRing, token_ring};
+use crate::mutex::{Central, ClientState, Command, TokenRing, ViewTransition, token_ring};
 use crate::wrap::ViewedTimer;
 use crate::wrap::prelude::*;
 
@@ -96,7 +96,7 @@ fn vw_6_a_frozen_holder_still_holds_the_lock_after_a_renewal() {
     let mut holder = holder();
     assert_eq!(holder.at(15).rules(Input::Timer(ViewedTimer::Lease)), ["VW-1"]);
     assert_eq!(holder.rules(Input::Lease(Time::from_nanos(25_000_000))), ["VW-6"]);
-    assert_eq!(holder.member.inner().standing(), HOLDING);
+    assert_eq!(holder.member.inner().client_state(), HOLDING);
     assert_eq!(holder.at(16).command(Command::Release), ["LEAVES", "release of view 1 to 1"]);
 }
 
@@ -106,8 +106,8 @@ fn vw_6_a_lease_of_an_earlier_stay_does_not_count_for_the_next() {
     assert_eq!(member.view(&view(2, [(1, 1), (3, 1)])), ["has no lease"]);
     assert_eq!(member.at(1).lease(9), NO_EFFECTS);
     member.view(&view(3, [(1, 1), (2, 3), (3, 1)]));
-    member.report(1, 3, Standing::Idle);
-    member.report(3, 3, Standing::Idle);
+    member.report(1, 3, ClientState::Idle);
+    member.report(3, 3, ClientState::Idle);
     assert!(!member.acts());
     assert_eq!(member.lease(12), ["has a lease for 11ms"]);
     assert!(member.acts());
@@ -153,5 +153,5 @@ fn vw_8_a_request_can_be_cancelled_while_a_view_starts() {
     member.view(&view(2, [(1, 1), (2, 1), (3, 1)]));
     assert_eq!(member.command(Command::Cancel), NO_EFFECTS);
     assert_eq!(member.report(1, 2, HOLDING), NO_EFFECTS);
-    assert_eq!(member.report(3, 2, Standing::Idle), ["cancelled", "release of view 2 to 1"]);
+    assert_eq!(member.report(3, 2, ClientState::Idle), ["cancelled", "release of view 2 to 1"]);
 }

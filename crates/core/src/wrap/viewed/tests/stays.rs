@@ -1,7 +1,7 @@
 //! VW-5, VW-7: removed, admitted again, and restarted.
 
 use super::harness::{Harness, NO_EFFECTS, grant, holder, node, request, stay, view};
-use crate::mutex::{Central, Command, Standing, Succession, TokenRequest};
+use crate::mutex::{Central, ClientState, Command, TokenRequest, ViewTransition};
 use crate::wrap::prelude::*;
 
 #[test]
@@ -10,7 +10,7 @@ fn vw_5_an_entry_is_lost_once_when_a_view_lacks_our_stay() {
     assert_eq!(holder.view(&view(2, [(1, 1), (3, 1)])), ["LOSES its entry", "has no lease"]);
     assert_eq!(holder.view(&view(3, [(1, 1), (3, 1)])), NO_EFFECTS);
     assert_eq!(holder.view(&view(4, [(1, 1), (2, 4), (3, 1)])), NO_EFFECTS);
-    assert_eq!(holder.member.inner().standing(), Standing::Idle);
+    assert_eq!(holder.member.inner().client_state(), ClientState::Idle);
 }
 
 #[test]
@@ -18,8 +18,8 @@ fn vw_5_an_entry_is_lost_even_if_that_view_was_skipped() {
     let mut holder = holder();
     assert_eq!(holder.view(&view(3, [(1, 1), (2, 3), (3, 1)])), ["LOSES its entry", "has no lease"]);
     assert_eq!(holder.lease(20), ["has a lease for 20ms"]);
-    holder.report(1, 3, Standing::Idle);
-    holder.report(3, 3, Standing::Idle);
+    holder.report(1, 3, ClientState::Idle);
+    holder.report(3, 3, ClientState::Idle);
     assert_eq!(holder.command(Command::Release), ["refused: not inside"]);
 }
 
@@ -37,8 +37,8 @@ fn vw_5_a_pending_release_of_a_lost_entry_is_not_refused_later() {
     assert_eq!(holder.view(&view(2, [(1, 1), (3, 1)])), ["LOSES its entry", "has no lease"]);
     assert_eq!(holder.command(Command::Acquire), NO_EFFECTS);
     holder.view(&view(3, [(1, 1), (2, 3), (3, 1)]));
-    holder.report(1, 3, Standing::Idle);
-    holder.report(3, 3, Standing::Idle);
+    holder.report(1, 3, ClientState::Idle);
+    holder.report(3, 3, ClientState::Idle);
     assert_eq!(holder.lease(20), ["has a lease for 10ms", "request of view 3 to 1"]);
 }
 
@@ -49,7 +49,7 @@ fn vw_5_a_pending_request_is_made_again_in_the_next_stay() {
     assert_eq!(member.view(&view(2, [(1, 1), (3, 1)])), ["has no lease"]);
     assert_eq!(member.view(&view(4, [(1, 1), (2, 4)])), NO_EFFECTS);
     assert_eq!(member.lease(20), ["has a lease for 20ms"]);
-    assert_eq!(member.report(1, 4, Standing::Idle), ["request of view 4 to all of 1,2"]);
+    assert_eq!(member.report(1, 4, ClientState::Idle), ["request of view 4 to all of 1,2"]);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn vw_7_a_new_incarnation_takes_no_part_until_a_view_has_it() {
     let with_it = View::new(Epoch(2), [(node(1), stay(1, 2)), (node(2), stay(0, 1))]);
     assert_eq!(restarted.view(&with_it), NO_EFFECTS, "a joiner has nothing to report");
     restarted.lease(10);
-    let begins = restarted.report(2, 2, Standing::Idle);
+    let begins = restarted.report(2, 2, ClientState::Idle);
     assert_eq!(begins, ["ENTERS (fence 2.8, until 10ms of its clock)"]);
 }
 
@@ -85,7 +85,7 @@ fn vw_7_a_view_with_the_former_incarnation_gets_no_report() {
     let mut restarted = Harness::in_incarnation(2, 1, Central::new);
     assert_eq!(restarted.view(&view(5, [(1, 1), (2, 1)])), NO_EFFECTS);
     assert_eq!(restarted.rules(Input::View(view(6, [(1, 1), (2, 1)]))), ["VW-5"]);
-    assert_eq!(restarted.report(1, 6, Standing::Idle), NO_EFFECTS);
+    assert_eq!(restarted.report(1, 6, ClientState::Idle), NO_EFFECTS);
     assert!(!restarted.acts());
 }
 
@@ -97,5 +97,5 @@ fn vw_7_a_grant_to_a_former_incarnation_is_ignored() {
     assert_eq!(restarted.receive(1, 1, grant(2, 1, 1, 1)), NO_EFFECTS);
     restarted.view(&View::new(Epoch(2), [(node(1), stay(0, 1)), (node(2), stay(1, 2))]));
     restarted.lease(10);
-    assert_eq!(restarted.report(1, 2, Standing::Idle), ["request of view 2 to 1"]);
+    assert_eq!(restarted.report(1, 2, ClientState::Idle), ["request of view 2 to 1"]);
 }

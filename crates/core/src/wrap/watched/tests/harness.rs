@@ -33,13 +33,13 @@ impl Describe for Text {
     fn on_behalf_of(&self) -> Option<NodeId> {
         Some(number(7))
     }
-    fn parcel(&self) -> Option<Parcel> {
-        Some(Parcel { incarnation: Incarnation(3), number: 4 })
+    fn payload_id(&self) -> Option<PayloadId> {
+        Some(PayloadId { incarnation: Incarnation(3), number: 4 })
     }
-    fn again(&self) -> bool {
+    fn is_retransmission(&self) -> bool {
         true
     }
-    fn wrapped(&self) -> bool {
+    fn is_wrapped(&self) -> bool {
         true
     }
 }
@@ -206,7 +206,7 @@ pub(super) fn bounded() -> Detector {
 
 /// A heartbeat every ten milliseconds, and a window of this many gaps.
 pub(super) fn accrual(window: u16) -> Detector {
-    Detector::Accrual { period: Duration::from_millis(10), threshold: Threshold::USUAL, window }
+    Detector::Accrual { period: Duration::from_millis(10), threshold: Threshold::DEFAULT, window }
 }
 
 pub(super) fn number(number: u32) -> NodeId {

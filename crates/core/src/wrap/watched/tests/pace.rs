@@ -50,25 +50,25 @@ fn the_reference_formula_is_the_normal_tail() {
 
 #[test]
 fn the_table_matches_the_normal_tail() {
-    let mut thousandths = Threshold::LEAST.thousandths();
+    let mut thousandths = Threshold::MIN.thousandths();
     while let Some(threshold) = Threshold::from_thousandths(thousandths) {
         let found = phi(threshold.deviations() as f64 / 1_000.0);
         let wanted = f64::from(thousandths) / 1_000.0;
         assert!((found - wanted).abs() < 0.02, "{threshold}: {found}");
         thousandths += 1;
     }
-    assert_eq!(Threshold::MOST.to_string(), "20");
+    assert_eq!(Threshold::MAX.to_string(), "20");
 }
 
 #[test]
 fn levels_and_thresholds_are_each_others_inverse() {
-    for thousandths in Threshold::LEAST.thousandths()..Threshold::MOST.thousandths() {
+    for thousandths in Threshold::MIN.thousandths()..Threshold::MAX.thousandths() {
         let threshold = Threshold::from_thousandths(thousandths).expect("a threshold");
         let level = Threshold::reached(threshold.deviations());
         assert!(level.abs_diff(thousandths) <= 10, "{threshold}: {level}");
     }
     assert_eq!(Threshold::reached(0), 0);
-    assert_eq!(Threshold::reached(u64::MAX), Threshold::MOST.thousandths());
+    assert_eq!(Threshold::reached(u64::MAX), Threshold::MAX.thousandths());
 }
 
 #[test]
@@ -85,8 +85,8 @@ fn thresholds_print_as_people_write_them() {
 #[test]
 fn the_level_of_the_least_threshold_is_reached_after_the_silence_it_allows() {
     let pace = after(&[1_000_015, 21_000_017]);
-    let allowed = pace.allowed(Threshold::LEAST, PERIOD);
-    assert_eq!(pace.level(allowed, PERIOD), Threshold::LEAST.thousandths());
+    let allowed = pace.allowed(Threshold::MIN, PERIOD);
+    assert_eq!(pace.level(allowed, PERIOD), Threshold::MIN.thousandths());
     assert_eq!(pace.level(Duration::from_nanos(allowed.nanos() - 20_000), PERIOD), 0);
 }
 
@@ -119,18 +119,18 @@ fn memory_is_bounded_whatever_window_is_asked_for() {
 fn one_outage_does_not_blind_the_detector_and_a_slow_network_is_learnt() {
     let mut pace = after(&[100_000_000; 20]);
     let hour = Duration::from_secs(3_600);
-    let allowed = pace.allowed(Threshold::USUAL, PERIOD);
+    let allowed = pace.allowed(Threshold::DEFAULT, PERIOD);
     let mut now = Time::ZERO + PERIOD.times(20) + hour;
     pace.learn(now, 21, allowed, 20);
-    let after_one = pace.allowed(Threshold::USUAL, PERIOD);
+    let after_one = pace.allowed(Threshold::DEFAULT, PERIOD);
     assert!(after_one < allowed.times(4), "{allowed} became {after_one}");
     let slow = PERIOD.times(50);
     for number in 22..200 {
-        let allowed = pace.allowed(Threshold::USUAL, PERIOD);
+        let allowed = pace.allowed(Threshold::DEFAULT, PERIOD);
         now += slow;
         pace.learn(now, number, allowed, 20);
     }
-    assert!(pace.allowed(Threshold::USUAL, PERIOD) > slow);
+    assert!(pace.allowed(Threshold::DEFAULT, PERIOD) > slow);
 }
 
 proptest! {
@@ -162,7 +162,7 @@ proptest! {
         for (number, gap) in (0..).zip(gaps) {
             now += Duration::from_nanos(gap);
             pace.learn(now, number, Duration::from_nanos(u64::MAX), window);
-            pace.allowed(Threshold::MOST, Duration::from_nanos(period));
+            pace.allowed(Threshold::MAX, Duration::from_nanos(period));
             pace.level(Duration::from_nanos(gap), Duration::from_nanos(period));
         }
     }

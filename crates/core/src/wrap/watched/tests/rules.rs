@@ -201,11 +201,11 @@ fn all_other_inputs_pass_through() {
 fn a_message_is_described_as_without_a_detector() {
     let inner = Signal::Inner { life: Incarnation(1), message: Text };
     assert_eq!((inner.kind(), inner.class(), inner.on_behalf_of()), ("text", Class::Announcement, Some(number(7))));
-    assert_eq!(inner.parcel(), Some(Parcel { incarnation: Incarnation(3), number: 4 }));
-    assert!(inner.again() && inner.wrapped());
+    assert_eq!(inner.payload_id(), Some(PayloadId { incarnation: Incarnation(3), number: 4 }));
+    assert!(inner.is_retransmission() && inner.is_wrapped());
     let beat: Signal<Text> = Signal::Beat { life: Incarnation(1), number: 2 };
     assert_eq!((beat.kind(), beat.class(), beat.on_behalf_of()), ("beat", Class::Control, None));
-    assert_eq!((beat.parcel(), beat.again(), beat.wrapped()), (None, false, true));
+    assert_eq!((beat.payload_id(), beat.is_retransmission(), beat.is_wrapped()), (None, false, true));
 }
 
 /// The checker explores states, so a heartbeat that changes nothing must not create a new state.

@@ -1,8 +1,8 @@
 //! Differential tests of elections.
 
 use quorate_check::differential;
-use quorate_check::{Deaths, Make, Setup, Timing};
-use quorate_core::election::{Bully, ChangRoberts, Command, Event, MajorityLease, Plan, Repair, RingList, Tenure};
+use quorate_check::{CrashNotices, Make, Setup, Timing};
+use quorate_core::election::{Bully, ChangRoberts, Command, Event, LeaseTerms, MajorityLease, Plan, Repair, RingList};
 use quorate_core::fixtures::majority_lease::{Forgetful, Trusting};
 use quorate_core::{Bounds, Duration, NodeId, Span, Time, WriteOf};
 use quorate_erased::{Erasable, ErasableWrite, Erased};
@@ -46,7 +46,7 @@ fn rough(nodes: usize) -> Setup {
         losses: 2,
         duplicates: 2,
         hasty_timers: 6,
-        deaths: Deaths::ToNodes,
+        crash_notices: CrashNotices::ToNodes,
         ..Setup::new(nodes)
     }
 }
@@ -74,8 +74,8 @@ fn leases_on_clocks_that_drift_are_judged_alike() {
     let until = Time::ZERO + Duration::from_secs(1);
     let clocks =
         |drift_ppm| Setup { timing: Some(Timing { drift_ppm, ..Timing::until(until) }), hasty_timers: 0, ..rough(3) };
-    let terms = Tenure { lease: Duration::from_millis(50), drift_ppm: 1_000 };
-    let plan = || Plan { tenure: terms, ..plan(3) };
+    let terms = LeaseTerms { lease: Duration::from_millis(50), drift_ppm: 1_000 };
+    let plan = || Plan { lease: terms, ..plan(3) };
     let right = |me, plan: &Arc<Plan>| MajorityLease::new(me, plan);
     assert_eq!(broken_by_walks(right, plan(), &clocks(1_000), 400), BTreeSet::new());
     broken_by_walks(right, plan(), &clocks(100_000), 400);
@@ -91,7 +91,7 @@ fn delays_within_bounds_are_judged_alike() {
     let until = Time::ZERO + Duration::from_secs(1);
     let ms = Duration::from_millis;
     let lease = |me, plan: &Arc<Plan>| MajorityLease::new(me, plan);
-    let plan = || Plan { tenure: Tenure { lease: ms(50), drift_ppm: 1_000 }, ..plan(3) };
+    let plan = || Plan { lease: LeaseTerms { lease: ms(50), drift_ppm: 1_000 }, ..plan(3) };
     for (least, most) in [(0, 0), (1, 4), (2, 30)] {
         let delay = Some(Span::between(ms(least), ms(most)));
         for fifo in [false, true] {

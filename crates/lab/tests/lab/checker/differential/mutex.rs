@@ -4,11 +4,11 @@ use crate::checker::engine::common::{flawed, group_of};
 use crate::checker::engine::compare::reliable;
 use crate::checker::engine::reference::Maker;
 use quorate_check::Setup;
-use quorate_check::differential::{self, MOST_ORDERED};
+use quorate_check::differential::{self, MAX_ORDERED_NODES};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
 use quorate_core::mutex::{Central, RicartAgrawala, Service};
 use quorate_lab::mutex::check::Contenders;
-use quorate_lab::mutex::run::{Expectations, OrderWatch, Properties};
+use quorate_lab::mutex::run::{Expectations, OrderCheck, Properties};
 use std::collections::BTreeSet;
 
 const USERS: Contenders = Contenders {
@@ -25,7 +25,7 @@ const USERS: Contenders = Contenders {
 
 /// Returns the properties that some walk violated.
 fn broken_by_walks(make: &Maker, setup: &Setup, walks: u64) -> BTreeSet<&'static str> {
-    let order = if setup.nodes <= MOST_ORDERED { OrderWatch::Promised } else { OrderWatch::Ignored };
+    let order = if setup.nodes <= MAX_ORDERED_NODES { OrderCheck::Promised } else { OrderCheck::Ignored };
     let expects = Expectations { fences: true, order, ..Expectations::default() };
     let observer = || Properties::new(setup.nodes, expects);
     differential::broken_by_walks(&make.make, &USERS, setup, walks, observer, |judges| judges.verdicts())
@@ -49,7 +49,7 @@ fn on_bare_links_both_judge_alike() {
 
 #[test]
 fn in_a_group_too_large_for_order_checks_fences_are_judged_alike() {
-    let nodes = MOST_ORDERED + 3;
+    let nodes = MAX_ORDERED_NODES + 3;
     let make = group_of(nodes, Central::new);
     assert_eq!(broken_by_walks(&make, &Setup::new(nodes), 100), BTreeSet::new());
     let setup = Setup { crashes: 9, restarts: 9, ..Setup::new(nodes) };

@@ -3,7 +3,7 @@
 
 use crate::checker::elections::toys::{Bug, HighestLeads};
 use crate::checker::elections::{broken, check, length, search, setup};
-use quorate_check::{Deaths, Effort, Findings, Search, Setup, Walks};
+use quorate_check::{CrashNotices, Effort, Findings, Search, Setup, Walks};
 use quorate_core::Group;
 use quorate_lab::election::check::Voters;
 
@@ -104,7 +104,7 @@ fn other_searches_find_the_same_verdicts() {
 #[test]
 fn clients_cannot_replace_a_failure_detector() {
     let users = Voters::new(2);
-    let setup = Setup { deaths: Deaths::ToUsers, ..setup(2, 1, 0) };
+    let setup = Setup { crash_notices: CrashNotices::ToClients, ..setup(2, 1, 0) };
     assert_eq!(broken(&check_bug(Bug::Nothing, &setup, &users, &search(false))), ["agreed"]);
 }
 

@@ -1,11 +1,11 @@
 //! Death notices: which node receives which, in which order, and which are void.
 
 use crate::checker::elections::setup;
-use quorate_check::{Checker, Deaths, Effort, Search, Setup};
+use quorate_check::{Checker, CrashNotices, Effort, Search, Setup};
 use quorate_core::election::{Command, Event, Refusal};
 use quorate_core::{Describe, Effects, Epoch, Fixed, Incarnation, Input, Never, NodeId, Protocol, Time};
 use quorate_erased::Erased;
-use quorate_journal::moment::{Happening, Moment, Observer, Taken};
+use quorate_journal::moment::{Moment, ObservedInput, Observer, WorldEvent};
 use quorate_lab::election::check::Voters;
 use serde::Serialize;
 use std::sync::Arc;
@@ -80,14 +80,16 @@ struct RunLog(Vec<String>);
 impl Observer<Command, Event> for RunLog {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
-            Moment::Input { node, input: Taken::Suspect(of), .. } => self.0.push(format!("{node} suspects {of}")),
-            Moment::Input { node, input: Taken::Trust(of), .. } => self.0.push(format!("{node} trusts {of}")),
-            Moment::Input { node, input: Taken::Start { incarnation, .. }, .. }
+            Moment::Input { node, input: ObservedInput::Suspect(of), .. } => {
+                self.0.push(format!("{node} suspects {of}"))
+            }
+            Moment::Input { node, input: ObservedInput::Trust(of), .. } => self.0.push(format!("{node} trusts {of}")),
+            Moment::Input { node, input: ObservedInput::Start { incarnation, .. }, .. }
                 if *incarnation != Incarnation::FIRST =>
             {
                 self.0.push(format!("{node} restarts"));
             }
-            Moment::World { what: Happening::Crashed { node, .. }, .. } => self.0.push(format!("{node} crashes")),
+            Moment::World { what: WorldEvent::Crashed { node, .. }, .. } => self.0.push(format!("{node} crashes")),
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }
@@ -101,12 +103,18 @@ fn shortest_run(setup: &Setup, received: &[Notice]) -> Option<Vec<String>> {
     let silent = Voters { rounds: Some(0), ..Voters::new(setup.nodes) };
     let mut checker = Checker::new(make, silent, setup.clone()).unwrap();
     let properties = Some(vec!["epochs-grow".to_owned()]);
-    let effort =
-        Effort { search: Search::Breadth, threads: 1, memory: 1 << 30, reduce: false, first: false, properties };
+    let effort = Effort {
+        search: Search::Breadth,
+        threads: 1,
+        memory: 1 << 30,
+        reduce: false,
+        stop_at_first: false,
+        properties,
+    };
     let findings = checker.run(&effort, &mut |_, _| true);
     assert!(findings.is_complete());
     let example = findings.verdicts[0].counterexample.as_ref()?;
-    Some(checker.play(example, RunLog::default()).unwrap().0)
+    Some(checker.replay(example, RunLog::default()).unwrap().0)
 }
 
 #[test]
@@ -155,8 +163,8 @@ fn a_restarted_node_is_notified_of_crashed_nodes() {
 
 #[test]
 fn there_are_no_notices_unless_the_setup_asks_for_them() {
-    for deaths in [Deaths::Untold, Deaths::ToUsers] {
-        let setup = Setup { deaths, ..setup(2, 1, 1) };
+    for deaths in [CrashNotices::Off, CrashNotices::ToClients] {
+        let setup = Setup { crash_notices: deaths, ..setup(2, 1, 1) };
         assert_eq!(shortest_run(&setup, &[Notice::Crashed(node(2))]), None);
         assert_eq!(shortest_run(&setup, &[Notice::Restarted(node(2))]), None);
     }

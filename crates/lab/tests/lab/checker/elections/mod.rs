@@ -8,7 +8,7 @@ mod toys;
 
 use crate::checker::engine::common::plain;
 use crate::checker::{broken, length};
-use quorate_check::{Checker, Deaths, Effort, Findings, Setup};
+use quorate_check::{Checker, CrashNotices, Effort, Findings, Setup};
 use quorate_core::election::{Command, Event};
 use quorate_core::{Group, NodeId, WriteOf};
 use quorate_erased::{Erasable, ErasableWrite, Erased};
@@ -26,7 +26,7 @@ fn search(reduce: bool) -> Effort {
 
 /// A group in which some nodes may crash and restart, with death notices.
 fn setup(nodes: usize, crashes: u8, restarts: u8) -> Setup {
-    Setup { crashes, restarts, deaths: Deaths::ToNodes, prompt_disks: true, ..Setup::new(nodes) }
+    Setup { crashes, restarts, crash_notices: CrashNotices::ToNodes, prompt_disks: true, ..Setup::new(nodes) }
 }
 
 /// Runs a check, and replays every counterexample to the simulator's observers, which must agree.
@@ -48,7 +48,7 @@ where
         let Some(example) = &verdict.counterexample else { continue };
         let judges = Properties::new(setup.nodes, false).with_leases(users.leases);
         let judged =
-            checker.play(example, judges).unwrap_or_else(|error| panic!("{}: {error}", verdict.name)).verdicts();
+            checker.replay(example, judges).unwrap_or_else(|error| panic!("{}: {error}", verdict.name)).verdicts();
         let simulated = judged.iter().find(|simulated| simulated.name == verdict.name).unwrap();
         assert!(simulated.is_breach(), "the simulator's observers do not confirm the violation of '{}'", verdict.name);
     }

@@ -40,7 +40,7 @@ fn stopping_at_the_first_violation_leaves_other_properties_open() {
         for reduce in [false, true] {
             let make = flawed(Flaw::ClockOnly, 3);
             let bounds = Bounds::new(3, 1).cancels().order();
-            let effort = Effort { search, reduce, first: true, ..plain() };
+            let effort = Effort { search, reduce, stop_at_first: true, ..plain() };
             let findings = check(&make, &bounds, &effort);
             assert_eq!(findings.end, End::FirstBreach, "{effort:?}");
             assert!(!findings.is_complete());
@@ -48,7 +48,7 @@ fn stopping_at_the_first_violation_leaves_other_properties_open() {
                 let expected = if verdict.name == "exclusion" { Some(false) } else { None };
                 assert_eq!(verdict.holds, expected, "{} with {effort:?}", verdict.name);
             }
-            let all = check(&make, &bounds, &Effort { first: false, ..effort.clone() });
+            let all = check(&make, &bounds, &Effort { stop_at_first: false, ..effort.clone() });
             assert!(findings.states.states < all.states.states, "{effort:?}");
         }
     }
@@ -57,7 +57,7 @@ fn stopping_at_the_first_violation_leaves_other_properties_open() {
 #[test]
 fn a_violation_by_a_step_stops_the_search_too() {
     let make = flawed(Flaw::BareReplies, 3);
-    let effort = Effort { first: true, ..reduced() };
+    let effort = Effort { stop_at_first: true, ..reduced() };
     let findings = check(&make, &Bounds::new(3, 2).order(), &effort);
     assert_eq!(verdict(&findings, "exclusion").holds, Some(true));
     assert_eq!(verdict(&findings, "happened-before-order").holds, Some(false));

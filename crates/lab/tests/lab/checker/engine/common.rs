@@ -12,7 +12,14 @@ use std::sync::Arc;
 
 /// A plain search: breadth first, one thread, no reduction.
 pub(crate) fn plain() -> Effort {
-    Effort { search: Search::Breadth, threads: 1, memory: 4 << 30, reduce: false, first: false, properties: None }
+    Effort {
+        search: Search::Breadth,
+        threads: 1,
+        memory: 4 << 30,
+        reduce: false,
+        stop_at_first: false,
+        properties: None,
+    }
 }
 
 pub(crate) fn reduced() -> Effort {

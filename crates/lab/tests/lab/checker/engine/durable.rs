@@ -15,7 +15,7 @@ fn violations(make: &Maker, bounds: &Bounds) -> (Option<u64>, Option<u64>) {
     let findings = checker.run(&plain(), &mut |_, _| true);
     for verdict in &findings.verdicts {
         if let Some(example) = &verdict.counterexample {
-            checker.play(example, ()).unwrap_or_else(|error| panic!("{}: {error}", verdict.name));
+            checker.replay(example, ()).unwrap_or_else(|error| panic!("{}: {error}", verdict.name));
         }
     }
     let seen = explore(make, bounds);

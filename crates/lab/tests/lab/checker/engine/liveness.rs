@@ -167,7 +167,7 @@ fn is_starved(handling: Handling, bounds: &Bounds) -> bool {
         assert!(findings.fair.is_some(), "{handling:?}: the ball is exchanged for ever, so there must be cycles");
         if let Some(example) = &served.counterexample {
             assert!(example.cycle().is_some_and(|start| start < example.len()), "{handling:?}");
-            checker.play(example, ()).unwrap();
+            checker.replay(example, ()).unwrap();
         }
         let starved = served.holds == Some(false);
         assert_eq!(*starved_before.get_or_insert(starved), starved, "{handling:?}: reduction changes nothing");

@@ -248,7 +248,7 @@ fn check_seed(seed: u64, most: usize, tally: &mut Tally) {
     assert_eq!(lengths(&short), lengths(&full), "{what}");
     for verdict in &short.verdicts {
         if let Some(example) = &verdict.counterexample {
-            checker.play(example, ()).unwrap_or_else(|error| panic!("{what}, {}: {error}", verdict.name));
+            checker.replay(example, ()).unwrap_or_else(|error| panic!("{what}, {}: {error}", verdict.name));
         }
     }
     let together = check(&make, &bounds, &Effort { threads: 3, ..reduced() });

@@ -5,7 +5,7 @@ use crate::checker::engine::compare::agree;
 use crate::checker::engine::reference::{Bounds, Maker};
 use quorate_check::{CheckError, Checker, Effort, Search, Setup, Timing, Views, Walks};
 use quorate_core::Time;
-use quorate_core::fixtures::viewed::{Carefree, Unheard};
+use quorate_core::fixtures::viewed::{IgnoresLeaseEnd, IgnoresReports};
 use quorate_core::mutex::{Central, Lamport, TokenRequest};
 use quorate_core::wrap::Viewed;
 use quorate_lab::mutex::run::{Expectations, Properties};
@@ -86,7 +86,7 @@ fn an_impatient_membership_violates_exclusion() {
 
 #[test]
 fn not_waiting_for_reports_violates_exclusion() {
-    let unheard = group_of(3, |me, group| Unheard::node(me, Central::new(me, group)));
+    let unheard = group_of(3, |me, group| IgnoresReports::node(me, Central::new(me, group)));
     let findings = check(&unheard, &Bounds::new(3, 1).crashes(1).views(1, true), &plain());
     assert!(counterexample_len(&findings, "exclusion").is_some());
 }
@@ -95,7 +95,7 @@ fn not_waiting_for_reports_violates_exclusion() {
 fn a_member_that_does_not_freeze_violates_fences() {
     // The membership has removed the member. But a coordinator that continues issues fences of an
     // old view.
-    let carefree = group_of(3, |me, group| Carefree::node(me, Central::new(me, group)));
+    let carefree = group_of(3, |me, group| IgnoresLeaseEnd::node(me, Central::new(me, group)));
     let findings = check(&carefree, &Bounds::new(3, 1).fences().views(1, true), &plain());
     assert!(counterexample_len(&findings, "fences-grow").is_some());
 }
@@ -108,7 +108,7 @@ fn assert_judged_alike(make: &Maker, bounds: &Bounds, name: &str) {
     let broken = findings.verdicts.iter().find(|verdict| verdict.name == name).unwrap();
     let example = broken.counterexample.as_ref().unwrap_or_else(|| panic!("{name} holds"));
     let expects = Expectations { fences: true, leases: true, ..Expectations::default() };
-    let judged = checker.play(example, Properties::new(bounds.setup.nodes, expects)).unwrap();
+    let judged = checker.replay(example, Properties::new(bounds.setup.nodes, expects)).unwrap();
     let verdict = judged.verdicts().into_iter().find(|verdict| verdict.name == name).unwrap();
     assert!(verdict.is_breach(), "{name}");
 }
@@ -116,7 +116,7 @@ fn assert_judged_alike(make: &Maker, bounds: &Bounds, name: &str) {
 #[test]
 fn counterexamples_with_views_replay() {
     assert_judged_alike(&central(3), &Bounds::new(3, 1).fences().views(1, false), "exclusion");
-    let unheard = group_of(3, |me, group| Unheard::node(me, Central::new(me, group)));
+    let unheard = group_of(3, |me, group| IgnoresReports::node(me, Central::new(me, group)));
     assert_judged_alike(&unheard, &Bounds::new(3, 1).fences().crashes(1).views(1, true), "exclusion");
 }
 

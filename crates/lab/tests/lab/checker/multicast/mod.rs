@@ -82,7 +82,7 @@ impl Case {
         for verdict in &findings.verdicts {
             let Some(example) = &verdict.counterexample else { continue };
             let judges = Properties::new(self.nodes, self.promises);
-            let judged = checker.play(example, judges).unwrap_or_else(|error| panic!("{}: {error}", verdict.name));
+            let judged = checker.replay(example, judges).unwrap_or_else(|error| panic!("{}: {error}", verdict.name));
             let judged = judged.verdicts();
             let simulated = judged.iter().find(|simulated| simulated.name == verdict.name).unwrap();
             assert!(

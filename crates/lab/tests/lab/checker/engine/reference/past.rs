@@ -2,7 +2,7 @@
 //! request.
 
 use super::{Carried, Network, Violation};
-use quorate_core::{Fence, NodeId, Parcel};
+use quorate_core::{Fence, NodeId, PayloadId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The nodes whose pending requests are known.
@@ -17,7 +17,7 @@ pub(super) struct Past {
     before: Vec<Knowledge>,
     /// The knowledge of the senders of wrapped messages, by sender and receiver, until they are
     /// handed over.
-    parcels: BTreeMap<(NodeId, NodeId, Parcel), Knowledge>,
+    parcels: BTreeMap<(NodeId, NodeId, PayloadId), Knowledge>,
     highest: Option<Fence>,
 }
 
@@ -44,14 +44,14 @@ impl Past {
 
     /// Records a wrapped message when it is first sent: its receiver learns its knowledge when it
     /// is handed over.
-    pub(super) fn sends_parcel(&mut self, from: NodeId, to: NodeId, parcel: Parcel) {
+    pub(super) fn sends_parcel(&mut self, from: NodeId, to: NodeId, parcel: PayloadId) {
         let known = self.known_to(from.index());
         if !known.is_empty() {
             self.parcels.insert((from, to, parcel), known);
         }
     }
 
-    pub(super) fn receives_parcel(&mut self, from: NodeId, to: NodeId, parcel: Parcel) {
+    pub(super) fn receives_parcel(&mut self, from: NodeId, to: NodeId, parcel: PayloadId) {
         if let Some(known) = self.parcels.remove(&(from, to, parcel)) {
             self.learns(to.index(), &known);
         }

@@ -13,7 +13,7 @@ use std::rc::Rc;
 /// An effect of a step, or a wrapper's note that a parcel is handed over.
 enum Logged {
     Effect(Effect<MutexNode>),
-    Handed { from: NodeId, parcel: quorate_core::Parcel },
+    Handed { from: NodeId, parcel: quorate_core::PayloadId },
 }
 
 struct EffectLog(Vec<Logged>);
@@ -24,7 +24,7 @@ impl Sink<MutexNode> for EffectLog {
     }
 
     fn note(&mut self, note: Note<'_>) {
-        if let Note::Handed { from, parcel } = note {
+        if let Note::Delivered { from, parcel } = note {
             self.0.push(Logged::Handed { from, parcel });
         }
     }
@@ -213,7 +213,7 @@ impl World {
                 context.meets.push(Obligation::Deliver(carried.0));
                 context.state.network.take(&carried, (from, to), 0);
                 if context.state.nodes[to].protocol.is_some() {
-                    if !message.wrapped() {
+                    if !message.is_wrapped() {
                         context.state.past.learns(to, &carried.1);
                     }
                     context.step(Input::Message { from: NodeId::from_index(from), message });
@@ -466,10 +466,10 @@ impl<'a> StepContext<'a> {
         let known = self.state.past.known_to(self.node);
         // A wrapper retransmits a parcel as control traffic; the knowledge at the first
         // transmission counts.
-        if let Some(parcel) = message.parcel().filter(|_| !message.again()) {
+        if let Some(parcel) = message.payload_id().filter(|_| !message.is_retransmission()) {
             self.state.past.sends_parcel(from, to, parcel);
         }
-        let known = if message.wrapped() { Default::default() } else { known };
+        let known = if message.is_wrapped() { Default::default() } else { known };
         let number = self.world.number_message(self.node, to.index(), message, self.state.now);
         self.state.network.put((number, known), (self.node, to.index()), None);
     }
